@@ -33,6 +33,34 @@ SELECT condition, by_node('SELECT sum(odd), avg(odd), sum(odd4), avg(odd4) FROM 
 FROM unnest(ARRAY['id % 1000 > 2', 'id % 1000 > 1', 'id % 1000 = 1', 'id % 1000 IN (1, 2)', 'id % 1000 <> 0 AND id < 1000', 'odd < ''Infinity'' AND odd > ''-Infinity''', 'id = 0', 'id < 0']) AS condition;
 -- Numbers of too many magnitudes.
 SELECT by_node('SELECT sum(wide) FROM floats'), by_node('SELECT sum(wide) FROM floats WHERE id % 2 = 1 AND id < 3'), by_node('SELECT min(wide), max(odd), max(signed), min(negative) FROM floats');
+-- Comparisons, where -0 is 0 and NaN is greatest, with constants that no float4 is equal to, and of columns with each other.
+UPDATE floats SET odd = -0.0, odd4 = -0.0, signed = -0.0 WHERE id % 1000 = 3;
+UPDATE floats SET odd = 0.0, odd4 = 0.0, signed = 0.0 WHERE id % 1000 = 4;
+UPDATE floats SET odd4 = 0.1, tiny = 1e-300 WHERE id % 1000 = 5;
+VACUUM floats;
+SELECT operator, by_node(format('SELECT %s FROM floats', string_agg(format('count(*) FILTER (WHERE %s %s %L::%s), count(*) FILTER (WHERE %3$L::%4$s %2$s %1$s)', x, operator, number, type), ', '))) AS with_constants
+FROM unnest(ARRAY['<', '<=', '=', '<>', '>=', '>']) AS operator, unnest(ARRAY['odd', 'odd4', 'tiny']) AS x, unnest(ARRAY['float8', 'float4']) AS type,
+     unnest(ARRAY['0', '0.1', '-1.0625', 'NaN', 'Infinity', '-Infinity']) AS number
+GROUP BY operator ORDER BY operator COLLATE "C";
+SELECT number, by_node(format('SELECT count(*) FILTER (WHERE odd4 < %s), count(*) FILTER (WHERE odd4 <= %1$s), count(*) FILTER (WHERE odd4 = %1$s), count(*) FILTER (WHERE odd4 >= %1$s), count(*) FILTER (WHERE odd4 > %1$s), count(*) FROM floats', number)) AS single
+FROM unnest(ARRAY['1e300', '-1e300', '1e-300', '-1e-300', '0.1', '0.10000000149011612', '0.10000000149011613', 'NULL::float8', '-0.0::float8']) AS number;
+SELECT operator, by_node(format('SELECT count(*) FILTER (WHERE odd %s signed), count(*) FILTER (WHERE odd4 %1$s signed4), count(*) FILTER (WHERE signed %1$s odd), count(*) FROM floats', operator)) AS columns,
+       by_node(format('SELECT count(*) FROM floats WHERE odd %s signed OR odd4 %1$s 7.3', operator)) AS condition
+FROM unnest(ARRAY['<', '<=', '=', '<>', '>=', '>', 'IS DISTINCT FROM', 'IS NOT DISTINCT FROM']) AS operator;
+SELECT by_node('SELECT count(*) FROM floats WHERE odd4 < signed OR id < 3');
+PREPARE above (float8) AS SELECT count(*) FILTER (WHERE odd > $1), count(*) FILTER (WHERE odd4 <= $1) FROM floats;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE above (0);
+EXECUTE above (0);
+EXECUTE above (100.3);
+EXECUTE above (NULL);
+RESET plan_cache_mode;
+DEALLOCATE above;
+-- Choices of floats are grouped by, and added up.
+SELECT by_node('SELECT CASE WHEN odd < 0 THEN ''minus'' WHEN odd < 100 THEN ''small'' WHEN odd < ''Infinity'' THEN ''great'' ELSE ''odd'' END, count(*), min(signed) FROM floats GROUP BY 1'),
+       by_node('SELECT id % 3, sum(CASE WHEN id % 2 = 0 THEN signed ELSE 0 END), avg(CASE WHEN signed > 0 THEN negative WHEN signed < -100 THEN listed END), sum(coalesce(listed, signed, 0)), sum(nullif(signed, 0)), min(coalesce(listed, 0.5)) FROM floats GROUP BY 1'),
+       by_node('SELECT sum(CASE WHEN id % 1000 > 5 THEN odd4 END), sum(CASE WHEN odd > ''-Infinity'' AND odd < ''Infinity'' THEN odd ELSE 0 END), sum(CASE WHEN id > 5 THEN 1.5::float8 ELSE -0.25 END) FROM floats'),
+       by_node('SELECT sum(coalesce(odd, 1)) FROM floats'), by_node('SELECT sum(CASE WHEN id = 0 THEN ''NaN'' ELSE signed END) FROM floats');
 -- What is found of a run isn't taken for another one's: so much greater numbers come in further runs, and in rows that nobody has put into one, that they would have no room.
 \set sums '''SELECT sum(signed) FILTER (WHERE id < 100000), sum(signed) FILTER (WHERE id BETWEEN 100000 AND 200000), avg(signed) FILTER (WHERE id > 200000) FROM floats'''
 SELECT by_node(:sums);

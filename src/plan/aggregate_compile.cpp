@@ -322,8 +322,6 @@ static void compile_sum_of_floats(Compiler *compiler, Expr *argument, uint16 fil
     result->kind = kind;
     result->type = column::describe_type(exprType(reinterpret_cast<Node *>(argument)), InvalidOid);
     const uint16 step = compile_number(compiler, argument);
-    if (compiler->compiled->program.step[step].operation != AggregateOperation::input)
-        refuse(compiler, "a sum of floats isn't over a column", argument);
     result->value =
         add_accumulator(compiler,
                         result->type.code == column::IntegerCode::Float4 ? AccumulatorKind::sum_float32

@@ -134,7 +134,7 @@ static int exponent_of(AccumulatorKind kind, int64 number) {
 }
 
 // The greatest exponent that a finite float of the input has; 1 when there is none.
-static int greatest_exponent(const InputMaker &maker, AccumulatorKind kind, uint16 input) {
+static int greatest_exponent_of_input(const InputMaker &maker, AccumulatorKind kind, uint16 input) {
     const InputSource &source = maker.compiled->input[input];
     int greatest = 1;
     const auto note = [&](int64 least_number, int64 greatest_number) {
@@ -153,6 +153,25 @@ static int greatest_exponent(const InputMaker &maker, AccumulatorKind kind, uint
             note(number_of_code(type, first), number_of_code(type, last));
     }
     return greatest;
+}
+
+// Floats are those of inputs, constants, and what is chosen of either.
+static int greatest_exponent(const InputMaker &maker, AccumulatorKind kind, const AggregateProgram &program,
+                             uint16 number) {
+    const AggregateStep &step = program.step[number];
+    switch (step.operation) {
+        case AggregateOperation::input:
+            return greatest_exponent_of_input(maker, kind, step.left);
+        case AggregateOperation::constant:
+            return exponent_of(kind, step.constant);
+        case AggregateOperation::only_where:
+            return greatest_exponent(maker, kind, program, step.right);
+        case AggregateOperation::or_else:
+            return Max(greatest_exponent(maker, kind, program, step.left),
+                       greatest_exponent(maker, kind, program, step.right));
+        default:
+            return 1;
+    }
 }
 
 // Of integers of 128 bits magnitudes aren't known.
@@ -185,8 +204,7 @@ void choose_exponents(const InputMaker &maker, AggregateProgram *program) {
                                         : magnitude_bits(bounds[accumulator->step]) * (is_square ? 2 : 1);
         if (!gpu_engine::is_sum_of_floats(accumulator->kind))
             continue;
-        const int greatest =
-            greatest_exponent(maker, accumulator->kind, program->step[accumulator->step].left);
+        const int greatest = greatest_exponent(maker, accumulator->kind, *program, accumulator->step);
         accumulator->exponent = static_cast<uint16>(Max(greatest + row_bits - spare_bits, 1));
     }
 }

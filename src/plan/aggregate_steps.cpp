@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "plan/aggregate_choices.h"
 #include "plan/aggregate_failure.h"
+#include "plan/aggregate_float_steps.h"
 #include "plan/aggregate_numeric_steps.h"
 #include "plan/aggregate_ranged.h"
 #include "plan/join_query.h"
@@ -491,6 +492,8 @@ static int comparison_strategy(Oid operator_oid, bool *is_negated) {
 static uint16 compile_comparison(Compiler *compiler, OpExpr *comparison) {
     if (is_comparison_of_numerics(comparison))
         return compile_numeric_comparison(compiler, comparison);
+    if (is_comparison_of_floats(comparison))
+        return compile_float_comparison(compiler, comparison);
     bool is_negated = false;
     const int strategy =
         list_length(comparison->args) == 2 ? comparison_strategy(comparison->opno, &is_negated) : 0;
