@@ -53,11 +53,12 @@ LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000;
 COMMENT ON FUNCTION gpu.count_batch(regclass, anyarray, anyarray) IS 'gpu.count for each row of two-dimensional arrays';
 
 CREATE FUNCTION gpu.devices(OUT device int, OUT name text, OUT compute_capability text, OUT memory_total bigint,
-                            OUT memory_free bigint, OUT engine text)
+                            OUT memory_free bigint, OUT engine text, OUT uuid text, OUT pci_id text, OUT memory_limit bigint,
+                            OUT memory_used bigint, OUT state text, OUT reason text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_devices'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 1000 ROWS 1;
-COMMENT ON FUNCTION gpu.devices() IS 'the devices the server process computes on';
+COMMENT ON FUNCTION gpu.devices() IS 'the devices the server process computes on, or why it does not';
 
 CREATE FUNCTION gpu.load(index regclass, pinned bool DEFAULT false)
 RETURNS bigint

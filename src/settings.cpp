@@ -1,5 +1,7 @@
 #include "settings.h"
 
+#include "gpu_engine/device_list.h"
+
 namespace pg_gpu {
 
 static int path = static_cast<int>(PathSetting::Auto);
@@ -19,6 +21,7 @@ static bool enable_search = true;
 static bool enable_block_facts = true;
 
 static ServerSettings server = {};
+static char *devices = nullptr;
 static int request_timeout_ms = 2000;
 static int connection_idle_timeout_ms = 30000;
 static int session_transfer_memory = 64;
@@ -50,6 +53,20 @@ static void define_server_setting(const char *name, const char *description, con
                             nullptr);
 }
 
+// What the server process would refuse to start with is refused here, with the word that is wrong.
+static bool check_devices(char **value, void **, GucSource) {
+    using gpu_engine::device_list::max_devices;
+    gpu_engine::NamedDevice devices[max_devices];
+    const char *wrong = nullptr;
+    if (*value == nullptr || gpu_engine::read_device_list(*value, devices, max_devices, &wrong) >= 0)
+        return true;
+    GUC_check_errdetail(
+        "At \"%s\" there is neither a device's number nor a UUID, or one that is listed "
+        "already, or the list is longer than %d devices.",
+        wrong, static_cast<int>(max_devices));
+    return false;
+}
+
 static void define_quota(const char *name, const char *description, int *value) {
     DefineCustomIntVariable(name, description, "0 is no quota.", value, 0, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MB,
                             nullptr, nullptr, nullptr);
@@ -70,6 +87,10 @@ static void define_server_settings() {
     define_server_setting("pg_gpu.server_threads", "Threads of the host engine.",
                           "0 is half of the processors, or two of two. A change restarts the server process.",
                           &server.threads, kMaxThreads, 0);
+    DefineCustomStringVariable("pg_gpu.devices", "Devices that the server process computes on.",
+                               "Numbers or UUIDs, separated by commas; all that it sees where the list is "
+                               "empty. A change restarts the server process.",
+                               &devices, "", PGC_SIGHUP, 0, check_devices, nullptr, nullptr);
     DefineCustomIntVariable("pg_gpu.request_timeout",
                             "Time a request to the server process may take beyond its estimate.",
                             "Then the paged path answers.", &request_timeout_ms, 2000, kShortestTimeout,
@@ -105,10 +126,10 @@ void define_settings() {
         "Smaller runs are read from pages on every path, by indexes of gpu_kary and gpu_grid. 0 copies all.",
         &smallest_mirror, smallest_mirror, 0, INT_MAX, PGC_SUSET, 0, nullptr, nullptr, nullptr);
     define_quota("pg_gpu.role_mirror_quota",
-                 "Memory that mirrors which the session's user loaded may take, of each engine.",
+                 "Memory that mirrors which the session's user loaded may take, of each kind of engine.",
                  &role_quota);
     define_quota("pg_gpu.database_mirror_quota",
-                 "Memory that mirrors of the database may take, of each engine.", &database_quota);
+                 "Memory that mirrors of the database may take, of each kind of engine.", &database_quota);
     DefineCustomBoolVariable(
         "pg_gpu.enable_count_scan", "Enables the planner's use of count scans on pg_gpu's indexes.",
         "A query that only counts rows is answered from the index without a tuple an entry.",
@@ -220,7 +241,9 @@ bool server_wanted() {
 }
 
 ServerSettings server_settings() {
-    return server;
+    ServerSettings settings = server;
+    settings.devices = devices != nullptr ? devices : "";
+    return settings;
 }
 
 int request_timeout() {

@@ -1,5 +1,7 @@
 #include "gpu_engine/devices.h"
 
+#include "gpu_engine/device_list.h"
+
 #include <cuda_runtime_api.h>
 
 #include <cstdio>
@@ -74,7 +76,47 @@ Status describe_all(DeviceInfo *devices, std::size_t capacity, std::size_t *coun
     return status;
 }
 
+// As nvidia-smi writes it.
+void write_uuid(const cudaUUID_t &uuid, char (&text)[sizeof(DeviceIdentity::uuid)]) {
+    constexpr int bytes = 16;
+    static_assert(sizeof(uuid.bytes) == bytes);
+    int written = std::snprintf(text, sizeof(text), "GPU-");
+    for (int i = 0; i < bytes; ++i) {
+        const bool begins_group = i == 4 || i == 6 || i == 8 || i == 10;
+        written += std::snprintf(text + written, sizeof(text) - static_cast<std::size_t>(written), "%s%02x",
+                                 begins_group ? "-" : "", static_cast<unsigned char>(uuid.bytes[i]));
+    }
+}
+
+Status identify(int device, DeviceIdentity *identity) {
+    *identity = DeviceIdentity{device, "", ""};
+    cudaDeviceProp properties;
+    Status status = status_of(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+    if (status.ok()) {
+        write_uuid(properties.uuid, identity->uuid);
+        status = status_of(cudaDeviceGetPCIBusId(identity->pci, sizeof(identity->pci), device),
+                           "cudaDeviceGetPCIBusId");
+    }
+    return status;
+}
+
 }  // namespace
+
+Status identify_devices(DeviceIdentity *devices, std::size_t capacity, std::size_t *count) noexcept {
+    *count = 0;
+    return guarded([&] {
+        int present = 0;
+        Status status = status_of(cudaGetDeviceCount(&present), "cudaGetDeviceCount");
+        for (int device = 0; status.ok() && device < present && static_cast<std::size_t>(device) < capacity;
+             ++device) {
+            status = identify(device, &devices[device]);
+        }
+        if (status.ok()) {
+            *count = static_cast<std::size_t>(present);
+        }
+        return status;
+    });
+}
 
 Status list_devices(DeviceInfo *devices, std::size_t capacity, std::size_t *count) noexcept {
     if (count == nullptr || (devices == nullptr && capacity > 0)) {

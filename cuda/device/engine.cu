@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "device/cuda_status.h"
+#include "device/current.h"
 #include "device/describe.h"
 #include "device/heap_blocks.h"
 #include "device/wait.h"
@@ -94,6 +95,7 @@ DeviceEngine::DeviceEngine(const EngineOptions &options)
         static_cast<void>(cudaMemPoolDestroy(pool_));
         throw Failure{status_of(error, "opening the device")};
     }
+    note_device(device_, memory_);
 }
 
 DeviceEngine::~DeviceEngine() {
@@ -101,6 +103,7 @@ DeviceEngine::~DeviceEngine() {
     static_cast<void>(wait_for(release_stream_));
     static_cast<void>(cudaStreamDestroy(release_stream_));
     static_cast<void>(cudaMemPoolDestroy(pool_));
+    forget_device(memory_);
 }
 
 Status DeviceEngine::open_stream(std::unique_ptr<Stream> *stream) noexcept {

@@ -1,6 +1,7 @@
 #include "device/memory.h"
 
 #include "device/cuda_status.h"
+#include "device/current.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -27,6 +28,8 @@ Memory::Memory(const MemorySource &source, std::uint64_t bytes, cudaStream_t str
 
 Memory::~Memory() {
     if (data_ != nullptr) {
+        // Whoever drops the last share of an array may have worked on another device before.
+        make_current_for(*budget_);
         // This fails only on a device that is lost, and its memory is lost with it.
         static_cast<void>(cudaFreeAsync(data_, stream_));
         budget_->release(bytes_);

@@ -11,7 +11,10 @@
 #include <vector>
 
 #include "server/log.h"
+#include "server/placement.h"
 #include "server/request.h"
+#include "server/run_set.h"
+#include "server/spread.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -170,7 +173,7 @@ bool Connection::answer_hello(std::size_t bytes) {
     greeted_ = true;
     user = hello->user;
     set_timeout(socket_, SO_RCVTIMEO, 0);
-    Work work{*this, EngineName::host};
+    Work work{*this, EngineName::host, 0};
     answer_ping(work, hello->header, *reply);
     return send(sizeof(*reply));
 }
@@ -225,7 +228,8 @@ void Connection::run(const Handler &handler) {
         return;
     }
     const auto *header = reinterpret_cast<const RequestHeader *>(request_);
-    Work work{*this, static_cast<EngineName>(header->engine)};
+    const auto name = static_cast<EngineName>(header->engine);
+    Work work{*this, name, server.engines().of(name).first()};
     work.purpose = purpose_of(*header);
     handler.run(work, request_, reply_);
 }
@@ -235,12 +239,20 @@ void Connection::compute(const Handler &handler) {
     auto *reply = reinterpret_cast<ReplyHeader *>(reply_);
     const auto name = static_cast<EngineName>(header->engine);
     Engines &engines = server.engines();
-    Engine *engine = engines.get(name);
-    if (engine == nullptr) {
+    const EngineRange range = engines.of(name);
+    Work work{*this, name, range.first()};
+    work.purpose = purpose_of(*header);
+    std::optional<RunSet> found;
+    if (range.size() > 1 && engines.state(name) == Engines::State::ready &&
+        !choose_engine(handler, work, &found)) {
+        return;
+    }
+    work.engine = engines.get(work.id);
+    if (work.engine == nullptr) {
         if (engines.state(name) == Engines::State::opening) {
             reply->answer = static_cast<std::uint32_t>(Answer::busy);
         } else {
-            const std::string why = engines.why_absent(name);
+            const std::string why = engines.reason(name);
             fail(reply, StatusCode::unavailable,
                  why.empty() ? "the server has no such engine" : ("no cuda engine: " + why).c_str());
         }
@@ -248,11 +260,12 @@ void Connection::compute(const Handler &handler) {
     }
 
     const Clock::time_point arrived = Clock::now();
-    Work work{*this, name, engine};
-    work.purpose = purpose_of(*header);
     Turn turn;
+    EngineId computed_on = work.id;
     const Status status = guarded([&] {
-        turn = take_turn(handler, work, engines.queue(name));
+        turn = found && found->count_here() < found->size()
+                   ? compute_spread(handler, work, &computed_on)
+                   : take_turn(handler, work, engines.queue(work.id));
         return turn.status;
     });
     if (status.ok() && !turn.computed) {
@@ -268,12 +281,171 @@ void Connection::compute(const Handler &handler) {
     server.statistics().add(
         name, static_cast<Message>(header->type), user,
         {work.items, work.bytes, reply->microseconds, static_cast<Answer>(reply->answer) != Answer::done});
-    if ((status.code == StatusCode::internal || status.code == StatusCode::unavailable) &&
-        engines.lose_if_broken(name)) {
-        log_line("engine %s is lost: %s", engine->name(), status.message);
-        server.give_up("an engine is lost");
+    if (status.code == StatusCode::internal || status.code == StatusCode::unavailable) {
+        note_lost(work, computed_on, status);
     }
 }
+
+// An engine that can't go on ends alone where there are others of its kind: what it had is loaded again, by
+// whoever asks next.
+void Connection::note_lost(const Work &work, EngineId lost, const Status &status) {
+    Engines &engines = server.engines();
+    if (engines.lose_if_broken(lost, status.message)) {
+        log_line("engine %s is lost: %s", engines.get(lost)->name(), status.message);
+        if (engines.state(work.engine_name) != Engines::State::ready) {
+            server.give_up("an engine is lost");
+        }
+    }
+    if (engines.state(lost) != Engines::State::lost ||
+        engines.state(work.engine_name) != Engines::State::ready) {
+        return;
+    }
+    // A load that was under way then may have put a mirror there since.
+    server.mirrors().clear(lost);
+    if (work.found == nullptr) {
+        return;
+    }
+    auto *reply = reinterpret_cast<ReplyHeader *>(reply_);
+    reply->status = Status{};
+    reply->answer = static_cast<std::uint32_t>(Answer::not_resident);
+    for (std::size_t i = 0; i < work.found->size(); ++i) {
+        if (work.found->held_by(i) == lost) {
+            reply->lacking |= std::uint64_t(1) << i;
+        }
+    }
+}
+
+// ---- one of several engines -------------------------------------------------------------------------------
+
+bool Connection::choose_engine(const Handler &handler, Work &work, std::optional<RunSet> *found) {
+    auto *reply = reinterpret_cast<ReplyHeader *>(reply_);
+    std::optional<EngineId> id;
+    if (handler.find_runs != nullptr) {
+        found->emplace(handler.find_runs(work, request_, *reply));
+        if (!(*found)->complete()) {
+            return false;
+        }
+        work.found = &**found;
+        id = (*found)->size() > 0 ? std::optional((*found)->held_by(0)) : std::nullopt;
+    } else if (handler.holder != nullptr) {
+        id = handler.holder(work, request_);
+    } else if (handler.load_size != nullptr) {
+        id = place(handler, work);
+    }
+    // A handle may be another kind's, which the handler refuses.
+    work.id =
+        id && server.engines().name_of(*id) == work.engine_name ? *id : least_waited_for(work.engine_name);
+    if (*found) {
+        (*found)->set_here(work.id);
+    }
+    return true;
+}
+
+EngineId Connection::least_waited_for(EngineName name) {
+    Engines &engines = server.engines();
+    std::optional<EngineId> best;
+    std::uint32_t fewest = 0;
+    for (const EngineId id : engines.of(name)) {
+        if (engines.state(id) != Engines::State::ready) {
+            continue;
+        }
+        const std::uint32_t waiting = engines.queue(id).waiting();
+        if (!best || waiting < fewest) {
+            best = id;
+            fewest = waiting;
+        }
+    }
+    return best.value_or(engines.of(name).first());
+}
+
+EngineId Connection::place(const Handler &handler, const Work &work) {
+    Engines &engines = server.engines();
+    std::vector<PlacementCandidate> candidates;
+    for (const EngineId id : engines.of(work.engine_name)) {
+        if (engines.state(id) == Engines::State::ready) {
+            const MemoryBudget &memory = engines.get(id)->memory();
+            candidates.push_back({id, memory.limit(), memory.used(), 0});
+        }
+    }
+    if (candidates.empty()) {
+        return engines.of(work.engine_name).first();
+    }
+    const LoadSize size = handler.load_size(*engines.get(candidates.front().id), request_);
+    const auto of_index = server.mirrors().bytes_by_engine(work.engine_name, size.name);
+    for (PlacementCandidate &candidate : candidates) {
+        candidate.of_index = of_index[candidate.id];
+    }
+    return choose_place(candidates, size.bytes, server.options().kept_together, [&](EngineId id) {
+        return server.mirrors().could_make_room(id, engines.get(id)->memory(), size.bytes, work.purpose);
+    });
+}
+
+Connection::Turn Connection::compute_spread(const Handler &handler, Work &work, EngineId *failed) {
+    Engines &engines = server.engines();
+    std::vector<Work> parts;
+    for (const EngineId id : engines.of(work.engine_name)) {
+        bool asked = false;
+        for (std::size_t i = 0; i < work.found->size(); ++i) {
+            asked = asked || work.found->held_by(i) == id;
+        }
+        if (asked) {
+            Work part = work;
+            part.id = id;
+            part.engine = engines.get(id);
+            parts.push_back(part);
+        }
+    }
+    // Here, where no other part's thread does.
+    if (work.engine_name == EngineName::cuda) {
+        buffer.pin(*work.engine);
+    }
+    Turn turn;
+    turn.began = Clock::now();
+    turn.computed = true;
+    Spread spread(
+        work, std::move(parts),
+        [this](Work &part, const std::function<void()> &body, bool *busy) {
+            return compute_part(part, body, busy);
+        },
+        [this](std::size_t count, const std::function<void(std::size_t)> &body) {
+            part_threads_.run(count, body);
+        });
+    try {
+        handler.spread(spread, request_, reply_);
+    } catch (const Busy &) {
+        reinterpret_cast<ReplyHeader *>(reply_)->answer = static_cast<std::uint32_t>(Answer::busy);
+        turn.computed = false;
+        return turn;
+    } catch (const Failure &failure) {
+        turn.status = failure.status;
+        *failed = spread.work(spread.failed()).id;
+    }
+    turn.took = Clock::now() - turn.began;
+    return turn;
+}
+
+Status Connection::compute_part(Work &work, const std::function<void()> &body, bool *busy) {
+    return guarded([&] {
+        const std::string key;
+        Queue &queue = server.engines().queue(work.id);
+        Queue::Share &share = shares_[work.id];
+        if (!queue.try_enter(key, share)) {
+            switch (queue.enter(activity_, key, share)) {
+                case Queue::Result::admitted:
+                    break;
+                case Queue::Result::full:
+                    *busy = true;
+                    return Status{};
+                default:
+                    return make_status(StatusCode::cancelled, "cancelled while it waited");
+            }
+        }
+        const Place place{queue, key, share, Clock::now()};
+        return on_engine(work, body);
+    });
+}
+
+// ---- one engine's queue -----------------------------------------------------------------------------------
 
 Connection::Turn Connection::take_turn(const Handler &handler, Work &work, Queue &queue) {
     auto *reply = reinterpret_cast<ReplyHeader *>(reply_);
@@ -281,7 +453,7 @@ Connection::Turn Connection::take_turn(const Handler &handler, Work &work, Queue
     std::shared_ptr<Joint> joint;
     bool company = true;
     auto result = Queue::Result::admitted;
-    Queue::Share &share = shares_[static_cast<std::size_t>(work.engine_name)];
+    Queue::Share &share = shares_[work.id];
     if (!queue.try_enter(key, share)) {
         if (!key.empty()) {
             joint = handler.join(work, request_, reply_);
@@ -334,10 +506,21 @@ Connection::Turn Connection::take_turn(const Handler &handler, Work &work, Queue
     return turn;
 }
 
+// Tells the watcher that a request no longer computes on a stream.
+struct OnStream {
+    Watcher &watcher;
+    Activity &activity;
+    Stream *stream;
+    ~OnStream() { watcher.leaves(activity, stream); }
+};
+
 template <typename Body>
 Status Connection::on_engine(Work &work, Body &&body) {
-    const Status status = guarded([&] {
-        std::unique_ptr<Stream> &stream = streams_[static_cast<std::size_t>(work.engine_name)];
+    return guarded([&] {
+        if (server.engines().is_broken(work.id)) {
+            return make_status(StatusCode::unavailable, "the engine was broken for a test");
+        }
+        std::unique_ptr<Stream> &stream = streams_[work.id];
         if (stream == nullptr) {
             check(work.engine->open_stream(&stream));
         }
@@ -346,11 +529,10 @@ Status Connection::on_engine(Work &work, Body &&body) {
         }
         work.stream = stream.get();
         server.watcher().computes_on(activity_, stream.get());
+        const OnStream on{server.watcher(), activity_, stream.get()};
         body();
         return Status{};
     });
-    server.watcher().computes_on(activity_, nullptr);
-    return status;
 }
 
 Status Connection::compute_together(Joint &joint, bool company, Work &work, Queue &queue) {

@@ -3,11 +3,14 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "server/object.h"
 #include "server/mirrors.h"
+#include "server/part_threads.h"
 #include "server/queue.h"
 #include "server/server.h"
 #include "server/transfer_buffer.h"
@@ -17,6 +20,7 @@ namespace gpu_engine::server {
 struct Handler;
 struct Work;
 class Joint;
+class RunSet;
 
 // Serves a connection until either side ends it. The caller closes the socket.
 void serve_connection(Server &server, int socket, int process) noexcept;
@@ -24,6 +28,7 @@ void serve_connection(Server &server, int socket, int process) noexcept;
 // An object that only its connection knows: an array without a name, or anything that is being loaded.
 struct OwnObject {
     protocol::EngineName engine{};
+    EngineId held_by = 0;
     protocol::RunName name{};  // of the mirror that it will be
     bool named = false;
     bool sorted = false;
@@ -40,6 +45,7 @@ struct OwnObject {
 // What a question found and its session hasn't read yet.
 struct KeptGroups {
     protocol::EngineName engine{};
+    EngineId held_by = 0;
     std::uint64_t words = 0;  // of a group's record
     std::uint64_t groups_given = 0;
     std::uint64_t doubtful_given = 0;
@@ -59,6 +65,10 @@ class Connection {
     // they take memory of the engine.
     void keep(KeptGroups groups);
     KeptGroups take_kept();
+    // Returns the engine that they are of.
+    std::optional<EngineId> holder_of_kept() const noexcept {
+        return kept_.answer != nullptr ? std::optional(kept_.held_by) : std::nullopt;
+    }
 
     Server &server;
     TransferBuffer buffer;
@@ -83,6 +93,16 @@ class Connection {
         bool computed = false;  // else the reply says why not
     };
     Turn take_turn(const Handler &handler, Work &work, Queue &queue);
+    // Where there are several engines of the kind, says which computes. `*found` keeps the runs that the
+    // request asks. Returns false when the reply says why none does.
+    bool choose_engine(const Handler &handler, Work &work, std::optional<RunSet> *found);
+    EngineId place(const Handler &handler, const Work &work);
+    EngineId least_waited_for(protocol::EngineName name);
+    // Computes a request whose runs are on several engines, and says on which a failure was.
+    Turn compute_spread(const Handler &handler, Work &work, EngineId *failed);
+    // Computes a part of it, once it has a place in its engine's queue.
+    Status compute_part(Work &work, const std::function<void()> &body, bool *busy);
+    void note_lost(const Work &work, EngineId lost, const Status &status);
     // Computes a request that has a place in the queue. With `company` it also computes the waiting requests
     // that can be computed in the same call.
     Status compute_together(Joint &joint, bool company, Work &work, Queue &queue);
@@ -99,10 +119,11 @@ class Connection {
     const int process_;
     bool greeted_ = false;
     Activity activity_;
-    std::array<Queue::Share, protocol::engine_count> shares_;  // of each engine
-    // One stream for each engine, opened by the first request that computes there.
-    std::array<std::unique_ptr<Stream>, protocol::engine_count> streams_;
+    // Of each engine; and a stream for each, opened by the first request that computes there.
+    std::array<Queue::Share, max_engines> shares_;
+    std::array<std::unique_ptr<Stream>, max_engines> streams_;
     KeptGroups kept_;
+    PartThreads part_threads_;
     alignas(16) char request_[protocol::max_message];
     alignas(16) char reply_[protocol::max_message];
 };

@@ -1,6 +1,7 @@
 #include "server/engines.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "gpu_engine/guard.h"
@@ -35,56 +36,50 @@ std::uint32_t places_on_host(std::uint32_t threads) {
 // of calls, so only what finds no place waits there.
 constexpr std::uint32_t joint_calls_on_device = 4;
 
-Queue::Settings settings_of(const Options &options, std::uint32_t places, std::uint32_t joint_calls,
-                            std::uint32_t threads, std::uint32_t processors) {
-    return {places, options.joint_calls > 0 ? options.joint_calls : joint_calls,
-            processors > threads ? processors - threads : 1};
+std::string word_of(const NamedDevice &named) {
+    return named.device >= 0 ? std::to_string(named.device) : std::string(named.uuid_digits);
 }
 
 }  // namespace
 
 Engines::Engines(const Options &options, Watcher &watcher, std::function<void(const char *)> give_up)
-    : probe_device_(options.probe_device),
+    : watcher_(watcher),
+      options_(options),
       give_up_(std::move(give_up)),
-      first_retry_(options.first_retry_milliseconds),
-      longest_retry_(options.longest_retry_milliseconds),
-      slow_opening_(options.slow_opening_milliseconds) {
+      open_device_(options.open_device),
+      identify_devices_(options.identify_devices) {
     Machine machine = read_machine();
-    if (options.processors > 0) {
-        machine.processors = options.processors;
+    processors_ = options.processors > 0 ? options.processors : machine.processors;
+    threads_ =
+        options.threads > 0 ? static_cast<std::uint32_t>(options.threads) : default_host_threads(processors_);
+    for (const EngineName name : {EngineName::host, EngineName::cuda}) {
+        chosen_limit_[static_cast<std::size_t>(name)] = options.memory_limit[static_cast<std::size_t>(name)];
     }
-    threads_ = options.threads > 0 ? static_cast<std::uint32_t>(options.threads)
-                                   : default_host_threads(machine.processors);
-    EngineOptions engine_options;
-    engine_options.threads = static_cast<std::int32_t>(threads_);
-    Place &host = places_[index(EngineName::host)];
-    host.default_limit = machine.memory / host_memory_whole * host_memory_parts;
-    const Status status = host::open_engine(engine_options, &host.engine);
-    if (!status.ok()) {
-        throw Failure{status};
-    }
-    host.queue =
-        std::make_unique<Queue>(watcher, settings_of(options, places_on_host(threads_),
-                                                     places_on_host(threads_), threads_, machine.processors));
-    host.state = State::ready;
-    set_memory_limit(EngineName::host, options.memory_limit[index(EngineName::host)]);
-
-    Place &cuda = places_[index(EngineName::cuda)];
-    cuda.queue = std::make_unique<Queue>(
-        watcher, settings_of(options, places_on_device, joint_calls_on_device, threads_, machine.processors));
-    cuda.chosen_limit = options.memory_limit[index(EngineName::cuda)];
-    set_queue_limit(options.queue_limit);
-    open_device_ = options.open_device;
+    queue_limit_ = options.queue_limit > 0 ? options.queue_limit : default_queue_limit;
+    open_host_engines(options, machine.memory / host_memory_whole * host_memory_parts);
 #ifdef PG_GPU_HAVE_CUDA
     if (!open_device_) {
         open_device_ = device::open_engine;
+        identify_devices_ = [](std::vector<DeviceIdentity> *devices) {
+            devices->resize(max_engines);
+            std::size_t count = 0;
+            const Status status = device::identify_devices(devices->data(), devices->size(), &count);
+            devices->resize(std::min(count, devices->size()));
+            return status;
+        };
     }
 #endif
-    if (open_device_ && options.device >= 0) {
-        device_ = options.device;
-        cuda.state = State::opening;
-        opening_since_ = Clock::now();
-        opener_ = std::thread([this] { open_device(); });
+    // Until it is known what devices there are, this place stands for them.
+    Place &first = places_[hosts_];
+    first.queue = new_queue(EngineName::cuda);
+    const bool opens = open_device_ && options.uses_devices;
+    if (opens) {
+        first.state = State::opening;
+        first.opening_since = Clock::now();
+    }
+    count_ = hosts_ + 1;
+    if (opens) {
+        opener_ = std::thread([this] { open_devices(); });
     }
 }
 
@@ -97,33 +92,56 @@ Engines::~Engines() {
     if (opener_.joinable()) {
         opener_.join();
     }
+    // The first opener, which has ended, was the one to make others.
+    for (std::thread &opener : further_openers_) {
+        opener.join();
+    }
 }
+
+std::unique_ptr<Queue> Engines::new_queue(EngineName name) {
+    const bool is_host = name == EngineName::host;
+    const std::uint32_t places = is_host ? places_on_host(threads_) : places_on_device;
+    const std::uint32_t joint_calls = is_host ? places : joint_calls_on_device;
+    auto queue = std::make_unique<Queue>(
+        watcher_, Queue::Settings{places, options_.joint_calls > 0 ? options_.joint_calls : joint_calls,
+                                  processors_ > threads_ ? processors_ - threads_ : 1});
+    queue->set_limit(queue_limit_);
+    return queue;
+}
+
+// Several engines share the threads and the memory that one would have.
+void Engines::open_host_engines(const Options &options, std::uint64_t default_memory) {
+    hosts_ = std::clamp<std::uint32_t>(options.host_engines, 1, max_engines / 2);
+    EngineOptions engine_options;
+    engine_options.threads = static_cast<std::int32_t>(std::max<std::uint32_t>(threads_ / hosts_, 1));
+    for (EngineId id = 0; id < hosts_; ++id) {
+        Place &place = places_[id];
+        place.default_limit = default_memory / hosts_;
+        place.device = hosts_ > 1 ? static_cast<std::int32_t>(id) : -1;
+        place.identity.device = place.device;
+        const Status status = host::open_engine(engine_options, &place.engine);
+        if (!status.ok()) {
+            throw Failure{status};
+        }
+        place.queue = new_queue(EngineName::host);
+        apply_limit(place, EngineName::host);
+        place.state = State::ready;
+    }
+}
+
+// ---- devices ----------------------------------------------------------------------------------------------
 
 // Keeps the reason, and logs it if it is new.
-void Engines::keep_reason(const char *reason) {
+void Engines::keep_reason(Place &place, const char *reason) {
     const std::lock_guard lock(mutex_);
-    if (reason_ != reason) {
-        reason_ = reason;
-        log_line("no cuda engine: %s", reason);
+    if (place.reason != reason) {
+        place.reason = reason;
+        if (place.device > 0) {
+            log_line("no cuda engine on device %d: %s", place.device, reason);
+        } else {
+            log_line("no cuda engine: %s", reason);
+        }
     }
-}
-
-std::string Engines::why_absent(EngineName name) {
-    if (state(name) != State::absent) {
-        return {};
-    }
-    const std::lock_guard lock(mutex_);
-    return reason_;
-}
-
-bool Engines::notice_slow_opening() {
-    State opening = State::opening;
-    if (Clock::now() - opening_since_ < slow_opening_ ||
-        !places_[index(EngineName::cuda)].state.compare_exchange_strong(opening, State::absent)) {
-        return false;
-    }
-    keep_reason("opening the device takes very long; it goes on");
-    return true;
 }
 
 // Returns false when the server is stopping.
@@ -132,17 +150,97 @@ bool Engines::wait_for_retry(std::chrono::milliseconds pause) {
     return !ending_.wait_for(lock, pause, [this] { return stopping_; });
 }
 
-void Engines::open_device() noexcept {
+// The first device takes the place that stood for all of them. Called by the first opener only.
+void Engines::add_place(const DeviceIdentity &identity, const std::string &why_absent) {
+    const bool is_first = !std::exchange(has_found_devices_, true);
+    const EngineId id = is_first ? hosts_ : count_.load();
+    if (id == max_engines) {
+        log_line("device %d is not used: the server has %u engines at most", identity.device, max_engines);
+        return;
+    }
+    Place &place = places_[id];
+    {
+        const std::lock_guard lock(mutex_);
+        place.identity = identity;
+        place.device = identity.device;
+        if (!is_first) {
+            place.queue = new_queue(EngineName::cuda);
+        }
+    }
+    if (!is_first) {
+        place.opening_since = Clock::now();
+        place.state = State::opening;
+    }
+    if (!why_absent.empty()) {
+        keep_reason(place, why_absent.c_str());
+        place.state = State::absent;
+    }
+    if (!is_first) {
+        ++count_;
+    }
+}
+
+void Engines::find_devices() {
+    NamedDevice named[device_list::max_devices];
+    const char *wrong = nullptr;
+    const int names = read_device_list(options_.devices.c_str(), named, device_list::max_devices, &wrong);
+    std::vector<DeviceIdentity> present;
+    const bool are_known = identify_devices_ && identify_devices_(&present).ok() && !present.empty();
+    if (!are_known) {
+        // Opening the device will tell why there is none, and be tried again.
+        const std::int32_t number = names > 0 ? std::max(named[0].device, 0) : 0;
+        add_place({number, "", ""}, {});
+        return;
+    }
+    for (int i = 0; i < names; ++i) {
+        const auto found = std::find_if(present.begin(), present.end(), [&](const DeviceIdentity &device) {
+            return device_list::names(named[i], device);
+        });
+        if (found != present.end()) {
+            add_place(*found, {});
+        } else {
+            DeviceIdentity absent{named[i].device, "", ""};
+            std::snprintf(absent.uuid, sizeof(absent.uuid), "%s", named[i].uuid_digits);
+            add_place(absent, "pg_gpu.devices names " + word_of(named[i]) + ", and there is no such device");
+        }
+    }
+    for (std::size_t i = 0; names <= 0 && i < present.size(); ++i) {
+        add_place(present[i], {});
+    }
+}
+
+void Engines::open_devices() noexcept {
     const Status status = guarded([this] {
-        std::chrono::milliseconds pause = first_retry_;
-        bool opened = try_to_open();
+        find_devices();
+        const EngineRange devices = of(EngineName::cuda);
+        for (const EngineId id : devices) {
+            if (id != devices.first() && state(id) == State::opening) {
+                further_openers_.emplace_back([this, id] { open_device(places_[id]); });
+            }
+        }
+        return Status{};
+    });
+    if (!status.ok()) {
+        log_line("not all devices are opened: %s", status.message);
+    }
+    if (state(hosts_) == State::opening) {
+        open_device(places_[hosts_]);
+    }
+}
+
+void Engines::open_device(Place &place) noexcept {
+    const Status status = guarded([this, &place] {
+        std::chrono::milliseconds pause(options_.first_retry_milliseconds);
+        bool opened = try_to_open(place);
         while (!opened && wait_for_retry(pause)) {
-            pause = std::min(2 * pause, longest_retry_);
-            if (probe_device_ && !probe_device_()) {
+            pause = std::min(2 * pause, std::chrono::milliseconds(options_.longest_retry_milliseconds));
+            // Where another device is open this process has found the driver, and needn't end for this one.
+            const bool needs_process = options_.probe_device && state(EngineName::cuda) != State::ready;
+            if (needs_process && !options_.probe_device(place.device)) {
                 continue;
             }
-            opened = try_to_open();
-            if (!opened && probe_device_) {
+            opened = try_to_open(place);
+            if (!opened && needs_process) {
                 give_up_("a new process can open the device");
                 break;
             }
@@ -154,71 +252,144 @@ void Engines::open_device() noexcept {
     }
 }
 
-bool Engines::try_to_open() {
+// The limit may be chosen anew meanwhile. Whoever chooses one stores it before applying it, so the last look
+// finds it.
+void Engines::apply_limit(Place &place, EngineName name) {
+    const std::atomic<std::uint64_t> &chosen_limit = chosen_limit_[static_cast<std::size_t>(name)];
+    std::uint64_t chosen;
+    do {
+        chosen = chosen_limit;
+        place.engine->memory().set_limit(chosen > 0 ? chosen : place.default_limit);
+    } while (chosen != chosen_limit);
+}
+
+bool Engines::try_to_open(Place &place) {
     const auto mebibytes = [](std::uint64_t bytes) -> unsigned long long { return bytes >> 20; };
-    Place &cuda = places_[index(EngineName::cuda)];
     EngineOptions options;
-    options.device = device_;
-    Status status = open_device_(options, &cuda.engine);
+    options.device = place.device;
+    Status status = open_device_(options, &place.engine);
     DeviceInfo info{};
     if (status.ok()) {
-        status = cuda.engine->describe(&info);
+        status = place.engine->describe(&info);
     }
     if (!status.ok()) {
-        cuda.engine.reset();
-        keep_reason(status.message);
-        cuda.state = State::absent;
+        place.engine.reset();
+        keep_reason(place, status.message);
+        place.state = State::absent;
         return false;
     }
-    cuda.default_limit = info.memory_free / device_memory_share;
-    const auto apply_limit = [&cuda] {
-        const std::uint64_t chosen = cuda.chosen_limit;
-        cuda.engine->memory().set_limit(chosen > 0 ? chosen : cuda.default_limit);
-        return chosen;
-    };
-    apply_limit();
-    cuda.state = State::ready;
-    // The limit may have been chosen anew meanwhile. Whoever chooses one stores it before applying it, so
-    // this finds it.
-    while (apply_limit() != cuda.chosen_limit) {}
+    place.default_limit = info.memory_free / device_memory_share;
+    apply_limit(place, EngineName::cuda);
+    place.state = State::ready;
+    apply_limit(place, EngineName::cuda);
     log_line(
         "engine cuda: device %d, %s, compute capability %d.%d, %llu MiB of %llu MiB free, limit %llu MiB",
         info.device, info.name, info.compute_capability_major, info.compute_capability_minor,
-        mebibytes(info.memory_free), mebibytes(info.memory_total), mebibytes(cuda.engine->memory().limit()));
+        mebibytes(info.memory_free), mebibytes(info.memory_total), mebibytes(place.engine->memory().limit()));
     return true;
 }
 
+// ---- states -----------------------------------------------------------------------------------------------
+
 Engines::State Engines::state(EngineName name) const noexcept {
-    return places_[index(name)].state.load();
+    // The better, the earlier.
+    constexpr State order[] = {State::ready, State::opening, State::lost, State::absent};
+    const State *best = std::end(order) - 1;
+    for (const EngineId id : of(name)) {
+        best = std::min<const State *>(best, std::find(order, best, state(id)));
+    }
+    return *best;
 }
 
-Engine *Engines::get(EngineName name) noexcept {
-    Place &place = places_[index(name)];
+bool Engines::is_opening() const noexcept {
+    bool opening = false;
+    for (const EngineId id : of(EngineName::cuda)) {
+        opening = opening || state(id) == State::opening;
+    }
+    return opening;
+}
+
+Engine *Engines::get(EngineId id) noexcept {
+    Place &place = places_[id];
     const State state = place.state.load();
     return state == State::ready || state == State::lost ? place.engine.get() : nullptr;
 }
 
-void Engines::set_memory_limit(EngineName name, std::uint64_t bytes) noexcept {
-    Place &place = places_[index(name)];
-    place.chosen_limit = bytes;
-    if (Engine *engine = get(name)) {
-        engine->memory().set_limit(bytes > 0 ? bytes : place.default_limit);
+DeviceIdentity Engines::identity_of(EngineId id) {
+    const std::lock_guard lock(mutex_);
+    return places_[id].identity;
+}
+
+std::string Engines::reason(EngineId id) {
+    if (state(id) != State::absent && state(id) != State::lost) {
+        return {};
+    }
+    const std::lock_guard lock(mutex_);
+    return places_[id].reason;
+}
+
+std::string Engines::reason(EngineName name) {
+    std::string why;
+    for (const EngineId id : of(name)) {
+        why = why.empty() ? reason(id) : why;
+    }
+    return why;
+}
+
+void Engines::notice_slow_openings() {
+    for (const EngineId id : of(EngineName::cuda)) {
+        Place &place = places_[id];
+        State opening = State::opening;
+        if (Clock::now() - place.opening_since >=
+                std::chrono::milliseconds(options_.slow_opening_milliseconds) &&
+            place.state.compare_exchange_strong(opening, State::absent)) {
+            keep_reason(place, "opening the device takes very long; it goes on");
+        }
+    }
+}
+
+void Engines::set_memory_limit(EngineName name, std::uint64_t bytes) {
+    chosen_limit_[static_cast<std::size_t>(name)] = bytes;
+    for (const EngineId id : of(name)) {
+        if (get(id) != nullptr) {
+            apply_limit(places_[id], name);
+        }
     }
 }
 
 void Engines::set_queue_limit(std::uint32_t limit) {
+    const std::lock_guard lock(mutex_);
+    queue_limit_ = limit > 0 ? limit : default_queue_limit;
     for (Place &place : places_) {
-        place.queue->set_limit(limit > 0 ? limit : default_queue_limit);
+        if (place.queue != nullptr) {
+            place.queue->set_limit(queue_limit_);
+        }
     }
 }
 
-bool Engines::lose_if_broken(EngineName name) noexcept {
-    Place &place = places_[index(name)];
-    if (place.state.load() != State::ready || place.engine->probe().ok()) {
+void Engines::break_last() noexcept {
+    for (EngineId id = count_; id > 0; --id) {
+        if (state(id - 1) == State::ready && !places_[id - 1].broken.exchange(true)) {
+            return;
+        }
+    }
+}
+
+bool Engines::lose_if_broken(EngineId id, const char *why) noexcept {
+    Place &place = places_[id];
+    if (place.state.load() != State::ready || (!place.broken && place.engine->probe().ok())) {
         return false;
     }
     State ready = State::ready;
-    return place.state.compare_exchange_strong(ready, State::lost);
+    if (!place.state.compare_exchange_strong(ready, State::lost)) {
+        return false;
+    }
+    static_cast<void>(guarded([&] {
+        const std::lock_guard lock(mutex_);
+        place.reason = why;
+        return Status{};
+    }));
+    return true;
 }
 
 }  // namespace gpu_engine::server

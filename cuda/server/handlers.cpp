@@ -2,6 +2,8 @@
 #include <type_traits>
 
 #include "server/request.h"
+#include "server/run_set.h"
+#include "server/spread.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -29,7 +31,86 @@ constexpr Handler handler(bool computes) {
                        function(work, *static_cast<const Request *>(request), *static_cast<Reply *>(reply));
                    },
                    nullptr,
+                   nullptr,
+                   nullptr,
+                   nullptr,
+                   nullptr,
                    nullptr};
+}
+
+// How many bits keys of the runs have that a request asks, or which number stands for their kind.
+template <typename Request>
+std::uint32_t bits_of(const Request &request) {
+    if constexpr (requires { request.key_bits; }) {
+        return request.key_bits;
+    } else if constexpr (requires { request.boxes; } || std::is_same_v<Request, protocol::MatchGrid>) {
+        return grid_bits;
+    } else if constexpr (requires { request.tests; }) {
+        return column_bits;
+    } else {
+        return text_bits;
+    }
+}
+
+// A row for requests that ask runs; `spread` answers where these are on several engines.
+template <auto function, auto spread>
+constexpr Handler question() {
+    using Request = typename Parts<decltype(function)>::RequestType;
+    using Reply = typename Parts<decltype(function)>::ReplyType;
+    Handler asking = handler<function>(true);
+    asking.find_runs = [](Work &work, const void *request, protocol::ReplyHeader &reply) {
+        const auto &asked = *static_cast<const Request *>(request);
+        return RunSet(work, asked.run, asked.runs, bits_of(asked), reply);
+    };
+    asking.spread = [](Spread &parts, const void *request, void *reply) {
+        spread(parts, *static_cast<const Request *>(request), *static_cast<Reply *>(reply));
+    };
+    return asking;
+}
+
+// The same where the results of the parts lie side by side.
+template <auto function>
+constexpr Handler question() {
+    using Request = typename Parts<decltype(function)>::RequestType;
+    using Reply = typename Parts<decltype(function)>::ReplyType;
+    return question<function, spread_results<function, Request, Reply>>();
+}
+
+// A row for requests that begin a load.
+template <auto function>
+constexpr Handler load() {
+    using Request = typename Parts<decltype(function)>::RequestType;
+    Handler loading = handler<function>(true);
+    loading.load_size = [](Engine &engine, const void *request) {
+        const auto &begun = *static_cast<const Request *>(request);
+        return LoadSize{begun.name, load_bytes(engine, begun)};
+    };
+    return loading;
+}
+
+// A row for requests about something that an engine has: `holder(work, request)` says which.
+template <auto function, auto holder>
+constexpr Handler about() {
+    using Request = typename Parts<decltype(function)>::RequestType;
+    Handler known = handler<function>(true);
+    known.holder = [](Work &work, const void *request) {
+        return holder(work, *static_cast<const Request *>(request));
+    };
+    return known;
+}
+
+template <typename Request>
+std::optional<EngineId> holder_of_array(Work &work, const Request &request) {
+    const auto found = work.connection.objects.find(request.handle);
+    return found == work.connection.objects.end() ? std::nullopt : std::optional(found->second.held_by);
+}
+
+std::optional<EngineId> holder_of_mirror(Work &work, const protocol::SetDead &request) {
+    return work.server().mirrors().holder_of(work.engine_name, request.name);
+}
+
+std::optional<EngineId> holder_of_groups(Work &work, const protocol::ReadGroups &) {
+    return work.connection.holder_of_kept();
 }
 
 // A row for requests that may be computed together.
@@ -37,7 +118,7 @@ template <auto function, auto key, auto join>
 constexpr Handler joint_handler() {
     using Request = typename Parts<decltype(function)>::RequestType;
     using Reply = typename Parts<decltype(function)>::ReplyType;
-    Handler joint = handler<function>(true);
+    Handler joint = question<function>();
     joint.joint_key = [](const void *request) { return key(*static_cast<const Request *>(request)); };
     joint.join = [](Work &work, const void *request, void *reply) {
         return join(work, *static_cast<const Request *>(request), *static_cast<Reply *>(reply));
@@ -60,34 +141,34 @@ constexpr Row rows[] = {
     {Message::ping, handler<answer_ping>(at_once)},
     {Message::configure, handler<answer_configure>(at_once)},
     {Message::attach, handler<answer_attach>(at_once)},
-    {Message::begin_kary, handler<answer_begin_kary>(computes)},
-    {Message::begin_grid, handler<answer_begin_grid>(computes)},
-    {Message::begin_column, handler<answer_begin_column>(computes)},
-    {Message::begin_text, handler<answer_begin_text>(computes)},
-    {Message::append_pages, handler<answer_append_pages>(computes)},
-    {Message::append_kary, handler<answer_append_kary>(computes)},
-    {Message::finish, handler<answer_finish>(computes)},
-    {Message::set_dead, handler<answer_set_dead>(computes)},
+    {Message::begin_kary, load<answer_begin_kary>()},
+    {Message::begin_grid, load<answer_begin_grid>()},
+    {Message::begin_column, load<answer_begin_column>()},
+    {Message::begin_text, load<answer_begin_text>()},
+    {Message::append_pages, about<answer_append_pages, holder_of_array<protocol::AppendPages>>()},
+    {Message::append_kary, about<answer_append_kary, holder_of_array<protocol::AppendKary>>()},
+    {Message::finish, about<answer_finish, holder_of_array<protocol::HandleRequest>>()},
+    {Message::set_dead, about<answer_set_dead, holder_of_mirror>()},
     {Message::drop, handler<answer_drop>(at_once)},
     {Message::evict, handler<answer_evict>(at_once)},
     {Message::keep_runs, handler<answer_keep_runs>(at_once)},
-    {Message::lookup_kary, handler<answer_lookup_kary>(computes)},
-    {Message::count_kary, handler<answer_count_kary>(computes)},
-    {Message::range_kary, handler<answer_range_kary>(computes)},
-    {Message::search_grid, handler<answer_search_grid>(computes)},
-    {Message::count_grid, handler<answer_count_grid>(computes)},
-    {Message::match_grid, handler<answer_match_grid>(computes)},
-    {Message::count_column, handler<answer_count_column>(computes)},
-    {Message::count_column_values, handler<answer_count_column>(computes)},
-    {Message::match_column, handler<answer_match_column>(computes)},
-    {Message::aggregate_column, handler<answer_aggregate_column>(computes)},
-    {Message::read_groups, handler<answer_read_groups>(computes)},
+    {Message::lookup_kary, question<answer_lookup_kary>()},
+    {Message::count_kary, question<answer_count_kary>()},
+    {Message::range_kary, question<answer_range_kary>()},
+    {Message::search_grid, question<answer_search_grid>()},
+    {Message::count_grid, question<answer_count_grid>()},
+    {Message::match_grid, question<answer_match_grid>()},
+    {Message::count_column, question<answer_count_column>()},
+    {Message::count_column_values, question<answer_count_column>()},
+    {Message::match_column, question<answer_match_column>()},
+    {Message::aggregate_column, question<answer_aggregate_column, spread_aggregate_column>()},
+    {Message::read_groups, about<answer_read_groups, holder_of_groups>()},
     {Message::search_text, joint_handler<answer_search_text, joint_key, join_search_text>()},
-    {Message::count_text, handler<answer_count_text>(computes)},
-    {Message::intersect_text, handler<answer_intersect_text>(computes)},
+    {Message::count_text, question<answer_count_text>()},
+    {Message::intersect_text, question<answer_intersect_text>()},
     {Message::merge_column_dictionaries, handler<answer_merge_column_dictionaries>(computes)},
-    {Message::merge_kary, handler<answer_merge_kary>(computes)},
-    {Message::read_kary, handler<answer_read_kary>(computes)},
+    {Message::merge_kary, question<answer_merge_kary, spread_merge_kary>()},
+    {Message::read_kary, about<answer_read_kary, holder_of_array<protocol::ReadKary>>()},
     {Message::name_kary, handler<answer_name_kary>(at_once)},
     {Message::mirrors, handler<answer_mirrors>(at_once)},
     {Message::statistics, handler<answer_statistics>(at_once)},

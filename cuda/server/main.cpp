@@ -49,6 +49,11 @@ void take_signal(int signal) {
     errno = error;
 }
 
+// For tests: an engine is lost, the last one first.
+void lose_an_engine(int) {
+    running->engines().break_last();
+}
+
 void leave_at_once(int) {
     _exit(exit_stopped);
 }
@@ -74,7 +79,7 @@ int probe(const Options &options) {
     alarm(probe_seconds);
 #ifdef PG_GPU_HAVE_CUDA
     EngineOptions engine_options;
-    engine_options.device = options.device;
+    engine_options.device = options.probed_device;
     std::unique_ptr<Engine> engine;
     return device::open_engine(engine_options, &engine).ok() ? exit_stopped : exit_not_started;
 #else
@@ -94,10 +99,10 @@ int main(int argc, char **argv) {
     if (help) {
         return exit_stopped;
     }
-    if (options.probing) {
+    if (options.probed_device >= 0) {
         return probe(options);
     }
-    options.probe_device = [device = options.device] { return another_process_opens_device(device); };
+    options.probe_device = another_process_opens_device;
     pthread_attr_t attributes;
     if (pthread_attr_init(&attributes) == 0) {
         static_cast<void>(pthread_attr_setstacksize(&attributes, stack_bytes));
@@ -122,6 +127,9 @@ int main(int argc, char **argv) {
     }
     set_handler(SIGTERM, take_signal);
     set_handler(SIGINT, take_signal);
+    if (options.testing) {
+        set_handler(SIGUSR1, lose_an_engine);
+    }
     const Status ran = guarded([&] {
         server.run();
         return Status{};

@@ -94,11 +94,12 @@ bool Mirrors::add(std::shared_ptr<Mirror> mirror, const Purpose &purpose) {
         return false;
     }
     touch(added, purpose);
-    ++counts_of(added.engine).loads;
+    ++counts_[added.held_by].loads;
     return true;
 }
 
-Mirrors::Leavers Mirrors::leavers(EngineName engine, const Purpose &purpose) {
+template <typename Asked>
+Mirrors::Leavers Mirrors::leavers(const Purpose &purpose, Asked asked) {
     Leavers result;
     const std::int64_t lately = microseconds_since_1970() - undisturbed_microseconds;
     const auto is_needed = [&](const Mirror &mirror) {
@@ -112,7 +113,7 @@ Mirrors::Leavers Mirrors::leavers(EngineName engine, const Purpose &purpose) {
     for (auto i = table_.begin(); i != table_.end(); ++i) {
         // Requests get their share of a mirror under the mutex, so a mirror that only the table has stays
         // unused meanwhile.
-        if (i->first.engine == engine && i->second->holder.pinned == 0 && i->second.use_count() == 1 &&
+        if (asked(*i->second) && i->second->holder.pinned == 0 && i->second.use_count() == 1 &&
             !is_needed(*i->second)) {
             result.push_back(i);
         }
@@ -120,6 +121,10 @@ Mirrors::Leavers Mirrors::leavers(EngineName engine, const Purpose &purpose) {
     std::sort(result.begin(), result.end(),
               [](const auto &a, const auto &b) { return a->second->order < b->second->order; });
     return result;
+}
+
+Mirrors::Leavers Mirrors::leavers(EngineId engine, const Purpose &purpose) {
+    return leavers(purpose, [engine](const Mirror &mirror) { return mirror.held_by == engine; });
 }
 
 template <typename Wanted>
@@ -137,31 +142,50 @@ void Mirrors::unlink(const Leavers &leavers, Wanted wanted, Gone *gone) {
     }
 }
 
-bool Mirrors::make_room(EngineName engine, MemoryBudget &memory, std::uint64_t bytes,
-                        const Purpose &purpose) {
-    Gone gone;
-    const std::lock_guard lock(mutex_);
+namespace {
+
+// How many bytes must go for `bytes` more to fit; nothing where all of them wouldn't do.
+std::optional<std::uint64_t> lacking_bytes(const MemoryBudget &memory, std::uint64_t bytes) {
     const std::uint64_t limit = memory.limit();
     const std::uint64_t used = memory.used();
     if (bytes > limit) {
-        return false;
+        return std::nullopt;
     }
-    if (used <= limit - bytes) {
-        return true;
+    return used <= limit - bytes ? 0 : used - (limit - bytes);
+}
+
+}  // namespace
+
+std::uint64_t Mirrors::bytes_of_all(const Leavers &leavers) {
+    std::uint64_t bytes = 0;
+    for (const Table::iterator &leaver : leavers) {
+        bytes += bytes_of(leaver->second->object);
     }
-    const std::uint64_t needed = used - (limit - bytes);
+    return bytes;
+}
+
+bool Mirrors::make_room(EngineId engine, MemoryBudget &memory, std::uint64_t bytes, const Purpose &purpose) {
+    Gone gone;
+    const std::lock_guard lock(mutex_);
+    const std::optional<std::uint64_t> needed = lacking_bytes(memory, bytes);
+    if (!needed || *needed == 0) {
+        return needed.has_value();
+    }
     const Leavers all = leavers(engine, purpose);
-    std::uint64_t available = 0;
-    for (const Table::iterator &leaver : all) {
-        available += bytes_of(leaver->second->object);
-    }
-    if (available < needed) {
+    if (bytes_of_all(all) < *needed) {
         return false;
     }
     unlink(
-        all, [&](std::uint64_t freed) { return freed < needed; }, &gone);
-    counts_of(engine).evictions += gone.size();
+        all, [&](std::uint64_t freed) { return freed < *needed; }, &gone);
+    counts_[engine].evictions += gone.size();
     return true;
+}
+
+bool Mirrors::could_make_room(EngineId engine, const MemoryBudget &memory, std::uint64_t bytes,
+                              const Purpose &purpose) {
+    const std::lock_guard lock(mutex_);
+    const std::optional<std::uint64_t> needed = lacking_bytes(memory, bytes);
+    return needed && (*needed == 0 || bytes_of_all(leavers(engine, purpose)) >= *needed);
 }
 
 template <typename Counts>
@@ -182,17 +206,16 @@ std::uint64_t Mirrors::taken(EngineName engine, Counts counts) const {
 
 Room Mirrors::choose_leavers(const NewMirror &mirror, const MemoryBudget *memory, const Purpose &purpose,
                              Leavers *chosen) {
-    Leavers left = leavers(mirror.engine, purpose);
+    // Quotas are of all engines of the kind together.
+    Leavers left = leavers(purpose, [&mirror](const Mirror &other) { return other.engine == mirror.engine; });
     // Moves mirrors to the chosen ones until those that count are as many bytes as are needed.
     const auto choose = [&](std::uint64_t needed, auto counts) {
         std::uint64_t bytes = 0;
         for (const Table::iterator &leaver : *chosen) {
-            bytes += counts(leaver->first.name, leaver->second->holder.user)
-                         ? bytes_of(leaver->second->object)
-                         : 0;
+            bytes += counts(*leaver->second) ? bytes_of(leaver->second->object) : 0;
         }
         for (auto leaver = left.begin(); bytes < needed && leaver != left.end();) {
-            if (!counts((*leaver)->first.name, (*leaver)->second->holder.user)) {
+            if (!counts(*(*leaver)->second)) {
                 ++leaver;
                 continue;
             }
@@ -207,7 +230,9 @@ Room Mirrors::choose_leavers(const NewMirror &mirror, const MemoryBudget *memory
             return true;
         }
         const std::uint64_t used = taken(mirror.engine, counts) + mirror.bytes;
-        return mirror.bytes <= quota && (used <= quota || choose(used - quota, counts));
+        return mirror.bytes <= quota && (used <= quota || choose(used - quota, [&](const Mirror &other) {
+                                             return counts(other.name, other.holder.user);
+                                         }));
     };
     if (!keeps_within(mirror.holder.role_quota,
                       [&](const RunName &, std::uint32_t user) { return user == mirror.holder.user; })) {
@@ -221,13 +246,10 @@ Room Mirrors::choose_leavers(const NewMirror &mirror, const MemoryBudget *memory
     if (memory == nullptr) {
         return Room::made;
     }
-    const std::uint64_t limit = memory->limit();
-    const std::uint64_t used = memory->used();
-    if (mirror.bytes_in_the_making > limit) {
-        return Room::beyond_limit;
-    }
-    const std::uint64_t free_then = limit - mirror.bytes_in_the_making;
-    return used <= free_then || choose(used - free_then, [](const RunName &, std::uint32_t) { return true; })
+    const std::optional<std::uint64_t> needed = lacking_bytes(*memory, mirror.bytes_in_the_making);
+    return needed && (*needed == 0 ||
+                      choose(*needed,
+                             [&mirror](const Mirror &other) { return other.held_by == mirror.held_by; }))
                ? Room::made
                : Room::beyond_limit;
 }
@@ -239,7 +261,7 @@ Room Mirrors::make_room_for(const NewMirror &mirror, const MemoryBudget *memory,
     Leavers chosen;
     const Room room = choose_leavers(mirror, memory, purpose, &chosen);
     if (room != Room::made) {
-        ++counts_of(mirror.engine).refusals;
+        ++counts_[mirror.held_by].refusals;
         Purpose of_auto = purpose;
         of_auto.forced = false;
         chosen.clear();
@@ -248,25 +270,27 @@ Room Mirrors::make_room_for(const NewMirror &mirror, const MemoryBudget *memory,
                    : room;
     }
     if (claim != nullptr) {
-        claimed_[claim->place_] = {mirror.holder.user, mirror.bytes};
+        claimed_[claim->place_] = {mirror.holder.user, mirror.held_by, mirror.bytes};
+    }
+    for (const Table::iterator &leaver : chosen) {
+        ++counts_[leaver->second->held_by].evictions;
     }
     unlink(
         chosen, [](std::uint64_t) { return true; }, &gone);
-    counts_of(mirror.engine).evictions += gone.size();
     return room;
 }
 
-bool Mirrors::drop_one(EngineName engine, const Purpose &purpose) {
+bool Mirrors::drop_one(EngineId engine, const Purpose &purpose) {
     Gone gone;
     const std::lock_guard lock(mutex_);
     bool dropped = false;
     unlink(
         leavers(engine, purpose), [&](std::uint64_t) { return !std::exchange(dropped, true); }, &gone);
-    counts_of(engine).evictions += gone.size();
+    counts_[engine].evictions += gone.size();
     return dropped;
 }
 
-void Mirrors::shrink(EngineName engine, const MemoryBudget &memory) {
+void Mirrors::shrink(EngineId engine, const MemoryBudget &memory) {
     Gone gone;
     const std::lock_guard lock(mutex_);
     const std::uint64_t limit = memory.limit();
@@ -274,7 +298,7 @@ void Mirrors::shrink(EngineName engine, const MemoryBudget &memory) {
     unlink(
         leavers(engine, {}), [&](std::uint64_t freed) { return used > limit && freed < used - limit; },
         &gone);
-    counts_of(engine).evictions += gone.size();
+    counts_[engine].evictions += gone.size();
 }
 
 template <typename Chosen>
@@ -316,12 +340,12 @@ void Mirrors::keep(const RunName &relation, const std::unordered_set<std::uint64
         mirrors, bytes, &gone);
 }
 
-void Mirrors::clear(EngineName engine) {
+void Mirrors::clear(EngineId engine) {
     Gone gone;
     const std::lock_guard lock(mutex_);
     Leavers all;
     for (auto i = table_.begin(); i != table_.end(); ++i) {
-        if (i->first.engine == engine) {
+        if (i->second->held_by == engine) {
             all.push_back(i);
         }
     }
@@ -329,7 +353,29 @@ void Mirrors::clear(EngineName engine) {
         all, [](std::uint64_t) { return true; }, &gone);
 }
 
-std::uint64_t Mirrors::list(protocol::MirrorRow *rows, std::uint64_t capacity, std::int32_t device) {
+std::optional<EngineId> Mirrors::holder_of(EngineName engine, const RunName &name) {
+    const std::lock_guard lock(mutex_);
+    const auto found = table_.find(Place{engine, name});
+    return found == table_.end() ? std::nullopt : std::optional(found->second->held_by);
+}
+
+std::array<std::uint64_t, max_engines> Mirrors::bytes_by_engine(EngineName engine, const RunName &relation) {
+    std::array<std::uint64_t, max_engines> bytes{};
+    const auto counts = [&](const Place &place) {
+        return place.engine == engine && is_of_relation(place.name, relation);
+    };
+    const std::lock_guard lock(mutex_);
+    for (const auto &[place, mirror] : table_) {
+        bytes[mirror->held_by] += counts(place) ? bytes_of(mirror->object) : 0;
+    }
+    for (const auto &[place, share] : claimed_) {
+        bytes[share.held_by] += counts(place) && !table_.contains(place) ? share.bytes : 0;
+    }
+    return bytes;
+}
+
+std::uint64_t Mirrors::list(protocol::MirrorRow *rows, std::uint64_t capacity,
+                            const std::function<std::int32_t(EngineId)> &device_of) {
     const std::lock_guard lock(mutex_);
     std::uint64_t row = 0;
     for (const auto &[place, mirror] : table_) {
@@ -343,7 +389,7 @@ std::uint64_t Mirrors::list(protocol::MirrorRow *rows, std::uint64_t capacity, s
                 mirror->last_used.load(std::memory_order_relaxed),
                 static_cast<std::uint32_t>(place.engine),
                 mirror->holder.pinned != 0 ? 1U : 0U,
-                place.engine == EngineName::cuda ? device : -1,
+                device_of(mirror->held_by),
                 mirror->holder.user,
                 static_cast<std::uint32_t>(kind_of(mirror->object)),
                 0,
@@ -354,9 +400,9 @@ std::uint64_t Mirrors::list(protocol::MirrorRow *rows, std::uint64_t capacity, s
     return row;
 }
 
-MirrorCounts Mirrors::counts(EngineName engine) {
+MirrorCounts Mirrors::counts(EngineId engine) {
     const std::lock_guard lock(mutex_);
-    return counts_of(engine);
+    return counts_[engine];
 }
 
 }  // namespace gpu_engine::server

@@ -4,8 +4,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -13,6 +15,7 @@
 
 #include "gpu_engine/engine.h"
 #include "gpu_engine/protocol.h"
+#include "server/engine_id.h"
 #include "server/object.h"
 
 namespace gpu_engine::server {
@@ -33,6 +36,7 @@ struct Purpose {
 struct Mirror {
     protocol::RunName name{};
     protocol::EngineName engine{};
+    EngineId held_by = 0;  // the engine of that kind in whose memory it is
     AnyObject object;
     protocol::Holder holder{};
     std::int64_t loaded_at = 0;  // microseconds since 1970
@@ -51,6 +55,7 @@ std::int64_t microseconds_since_1970() noexcept;
 // A mirror that is about to be made, and the memory that it will take at last and while it is made.
 struct NewMirror {
     protocol::EngineName engine;
+    EngineId held_by;
     protocol::RunName name;
     protocol::Holder holder;
     std::uint64_t bytes;
@@ -127,18 +132,20 @@ class Mirrors {
     // that are pinned, in use, or needed for the same purpose stay. For a forced path, mirrors that another
     // connection used within the last minute stay too. Returns false, and drops nothing, when dropping all
     // the others would not make enough room.
-    bool make_room(protocol::EngineName engine, MemoryBudget &memory, std::uint64_t bytes,
-                   const Purpose &purpose);
+    bool make_room(EngineId engine, MemoryBudget &memory, std::uint64_t bytes, const Purpose &purpose);
+    // Says whether it would make the room.
+    bool could_make_room(EngineId engine, const MemoryBudget &memory, std::uint64_t bytes,
+                         const Purpose &purpose);
     // The same for a mirror, which must also stay within its holder's quotas: for these, mirrors of the same
     // role or the same database leave. `claim`, where there is one, holds the mirror's part of the quotas
     // until the mirror is in the table. Without `memory` the mirror has its memory already.
     Room make_room_for(const NewMirror &mirror, const MemoryBudget *memory, const Purpose &purpose,
                        Claim *claim);
     // Drops one of the mirrors that make_room may drop. Returns false when there is none.
-    bool drop_one(protocol::EngineName engine, const Purpose &purpose);
+    bool drop_one(EngineId engine, const Purpose &purpose);
     // Drops mirrors that are neither pinned nor in use until the engine's memory is within its limit, or none
     // of them is left.
-    void shrink(protocol::EngineName engine, const MemoryBudget &memory);
+    void shrink(EngineId engine, const MemoryBudget &memory);
 
     // Does what protocol::Evict asks for. `*mirrors` and `*bytes` say how much was dropped.
     void evict(const protocol::RunName &name, std::uint64_t *mirrors, std::uint64_t *bytes);
@@ -146,13 +153,20 @@ class Mirrors {
     void keep(const protocol::RunName &relation, const std::unordered_set<std::uint64_t> &listed,
               std::int64_t listed_at, std::uint64_t *mirrors, std::uint64_t *bytes);
     // Drops all mirrors of an engine.
-    void clear(protocol::EngineName engine);
+    void clear(EngineId engine);
 
-    // Writes at most `capacity` rows and returns how many mirrors there are. `device` is the number of the
-    // cuda engine's device.
-    std::uint64_t list(protocol::MirrorRow *rows, std::uint64_t capacity, std::int32_t device);
+    // Writes at most `capacity` rows and returns how many mirrors there are. `device_of` gives the number of
+    // an engine's device.
+    std::uint64_t list(protocol::MirrorRow *rows, std::uint64_t capacity,
+                       const std::function<std::int32_t(EngineId)> &device_of);
 
-    MirrorCounts counts(protocol::EngineName engine);
+    // Returns the engine that has the run, if one of the kind has.
+    std::optional<EngineId> holder_of(protocol::EngineName engine, const protocol::RunName &name);
+    // Adds up what each engine has of a relation on the kind, by engine, with what is being loaded.
+    std::array<std::uint64_t, max_engines> bytes_by_engine(protocol::EngineName engine,
+                                                           const protocol::RunName &relation);
+
+    MirrorCounts counts(EngineId engine);
 
   private:
     using Table = std::unordered_map<Place, std::shared_ptr<Mirror>, Hash>;
@@ -161,12 +175,17 @@ class Mirrors {
     // What the run of a claim will take.
     struct Share {
         std::uint32_t user = 0;
+        EngineId held_by = 0;
         std::uint64_t bytes = 0;
     };
     using Leavers = std::vector<Table::iterator>;
 
-    // The mirrors that may go, least recently used first. The mutex is held.
-    Leavers leavers(protocol::EngineName engine, const Purpose &purpose);
+    // Those of the mirrors for which `asked(mirror)` is true that may go, least recently used first. The
+    // mutex is held.
+    template <typename Asked>
+    Leavers leavers(const Purpose &purpose, Asked asked);
+    Leavers leavers(EngineId engine, const Purpose &purpose);
+    static std::uint64_t bytes_of_all(const Leavers &leavers);
     // What mirrors and claims take of which `counts(name, user)`. The mutex is held.
     template <typename Counts>
     std::uint64_t taken(protocol::EngineName engine, Counts counts) const;
@@ -174,9 +193,6 @@ class Mirrors {
     Room choose_leavers(const NewMirror &mirror, const MemoryBudget *memory, const Purpose &purpose,
                         Leavers *chosen);
     void touch(Mirror &mirror, const Purpose &purpose);
-    MirrorCounts &counts_of(protocol::EngineName engine) noexcept {
-        return counts_[static_cast<std::size_t>(engine)];
-    }
     // Unlinks the mirrors for which `chosen(mirror)` is true, and counts them. The mutex is held.
     template <typename Chosen>
     void unlink_chosen(Chosen chosen, std::uint64_t *mirrors, std::uint64_t *bytes, Gone *gone);
@@ -189,7 +205,7 @@ class Mirrors {
     Table table_;
     std::unordered_map<Place, Share, Hash> claimed_;
     std::uint64_t uses_ = 0;
-    std::array<MirrorCounts, protocol::engine_count> counts_;
+    std::array<MirrorCounts, max_engines> counts_;
 };
 
 }  // namespace gpu_engine::server

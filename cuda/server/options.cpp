@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <string_view>
 
 #include "gpu_engine/boundary.h"
 
@@ -26,10 +28,13 @@ usage: pg_gpu_server --socket PATH [option ...]
   --joint-calls N          calls for searches that others could join, at a time (default: 4 on a device)
   --connections N          connections at most (default: 1000)
   --threads N              of the host engine (default: half of the processors, two of two)
-  --device N               the device to compute on (default: 0); -1: none
+  --devices LIST           the devices to compute on, by number or UUID (default: all), or none
+  --engines LIST           host once, and cuda for the devices (default: host,cuda); host may come several
+                           times for tests, where each stands for a device
+  --kept-together BYTES    an index's runs of so many bytes stay on one engine (default: 64 MiB)
   --probe-device N         only look whether the device can be opened: exit status 0 if so
   --stuck-milliseconds N   give up when a cancelled request runs on for so long (default: 30000)
-  --testing                allow tests to make requests for memory fail
+  --testing                allow tests to make requests for memory fail, and SIGUSR1 to lose an engine
 )";
 
 // Reads a decimal number from `lowest` to `highest`.
@@ -39,6 +44,48 @@ bool parse_number(const char *text, std::int64_t lowest, std::uint64_t highest, 
     *number = std::strtoll(text, &end, 10);
     return errno == 0 && end != text && *end == '\0' && *number >= lowest &&
            (*number < 0 || static_cast<std::uint64_t>(*number) <= highest);
+}
+
+bool take_devices(const char *text, Options *options) {
+    if (std::strcmp(text, "none") == 0) {
+        options->uses_devices = false;
+        return true;
+    }
+    NamedDevice named[device_list::max_devices];
+    const char *wrong = nullptr;
+    if (read_device_list(text, named, device_list::max_devices, &wrong) < 0) {
+        std::fprintf(stderr, "pg_gpu_server: --devices doesn't take \"%s\"\n", wrong);
+        return false;
+    }
+    options->devices = text;
+    return true;
+}
+
+// Reads words between commas: host, any number of times, and cuda.
+bool take_engines(const char *text, Options *options) {
+    constexpr std::uint32_t max_host_engines = max_engines / 2;
+    std::uint32_t hosts = 0;
+    bool devices = false;
+    bool good = true;
+    std::string_view left = text;
+    while (good) {
+        const std::size_t end = left.find(',');
+        const std::string_view word = left.substr(0, end);
+        hosts += word == "host" ? 1 : 0;
+        good = word == "host" ? hosts <= max_host_engines : word == "cuda" && !devices;
+        devices = devices || word == "cuda";
+        if (end == std::string_view::npos) {
+            break;
+        }
+        left.remove_prefix(end + 1);
+    }
+    if (!good || hosts == 0) {
+        std::fprintf(stderr, "pg_gpu_server: --engines doesn't take \"%s\"\n", text);
+        return false;
+    }
+    options->host_engines = hosts;
+    options->uses_devices = options->uses_devices && devices;
+    return true;
 }
 
 }  // namespace
@@ -55,7 +102,9 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         joint_calls_option,
         connections_option,
         threads_option,
-        device_option,
+        devices_option,
+        engines_option,
+        kept_together_option,
         probe_option,
         stuck_option,
         testing_option,
@@ -72,7 +121,9 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         {"joint-calls", required_argument, nullptr, joint_calls_option},
         {"connections", required_argument, nullptr, connections_option},
         {"threads", required_argument, nullptr, threads_option},
-        {"device", required_argument, nullptr, device_option},
+        {"devices", required_argument, nullptr, devices_option},
+        {"engines", required_argument, nullptr, engines_option},
+        {"kept-together", required_argument, nullptr, kept_together_option},
         {"probe-device", required_argument, nullptr, probe_option},
         {"stuck-milliseconds", required_argument, nullptr, stuck_option},
         {"testing", no_argument, nullptr, testing_option},
@@ -133,14 +184,19 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
                 good = take(0, 4096);
                 options->threads = static_cast<std::int32_t>(number);
                 break;
-            case device_option:
-                good = take(-1, 1024);
-                options->device = static_cast<std::int32_t>(number);
+            case devices_option:
+                good = take_devices(optarg, options);
+                break;
+            case engines_option:
+                good = take_engines(optarg, options);
+                break;
+            case kept_together_option:
+                good = take(0, INT64_MAX);
+                options->kept_together = static_cast<std::uint64_t>(number);
                 break;
             case probe_option:
-                good = take(0, 1024);
-                options->device = static_cast<std::int32_t>(number);
-                options->probing = true;
+                good = take(0, device_list::max_number);
+                options->probed_device = static_cast<std::int32_t>(number);
                 break;
             case stuck_option:
                 good = take(1, INT32_MAX);
@@ -160,7 +216,7 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
             return false;
         }
     }
-    if (optind < argc || (options->socket_path.empty() && !options->probing)) {
+    if (optind < argc || (options->socket_path.empty() && options->probed_device < 0)) {
         std::fputs(usage, stderr);
         return false;
     }

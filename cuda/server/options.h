@@ -7,9 +7,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "gpu_engine/device_list.h"
 #include "gpu_engine/engine.h"
 #include "gpu_engine/protocol.h"
+#include "server/engine_id.h"
 
 namespace gpu_engine::server {
 
@@ -26,21 +29,32 @@ struct Options {
     std::uint32_t connection_limit = 1000;  // further ones are closed at once
     std::int32_t threads = 0;               // of the host engine; 0: default_host_threads
     std::uint32_t processors = 0;           // 0: as many as the machine lets this process use
-    std::int32_t device = 0;                // -1: no cuda engine
-    bool testing = false;                   // takes protocol::Inject
+    bool uses_devices = true;               // false: no cuda engine
+    // Which devices compute, as read_device_list reads it; all of them where it is empty.
+    std::string devices;
+    // How many engines compute on the machine's processors. One is of use; several stand for devices in
+    // tests.
+    std::uint32_t host_engines = 1;
+    // An index's runs of so many bytes together stay on one engine; larger indexes are spread over those of a
+    // kind.
+    std::uint64_t kept_together = std::uint64_t(64) << 20;
+    bool testing = false;  // takes protocol::Inject
     // How the cuda engine is opened; tests put another in its place. Empty: by device::open_engine, if that
     // is built in.
     std::function<Status(const EngineOptions &, std::unique_ptr<Engine> *)> open_device;
-    // Says whether a new process could open the device: a process that once met no driver never finds one
-    // later. With null nobody is asked, and opening is tried again in this process.
-    std::function<bool()> probe_device;
+    // What devices there are. Empty: device::identify_devices, if that is built in; else there is one, of the
+    // number 0.
+    std::function<Status(std::vector<DeviceIdentity> *)> identify_devices;
+    // Says whether a new process could open the device of a number: a process that once met no driver never
+    // finds one later. With null nobody is asked, and opening is tried again in this process.
+    std::function<bool(std::int32_t)> probe_device;
     // How long the server waits before it tries again to open a device: this long at first, then twice as
     // long each time, up to the longest.
     std::uint32_t first_retry_milliseconds = 1000;
     std::uint32_t longest_retry_milliseconds = 60000;
     // An opening that takes this long is taken to hang: sessions stop waiting for it.
     std::uint32_t slow_opening_milliseconds = 30000;
-    bool probing = false;  // only look whether the device can be opened
+    std::int32_t probed_device = -1;  // only look whether this device can be opened; -1: serve
     // When a request still runs this long after it was cancelled, the server gives itself up.
     std::uint32_t stuck_milliseconds = 30000;
 };

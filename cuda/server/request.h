@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "gpu_engine/guard.h"
@@ -12,18 +13,29 @@
 
 namespace gpu_engine::server {
 
+class RunSet;
+class Spread;
+
 // What a handler works with. `engine` and `stream` are null for requests that don't compute.
 struct Work {
     Connection &connection;
     protocol::EngineName engine_name;
+    EngineId id = 0;  // which engine of that kind
     Engine *engine = nullptr;
     Stream *stream = nullptr;
     Purpose purpose{};
+    const RunSet *found = nullptr;  // the request's runs, where they were looked up to choose the engine
     // The handler counts these for the statistics.
     std::uint64_t items = 0;
     std::uint64_t bytes = 0;
 
     Server &server() const noexcept { return connection.server; }
+};
+
+// What is about to be loaded. Arrays without a name are nobody's.
+struct LoadSize {
+    protocol::RunName name;
+    std::uint64_t bytes;
 };
 
 // How one kind of request is handled. `run` gets structures of these sizes; the reply's header already says
@@ -39,6 +51,16 @@ struct Handler {
     // Makes of a request that has to wait one that can be computed with others. Returns null when it can't be
     // after all, or when the reply already says why the request can't be computed at all.
     std::shared_ptr<Joint> (*join)(Work &work, const void *request, void *reply);
+    // The following say which of several engines of a kind computes. Null where they mean nothing.
+    // Looks up the runs that the request asks.
+    RunSet (*find_runs)(Work &work, const void *request, protocol::ReplyHeader &reply);
+    // Computes a request whose runs are on several engines.
+    void (*spread)(Spread &spread, const void *request, void *reply);
+    // Returns the engine that has what the request names.
+    std::optional<EngineId> (*holder)(Work &work, const void *request);
+    // What the request begins to load: of which index, and how many bytes it takes until it is finished.
+    // `engine` is any of the kind.
+    LoadSize (*load_size)(Engine &engine, const void *request);
 };
 
 // Returns null when there is no such kind of request.
@@ -74,8 +96,8 @@ Status with_room(Work &work, Call &&call) {
         }
         const std::uint64_t refused = memory.take_refused();
         refusals += refused > 0 ? 1 : 0;
-        if (refused > 0 ? !mirrors.make_room(work.engine_name, memory, refused, work.purpose)
-                        : !mirrors.drop_one(work.engine_name, work.purpose)) {
+        if (refused > 0 ? !mirrors.make_room(work.id, memory, refused, work.purpose)
+                        : !mirrors.drop_one(work.id, work.purpose)) {
             return status;
         }
     }
@@ -101,6 +123,11 @@ void answer_begin_kary(Work &work, const protocol::BeginKary &request, protocol:
 void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol::BeginReply &reply);
 void answer_begin_column(Work &work, const protocol::BeginColumn &request, protocol::BeginReply &reply);
 void answer_begin_text(Work &work, const protocol::BeginText &request, protocol::BeginReply &reply);
+// How many bytes they take until they are finished. Throw Failure for what can't be.
+std::uint64_t load_bytes(Engine &engine, const protocol::BeginKary &request);
+std::uint64_t load_bytes(Engine &engine, const protocol::BeginGrid &request);
+std::uint64_t load_bytes(Engine &engine, const protocol::BeginColumn &request);
+std::uint64_t load_bytes(Engine &engine, const protocol::BeginText &request);
 void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
 void answer_append_kary(Work &work, const protocol::AppendKary &request, protocol::ReplyHeader &reply);
 void answer_finish(Work &work, const protocol::HandleRequest &request, protocol::HandleReply &reply);
@@ -109,6 +136,7 @@ void answer_name_kary(Work &work, const protocol::NameKary &request, protocol::H
 void answer_set_dead(Work &work, const protocol::SetDead &request, protocol::ReplyHeader &reply);
 void answer_read_kary(Work &work, const protocol::ReadKary &request, protocol::ReplyHeader &reply);
 void answer_merge_kary(Work &work, const protocol::MergeKary &request, protocol::HandleReply &reply);
+void spread_merge_kary(Spread &spread, const protocol::MergeKary &request, protocol::HandleReply &reply);
 
 // requests_kary.cpp
 void answer_lookup_kary(Work &work, const protocol::LookupKary &request, protocol::ResultReply &reply);
@@ -128,6 +156,8 @@ void answer_merge_column_dictionaries(Work &work, const protocol::MergeColumnDic
 
 // requests_aggregate.cpp
 void answer_aggregate_column(Work &work, const protocol::AggregateColumn &request,
+                             protocol::AggregateReply &reply);
+void spread_aggregate_column(Spread &spread, const protocol::AggregateColumn &request,
                              protocol::AggregateReply &reply);
 void answer_read_groups(Work &work, const protocol::ReadGroups &request, protocol::AggregateReply &reply);
 

@@ -4,9 +4,12 @@
 #include <utility>
 #include <vector>
 
+#include "gpu_engine/aggregate_merge.h"
+#include "server/aggregate_parts.h"
 #include "server/column_tests.h"
 #include "server/results.h"
 #include "server/run_set.h"
+#include "server/spread.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -66,7 +69,7 @@ AggregateInput input_at(const TransferBuffer &buffer, const protocol::AggregateI
     return input;
 }
 
-// The parts of a question, with all that they refer to.
+// The parts of a question that are here, with all that they refer to.
 class Parts {
   public:
     Parts(const TransferBuffer &buffer, const protocol::AggregateColumn &request, const RunSet &runs,
@@ -79,6 +82,9 @@ class Parts {
             buffer.part<protocol::AggregateInputPlace>(request.inputs, runs.size() * std::uint64_t(inputs));
         Tests tests(buffer, request.tests, request.test_count);
         for (std::size_t run = 0; run < runs.size(); ++run) {
+            if (!runs.is_here(run)) {
+                continue;
+            }
             for (std::uint32_t i = 0; i < inputs; ++i) {
                 const protocol::AggregateInputPlace place = places[run * inputs + i];
                 inputs_[run].push_back(input_at(buffer, place));
@@ -126,6 +132,33 @@ void give_records(Work &work, KeptGroups kept, Results &results, protocol::Aggre
     }
 }
 
+KeptGroups begin_kept(const Work &work, const AggregateProgram &program) {
+    KeptGroups kept;
+    kept.engine = work.engine_name;
+    kept.held_by = work.id;
+    kept.words = program.key_words + std::uint64_t(program.value_words);
+    return kept;
+}
+
+// Asks the runs that are here.
+std::unique_ptr<AggregateAnswer> find_groups(Work &work, const protocol::AggregateColumn &request,
+                                             const AggregateProgram &program, const RunSet &runs,
+                                             const AggregateLimits &limits) {
+    const Parts parts(work.connection.buffer, request, runs, program.input_count);
+    const std::unique_ptr<HeapBlocks> blocks =
+        request.blocks.all_visible != 0 ? nullptr : keep_blocks(work, request.blocks);
+    const AggregateQuestion question = {
+        &program,  parts.parts().data(), static_cast<std::uint32_t>(parts.parts().size()),
+        0,         blocks.get(),         limits.max_groups,
+        limits.top};
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+        work.items += runs.is_here(run) ? runs.entries(run) : 0;
+    }
+    std::unique_ptr<AggregateAnswer> answer;
+    check(with_room(work, [&] { return work.engine->column().aggregate(*work.stream, question, &answer); }));
+    return answer;
+}
+
 }  // namespace
 
 void answer_aggregate_column(Work &work, const protocol::AggregateColumn &request,
@@ -136,23 +169,41 @@ void answer_aggregate_column(Work &work, const protocol::AggregateColumn &reques
     }
     const TransferBuffer &buffer = work.connection.buffer;
     const AggregateProgram program = read_program(buffer, request.program);
-    const Parts parts(buffer, request, runs, program.input_count);
-    const std::unique_ptr<HeapBlocks> blocks =
-        request.blocks.all_visible != 0 ? nullptr : keep_blocks(work, request.blocks);
+    const AggregateLimits limits = {request.max_groups, request.top};
+    KeptGroups kept = begin_kept(work, program);
+    kept.answer = find_groups(work, request, program, runs, limits);
     Results results(buffer, request.results, request.capacity);
-    const AggregateQuestion question = {
-        &program,   parts.parts().data(), static_cast<std::uint32_t>(parts.parts().size()),
-        0,          blocks.get(),         request.max_groups,
-        request.top};
-    for (std::size_t run = 0; run < runs.size(); ++run) {
-        work.items += runs.column(run).entries();
-    }
-    KeptGroups kept;
-    kept.engine = work.engine_name;
-    kept.words = program.key_words + std::uint64_t(program.value_words);
-    check(with_room(work,
-                    [&] { return work.engine->column().aggregate(*work.stream, question, &kept.answer); }));
     give_records(work, std::move(kept), results, reply);
+}
+
+void spread_aggregate_column(Spread &spread, const protocol::AggregateColumn &request,
+                             protocol::AggregateReply &reply) {
+    Work &work = spread.whole();
+    const TransferBuffer &buffer = work.connection.buffer;
+    const AggregateProgram program = read_program(buffer, request.program);
+    const AggregateLimits limits = {request.max_groups, request.top};
+    MemoryBudget &memory = work.server().engines().host().memory();
+    std::vector<PartOfAnswer> parts(spread.size());
+    spread.run([&](std::size_t part, Work &its_work) {
+        const RunSet runs(its_work, request.run, request.runs, column_bits, reply.header);
+        const std::unique_ptr<AggregateAnswer> answer =
+            find_groups(its_work, request, program, runs, limits_of_parts(limits));
+        parts[part].read(memory, *its_work.stream, program, *answer);
+    });
+    std::vector<AggregateRecords> records;
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+        records.push_back(parts[part].records());
+        work.items += spread.work(part).items;
+    }
+    spread.run_one(0, [&](Work &first) {
+        const AggregateMerge merge = {&program, limits.max_groups, limits.top, records.data(),
+                                      records.size()};
+        KeptGroups kept = begin_kept(first, program);
+        check(host::merge_answers(work.server().engines().host(), *first.stream, merge, &kept.answer));
+        Results results(buffer, request.results, request.capacity);
+        give_records(first, std::move(kept), results, reply);
+        work.bytes = first.bytes;
+    });
 }
 
 void answer_read_groups(Work &work, const protocol::ReadGroups &request, protocol::AggregateReply &reply) {

@@ -25,11 +25,14 @@ ColumnTarget target_of(const TransferBuffer &buffer, const protocol::AskColumn &
     return target;
 }
 
-// Answers with rows of each run. `ask(run, rows, capacity, &found)` has a store fill them in.
+// Answers with rows of each run that is here. `ask(run, rows, capacity, &found)` has a store fill them in.
 template <typename Row, typename Ask>
-void answer_rows(Work &work, std::size_t runs, Results &results, protocol::ColumnReply &reply, Ask ask) {
+void answer_rows(Work &work, const RunSet &runs, Results &results, protocol::ColumnReply &reply, Ask ask) {
     bool fits = true;
-    for (std::size_t i = 0; i < runs; ++i) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (!runs.is_here(i)) {
+            continue;
+        }
         const std::uint64_t capacity = fits ? results.room<Row>() : 0;
         std::uint64_t found = 0;
         const Status status = with_room(work, [&] { return ask(i, results.rest<Row>(), capacity, &found); });
@@ -67,6 +70,9 @@ void answer_count_column(Work &work, const protocol::AskColumn &request, protoco
     // The counts come first, because their size is known.
     std::uint64_t *counts[protocol::max_runs];
     for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (!runs.is_here(i)) {
+            continue;
+        }
         const std::uint64_t places = runs.column(i).places(target);
         if (places == 0) {
             refuse("the run can't be counted so");
@@ -81,7 +87,7 @@ void answer_count_column(Work &work, const protocol::AskColumn &request, protoco
         throw Failure{make_status(StatusCode::insufficient_space, "the results don't fit")};
     }
     answer_rows<DoubtfulRow>(
-        work, runs.size(), results, reply,
+        work, runs, results, reply,
         [&](std::size_t i, DoubtfulRow *rows, std::uint64_t capacity, std::uint64_t *found) {
             const std::vector<ColumnTest> &of_run = tests.of_run(i);
             return runs.column(i).count(*work.stream, of_run.data(),
@@ -98,7 +104,7 @@ void answer_match_column(Work &work, const protocol::AskColumn &request, protoco
     const TransferBuffer &buffer = work.connection.buffer;
     Tests tests(buffer, request.tests, request.test_count);
     Results results(buffer, request.results, request.capacity);
-    answer_rows<Tid>(work, runs.size(), results, reply,
+    answer_rows<Tid>(work, runs, results, reply,
                      [&](std::size_t i, Tid *tids, std::uint64_t capacity, std::uint64_t *found) {
                          const std::vector<ColumnTest> &of_run = tests.of_run(i);
                          work.items += runs.column(i).entries();

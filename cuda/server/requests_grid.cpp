@@ -68,7 +68,7 @@ void answer_search_grid(Work &work, const protocol::SearchGrid &request, protoco
     const std::uint64_t count = request.boxes.count;
     Results results(buffer, request.results, request.capacity);
     answer_entries<std::uint32_t>(
-        work, runs.size(), count, results, reply,
+        work, runs, count, results, reply,
         [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
             return runs.grid(i).search(*work.stream, boxes, count, offsets, tids, capacity);
         },
@@ -85,7 +85,7 @@ void answer_count_grid(Work &work, const protocol::CountGrid &request, protocol:
     const std::uint64_t count = request.boxes.count;
     const CountPlace place = {request.blocks, request.results, request.capacity};
     answer_counts(
-        work, runs.size(), count, place, reply,
+        work, runs, count, place, reply,
         [&](std::size_t i, std::uint32_t *counts) {
             return runs.grid(i).count(*work.stream, boxes, count, counts);
         },
@@ -108,7 +108,7 @@ void answer_match_grid(Work &work, const protocol::MatchGrid &request, protocol:
     }
     Results results(buffer, request.results, request.capacity);
     answer_entries<std::uint32_t>(
-        work, runs.size(), request.count, results, reply,
+        work, runs, request.count, results, reply,
         [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
             return runs.grid(i).match(*work.stream, points, request.count, offsets, tids, capacity);
         },

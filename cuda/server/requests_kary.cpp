@@ -36,7 +36,7 @@ void answer_lookup_kary(Work &work, const protocol::LookupKary &request, protoco
         const Key *keys = buffer.part<Key>(request.keys, request.count);
         Results results(buffer, request.results, request.capacity);
         answer_entries<Key>(
-            work, runs.size(), request.count, results, reply,
+            work, runs, request.count, results, reply,
             [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
                 return runs.kary<Key>(i).lookup(*work.stream, keys, request.count, offsets, tids, capacity);
             },
@@ -58,9 +58,9 @@ void answer_range_kary(Work &work, const protocol::RangeKary &request, protocol:
             return ask_keys(i, offsets, nullptr, tids, capacity);
         };
         if (request.with_keys != 0) {
-            answer_entries<Key>(work, runs.size(), request.count, results, reply, ask, ask_keys);
+            answer_entries<Key>(work, runs, request.count, results, reply, ask, ask_keys);
         } else {
-            answer_entries<Key>(work, runs.size(), request.count, results, reply, ask, nullptr);
+            answer_entries<Key>(work, runs, request.count, results, reply, ask, nullptr);
         }
     });
 }
@@ -70,7 +70,7 @@ void answer_count_kary(Work &work, const protocol::CountKary &request, protocol:
         const Ranges<Key> ranges = ranges_at<Key>(work.connection.buffer, request);
         const CountPlace place = {request.blocks, request.results, request.capacity};
         answer_counts(
-            work, runs.size(), request.count, place, reply,
+            work, runs, request.count, place, reply,
             [&](std::size_t i, std::uint32_t *counts) {
                 return runs.kary<Key>(i).count(*work.stream, ranges.low, ranges.high, request.count, counts);
             },

@@ -1,9 +1,12 @@
 // Arrays: loading them, naming them, and those that only their connection knows.
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 
 #include "server/request.h"
 #include "server/run_set.h"
+#include "server/scratch.h"
+#include "server/spread.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -26,6 +29,7 @@ OwnObject &own_object(Work &work, std::uint64_t handle) {
     if (found == work.connection.objects.end()) {
         refuse("the connection has no array of this handle");
     }
+    // A handle's request is computed where the array is; one of another kind of engine is not.
     if (found->second.engine != work.engine_name) {
         refuse("the array is another engine's");
     }
@@ -72,6 +76,7 @@ void make_mirror(Work &work, AnyObject object, const RunName &name, const protoc
     auto mirror = std::make_shared<Mirror>();
     mirror->name = name;
     mirror->engine = work.engine_name;
+    mirror->held_by = work.id;
     mirror->object = std::move(object);
     mirror->holder = holder;
     mirror->loaded_at = microseconds_since_1970();
@@ -84,6 +89,7 @@ void make_mirror(Work &work, AnyObject object, const RunName &name, const protoc
 template <typename Request>
 bool begin_own(Work &work, const Request &request, OwnObject *own, protocol::BeginReply &reply) {
     own->engine = work.engine_name;
+    own->held_by = work.id;
     own->name = request.name;
     own->named = is_named(request.name);
     own->holder = request.holder;
@@ -122,9 +128,10 @@ void require_room(Work &work, OwnObject &own, std::uint64_t bytes, std::uint64_t
     MemoryBudget &memory = work.engine->memory();
     Room room = Room::made;
     if (own.named) {
-        room = mirrors.make_room_for({work.engine_name, own.name, own.holder, bytes, bytes_in_the_making},
-                                     &memory, work.purpose, &own.claim);
-    } else if (!mirrors.make_room(work.engine_name, memory, bytes_in_the_making, work.purpose)) {
+        room = mirrors.make_room_for(
+            {work.engine_name, work.id, own.name, own.holder, bytes, bytes_in_the_making}, &memory,
+            work.purpose, &own.claim);
+    } else if (!mirrors.make_room(work.id, memory, bytes_in_the_making, work.purpose)) {
         room = Room::beyond_limit;
     }
     if (room != Room::made) {
@@ -135,6 +142,26 @@ void require_room(Work &work, OwnObject &own, std::uint64_t bytes, std::uint64_t
 // The bytes of a file of so many entries without its directory: those of keys, TIDs and the order.
 std::uint64_t grid_bytes(const GridPageColumns &columns, std::uint64_t entries) {
     return entries * (columns.entry_bytes() + sizeof(std::uint32_t));
+}
+
+GridPageColumns columns_of(const protocol::BeginGrid &request) {
+    if (request.columns > max_grid_columns || request.entries > Grid::max_entries) {
+        refuse("more columns or entries than a grid can hold");
+    }
+    GridPageColumns columns{};
+    columns.columns = request.columns;
+    for (std::uint32_t c = 0; c < request.columns; ++c) {
+        columns.key_bytes[c] = request.key_bytes[c];
+        columns.null_bit[c] = request.null_bit[c];
+    }
+    return columns;
+}
+
+TextShape shape_of(const protocol::BeginText &request) {
+    if (request.codec >= postings::kCodecs) {
+        refuse("lists have no such codec");
+    }
+    return {request.posting_bytes, request.documents, static_cast<postings::Codec>(request.codec)};
 }
 
 template <typename Loader>
@@ -178,7 +205,7 @@ void finish_sorted(Work &work, OwnObject &own, bool *ordered) {
         const std::uint64_t bytes = gpu_engine::kary<Key>(*work.engine).array_bytes(loader.entries());
         const std::uint64_t held = loader.entries() * (sizeof(Key) + sizeof(Tid));
         static_cast<void>(work.server().mirrors().make_room(
-            work.engine_name, work.engine->memory(), own.sorted ? bytes - held : 2 * bytes, work.purpose));
+            work.id, work.engine->memory(), own.sorted ? bytes - held : 2 * bytes, work.purpose));
         std::unique_ptr<KaryArray<Key>> array;
         const Status status = loader.finish(*work.stream, !own.sorted, ordered, &array);
         if (!*ordered) {
@@ -193,9 +220,8 @@ void finish_grid(Work &work, OwnObject &own) {
     GridLoader &loader = *own.loader.grid();
     // Makes room for what building takes at most. Not having it all isn't fatal, so the result doesn't
     // matter.
-    static_cast<void>(work.server().mirrors().make_room(work.engine_name, work.engine->memory(),
-                                                        3 * grid_bytes(own.columns, loader.entries()),
-                                                        work.purpose));
+    static_cast<void>(work.server().mirrors().make_room(
+        work.id, work.engine->memory(), 3 * grid_bytes(own.columns, loader.entries()), work.purpose));
     std::unique_ptr<GridFile> file;
     check(with_room(work, [&] { return loader.finish(*work.stream, own.grid, &file); }));
     own.object = AnyObject(std::move(file));
@@ -215,6 +241,29 @@ void finish_lists(Work &work, OwnObject &own) {
 
 }  // namespace
 
+std::uint64_t load_bytes(Engine &engine, const protocol::BeginKary &request) {
+    return with_key(request.key_bits, [&]<typename Key>(Key) {
+        if (request.entries > Kary<Key>::max_entries) {
+            refuse("more entries than an array can hold");
+        }
+        return kary<Key>(engine).array_bytes(request.entries);
+    });
+}
+
+std::uint64_t load_bytes(Engine &, const protocol::BeginGrid &request) {
+    const GridPageColumns columns = columns_of(request);
+    // In the end the entries and the file are there together.
+    return request.entries * columns.entry_bytes() + grid_bytes(columns, request.entries);
+}
+
+std::uint64_t load_bytes(Engine &engine, const protocol::BeginColumn &request) {
+    return engine.column().store_bytes(request.layout);
+}
+
+std::uint64_t load_bytes(Engine &engine, const protocol::BeginText &request) {
+    return engine.text().index_bytes(shape_of(request));
+}
+
 void answer_begin_kary(Work &work, const protocol::BeginKary &request, protocol::BeginReply &reply) {
     OwnObject own;
     own.sorted = request.sorted != 0;
@@ -222,14 +271,10 @@ void answer_begin_kary(Work &work, const protocol::BeginKary &request, protocol:
         return;
     }
     with_key(request.key_bits, [&]<typename Key>(Key) {
-        if (request.entries > Kary<Key>::max_entries) {
-            refuse("more entries than an array can hold");
-        }
-        Kary<Key> &kary = gpu_engine::kary<Key>(*work.engine);
-        const std::uint64_t bytes = kary.array_bytes(request.entries);
+        const std::uint64_t bytes = load_bytes(*work.engine, request);
         require_room(work, own, bytes, bytes);
         std::unique_ptr<KaryLoader<Key>> loader;
-        check(kary.open_loader(*work.stream, request.entries, &loader));
+        check(gpu_engine::kary<Key>(*work.engine).open_loader(*work.stream, request.entries, &loader));
         own.loader = AnyLoader(std::move(loader));
     });
     reply.handle = add_own_object(work, std::move(own));
@@ -241,23 +286,14 @@ void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol:
     if (!is_named(request.name)) {
         refuse("the name is empty");
     }
-    if (request.columns > max_grid_columns || request.entries > Grid::max_entries) {
-        refuse("more columns or entries than a grid can hold");
-    }
-    own.columns.columns = request.columns;
-    for (std::uint32_t c = 0; c < request.columns; ++c) {
-        own.columns.key_bytes[c] = request.key_bytes[c];
-        own.columns.null_bit[c] = request.null_bit[c];
-    }
+    own.columns = columns_of(request);
     own.grid.bucket = request.bucket;
     own.grid.unsplit = request.unsplit;
     own.grid.splits = request.distinct != 0 ? GridSplits::distinct : GridSplits::equal;
     if (!begin_own(work, request, &own, reply)) {
         return;
     }
-    // In the end the entries and the file are there together.
-    const std::uint64_t bytes = grid_bytes(own.columns, request.entries);
-    require_room(work, own, bytes, request.entries * own.columns.entry_bytes() + bytes);
+    require_room(work, own, grid_bytes(own.columns, request.entries), load_bytes(*work.engine, request));
     std::unique_ptr<GridLoader> loader;
     check(work.engine->grid().open_loader(*work.stream, own.columns, request.entries, &loader));
     own.loader = AnyLoader(std::move(loader));
@@ -272,11 +308,10 @@ void answer_begin_column(Work &work, const protocol::BeginColumn &request, proto
     if (!begin_own(work, request, &own, reply)) {
         return;
     }
-    Column &stores = work.engine->column();
-    const std::uint64_t bytes = stores.store_bytes(request.layout);
+    const std::uint64_t bytes = load_bytes(*work.engine, request);
     require_room(work, own, bytes, bytes);
     std::unique_ptr<ColumnLoader> loader;
-    check(stores.open_loader(*work.stream, request.layout, &loader));
+    check(work.engine->column().open_loader(*work.stream, request.layout, &loader));
     own.loader = AnyLoader(std::move(loader));
     reply.handle = add_own_object(work, std::move(own));
 }
@@ -286,19 +321,15 @@ void answer_begin_text(Work &work, const protocol::BeginText &request, protocol:
     if (!is_named(request.name)) {
         refuse("the name is empty");
     }
-    if (request.codec >= postings::kCodecs) {
-        refuse("lists have no such codec");
-    }
-    own.lists = {request.posting_bytes, request.documents, static_cast<postings::Codec>(request.codec)};
+    own.lists = shape_of(request);
     own.content_bytes = request.content_bytes;
     if (!begin_own(work, request, &own, reply)) {
         return;
     }
-    Text &text = work.engine->text();
-    const std::uint64_t bytes = text.index_bytes(own.lists);
+    const std::uint64_t bytes = load_bytes(*work.engine, request);
     require_room(work, own, bytes, bytes);
     std::unique_ptr<TextLoader> loader;
-    check(text.open_loader(*work.stream, own.lists, &loader));
+    check(work.engine->text().open_loader(*work.stream, own.lists, &loader));
     own.loader = AnyLoader(std::move(loader));
     reply.handle = add_own_object(work, std::move(own));
 }
@@ -385,7 +416,9 @@ void answer_name_kary(Work &work, const protocol::NameKary &request, protocol::H
         refuse("the name is empty");
     }
     describe(own.object, reply);
-    const NewMirror mirror = {work.engine_name, request.name, request.holder, reply.bytes, 0};
+    // The array is where it was sorted or merged, so its mirror is.
+    work.id = own.held_by;
+    const NewMirror mirror = {work.engine_name, work.id, request.name, request.holder, reply.bytes, 0};
     if (work.server().mirrors().make_room_for(mirror, nullptr, work.purpose, nullptr) == Room::made) {
         make_mirror(work, std::move(own.object), request.name, request.holder);
     }
@@ -434,31 +467,135 @@ void answer_read_kary(Work &work, const protocol::ReadKary &request, protocol::R
     work.items = request.count;
 }
 
+namespace {
+
+template <typename Key>
+std::vector<const KaryArray<Key> *> arrays_here(const RunSet &runs, Work &work) {
+    std::vector<const KaryArray<Key> *> arrays;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (runs.is_here(i)) {
+            arrays.push_back(&runs.kary<Key>(i));
+            work.items += arrays.back()->entries();
+        }
+    }
+    return arrays;
+}
+
+// The live entries of the arrays, which are the work's engine's.
+template <typename Key>
+std::unique_ptr<KaryArray<Key>> merge_arrays(Work &work, const std::vector<const KaryArray<Key> *> &arrays) {
+    Kary<Key> &kary = gpu_engine::kary<Key>(*work.engine);
+    std::uint64_t entries = 0;
+    for (const KaryArray<Key> *array : arrays) {
+        entries += array->entries();
+    }
+    // Makes room for what merging takes. Not having it all isn't fatal, so the result doesn't matter.
+    static_cast<void>(work.server().mirrors().make_room(work.id, work.engine->memory(),
+                                                        2 * kary.array_bytes(entries), work.purpose));
+    std::unique_ptr<KaryArray<Key>> merged;
+    check(with_room(work, [&] { return kary.merge(*work.stream, arrays.data(), arrays.size(), &merged); }));
+    return merged;
+}
+
+void give_merged(Work &work, AnyObject object, protocol::HandleReply &reply) {
+    OwnObject own;
+    own.engine = work.engine_name;
+    own.held_by = work.id;
+    own.object = std::move(object);
+    describe(own.object, reply);
+    work.bytes = reply.bytes;
+    reply.handle = add_own_object(work, std::move(own));
+}
+
+// The entries of an engine's arrays on their way to another engine.
+template <typename Key>
+class MovedEntries {
+  public:
+    void read(Work &work, const KaryArray<Key> &array) {
+        MemoryBudget &memory = work.server().engines().host().memory();
+        count_ = array.entries();
+        keys_.emplace(memory, count_);
+        tids_.emplace(memory, count_);
+        check(array.read(*work.stream, 0, count_, keys_->data(), tids_->data()));
+    }
+    // Makes an array of them on the work's engine.
+    std::unique_ptr<KaryArray<Key>> load(Work &work) const {
+        std::unique_ptr<KaryArray<Key>> array;
+        check(with_room(work, [&] {
+            return kary<Key>(*work.engine).load(*work.stream, keys_->data(), tids_->data(), count_, &array);
+        }));
+        return array;
+    }
+    void forget() {
+        keys_.reset();
+        tids_.reset();
+    }
+
+  private:
+    std::uint64_t count_ = 0;
+    std::optional<Scratch<Key>> keys_;
+    std::optional<Scratch<Tid>> tids_;
+};
+
+std::size_t part_with_most_entries(Spread &spread) {
+    std::size_t most = 0;
+    std::uint64_t greatest = 0;
+    for (std::size_t part = 0; part < spread.size(); ++part) {
+        std::uint64_t entries = 0;
+        for (std::size_t i = 0; i < spread.runs().size(); ++i) {
+            entries += spread.runs().held_by(i) == spread.work(part).id ? spread.runs().entries(i) : 0;
+        }
+        if (entries > greatest) {
+            most = part;
+            greatest = entries;
+        }
+    }
+    return most;
+}
+
+}  // namespace
+
 void answer_merge_kary(Work &work, const protocol::MergeKary &request, protocol::HandleReply &reply) {
     const RunSet runs(work, request.run, request.runs, request.key_bits, reply.header);
     if (!runs.complete()) {
         return;
     }
-    OwnObject own;
-    own.engine = work.engine_name;
     with_key(request.key_bits, [&]<typename Key>(Key) {
-        Kary<Key> &kary = gpu_engine::kary<Key>(*work.engine);
-        std::vector<const KaryArray<Key> *> arrays;
-        for (std::size_t i = 0; i < runs.size(); ++i) {
-            arrays.push_back(&runs.kary<Key>(i));
-            work.items += arrays.back()->entries();
-        }
-        // Makes room for what merging takes. Not having it all isn't fatal, so the result doesn't matter.
-        static_cast<void>(work.server().mirrors().make_room(work.engine_name, work.engine->memory(),
-                                                            2 * kary.array_bytes(work.items), work.purpose));
-        std::unique_ptr<KaryArray<Key>> merged;
-        check(
-            with_room(work, [&] { return kary.merge(*work.stream, arrays.data(), arrays.size(), &merged); }));
-        own.object = AnyObject(std::move(merged));
+        give_merged(work, AnyObject(merge_arrays(work, arrays_here<Key>(runs, work))), reply);
     });
-    describe(own.object, reply);
-    work.bytes = reply.bytes;
-    reply.handle = add_own_object(work, std::move(own));
+}
+
+// Each engine merges its own arrays, and the one that has most entries merges the results.
+void spread_merge_kary(Spread &spread, const protocol::MergeKary &request, protocol::HandleReply &reply) {
+    with_key(request.key_bits, [&]<typename Key>(Key) {
+        const std::size_t last = part_with_most_entries(spread);
+        std::vector<MovedEntries<Key>> moved(spread.size());
+        const auto arrays_of = [&](Work &work) {
+            const RunSet runs(work, request.run, request.runs, request.key_bits, reply.header);
+            return arrays_here<Key>(runs, work);
+        };
+        spread.run([&](std::size_t part, Work &work) {
+            if (part != last) {
+                moved[part].read(work, *merge_arrays(work, arrays_of(work)));
+            }
+        });
+        spread.run_one(last, [&](Work &work) {
+            std::vector<const KaryArray<Key> *> arrays = arrays_of(work);
+            std::vector<std::unique_ptr<KaryArray<Key>>> loaded;
+            for (std::size_t part = 0; part < spread.size(); ++part) {
+                if (part != last) {
+                    loaded.push_back(moved[part].load(work));
+                    moved[part].forget();
+                    arrays.push_back(loaded.back().get());
+                }
+            }
+            give_merged(work, AnyObject(merge_arrays(work, arrays)), reply);
+            spread.whole().bytes = work.bytes;
+        });
+        for (std::size_t part = 0; part < spread.size(); ++part) {
+            spread.whole().items += spread.work(part).items;
+        }
+    });
 }
 
 }  // namespace gpu_engine::server

@@ -27,12 +27,13 @@ void answer_list(Work &work, const protocol::List &request, protocol::ListReply 
     Row *rows = capacity > 0 ? work.connection.buffer.part<Row>(request.offset, capacity) : nullptr;
     reply.rows = list(rows, capacity);
     Server &server = work.server();
-    for (const EngineName name : engine_names) {
-        if (Engine *engine = server.engines().get(name)) {
-            const auto i = static_cast<std::size_t>(name);
-            reply.memory_used[i] = engine->memory().used();
-            reply.memory_limit[i] = engine->memory().limit();
-            reply.queued += server.engines().queue(name).waiting();
+    Engines &engines = server.engines();
+    for (const EngineId id : engines.all()) {
+        if (Engine *engine = engines.get(id)) {
+            const auto i = static_cast<std::size_t>(engines.name_of(id));
+            reply.memory_used[i] += engine->memory().used();
+            reply.memory_limit[i] += engine->memory().limit();
+            reply.queued += engines.queue(id).waiting();
         }
     }
     reply.transfer_used = server.transfer_memory().used();
@@ -75,31 +76,36 @@ void answer_state(Work &work, const protocol::RequestHeader &, protocol::StateRe
     for (const EngineName name : engine_names) {
         protocol::EngineStanding &standing = reply.engines[static_cast<std::size_t>(name)];
         standing.state = static_cast<std::uint32_t>(engines.state(name));
-        standing.waiting = engines.queue(name).waiting();
-        standing.busy = engines.queue(name).turned_away();
-        if (Engine *engine = engines.get(name)) {
-            standing.memory_used = engine->memory().used();
-            standing.memory_limit = engine->memory().limit();
+        for (const EngineId id : engines.of(name)) {
+            standing.waiting += engines.queue(id).waiting();
+            standing.busy += engines.queue(id).turned_away();
+            if (Engine *engine = engines.get(id)) {
+                standing.memory_used += engine->memory().used();
+                standing.memory_limit += engine->memory().limit();
+            }
+            const MirrorCounts counts = server.mirrors().counts(id);
+            standing.loads += counts.loads;
+            standing.evictions += counts.evictions;
+            standing.refusals += counts.refusals;
         }
-        const MirrorCounts counts = server.mirrors().counts(name);
-        standing.loads = counts.loads;
-        standing.evictions = counts.evictions;
-        standing.refusals = counts.refusals;
     }
     std::snprintf(reply.why_no_device, sizeof(reply.why_no_device), "%s",
-                  engines.why_absent(EngineName::cuda).c_str());
+                  engines.reason(EngineName::cuda).c_str());
 }
 
 void answer_configure(Work &work, const protocol::Configure &request, protocol::ReplyHeader &) {
     Server &server = work.server();
+    Engines &engines = server.engines();
     for (const EngineName name : engine_names) {
-        server.engines().set_memory_limit(name, request.memory_limit[static_cast<std::size_t>(name)]);
-        if (Engine *engine = server.engines().get(name)) {
-            server.mirrors().shrink(name, engine->memory());
+        engines.set_memory_limit(name, request.memory_limit[static_cast<std::size_t>(name)]);
+    }
+    for (const EngineId id : engines.all()) {
+        if (Engine *engine = engines.get(id)) {
+            server.mirrors().shrink(id, engine->memory());
         }
     }
     server.set_transfer_limit(request.transfer_limit);
-    server.engines().set_queue_limit(request.queue_limit);
+    engines.set_queue_limit(request.queue_limit);
 }
 
 void answer_attach(Work &work, const protocol::Attach &request, protocol::ReplyHeader &) {
@@ -120,7 +126,9 @@ void answer_keep_runs(Work &work, const protocol::KeepRuns &request, protocol::E
 
 void answer_mirrors(Work &work, const protocol::List &request, protocol::ListReply &reply) {
     answer_list<protocol::MirrorRow>(work, request, reply, [&](auto *rows, std::uint64_t capacity) {
-        return work.server().mirrors().list(rows, capacity, work.server().engines().device());
+        const Engines &engines = work.server().engines();
+        return work.server().mirrors().list(rows, capacity,
+                                            [&engines](EngineId id) { return engines.device_of(id); });
     });
 }
 
@@ -130,19 +138,58 @@ void answer_statistics(Work &work, const protocol::List &request, protocol::List
     });
 }
 
+namespace {
+
+template <std::size_t size>
+void copy_text(char (&to)[size], const char *from) {
+    std::snprintf(to, size, "%s", from);
+}
+
+// Returns false for what is no device: the host's engine, and the place of devices that nobody has found.
+bool describe_device(Server &server, EngineId id, protocol::DeviceRow *row) {
+    Engines &engines = server.engines();
+    const DeviceIdentity identity = engines.identity_of(id);
+    Engine *engine = engines.get(id);
+    const bool stands_for_device = engines.name_of(id) == EngineName::host && identity.device >= 0;
+    const bool is_described = engine != nullptr && engine->describe(&row->info).ok();
+    const std::string why_not = engines.reason(id);
+    const bool is_known = identity.pci[0] != '\0' || identity.uuid[0] != '\0';
+    const bool is_missed = !server.options().devices.empty() && !why_not.empty();
+    if (!is_described && !is_known && !is_missed && !stands_for_device) {
+        return false;
+    }
+    if (!is_described) {
+        row->info = {};
+        row->info.device = identity.device;
+        copy_text(row->info.name, stands_for_device ? "host" : "");
+    }
+    row->engine = static_cast<std::uint32_t>(engines.name_of(id));
+    row->state = static_cast<std::uint32_t>(engines.state(id));
+    copy_text(row->uuid, identity.uuid);
+    copy_text(row->pci, identity.pci);
+    copy_text(row->why_not, why_not.c_str());
+    if (engine != nullptr) {
+        row->memory_used = engine->memory().used();
+        row->memory_limit = engine->memory().limit();
+    }
+    return true;
+}
+
+}  // namespace
+
 void answer_devices(Work &work, const protocol::List &request, protocol::ListReply &reply) {
     answer_list<protocol::DeviceRow>(work, request, reply, [&](auto *rows, std::uint64_t capacity) {
+        Engines &engines = work.server().engines();
         std::uint64_t row = 0;
-        for (const EngineName name : engine_names) {
-            Engine *engine = work.server().engines().get(name);
+        for (const EngineId id : engines.all()) {
             protocol::DeviceRow device{};
-            if (engine != nullptr && engine->describe(&device.info).ok()) {
-                device.engine = static_cast<std::uint32_t>(name);
-                if (row < capacity) {
-                    rows[row] = device;
-                }
-                ++row;
+            if (!describe_device(work.server(), id, &device)) {
+                continue;
             }
+            if (row < capacity) {
+                rows[row] = device;
+            }
+            ++row;
         }
         return row;
     });
@@ -152,11 +199,18 @@ void answer_inject(Work &work, const protocol::Inject &request, protocol::ReplyH
     if (!work.server().options().testing) {
         refuse("the server was not started for tests");
     }
-    Engine *engine = work.server().engines().get(work.engine_name);
+    Engines &engines = work.server().engines();
+    const EngineRange range = engines.of(work.engine_name);
+    const EngineId id = range.first() + request.number;
+    Engine *engine = request.number < range.size() ? engines.get(id) : nullptr;
     if (engine == nullptr) {
         refuse("the server has no such engine");
     }
-    engine->memory().refuse_after(request.refuse_after);
+    if (request.loses == protocol::lose_engine) {
+        engines.break_engine(id);
+    } else {
+        engine->memory().refuse_after(request.refuse_after);
+    }
 }
 
 }  // namespace gpu_engine::server

@@ -53,6 +53,7 @@ class Search {
 
     bool complete() const noexcept { return runs_.complete(); }
     std::size_t runs() const noexcept { return runs_.size(); }
+    bool is_here(std::size_t run) const noexcept { return runs_.is_here(run); }
     const TextIndex &lists(std::size_t run) const noexcept { return runs_.text(run); }
     TextRanking ranking(std::size_t run) const noexcept { return {request_.norms, request_.shrink[run]}; }
 
@@ -107,10 +108,16 @@ Search::Search(Work &work, const protocol::SearchText &request, protocol::Result
     Results results(buffer, request.results, request.capacity);
     reply.needed = 0;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
+        if (!is_here(i)) {
+            continue;
+        }
         hit_count_[i] = hits_of(queries(i), count_);
         reply.needed += aligned(count_ * sizeof(std::uint32_t)) + aligned(hit_count_[i] * sizeof(TextHit));
     }
     for (std::size_t i = 0; i < runs_.size(); ++i) {
+        if (!is_here(i)) {
+            continue;
+        }
         counts_[i] = results.take<std::uint32_t>(count_, &reply.offsets_at[i]);
         hits_[i] = results.take<TextHit>(hit_count_[i], &reply.tids_at[i]);
     }
@@ -303,6 +310,9 @@ void answer_search_text(Work &work, const protocol::SearchText &request, protoco
         return;
     }
     for (std::size_t run = 0; run < search.runs(); ++run) {
+        if (!search.is_here(run)) {
+            continue;
+        }
         check(with_room(work, [&] {
             return search.lists(run).search(*work.stream, search.ranking(run), search.terms(run),
                                             search.term_count(run), search.queries(run), search.count(),
@@ -324,6 +334,11 @@ void answer_count_text(Work &work, const protocol::CountText &request, protocol:
     reply.needed = aligned(std::uint64_t(first[request.runs]) * sizeof(std::uint32_t));
     auto *documents = results.take<std::uint32_t>(first[request.runs], &reply.offsets_at[0]);
     for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (!runs.is_here(i)) {
+            // The parts of a question are added up.
+            std::fill(documents + first[i], documents + first[i + 1], 0);
+            continue;
+        }
         check(with_room(work, [&] {
             return runs.text(i).count_documents(*work.stream, lists + first[i], first[i + 1] - first[i],
                                                 documents + first[i]);
@@ -343,7 +358,7 @@ void answer_intersect_text(Work &work, const protocol::IntersectText &request, p
     const TextList *lists = lists_at(buffer, request.lists, request.runs);
     Results results(buffer, request.results, request.capacity);
     answer_entries<std::uint32_t>(
-        work, runs.size(), 1, results, reply,
+        work, runs, 1, results, reply,
         [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
             std::uint64_t found = 0;
             const Status status = runs.text(i).intersect(*work.stream, lists + first[i],

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "server/request.h"
+#include "server/run_set.h"
 #include "server/scratch.h"
 
 namespace gpu_engine::server {
@@ -74,24 +75,27 @@ inline std::uint64_t offsets_bytes(std::size_t runs, std::uint64_t items) {
     return runs * aligned((items + 1) * sizeof(std::uint64_t));
 }
 
-// Writes the entries that are found in each run. `ask(run, offsets, tids, capacity)` has an array fill in
-// offsets and TIDs, as KaryArray::lookup does; `ask_keys(run, offsets, keys, tids, capacity)` has it fill in
-// keys too, and is null when no keys are wanted.
+// Writes the entries that are found in each run that is here. `ask(run, offsets, tids, capacity)` has an
+// array fill in offsets and TIDs, as KaryArray::lookup does; `ask_keys(run, offsets, keys, tids, capacity)`
+// has it fill in keys too, and is null when no keys are wanted.
 template <typename Key, typename Ask, typename AskKeys>
-void answer_entries(Work &work, std::size_t runs, std::uint64_t items, Results &results,
+void answer_entries(Work &work, const RunSet &runs, std::uint64_t items, Results &results,
                     protocol::ResultReply &reply, Ask ask, AskKeys ask_keys) {
     constexpr bool with_keys = !std::is_same_v<AskKeys, std::nullptr_t>;
     if (items > max_items) {
         refuse("more items than can be answered");
     }
     // All offsets come first: their size is known.
-    reply.needed = results.used() + offsets_bytes(runs, items);
+    reply.needed = results.used() + offsets_bytes(runs.count_here(), items);
     std::uint64_t *offsets[protocol::max_runs];
-    for (std::size_t i = 0; i < runs; ++i) {
-        offsets[i] = results.take<std::uint64_t>(items + 1, &reply.offsets_at[i]);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        offsets[i] = runs.is_here(i) ? results.take<std::uint64_t>(items + 1, &reply.offsets_at[i]) : nullptr;
     }
     bool fits = true;
-    for (std::size_t i = 0; i < runs; ++i) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (!runs.is_here(i)) {
+            continue;
+        }
         // Where keys are wanted too, the TIDs are only counted at first, to know where the keys begin.
         std::uint64_t capacity = fits && !with_keys ? results.room<Tid>() : 0;
         Status status = with_room(work, [&] { return ask(i, offsets[i], results.rest<Tid>(), capacity); });
@@ -145,11 +149,11 @@ struct CountPlace {
     std::uint64_t capacity;
 };
 
-// Answers with numbers of entries, summed over runs. `count(run, counts)` has an array count all live entries
-// of each item; `count_on(run, blocks, counts, offsets, tids, capacity)` the visible ones, with the TIDs of
-// those on unknown blocks.
+// Answers with numbers of entries, summed over the runs that are here. `count(run, counts)` has an array
+// count all live entries of each item; `count_on(run, blocks, counts, offsets, tids, capacity)` the visible
+// ones, with the TIDs of those on unknown blocks.
 template <typename Count, typename CountOn>
-void answer_counts(Work &work, std::size_t runs, std::uint64_t items, const CountPlace &place,
+void answer_counts(Work &work, const RunSet &runs, std::uint64_t items, const CountPlace &place,
                    protocol::ResultReply &reply, Count count, CountOn count_on) {
     const TransferBuffer &buffer = work.connection.buffer;
     Results results(buffer, place.results, place.capacity);
@@ -167,9 +171,11 @@ void answer_counts(Work &work, std::size_t runs, std::uint64_t items, const Coun
     };
     if (place.blocks.all_visible != 0) {
         const Scratch<std::uint32_t> run_counts(memory, items);
-        for (std::size_t i = 0; i < runs; ++i) {
-            check(with_room(work, [&] { return count(i, run_counts.data()); }));
-            add(run_counts.data());
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            if (runs.is_here(i)) {
+                check(with_room(work, [&] { return count(i, run_counts.data()); }));
+                add(run_counts.data());
+            }
         }
         work.items = items;
     } else {

@@ -1,11 +1,19 @@
 #include "server/run_set.h"
 
+#include <algorithm>
+
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::server {
 
 RunSet::RunSet(Work &work, const protocol::RunUse *runs, std::uint32_t count, std::uint32_t key_bits,
-               protocol::ReplyHeader &reply) {
+               protocol::ReplyHeader &reply)
+    : here_(work.id) {
+    if (work.found != nullptr) {
+        mirrors_ = work.found->mirrors_;
+        complete_ = work.found->complete_;
+        return;
+    }
     static_assert(protocol::max_runs <= 64, "a bit a run");
     if (count > protocol::max_runs) {
         refuse("too many runs");
@@ -37,6 +45,11 @@ RunSet::RunSet(Work &work, const protocol::RunUse *runs, std::uint32_t count, st
                                                               : protocol::Answer::stale);
         reply.lacking = absent != 0 ? absent : stale;
     }
+}
+
+std::size_t RunSet::count_here() const noexcept {
+    return static_cast<std::size_t>(std::count_if(
+        mirrors_.begin(), mirrors_.end(), [this](const auto &mirror) { return mirror->held_by == here_; }));
 }
 
 }  // namespace gpu_engine::server

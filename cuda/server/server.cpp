@@ -46,8 +46,9 @@ Server::Server(const Options &options, std::function<void(const char *)> give_up
 
 Server::~Server() {
     // The arrays must end before their engine does.
-    mirrors_.clear(EngineName::host);
-    mirrors_.clear(EngineName::cuda);
+    for (EngineId id = 0; id < max_engines; ++id) {
+        mirrors_.clear(id);
+    }
 }
 
 void Server::set_transfer_limit(std::uint64_t bytes) noexcept {
@@ -79,17 +80,21 @@ Status Server::start() noexcept {
         }
         watcher_ = std::make_unique<Watcher>(
             [this] {
-                engines_->queue(EngineName::host).wake();
-                engines_->queue(EngineName::cuda).wake();
+                for (const EngineId id : engines_->all()) {
+                    engines_->queue(id).wake();
+                }
             },
             [this] { give_up("a request goes on long after it was cancelled"); },
             std::chrono::milliseconds(options_.stuck_milliseconds));
         engines_ = std::make_unique<Engines>(options_, *watcher_, [this](const char *why) { give_up(why); });
-        log_line(
-            "listening on \"%s\"; engine host: %u threads, limit %llu MiB%s", options_.socket_path.c_str(),
-            engines_->threads(), static_cast<unsigned long long>(engines_->host().memory().limit() >> 20),
-            engines_->state(EngineName::cuda) == Engines::State::opening ? "; engine cuda is being opened"
-                                                                         : "");
+        const std::uint32_t hosts = engines_->of(EngineName::host).size();
+        const std::string times = hosts > 1 ? std::to_string(hosts) + " times engine" : "engine";
+        log_line("listening on \"%s\"; %s host: %u threads, limit %llu MiB%s", options_.socket_path.c_str(),
+                 times.c_str(), engines_->threads(),
+                 static_cast<unsigned long long>(engines_->host().memory().limit() >> 20),
+                 engines_->state(EngineName::cuda) == Engines::State::opening
+                     ? "; engine cuda is being opened"
+                     : "");
         return Status{};
     });
 }
@@ -108,11 +113,11 @@ void Server::run() {
                              {accepting ? listening_.descriptor() : -1, POLLIN, 0},
                              {parent_.get(), POLLIN, 0},
                              {options_.watch_descriptor, POLLIN, 0}};
-        const bool opening = engines_->state(EngineName::cuda) == Engines::State::opening;
+        const bool opening = engines_->is_opening();
         if (poll(watched, 4, !accepting ? pause_milliseconds : opening ? opening_milliseconds : -1) < 0) {
             continue;
         }
-        engines_->notice_slow_opening();
+        engines_->notice_slow_openings();
         accepting = true;
         if (watched[0].revents != 0) {
             std::uint64_t times;

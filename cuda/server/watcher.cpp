@@ -84,7 +84,7 @@ void Watcher::begin(Activity &activity, Clock::time_point deadline) {
     const std::lock_guard lock(mutex_);
     activity.running_ = true;
     activity.too_late_ = false;
-    activity.stream_ = nullptr;
+    activity.streams_.clear();
     activity.deadline_ = deadline;
     activity.cancelled_at_ = activity.peer_gone_ ? Clock::now() : Clock::time_point::max();
     if (deadline < armed_) {
@@ -94,21 +94,23 @@ void Watcher::begin(Activity &activity, Clock::time_point deadline) {
 
 void Watcher::computes_on(Activity &activity, Stream *stream) {
     const std::lock_guard lock(mutex_);
-    activity.stream_ = stream;
-    if (stream != nullptr) {
-        // This is done under the mutex, so that neither of the two undoes a cancellation that comes
-        // meanwhile.
-        stream->resume();
-        if (activity.cancelled_at_ != Clock::time_point::max()) {
-            stream->cancel();
-        }
+    activity.streams_.push_back(stream);
+    // This is done under the mutex, so that neither of the two undoes a cancellation that comes meanwhile.
+    stream->resume();
+    if (activity.cancelled_at_ != Clock::time_point::max()) {
+        stream->cancel();
     }
+}
+
+void Watcher::leaves(Activity &activity, Stream *stream) noexcept {
+    const std::lock_guard lock(mutex_);
+    std::erase(activity.streams_, stream);
 }
 
 void Watcher::end(Activity &activity) noexcept {
     const std::lock_guard lock(mutex_);
     activity.running_ = false;
-    activity.stream_ = nullptr;
+    activity.streams_.clear();
     activity.deadline_ = Clock::time_point::max();
 }
 
@@ -140,8 +142,8 @@ void Watcher::cancel(Activity &activity) {
     }
     activity.cancelled_at_ = Clock::now();
     any_cancelled_ = true;
-    if (activity.stream_ != nullptr) {
-        activity.stream_->cancel();
+    for (Stream *stream : activity.streams_) {
+        stream->cancel();
     }
     if (activity.cancelled_at_ + patience_ < armed_) {
         arm(activity.cancelled_at_ + patience_);

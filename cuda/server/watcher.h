@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 #include <unordered_map>
+#include <vector>
 
 #include "gpu_engine/engine.h"
 #include "server/descriptor.h"
@@ -25,10 +26,10 @@ class Activity {
 
   private:
     friend class Watcher;
-    bool running_ = false;      // a request runs
-    bool peer_gone_ = false;    // for good
-    bool too_late_ = false;     // the running request's deadline has passed
-    Stream *stream_ = nullptr;  // the running request's, to be cancelled
+    bool running_ = false;           // a request runs
+    bool peer_gone_ = false;         // for good
+    bool too_late_ = false;          // the running request's deadline has passed
+    std::vector<Stream *> streams_;  // the running request's, to be cancelled: one an engine
     Clock::time_point deadline_ = Clock::time_point::max();
     Clock::time_point cancelled_at_ = Clock::time_point::max();
 };
@@ -48,8 +49,10 @@ class Watcher {
 
     // Notes that a request begins, which has time until `deadline`. It may be cancelled already.
     void begin(Activity &activity, Clock::time_point deadline);
-    // From now on cancelling the request cancels this stream; with null it cancels no stream.
+    // From `computes_on` to `leaves` cancelling the request cancels this stream. The parts of a request that
+    // compute on several engines at a time have one each.
     void computes_on(Activity &activity, Stream *stream);
+    void leaves(Activity &activity, Stream *stream) noexcept;
     void end(Activity &activity) noexcept;
 
     bool cancelled(const Activity &activity);

@@ -47,8 +47,14 @@ bool list_devices(Inventory<protocol::DeviceRow> *devices) {
     if (!(await_engine_without_starting(Path::Cuda) || is_connected()) ||
         !list(protocol::Message::devices, false, devices))
         return false;
-    for (uint64 i = 0; i < devices->count; i++)
-        devices->rows[i].info.name[sizeof(devices->rows[i].info.name) - 1] = '\0';
+    // The server's word: texts may lack their ends.
+    for (uint64 i = 0; i < devices->count; i++) {
+        protocol::DeviceRow &row = devices->rows[i];
+        row.info.name[sizeof(row.info.name) - 1] = '\0';
+        row.uuid[sizeof(row.uuid) - 1] = '\0';
+        row.pci[sizeof(row.pci) - 1] = '\0';
+        row.why_not[sizeof(row.why_not) - 1] = '\0';
+    }
     return true;
 }
 

@@ -72,6 +72,10 @@ static void make_arguments(Arguments *arguments) {
     add_number(arguments, "--transfer-memory", settings.transfer_memory_limit * kMebibyte);
     // 0: the server chooses, which knows what control groups leave of the processors.
     add_number(arguments, "--threads", settings.threads);
+    if (settings.devices[0] != '\0') {
+        add_argument(arguments, "--devices");
+        add_argument(arguments, settings.devices);
+    }
 }
 
 // ---- in the child, between fork and exec: system calls only

@@ -324,7 +324,10 @@ static void stop_server() {
 static void apply_settings() {
     ConfigReloadPending = 0;
     const int threads = server_settings().threads;
+    char *devices = pstrdup(server_settings().devices);
     ProcessConfigFile(PGC_SIGHUP);
+    const bool devices_changed = strcmp(devices, server_settings().devices) != 0;
+    pfree(devices);
     if (!server_wanted()) {
         stop_server();
         // Switched on again it starts at once.
@@ -334,9 +337,9 @@ static void apply_settings() {
     }
     if (state.server.pid == 0)
         return;
-    if (server_settings().threads != threads) {
+    if (server_settings().threads != threads || devices_changed) {
         state.delay_ms = 0;
-        restart_server("pg_gpu.server_threads was changed");
+        restart_server(devices_changed ? "pg_gpu.devices was changed" : "pg_gpu.server_threads was changed");
         state.start_at = 0;
     } else if (state.greeted && connect_to_server()) {
         send_limits();

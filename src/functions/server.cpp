@@ -24,13 +24,30 @@ static const char *engine_name(uint32 engine) {
                                                                                        : client::Path::Host);
 }
 
+static const char *state_name(uint32 state) {
+    switch (static_cast<protocol::EngineState>(state)) {
+        case protocol::EngineState::ready:
+            return "ready";
+        case protocol::EngineState::opening:
+            return "opening";
+        case protocol::EngineState::lost:
+            return "lost";
+        default:
+            return "absent";
+    }
+}
+
+// What is only known of a device that is open is NULL otherwise.
 Datum pg_gpu_devices(PG_FUNCTION_ARGS) {
     require_matching_objects();
     InitMaterializedSRF(fcinfo, 0);
     client::Inventory<protocol::DeviceRow> devices;
     client::list_devices(&devices);
     for (uint64 i = 0; i < devices.count; i++) {
-        const gpu_engine::DeviceInfo &info = devices.rows[i].info;
+        const protocol::DeviceRow &device = devices.rows[i];
+        const gpu_engine::DeviceInfo &info = device.info;
+        const bool is_described = info.memory_total > 0;
+        const bool has_limit = device.memory_limit > 0;
         Datum values[] = {
             Int32GetDatum(info.device),
             CStringGetTextDatum(info.name),
@@ -38,9 +55,19 @@ Datum pg_gpu_devices(PG_FUNCTION_ARGS) {
                 psprintf("%d.%d", info.compute_capability_major, info.compute_capability_minor)),
             Int64GetDatum(static_cast<int64>(info.memory_total)),
             Int64GetDatum(static_cast<int64>(info.memory_free)),
-            CStringGetTextDatum(engine_name(devices.rows[i].engine)),
+            CStringGetTextDatum(engine_name(device.engine)),
+            CStringGetTextDatum(device.uuid),
+            CStringGetTextDatum(device.pci),
+            Int64GetDatum(static_cast<int64>(device.memory_limit)),
+            Int64GetDatum(static_cast<int64>(device.memory_used)),
+            CStringGetTextDatum(state_name(device.state)),
+            CStringGetTextDatum(device.why_not),
         };
-        bool nulls[lengthof(values)] = {};
+        bool nulls[] = {
+            info.device < 0, info.name[0] == '\0',     !is_described,         !is_described, !is_described,
+            false,           device.uuid[0] == '\0',   device.pci[0] == '\0', !has_limit,    !has_limit,
+            false,           device.why_not[0] == '\0'};
+        static_assert(lengthof(values) == lengthof(nulls));
         functions::put_row(fcinfo, values, nulls);
     }
     return Datum{0};

@@ -38,7 +38,7 @@ class Session {
         require(mkdtemp(folder) != nullptr, "no folder");
         server::Options options;
         options.socket_path = std::string(folder) + "/socket";
-        options.device = -1;
+        options.uses_devices = false;
         options.threads = 1;
         options.testing = true;
         options.memory_limit[0] = 64 << 20;

@@ -31,7 +31,7 @@ INSERT INTO wanted VALUES
   ('count', 'index regclass, low record, high record', 'bigint', false),
   ('count_batch', 'index regclass, low anyarray, high anyarray', 'TABLE(ordinal bigint, count bigint)', true),
   ('devices', NULL,
-   'TABLE(device integer, name text, compute_capability text, memory_total bigint, memory_free bigint, engine text)', true),
+   'TABLE(device integer, name text, compute_capability text, memory_total bigint, memory_free bigint, engine text, uuid text, pci_id text, memory_limit bigint, memory_used bigint, state text, reason text)', true),
   ('dictionary', 'index regclass, column_name name, filter text DEFAULT NULL::text', 'TABLE(value text, count bigint)', true),
   ('dictionary', 'index regclass, column_name name, filter text, VARIADIC params "any"', 'TABLE(value text, count bigint)', true),
   ('distance', 'text, gpu.bm25_query', 'real', false),

@@ -1,5 +1,7 @@
 #include "server_client.h"
 
+#include "stand_in.h"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -29,8 +31,38 @@ TemporaryFolder::~TemporaryFolder() {
     std::filesystem::remove_all(path_, error);
 }
 
+namespace {
+
+constexpr int stand_ins = 3;
+
+// Where there is no CUDA, three host engines stand for devices.
+[[maybe_unused]] void stand_in_for_devices(Options *options) {
+    options->identify_devices = [](std::vector<gpu_engine::DeviceIdentity> *devices) {
+        for (int i = 0; i < stand_ins; ++i) {
+            devices->push_back({i, "", "stand-in"});
+        }
+        return gpu_engine::Status{};
+    };
+    options->open_device = [](const gpu_engine::EngineOptions &wanted,
+                              std::unique_ptr<gpu_engine::Engine> *engine) {
+        static Stand sound[stand_ins];
+        sound[wanted.device].device = wanted.device;
+        *engine = std::make_unique<StandIn>(sound[wanted.device]);
+        return gpu_engine::Status{};
+    };
+}
+
+}  // namespace
+
 ServerUnderTest::ServerUnderTest(Options options) : path_(folder_.file("socket")) {
     options.socket_path = path_;
+    // Where there are several devices, an index's runs are shared out among them.
+    options.kept_together = 0;
+#ifndef PG_GPU_HAVE_CUDA
+    if (!options.open_device) {
+        stand_in_for_devices(&options);
+    }
+#endif
     server_ = std::make_unique<Server>(options, [this](const char *) { ++given_up_; });
     const gpu_engine::Status status = server_->start();
     EXPECT_TRUE(status.ok()) << status.message;
@@ -51,7 +83,7 @@ ServerUnderTest::~ServerUnderTest() {
 
 bool ServerUnderTest::has(EngineName engine) {
     using State = gpu_engine::server::Engines::State;
-    while (server_->engines().state(engine) == State::opening) {
+    while (server_->engines().state(engine) == State::opening || server_->engines().is_opening()) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return server_->engines().state(engine) == State::ready;
@@ -203,6 +235,12 @@ protocol::ListReply Client::list(Message type, std::uint64_t offset, std::uint64
     request.capacity = capacity;
     request.reset = reset ? 1 : 0;
     return ask<protocol::ListReply>(type, request);
+}
+
+void ServerTest::skip_on_several_engines() {
+    if (!IsSkipped() && has_several_engines()) {
+        GTEST_SKIP() << "the test is of one engine";
+    }
 }
 
 void ServerTest::SetUp() {

@@ -210,6 +210,9 @@ class ServerTest : public testing::Test {
         : server_(options), engine_(engine), first_buffer_bytes_(buffer_bytes) {}
 
     void SetUp() override;
+    // Skips, from SetUp, tests of what a single engine does, where several stand for devices.
+    void skip_on_several_engines();
+    bool has_several_engines() { return server_->engines().of(engine_).size() > 1; }
 
     ServerUnderTest server_;
     std::unique_ptr<Client> client_;

@@ -322,6 +322,9 @@ TEST_P(ServerColumns, MergeDictionaries) {
 }
 
 TEST_P(ServerColumns, KeepWithinTheLimitOfMemory) {
+    if (has_several_engines()) {
+        GTEST_SKIP() << "the test is of one engine";
+    }
     const Pages pages = column_test::make_pages(column_test::make_run(20000, random_));
     const Pages large = column_test::make_pages(column_test::make_run(400000, random_));
     limit_memory(*client_, GetParam(), 4 << 20);

@@ -9,74 +9,17 @@
 
 #include "gpu_engine/kary.h"
 #include "server_runs.h"
+#include "stand_in.h"
 
 namespace {
 
 using namespace server_test;
 using namespace std::chrono_literals;
-using gpu_engine::Column;
-using gpu_engine::DeviceInfo;
 using gpu_engine::Engine;
 using gpu_engine::EngineOptions;
-using gpu_engine::Kary;
 using gpu_engine::make_status;
-using gpu_engine::MemoryBudget;
 using gpu_engine::Status;
 using gpu_engine::Stream;
-
-// How a test controls its device, and what it counts there.
-struct Stand {
-    std::atomic<bool> may_open{true};
-    std::atomic<bool> broken{false};
-    std::atomic<int> pinned{0};
-    std::atomic<int> pins{0};
-};
-
-class StandIn final : public Engine {
-  public:
-    explicit StandIn(Stand &stand) : stand_(stand) {
-        EXPECT_TRUE(gpu_engine::host::open_engine({}, &host_).ok());
-    }
-    const char *name() const noexcept override { return "cuda"; }
-    MemoryBudget &memory() noexcept override { return host_->memory(); }
-    Status open_stream(std::unique_ptr<Stream> *stream) noexcept override {
-        if (stand_.broken) {
-            return make_status(StatusCode::internal, "an illegal memory access was encountered");
-        }
-        return host_->open_stream(stream);
-    }
-    Status pin(void *, std::uint64_t) noexcept override {
-        ++stand_.pins;
-        ++stand_.pinned;
-        return {};
-    }
-    void unpin(void *) noexcept override { --stand_.pinned; }
-    Status keep_blocks(Stream &stream, const gpu_engine::KnownBlocks &known,
-                       std::unique_ptr<gpu_engine::HeapBlocks> *blocks) noexcept override {
-        return host_->keep_blocks(stream, known, blocks);
-    }
-    Status describe(DeviceInfo *info) noexcept override {
-        *info = DeviceInfo{};
-        std::strcpy(info->name, "stand-in");
-        info->memory_total = 1000 << 20;
-        info->memory_free = 800 << 20;
-        return {};
-    }
-    Status probe() noexcept override {
-        return stand_.broken ? make_status(StatusCode::internal, "an illegal memory access was encountered")
-                             : Status{};
-    }
-    Kary<std::uint32_t> &kary32() noexcept override { return host_->kary32(); }
-    Kary<std::uint64_t> &kary64() noexcept override { return host_->kary64(); }
-    gpu_engine::Grid &grid() noexcept override { return host_->grid(); }
-    Kary<Key128> &kary128() noexcept override { return host_->kary128(); }
-    Column &column() noexcept override { return host_->column(); }
-    gpu_engine::Text &text() noexcept override { return host_->text(); }
-
-  private:
-    Stand &stand_;
-    std::unique_ptr<Engine> host_;
-};
 
 gpu_engine::server::Options with_stand_in(Stand &stand) {
     gpu_engine::server::Options options;
@@ -179,7 +122,7 @@ TEST(ServerEngines, ANewProcessMayDoBetter) {
     auto options = with_stand_in(stand);
     options.first_retry_milliseconds = 1;
     options.longest_retry_milliseconds = 4;
-    options.probe_device = [&] { return is_there.load(); };
+    options.probe_device = [&](std::int32_t) { return is_there.load(); };
     ServerUnderTest server(options);
     EXPECT_FALSE(server.has(EngineName::cuda));
     std::this_thread::sleep_for(20ms);

@@ -610,6 +610,9 @@ TEST_P(ServerPoints, TellWhichRunsAreAbsentOrStale) {
 
 // A file that does not fit is refused, and what is there stays; least recently used ones make room.
 TEST_P(ServerPoints, KeepWithinTheLimitOfMemory) {
+    if (has_several_engines()) {
+        GTEST_SKIP() << "the test is of one engine";
+    }
     const Columns columns = {{false, true}, {0, 1}};
     limit_memory(*client_, GetParam(), 4 << 20);
     load(1, columns, make_points(columns, 20000, true, random_), 80);

@@ -159,7 +159,8 @@ TYPED_TEST(ServerQuestions, CountsByVisibilityMap) {
     request.count = count;
     request.blocks.all_visible = 1;
     request.results = 65536;
-    request.capacity = count * sizeof(std::uint64_t);
+    // Each engine counts for itself.
+    request.capacity = this->server_->engines().of(TypeParam::engine).size() * count * sizeof(std::uint64_t);
     const auto reply = this->client_->template ask<protocol::ResultReply>(Message::count_kary, request);
     ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
     const auto *counts = this->client_->template at<std::uint64_t>(request.results);

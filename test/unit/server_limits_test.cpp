@@ -22,6 +22,7 @@ class ServerLimits : public ServerTestOfEngine {
 
     void SetUp() override {
         ServerTestOfEngine::SetUp();
+        skip_on_several_engines();
         for (std::uint64_t i = 0; i < entries; ++i) {
             keys_.push_back(static_cast<std::uint32_t>(i));
             tids_.push_back(make_tid(i / 100, static_cast<std::uint16_t>(i % 100 + 1)));

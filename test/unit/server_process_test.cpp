@@ -87,7 +87,7 @@ class ServerProcess : public testing::Test {
     void SetUp() override { ASSERT_TRUE(std::filesystem::exists(program())) << program(); }
 
     std::unique_ptr<Process> start(std::vector<std::string> arguments = {}, int keep_open = -1) {
-        arguments.insert(arguments.begin(), {"--socket", socket_, "--device", "-1"});
+        arguments.insert(arguments.begin(), {"--socket", socket_, "--devices", "none"});
         return std::make_unique<Process>(folder_.file("log"), arguments, keep_open);
     }
     bool answers() {

@@ -81,7 +81,7 @@ struct Case {
 };
 using Cases = testing::Types<Case<EngineName::host, std::uint32_t>, Case<EngineName::host, std::uint64_t>,
                              Case<EngineName::host, Key128>
-#if defined(PG_GPU_HAVE_CUDA) && !defined(PG_GPU_NO_DEVICE_TESTS)
+#if !defined(PG_GPU_NO_DEVICE_TESTS)
                              ,
                              Case<EngineName::cuda, std::uint32_t>, Case<EngineName::cuda, std::uint64_t>,
                              Case<EngineName::cuda, Key128>

@@ -27,6 +27,7 @@ class ServerSharing : public ServerText {
 
     void SetUp() override {
         ServerText::SetUp();
+        skip_on_several_engines();
         if (IsSkipped()) {
             return;
         }
@@ -48,7 +49,7 @@ class ServerSharing : public ServerText {
         }
     }
 
-    Queue &queue() { return server_->engines().queue(GetParam()); }
+    Queue &queue() { return server_->engines().queue(server_->engines().of(GetParam()).first()); }
     // Nobody gets to compute until `release`.
     void hold() { ASSERT_TRUE(queue().try_enter(joint_key(requests_[0]), holder_)); }
     void release() { queue().leave(joint_key(requests_[0]), holder_, {}); }

@@ -211,6 +211,9 @@ TEST_P(ServerText, RefuseWrongQuestions) {
 
 // An index that does not fit is refused, and what is there stays; least recently used ones make room.
 TEST_P(ServerText, KeepWithinTheLimitOfMemory) {
+    if (has_several_engines()) {
+        GTEST_SKIP() << "the test is of one engine";
+    }
     limit_memory(*client_, GetParam(), 4 << 20);
     const TextRun run = make_text_run(postings::Codec::Bitpack, 20000, random_);
     load(1, run);

@@ -259,18 +259,22 @@ std::uint64_t AggregatePlan::max_groups() const {
     return groups;
 }
 
+void check_top(const AggregateProgram &program, const AggregateTop &top) {
+    const std::uint32_t record_words = program.key_words + program.value_words;
+    const std::uint32_t order_words = top.is_wide != 0 ? 2 : 1;
+    if (top.count > 0 && (record_words < order_words || top.word > record_words - order_words)) {
+        refuse("groups are ordered by a word that they don't have");
+    }
+    if (top.of_rows != 0 && !wants_only_counts(top)) {
+        check_rows(program, top);
+    }
+}
+
 AggregatePlan plan_aggregate(const AggregateQuestion &question) {
     AggregatePlan plan;
     plan.program = *question.program;
     check_program(plan.program);
-    const std::uint32_t order_words = question.top.is_wide != 0 ? 2 : 1;
-    if (question.top.count > 0 &&
-        (plan.record_words() < order_words || question.top.word > plan.record_words() - order_words)) {
-        refuse("groups are ordered by a word that they don't have");
-    }
-    if (question.top.of_rows != 0 && !wants_only_counts(question)) {
-        check_rows(plan.program, question.top);
-    }
+    check_top(plan.program, question.top);
     if (question.part_count == 0) {
         refuse("a question has no runs");
     }

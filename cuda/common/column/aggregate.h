@@ -43,9 +43,15 @@ struct AggregatePlan {
     std::uint64_t max_groups() const;
 };
 
-inline bool wants_only_counts(const AggregateQuestion &question) {
-    return question.top.of_rows == top_only_counts && question.top.count == 0;
+inline bool wants_only_counts(const AggregateTop &top) {
+    return top.of_rows == top_only_counts && top.count == 0;
 }
+inline bool wants_only_counts(const AggregateQuestion &question) {
+    return wants_only_counts(question.top);
+}
+
+// Throws Failure (invalid_argument) where groups can't be in such an order.
+void check_top(const AggregateProgram &program, const AggregateTop &top);
 
 // Throws Failure (invalid_argument) for a question that can't be, and std::bad_alloc.
 AggregatePlan plan_aggregate(const AggregateQuestion &question);

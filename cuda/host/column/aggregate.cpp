@@ -10,10 +10,10 @@
 #include "gpu_engine/guard.h"
 #include "host/column/aggregate_answer.h"
 #include "host/column/column.h"
+#include "host/column/join_groups.h"
 #include "host/column/rows.h"
 #include "host/column/tests.h"
 #include "host/column/tile.h"
-#include "host/column/top_groups.h"
 #include "host/column/top_rows.h"
 #include "host/heap_blocks.h"
 #include "host/parallel.h"
@@ -24,10 +24,6 @@ namespace gpu_engine::host {
 namespace {
 
 constexpr std::uint64_t groups_a_piece = 64 * tile_groups;
-// Up to so many groups are merged by one thread. When there are more, each thread merges those of some
-// hashes.
-constexpr std::uint64_t max_merged_alone = 1 << 15;
-constexpr std::uint32_t shares = 64;
 // So many dense groups are joined before the next look whether the answer is still wanted. Their records stay
 // in a processor's cache meanwhile.
 constexpr std::uint64_t numbers_a_piece = 1 << 13;
@@ -237,28 +233,6 @@ class Aggregator {
 
     // ---- putting together ---------------------------------------------------------------------------------
 
-    // The groups of a thread, ordered by the share of hashes that they belong to.
-    struct Shared {
-        const Groups *groups;
-        Buffer<std::uint32_t> numbers;
-        std::uint64_t starts[shares + 1] = {};
-    };
-
-    // What a thread has left of the groups that it has seen.
-    struct Left {
-        TopGroups top;
-        std::uint64_t count = 0;
-    };
-
-    void leave_out(Left *left, const std::uint64_t *record) const {
-        const AggregateTop &top = question_.top;
-        ++left->count;
-        if (wants_top()) {
-            left->top.add(rank_in_order(top, record[top.word], top.is_wide != 0 ? record[top.word + 1] : 0),
-                          record);
-        }
-    }
-
     void finish() {
         std::vector<Groups> all;
         for (const std::unique_ptr<Local> &own : locals_) {
@@ -270,20 +244,13 @@ class Aggregator {
             all.emplace_back(budget_, plan_, max_found(), dense_bytes());
         }
         // Doubtful rows may change the order, and belong to the same groups.
-        leaves_out_ = answer_->doubtful() == 0 && (wants_top() || only_counts());
+        GroupsLeft left(budget_, question_.top);
+        GroupsLeft *const leaving =
+            answer_->doubtful() == 0 && (wants_top() || only_counts()) ? &left : nullptr;
         if (all.front().is_dense()) {
-            join_dense(&all);
+            join_dense(&all, leaving);
         } else {
-            join_hashed(&all);
-        }
-        if (leaves_out_ && wants_top()) {
-            keep_top();
-        } else if (leaves_out_) {
-            for (const Left &left : left_) {
-                answer_->only_counted += left.count;
-            }
-        } else {
-            answer_->memory = std::move(all);
+            join_hashed(&all, leaving);
         }
         if (answer_->groups() + answer_->doubtful() > question_.max_groups) {
             is_full_ = true;
@@ -291,129 +258,42 @@ class Aggregator {
     }
 
     // All threads have a group at the same place.
-    void join_dense(std::vector<Groups> *all) {
+    void join_dense(std::vector<Groups> *all, GroupsLeft *leaving) {
         Groups &joined = all->front();
         const auto others = std::span<const Groups>(*all).subspan(1);
         const std::uint64_t numbers = joined.numbers();
         std::vector<RecordStretch> stretches((numbers + numbers_a_piece - 1) / numbers_a_piece);
         workers_.for_pieces(numbers, numbers_a_piece, [&](std::uint64_t first, std::uint64_t last) {
-            if (!leaves_out_) {
+            if (leaving == nullptr) {
                 stretches[first / numbers_a_piece] = joined.gather(first, last, others);
                 return;
             }
-            Left &left = left_.local();
-            joined.join(first, last, others, [&](const std::uint64_t *record) { leave_out(&left, record); });
+            GroupsLeft::Local &left = leaving->local();
+            joined.join(first, last, others, [&](const std::uint64_t *record) { left.see(record); });
         });
-        if (!leaves_out_) {
-            all->erase(all->begin() + 1, all->end());
-            answer_->group_parts = std::move(stretches);
+        if (leaving != nullptr) {
+            leaving->give(answer_.get());
+            return;
         }
+        all->erase(all->begin() + 1, all->end());
+        answer_->memory = std::move(*all);
+        answer_->group_parts = std::move(stretches);
     }
 
-    void join_hashed(std::vector<Groups> *all) {
-        std::uint64_t groups = 0;
-        for (const Groups &own : *all) {
-            groups += own.numbers();
-        }
+    void join_hashed(std::vector<Groups> *all, GroupsLeft *leaving) {
         if (all->size() > 1) {
-            *all = groups <= max_merged_alone ? merge_alone(*all) : merge_shares(*all);
-        }
-        for (const Groups &own : *all) {
-            answer_->group_parts.emplace_back(own.record(0), own.numbers(), plan_.record_words());
-        }
-        if (leaves_out_) {
-            workers_.for_pieces(all->size(), 1, [&](std::uint64_t first, std::uint64_t last) {
-                Left &left = left_.local();
-                for (std::uint64_t part = first; part < last; ++part) {
-                    for (std::uint64_t i = 0; i < answer_->group_parts[part].count(); ++i) {
-                        leave_out(&left, answer_->group_parts[part].record(i));
-                    }
-                }
-            });
-            answer_->group_parts.clear();
-        }
-    }
-
-    // Keeps only the groups that can be among the first ones.
-    void keep_top() {
-        TopGroups top(budget_, question_.top.count);
-        for (const Left &left : left_) {
-            top.add(left.top);
-        }
-        top.leave();
-        Records kept(budget_, plan_.record_words());
-        for (std::uint64_t i = 0; i < top.count(); ++i) {
-            std::copy_n(top.record(i), plan_.record_words(), kept.add(1));
-        }
-        answer_->top_parts.push_back(std::move(kept));
-    }
-
-    std::vector<Groups> merge_alone(const std::vector<Groups> &all) {
-        std::vector<Groups> merged;
-        merged.emplace_back(budget_, plan_, max_found(), 0);
-        for (const Groups &groups : all) {
-            is_full_ = is_full_ || !merged.front().merge(groups, nullptr, groups.numbers());
-        }
-        return merged;
-    }
-
-    std::uint32_t share_of(const Groups &groups, std::uint64_t group) const {
-        return static_cast<std::uint32_t>(hash_key(groups.record(group), plan_.program.key_words) >> 58);
-    }
-
-    std::vector<Groups> merge_shares(const std::vector<Groups> &all) {
-        std::vector<Shared> shared(all.size());
-        workers_.for_pieces(all.size(), 1, [&](std::uint64_t first, std::uint64_t last) {
-            for (std::uint64_t i = first; i < last; ++i) {
-                share_out(all[i], &shared[i]);
+            std::vector<RecordStretch> found;
+            for (const Groups &own : *all) {
+                found.emplace_back(own.record(0), own.numbers(), plan_.record_words());
             }
-        });
-        std::vector<std::unique_ptr<Groups>> merged(shares);
-        workers_.for_pieces(shares, 1, [&](std::uint64_t first, std::uint64_t last) {
-            for (std::uint64_t share = first; share < last && !stopped(); ++share) {
-                merged[share] = merge_share(shared, share);
-            }
-        });
-        std::vector<Groups> groups;
-        for (const std::unique_ptr<Groups> &own : merged) {
-            if (own != nullptr) {
-                groups.push_back(std::move(*own));
-            }
-        }
-        return groups;
-    }
-
-    void share_out(const Groups &groups, Shared *shared) {
-        shared->groups = &groups;
-        shared->numbers = Buffer<std::uint32_t>(budget_, groups.numbers());
-        for (std::uint64_t i = 0; i < groups.numbers(); ++i) {
-            ++shared->starts[share_of(groups, i) + 1];
-        }
-        for (std::uint32_t share = 0; share < shares; ++share) {
-            shared->starts[share + 1] += shared->starts[share];
-        }
-        std::uint64_t at[shares];
-        std::copy_n(shared->starts, shares, at);
-        for (std::uint64_t i = 0; i < groups.numbers(); ++i) {
-            shared->numbers[at[share_of(groups, i)]++] = static_cast<std::uint32_t>(i);
-        }
-    }
-
-    std::unique_ptr<Groups> merge_share(const std::vector<Shared> &shared, std::uint64_t share) {
-        // At least as many as one thread has found.
-        std::uint64_t expected = 0;
-        for (const Shared &one : shared) {
-            expected = std::max(expected, one.starts[share + 1] - one.starts[share]);
-        }
-        auto merged = std::make_unique<Groups>(budget_, plan_, max_found(), 0, expected);
-        for (const Shared &one : shared) {
-            const std::uint64_t first = one.starts[share];
-            if (!merged->merge(*one.groups, one.numbers.data() + first, one.starts[share + 1] - first)) {
+            std::vector<Groups> joined;
+            if (!join_groups(budget_, workers_, plan_, found, max_found(), &joined)) {
                 is_full_ = true;
-                break;
+                return;
             }
+            *all = std::move(joined);
         }
-        return merged;
+        give_groups(workers_, std::move(*all), leaving, answer_.get());
     }
 
     MemoryBudget &budget_;
@@ -427,9 +307,6 @@ class Aggregator {
     std::atomic<bool> has_failed_{false};
     std::atomic<bool> is_full_{false};
     std::atomic<std::uint64_t> doubtful_{0};
-    bool leaves_out_ = false;  // groups that aren't among the first, or all of them
-    tbb::enumerable_thread_specific<Left> left_{
-        [this] { return Left{TopGroups(budget_, question_.top.count)}; }};
 };
 
 }  // namespace

@@ -51,7 +51,7 @@ Groups::Groups(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t ma
     begin_group(plan.program, initial_.data());
     const std::uint32_t bits = plan.key_bits();
     const std::uint64_t record_bytes = plan.record_words() * sizeof(std::uint64_t);
-    is_dense_ = bits <= max_dense_bits && record_bytes << bits <= dense_bytes &&
+    is_dense_ = dense_bytes > 0 && bits <= max_dense_bits && record_bytes << bits <= dense_bytes &&
                 std::uint64_t(1) << bits <= plan.rows + first_room;
     room_ = is_dense_ ? std::uint64_t(1) << bits : std::bit_ceil(std::max(expected, first_room));
     records_ = Buffer<std::uint64_t>(budget, room_ * plan.record_words());
@@ -199,7 +199,7 @@ bool Groups::find(const std::uint64_t *const *keys, std::uint32_t count, std::ui
     return true;
 }
 
-bool Groups::merge(const Groups &other, const std::uint32_t *numbers, std::uint64_t count) {
+bool Groups::merge(const RecordStretch &other, const std::uint32_t *numbers, std::uint64_t count) {
     const std::uint32_t words = plan_->program.key_words;
     const auto other_record = [&](std::uint64_t i) {
         return other.record(numbers == nullptr ? i : numbers[i]);

@@ -31,8 +31,8 @@ class RecordStretch {
 class Groups {
   public:
     // `max_groups` is the number of groups that the caller has room for; about `expected` will be found.
-    // Groups are numbered by their keys only if all of them together take at most `dense_bytes`. Throws
-    // Failure when there is no memory.
+    // Groups are numbered by their keys only if all of them together take at most `dense_bytes`; 0: never.
+    // Throws Failure when there is no memory.
     Groups(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t max_groups,
            std::uint64_t dense_bytes, std::uint64_t expected = 0);
 
@@ -41,7 +41,7 @@ class Groups {
     bool find(const std::uint64_t *const *keys, std::uint32_t count, std::uint32_t *numbers);
     // Adds other groups, those of the `count` numbers or, without numbers, the first ones. Not for dense
     // groups. Returns false when there are too many groups.
-    bool merge(const Groups &other, const std::uint32_t *numbers, std::uint64_t count);
+    bool merge(const RecordStretch &other, const std::uint32_t *numbers, std::uint64_t count);
 
     // Where rows are added to their groups. It is valid until the next group is found.
     TileGroups tile_groups(const std::uint32_t *numbers) noexcept {

@@ -62,10 +62,11 @@ class KeptRows {
     }
     void add(const std::uint64_t *key, std::uint64_t place) noexcept { add_top_row(&rows_, key, place); }
     void leave() { leave_top_rows(&rows_); }
-    void merge(const KeptRows &others) {
-        make_room(others.rows_.count);
-        for (std::uint64_t i = 0; i < others.rows_.count; ++i) {
-            const std::uint64_t *record = others.rows_.record(i);
+    void merge(const KeptRows &others) { merge(others.rows_.records, others.rows_.count); }
+    void merge(const std::uint64_t *records, std::uint64_t count) {
+        make_room(count);
+        for (std::uint64_t i = 0; i < count; ++i) {
+            const std::uint64_t *record = records + i * rows_.words();
             add(record, record[rows_.key_words]);
         }
     }
@@ -76,6 +77,27 @@ class KeptRows {
     Buffer<std::uint64_t> records_;
     Buffer<std::uint32_t> order_;
 };
+
+// Keeps a doubtful row that may be among the first. One that is like the last sure one needn't be.
+void keep_doubtful(const TopRows &sure, const std::uint64_t *record, Records *kept) {
+    if (sure.count < sure.wanted || is_within_bound(sure, record)) {
+        // Behind the key and the place there is the TID.
+        std::copy_n(record, sure.words() + 1, kept->add(1));
+    }
+}
+
+// Returns false when there are more rows than the caller has room for.
+bool give_rows(MemoryBudget &budget, const TopRows &rows, Records doubtful, std::uint64_t max_rows,
+               HostAggregateAnswer *answer) {
+    Records records(budget, rows.words());
+    if (rows.count > 0) {
+        std::copy_n(rows.records, rows.count * rows.words(),
+                    records.add(static_cast<std::uint32_t>(rows.count)));
+    }
+    answer->top_parts.push_back(std::move(records));
+    answer->doubtful_parts.push_back(std::move(doubtful));
+    return answer->groups() <= max_rows && answer->doubtful() <= max_rows - answer->groups();
+}
 
 // What a thread computes with, and its own rows.
 struct Local {
@@ -267,31 +289,13 @@ class TopRowsFinder {
             kept.merge(own->kept);
         }
         kept.leave();
-        Records records(budget_, plan_.record_words());
-        if (kept.rows().count > 0) {
-            std::copy_n(kept.rows().records, kept.rows().count * kept.rows().words(),
-                        records.add(static_cast<std::uint32_t>(kept.rows().count)));
-        }
-        answer_->top_parts.push_back(std::move(records));
-        answer_->doubtful_parts.push_back(keep_doubtful(kept.rows()));
-        if (answer_->groups() > question_.max_groups ||
-            answer_->doubtful() > question_.max_groups - answer_->groups()) {
-            is_full_ = true;
-        }
-    }
-
-    // Those that may be among the first. A row that is like the last sure one needn't be.
-    Records keep_doubtful(const TopRows &sure) {
-        const std::uint32_t words = plan_.record_words() + 1;
-        Records kept(budget_, words);
+        Records doubtful(budget_, plan_.record_words() + 1);
         for (const std::unique_ptr<Local> &own : locals_) {
             for (std::uint64_t i = 0; i < own->doubtful.count(); ++i) {
-                if (sure.count < sure.wanted || is_within_bound(sure, own->doubtful.record(i))) {
-                    std::copy_n(own->doubtful.record(i), words, kept.add(1));
-                }
+                keep_doubtful(kept.rows(), own->doubtful.record(i), &doubtful);
             }
         }
-        return kept;
+        is_full_ = !give_rows(budget_, kept.rows(), std::move(doubtful), question_.max_groups, answer_.get());
     }
 
     MemoryBudget &budget_;
@@ -309,6 +313,24 @@ class TopRowsFinder {
 };
 
 }  // namespace
+
+void merge_top_rows(MemoryBudget &budget, const AggregateMerge &merge, HostAggregateAnswer *answer) {
+    KeptRows kept(budget, *answer->plan, merge.top);
+    for (std::size_t part = 0; part < merge.part_count; ++part) {
+        kept.merge(merge.parts[part].group_records, merge.parts[part].groups);
+    }
+    kept.leave();
+    const std::uint32_t words = answer->plan->record_words() + 1;
+    Records doubtful(budget, words);
+    for (std::size_t part = 0; part < merge.part_count; ++part) {
+        for (std::uint64_t i = 0; i < merge.parts[part].doubtful; ++i) {
+            keep_doubtful(kept.rows(), merge.parts[part].doubtful_records + i * words, &doubtful);
+        }
+    }
+    if (!give_rows(budget, kept.rows(), std::move(doubtful), merge.max_groups, answer)) {
+        answer->result = AggregateOutcome::too_many_groups;
+    }
+}
 
 std::unique_ptr<AggregateAnswer> find_top_rows(HostEngine &engine, const Workers &workers,
                                                const AggregateQuestion &question) {

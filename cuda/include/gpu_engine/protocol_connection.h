@@ -28,8 +28,8 @@ struct HelloReply {  // ping too
     std::uint32_t reserved;
 };
 
-// Limits in bytes; 0 is the server's default. Mirrors leave, least recently used first, until what is left
-// fits. Whoever may connect may send it; the supervisor does.
+// Limits in bytes, of each engine of the kind; 0 is the server's default. Mirrors leave, least recently used
+// first, until what is left fits. Whoever may connect may send it; the supervisor does.
 struct Configure {
     RequestHeader header;
     std::uint64_t memory_limit[engine_count];
@@ -62,7 +62,7 @@ struct List {  // mirrors, statistics, devices
 struct ListReply {
     ReplyHeader header;
     std::uint64_t rows;
-    std::uint64_t memory_used[engine_count];
+    std::uint64_t memory_used[engine_count];  // of all engines of the kind together
     std::uint64_t memory_limit[engine_count];
     std::uint64_t transfer_used;
     std::uint64_t transfer_limit;
@@ -81,7 +81,7 @@ struct MirrorRow {
     std::int64_t last_used;
     std::uint32_t engine;
     std::uint32_t pinned;
-    std::int32_t device;  // -1: none
+    std::int32_t device;  // that holds it; -1: none
     std::uint32_t user;
     std::uint32_t kind;  // RunKind
     std::uint32_t reserved;
@@ -122,25 +122,35 @@ struct StateReply {  // to a header alone
     std::uint32_t connections;
     std::uint64_t transfer_used;
     std::uint64_t transfer_limit;
-    EngineStanding engines[engine_count];
-    char why_no_device[256];  // empty unless the cuda engine is absent
+    EngineStanding engines[engine_count];  // of all engines of the kind together; the best one's state
+    char why_no_device[256];               // empty unless a device is absent or lost
 };
 
-// A device that the server computes on.
+// A device that the server computes on, or would: what is found by asking it is 0 while it is not open.
 struct DeviceRow {
     DeviceInfo info;
     std::uint32_t engine;
-    std::uint32_t reserved;
+    std::uint32_t state;  // EngineState
+    std::uint64_t memory_used;
+    std::uint64_t memory_limit;
+    char uuid[48];
+    char pci[16];
+    char why_not[256];  // empty unless it is absent or lost
 };
 
 // ---- tests -----------------------------------------------------------------------------------------------
 
-// For tests: after `refuse_after` more requests of the engine for memory the next one is refused, once. The
-// message is refused itself (invalid_argument) unless the server was started for tests.
+// For tests: after `refuse_after` more requests of the engine for memory the next one is refused, once; or
+// the engine is lost. The message is refused itself (invalid_argument) unless the server was started for
+// tests.
 struct Inject {
     RequestHeader header;
     std::int64_t refuse_after;
+    std::uint32_t number;  // of the engine, among those of its kind
+    std::uint32_t loses;   // lose_engine: it is lost; 0: it is not
 };
+// No number that a random message would have.
+inline constexpr std::uint32_t lose_engine = 0x4c4f5345;
 
 using ConnectionStructures = Structures<Hello, HelloReply, Configure, Attach, List, ListReply, MirrorRow,
                                         StatisticsRow, EngineStanding, StateReply, DeviceRow, Inject>;

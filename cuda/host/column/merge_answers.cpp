@@ -1,0 +1,80 @@
+// Answers of several engines put together.
+#include <algorithm>
+
+#include "common/column/aggregate.h"
+#include "gpu_engine/aggregate_merge.h"
+#include "gpu_engine/guard.h"
+#include "host/column/aggregate_answer.h"
+#include "host/column/join_groups.h"
+#include "host/column/top_rows.h"
+#include "host/engine.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::host {
+namespace {
+
+// A question that failed in one of its parts has failed.
+AggregateOutcome outcome_of(const AggregateMerge &merge) {
+    AggregateOutcome outcome = AggregateOutcome::answered;
+    for (std::size_t part = 0; part < merge.part_count; ++part) {
+        const AggregateOutcome its = merge.parts[part].outcome;
+        if (its != AggregateOutcome::answered && outcome != AggregateOutcome::failed) {
+            outcome = its;
+        }
+    }
+    return outcome;
+}
+
+void merge_groups(HostEngine &engine, const Workers &workers, const AggregateMerge &merge,
+                  HostAggregateAnswer *answer) {
+    const std::uint32_t words = answer->plan->record_words();
+    std::vector<RecordStretch> found;
+    Records doubtful(engine.memory(), words + 1);
+    for (std::size_t part = 0; part < merge.part_count; ++part) {
+        const AggregateRecords &records = merge.parts[part];
+        found.emplace_back(records.group_records, records.groups, words);
+        for (std::uint64_t i = 0; i < records.doubtful; ++i) {
+            std::copy_n(records.doubtful_records + i * (words + 1), words + 1, doubtful.add(1));
+        }
+    }
+    // Where the answer has only the first ones, or their number, memory alone bounds what is found.
+    const bool wants_less = merge.top.count > 0 || wants_only_counts(merge.top);
+    std::vector<Groups> joined;
+    if (!join_groups(engine.memory(), workers, *answer->plan, found,
+                     wants_less ? UINT32_MAX : merge.max_groups, &joined)) {
+        answer->result = AggregateOutcome::too_many_groups;
+        return;
+    }
+    // Doubtful rows may change the order, and belong to the same groups.
+    GroupsLeft left(engine.memory(), merge.top);
+    give_groups(workers, std::move(joined), wants_less && doubtful.count() == 0 ? &left : nullptr, answer);
+    answer->doubtful_parts.push_back(std::move(doubtful));
+    if (answer->groups() + answer->doubtful() > merge.max_groups) {
+        answer->result = AggregateOutcome::too_many_groups;
+    }
+}
+
+}  // namespace
+
+Status merge_answers(Engine &engine, Stream &stream, const AggregateMerge &merge,
+                     std::unique_ptr<AggregateAnswer> *answer) noexcept {
+    return guarded([&] {
+        auto &host = dynamic_cast<HostEngine &>(engine);
+        check_top(*merge.program, merge.top);
+        AggregatePlan plan;
+        plan.program = *merge.program;
+        auto merged = std::make_unique<HostAggregateAnswer>(std::move(plan), outcome_of(merge));
+        if (merged->result == AggregateOutcome::answered) {
+            if (merge.top.of_rows != 0 && !wants_only_counts(merge.top)) {
+                merge_top_rows(host.memory(), merge, merged.get());
+            } else {
+                merge_groups(host, host.workers(stream), merge, merged.get());
+            }
+        }
+        *answer = std::move(merged);
+        return Status{};
+    });
+}
+
+}  // namespace gpu_engine::host

@@ -1,0 +1,43 @@
+// Answers to one question about groups, of several engines that had some of its parts each, put together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "gpu_engine/aggregate.h"
+#include "gpu_engine/aggregate_top.h"
+#include "gpu_engine/column.h"
+#include "gpu_engine/engine.h"
+#include "gpu_engine/status.h"
+
+namespace gpu_engine {
+
+// What AggregateAnswer gives, of some of a question's parts.
+struct AggregateRecords {
+    AggregateOutcome outcome;
+    std::uint64_t groups;
+    const std::uint64_t *group_records;
+    std::uint64_t doubtful;
+    const std::uint64_t *doubtful_records;
+};
+
+// Which groups are the first ones only all of them tell: the answers must have all groups, unless the
+// question is about rows (top_of_rows), of which those may be left out that aren't among the first of their
+// part.
+struct AggregateMerge {
+    const AggregateProgram *program;
+    std::uint64_t max_groups;  // of the question, as its top
+    AggregateTop top;
+    const AggregateRecords *parts;
+    std::size_t part_count;
+};
+
+namespace host {
+// Has a host engine compute the answer, which is then in its memory. Any stream may cancel that, and read the
+// answer.
+Status merge_answers(Engine &engine, Stream &stream, const AggregateMerge &merge,
+                     std::unique_ptr<AggregateAnswer> *answer) noexcept;
+}  // namespace host
+
+}  // namespace gpu_engine

@@ -1,0 +1,161 @@
+// A request whose runs are on several engines: computed in parts, one an engine, which are added up.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "gpu_engine/protocol.h"
+#include "server/request.h"
+#include "server/results.h"
+#include "server/run_set.h"
+
+namespace gpu_engine::server {
+
+// A part has no place on its engine: the request is answered `busy`.
+struct Busy {};
+
+class Spread {
+  public:
+    // Gets a part a place on its engine, calls `body` there, and returns how it ended, whatever `body`
+    // throws. `*busy` says that there was no place.
+    using OnEngine = std::function<Status(Work &work, const std::function<void()> &body, bool *busy)>;
+    // Calls body(0) to body(parts - 1) at the same time, as PartThreads::run does.
+    using AtOnce = std::function<void(std::size_t parts, const std::function<void(std::size_t)> &body)>;
+
+    // `whole` has the request's runs, and the results of all parts are added up there.
+    Spread(Work &whole, std::vector<Work> parts, OnEngine on_engine, AtOnce at_once)
+        : whole_(whole),
+          parts_(std::move(parts)),
+          statuses_(parts_.size()),
+          on_engine_(std::move(on_engine)),
+          at_once_(std::move(at_once)) {}
+
+    std::size_t size() const noexcept { return parts_.size(); }
+    Work &whole() const noexcept { return whole_; }
+    Work &work(std::size_t part) noexcept { return parts_[part]; }
+    const RunSet &runs() const noexcept { return *whole_.found; }
+
+    // Calls body(part, work) for each part, at the same time, on its engine; the results say how each ended.
+    // Throws Busy.
+    using Body = std::function<void(std::size_t part, Work &work)>;
+    std::span<const Status> try_run(const Body &body);
+    // Throws the failure of a part as well.
+    void run(const Body &body);
+    // The part that a failure is of.
+    std::size_t failed() const noexcept { return failed_; }
+    // Calls body(work) for one part.
+    void run_one(std::size_t part, const std::function<void(Work &)> &body);
+
+  private:
+    void require(std::size_t part);
+
+    Work &whole_;
+    std::vector<Work> parts_;
+    std::vector<Status> statuses_;
+    OnEngine on_engine_;
+    AtOnce at_once_;
+    std::size_t failed_ = 0;
+};
+
+// ---- questions whose results lie in the transfer buffer ---------------------------------------------------
+
+// Numbers that each part has of all items. They lie at the beginning of its results, and are added up.
+struct Sums {
+    std::uint64_t count = 0;
+    std::uint32_t bytes = 0;  // of each
+};
+
+template <typename Request>
+Sums sums_of(const Request &) {
+    return {};
+}
+inline Sums sums_of(const protocol::CountKary &request) {
+    return {request.count, sizeof(std::uint64_t)};
+}
+inline Sums sums_of(const protocol::CountGrid &request) {
+    return {request.boxes.count, sizeof(std::uint64_t)};
+}
+inline Sums sums_of(const protocol::CountText &request) {
+    return {request.lists.first[request.runs], sizeof(std::uint32_t)};
+}
+
+// Where the results of each part go.
+struct PartPlace {
+    std::uint64_t results = 0;
+    std::uint64_t capacity = 0;
+    std::uint64_t needed = 0;  // as far as the part knew when it was asked last
+};
+
+// Divides what is left beyond the needs by the entries that each part asks. Throws Failure
+// (insufficient_space) when the parts don't fit; *needed says how many bytes they take.
+void place_parts(Spread &spread, std::uint64_t results, std::uint64_t capacity,
+                 std::vector<PartPlace> *places, std::uint64_t *needed);
+// Adds the other parts' sums to those of the first, which lie where the request wants them.
+void add_up(const TransferBuffer &buffer, const Sums &sums, const std::vector<PartPlace> &places);
+
+// Takes over what a part says of its runs.
+void take_part(const Spread &spread, const Work &work, const protocol::ResultReply &its,
+               protocol::ResultReply *reply);
+void take_part(const Spread &spread, const Work &work, const protocol::ColumnReply &its,
+               protocol::ColumnReply *reply);
+
+inline std::uint64_t &found_in(protocol::ResultReply &reply) {
+    return reply.tids;
+}
+inline std::uint64_t &found_in(protocol::ColumnReply &reply) {
+    return reply.rows;
+}
+
+// Has `function` answer the request in parts, each in a place of its own among the results. How much that
+// must be only the answer tells, so parts that didn't fit are asked again, once it is known.
+template <auto function, typename Request, typename Reply>
+void spread_results(Spread &spread, const Request &request, Reply &reply) {
+    // A part may learn of its needs one kind of result after the other.
+    constexpr int max_rounds = 8;
+    const Sums sums = sums_of(request);
+    if (sums.count > max_items) {
+        refuse("more items than can be answered");
+    }
+    std::vector<PartPlace> places(spread.size());
+    std::vector<Reply> replies(spread.size());
+    for (int round = 0; round < max_rounds; ++round) {
+        place_parts(spread, request.results, request.capacity, &places, &reply.needed);
+        const std::span<const Status> statuses = spread.try_run([&](std::size_t part, Work &work) {
+            Request own = request;
+            own.results = places[part].results;
+            own.capacity = places[part].capacity;
+            replies[part] = Reply{};
+            work.items = 0;
+            work.bytes = 0;
+            function(work, own, replies[part]);
+        });
+        bool fits = true;
+        found_in(reply) = 0;
+        reply.needed = 0;
+        for (std::size_t part = 0; part < spread.size(); ++part) {
+            fits = fits && statuses[part].ok();
+            places[part].needed = std::max(places[part].needed, aligned(replies[part].needed));
+            reply.needed += places[part].needed;
+            found_in(reply) += found_in(replies[part]);
+        }
+        if (fits) {
+            for (std::size_t part = 0; part < spread.size(); ++part) {
+                take_part(spread, spread.work(part), replies[part], &reply);
+            }
+            add_up(spread.whole().connection.buffer, sums, places);
+            if constexpr (std::is_same_v<Request, protocol::CountText>) {
+                // The sums are of the lists of all runs.
+                reply.offsets_at[0] = places.front().results;
+            }
+            return;
+        }
+    }
+    throw Failure{make_status(StatusCode::insufficient_space, "the results don't fit")};
+}
+
+}  // namespace gpu_engine::server

@@ -1,0 +1,242 @@
+// Several engines of a kind in one server: where runs go, and what happens when one of the engines is lost.
+// The answers of questions that are spread over engines are compared by the tests of each kind of question,
+// which run on three stand-ins for devices.
+#include <numeric>
+
+#include "server_checks.h"
+#include "server_runs.h"
+#include "stand_in.h"
+
+namespace {
+
+using namespace server_test;
+
+constexpr std::uint32_t engines = 3;
+constexpr std::size_t entries = 10000;
+
+class ServerSpread : public testing::Test {
+  protected:
+    static gpu_engine::server::Options three_hosts() {
+        gpu_engine::server::Options options;
+        options.host_engines = engines;
+        options.uses_devices = false;
+        options.testing = true;
+        return options;
+    }
+
+    ServerSpread() : server_(three_hosts()), client_(server_.path()) {
+        EXPECT_EQ(Client::answer_of(client_.attach(4 << 20)), Answer::done);
+        for (std::size_t i = 0; i < entries; ++i) {
+            keys_.push_back(i);
+            tids_.push_back(make_tid(i / 100, static_cast<std::uint16_t>(i % 100 + 1)));
+        }
+    }
+
+    void load_runs(std::uint64_t count) {
+        for (std::uint64_t run = 1; run <= count; ++run) {
+            ASSERT_EQ(client_.load(run_name(run), keys_, tids_), Answer::done);
+        }
+    }
+    // The device of each run's mirror, by run; -1: there is none.
+    std::vector<std::int32_t> holders(std::uint64_t count) {
+        std::vector<std::int32_t> result(count, -1);
+        const auto reply = client_.list(Message::mirrors, 0, 65536);
+        for (std::uint64_t i = 0; i < reply.rows; ++i) {
+            const auto &row = client_.at<protocol::MirrorRow>(0)[i];
+            result[row.name.run - 1] = row.device;
+        }
+        return result;
+    }
+    protocol::ResultReply count_runs(std::uint64_t count) {
+        protocol::CountKary request{};
+        request.key_bits = 64;
+        request.runs = static_cast<std::uint32_t>(count);
+        for (std::uint64_t run = 1; run <= count; ++run) {
+            request.run[run - 1].name = run_name(run);
+        }
+        request.count = 1;
+        request.high = 64;
+        *client_.at<std::uint64_t>(request.low) = 100;
+        *client_.at<std::uint64_t>(request.high) = 199;
+        request.blocks.all_visible = 1;
+        request.results = 4096;
+        request.capacity = 65536;
+        return client_.ask<protocol::ResultReply>(Message::count_kary, request);
+    }
+    std::uint64_t counted() { return *client_.at<std::uint64_t>(4096); }
+    void lose(std::uint32_t number) {
+        protocol::Inject request{};
+        request.number = number;
+        request.loses = protocol::lose_engine;
+        EXPECT_EQ(Client::answer_of(client_.ask<protocol::ReplyHeader>(Message::inject, request)),
+                  Answer::done);
+    }
+    std::vector<protocol::DeviceRow> devices() {
+        const auto reply = client_.list(Message::devices, 0, 65536);
+        const auto *rows = client_.at<protocol::DeviceRow>(0);
+        return {rows, rows + reply.rows};
+    }
+
+    ServerUnderTest server_;
+    Client client_;
+    std::vector<std::uint64_t> keys_;
+    std::vector<Tid> tids_;
+};
+
+TEST_F(ServerSpread, RunsAreSharedOutAndAnswersAddedUp) {
+    load_runs(6);
+    std::vector<std::int32_t> held = holders(6);
+    std::sort(held.begin(), held.end());
+    EXPECT_EQ(held, (std::vector<std::int32_t>{0, 0, 1, 1, 2, 2}));
+    ASSERT_EQ(Client::answer_of(count_runs(6).header), Answer::done);
+    EXPECT_EQ(counted(), 600U);
+    // All runs of one engine take the way without parts.
+    ASSERT_EQ(Client::answer_of(count_runs(1).header), Answer::done);
+    EXPECT_EQ(counted(), 100U);
+}
+
+TEST_F(ServerSpread, ALimitOfEachEngineHoldsForItself) {
+    load_runs(1);
+    const std::uint64_t bytes = client_.list(Message::mirrors, 0, 65536).memory_used[0];
+    client_.evict(run_name(1));
+    limit_memory(client_, EngineName::host, bytes + bytes / 2);
+    // More than one engine could hold, and as much as all hold together.
+    client_.purpose = 7;
+    load_runs(3);
+    ASSERT_EQ(Client::answer_of(count_runs(3).header), Answer::done);
+    EXPECT_EQ(counted(), 300U);
+    // What is needed together stays, so the fourth is refused, and nothing goes for it.
+    EXPECT_EQ(client_.begin_kary(run_name(4), entries, 64).header.status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(client_.list(Message::mirrors, 0, 65536).rows, 3U);
+    const protocol::StateReply state = client_.state();
+    EXPECT_EQ(state.engines[0].loads, 4U);
+    EXPECT_EQ(state.engines[0].evictions, 0U);
+    // For another purpose the one goes that was used longest ago.
+    client_.purpose = 8;
+    EXPECT_EQ(client_.load(run_name(4), keys_, tids_), Answer::done);
+    EXPECT_EQ(client_.list(Message::mirrors, 0, 65536).rows, 3U);
+}
+
+TEST_F(ServerSpread, ALostEngineEndsAlone) {
+    load_runs(6);
+    const std::vector<std::int32_t> before = holders(6);
+    lose(1);
+    const protocol::ResultReply lacking = count_runs(6);
+    ASSERT_EQ(Client::answer_of(lacking.header), Answer::not_resident);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+        EXPECT_EQ((lacking.header.lacking >> i) & 1, before[i] == 1 ? 1U : 0U) << i;
+    }
+    EXPECT_EQ(server_.given_up(), 0);
+    // What it had is loaded where the others are.
+    load_runs(6);
+    for (const std::int32_t device : holders(6)) {
+        EXPECT_TRUE(device == 0 || device == 2);
+    }
+    ASSERT_EQ(Client::answer_of(count_runs(6).header), Answer::done);
+    EXPECT_EQ(counted(), 600U);
+    const std::vector<protocol::DeviceRow> rows = devices();
+    ASSERT_EQ(rows.size(), engines);
+    for (const protocol::DeviceRow &row : rows) {
+        const auto state = static_cast<protocol::EngineState>(row.state);
+        EXPECT_EQ(state, row.info.device == 1 ? protocol::EngineState::lost : protocol::EngineState::ready);
+        EXPECT_EQ(row.why_not[0] != '\0', row.info.device == 1);
+        EXPECT_GT(row.memory_limit, 0U);
+    }
+    EXPECT_EQ(client_.ask<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).engines, 1U);
+
+    // The last one's end is the server's.
+    lose(0);
+    EXPECT_EQ(Client::answer_of(count_runs(6).header), Answer::not_resident);
+    EXPECT_EQ(server_.given_up(), 0);
+    load_runs(6);
+    ASSERT_EQ(Client::answer_of(count_runs(6).header), Answer::done);
+    lose(2);
+    EXPECT_EQ(count_runs(6).header.status.code, StatusCode::unavailable);
+    EXPECT_EQ(server_.given_up(), 1);
+}
+
+TEST_F(ServerSpread, WithoutMemoryInOnePartTheQuestionFailsAlone) {
+    load_runs(6);
+    ASSERT_EQ(Client::answer_of(count_runs(6).header), Answer::done);
+    for (std::uint32_t number = 0; number < engines; ++number) {
+        protocol::Inject request{};
+        request.number = number;
+        request.refuse_after = 0;
+        client_.ask<protocol::ReplyHeader>(Message::inject, request);
+        // Whether it is answered or fails, the next one is answered.
+        count_runs(6);
+        ASSERT_EQ(Client::answer_of(count_runs(6).header), Answer::done);
+        EXPECT_EQ(counted(), 600U);
+        request.refuse_after = -1;
+        client_.ask<protocol::ReplyHeader>(Message::inject, request);
+    }
+}
+
+// ---- devices by their identity ----------------------------------------------------------------------------
+
+gpu_engine::server::Options with_four_devices(std::vector<Stand> &stands, const char *list) {
+    gpu_engine::server::Options options;
+    options.devices = list;
+    options.identify_devices = [](std::vector<gpu_engine::DeviceIdentity> *devices) {
+        devices->push_back({0, "GPU-00000000-0000-0000-0000-00000000000a", "0000:01:00.0"});
+        devices->push_back({1, "GPU-00000000-0000-0000-0000-00000000000b", "0000:02:00.0"});
+        devices->push_back({2, "GPU-00000000-0000-0000-0000-00000000000c", "0000:03:00.0"});
+        devices->push_back({3, "GPU-00000000-0000-0000-0000-00000000000d", "0000:04:00.0"});
+        return gpu_engine::Status{};
+    };
+    options.open_device = [&stands](const gpu_engine::EngineOptions &wanted,
+                                    std::unique_ptr<gpu_engine::Engine> *engine) {
+        Stand &stand = stands[static_cast<std::size_t>(wanted.device)];
+        stand.device = wanted.device;
+        if (stand.broken) {
+            return gpu_engine::make_status(StatusCode::unavailable, "it is broken");
+        }
+        *engine = std::make_unique<StandIn>(stand);
+        return gpu_engine::Status{};
+    };
+    return options;
+}
+
+// What gpu.devices() would tell: number, state and why not.
+std::string told_devices(ServerUnderTest &server) {
+    static_cast<void>(server.has(EngineName::cuda));
+    Client client(server.path());
+    EXPECT_EQ(Client::answer_of(client.attach(1 << 20)), Answer::done);
+    const auto reply = client.list(Message::devices, 0, 65536);
+    std::string told;
+    for (std::uint64_t i = 0; i < reply.rows; ++i) {
+        const auto &row = client.at<protocol::DeviceRow>(0)[i];
+        told += std::to_string(row.info.device) + " " + row.pci + " " + std::to_string(row.state) +
+                (row.why_not[0] != '\0' ? std::string(" ") + row.why_not : "") + "; ";
+    }
+    return told;
+}
+
+TEST(ServerDevices, AllAreUsedUnlessSomeAreNamed) {
+    std::vector<Stand> stands(4);
+    {
+        ServerUnderTest server(with_four_devices(stands, ""));
+        EXPECT_EQ(told_devices(server),
+                  "0 0000:01:00.0 2; 1 0000:02:00.0 2; 2 0000:03:00.0 2; 3 0000:04:00.0 2; ");
+    }
+    {
+        ServerUnderTest server(with_four_devices(stands, "GPU-00000000-0000-0000-0000-00000000000d, 1"));
+        EXPECT_EQ(told_devices(server), "3 0000:04:00.0 2; 1 0000:02:00.0 2; ");
+    }
+}
+
+TEST(ServerDevices, WhatIsNotThereIsTold) {
+    std::vector<Stand> stands(4);
+    stands[2].broken = true;
+    ServerUnderTest server(with_four_devices(stands, "GPU-99999999-0000-0000-0000-00000000000d,2,0,7"));
+    EXPECT_EQ(told_devices(server),
+              "-1  0 pg_gpu.devices names 9999999900000000000000000000000d, and there is no such device; "
+              "2 0000:03:00.0 0 it is broken; 0 0000:01:00.0 2; "
+              "7  0 pg_gpu.devices names 7, and there is no such device; ");
+    // One device serves.
+    Client client(server.path(), EngineName::cuda);
+    EXPECT_EQ(Client::answer_of(client.begin_kary(run_name(1), 10, 64).header), Answer::done);
+    EXPECT_EQ(server.given_up(), 0);
+}
+
+}  // namespace
