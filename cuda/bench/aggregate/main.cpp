@@ -10,6 +10,8 @@
 #include "bench/command_line.h"
 #include "bench/results.h"
 #include "gpu_engine/engine.h"
+#include "server/aggregate_parts.h"
+#include "server/part_threads.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -17,14 +19,20 @@ namespace gpu_engine::bench {
 namespace {
 
 const char usage[] =
-    "usage: pg_gpu_aggregate [--engine cuda|host] [--rows 18000000] [--repeats 9] [--only NAME[,NAME...]]\n"
-    "                        [--json FILE]\n"
+    "usage: pg_gpu_aggregate [--engine cuda|host] [--devices 0[,N...]] [--runs N] [--rows 18000000] "
+    "[--repeats 9]\n"
+    "                        [--only NAME[,NAME...]] [--json FILE]\n"
+    "Rows are in as many runs as there are devices, or as are said, which are dealt to the devices. With "
+    "--engine host\n"
+    "each device is a host engine, for trying it out.\n"
     "Names: one, few, discounts, parts, orders, pairs, wide, filter; all when none is named. Progress goes "
     "first,\n"
     "tables last.\n";
 
 struct Options {
     std::string engine = "cuda";
+    std::vector<std::string> devices = {"0"};
+    std::uint64_t runs = 0;  // 0: one a device
     std::uint64_t rows = 18000000;
     int repeats = 9;
     std::vector<std::string> only;
@@ -40,6 +48,10 @@ bool parse(int argc, char **argv, Options *options) {
         const std::string value = argv[i + 1];
         if (name == "--engine") {
             options->engine = value;
+        } else if (name == "--devices") {
+            options->devices = split(value);
+        } else if (name == "--runs") {
+            options->runs = std::strtoull(value.c_str(), nullptr, 10);
         } else if (name == "--rows") {
             options->rows = std::strtoull(value.c_str(), nullptr, 10);
         } else if (name == "--repeats") {
@@ -52,8 +64,10 @@ bool parse(int argc, char **argv, Options *options) {
             return false;
         }
     }
+    options->runs = std::max<std::uint64_t>(options->runs, options->devices.size());
     return (options->engine == "cuda" || options->engine == "host") && options->rows >= 1000 &&
-           options->rows < UINT32_MAX && options->repeats >= 1;
+           !options->devices.empty() && options->runs <= options->rows / 1000 && options->rows < UINT32_MAX &&
+           options->repeats >= 1;
 }
 
 void require(const Status &status) {
@@ -194,42 +208,132 @@ const struct {
     {"filter", "a filter of two columns, and the sum of a product", make_filter},
 };
 
-std::uint64_t ask(Column &columns, Stream &stream, const ColumnStore &store, const Statement &statement) {
-    const AggregatePart part = {&store, nullptr, 0, 0, statement.inputs.data()};
-    const AggregateQuestion question = {&statement.program, &part, 1, 0, nullptr, UINT32_MAX, statement.top};
+// A device, with its share of the runs.
+struct Holder {
+    std::unique_ptr<Engine> engine;
+    std::unique_ptr<Stream> stream;
+    std::vector<std::unique_ptr<ColumnStore>> runs;
+};
+
+std::unique_ptr<AggregateAnswer> ask_one(Holder &holder, const Statement &statement,
+                                         const server::AggregateLimits &limits) {
+    std::vector<AggregatePart> parts;
+    for (const auto &run : holder.runs) {
+        parts.push_back({run.get(), nullptr, 0, 0, statement.inputs.data()});
+    }
+    const AggregateQuestion question = {
+        &statement.program, parts.data(), static_cast<std::uint32_t>(parts.size()), 0, nullptr,
+        limits.max_groups,  limits.top};
     std::unique_ptr<AggregateAnswer> answer;
-    require(columns.aggregate(stream, question, &answer));
+    require(holder.engine->column().aggregate(*holder.stream, question, &answer));
     if (answer->outcome() != AggregateOutcome::answered) {
         throw Failure{make_status(StatusCode::internal, "a question has no answer")};
     }
-    const std::uint64_t groups = std::min<std::uint64_t>(answer->groups(), 1000);
-    std::vector<std::uint64_t> records(groups *
-                                       (statement.program.key_words + statement.program.value_words));
-    require(answer->read_groups(stream, 0, groups, records.data()));
-    return answer->groups();
+    return answer;
 }
 
-Status run(const Options &options) {
-    std::unique_ptr<Engine> engine;
-    std::unique_ptr<Stream> stream;
-    if (options.engine == "host") {
-        require(host::open_engine({}, &engine));
-    } else {
-#ifdef PG_GPU_HAVE_CUDA
-        require(device::open_engine({}, &engine));
-#else
-        throw Failure{make_status(StatusCode::unavailable, "built without CUDA")};
-#endif
+// Runs on one device or several.
+class Holders {
+  public:
+    explicit Holders(const Options &options) : holders_(options.devices.size()) {
+        require(host::open_engine({}, &host_));
+        at_once([&](std::size_t i) { fill(i, options); });
     }
-    require(engine->open_stream(&stream));
-    const auto store = make_fact_run(engine->column(), *stream, options.rows);
-    std::printf("%llu rows, %.1f MiB\n", static_cast<unsigned long long>(options.rows),
-                static_cast<double>(store->bytes()) / (1 << 20));
+
+    std::uint64_t bytes() const {
+        std::uint64_t bytes = 0;
+        for (const Holder &holder : holders_) {
+            for (const auto &run : holder.runs) {
+                bytes += run->bytes();
+            }
+        }
+        return bytes;
+    }
+
+    // As the server process does it.
+    std::uint64_t ask(const Statement &statement) {
+        const server::AggregateLimits limits = {UINT32_MAX, statement.top};
+        if (holders_.size() == 1) {
+            return read_some(statement, *ask_one(holders_[0], statement, limits));
+        }
+        std::vector<server::PartOfAnswer> parts(holders_.size());
+        at_once([&](std::size_t i) {
+            const auto answer = ask_one(holders_[i], statement, server::limits_of_parts(limits));
+            parts[i].read(host_->memory(), *holders_[i].stream, statement.program, *answer);
+        });
+        std::vector<AggregateRecords> records;
+        for (const server::PartOfAnswer &part : parts) {
+            records.push_back(part.records());
+        }
+        const AggregateMerge merge = {&statement.program, limits.max_groups, limits.top, records.data(),
+                                      records.size()};
+        std::unique_ptr<AggregateAnswer> answer;
+        require(host::merge_answers(*host_, *holders_[0].stream, merge, &answer));
+        return read_some(statement, *answer);
+    }
+
+  private:
+    template <typename Body>
+    void at_once(Body body) {
+        std::vector<Status> statuses(holders_.size());
+        threads_.run(holders_.size(), [&](std::size_t i) {
+            statuses[i] = guarded([&] {
+                body(i);
+                return Status{};
+            });
+        });
+        for (const Status &status : statuses) {
+            require(status);
+        }
+    }
+
+    void fill(std::size_t i, const Options &options) {
+        Holder &holder = holders_[i];
+        EngineOptions engine_options;
+        if (options.engine == "host") {
+            require(host::open_engine(engine_options, &holder.engine));
+        } else {
+#ifdef PG_GPU_HAVE_CUDA
+            engine_options.device = std::atoi(options.devices[i].c_str());
+            require(device::open_engine(engine_options, &holder.engine));
+#else
+            throw Failure{make_status(StatusCode::unavailable, "built without CUDA")};
+#endif
+        }
+        require(holder.engine->open_stream(&holder.stream));
+        for (std::uint64_t run = i; run < options.runs; run += holders_.size()) {
+            holder.runs.push_back(make_fact_run(holder.engine->column(), *holder.stream,
+                                                options.rows * run / options.runs,
+                                                options.rows * (run + 1) / options.runs, options.rows));
+        }
+    }
+
+    std::uint64_t read_some(const Statement &statement, const AggregateAnswer &answer) {
+        const std::uint64_t groups = std::min<std::uint64_t>(answer.groups(), 1000);
+        std::vector<std::uint64_t> records(groups *
+                                           (statement.program.key_words + statement.program.value_words));
+        require(answer.read_groups(*holders_[0].stream, 0, groups, records.data()));
+        return answer.groups();
+    }
+
+    std::unique_ptr<Engine> host_;  // merges
+    std::vector<Holder> holders_;
+    server::PartThreads threads_;
+};
+
+Status run(const Options &options) {
+    Holders holders(options);
+    std::printf("%llu rows, %.1f MiB, %llu runs on %zu devices\n",
+                static_cast<unsigned long long>(options.rows),
+                static_cast<double>(holders.bytes()) / (1 << 20),
+                static_cast<unsigned long long>(options.runs), options.devices.size());
     Results results;
     results.describe("benchmark", "aggregates");
     results.describe("date", time_now());
     results.describe("engine", options.engine);
     results.describe("rows", std::to_string(options.rows));
+    results.describe("runs", std::to_string(options.runs));
+    results.describe("devices", std::to_string(options.devices.size()));
     const std::string size = std::to_string(options.rows / 1000000) + " million rows";
     for (const auto &statement : statements) {
         if (!options.only.empty() &&
@@ -237,11 +341,11 @@ Status run(const Options &options) {
             continue;
         }
         const Statement asked = statement.make(options.rows);
-        std::uint64_t groups = ask(engine->column(), *stream, *store, asked);
+        std::uint64_t groups = holders.ask(asked);
         std::vector<double> times;
         for (int i = 0; i < options.repeats; ++i) {
             const auto begin = std::chrono::steady_clock::now();
-            groups = ask(engine->column(), *stream, *store, asked);
+            groups = holders.ask(asked);
             times.push_back(
                 std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
         }

@@ -91,21 +91,21 @@ void append_tids(Pages *pages, std::uint64_t rows) {
     pages->finish_page();
 }
 
-StoreLayout lay_out(std::uint64_t rows) {
+StoreLayout lay_out(std::uint64_t rows_here, std::uint64_t rows) {
     StoreLayout layout = {};
-    layout.rows = rows;
+    layout.rows = rows_here;
     layout.columns = fact_columns;
     layout.page_bytes = page_bytes;
     layout.first_byte = first_byte;
     layout.page_words = page_words;
-    const std::uint64_t blocks = (rows + rows_a_block - 1) / rows_a_block;
+    const std::uint64_t blocks = (rows_here + rows_a_block - 1) / rows_a_block;
     layout.tid_pages = static_cast<std::uint32_t>((blocks + page_words - 3) / (page_words - 2));
     for (std::uint32_t c = 0; c < fact_columns; ++c) {
         StoredColumn &stored = layout.column[c];
         stored.encoding = ColumnEncoding::frame;
         stored.bits = static_cast<std::uint8_t>(
             c == wide_key ? 40 : std::bit_width(codes_of(static_cast<FactColumn>(c), rows) - 1));
-        const std::uint64_t words = (rows + packing::group - 1) / packing::group * stored.bits;
+        const std::uint64_t words = (rows_here + packing::group - 1) / packing::group * stored.bits;
         stored.codes = {layout.stream_words, words};
         layout.stream_words += words;
     }
@@ -147,22 +147,23 @@ std::uint64_t code_of(FactColumn column, std::uint64_t row, std::uint64_t rows) 
     return column == wide_key ? mix(random % 1000000) >> 24 : random % codes_of(column, rows);
 }
 
-std::unique_ptr<ColumnStore> make_fact_run(Column &columns, Stream &stream, std::uint64_t rows) {
+std::unique_ptr<ColumnStore> make_fact_run(Column &columns, Stream &stream, std::uint64_t first,
+                                           std::uint64_t last, std::uint64_t rows) {
     static constexpr auto table = packing::packers(std::make_index_sequence<65>{});
-    const StoreLayout layout = lay_out(rows);
+    const StoreLayout layout = lay_out(last - first, rows);
     std::unique_ptr<ColumnLoader> loader;
     Status status = columns.open_loader(stream, layout, &loader);
     if (!status.ok()) {
         throw Failure{status};
     }
     Pages pages(*loader, stream);
-    append_tids(&pages, rows);
+    append_tids(&pages, last - first);
     for (std::uint32_t c = 0; c < fact_columns; ++c) {
-        for (std::uint64_t first = 0; first < rows; first += packing::group) {
+        for (std::uint64_t begin = first; begin < last; begin += packing::group) {
             std::uint64_t values[packing::group] = {};
             std::uint64_t words[packing::group] = {};
-            for (std::uint64_t i = 0; i < packing::group && first + i < rows; ++i) {
-                values[i] = code_of(static_cast<FactColumn>(c), first + i, rows);
+            for (std::uint64_t i = 0; i < packing::group && begin + i < last; ++i) {
+                values[i] = code_of(static_cast<FactColumn>(c), begin + i, rows);
             }
             table[layout.column[c].bits](values, words);
             pages.append(words, layout.column[c].bits);

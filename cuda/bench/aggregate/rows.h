@@ -30,7 +30,8 @@ std::uint64_t codes_of(FactColumn column, std::uint64_t rows);
 // A row's code, which depends on nothing but its number.
 std::uint64_t code_of(FactColumn column, std::uint64_t row, std::uint64_t rows);
 
-// Makes a run of so many rows in the engine's memory. Throws Failure.
-std::unique_ptr<ColumnStore> make_fact_run(Column &columns, Stream &stream, std::uint64_t rows);
+// Makes a run of the rows from `first` to `last` - 1 of so many in the engine's memory. Throws Failure.
+std::unique_ptr<ColumnStore> make_fact_run(Column &columns, Stream &stream, std::uint64_t first,
+                                           std::uint64_t last, std::uint64_t rows);
 
 }  // namespace gpu_engine::bench
