@@ -61,6 +61,34 @@ SELECT by_node('SELECT CASE WHEN odd < 0 THEN ''minus'' WHEN odd < 100 THEN ''sm
        by_node('SELECT id % 3, sum(CASE WHEN id % 2 = 0 THEN signed ELSE 0 END), avg(CASE WHEN signed > 0 THEN negative WHEN signed < -100 THEN listed END), sum(coalesce(listed, signed, 0)), sum(nullif(signed, 0)), min(coalesce(listed, 0.5)) FROM floats GROUP BY 1'),
        by_node('SELECT sum(CASE WHEN id % 1000 > 5 THEN odd4 END), sum(CASE WHEN odd > ''-Infinity'' AND odd < ''Infinity'' THEN odd ELSE 0 END), sum(CASE WHEN id > 5 THEN 1.5::float8 ELSE -0.25 END) FROM floats'),
        by_node('SELECT sum(coalesce(odd, 1)) FROM floats'), by_node('SELECT sum(CASE WHEN id = 0 THEN ''NaN'' ELSE signed END) FROM floats');
+-- Variances, held against those of the same numbers as numerics, which are exact. PostgreSQL's own of floats differ from these in their last digits.
+CREATE FUNCTION deviations(expression text, source text DEFAULT 'floats') RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    query text := 'SELECT ARRAY[var_pop(%s), var_samp(%1$s), variance(%1$s), stddev_pop(%1$s), stddev_samp(%1$s), stddev(%1$s)] FROM %s';
+    who text := who_answers(format(query, expression, source));
+    by_node float8[];
+    exact numeric[];
+BEGIN
+    EXECUTE format(query, expression, source) INTO by_node;
+    SET LOCAL pg_gpu.enable_aggregate = off;
+    EXECUTE format(query, format('(%s)::float8::numeric', expression), source) INTO exact;
+    SET LOCAL pg_gpu.enable_aggregate = on;
+    RETURN who || ', ' || CASE WHEN (SELECT bool_and(CASE WHEN of_floats IS NULL OR of_numerics IS NULL THEN of_floats IS NULL AND of_numerics IS NULL ELSE abs(of_floats - of_numerics::float8) <= 1e-14 * of_numerics END)
+                                     FROM unnest(by_node, exact) AS pairs (of_floats, of_numerics)) THEN 'near' ELSE format('%s instead of %s', by_node, exact) END;
+END $$;
+SELECT expression, deviations(expression) AS all_rows, deviations(expression, 'floats WHERE id < 1000') AS some, deviations(expression, 'floats WHERE id = 17') AS one, deviations(expression, 'floats WHERE id = 0') AS none
+FROM unnest(ARRAY['signed', 'signed4', 'negative', 'listed', 'floor(signed)', 'id::float4']) AS expression;
+SELECT deviations('odd', 'floats WHERE id % 1000 > 2'), deviations('odd4', 'floats WHERE id % 1000 > 5'), deviations('signed + 0.0', 'floats'), deviations('coalesce(listed, 0)', 'floats');
+SELECT by_node('SELECT stddev(odd), variance(odd4) FROM floats'), by_node('SELECT stddev(wide) FROM floats WHERE id % 2 = 0'), by_node('SELECT variance(wide) FROM floats WHERE id % 2 = 1'), by_node('SELECT var_pop(tiny) FROM floats WHERE id % 1000 <> 5'),
+       by_node('SELECT stddev(DISTINCT listed) FROM floats');
+-- Numbers beside each other, far away from 0, keep their digits.
+CREATE TABLE far (x float8, y float8, z float4, same float8) WITH (autovacuum_enabled = off);
+INSERT INTO far SELECT 1e9 + (i * 7919 % 30011) / 16.0, -(2::float8 ^ 40) - (i * 7919 % 30011) / 4.0, 3e38 + (i % 3 - 1) * 2e31, 0.1 FROM generate_series(1, 30000) AS i;
+CREATE INDEX far_i ON far USING gpu_column (x, y, z, same);
+VACUUM ANALYZE far;
+SELECT by_node('SELECT min(x), max(y) FROM far'), deviations('x', 'far'), deviations('y', 'far'), deviations('same', 'far'), deviations('x', 'far WHERE false');
+SELECT stddev(x) AS x, stddev_pop(y) AS y, var_pop(z) AS z, variance(same) AS same FROM far;
+DROP TABLE far;
 -- What is found of a run isn't taken for another one's: so much greater numbers come in further runs, and in rows that nobody has put into one, that they would have no room.
 \set sums '''SELECT sum(signed) FILTER (WHERE id < 100000), sum(signed) FILTER (WHERE id BETWEEN 100000 AND 200000), avg(signed) FILTER (WHERE id > 200000) FROM floats'''
 SELECT by_node(:sums);
@@ -74,4 +102,4 @@ RESET pg_gpu.map_memory;
 REINDEX INDEX floats_i;
 SELECT by_node(:sums);
 DROP TABLE floats;
-DROP FUNCTION by_node, compare, who_answers, answer_of;
+DROP FUNCTION by_node, deviations, compare, who_answers, answer_of;

@@ -342,6 +342,7 @@ static const char *lay_out(const InputMaker &maker, const AggregateQuestion &que
         return "numbers whose variance is asked for are too far apart";
     if (!lay_out_keys(maker, &compiled->program))
         return "a grouping column's values leave no number for NULL";
+    lay_out_deviations(maker, list_length(question.query.aggregates), compiled);
     return lay_out_numerics(maker, list_length(question.query.aggregates), compiled);
 }
 

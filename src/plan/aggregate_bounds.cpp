@@ -70,6 +70,14 @@ static NumberBounds join_bounds(const NumberBounds &left, const NumberBounds &ri
     return {Min(left.least, right.least), Max(left.greatest, right.greatest)};
 }
 
+// The integers that floats are cut to: the base is added last.
+static bool is_cut_float(const InputMaker &maker, const AggregateProgram &program,
+                         const AggregateStep &step) {
+    const AggregateStep &added = program.step[step.right];
+    return step.operation == AggregateOperation::add && added.operation == AggregateOperation::input &&
+           maker.compiled->input[added.left].kind == SourceKind::FloatBase;
+}
+
 // ---- steps ------------------------------------------------------------------------------------------------
 
 static NumberBounds bounds_of_input(const InputMaker &maker, uint16 input) {
@@ -110,7 +118,9 @@ void find_bounds(const InputMaker &maker, const AggregateProgram &program, Numbe
             case AggregateOperation::multiply:
             case AggregateOperation::divide:
             case AggregateOperation::modulo:
-                bounds[i] = bounds_of_arithmetic(step, bounds[step.left], bounds[step.right]);
+                bounds[i] = is_cut_float(maker, program, step)
+                                ? bounds[step.right]
+                                : bounds_of_arithmetic(step, bounds[step.left], bounds[step.right]);
                 break;
             default:
                 bounds[i] = kTruth;

@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "plan/aggregate_bounds.h"
 #include "plan/aggregate_failure.h"
+#include "plan/aggregate_float_steps.h"
 #include "plan/aggregate_numeric_steps.h"
 #include "plan/aggregate_steps.h"
 #include "plan/aggregate_values.h"
@@ -330,6 +331,42 @@ static void compile_sum_of_floats(Compiler *compiler, Expr *argument, uint16 fil
     result->count = add_accumulator(compiler, AccumulatorKind::count, step, filter);
 }
 
+static FloatDeviation deviation_of(Oid aggregate) {
+    switch (aggregate) {
+        case F_VAR_POP_FLOAT4:
+        case F_VAR_POP_FLOAT8:
+            return {false, false, 0};
+        case F_VAR_SAMP_FLOAT4:
+        case F_VAR_SAMP_FLOAT8:
+        case F_VARIANCE_FLOAT4:
+        case F_VARIANCE_FLOAT8:
+            return {true, false, 0};
+        case F_STDDEV_POP_FLOAT4:
+        case F_STDDEV_POP_FLOAT8:
+            return {false, true, 0};
+        default:
+            return {true, true, 0};
+    }
+}
+
+static void compile_deviation_of_floats(Compiler *compiler, Oid aggregate, Expr *argument, uint16 filter,
+                                        AggregateResult *result) {
+    result->kind = ResultKind::DeviationOfFloats;
+    result->type = column::describe_type(exprType(reinterpret_cast<Node *>(argument)), InvalidOid);
+    result->deviation = deviation_of(aggregate);
+    const uint16 number = compile_number(compiler, argument);
+    if (compiler->reason == nullptr &&
+        compiler->compiled->program.step[number].operation != AggregateOperation::input)
+        refuse(compiler, "a variance of floats isn't over a column", argument);
+    if (compiler->reason != nullptr)
+        return;
+    uint16 step = compile_cut_float(compiler, number, result->type, &result->input);
+    step = add_step(compiler, AggregateOperation::subtract, sizeof(int64), step, add_centre(compiler, step));
+    result->value = add_accumulator(compiler, AccumulatorKind::sum, step, filter);
+    result->squares = add_accumulator(compiler, AccumulatorKind::sum_squares, step, filter);
+    result->count = add_accumulator(compiler, AccumulatorKind::count, number, filter);
+}
+
 static ResultKind kind_of_distinct(Oid aggregate, bool *is_supported) {
     *is_supported = true;
     switch (aggregate) {
@@ -417,7 +454,8 @@ static void compile_deviation(Compiler *compiler, Oid aggregate, Expr *argument,
         add_numeric(compiler, step, scale_of_numbers(compiler, steps), filter, result);
     } else if (by_entry) {
         result->input = add_source(compiler, SourceKind::Narrow, argument);
-        const uint16 scale = add_input_step(compiler, add_scale_source(compiler, result->input));
+        const uint16 scale =
+            add_input_step(compiler, add_dependent_source(compiler, SourceKind::Scale, result->input));
         step = add_input_step(compiler, result->input);
         add_numeric(compiler, step, scale, filter, result);
     } else {
@@ -494,6 +532,20 @@ static void compile_result(Compiler *compiler, Aggref *aggregate, AggregateResul
         case F_AVG_FLOAT4:
         case F_AVG_FLOAT8:
             compile_sum_of_floats(compiler, argument, filter, ResultKind::AverageOfFloats, result);
+            return;
+        case F_VAR_POP_FLOAT4:
+        case F_VAR_POP_FLOAT8:
+        case F_VAR_SAMP_FLOAT4:
+        case F_VAR_SAMP_FLOAT8:
+        case F_VARIANCE_FLOAT4:
+        case F_VARIANCE_FLOAT8:
+        case F_STDDEV_POP_FLOAT4:
+        case F_STDDEV_POP_FLOAT8:
+        case F_STDDEV_SAMP_FLOAT4:
+        case F_STDDEV_SAMP_FLOAT8:
+        case F_STDDEV_FLOAT4:
+        case F_STDDEV_FLOAT8:
+            compile_deviation_of_floats(compiler, aggregate->aggfnoid, argument, filter, result);
             return;
         case F_BIT_AND_INT2:
         case F_BIT_AND_INT4:

@@ -20,6 +20,9 @@ enum class SourceKind : uint8 {
     Wide,    // a numeric: scaled to an integer, of 64 bits where all of them have room there
     Narrow,  // the same, less a number in the middle of all, so that it is one of 64 bits
     Scale,   // how many digits the numerics of another input show behind the point
+    // Floats of another input that are cut to integers: by range of exponents (compile_cut_float)
+    FloatDivisor,
+    FloatBase,
     Rank,    // a place in the order of all results, from the least on
     Order,   // the same; equal results have the same place
     Group,   // results that are equal have the same number
@@ -33,7 +36,7 @@ struct InputSource {
     int column;               // of the index, from 0 on
     bool is_joined;           // the expression is over joined tables, whose rows the column's codes lead to
     int table;                // Match: the joined one, from 0 on
-    uint16 scaled;            // Scale: the other input
+    uint16 scaled;            // Scale, FloatDivisor, FloatBase: the other input
     uint16 family;            // Group: the input of kind Groups that it belongs to; else UINT16_MAX
     Expr *expression;         // Match, Table and Groups: none
     column::ColumnType type;  // of its results
@@ -55,6 +58,7 @@ enum class ResultKind : uint8 {
     AverageOfNumeric,
     SumOfFloats,  // float4 or float8, as the type says
     AverageOfFloats,
+    DeviationOfFloats,
     Deviation,      // variances and standard deviations of int2 and int4
     WideDeviation,  // of int8 and numeric: numbers are less by one in the middle of all
     Extreme,        // the least or greatest number
@@ -82,15 +86,16 @@ struct AggregateResult {
     StateForm form;
     uint8 count;  // words' places
     uint8 value;
-    uint8 scale;      // of numerics: the greatest scale of what was added up
-    bool is_numeric;  // it is over numerics, though not over distinct ones
-    int16 shown;      // that scale, where it is the same in all groups; else kScaleOfGroup
-    uint8 digits;     // so many digits of a numeric's integer are behind the point
-    uint16 step;      // of numerics: the argument
-    uint8 squares;    // Deviation, WideDeviation
-    uint8 distinct;   // of distinct values: their argument's number and 1; of all values 0
-    uint16 input;     // Ranked, WideDeviation and distinct numerics
-    uint16 centre;    // WideDeviation: the step of what numbers are less by; of numerics by entry none
+    uint8 scale;               // of numerics: the greatest scale of what was added up
+    bool is_numeric;           // it is over numerics, though not over distinct ones
+    int16 shown;               // that scale, where it is the same in all groups; else kScaleOfGroup
+    uint8 digits;              // so many digits of a numeric's integer are behind the point
+    uint16 step;               // of numerics: the argument
+    uint8 squares;             // Deviation, WideDeviation, DeviationOfFloats
+    FloatDeviation deviation;  // DeviationOfFloats
+    uint8 distinct;            // of distinct values: their argument's number and 1; of all values 0
+    uint16 input;              // Ranked, WideDeviation, DeviationOfFloats and distinct numerics
+    uint16 centre;  // WideDeviation: the step of what numbers are less by; of numerics by entry none
     column::ColumnType type;   // Extreme, Bits, and the argument's of floats
     FinalFunctions functions;  // Deviation, WideDeviation
 };

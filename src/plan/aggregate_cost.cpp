@@ -60,7 +60,8 @@ static Cost expression_cost(PlannerInfo *root, const AggregateQuery &query, cons
     for (uint32 i = 0; i < compiled.program.input_count; i++) {
         const InputSource &source = compiled.input[i];
         if (source.kind == SourceKind::Presence || source.kind == SourceKind::Table ||
-            source.kind == SourceKind::Scale || source.kind == SourceKind::Groups)
+            source.kind == SourceKind::Scale || source.kind == SourceKind::FloatDivisor ||
+            source.kind == SourceKind::FloatBase || source.kind == SourceKind::Groups)
             continue;
         QualCost each = {0, 0};
         if (source.kind != SourceKind::Value)

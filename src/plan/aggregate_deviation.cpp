@@ -1,5 +1,7 @@
 #include "plan/aggregate_deviation.h"
 
+#include <cmath>
+
 namespace pg_gpu::plan {
 
 static Numeric add(Numeric a, Numeric b) {
@@ -28,6 +30,25 @@ Datum state_of_wide_deviation(const WideDeviation &deviation) {
     return state_of_squares(deviation.count, show_digits(multiply(sum, unit), deviation.shown),
                             show_digits(multiply(multiply(squares, unit), unit), 2 * deviation.shown),
                             deviation.shown);
+}
+
+// Nothing is rounded but the quotients.
+float8 deviation_of_floats(const FloatDeviation &deviation, const Deviation &sums, bool *is_null) {
+    *is_null = deviation.of_sample && sums.count == 1;
+    if (*is_null)
+        return 0;
+    const Numeric sum = make_numeric(sums.sum, 0, 0);
+    const Numeric squares =
+        multiply(int64_to_numeric(static_cast<int64>(sums.count)), make_numeric(sums.squares, 0, 0));
+    const Datum difference =
+        DirectFunctionCall2(numeric_sub, NumericGetDatum(squares), NumericGetDatum(multiply(sum, sum)));
+    const auto count = static_cast<double>(sums.count);
+    const double all = std::ldexp(DatumGetFloat8(DirectFunctionCall1(numeric_float8, difference)) / count,
+                                  2 * deviation.unit);
+    if (unlikely(std::isinf(all)))
+        float_overflow_error();
+    const double variance = all / (deviation.of_sample ? count - 1 : count);
+    return deviation.is_root ? std::sqrt(variance) : variance;
 }
 
 Datum finish_deviation(const FinalFunctions &functions, Datum serialized, bool *is_null) {

@@ -138,4 +138,31 @@ uint16 compile_float_comparison(Compiler *compiler, OpExpr *comparison) {
     }
 }
 
+// ---- integers ---------------------------------------------------------------------------------------------
+
+uint16 compile_cut_float(Compiler *compiler, uint16 number, const column::ColumnType &type, uint16 *base) {
+    const auto step = [compiler](AggregateOperation operation, uint16 left, uint16 right) {
+        return add_step(compiler, operation, sizeof(int64), left, right);
+    };
+    const auto constant = [compiler](int64 value) {
+        return add_step(compiler, AggregateOperation::constant, 0, 0, 0, value);
+    };
+    const bool single = type.code == column::IntegerCode::Float4;
+    const uint16 floats = compiler->compiled->program.step[number].left;
+    const auto input = [&](SourceKind kind) { return add_dependent_source(compiler, kind, floats); };
+    uint16 bits = number;
+    if (single)
+        bits = step(AggregateOperation::subtract, bits, constant(number_of_float(type, 0)));
+    // Negative ones' are complements.
+    bits = step(AggregateOperation::add, bits,
+                add_step(compiler, AggregateOperation::less, 0, bits, constant(0)));
+    constexpr int longer_fraction = 29;
+    if (single)
+        bits = step(AggregateOperation::multiply, bits, constant(int64{1} << longer_fraction));
+    const uint16 divisor = add_input_step(compiler, input(SourceKind::FloatDivisor));
+    *base = input(SourceKind::FloatBase);
+    return step(AggregateOperation::add, step(AggregateOperation::divide, bits, divisor),
+                add_input_step(compiler, *base));
+}
+
 }  // namespace pg_gpu::plan

@@ -2,6 +2,7 @@
 
 #include "compat.h"
 #include "plan/aggregate_common_inputs.h"
+#include "plan/aggregate_float_inputs.h"
 #include "plan/aggregate_kept_maps.h"
 #include "plan/aggregate_numeric_inputs.h"
 #include "plan/aggregate_numeric_steps.h"
@@ -52,6 +53,9 @@ InputMaker *begin_inputs(CompiledAggregate *compiled, const column::AggregatePar
     maker->common = allocate_zeroed<CommonValues>(count);
     maker->scale = allocate_zeroed<uint8>(count);
     maker->shown = allocate_zeroed<int16>(count);
+    maker->cut_least = allocate_zeroed<int64>(count);
+    maker->cut_greatest = allocate_zeroed<int64>(count);
+    maker->cut_unit = allocate_zeroed<int16>(count);
     maker->is_wide = allocate_zeroed<bool>(count);
     maker->scales = allocate_zeroed<uint8 **>(count);
     maker->centre = allocate_zeroed<uint64>(2 * size_t{count});
@@ -250,6 +254,9 @@ static bool make_input(InputMaker *maker, uint32 number) {
             return make_wide_input(maker, number);
         case SourceKind::Scale:
             return make_scale_input(maker, number);
+        case SourceKind::FloatDivisor:
+        case SourceKind::FloatBase:
+            return make_once(maker, maker->compiled->input[number].scaled) && make_float_input(maker, number);
         default:
             for (int part = 0; part < maker->parts->count; part++)
                 if (!make_of_part(maker, number, maker->parts->part[part], &maker->inputs[part][number]))

@@ -32,17 +32,23 @@ struct InputMaker {
     gpu_engine::AggregateInput **inputs;  // by part
     // These are told of each input.
     bool *is_made;
-    int64 *least;  // Value, Number, Wide, Narrow: the least number; above `greatest` when there is none
+    int64 *least;  // Value, Number, Wide, Narrow, and of FloatBase the integers: the least number; above
+                   // `greatest` when there is none
     int64 *greatest;
     CommonValues *common;  // Rank, Group
     uint64 *centre;        // Narrow: two words of what scaled numbers are less by, the lower one first
     uint8 *scale;          // Wide, Narrow: digits behind the point that all are scaled to
     int16 *shown;          // Wide, Narrow: digits behind the point that all show, or kScaleOfGroup
-    bool *is_wide;         // Wide: of 128 bits
-    uint8 ***scales;       // Wide, Narrow: by part and code, the last one of the column's NULL
-    ValueTable **values;   // Group, Groups: what has been numbered; nullptr: nothing yet
-    bool *has_variants;    // Group: do equal values differ in their bytes?
-    uint64 changes;        // count_changes() when it began
+    // Of floats that are cut to integers: what the least and the greatest finite one become, and the biased
+    // exponent of floats that differ by as much as these integers count; 0: it isn't chosen yet.
+    int64 *cut_least;
+    int64 *cut_greatest;
+    int16 *cut_unit;
+    bool *is_wide;        // Wide: of 128 bits
+    uint8 ***scales;      // Wide, Narrow: by part and code, the last one of the column's NULL
+    ValueTable **values;  // Group, Groups: what has been numbered; nullptr: nothing yet
+    bool *has_variants;   // Group: do equal values differ in their bytes?
+    uint64 changes;       // count_changes() when it began
     // These are told of each step of the program.
     bool *is_settled;
     uint8 *digits;                  // how many digits of a numeric's integer are behind the point

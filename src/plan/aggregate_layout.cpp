@@ -1,6 +1,7 @@
 #include "plan/aggregate_layout.h"
 
 #include "plan/aggregate_bounds.h"
+#include "plan/aggregate_float_inputs.h"
 #include "plan/aggregate_numeric_steps.h"
 
 namespace pg_gpu::plan {
@@ -124,51 +125,29 @@ bool choose_centres(const InputMaker &maker, AggregateProgram *program) {
     return true;
 }
 
-// The biased exponent of a float's number.
-static int exponent_of(AccumulatorKind kind, int64 number) {
-    const bool is_single = kind == AccumulatorKind::sum_float32;
-    const int64 ordered = is_single ? number - (int64{1} << 31) : number;
-    const int exponent = static_cast<int>((ordered < 0 ? ~ordered : ordered) >> (is_single ? 23 : 52));
-    // Of NaN and infinities there are no sums: if a row has one, no exponent helps.
-    return Min(exponent, is_single ? 254 : 2046);
-}
-
-// The greatest exponent that a finite float of the input has; 1 when there is none.
-static int greatest_exponent_of_input(const InputMaker &maker, AccumulatorKind kind, uint16 input) {
-    const InputSource &source = maker.compiled->input[input];
-    int greatest = 1;
-    const auto note = [&](int64 least_number, int64 greatest_number) {
-        greatest = Max(greatest, Max(exponent_of(kind, least_number), exponent_of(kind, greatest_number)));
-    };
-    if (source.kind != SourceKind::Value) {
-        if (maker.least[input] <= maker.greatest[input])
-            note(maker.least[input], maker.greatest[input]);
-        return greatest;
-    }
-    const column::ColumnType &type = maker.parts->format->types[source.column];
-    for (int part = 0; part < maker.parts->count; part++) {
-        uint64 first;
-        uint64 last;
-        if (column::find_finite_bounds(maker.parts->part[part], type, source.column, &first, &last))
-            note(number_of_code(type, first), number_of_code(type, last));
-    }
-    return greatest;
+// The biased exponent of the greatest finite float of an input; 1 when there is none.
+static int greatest_exponent_of_input(const InputMaker &maker, bool is_single, uint16 input) {
+    const FloatBounds bounds = find_finite_floats(maker, input);
+    if (bounds.least > bounds.greatest)
+        return 1;
+    return Max(Max(exponent_of_float(is_single, bounds.least), exponent_of_float(is_single, bounds.greatest)),
+               1);
 }
 
 // Floats are those of inputs, constants, and what is chosen of either.
-static int greatest_exponent(const InputMaker &maker, AccumulatorKind kind, const AggregateProgram &program,
+static int greatest_exponent(const InputMaker &maker, bool is_single, const AggregateProgram &program,
                              uint16 number) {
     const AggregateStep &step = program.step[number];
     switch (step.operation) {
         case AggregateOperation::input:
-            return greatest_exponent_of_input(maker, kind, step.left);
+            return greatest_exponent_of_input(maker, is_single, step.left);
         case AggregateOperation::constant:
-            return exponent_of(kind, step.constant);
+            return exponent_of_float(is_single, step.constant);
         case AggregateOperation::only_where:
-            return greatest_exponent(maker, kind, program, step.right);
+            return greatest_exponent(maker, is_single, program, step.right);
         case AggregateOperation::or_else:
-            return Max(greatest_exponent(maker, kind, program, step.left),
-                       greatest_exponent(maker, kind, program, step.right));
+            return Max(greatest_exponent(maker, is_single, program, step.left),
+                       greatest_exponent(maker, is_single, program, step.right));
         default:
             return 1;
     }
@@ -204,9 +183,17 @@ void choose_exponents(const InputMaker &maker, AggregateProgram *program) {
                                         : magnitude_bits(bounds[accumulator->step]) * (is_square ? 2 : 1);
         if (!gpu_engine::is_sum_of_floats(accumulator->kind))
             continue;
-        const int greatest = greatest_exponent(maker, accumulator->kind, *program, accumulator->step);
+        const int greatest = greatest_exponent(maker, accumulator->kind == AccumulatorKind::sum_float32,
+                                               *program, accumulator->step);
         accumulator->exponent = static_cast<uint16>(Max(greatest + row_bits - spare_bits, 1));
     }
+}
+
+void lay_out_deviations(const InputMaker &maker, int results, CompiledAggregate *compiled) {
+    for (int i = 0; i < results; i++)
+        if (compiled->result[i].kind == ResultKind::DeviationOfFloats)
+            compiled->result[i].deviation.unit =
+                static_cast<int16>(unit_of_cut_floats(maker, compiled->result[i].input));
 }
 
 static bool is_value_of_any(const CompiledAggregate &compiled, int results, uint8 word) {

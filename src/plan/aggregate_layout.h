@@ -36,6 +36,9 @@ bool choose_centres(const InputMaker &maker, gpu_engine::AggregateProgram *progr
 // How the integers of aggregates of numerics are read. nullptr, or why not.
 const char *lay_out_numerics(const InputMaker &maker, int results, CompiledAggregate *compiled);
 
+// What is counted by the integers that floats were cut to.
+void lay_out_deviations(const InputMaker &maker, int results, CompiledAggregate *compiled);
+
 // Chooses the sums' exponents, so that the greatest floats, as often as there are rows, have room in them.
 void choose_exponents(const InputMaker &maker, gpu_engine::AggregateProgram *program);
 

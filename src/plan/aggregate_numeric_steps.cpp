@@ -76,7 +76,8 @@ NumericSteps compile_numeric_input(Compiler *compiler, Expr *expression) {
     const uint16 input = add_source(compiler, SourceKind::Wide, expression);
     if (compiler->reason != nullptr)
         return {0, 0};
-    return {add_input_step(compiler, input), add_input_step(compiler, add_scale_source(compiler, input))};
+    return {add_input_step(compiler, input),
+            add_input_step(compiler, add_dependent_source(compiler, SourceKind::Scale, input))};
 }
 
 // Makes steps of two numerics, of which one has as many digits behind the point as the other.

@@ -157,6 +157,10 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
                        : Float8GetDatum(float8_sum());
         case ResultKind::AverageOfFloats:
             return Float8GetDatum(float8_sum() / static_cast<double>(count));
+        case ResultKind::DeviationOfFloats: {
+            const float8 value = deviation_of_floats(result.deviation, {count, sum(), squares()}, is_null);
+            return Float8GetDatum(value);
+        }
         case ResultKind::Deviation:
             return finish_deviation(result.functions, state_of_deviation({count, sum(), squares()}), is_null);
         case ResultKind::WideDeviation:

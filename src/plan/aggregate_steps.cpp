@@ -104,13 +104,13 @@ static InputSource *take_source(Compiler *compiler, SourceKind kind, int column)
     return source;
 }
 
-uint16 add_scale_source(Compiler *compiler, uint16 scaled) {
+uint16 add_dependent_source(Compiler *compiler, SourceKind kind, uint16 scaled) {
     const CompiledAggregate &compiled = *compiler->compiled;
     for (uint32 i = 0; i < compiled.program.input_count; i++)
-        if (compiled.input[i].kind == SourceKind::Scale && compiled.input[i].scaled == scaled)
+        if (compiled.input[i].kind == kind && compiled.input[i].scaled == scaled)
             return static_cast<uint16>(i);
     const InputSource &other = compiled.input[scaled];
-    InputSource *source = take_source(compiler, SourceKind::Scale, other.column);
+    InputSource *source = take_source(compiler, kind, other.column);
     if (source == nullptr)
         return 0;
     source->is_joined = other.is_joined;

@@ -39,8 +39,9 @@ uint16 add_match_step(Compiler *compiler, int table);
 // The table's OID.
 uint16 add_table_step(Compiler *compiler);
 
-// How many digits behind the point an input of numerics shows, as one more input.
-uint16 add_scale_source(Compiler *compiler, uint16 scaled);
+// One more input, which depends on another one: of numerics how many digits behind the point they show
+// (Scale), or how floats are cut (FloatDivisor, FloatBase).
+uint16 add_dependent_source(Compiler *compiler, SourceKind kind, uint16 scaled);
 
 // Is it over one column, and evaluated once for each of the column's codes, or of ranges of its values?
 bool has_codes(const Compiler &compiler, Expr *expression);
