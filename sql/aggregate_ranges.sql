@@ -106,6 +106,28 @@ SELECT query, split_part(reason, ':', 1) AS reason FROM unnest(ARRAY['extract(se
     'width_bucket(plain, 1, 2, 0)', 'date_trunc(''day'', at)::text || at::text', 'at::date - (big / 5)::int4', 'CASE WHEN at IS NULL THEN at::text END']) AS query,
     LATERAL gpu.explain_why(format('SELECT %s, count(*) FROM ranged GROUP BY 1', query)) WHERE NOT used AND cost IS NULL ORDER BY 1;
 SELECT reason FROM gpu.explain_why('SELECT sum(extract(year FROM at)) FROM ranged');
+-- Moments that numbers tell: local time goes back at other numbers than the column's own.
+CREATE TABLE ranged_seconds (seconds int4, milliseconds int8, recent int8, fraction float8) WITH (autovacuum_enabled = off);
+INSERT INTO ranged_seconds SELECT floor(extract(epoch FROM zoned)), floor(extract(epoch FROM zoned) * 1000), floor(extract(epoch FROM zoned) * 1000), extract(epoch FROM zoned) FROM ranged;
+INSERT INTO ranged_seconds SELECT s, s * 1000 - 1, 1230768000000 + s * 100, 1230768000.25 + s / 10 FROM generate_series(-30000000::int8, 1200000000, 17003) AS s;
+CREATE INDEX ranged_seconds_i ON ranged_seconds USING gpu_column (seconds, milliseconds, recent, fraction);
+VACUUM ANALYZE ranged_seconds;
+SELECT column_name, encoding, bits > 16 AS is_wide FROM gpu.columns('ranged_seconds_i');
+SELECT zone, set_config('timezone', zone, false) IS NOT NULL AS is_set,
+       by_ranges('SELECT date_trunc(''day'', to_timestamp(seconds)), count(*) FROM ranged_seconds GROUP BY 1') AS day,
+       by_ranges('SELECT to_timestamp(milliseconds / 1000)::date, count(*) FROM ranged_seconds GROUP BY 1') AS date,
+       by_ranges('SELECT date_trunc(''hour'', to_timestamp(recent / 1000.0)), count(*), min(seconds) FROM ranged_seconds GROUP BY 1') AS hour,
+       by_ranges('SELECT extract(hour FROM to_timestamp(fraction)), extract(dow FROM to_timestamp(fraction)), count(*) FROM ranged_seconds GROUP BY 1, 2') AS parts,
+       by_ranges('SELECT to_char(to_timestamp(recent / 1000::float8), ''YYYY-MM-DD HH24''), count(*), sum(seconds) FROM ranged_seconds GROUP BY 1') AS shown,
+       by_ranges('SELECT date_trunc(''day'', to_timestamp(seconds) AT TIME ZONE ''Europe/Berlin''), date_trunc(''month'', to_timestamp(seconds), ''Pacific/Apia''), count(*) FROM ranged_seconds GROUP BY 1, 2') AS zones,
+       by_ranges('SELECT count(*) FROM ranged_seconds WHERE to_timestamp(seconds)::date > ''2010-03-28'' OR milliseconds < 0') AS condition
+FROM unnest(ARRAY['UTC', 'Europe/Berlin', 'America/St_Johns', 'Pacific/Apia', 'America/Sao_Paulo']) AS zone;
+SELECT by_ranges('SELECT date_trunc(''day'', to_timestamp(recent / -20000)), count(*) FROM ranged_seconds GROUP BY 1'), by_ranges('SELECT date_trunc(''day'', to_timestamp(recent / -1000.0)), count(*) FROM ranged_seconds GROUP BY 1'),
+       by_ranges('SELECT date_trunc(''hour'', to_timestamp(round(extract(epoch FROM zoned) / 7000) * 7000)), count(*) FROM ranged GROUP BY 1');
+INSERT INTO ranged_seconds (milliseconds, fraction) VALUES (9e18, 'Infinity');
+SELECT by_ranges('SELECT date_trunc(''day'', to_timestamp(milliseconds / 1000)), count(*) FROM ranged_seconds GROUP BY 1'), by_ranges('SELECT date_trunc(''day'', to_timestamp(fraction)), count(*) FROM ranged_seconds GROUP BY 1');
+SET timezone = 'UTC';
+DROP TABLE ranged_seconds;
 -- What is found out when it is asked: too many results, too little memory, NaN, times at the ends.
 SELECT by_ranges('SELECT date_trunc(''milliseconds'', at), count(*) FROM ranged GROUP BY 1');
 SELECT by_ranges('SELECT width_bucket(f8, 0, 1, 3), count(*) FROM ranged WHERE f8 <> ''NaN'' GROUP BY 1');

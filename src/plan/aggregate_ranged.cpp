@@ -20,6 +20,7 @@ namespace {
 enum class Pattern : uint8 {
     Alone,
     Exact,      // alone, too, but hardly two values have the same result
+    Scaled,     // the same: the column may be divided by a constant
     Rounding,   // alone, too: the column may be divided by a constant
     Digits,     // the same, with a number of digits behind it
     Divisor,    // of integers: a positive one behind it
@@ -87,6 +88,8 @@ static constexpr Function kFunctions[] = {
     {F_INT4DIV, Pattern::Divisor, false},
     {F_INT8DIV, Pattern::Divisor, false},
     {F_INT84DIV, Pattern::Divisor, false},
+    {F_TO_TIMESTAMP_FLOAT8, Pattern::Scaled, false},
+    {F_FLOAT8_NUMERIC, Pattern::Scaled, false},
     {F_FLOAT8_FLOAT4, Pattern::Exact, false},
     {F_FLOAT8_INT2, Pattern::Exact, false},
     {F_FLOAT8_INT4, Pattern::Exact, false},
@@ -219,6 +222,7 @@ static bool has_pattern(Pattern pattern, List *arguments) {
     switch (pattern) {
         case Pattern::Alone:
         case Pattern::Exact:
+        case Pattern::Scaled:
         case Pattern::Rounding:
             return true;
         case Pattern::Digits: {
@@ -288,6 +292,7 @@ static Expr *argument_of(List *arguments, const Function &function) {
         case Pattern::Stride:
         case Pattern::Zone:
             return without_relabels(static_cast<Expr *>(lsecond(arguments)));
+        case Pattern::Scaled:
         case Pattern::Rounding:
         case Pattern::Digits:
             return dividend_of(without_relabels(static_cast<Expr *>(linitial(arguments))));
@@ -307,6 +312,10 @@ static bool read_any_call(Expr *expression, Oid *function, List **arguments) {
     *function = reinterpret_cast<FuncExpr *>(expression)->funcid;
     *arguments = reinterpret_cast<FuncExpr *>(expression)->args;
     return true;
+}
+
+static bool is_time_type(Oid type) {
+    return type == TIMESTAMPOID || type == TIMESTAMPTZOID;
 }
 
 static bool is_suitable_column(const Var *column) {
@@ -347,8 +356,18 @@ static bool is_steady(Expr *time) {
            has_steady_clocks();
 }
 
-// Monotone functions of monotone functions are monotone. The moments at which local time goes back are values
-// of the column, so what computes with it must be over the column itself.
+// Is it the moment that a number tells? Of a time local time goes back at other values where that is rounded.
+static bool is_moment(Expr *time) {
+    if (!IsA(time, FuncExpr) || reinterpret_cast<FuncExpr *>(time)->funcid != F_TO_TIMESTAMP_FLOAT8)
+        return false;
+    for (Expr *argument; read_call(time, &argument) != nullptr;)
+        time = argument;
+    return IsA(time, Var) && !is_time_type(getBaseType(reinterpret_cast<Var *>(time)->vartype));
+}
+
+// Monotone functions of monotone functions are monotone. The moments at which local time goes back must be
+// told by the column's values, so what computes with it must be over the column itself, or over moments of
+// numbers.
 static bool is_monotone(Expr *expression) {
     expression = without_relabels(expression);
     if (IsA(expression, Var))
@@ -358,7 +377,8 @@ static bool is_monotone(Expr *expression) {
     const bool is_of_session = function != nullptr && function->pattern != Pattern::Zone &&
                                function->pattern != Pattern::UnitAndZone;
     return function != nullptr &&
-           (!function->is_local || IsA(argument, Var) || (is_of_session && is_steady(argument))) &&
+           (!function->is_local || IsA(argument, Var) || is_moment(argument) ||
+            (is_of_session && is_steady(argument))) &&
            is_monotone(argument);
 }
 
@@ -370,9 +390,9 @@ static bool is_coarse(Expr *expression, bool of_quotients = false) {
     if (function == nullptr)
         return false;
     const bool is_exact =
-        function->pattern == Pattern::Exact || function->pattern == Pattern::Zone ||
-        function->pattern == Pattern::Shift || function->pattern == Pattern::DayShift ||
-        (function->pattern == Pattern::Divisor && !of_quotients) ||
+        function->pattern == Pattern::Exact || function->pattern == Pattern::Scaled ||
+        function->pattern == Pattern::Zone || function->pattern == Pattern::Shift ||
+        function->pattern == Pattern::DayShift || (function->pattern == Pattern::Divisor && !of_quotients) ||
         (function->pattern == Pattern::Field &&
          is_word(constant_at(reinterpret_cast<FuncExpr *>(expression)->args, 0), {"epoch"}));
     return !is_exact || is_coarse(argument, of_quotients);
@@ -481,7 +501,7 @@ static bool find_period(Expr *expression, Period *period) {
     if (is_coarse(period->time))
         return find_period(period->time, period);
     const bool is_zoned = getBaseType(exprType(reinterpret_cast<Node *>(period->time))) == TIMESTAMPTZOID;
-    return is_monotone(period->time) && (!is_zoned || is_steady(period->time));
+    return is_monotone(period->time) && (!is_zoned || is_steady(period->time) || is_moment(period->time));
 }
 
 // The beginning of the period that a time is in; nullptr when the user may not ask for it.
@@ -674,6 +694,16 @@ bool has_buckets(Expr *ranged) {
             return false;
         if (function->pattern == Pattern::Buckets)
             return true;
+    }
+}
+
+Expr *find_moment(Expr *ranged) {
+    for (Expr *argument;; ranged = argument) {
+        ranged = without_relabels(ranged);
+        if (is_moment(ranged))
+            return ranged;
+        if (read_call(ranged, &argument) == nullptr)
+            return nullptr;
     }
 }
 

@@ -25,6 +25,9 @@ bool has_buckets(Expr *ranged);
 // between those moments. nullptr: none. False: the zone isn't known.
 bool find_zone(Expr *ranged, const pg_tz **zone);
 
+// The moments of numbers that it computes with; nullptr: it doesn't.
+Expr *find_moment(Expr *ranged);
+
 // Finite timestamps between these are valid whatever they are cut down to, in each time zone: from the year 2
 // on, and some thousand years below the last one.
 inline constexpr int64 kFirstRangedTimestamp = INT64CONST(-729754) * USECS_PER_DAY;

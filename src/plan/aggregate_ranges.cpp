@@ -132,17 +132,58 @@ const char *check_values(const RangeQuestion &question) {
                : "an expression may fail for some of a column's values";
 }
 
-// Cuts a segment of times where local time jumps.
+// Which moments a column's values tell: a function of numbers, or the values themselves, which are times.
+namespace {
+
+struct Moments {
+    const RangeQuestion *question;
+    ExprState *state;  // nullptr: there is no function
+};
+
+}  // namespace
+
+static Timestamp moment_of(const Moments &moments, uint64 code) {
+    const RangeQuestion &question = *moments.question;
+    if (moments.state == nullptr)
+        return number_of_code(*question.type, code);
+    bool is_null;
+    question.row->tts_values[question.column] = column::decode_integer(*question.type, code);
+    return DatumGetTimestampTz(ExecEvalExprSwitchContext(moments.state, question.context, &is_null));
+}
+
+// The first of these values that is at a moment or later. False: none is.
+static bool find_first_at(const Moments &moments, const Values &values, Timestamp moment, uint64 *first) {
+    *first = values.least;
+    if (moments.state == nullptr) {
+        *first = Max(code_of_number(*moments.question->type, moment), values.least);
+        return *first <= values.greatest;
+    }
+    if (moment_of(moments, values.greatest) < moment)
+        return false;
+    for (uint64 last = values.greatest; *first < last;) {
+        const uint64 middle = *first + (last - *first) / 2;
+        if (moment_of(moments, middle) < moment)
+            *first = middle + 1;
+        else
+            last = middle;
+    }
+    return true;
+}
+
+// Cuts a segment where local time jumps.
 static const char *add_times(const RangeQuestion &question, Segments *segments, const Values &finite) {
     constexpr int max_jumps = 10000;
-    const ColumnType &type = *question.type;
+    Expr *function = is_time(*question.type) ? nullptr : find_moment(question.ranged);
+    const Moments moments = {&question, function == nullptr ? nullptr : ExecInitExpr(function, nullptr)};
     const pg_tz *zone;
     if (!find_zone(question.ranged, &zone))
         return "a time zone isn't known by its name";
     uint64 first = finite.least;
     if (zone != nullptr) {
+        if (moment_of(moments, finite.greatest) < moment_of(moments, finite.least))
+            return "times are divided by a negative number";
         // Of fractions of a second the conversion takes some off, and some on.
-        pg_time_t moment = timestamptz_to_time_t(number_of_code(type, finite.least)) - 1;
+        pg_time_t moment = timestamptz_to_time_t(moment_of(moments, finite.least)) - 1;
         for (int jumps = 0;; jumps++) {
             pg_time_t jump;
             long offset[2];
@@ -150,8 +191,8 @@ static const char *add_times(const RangeQuestion &question, Segments *segments, 
             if (pg_next_dst_boundary(&moment, &offset[0], &is_dst[0], &jump, &offset[1], &is_dst[1], zone) <=
                 0)
                 break;
-            const uint64 start = code_of_number(type, time_t_to_timestamptz(jump));
-            if (start > finite.greatest)
+            uint64 start;
+            if (!find_first_at(moments, finite, time_t_to_timestamptz(jump), &start))
                 break;
             if (jumps == max_jumps)
                 return "a column's times are too far apart";
@@ -175,7 +216,7 @@ static const char *find_segments(const RangeQuestion &question, Segments *segmen
     if (values.any && has_infinities && values.least <= lowest)
         add_segment(segments, lowest, lowest);
     const char *problem = nullptr;
-    if (finite.any && is_time(type))
+    if (finite.any && (is_time(type) || find_moment(question.ranged) != nullptr))
         problem = add_times(question, segments, finite);
     else if (finite.any)
         add_segment(segments, finite.least, finite.greatest);
@@ -299,10 +340,10 @@ const char *find_ranges(const RangeQuestion &question, uint64 **starts, uint64 *
     finder.state = ExecInitExpr(question.ranged, nullptr);
     get_typlenbyval(exprType(reinterpret_cast<Node *>(question.ranged)), &finder.length, &finder.by_value);
     finder.context = AllocSetContextCreate(CurrentMemoryContext, "GpuAggregate range", ALLOCSET_SMALL_SIZES);
-    Segments segments = {};
-    const char *problem = find_segments(question, &segments);
     question.context->ecxt_scantuple = question.row;
     question.row->tts_isnull[question.column] = false;
+    Segments segments = {};
+    const char *problem = find_segments(question, &segments);
     for (int i = 0; i < segments.count && problem == nullptr; i++)
         problem = find_in_segment(&finder, segments.items[i]);
     question.row->tts_values[question.column] = Datum{0};
