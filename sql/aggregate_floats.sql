@@ -61,6 +61,11 @@ SELECT by_node('SELECT CASE WHEN odd < 0 THEN ''minus'' WHEN odd < 100 THEN ''sm
        by_node('SELECT id % 3, sum(CASE WHEN id % 2 = 0 THEN signed ELSE 0 END), avg(CASE WHEN signed > 0 THEN negative WHEN signed < -100 THEN listed END), sum(coalesce(listed, signed, 0)), sum(nullif(signed, 0)), min(coalesce(listed, 0.5)) FROM floats GROUP BY 1'),
        by_node('SELECT sum(CASE WHEN id % 1000 > 5 THEN odd4 END), sum(CASE WHEN odd > ''-Infinity'' AND odd < ''Infinity'' THEN odd ELSE 0 END), sum(CASE WHEN id > 5 THEN 1.5::float8 ELSE -0.25 END) FROM floats'),
        by_node('SELECT sum(coalesce(odd, 1)) FROM floats'), by_node('SELECT sum(CASE WHEN id = 0 THEN ''NaN'' ELSE signed END) FROM floats');
+SELECT by_node('SELECT sum(greatest(signed, 0)), sum(least(signed, negative, listed)), min(greatest(odd, signed)), max(least(odd4, 0.5::float4)), count(greatest(listed, NULL)) FROM floats'), by_node('SELECT id % 5, count(greatest(odd, -0.0)), max(least(odd, 0)), sum(greatest(negative, signed, 10)) FROM floats GROUP BY 1'),
+       by_node('SELECT greatest(signed, 0)::text, count(*) FROM floats WHERE id % 1000 IN (3, 4) GROUP BY 1');
+-- -0 and 0 are one of the distinct values, and so are all NaNs.
+SELECT by_node('SELECT count(DISTINCT signed), count(DISTINCT odd), count(DISTINCT odd4), count(DISTINCT listed), count(DISTINCT tiny) FROM floats'), by_node('SELECT id % 7, count(DISTINCT odd), count(DISTINCT signed4) FILTER (WHERE odd > 0) FROM floats GROUP BY 1'),
+       by_node('SELECT count(DISTINCT odd), count(DISTINCT odd4), count(DISTINCT signed) FROM floats WHERE id % 1000 BETWEEN 0 AND 4'), by_node('SELECT count(DISTINCT greatest(odd, 5)) FROM floats'), by_node('SELECT sum(DISTINCT signed) FROM floats');
 -- Variances, held against those of the same numbers as numerics, which are exact. PostgreSQL's own of floats differ from these in their last digits.
 CREATE FUNCTION deviations(expression text, source text DEFAULT 'floats') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

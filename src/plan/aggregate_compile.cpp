@@ -166,6 +166,12 @@ static Identity identity_of_number(Compiler *compiler, uint16 step) {
             UINT16_MAX};
 }
 
+// Floats of both signs leave no number for NULL.
+static Identity identity_of_float(Compiler *compiler, const column::ColumnType &type, Expr *expression) {
+    const uint16 step = compile_one_zero(compiler, type, compile_number(compiler, expression));
+    return {step, add_step(compiler, AggregateOperation::is_null, 0, step, 0), UINT16_MAX};
+}
+
 static Identity compile_identity(Compiler *compiler, Expr *expression, Oid equality) {
     Node *node = reinterpret_cast<Node *>(expression);
     const column::ColumnType type = column::describe_type(exprType(node), exprCollation(node));
@@ -405,10 +411,15 @@ static void compile_distinct(Compiler *compiler, Aggref *aggregate, Expr *argume
     // Numerics over several columns have integers with as many digits behind the point each.
     const bool is_counted_numeric =
         result->kind == ResultKind::Count && is_numeric(argument) && !has_codes(*compiler, argument);
+    const column::ColumnType type =
+        column::describe_type(exprType(reinterpret_cast<Node *>(argument)), InvalidOid);
+    const bool is_counted_float =
+        result->kind == ResultKind::Count && is_float(type) && !has_codes(*compiler, argument);
     const Identity identity =
-        is_counted_numeric ? identity_of_number(compiler, compile_numeric(compiler, argument).number)
-                           : compile_identity(compiler, argument,
-                                              linitial_node(SortGroupClause, aggregate->aggdistinct)->eqop);
+        is_counted_float     ? identity_of_float(compiler, type, argument)
+        : is_counted_numeric ? identity_of_number(compiler, compile_numeric(compiler, argument).number)
+                             : compile_identity(compiler, argument,
+                                                linitial_node(SortGroupClause, aggregate->aggdistinct)->eqop);
     const bool is_added_up =
         result->kind == ResultKind::SumOfNumeric || result->kind == ResultKind::AverageOfNumeric;
     result->input = is_added_up ? identity.input : 0;

@@ -72,15 +72,13 @@ static EqualFloats compile_constant_float(Compiler *compiler, const column::Colu
     return {step(least == 0 ? -0.0 : least), step(greatest == 0 ? 0.0 : greatest)};
 }
 
-// The number of 0 in place of that of -0.
-static uint16 compile_one_zero(Compiler *compiler, const column::ColumnType &type, Expr *expression) {
+uint16 compile_one_zero(Compiler *compiler, const column::ColumnType &type, uint16 number) {
     const auto constant = [&](double value) {
         return add_step(compiler, AggregateOperation::constant, 0, 0, 0, number_of_float(type, value));
     };
-    const auto where = [compiler](uint16 truth, uint16 number) {
-        return add_step(compiler, AggregateOperation::only_where, 0, truth, number);
+    const auto where = [compiler](uint16 truth, uint16 chosen) {
+        return add_step(compiler, AggregateOperation::only_where, 0, truth, chosen);
     };
-    const uint16 number = compile_number(compiler, expression);
     const uint16 is_negative_zero = add_step(compiler, AggregateOperation::equal, 0, number, constant(-0.0));
     return add_step(compiler, AggregateOperation::or_else, 0,
                     where(negate(compiler, is_negative_zero), number),
@@ -111,8 +109,8 @@ uint16 compile_float_comparison(Compiler *compiler, OpExpr *comparison) {
         number = compile_number(compiler, left);
         equal = compile_constant_float(compiler, type, right);
     } else if (type.code == type_of(right).code) {
-        number = compile_one_zero(compiler, type, left);
-        equal.least = equal.greatest = compile_one_zero(compiler, type, right);
+        number = compile_one_zero(compiler, type, compile_number(compiler, left));
+        equal.least = equal.greatest = compile_one_zero(compiler, type, compile_number(compiler, right));
     } else {
         refuse(compiler, "floats of different widths are compared", reinterpret_cast<Expr *>(comparison));
         return 0;

@@ -344,17 +344,23 @@ static uint16 compile_null_if(Compiler *compiler, NullIfExpr *expression) {
 
 // GREATEST and LEAST pass over NULLs.
 static uint16 compile_greatest(Compiler *compiler, const MinMaxExpr *expression) {
-    if (is_float(column::describe_type(expression->minmaxtype, InvalidOid))) {
-        // -0 and 0 are equal, but their numbers differ.
-        refuse(compiler, "GREATEST or LEAST is of floats");
-        return 0;
-    }
     const auto step = [compiler](AggregateOperation operation, uint16 left, uint16 right) {
         return add_step(compiler, operation, 0, left, right);
     };
+    const column::ColumnType type = column::describe_type(expression->minmaxtype, InvalidOid);
     uint16 result = compile_number(compiler, static_cast<Expr *>(linitial(expression->args)));
     for (int i = 1; i < list_length(expression->args); i++) {
         const uint16 next = compile_number(compiler, static_cast<Expr *>(list_nth(expression->args, i)));
+        if (is_float(type)) {
+            // Of equal ones, as -0 and 0, it is the first.
+            const uint16 a = compile_one_zero(compiler, type, result);
+            const uint16 b = compile_one_zero(compiler, type, next);
+            const uint16 is_better = expression->op == IS_GREATEST ? step(AggregateOperation::less, a, b)
+                                                                   : step(AggregateOperation::less, b, a);
+            result = step(AggregateOperation::or_else, step(AggregateOperation::only_where, is_better, next),
+                          step(AggregateOperation::or_else, result, next));
+            continue;
+        }
         // Where there is no such number, the other one is the lesser, or the only one.
         const uint16 chosen =
             expression->op == IS_GREATEST
