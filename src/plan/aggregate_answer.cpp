@@ -354,6 +354,7 @@ static const char *attempt(Attempt *attempt, AllRows *rows) {
     InputMaker *maker = begin_inputs(compiled, parts, question.member[0].index, question.joins,
                                      question.context, question.keep, attempt->memory);
     maker->tables = tables_of_parts(*rows, parts);
+    maker->condition = &question.member[0].condition;
     const char *problem = prepare_rows(maker, compiled);
     if (problem != nullptr)
         return problem;
@@ -473,6 +474,7 @@ static bool attempt_on_server(Attempt *attempt, AllRows *rows) {
     InputMaker *maker = begin_inputs(compiled, parts, question.member[0].index, question.joins,
                                      question.context, question.keep, attempt->memory);
     maker->tables = tables_of_parts(*rows, parts);
+    maker->condition = &question.member[0].condition;
     maker->on_server = find_parts_on_server(*rows, parts);
     if (!join_filters(compiled))
         return decline(*rows, "the conditions have too many steps");

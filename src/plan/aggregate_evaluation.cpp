@@ -30,9 +30,15 @@ bool is_ranged(const InputSource &source, const AggregatePart &part) {
 
 RangeQuestion ask_for_ranges(const InputMaker *maker, const InputSource &source, const AggregatePart &part) {
     constexpr uint64 max_ranges = 500000;
-    return {
-        source.ranged, source.expression, &part,      &maker->parts->format->types[source.column],
-        source.column, maker->context,    maker->row, Min(max_ranges, maker->memory / (4 * sizeof(uint64)))};
+    return {source.ranged,
+            source.expression,
+            &part,
+            &maker->parts->format->types[source.column],
+            source.column,
+            maker->context,
+            maker->row,
+            Min(max_ranges, maker->memory / (4 * sizeof(uint64))),
+            is_ranged(source, part) ? maker->condition : nullptr};
 }
 
 bool make_ranges(InputMaker *maker, const InputSource &source, const AggregatePart &part, MemoryContext room,

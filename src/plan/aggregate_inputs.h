@@ -51,10 +51,11 @@ struct InputMaker {
     uint64 changes;       // count_changes() when it began
     // These are told of each step of the program.
     bool *is_settled;
-    uint8 *digits;                  // how many digits of a numeric's integer are behind the point
-    const char *problem;            // why inputs can't be made; nullptr: they can
-    const Oid *tables;              // by part
-    const PartOnServer *on_server;  // by part; nullptr: the session looks through all runs
+    uint8 *digits;                       // how many digits of a numeric's integer are behind the point
+    const char *problem;                 // why inputs can't be made; nullptr: they can
+    const Oid *tables;                   // by part
+    const column::Condition *condition;  // that all rows pass which count; nullptr: none is known
+    const PartOnServer *on_server;       // by part; nullptr: the session looks through all runs
 };
 
 // A row that expressions are evaluated over, all of whose columns are NULL.

@@ -8,10 +8,25 @@ namespace pg_gpu::plan {
 using column::AggregatePart;
 using gpu_engine::AggregateInput;
 
+static Const *make_code(uint64 code) {
+    return makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(static_cast<int64>(code)), false,
+                     true);
+}
+
 MapPlace place_of_map(const InputMaker *maker, uint32 number, const AggregatePart &part) {
     MapPlace place = {};
     place.is_kept = describe_map(maker->compiled->input[number], part,
                                  maker->matches == nullptr ? nullptr : maker->matches->tables, &place.key);
+    const InputSource &source = maker->compiled->input[number];
+    uint64 least;
+    uint64 greatest;
+    // Ranges of a few values are kept for statements that have the same condition, unless there are those of
+    // all.
+    if (place.is_kept && is_ranged(source, part) &&
+        is_limited(ask_for_ranges(maker, source, part), &least, &greatest) &&
+        column::find_results(place.key) == nullptr)
+        place.key.expression = reinterpret_cast<const Node *>(
+            list_make3(const_cast<Node *>(place.key.expression), make_code(least), make_code(greatest)));
     return place;
 }
 

@@ -43,9 +43,51 @@ static void add_segment(Segments *segments, uint64 first, uint64 last) {
     segments->items[segments->count++] = {first, last};
 }
 
-static Values values_of(const RangeQuestion &question) {
+static Values all_values(const RangeQuestion &question) {
     Values values = {};
     values.any = column::find_code_bounds(*question.part, question.column, &values.least, &values.greatest);
+    return values;
+}
+
+// The first and the last code that the condition lets pass.
+static Values passing_values(const RangeQuestion &question) {
+    Values values = {true, 0, PG_UINT64_MAX};
+    for (int i = 0; question.condition != nullptr && i < question.condition->count; i++) {
+        const column::Key &key = question.condition->keys[i];
+        if (key.kind != column::KeyKind::Ranges || key.column != question.column)
+            continue;
+        values.any = values.any && key.range_count > 0;
+        if (!values.any)
+            break;
+        values.least = Max(values.least, key.ranges[0].low);
+        values.greatest = Min(values.greatest, key.ranges[key.range_count - 1].high);
+    }
+    values.any = values.any && values.least <= values.greatest;
+    return values;
+}
+
+bool is_limited(const RangeQuestion &question, uint64 *least, uint64 *greatest) {
+    constexpr uint64 few = 4;  // of so many
+    const Values values = all_values(question);
+    const Values passing = passing_values(question);
+    if (!values.any || (passing.any && passing.least <= values.least && passing.greatest >= values.greatest))
+        return false;
+    // Where none passes, any one will do.
+    *least = passing.any ? Max(passing.least, values.least) : values.least;
+    *greatest = passing.any ? Min(passing.greatest, values.greatest) : values.least;
+    if (*least > *greatest)
+        *least = *greatest = values.least;
+    return *greatest - *least < (values.greatest - values.least) / few;
+}
+
+static Values values_of(const RangeQuestion &question) {
+    Values values = all_values(question);
+    uint64 least;
+    uint64 greatest;
+    if (is_limited(question, &least, &greatest)) {
+        values.least = least;
+        values.greatest = greatest;
+    }
     return values;
 }
 
@@ -74,13 +116,14 @@ static Values finite_values(const RangeQuestion &question, const Values &values)
     const ColumnType &type = *question.type;
     uint64 lowest;
     uint64 highest;
+    const Values all = all_values(question);
     if (!values.any || !find_infinities(type, &lowest, &highest) ||
-        (values.least > lowest && values.greatest < highest))
+        (all.least > lowest && all.greatest < highest))
         return values;
-    Values finite = {true, lowest + 1, highest - 1};
+    Values finite = {true, Max(lowest + 1, values.least), Min(highest - 1, values.greatest)};
     if (is_time(type) || !has_buckets(question.ranged))
-        finite.any = column::find_code_bounds_within(*question.part, type, question.column, lowest + 1,
-                                                     highest - 1, &finite.least, &finite.greatest);
+        finite.any = column::find_code_bounds_within(*question.part, type, question.column, finite.least,
+                                                     finite.greatest, &finite.least, &finite.greatest);
     return finite;
 }
 

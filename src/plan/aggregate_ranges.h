@@ -3,6 +3,7 @@
 #pragma once
 
 #include "column/aggregate_parts.h"
+#include "column/condition.h"
 #include "plan/aggregate_ranged.h"
 
 namespace pg_gpu::plan {
@@ -16,7 +17,14 @@ struct RangeQuestion {
     ExprContext *context;
     TupleTableSlot *row;  // of the index's columns, all of them NULL
     uint64 max_ranges;
+    // Only values that it lets pass are looked at, if these are few of the part's (is_limited); nullptr: all
+    // are.
+    const column::Condition *condition;
 };
+
+// Are so few of the part's values between those that the condition lets pass that ranges of all aren't worth
+// it? *least, *greatest: these values' codes, none of which may be there.
+bool is_limited(const RangeQuestion &question, uint64 *least, uint64 *greatest);
 
 // Returns nullptr, or why there is a value in the part for which the expression may fail or isn't ranged.
 const char *check_values(const RangeQuestion &question);
