@@ -13,6 +13,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 
 namespace pg_gpu::client {
 

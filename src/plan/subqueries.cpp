@@ -1,5 +1,7 @@
 #include "plan/subqueries.h"
 
+#include <initializer_list>
+
 #include "compat.h"
 
 namespace pg_gpu::plan {
