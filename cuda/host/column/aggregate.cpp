@@ -287,7 +287,7 @@ class Aggregator {
                 found.emplace_back(own.record(0), own.numbers(), plan_.record_words());
             }
             std::vector<Groups> joined;
-            if (!join_groups(budget_, workers_, plan_, found, max_found(), &joined)) {
+            if (!join_groups(budget_, workers_, plan_, found, 0, max_found(), &joined)) {
                 is_full_ = true;
                 return;
             }

@@ -16,8 +16,9 @@ constexpr std::uint32_t shares = 64;
 
 class Joiner {
   public:
-    Joiner(MemoryBudget &budget, const Workers &workers, const AggregatePlan &plan, std::uint64_t max_groups)
-        : budget_(budget), workers_(workers), plan_(plan), max_groups_(max_groups) {}
+    Joiner(MemoryBudget &budget, const Workers &workers, const AggregatePlan &plan, std::uint64_t expected,
+           std::uint64_t max_groups)
+        : budget_(budget), workers_(workers), plan_(plan), expected_(expected), max_groups_(max_groups) {}
 
     bool join_alone(std::span<const RecordStretch> found, std::vector<Groups> *joined) {
         Groups merged(budget_, plan_, max_groups_, 0);
@@ -81,7 +82,7 @@ class Joiner {
 
     std::unique_ptr<Groups> merge_share(const std::vector<Shared> &shared, std::uint64_t share) {
         // At least as many as one of them has found.
-        std::uint64_t expected = 0;
+        std::uint64_t expected = expected_ / shares;
         for (const Shared &one : shared) {
             expected = std::max(expected, one.starts[share + 1] - one.starts[share]);
         }
@@ -99,6 +100,7 @@ class Joiner {
     MemoryBudget &budget_;
     const Workers &workers_;
     const AggregatePlan &plan_;
+    const std::uint64_t expected_;
     const std::uint64_t max_groups_;
     std::atomic<bool> is_full_{false};
 };
@@ -106,13 +108,13 @@ class Joiner {
 }  // namespace
 
 bool join_groups(MemoryBudget &budget, const Workers &workers, const AggregatePlan &plan,
-                 std::span<const RecordStretch> found, std::uint64_t max_groups,
+                 std::span<const RecordStretch> found, std::uint64_t expected, std::uint64_t max_groups,
                  std::vector<Groups> *joined) {
     std::uint64_t groups = 0;
     for (const RecordStretch &records : found) {
         groups += records.count();
     }
-    Joiner joiner(budget, workers, plan, max_groups);
+    Joiner joiner(budget, workers, plan, expected, max_groups);
     return groups <= max_merged_alone ? joiner.join_alone(found, joined) : joiner.join_shares(found, joined);
 }
 

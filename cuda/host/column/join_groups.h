@@ -16,9 +16,11 @@
 namespace gpu_engine::host {
 
 // Makes one group of those that have the same key. No two of the results have a key in common. Returns false
-// when there are more than `max_groups`. Throws Failure.
+// when there are more than `max_groups`. About `expected` will be there, or as many as one stretch of records
+// has, where these are more. Throws Failure.
 bool join_groups(MemoryBudget &budget, const Workers &workers, const AggregatePlan &plan,
-                 std::span<const RecordStretch> found, std::uint64_t max_groups, std::vector<Groups> *joined);
+                 std::span<const RecordStretch> found, std::uint64_t expected, std::uint64_t max_groups,
+                 std::vector<Groups> *joined);
 
 // What is left of groups where an answer has only the first ones in an order, or how many there are.
 class GroupsLeft {

@@ -14,6 +14,8 @@
 namespace gpu_engine::host {
 namespace {
 
+constexpr std::uint64_t records_a_stretch = 1 << 15;
+
 // A question that failed in one of its parts has failed.
 AggregateOutcome outcome_of(const AggregateMerge &merge) {
     AggregateOutcome outcome = AggregateOutcome::answered;
@@ -30,10 +32,16 @@ void merge_groups(HostEngine &engine, const Workers &workers, const AggregateMer
                   HostAggregateAnswer *answer) {
     const std::uint32_t words = answer->plan->record_words();
     std::vector<RecordStretch> found;
+    std::uint64_t expected = 0;
     Records doubtful(engine.memory(), words + 1);
     for (std::size_t part = 0; part < merge.part_count; ++part) {
         const AggregateRecords &records = merge.parts[part];
-        found.emplace_back(records.group_records, records.groups, words);
+        expected = std::max(expected, records.groups);
+        // All threads share out the groups of few answers.
+        for (std::uint64_t first = 0; first < records.groups; first += records_a_stretch) {
+            found.emplace_back(records.group_records + first * words,
+                               std::min(records_a_stretch, records.groups - first), words);
+        }
         for (std::uint64_t i = 0; i < records.doubtful; ++i) {
             std::copy_n(records.doubtful_records + i * (words + 1), words + 1, doubtful.add(1));
         }
@@ -41,7 +49,7 @@ void merge_groups(HostEngine &engine, const Workers &workers, const AggregateMer
     // Where the answer has only the first ones, or their number, memory alone bounds what is found.
     const bool wants_less = merge.top.count > 0 || wants_only_counts(merge.top);
     std::vector<Groups> joined;
-    if (!join_groups(engine.memory(), workers, *answer->plan, found,
+    if (!join_groups(engine.memory(), workers, *answer->plan, found, expected,
                      wants_less ? UINT32_MAX : merge.max_groups, &joined)) {
         answer->result = AggregateOutcome::too_many_groups;
         return;
