@@ -174,6 +174,7 @@ void Engines::add_place(const DeviceIdentity &identity, const std::string &why_a
     if (!why_absent.empty()) {
         keep_reason(place, why_absent.c_str());
         place.state = State::absent;
+        place.is_missing = true;
     }
     if (!is_first) {
         ++count_;
@@ -214,7 +215,7 @@ void Engines::open_devices() noexcept {
         find_devices();
         const EngineRange devices = of(EngineName::cuda);
         for (const EngineId id : devices) {
-            if (id != devices.first() && state(id) == State::opening) {
+            if (id != devices.first() && !places_[id].is_missing) {
                 further_openers_.emplace_back([this, id] { open_device(places_[id]); });
             }
         }
@@ -223,7 +224,8 @@ void Engines::open_devices() noexcept {
     if (!status.ok()) {
         log_line("not all devices are opened: %s", status.message);
     }
-    if (state(hosts_) == State::opening) {
+    // Its state doesn't matter: what takes long counts as absent, and goes on.
+    if (!places_[hosts_].is_missing) {
         open_device(places_[hosts_]);
     }
 }

@@ -119,6 +119,7 @@ class Engines {
         std::unique_ptr<Queue> queue;
         std::atomic<State> state{State::absent};
         std::atomic<bool> broken{false};
+        bool is_missing = false;  // the first opener's: there is no such device to open
         std::int32_t device = -1;
         DeviceIdentity identity{-1, "", ""};  // the mutex guards it
         std::uint64_t default_limit = 0;

@@ -31,6 +31,7 @@ gpu_engine::server::Options with_stand_in(Stand &stand) {
             return make_status(StatusCode::unavailable, "no device");
         }
         *engine = std::make_unique<StandIn>(stand);
+        ++stand.opened;
         return Status{};
     };
     return options;
@@ -147,6 +148,36 @@ TEST(ServerEngines, AnOpeningMayHang) {
     }
     stand.may_open = true;
     while (answer() != Answer::done) {
+        std::this_thread::sleep_for(1ms);
+    }
+}
+
+// The same while it is being found out what devices there are.
+TEST(ServerEngines, FindingDevicesMayHang) {
+    Stand stand;
+    std::atomic<bool> may_find{false};
+    auto options = with_stand_in(stand);
+    options.slow_opening_milliseconds = 1;
+    options.identify_devices = [&may_find](std::vector<gpu_engine::DeviceIdentity> *devices) {
+        while (!may_find) {
+            std::this_thread::sleep_for(1ms);
+        }
+        devices->push_back({0, "GPU-00000000-0000-0000-0000-00000000000a", "0000:01:00.0"});
+        devices->push_back({1, "GPU-00000000-0000-0000-0000-00000000000b", "0000:02:00.0"});
+        return Status{};
+    };
+    ServerUnderTest server(options);
+    Client client(server.path(), EngineName::cuda);
+    const auto answer = [&] { return Client::answer_of(client.begin_kary(run_name(1), 10, 64).header); };
+    while (answer() != Answer::failed) {
+        std::this_thread::sleep_for(10ms);
+    }
+    may_find = true;
+    while (answer() != Answer::done) {
+        std::this_thread::sleep_for(1ms);
+    }
+    // Both of them are opened, sooner or later.
+    while (stand.opened < 2) {
         std::this_thread::sleep_for(1ms);
     }
 }

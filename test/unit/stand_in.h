@@ -17,6 +17,7 @@ namespace server_test {
 struct Stand {
     std::atomic<bool> may_open{true};
     std::atomic<bool> broken{false};
+    std::atomic<int> opened{0};
     std::atomic<int> pinned{0};
     std::atomic<int> pins{0};
     int device = 0;
