@@ -80,7 +80,10 @@ make_chroot() {
 make_bare_chroot() {
     remove_chroot "$1"
     mkdir -p "$(dirname "$1")"
-    mmdebstrap --quiet --mode=root --variant=minbase "$2" "$1" - < <(sources_of "$2")
+    local options=()
+    # Unstable's lists are dated, and a mirror's may be some days old.
+    [ "$2" != sid ] || options=('--aptopt=Acquire::Check-Valid-Until "false"')
+    mmdebstrap --quiet --mode=root --variant=minbase "${options[@]}" "$2" "$1" - < <(sources_of "$2")
 }
 
 remove_chroot() {
