@@ -486,10 +486,7 @@ __global__ void __launch_bounds__(max_threads)
         std::uint32_t active = 0;
         std::uint32_t stage = filter_stage;
         if (waiting.count() < rows_a_warp && words.next(&first, bits)) {
-#pragma unroll
-            for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
-                active |= (bits[i] >> lane & 1) << i;
-            }
+            active = rows_of_lane(bits);
             rows.take(first + lane, active);
             stage = block.asks_first && waiting.are_wanted() ? first_stage : filter_stage;
         } else if (waiting.count() > 0) {

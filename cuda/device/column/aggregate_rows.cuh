@@ -45,6 +45,7 @@ class RowComputer {
     __device__ void take(std::uint64_t first, std::uint32_t active) {
         first_ = first;
         active_ = active;
+        are_apart_ = true;
 #pragma unroll
         for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
             behind_[i] = i * 32;
@@ -54,6 +55,7 @@ class RowComputer {
     __device__ void take_listed(const std::uint32_t *rows, std::uint32_t count) {
         first_ = 0;
         active_ = 0;
+        are_apart_ = false;
         const std::uint32_t lane = threadIdx.x % 32;
 #pragma unroll
         for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
@@ -263,9 +265,13 @@ class RowComputer {
         const CodesView codes{view.codes, view.bits};
         RowValues values;
         values.nulls = 0;
+        if (are_apart_) {
+            codes.read(first_, active_, values.number);
+        } else {
 #pragma unroll
-        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
-            values.number[i] = is_active(i) ? static_cast<long long>(codes[row(i)]) : 0;
+            for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+                values.number[i] = is_active(i) ? static_cast<long long>(codes[row(i)]) : 0;
+            }
         }
         if (input.nulls != nullptr) {
 #pragma unroll
@@ -461,6 +467,7 @@ class RowComputer {
     std::uint64_t first_ = 0;
     std::uint32_t behind_[rows_a_thread] = {};
     std::uint32_t active_ = 0;
+    bool are_apart_ = true;  // rows lie 32 apart
     bool has_failed_ = false;
 };
 

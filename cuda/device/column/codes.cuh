@@ -24,9 +24,10 @@ struct CodesView {
         return bits == 32 ? window : window & ((1U << bits) - 1);
     }
 
-    // Reads the codes of the selected ones among a lane's rows: `row` and the same row of the next words. All
-    // reads are under way at once.
-    __device__ void read(std::uint64_t row, const std::uint32_t *selected, std::uint64_t *codes) const;
+    // Reads the codes of a lane's rows, `row` and the same row of the next words, where `wanted` has their
+    // bits; others become 0. All reads are under way at once.
+    template <typename Code>
+    __device__ void read(std::uint64_t row, std::uint32_t wanted, Code *codes) const;
 };
 
 // A warp takes the bits of so many rows at a time: a lane has one row of each word.
@@ -38,12 +39,39 @@ constexpr std::uint64_t selection_words(std::uint64_t rows) {
     return (rows + rows_a_warp - 1) / rows_a_warp * (rows_a_warp / 64);
 }
 
-__device__ inline void CodesView::read(std::uint64_t row, const std::uint32_t *selected,
-                                       std::uint64_t *codes) const {
+// A lane's bits of the words.
+__device__ inline std::uint32_t rows_of_lane(const std::uint32_t *words) {
     const std::uint32_t lane = threadIdx.x % 32;
+    std::uint32_t rows = 0;
 #pragma unroll
     for (std::uint32_t i = 0; i < words_a_warp; ++i) {
-        codes[i] = (selected[i] >> lane & 1) != 0 ? (*this)[row + i * 32] : 0;
+        rows |= (words[i] >> lane & 1) << i;
+    }
+    return rows;
+}
+
+// Codes of rows that lie 32 apart begin at the same bit of a half, and as many halves apart as a code has
+// bits. So the place is worked out once.
+template <typename Code>
+__device__ void CodesView::read(std::uint64_t row, std::uint32_t wanted, Code *codes) const {
+    if (bits > 32) {
+#pragma unroll
+        for (std::uint32_t i = 0; i < words_a_warp; ++i) {
+            codes[i] = (wanted >> i & 1) != 0 ? static_cast<Code>(packed_at(words, row + i * 32, bits)) : 0;
+        }
+        return;
+    }
+    const std::uint64_t bit = row * bits;
+    const auto *halves = reinterpret_cast<const std::uint32_t *>(words) + bit / 32;
+    const auto shift = static_cast<unsigned>(bit % 32);
+    const std::uint32_t mask = bits == 32 ? UINT32_MAX : (1U << bits) - 1;
+#pragma unroll
+    for (std::uint32_t i = 0; i < words_a_warp; ++i) {
+        codes[i] = 0;
+        if ((wanted >> i & 1) != 0) {
+            codes[i] = static_cast<Code>(__funnelshift_r(halves[0], halves[1], shift) & mask);
+        }
+        halves += bits;
     }
 }
 

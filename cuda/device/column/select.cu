@@ -105,12 +105,13 @@ __global__ void __launch_bounds__(row_threads)
     const auto look = test.look();
     const std::uint32_t lane = threadIdx.x % 32;
     for_words(selected, words, [&](std::uint64_t first, const std::uint32_t *bits) {
+        const std::uint32_t wanted = rows_of_lane(bits);
         std::uint64_t codes[words_a_warp];
-        view.read(first + lane, bits, codes);
+        view.read(first + lane, wanted, codes);
         std::uint32_t after[words_a_warp];
 #pragma unroll
         for (std::uint32_t i = 0; i < words_a_warp; ++i) {
-            after[i] = __ballot_sync(UINT32_MAX, (bits[i] >> lane & 1) != 0 && look(codes[i]));
+            after[i] = __ballot_sync(UINT32_MAX, (wanted >> i & 1) != 0 && look(codes[i]));
         }
         if (lane == 0) {
             reinterpret_cast<uint4 *>(selected)[first / rows_a_warp] =

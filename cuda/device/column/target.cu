@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(count_threads)
     const CodesView view{target.codes, target.column.bits};
     for_words(selected, words, [&](std::uint64_t first, const std::uint32_t *bits) {
         std::uint64_t codes[words_a_warp];
-        view.read(first + lane, bits, codes);
+        view.read(first + lane, rows_of_lane(bits), codes);
 #pragma unroll
         for (std::uint32_t i = 0; i < words_a_warp; ++i) {
             if ((bits[i] >> lane & 1) == 0) {
@@ -125,7 +125,7 @@ __global__ void count_bounds_kernel(TargetView target, const std::uint64_t *sele
     Count greatest = 0;
     for_words(selected, words, [&](std::uint64_t first, const std::uint32_t *bits) {
         std::uint64_t codes[words_a_warp];
-        view.read(first + lane, bits, codes);
+        view.read(first + lane, rows_of_lane(bits), codes);
 #pragma unroll
         for (std::uint32_t i = 0; i < words_a_warp; ++i) {
             if ((bits[i] >> lane & 1) == 0 || is_null(target, first + i * 32 + lane)) {

@@ -166,12 +166,7 @@ __global__ void __launch_bounds__(max_threads)
         __syncthreads();
     }
     for_words(selected, words, [&](std::uint64_t first, const std::uint32_t *bits) {
-        std::uint32_t active = 0;
-#pragma unroll
-        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
-            active |= (bits[i] >> lane & 1) << i;
-        }
-        rows.take(first + lane, active);
+        rows.take(first + lane, rows_of_lane(bits));
         rows.compute();
         const Compared compared = compare_rows(rows, program, view.known);
         if constexpr (pass == Pass::count) {
