@@ -125,51 +125,70 @@ __device__ inline void add_to_one(RowComputer &rows, const AccumulatorView &accu
 __device__ inline void add_to_few(RowComputer &rows, const ProgramView &program, Word *table,
                                   const BlockTable &block) {
     const std::uint32_t copies = block.copies;
-    std::uint64_t groups[rows_a_thread];
+    std::uint32_t groups[rows_a_thread];
     rows.group_number(groups);
-    Word *own = table + threadIdx.x % copies;
+    // Places are those of words in shared memory.
+#pragma unroll
+    for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+        groups[i] = groups[i] * program.value_words * copies + threadIdx.x % copies;
+    }
     for (std::uint32_t a = 0; a < program.accumulator_count; ++a) {
         const AccumulatorView &accumulator = program.accumulators[a];
         const RowComputer::Argument argument = rows.argument(accumulator);
+        Word *words = table + accumulator.word * copies;
+        const auto for_counted = [&](auto add) {
 #pragma unroll
-        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
-            if ((argument.counted >> i & 1) == 0) {
-                continue;
+            for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+                if ((argument.counted >> i & 1) != 0) {
+                    add(words + groups[i], argument.number[i]);
+                }
             }
-            Word *word = own + (groups[i] * program.value_words + accumulator.word) * copies;
-            switch (accumulator.kind) {
-                case AccumulatorKind::count:
-                    // 32 bits are enough, because a block has fewer than 2^32 rows.
-                    if (accumulator.is_presence) {
-                        *reinterpret_cast<volatile std::uint32_t *>(word) = 1;
-                    } else {
+        };
+        switch (accumulator.kind) {
+            case AccumulatorKind::count:
+                // 32 bits are enough, because a block has fewer than 2^32 rows.
+                if (accumulator.is_presence) {
+                    for_counted(
+                        [](Word *word, long long) { *reinterpret_cast<volatile std::uint32_t *>(word) = 1; });
+                } else {
+                    for_counted([](Word *word, long long) {
                         atomicAdd(reinterpret_cast<std::uint32_t *>(word), 1U);
-                    }
-                    break;
-                case AccumulatorKind::least:
-                    atomicMin(reinterpret_cast<long long *>(word), argument.number[i]);
-                    break;
-                case AccumulatorKind::greatest:
-                    atomicMax(reinterpret_cast<long long *>(word), argument.number[i]);
-                    break;
-                case AccumulatorKind::bits_and:
-                case AccumulatorKind::bits_or:
-                case AccumulatorKind::bits_xor:
-                    join_bits(accumulator.kind, word, static_cast<Word>(argument.number[i]));
-                    break;
-                default:
-                    if (!accumulator.is_narrow) {
-                        add_wide_in_block(word, word + copies,
-                                          rows.wide_number(accumulator, argument.number[i]));
-                    } else if (block.is_half(accumulator)) {
-                        atomicAdd(reinterpret_cast<std::uint32_t *>(word),
-                                  static_cast<std::uint32_t>(
-                                      RowComputer::narrow_number(accumulator, argument.number[i])));
-                    } else {
-                        add_narrow_in_block(word,
-                                            RowComputer::narrow_number(accumulator, argument.number[i]));
-                    }
-            }
+                    });
+                }
+                break;
+            case AccumulatorKind::least:
+                for_counted([](Word *word, long long number) {
+                    atomicMin(reinterpret_cast<long long *>(word), number);
+                });
+                break;
+            case AccumulatorKind::greatest:
+                for_counted([](Word *word, long long number) {
+                    atomicMax(reinterpret_cast<long long *>(word), number);
+                });
+                break;
+            case AccumulatorKind::bits_and:
+            case AccumulatorKind::bits_or:
+            case AccumulatorKind::bits_xor:
+                for_counted([&](Word *word, long long number) {
+                    join_bits(accumulator.kind, word, static_cast<Word>(number));
+                });
+                break;
+            default:
+                if (!accumulator.is_narrow) {
+                    for_counted([&](Word *word, long long number) {
+                        add_wide_in_block(word, word + copies, rows.wide_number(accumulator, number));
+                    });
+                } else if (block.is_half(accumulator)) {
+                    for_counted([&](Word *word, long long number) {
+                        atomicAdd(
+                            reinterpret_cast<std::uint32_t *>(word),
+                            static_cast<std::uint32_t>(RowComputer::narrow_number(accumulator, number)));
+                    });
+                } else {
+                    for_counted([&](Word *word, long long number) {
+                        add_narrow_in_block(word, RowComputer::narrow_number(accumulator, number));
+                    });
+                }
         }
     }
 }
@@ -272,7 +291,7 @@ __device__ inline void add_to_records(RowComputer &rows, const ProgramView &prog
 
 template <Way way>
 __device__ void find_records(RowComputer &rows, const TableView &table, Word *key_room, Word **records) {
-    std::uint64_t keys[rows_a_thread];
+    [[maybe_unused]] std::uint64_t keys[rows_a_thread];
 #pragma unroll
     for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
         records[i] = nullptr;
@@ -297,11 +316,12 @@ __device__ void find_records(RowComputer &rows, const TableView &table, Word *ke
             }
         }
     } else if constexpr (way == Way::dense) {
-        rows.group_number(keys);
+        std::uint32_t groups[rows_a_thread];
+        rows.group_number(groups);
 #pragma unroll
         for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
             if ((rows.active() >> i & 1) != 0) {
-                records[i] = table.record(keys[i]);
+                records[i] = table.record(groups[i]);
             }
         }
     } else {

@@ -144,8 +144,8 @@ class RowComputer {
         key_word(word, keys, [](const auto &...arguments) { return order_part(arguments...); });
     }
 
-    // The numbers of the rows' groups where groups are dense.
-    __device__ void group_number(std::uint64_t *groups) const {
+    // The numbers of the rows' groups where groups are dense; they and all factors have 32 bits then.
+    __device__ void group_number(std::uint32_t *groups) const {
 #pragma unroll
         for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
             groups[i] = 0;
@@ -158,7 +158,8 @@ class RowComputer {
             for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
                 const std::uint64_t code = key_code(key, values.number[i], (values.nulls >> i & 1) != 0);
                 // A code that is none is damage, which must not lead beyond the table.
-                groups[i] += (code < view.codes ? code : view.codes - 1) * view.factor;
+                groups[i] += static_cast<std::uint32_t>(code < view.codes ? code : view.codes - 1) *
+                             static_cast<std::uint32_t>(view.factor);
             }
         }
     }
