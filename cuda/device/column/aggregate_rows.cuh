@@ -138,10 +138,11 @@ class RowComputer {
 
     // A word of the rows' keys: of groups, and of rows in an order.
     __device__ void key_word(std::uint32_t word, std::uint64_t *keys) const {
-        key_word(word, keys, [](const auto &...arguments) { return key_part(arguments...); });
+        key_word(word, 0, keys, [](const auto &...arguments) { return key_part(arguments...); });
     }
-    __device__ void order_word(std::uint32_t word, std::uint64_t *keys) const {
-        key_word(word, keys, [](const auto &...arguments) { return order_part(arguments...); });
+    // Only bits from `lowest` on are wanted: keys that have none of them aren't computed.
+    __device__ void order_word(std::uint32_t word, std::uint32_t lowest, std::uint64_t *keys) const {
+        key_word(word, lowest, keys, [](const auto &...arguments) { return order_part(arguments...); });
     }
 
     // The numbers of the rows' groups where groups are dense; they and all factors have 32 bits then.
@@ -211,14 +212,15 @@ class RowComputer {
     static constexpr std::uint32_t all_rows = (1U << rows_a_thread) - 1;
 
     template <typename PartOf>
-    __device__ void key_word(std::uint32_t word, std::uint64_t *keys, PartOf part_of) const {
+    __device__ void key_word(std::uint32_t word, std::uint32_t lowest, std::uint64_t *keys,
+                             PartOf part_of) const {
 #pragma unroll
         for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
             keys[i] = 0;
         }
         for (std::uint32_t k = 0; k < program_.key_count; ++k) {
             const AggregateKey key = program_.keys[k].key;
-            if (key.word != word) {
+            if (key.word != word || static_cast<std::uint32_t>(key.shift) + key.bits <= lowest) {
                 continue;
             }
             const RowValues values = load(program_.keys[k].operand);

@@ -64,11 +64,12 @@ __device__ std::uint64_t highest_bits(std::uint64_t word, std::uint32_t bits) {
     return bits == 0 ? 0 : word >> (64 - bits);
 }
 
-__device__ Compared compare_rows(const RowComputer &rows, const ProgramView &program,
-                                 const KeyPrefix &known) {
+// Of the word behind the known ones the `next_bits` behind the known bits are computed, too.
+__device__ Compared compare_rows(const RowComputer &rows, const ProgramView &program, const KeyPrefix &known,
+                                 std::uint32_t next_bits) {
     Compared compared = {0, rows.active(), {}};
     for (std::uint32_t word = 0; word < known.word; ++word) {
-        rows.order_word(word, compared.keys);
+        rows.order_word(word, 0, compared.keys);
 #pragma unroll
         for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
             const std::uint32_t bit = compared.equal & 1U << i;
@@ -79,7 +80,7 @@ __device__ Compared compare_rows(const RowComputer &rows, const ProgramView &pro
     if (known.word == program.key_words) {
         return compared;
     }
-    rows.order_word(known.word, compared.keys);
+    rows.order_word(known.word, 64 - known.bits - next_bits, compared.keys);
 #pragma unroll
     for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
         const std::uint32_t bit = compared.equal & 1U << i;
@@ -130,7 +131,7 @@ __device__ void list_rows(const RowComputer &rows, const ProgramView &program, c
     }
     for (std::uint32_t word = 0; word < program.key_words; ++word) {
         std::uint64_t keys[rows_a_thread];
-        rows.order_word(word, keys);
+        rows.order_word(word, 0, keys);
 #pragma unroll
         for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
             if (records[i] != nullptr) {
@@ -168,7 +169,8 @@ __global__ void __launch_bounds__(max_threads)
     for_words(selected, words, [&](std::uint64_t first, const std::uint32_t *bits) {
         rows.take(first + lane, rows_of_lane(bits));
         rows.compute();
-        const Compared compared = compare_rows(rows, program, view.known);
+        const Compared compared =
+            compare_rows(rows, program, view.known, pass == Pass::count ? view.next_bits : 0);
         if constexpr (pass == Pass::count) {
             count_rows(compared, view, counts);
         } else {
