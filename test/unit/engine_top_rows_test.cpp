@@ -331,6 +331,44 @@ TYPED_TEST(EngineTopRows, FewOfManyThatAreAlike) {
     EXPECT_EQ(answer->groups(), like_first);
 }
 
+// So many rows that an engine may look at a sample of them first: by one key, and by a second one that has a
+// word of its own.
+TYPED_TEST(EngineTopRows, FewOfManyThatDiffer) {
+    std::vector<TestRun> runs;
+    const auto stores = this->make_runs({60000, 6000}, &runs, false);
+    for (const bool by_place : {false, true}) {
+        TestQuestion question = question_by(runs, by_place ? 50 : 1 << 20, 20);
+        AggregateProgram &program = question.program;
+        std::vector<SortKey> sort = {{program.key[0].step, false, false}};
+        if (by_place) {
+            program.key[1] = {program.accumulator[0].step, 64, 0, 1, false, key_descends, 0, 0};
+            program.key_count = 2;
+            program.key_words = 2;
+            sort.push_back({program.accumulator[0].step, true, false});
+        }
+        std::vector<SortedRow> rows;
+        for_rows(question, runs, nullptr, [&](Reference &reference, std::uint64_t place, bool) {
+            rows.push_back({{}, place});
+            for (const SortKey &key : sort) {
+                rows.back().keys.push_back(reference.result(key.step));
+            }
+        });
+        const std::pair<std::uint64_t, std::uint16_t> firsts[] = {
+            {1, 0}, {100, 0}, {100, top_with_ties}, {512, 0}, {513, 0}};
+        for (const auto &[count, ties] : firsts) {
+            SCOPED_TRACE((by_place ? "by two keys, the first " : "the first ") + std::to_string(count));
+            AggregateTop top = {};
+            top.count = count;
+            top.of_rows = static_cast<std::uint16_t>(top_of_rows | ties);
+            std::unique_ptr<AggregateAnswer> answer;
+            ASSERT_TRUE(this->ask(stores, question, nullptr, UINT32_MAX, &answer, top).ok());
+            ASSERT_EQ(answer->outcome(), AggregateOutcome::answered);
+            this->check_sure(sort, this->read(*answer, program), rows, top);
+            ASSERT_FALSE(this->HasFatalFailure());
+        }
+    }
+}
+
 TYPED_TEST(EngineTopRows, QuestionsThatCantBe) {
     std::vector<TestRun> runs;
     const auto stores = this->make_runs({300}, &runs, true);

@@ -492,7 +492,7 @@ __global__ void __launch_bounds__(max_threads)
     if constexpr (way == Way::one || way == Way::few) {
         begin_block_table(program, block, room);
     }
-    WarpWords words(selected.selected, selected.words);
+    WarpWords words(selected.selected, selected.words, 1);
     WaitingRows waiting(reinterpret_cast<std::uint32_t *>(reinterpret_cast<char *>(shared) + block.waiting));
     for (;;) {
         if constexpr (way == Way::hashed || way == Way::hashed_wide) {

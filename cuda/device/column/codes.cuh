@@ -78,15 +78,16 @@ __device__ void CodesView::read(std::uint64_t row, std::uint32_t wanted, Code *c
 // The words of a selection that fall to a warp. All lanes of it call the same functions together.
 class WarpWords {
   public:
-    __device__ WarpWords(const std::uint64_t *selected, std::uint64_t words)
+    // Only each `step`th lot of words is taken.
+    __device__ WarpWords(const std::uint64_t *selected, std::uint64_t words, std::uint32_t step)
         : selected_(reinterpret_cast<const uint4 *>(selected)),
           count_(words / (rows_a_warp / 64)),
-          next_((static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32) {}
+          next_((static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32 * step),
+          step_(static_cast<std::uint64_t>(gridDim.x) * blockDim.x / 32 * step) {}
 
     // Goes on to the next words that aren't empty; `first` becomes the first row. False behind the last.
     __device__ bool next(std::uint64_t *first, std::uint32_t *bits) {
-        const std::uint64_t warps = static_cast<std::uint64_t>(gridDim.x) * blockDim.x / 32;
-        for (; next_ < count_; next_ += warps) {
+        for (; next_ < count_; next_ += step_) {
             const uint4 four = selected_[next_];
             if ((four.x | four.y | four.z | four.w) != 0) {
                 bits[0] = four.x;
@@ -94,7 +95,7 @@ class WarpWords {
                 bits[2] = four.z;
                 bits[3] = four.w;
                 *first = next_ * rows_a_warp;
-                next_ += warps;
+                next_ += step_;
                 return true;
             }
         }
@@ -105,14 +106,16 @@ class WarpWords {
     const uint4 *selected_;
     std::uint64_t count_;
     std::uint64_t next_;
+    std::uint64_t step_;
 };
 static_assert(words_a_warp == 4);
 
-// Calls visit(first row of the warp, its words) for all words that aren't empty. All lanes of a warp call it
-// together.
+// Calls visit(first row of the warp, its words) for all words that aren't empty, or for those of a sample.
+// All lanes of a warp call it together.
 template <typename Visit>
-__device__ void for_words(const std::uint64_t *selected, std::uint64_t words, Visit visit) {
-    WarpWords own(selected, words);
+__device__ void for_words(const std::uint64_t *selected, std::uint64_t words, Visit visit,
+                          std::uint32_t step = 1) {
+    WarpWords own(selected, words, step);
     std::uint64_t first = 0;
     std::uint32_t bits[words_a_warp];
     while (own.next(&first, bits)) {

@@ -1,6 +1,8 @@
 // The first rows: rows are counted by the highest bits of their keys that aren't known of the last wanted
 // row's key yet, until the rows that may be among the first are few; these are listed. Mostly one count is
-// enough, so that rows are gone over twice.
+// enough. Where few are wanted of many, a sample is counted: as many rows as are wanted that come before some
+// key in the sample come before it among all, so that rows are gone over once. Should far more of them be
+// listed than the sample let expect, all rows are counted.
 #include "device/column/top_rows.h"
 
 #include <algorithm>
@@ -22,6 +24,10 @@ constexpr std::uint32_t bin_bits = 12;
 constexpr std::uint32_t bins = 1 << bin_bits;
 // So many more rows than are wanted may be listed without looking at more bits.
 constexpr std::uint64_t spare_rows = 4096;
+// A sample has one of so many rows, where there are so many at all.
+constexpr std::uint32_t max_sample_step = 16;
+constexpr std::uint32_t least_sample_step = 4;
+constexpr std::uint64_t least_sampled_rows = 1 << 16;
 
 // What is known of the last wanted row's key: the words in front of `word`, and of that one the `bits`
 // highest bits.
@@ -44,6 +50,7 @@ struct TopFlags {
 struct TopView {
     KeyPrefix known;
     std::uint32_t next_bits;  // counting: of the key, behind those that are known
+    std::uint32_t step;       // counting: each so many lots of words; 1: all
     Word *counts;             // by these bits
     Word *records;            // listing
     std::uint64_t capacity;
@@ -166,7 +173,7 @@ __global__ void __launch_bounds__(max_threads)
         }
         __syncthreads();
     }
-    for_words(selected, words, [&](std::uint64_t first, const std::uint32_t *bits) {
+    const auto take = [&](std::uint64_t first, const std::uint32_t *bits) {
         rows.take(first + lane, rows_of_lane(bits));
         rows.compute();
         const Compared compared =
@@ -176,7 +183,8 @@ __global__ void __launch_bounds__(max_threads)
         } else {
             list_rows(rows, program, compared, view);
         }
-    });
+    };
+    for_words(selected, words, take, pass == Pass::count ? view.step : 1);
     if (rows.has_failed()) {
         view.flags->failed = 1;
     }
@@ -209,10 +217,14 @@ class TopRowsFinder {
         }
         view_.flags = flags_.data();
         view_.counts = reinterpret_cast<Word *>(counts_.data());
-        find_last_key();
         Buffer<std::uint64_t> sure;
         Buffer<std::uint64_t> doubtful;
-        const std::uint64_t found = list(false, before_ + std::min(equal_, equal_wanted()), &sure);
+        std::uint64_t found = 0;
+        if (!list_by_sample(&sure, &found)) {
+            begin_key(1);
+            find_last_key(std::max(2 * question_.top.count, question_.top.count + spare_rows));
+            found = list(false, before_ + std::min(equal_, equal_wanted()), &sure);
+        }
         // Of doubtful rows none is left out because others are like it.
         const std::uint64_t unsure = max_doubtful == 0 ? 0 : list(true, max_doubtful, &doubtful);
         if (has_failed_) {
@@ -253,10 +265,33 @@ class TopRowsFinder {
         }
     }
 
-    void find_last_key() {
+    void begin_key(std::uint32_t step) {
+        view_.known = {};
+        view_.step = step;
+        before_ = 0;
+        equal_ = UINT64_MAX;
+    }
+
+    // Lists rows by a key that a sample tells. False: that isn't worth while, or there are too many of them.
+    bool list_by_sample(Buffer<std::uint64_t> *records, std::uint64_t *found) {
+        const std::uint64_t wanted = question_.top.count;
+        if (plan_.rows < least_sampled_rows || wanted > spare_rows / (2 * least_sample_step)) {
+            return false;
+        }
+        const std::uint64_t step = std::min<std::uint64_t>(max_sample_step, spare_rows / (2 * wanted));
+        begin_key(static_cast<std::uint32_t>(step));
+        find_last_key(2 * wanted);
+        if (view_.known.is_open) {
+            return false;
+        }
+        *found = list(false, wanted + 2 * spare_rows, records);
+        return *found <= view_.capacity;
+    }
+
+    // Goes on until no more than `few` rows may be among the first.
+    void find_last_key(std::uint64_t few) {
         KeyPrefix &known = view_.known;
         const std::uint64_t wanted = question_.top.count;
-        const std::uint64_t few = std::max(2 * wanted, wanted + spare_rows);
         // Where the whole key is known, rows like the last one that are too many are left out.
         for (pass_known_words(); !is_whole_key() && before_ + equal_ > few; pass_known_words()) {
             view_.next_bits = std::min(bin_bits, used_bits(known.word) - known.bits);
