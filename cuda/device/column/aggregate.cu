@@ -1,9 +1,9 @@
 // Groups of rows on the device.
 //
 // Where there are few groups, each block keeps them in its shared memory and adds them to the table in the
-// end. Where there are more, rows are added to the table in device memory at once. While keys have few codes
-// a group's number is made of them. Otherwise groups are found by a hash of the key; a table that turns out
-// to be full is made anew, larger.
+// end; where nothing is added up, a bit a group, of which there can be many. Otherwise rows are added to the
+// table in device memory at once. While keys have few codes a group's number is made of them. Otherwise
+// groups are found by a hash of the key; a table that turns out to be full is made anew, larger.
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -26,6 +26,8 @@ namespace {
 constexpr int threads = 256;
 constexpr std::size_t shared_for_copies = 24 << 10;
 constexpr std::size_t max_shared_groups = 64 << 10;
+// What a block leaves for slots and rows that wait when its groups have bits.
+constexpr std::size_t shared_for_rows = 8 << 10;
 constexpr std::uint32_t max_copies = 32;
 constexpr std::uint64_t max_few_groups = 1 << 12;
 constexpr std::uint64_t max_dense_groups = 1 << 26;
@@ -50,14 +52,35 @@ __global__ void begin_table_kernel(TableView table, std::uint64_t records,
     }
 }
 
+// Gives the groups that have a bit their row.
+__global__ void take_present_kernel(TableView table) {
+    const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
+    for (std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < table.slots;
+         i += step) {
+        if ((table.present[i / 32] >> i % 32 & 1) != 0) {
+            *table.record(i) = 1;
+        }
+    }
+}
+
 // ---- a question -------------------------------------------------------------------------------------------
+
+// Nothing is added up for groups of which only the number is wanted, unless doubtful rows may come.
+AggregatePlan plan_groups(const AggregateQuestion &question) {
+    AggregatePlan plan = plan_aggregate(question);
+    if (wants_only_counts(question) && question.blocks == nullptr) {
+        plan.program.accumulator_count = 0;
+        plan.program.value_words = 0;
+    }
+    return plan;
+}
 
 class Aggregator {
   public:
     Aggregator(const Call &call, const AggregateQuestion &question)
         : call_(call),
           question_(question),
-          plan_(plan_aggregate(question)),
+          plan_(plan_groups(question)),
           rows_word_(find_rows_word(plan_.program)),
           flags_(call.buffer<AggregateFlags>(1)) {}
 
@@ -75,6 +98,10 @@ class Aggregator {
             begin_table();
             for (const Part &part : parts_) {
                 add_rows(part);
+            }
+            if (way_ == Way::present) {
+                take_present_kernel<<<blocks_of(slots_), threads, 0, call_.stream()>>>(table_);
+                check_launch("take_present_kernel");
             }
             if (!first_pass_done_) {
                 list_doubtful();
@@ -99,7 +126,7 @@ class Aggregator {
 
   private:
     // Dense groups are there when they have a row; others, when their keys are in the table.
-    bool counts_rows() const { return way_ == Way::few || way_ == Way::dense; }
+    bool counts_rows() const { return way_ == Way::few || way_ == Way::present || way_ == Way::dense; }
     std::uint32_t value_words() const {
         return plan_.program.value_words + (counts_rows() && rows_word_ == plan_.program.value_words ? 1 : 0);
     }
@@ -111,6 +138,9 @@ class Aggregator {
         const std::uint64_t max_groups = std::min(max_dense_groups, 4 * plan_.rows + (1 << 16));
         if (plan_.program.key_count == 0) {
             way_ = Way::one;
+        } else if (plan_.program.value_words == 0 && groups <= max_groups &&
+                   bytes_of_bits(groups) <= call_.engine().shared_bytes() / 2 - shared_for_rows) {
+            way_ = Way::present;
         } else if (groups <= max_few_groups && groups * record_bytes <= max_shared_groups) {
             way_ = Way::few;
         } else if (groups <= max_groups && groups * record_bytes <= max_dense_bytes) {
@@ -130,6 +160,10 @@ class Aggregator {
     }
     bool is_hashed() const { return way_ == Way::hashed || way_ == Way::hashed_wide; }
 
+    static std::uint64_t bytes_of_bits(std::uint64_t groups) {
+        return (groups + 31) / 32 * sizeof(std::uint32_t);
+    }
+
     // A hashed table has one record more than slots, for the group whose key means that a slot is free.
     std::uint64_t records() const { return slots_ + (way_ == Way::hashed ? 1 : 0); }
 
@@ -144,6 +178,12 @@ class Aggregator {
         records_ = call_.buffer<std::uint64_t>(std::max<std::uint64_t>(1, records() * table_.stride));
         table_.records = reinterpret_cast<Word *>(records_.data());
         table_.states = nullptr;
+        table_.present = nullptr;
+        if (way_ == Way::present) {
+            present_ = call_.buffer<std::uint32_t>((slots_ + 31) / 32);
+            call_.fill(present_.data(), 0, bytes_of_bits(slots_));
+            table_.present = present_.data();
+        }
         if (way_ == Way::hashed_wide) {
             states_ = call_.buffer<std::uint32_t>(slots_);
             call_.fill(states_.data(), 0, slots_ * sizeof(std::uint32_t));
@@ -184,6 +224,9 @@ class Aggregator {
                 break;
             case Way::few:
                 launch<Way::few>(part, rows);
+                break;
+            case Way::present:
+                launch<Way::present>(part, rows);
                 break;
             case Way::dense:
                 launch<Way::dense>(part, rows);
@@ -230,10 +273,13 @@ class Aggregator {
             while (block.copies < max_copies && 2 * block.copies * bytes <= shared_for_copies) {
                 block.copies *= 2;
             }
+        } else if (way == Way::present) {
+            block.groups = static_cast<std::uint32_t>(bytes_of_bits(slots_) / sizeof(std::uint32_t));
         }
-        std::size_t shared = thread_bytes * block_threads + static_cast<std::size_t>(block.groups) *
-                                                                program.value_words * block.copies *
-                                                                sizeof(std::uint64_t);
+        const std::size_t group_bytes = way == Way::present
+                                            ? sizeof(std::uint32_t)
+                                            : program.value_words * block.copies * sizeof(std::uint64_t);
+        std::size_t shared = thread_bytes * block_threads + block.groups * group_bytes;
         // Rows that wait have numbers of 32 bits.
         block.asks_first =
             program.stage[first_stage].has_condition && part.selection.words.size() <= UINT32_MAX / 64;
@@ -242,7 +288,7 @@ class Aggregator {
         if (block.asks_first) {
             shared += block_threads / 32 * WaitingRows::room * sizeof(std::uint32_t);
         }
-        if constexpr (way == Way::few) {
+        if constexpr (way == Way::few || way == Way::present) {
             if (shared > call_.engine().shared_bytes()) {
                 // Shared memory has no room for groups beside the slots. Groups in device memory have the
                 // same numbers.
@@ -355,6 +401,7 @@ class Aggregator {
     TableView table_{};
     Buffer<std::uint64_t> records_;
     Buffer<std::uint32_t> states_;
+    Buffer<std::uint32_t> present_;
     ListView list_{};
     Buffer<std::uint64_t> doubtful_;
 };

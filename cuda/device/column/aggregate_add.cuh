@@ -10,6 +10,7 @@ namespace gpu_engine::device {
 enum class Way {
     one,          // one group: a warp adds its rows up first
     few,          // groups in shared memory
+    present,      // a bit each in shared memory, where only matters whether a group has a row
     dense,        // in device memory, by number
     hashed,       // by a key of one word
     hashed_wide,  // by a key of several words
@@ -18,7 +19,8 @@ enum class Way {
 
 inline constexpr unsigned max_threads = 256;
 
-// The groups that a block has in shared memory: word w of group g is at (g * words + w) * copies + copy.
+// The groups that a block has in shared memory: word w of group g is at (g * words + w) * copies + copy. Of
+// Way::present they have bits, of which `groups` is the number of words.
 struct BlockTable {
     std::uint32_t groups;
     std::uint32_t copies;
@@ -251,6 +253,40 @@ __device__ inline void finish_block_table(const ProgramView &program, const Bloc
             atomicAdd(to, static_cast<Word>(sum));
         } else if (sum != 0) {
             add_to_group(accumulator.kind, to, static_cast<Word>(sum), static_cast<Word>(sum >> 64));
+        }
+    }
+}
+
+// ---- groups of which only matters whether they have a row -------------------------------------------------
+
+// All threads of a block call begin_bits and finish_bits.
+__device__ inline void begin_bits(const BlockTable &block, std::uint32_t *bits) {
+    for (std::uint32_t i = threadIdx.x; i < block.groups; i += blockDim.x) {
+        bits[i] = 0;
+    }
+    __syncthreads();
+}
+
+// Soon most rows find their group's bit set, and only look at it.
+__device__ inline void set_bits(const RowComputer &rows, std::uint32_t *bits) {
+    std::uint32_t groups[rows_a_thread];
+    rows.group_number(groups);
+#pragma unroll
+    for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+        const std::uint32_t bit = 1U << groups[i] % 32;
+        std::uint32_t *word = bits + groups[i] / 32;
+        if ((rows.active() >> i & 1) != 0 && (*static_cast<volatile std::uint32_t *>(word) & bit) == 0) {
+            atomicOr(word, bit);
+        }
+    }
+}
+
+__device__ inline void finish_bits(const BlockTable &block, const std::uint32_t *bits, std::uint32_t *all) {
+    __syncthreads();
+    for (std::uint32_t i = threadIdx.x; i < block.groups; i += blockDim.x) {
+        const std::uint32_t added = bits[i] & ~__ldcg(all + i);
+        if (added != 0) {
+            atomicOr(all + i, added);
         }
     }
 }
@@ -491,6 +527,8 @@ __global__ void __launch_bounds__(max_threads)
     const std::uint32_t lane = threadIdx.x % 32;
     if constexpr (way == Way::one || way == Way::few) {
         begin_block_table(program, block, room);
+    } else if constexpr (way == Way::present) {
+        begin_bits(block, reinterpret_cast<std::uint32_t *>(room));
     }
     WarpWords words(selected.selected, selected.words, 1);
     WaitingRows waiting(reinterpret_cast<std::uint32_t *>(reinterpret_cast<char *>(shared) + block.waiting));
@@ -531,6 +569,8 @@ __global__ void __launch_bounds__(max_threads)
             }
         } else if constexpr (way == Way::few) {
             add_to_few(rows, program, room, block);
+        } else if constexpr (way == Way::present) {
+            set_bits(rows, reinterpret_cast<std::uint32_t *>(room));
         } else if constexpr (way == Way::list) {
             list_rows(rows, program, table, list);
         } else {
@@ -544,6 +584,8 @@ __global__ void __launch_bounds__(max_threads)
     }
     if constexpr (way == Way::one || way == Way::few) {
         finish_block_table(program, block, room, table);
+    } else if constexpr (way == Way::present) {
+        finish_bits(block, reinterpret_cast<const std::uint32_t *>(room), table.present);
     }
 }
 
