@@ -34,6 +34,8 @@ constexpr std::uint64_t max_dense_groups = 1 << 26;
 constexpr std::uint64_t max_dense_bytes = std::uint64_t(1) << 30;
 constexpr std::uint64_t first_slots = std::uint64_t(1) << 20;
 constexpr std::uint64_t least_slots = 1024;
+// Behind the flags in pinned memory lies the number of groups that were listed at once.
+constexpr std::size_t flag_words = 3;
 
 // ---- the table --------------------------------------------------------------------------------------------
 
@@ -103,6 +105,10 @@ class Aggregator {
                 take_present_kernel<<<blocks_of(slots_), threads, 0, call_.stream()>>>(table_);
                 check_launch("take_present_kernel");
             }
+            if (is_listed_at_once()) {
+                listed_ =
+                    list_small_table(call_, filled(), parts_[0].program->view(), call_.answer() + flag_words);
+            }
             if (!first_pass_done_) {
                 list_doubtful();
             }
@@ -159,6 +165,13 @@ class Aggregator {
         }
     }
     bool is_hashed() const { return way_ == Way::hashed || way_ == Way::hashed_wide; }
+
+    // Small tables are listed behind the rows that are added, so that there is nothing to wait for in
+    // between.
+    bool is_listed_at_once() const {
+        return counts_rows() && slots_ <= std::min(max_few_groups, question_.max_groups) &&
+               question_.top.count == 0 && question_.top.of_rows == 0;
+    }
 
     static std::uint64_t bytes_of_bits(std::uint64_t groups) {
         return (groups + 31) / 32 * sizeof(std::uint32_t);
@@ -310,7 +323,8 @@ class Aggregator {
 
     AggregateFlags read_flags() {
         AggregateFlags flags;
-        static_assert(sizeof(AggregateFlags) <= DeviceStream::answer_words * sizeof(std::uint64_t));
+        static_assert(sizeof(AggregateFlags) == flag_words * sizeof(std::uint64_t));
+        static_assert(flag_words < DeviceStream::answer_words);
         auto *pinned = const_cast<std::uint64_t *>(call_.answer());
         call_.copy(reinterpret_cast<AggregateFlags *>(pinned),
                    static_cast<const AggregateFlags *>(flags_.data()), 1);
@@ -355,7 +369,10 @@ class Aggregator {
             listed = list_first_groups(call_, filled(), program, question_.top, is_top_narrow(), &groups);
             listed = keep_top(call_, question_.top, words, std::move(listed), &groups);
         } else {
-            if (way_ != Way::one) {
+            if (is_listed_at_once()) {
+                groups = call_.answer()[flag_words];
+                listed = std::move(listed_);
+            } else if (way_ != Way::one) {
                 groups = count_groups(call_, filled());
             }
             if (groups > question_.max_groups || flags.doubtful > question_.max_groups - groups) {
@@ -365,7 +382,7 @@ class Aggregator {
             if (way_ == Way::one) {
                 listed = call_.buffer<std::uint64_t>(words);
                 call_.copy(listed.data(), static_cast<const std::uint64_t *>(records_.data()), words);
-            } else {
+            } else if (!is_listed_at_once()) {
                 listed = list_groups(call_, filled(), program, groups);
             }
         }
@@ -402,6 +419,7 @@ class Aggregator {
     Buffer<std::uint64_t> records_;
     Buffer<std::uint32_t> states_;
     Buffer<std::uint32_t> present_;
+    Buffer<std::uint64_t> listed_;
     ListView list_{};
     Buffer<std::uint64_t> doubtful_;
 };

@@ -248,6 +248,17 @@ Buffer<Survey> begin_survey(const Call &call) {
     return survey;
 }
 
+// Lists groups, of which there is room for so many.
+Buffer<std::uint64_t> list_all(const Call &call, const FilledTable &filled, const ProgramView &program,
+                               std::uint64_t room, const Buffer<Survey> &survey) {
+    Buffer<std::uint64_t> listed =
+        call.buffer<std::uint64_t>(std::max<std::uint64_t>(1, room * filled.words));
+    list_kernel<<<blocks_of(call, filled), threads, 0, call.stream()>>>(
+        filled, program, survey.data(), reinterpret_cast<Word *>(listed.data()), room);
+    check_launch("list_kernel");
+    return listed;
+}
+
 // Reads numbers of the survey. Waits.
 std::uint64_t read_number(const Call &call, const Word *number) {
     call.copy(const_cast<std::uint64_t *>(call.answer()), reinterpret_cast<const std::uint64_t *>(number), 1);
@@ -266,12 +277,16 @@ std::uint64_t count_groups(const Call &call, const FilledTable &filled) {
 
 Buffer<std::uint64_t> list_groups(const Call &call, const FilledTable &filled, const ProgramView &program,
                                   std::uint64_t groups) {
-    Buffer<std::uint64_t> listed =
-        call.buffer<std::uint64_t>(std::max<std::uint64_t>(1, groups * filled.words));
     const Buffer<Survey> survey = begin_survey(call);
-    list_kernel<<<blocks_of(call, filled), threads, 0, call.stream()>>>(
-        filled, program, survey.data(), reinterpret_cast<Word *>(listed.data()), groups);
-    check_launch("list_kernel");
+    return list_all(call, filled, program, groups, survey);
+}
+
+Buffer<std::uint64_t> list_small_table(const Call &call, const FilledTable &filled,
+                                       const ProgramView &program, volatile std::uint64_t *number) {
+    const Buffer<Survey> survey = begin_survey(call);
+    Buffer<std::uint64_t> listed = list_all(call, filled, program, filled.records, survey);
+    call.copy(const_cast<std::uint64_t *>(number),
+              reinterpret_cast<const std::uint64_t *>(&survey.data()->listed), 1);
     return listed;
 }
 

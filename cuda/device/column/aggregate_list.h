@@ -24,6 +24,11 @@ std::uint64_t count_groups(const Call &call, const FilledTable &filled);
 Buffer<std::uint64_t> list_groups(const Call &call, const FilledTable &filled, const ProgramView &program,
                                   std::uint64_t groups);
 
+// All groups of a table that is so small that they needn't be counted first: there is room for as many as the
+// table has places. *number, which is pinned, is how many there are once the device has been waited for.
+Buffer<std::uint64_t> list_small_table(const Call &call, const FilledTable &filled,
+                                       const ProgramView &program, volatile std::uint64_t *number);
+
 // Those that can be among the first top.count, and maybe others. `is_narrow`: they are ordered by a narrow
 // sum. *groups becomes how many are listed.
 Buffer<std::uint64_t> list_first_groups(const Call &call, const FilledTable &filled,
