@@ -6,10 +6,12 @@
 #include <cstdlib>
 #include <deque>
 
+#include "bench/aggregate/bandwidth.h"
 #include "bench/aggregate/rows.h"
 #include "bench/command_line.h"
 #include "bench/results.h"
 #include "gpu_engine/engine.h"
+#include "gpu_engine/top_rows.h"
 #include "server/aggregate_parts.h"
 #include "server/part_threads.h"
 
@@ -25,9 +27,15 @@ const char usage[] =
     "Rows are in as many runs as there are devices, or as are said, which are dealt to the devices. With "
     "--engine host\n"
     "each device is a host engine, for trying it out.\n"
-    "Names: one, few, discounts, parts, orders, pairs, wide, filter; all when none is named. Progress goes "
-    "first,\n"
-    "tables last.\n";
+    "Names: one, few, discounts, parts, orders, pairs, wide, filter, rows, dates, join, joins; all when none "
+    "is "
+    "named.\n"
+    "Progress goes first: the median and the best time, the bytes that a statement's columns have and, on a "
+    "device, what\n"
+    "share of the bandwidth of reading they come to at best. Tables are last. Statements of "
+    "test/bench/ssb.tsv: "
+    "A1 is one,\n"
+    "A2 few, A3 discounts, A4 parts, A6 orders, A7 rows, A8 pairs and dates, J1.1 join, J4.1 joins.\n";
 
 struct Options {
     std::string engine = "cuda";
@@ -76,12 +84,15 @@ void require(const Status &status) {
     }
 }
 
-// A question in the making. The bytes are those that an engine must at least read for each row.
+// A question in the making. The bits are those that its columns have of each row.
 struct Statement {
     std::uint64_t rows;
     AggregateProgram program = {};
     std::vector<AggregateInput> inputs;
+    std::vector<ColumnTest> tests;
     std::deque<std::vector<std::uint8_t>> maps;
+    std::deque<ValueRange> ranges;
+    std::vector<FactColumn> columns;
     AggregateTop top = {};
     double bits = 0;
 
@@ -96,29 +107,52 @@ struct Statement {
         program.step[made].constant = number;
         return made;
     }
-    std::uint16_t column(FactColumn column) {
-        AggregateInput input = {};
-        input.kind = AggregateInputKind::code;
-        input.column_null_is_null = true;
-        input.column = column;
-        // The texts of priorities are looked up, as strings are.
-        if (column == priority) {
-            maps.emplace_back(codes_of(column, rows));
-            for (std::size_t i = 0; i < maps.back().size(); ++i) {
-                maps.back()[i] = static_cast<std::uint8_t>(maps.back().size() - 1 - i);
-            }
-            input.kind = AggregateInputKind::map8;
-            input.places = maps.back().size();
-            input.values = maps.back().data();
-        }
-        inputs.push_back(input);
-        bits += std::bit_width(codes_of(column, rows) - 1);
+    std::uint16_t input(const AggregateInput &made) {
+        inputs.push_back(made);
+        read(static_cast<FactColumn>(made.column));
         return step(AggregateOperation::input, static_cast<std::uint16_t>(program.input_count++));
     }
-    void key(FactColumn of) {
+    // A small number of each code, as strings and joined tables' columns have.
+    template <typename NumberOf>
+    std::uint16_t mapped(FactColumn column, NumberOf number_of) {
+        maps.emplace_back(codes_of(column, rows));
+        for (std::size_t i = 0; i < maps.back().size(); ++i) {
+            maps.back()[i] = static_cast<std::uint8_t>(number_of(i));
+        }
+        AggregateInput made = {};
+        made.kind = AggregateInputKind::map8;
+        made.column_null_is_null = true;
+        made.column = column;
+        made.places = maps.back().size();
+        made.values = maps.back().data();
+        return input(made);
+    }
+    std::uint16_t column(FactColumn column) {
+        if (column == priority) {
+            return mapped(column, [this](std::size_t code) { return codes_of(priority, rows) - 1 - code; });
+        }
+        AggregateInput made = {};
+        made.kind = AggregateInputKind::code;
+        made.column_null_is_null = true;
+        made.column = column;
+        return input(made);
+    }
+    void test(FactColumn column, std::uint64_t low, std::uint64_t high) {
+        ranges.push_back({low, high});
+        tests.push_back({TestKind::ranges, column, &ranges.back(), nullptr, 1});
+        read(column);
+    }
+    void read(FactColumn column) {
+        if (std::find(columns.begin(), columns.end(), column) == columns.end()) {
+            columns.push_back(column);
+            bits += bits_of(column, rows);
+        }
+    }
+    void key(FactColumn of) { key(column(of), codes_of(of, rows)); }
+    void key(std::uint16_t of, std::uint64_t codes) {
         AggregateKey made = {};
-        made.step = column(of);
-        made.codes = codes_of(of, rows);
+        made.step = of;
+        made.codes = codes;
         made.bits = static_cast<std::uint8_t>(std::bit_width(made.codes - 1));
         if (program.key_count > 0) {
             const AggregateKey &last = program.key[program.key_count - 1];
@@ -176,11 +210,54 @@ Statement make_top(std::uint64_t rows) {
     made.top = {10, made.program.key_words, 1, 1, 0};
     return made;
 }
-// What count(DISTINCT …) asks first.
-Statement make_pairs(std::uint64_t rows) {
+// What count(DISTINCT …) asks.
+template <FactColumn of>
+Statement make_distinct(std::uint64_t rows) {
     Statement made(rows);
-    made.key(customer);
+    made.key(of);
     made.count();
+    made.top.of_rows = top_only_counts;
+    return made;
+}
+// The first hundred rows by the greatest revenue, then by order and line.
+Statement make_rows(std::uint64_t rows) {
+    Statement made(rows);
+    std::uint8_t shift = 64;
+    for (const FactColumn of : {revenue, order, line_number}) {
+        made.key(of);
+        AggregateKey &key = made.program.key[made.program.key_count - 1];
+        shift = static_cast<std::uint8_t>(shift - key.bits);
+        key.shift = shift;
+        key.codes = 0;
+        key.order = of == revenue ? key_descends : 0;
+    }
+    made.add(AccumulatorKind::least, made.step(AggregateOperation::place, 0));
+    made.top = {100, 0, 0, 0, top_of_rows | top_by_first_key};
+    return made;
+}
+Statement make_join(std::uint64_t rows) {
+    Statement made(rows);
+    made.test(discount, 1, 3);
+    made.test(quantity, 0, 23);
+    made.program.filter = made.mapped(date, [](std::size_t code) { return code / 365 == 1 ? 1 : 0; });
+    made.add(AccumulatorKind::sum,
+             made.step(AggregateOperation::multiply, made.column(extended_price), made.column(discount)), 28);
+    return made;
+}
+// One of five customers and suppliers, two of five parts; by year and nation.
+Statement make_joins(std::uint64_t rows) {
+    Statement made(rows);
+    const auto one_of_five = [](std::size_t code) { return code * 2654435761U >> 7 & 255; };
+    const auto is_here = [=](std::size_t code) { return one_of_five(code) < 51 ? 1 : 0; };
+    const std::uint16_t sold = made.step(AggregateOperation::logical_and, made.mapped(customer, is_here),
+                                         made.mapped(supplier, is_here));
+    made.program.filter =
+        made.step(AggregateOperation::logical_and, sold,
+                  made.mapped(part, [=](std::size_t code) { return one_of_five(code) < 102 ? 1 : 0; }));
+    made.key(made.mapped(date, [](std::size_t code) { return code / 365; }), 7);
+    made.key(made.mapped(customer, [](std::size_t code) { return code % 5; }), 5);
+    made.add(AccumulatorKind::sum,
+             made.step(AggregateOperation::subtract, made.column(revenue), made.column(supply_cost)), 25);
     return made;
 }
 Statement make_filter(std::uint64_t rows) {
@@ -203,9 +280,13 @@ const struct {
     {"discounts", "495 groups of three keys: two sums, count", make_discounts},
     {"parts", "groups by part: a sum, the first ten", make_top<part>},
     {"orders", "groups by order: a sum, the first ten", make_top<order>},
-    {"pairs", "groups by customer: a count", make_pairs},
+    {"pairs", "how many customers there are", make_distinct<customer>},
     {"wide", "a million groups of 40 bits: a sum, the first ten", make_top<wide_key>},
     {"filter", "a filter of two columns, and the sum of a product", make_filter},
+    {"rows", "the first hundred rows by three columns", make_rows},
+    {"dates", "how many dates there are", make_distinct<date>},
+    {"join", "a join, two ranges, and the sum of a product", make_join},
+    {"joins", "four joins, 35 groups: the sum of a difference", make_joins},
 };
 
 // A device, with its share of the runs.
@@ -219,7 +300,8 @@ std::unique_ptr<AggregateAnswer> ask_one(Holder &holder, const Statement &statem
                                          const server::AggregateLimits &limits) {
     std::vector<AggregatePart> parts;
     for (const auto &run : holder.runs) {
-        parts.push_back({run.get(), nullptr, 0, 0, statement.inputs.data()});
+        parts.push_back({run.get(), statement.tests.data(),
+                         static_cast<std::uint32_t>(statement.tests.size()), 0, statement.inputs.data()});
     }
     const AggregateQuestion question = {
         &statement.program, parts.data(), static_cast<std::uint32_t>(parts.size()), 0, nullptr,
@@ -235,7 +317,8 @@ std::unique_ptr<AggregateAnswer> ask_one(Holder &holder, const Statement &statem
 // Runs on one device or several.
 class Holders {
   public:
-    explicit Holders(const Options &options) : holders_(options.devices.size()) {
+    explicit Holders(const Options &options)
+        : is_device_(options.engine != "host"), holders_(options.devices.size()) {
         require(host::open_engine({}, &host_));
         at_once([&](std::size_t i) { fill(i, options); });
     }
@@ -270,6 +353,19 @@ class Holders {
         std::unique_ptr<AggregateAnswer> answer;
         require(host::merge_answers(*host_, *holders_[0].stream, merge, &answer));
         return read_some(statement, *answer);
+    }
+
+    // Of reading a device's memory, in bytes a millisecond, of all devices together. 0: that isn't known.
+    double bandwidth() {
+        double sum = 0;
+#ifdef PG_GPU_HAVE_CUDA
+        for (Holder &holder : holders_) {
+            if (is_device_) {
+                sum += measure_bandwidth(*holder.engine, *holder.stream);
+            }
+        }
+#endif
+        return sum;
     }
 
   private:
@@ -313,9 +409,10 @@ class Holders {
         std::vector<std::uint64_t> records(groups *
                                            (statement.program.key_words + statement.program.value_words));
         require(answer.read_groups(*holders_[0].stream, 0, groups, records.data()));
-        return answer.groups();
+        return std::max(answer.groups(), answer.counted());
     }
 
+    const bool is_device_;
     std::unique_ptr<Engine> host_;  // merges
     std::vector<Holder> holders_;
     server::PartThreads threads_;
@@ -334,6 +431,8 @@ Status run(const Options &options) {
     results.describe("rows", std::to_string(options.rows));
     results.describe("runs", std::to_string(options.runs));
     results.describe("devices", std::to_string(options.devices.size()));
+    const double bandwidth = holders.bandwidth();
+    results.describe("bandwidth", std::to_string(bandwidth / 1e6) + " GB/s");
     const std::string size = std::to_string(options.rows / 1000000) + " million rows";
     for (const auto &statement : statements) {
         if (!options.only.empty() &&
@@ -351,9 +450,14 @@ Status run(const Options &options) {
         }
         std::sort(times.begin(), times.end());
         const double median = times[times.size() / 2];
-        std::printf("%-12s %9.3f ms, %llu groups\n", statement.name, median,
-                    static_cast<unsigned long long>(groups));
+        const double bytes = asked.bits / 8 * static_cast<double>(options.rows);
+        const double share = bandwidth == 0 ? 0 : bytes / bandwidth / times[0];
+        std::printf("%-12s %9.3f ms, best %9.3f ms, %llu groups, %.1f MB, %.0f %% of the bandwidth\n",
+                    statement.name, median, times[0], static_cast<unsigned long long>(groups), bytes / 1e6,
+                    share * 100);
         results.add({"aggregates", statement.line, size, median, "ms", 0, asked.bits / 8});
+        results.add({"best, share of the bandwidth of reading", statement.line, size, times[0], "ms", share,
+                     asked.bits / 8});
     }
     results.print(stdout, 0);
     if (!options.json.empty() && !results.write_json(options.json)) {

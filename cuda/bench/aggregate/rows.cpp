@@ -103,8 +103,7 @@ StoreLayout lay_out(std::uint64_t rows_here, std::uint64_t rows) {
     for (std::uint32_t c = 0; c < fact_columns; ++c) {
         StoredColumn &stored = layout.column[c];
         stored.encoding = ColumnEncoding::frame;
-        stored.bits = static_cast<std::uint8_t>(
-            c == wide_key ? 40 : std::bit_width(codes_of(static_cast<FactColumn>(c), rows) - 1));
+        stored.bits = static_cast<std::uint8_t>(bits_of(static_cast<FactColumn>(c), rows));
         const std::uint64_t words = (rows_here + packing::group - 1) / packing::group * stored.bits;
         stored.codes = {layout.stream_words, words};
         layout.stream_words += words;
@@ -134,9 +133,21 @@ std::uint64_t codes_of(FactColumn column, std::uint64_t rows) {
             return 200000 * scale;
         case order:
             return rows / 4 + 1;
+        case supplier:
+            return 2000 * scale;
+        case date:
+            return 2406;
+        case line_number:
+            return 7;
+        case supply_cost:
+            return std::uint64_t(1) << 17;
         default:
             return std::uint64_t(1) << 40;
     }
+}
+
+std::uint32_t bits_of(FactColumn column, std::uint64_t rows) {
+    return static_cast<std::uint32_t>(std::bit_width(codes_of(column, rows) - 1));
 }
 
 std::uint64_t code_of(FactColumn column, std::uint64_t row, std::uint64_t rows) {

@@ -21,11 +21,18 @@ enum FactColumn : std::uint32_t {
     part,
     order,     // four rows of each, one behind the other
     wide_key,  // a million numbers, of 40 bits
+    supplier,
+    date,         // 2,406 numbers
+    line_number,  // 7
+    supply_cost,  // 17 bits
     fact_columns
 };
 
 // How many codes a column has among so many rows.
 std::uint64_t codes_of(FactColumn column, std::uint64_t rows);
+
+// How many bits these codes have.
+std::uint32_t bits_of(FactColumn column, std::uint64_t rows);
 
 // A row's code, which depends on nothing but its number.
 std::uint64_t code_of(FactColumn column, std::uint64_t row, std::uint64_t rows);
