@@ -6,6 +6,9 @@ __extension__ typedef unsigned __int128 UnsignedInt128;
 
 // 10^38 is the greatest power that 127 bits hold.
 static constexpr int kMaxDigits = 38;
+static constexpr uint32 kBase = 10000;
+// Of 128 bits, one of them with fewer digits.
+static constexpr int kMaxWords = 11;
 
 // Sign, digits in base 10000 and scale as numerics have them on disk, where they can't change.
 namespace {
@@ -89,29 +92,106 @@ bool read_wide(Numeric value, uint64 *words, uint8 *scale) {
     return true;
 }
 
+// What numeric_recv takes, as words whose bytes lie in the network's order; digits in base 10000 are given
+// from the last one on.
+static Numeric receive_numeric(const uint16 *digits, int count, int weight, bool is_negative, int scale) {
+    constexpr uint16 negative = 0x4000;
+    constexpr int head = 4;
+    uint16 words[head + kMaxWords] = {
+        pg_hton16(static_cast<uint16>(count)), pg_hton16(static_cast<uint16>(weight)),
+        pg_hton16(is_negative ? negative : 0), pg_hton16(static_cast<uint16>(scale))};
+    for (int i = 0; i < count; i++)
+        words[head + i] = pg_hton16(digits[count - 1 - i]);
+    StringInfoData message = {};
+    message.data = reinterpret_cast<char *>(words);
+    message.len = (head + count) * static_cast<int>(sizeof(uint16));
+    message.maxlen = message.len;
+    return DatumGetNumeric(DirectFunctionCall3(numeric_recv, PointerGetDatum(&message),
+                                               ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+}
+
+// Divides the number by a small one, whose remainder is returned.
+static uint16 divide(UnsignedInt128 *number, uint32 by) {
+    if (*number <= PG_UINT64_MAX) {
+        const auto small = static_cast<uint64>(*number);
+        *number = small / by;
+        return static_cast<uint16>(small % by);
+    }
+    const UnsignedInt128 quotient = *number / by;
+    const auto remainder = static_cast<uint16>(*number - quotient * by);
+    *number = quotient;
+    return remainder;
+}
+
+static UnsignedInt128 magnitude(Int128 number) {
+    return number < 0 ? -static_cast<UnsignedInt128>(number) : static_cast<UnsignedInt128>(number);
+}
+
 Numeric make_numeric(Int128 number, int scale, int shown) {
     if (scale == 0 && shown == 0 && number >= PG_INT64_MIN && number <= PG_INT64_MAX)
         return int64_to_numeric(static_cast<int64>(number));
-    // Sign, digits, point, leading zeros of a fraction, end.
-    char text[2 * kMaxDigits + 8];
-    char *at = text + sizeof(text);
-    *--at = '\0';
-    UnsignedInt128 left =
-        number < 0 ? -static_cast<UnsignedInt128>(number) : static_cast<UnsignedInt128>(number);
+    static constexpr uint32 power[] = {1, 10, 100, 1000};
+    constexpr int word_digits = 4;
+    UnsignedInt128 left = magnitude(number);
     for (int i = scale; i > shown; i--)
-        left /= 10;
-    int digits = 0;
-    do {
-        if (digits == shown && shown > 0)
-            *--at = '.';
-        *--at = static_cast<char>('0' + static_cast<int>(left % 10));
-        left /= 10;
-        digits++;
-    } while (left != 0 || digits <= shown);
-    if (number < 0)
-        *--at = '-';
-    return DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(at), ObjectIdGetDatum(InvalidOid),
-                                               Int32GetDatum(-1)));
+        divide(&left, 10);
+    uint16 digits[kMaxWords];
+    int count = 0;
+    // The last word behind the point may have fewer digits of the number than others.
+    const int last = shown % word_digits;
+    if (last != 0)
+        digits[count++] = static_cast<uint16>(divide(&left, power[last]) * power[word_digits - last]);
+    while (left != 0)
+        digits[count++] = divide(&left, kBase);
+    const int behind = (shown + word_digits - 1) / word_digits;
+    return receive_numeric(digits, count, count - behind - 1, number < 0, shown);
+}
+
+namespace {
+
+// The first digit of a number in base 10000, and how many follow it.
+struct FirstDigit {
+    uint32 digit;
+    int weight;
+};
+
+}  // namespace
+
+static FirstDigit first_digit_of(uint64 number) {
+    FirstDigit first = {0, 0};
+    for (; number >= kBase; number /= kBase)
+        first.weight++;
+    first.digit = static_cast<uint32>(number);
+    return first;
+}
+
+// As numeric_div: the quotient has 16 digits or more that aren't leading zeros, by a guess at its first one,
+// and is rounded by the digit behind.
+Numeric average_of_integers(Int128 sum, uint64 count) {
+    constexpr int word_digits = 4;
+    constexpr int max_power = 19;  // of 10 that 64 bits hold
+    const UnsignedInt128 all = magnitude(sum);
+    if (all <= PG_UINT64_MAX) {
+        const FirstDigit of_sum = first_digit_of(static_cast<uint64>(all));
+        const FirstDigit of_count = first_digit_of(count);
+        const int weight = of_sum.weight - of_count.weight - (of_sum.digit <= of_count.digit ? 1 : 0);
+        const int scale = Max(NUMERIC_MIN_SIG_DIGITS - weight * word_digits, 0);
+        if (scale <= max_power) {
+            uint64 power = 1;
+            for (int i = 0; i < scale; i++)
+                power *= 10;
+            const UnsignedInt128 number = all * power;
+            UnsignedInt128 quotient = number / count;
+            const auto rest = static_cast<uint64>(number - quotient * count);
+            if (rest >= count - rest)
+                quotient++;
+            const auto average = static_cast<Int128>(quotient);
+            return make_numeric(sum < 0 ? -average : average, scale, scale);
+        }
+    }
+    return DatumGetNumeric(
+        DirectFunctionCall2(numeric_div, NumericGetDatum(make_numeric(sum, 0, 0)),
+                            NumericGetDatum(make_numeric(static_cast<Int128>(count), 0, 0))));
 }
 
 }  // namespace pg_gpu::column

@@ -146,7 +146,7 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
         case ResultKind::SumOfLong:
             return NumericGetDatum(make_numeric(sum(), 0, 0));
         case ResultKind::AverageOfLong:
-            return NumericGetDatum(divide_by_count(make_numeric(sum(), 0, 0), count));
+            return NumericGetDatum(column::average_of_integers(sum(), count));
         case ResultKind::SumOfNumeric:
             return NumericGetDatum(numeric_sum());
         case ResultKind::AverageOfNumeric:
