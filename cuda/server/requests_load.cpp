@@ -428,7 +428,8 @@ void answer_name_kary(Work &work, const protocol::NameKary &request, protocol::H
 void answer_set_dead(Work &work, const protocol::SetDead &request, protocol::ReplyHeader &reply) {
     const std::shared_ptr<Mirror> mirror =
         work.server().mirrors().find(work.engine_name, request.name, work.purpose);
-    if (mirror == nullptr) {
+    // While the request waited, the run may have left, and been loaded on another engine.
+    if (mirror == nullptr || mirror->held_by != work.id) {
         set_answer(reply, Answer::not_resident);
         reply.lacking = 1;
         return;

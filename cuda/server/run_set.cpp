@@ -24,7 +24,10 @@ RunSet::RunSet(Work &work, const protocol::RunUse *runs, std::uint32_t count, st
     for (std::uint32_t i = 0; i < count; ++i) {
         std::shared_ptr<Mirror> mirror =
             work.server().mirrors().find(work.engine_name, runs[i].name, work.purpose);
-        if (mirror == nullptr) {
+        // An engine may have come, and the run be loaded there, since this one was chosen: then it is asked
+        // for again.
+        const bool is_elsewhere = mirror != nullptr && work.engine != nullptr && mirror->held_by != work.id;
+        if (mirror == nullptr || is_elsewhere) {
             absent |= std::uint64_t(1) << i;
             continue;
         }

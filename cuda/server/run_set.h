@@ -15,7 +15,8 @@ class RunSet {
     // Looks up `count` runs. When some have no mirror, or a mirror whose dead bitmap is older than asked for,
     // the reply says so and `complete` is false. Throws Failure for too many runs and for mirrors of another
     // key width; for those of grid, column and text that is grid_bits, column_bits and text_bits. Where the
-    // work has the request's runs already, these are they.
+    // work has the request's runs already, these are they. Where it has an engine already, runs that another
+    // one has count as lacking.
     RunSet(Work &work, const protocol::RunUse *runs, std::uint32_t count, std::uint32_t key_bits,
            protocol::ReplyHeader &reply);
 

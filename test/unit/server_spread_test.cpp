@@ -1,8 +1,13 @@
 // Several engines of a kind in one server: where runs go, and what happens when one of the engines is lost.
 // The answers of questions that are spread over engines are compared by the tests of each kind of question,
 // which run on three stand-ins for devices.
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <numeric>
 
+#include "server/request.h"
+#include "server/run_set.h"
 #include "server_checks.h"
 #include "server_runs.h"
 #include "stand_in.h"
@@ -153,6 +158,71 @@ TEST_F(ServerSpread, ALostEngineEndsAlone) {
     lose(2);
     EXPECT_EQ(count_runs(6).header.status.code, StatusCode::unavailable);
     EXPECT_EQ(server_.given_up(), 1);
+}
+
+// What is to be asked of a run was sent to the engine that had it then. It has been loaded on another one
+// since.
+TEST_F(ServerSpread, WhatHasMovedMeanwhileIsLackingAndNotLeftOut) {
+    namespace server = gpu_engine::server;
+    load_runs(1);
+    const auto held_by = static_cast<server::EngineId>(holders(1)[0]);
+    const server::EngineId chosen = (held_by + 1) % engines;
+    int sockets[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+    {
+        server::Connection connection(*server_, sockets[0], getpid());
+        server::Work work{connection, EngineName::host, chosen, server_->engines().get(chosen)};
+        std::unique_ptr<gpu_engine::Stream> stream;
+        ASSERT_TRUE(work.engine->open_stream(&stream).ok());
+        work.stream = stream.get();
+
+        protocol::SetDead dead{};
+        dead.name = run_name(1);
+        dead.version = 5;
+        protocol::ReplyHeader reply{};
+        server::answer_set_dead(work, dead, reply);
+        EXPECT_EQ(Client::answer_of(reply), Answer::not_resident);
+        EXPECT_EQ(reply.lacking, 1U);
+
+        protocol::RunUse use{};
+        use.name = run_name(1);
+        reply = {};
+        EXPECT_FALSE(server::RunSet(work, &use, 1, 64, reply).complete());
+        EXPECT_EQ(Client::answer_of(reply), Answer::not_resident);
+        EXPECT_EQ(reply.lacking, 1U);
+
+        work.id = held_by;
+        work.engine = server_->engines().get(held_by);
+        reply = {};
+        EXPECT_TRUE(server::RunSet(work, &use, 1, 64, reply).complete());
+    }
+    close(sockets[0]);
+    close(sockets[1]);
+}
+
+TEST_F(ServerSpread, AnEngineWhoseEntriesAreAllDeadMergesNone) {
+    load_runs(3);
+    protocol::MergeKary merge{};
+    merge.key_bits = 64;
+    merge.runs = 3;
+    for (std::uint64_t run = 1; run <= merge.runs; ++run) {
+        merge.run[run - 1].name = run_name(run);
+    }
+    for (std::uint64_t dead_runs = 1; dead_runs <= 3; ++dead_runs) {
+        protocol::SetDead dead{};
+        dead.name = run_name(dead_runs);
+        dead.version = 1;
+        dead.words = (entries + 63) / 64;
+        std::fill_n(client_.at<std::uint64_t>(0), dead.words, ~std::uint64_t(0));
+        ASSERT_EQ(Client::answer_of(client_.ask<protocol::ReplyHeader>(Message::set_dead, dead)),
+                  Answer::done);
+        const auto merged = client_.ask<protocol::HandleReply>(Message::merge_kary, merge);
+        ASSERT_EQ(Client::answer_of(merged.header), Answer::done) << merged.header.status.message;
+        EXPECT_EQ(merged.entries, (3 - dead_runs) * entries);
+        protocol::HandleRequest drop{};
+        drop.handle = merged.handle;
+        client_.ask<protocol::ReplyHeader>(Message::drop, drop);
+    }
 }
 
 TEST_F(ServerSpread, WithoutMemoryInOnePartTheQuestionFailsAlone) {
