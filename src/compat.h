@@ -193,12 +193,22 @@ inline List *read_qualified_name(const char *name) {
 #endif
 }
 
-// Is there a session with this number, that of its temporary relations?
-inline bool is_backend_alive(int32 backend) {
+// Does the session with this number, that of its temporary relations, work in the database?
+inline bool is_backend_in(int32 backend, Oid database) {
 #if PG_VERSION_NUM >= 170000
-    return ProcNumberGetProc(backend) != nullptr;
+    const PGPROC *process = ProcNumberGetProc(backend);
 #else
-    return BackendIdGetProc(backend) != nullptr;
+    const PGPROC *process = BackendIdGetProc(backend);
+#endif
+    return process != nullptr && process->databaseId == database;
+}
+
+// Whose temporary relations a namespace is for.
+inline int32 backend_of_namespace(Oid space) {
+#if PG_VERSION_NUM >= 170000
+    return GetTempNamespaceProcNumber(space);
+#else
+    return GetTempNamespaceBackendId(space);
 #endif
 }
 

@@ -20,14 +20,41 @@ bool is_of_this_database(const protocol::RunName &name) {
     return name.database == MyDatabaseId && name.incarnation == database_incarnation(MyDatabaseId);
 }
 
-// Indexes of other databases can't be looked up from here, nor other sessions' temporary ones.
+// Is there a temporary relation of this database in the place, also one that another session's transaction
+// has made and not committed yet? Several sessions may have one of the same number.
+static bool has_temporary(const protocol::RunName &name) {
+    const Oid tablespace = name.tablespace == MyDatabaseTableSpace ? InvalidOid : name.tablespace;
+    ScanKeyData keys[2];
+    ScanKeyInit(&keys[0], Anum_pg_class_reltablespace, BTEqualStrategyNumber, F_OIDEQ,
+                ObjectIdGetDatum(tablespace));
+    ScanKeyInit(&keys[1], Anum_pg_class_relfilenode, BTEqualStrategyNumber, F_OIDEQ,
+                ObjectIdGetDatum(name.relation));
+    SnapshotData snapshot;
+    InitDirtySnapshot(snapshot);
+    Relation relations = table_open(RelationRelationId, AccessShareLock);
+    SysScanDesc scan =
+        systable_beginscan(relations, ClassTblspcRelfilenodeIndexId, true, &snapshot, lengthof(keys), keys);
+    bool found = false;
+    for (HeapTuple row; !found && HeapTupleIsValid(row = systable_getnext(scan));) {
+        const auto *relation = reinterpret_cast<Form_pg_class>(GETSTRUCT(row));
+        found = relation->relpersistence == RELPERSISTENCE_TEMP &&
+                backend_of_namespace(relation->relnamespace) == name.backend;
+    }
+    systable_endscan(scan);
+    table_close(relations, AccessShareLock);
+    return found;
+}
+
+// Indexes of other databases can't be looked up from here. A session's number is another one's when it has
+// ended, so that a temporary index may be gone though there is such a session.
 static bool is_gone(const protocol::RunName &name) {
-    if (name.incarnation != database_incarnation(name.database))
+    if (name.incarnation != database_incarnation(name.database) ||
+        (name.backend != -1 && !is_backend_in(name.backend, name.database)))
         return true;
-    if (name.backend != -1)
-        return !is_backend_alive(name.backend);
-    return name.database == MyDatabaseId &&
-           !OidIsValid(relation_at({name.tablespace, name.database, name.relation}));
+    if (name.database != MyDatabaseId)
+        return false;
+    return name.backend == -1 ? !OidIsValid(relation_at({name.tablespace, name.database, name.relation}))
+                              : !has_temporary(name);
 }
 
 Oid index_of_run(const protocol::RunName &name) {

@@ -82,5 +82,29 @@ $node->safe_psql('postgres', 'SET pg_gpu.path = paged; DROP TABLE t');
 $node->safe_psql('postgres', "SET pg_gpu.path = $path; SELECT count(*) FROM gpu.lookup('other_k', ARRAY(SELECT generate_series(1, 3000::bigint)))");
 is($node->safe_psql('postgres', q{SELECT count(*) FROM gpu.mirrors WHERE index_name IS NULL}), 0, 'dropped indexes leave none');
 
+# Temporary indexes: of a session that goes on, of one that has ended and whose number another has now, and of a
+# transaction. The one that stays is another session's, which doesn't ask.
+my $make_temporary = sub {
+	my ($name) = @_;
+	return "CREATE TEMP TABLE $name AS SELECT generate_series(1, 5000::bigint) AS k; CREATE INDEX ${name}_k ON $name USING gpu_kary (k);
+		SET pg_gpu.path = $path; SELECT gpu.load('${name}_k', pinned => true);";
+};
+my $mirrors = sub { return $node->safe_psql('postgres', 'SELECT count(*) FROM gpu.mirrors WHERE pinned') };
+# Whose first question drops what is gone.
+my $ask = sub { $node->safe_psql('postgres', "SET pg_gpu.path = $path; SELECT count(*) FROM gpu.lookup('other_k', ARRAY(SELECT generate_series(1, 3000::bigint)))") };
+is($mirrors->(), 0, 'nothing is pinned');
+my $session = new_session($node);
+$session->query_safe($make_temporary->('kept') . $make_temporary->('dropped'));
+$session->query_safe('BEGIN; ' . $make_temporary->('uncommitted'));
+$node->safe_psql('postgres', $make_temporary->('ended'));
+is($mirrors->(), 4, 'temporary indexes are loaded');
+$ask->();
+is($mirrors->(), 3, 'that of a session that has ended goes, whoever has its number now');
+$session->query_safe('ROLLBACK; DROP TABLE dropped');
+$ask->();
+is($mirrors->(), 1, 'and those that a session has dropped that goes on');
+is($session->query_safe(q{SELECT count(*) FROM gpu.mirrors AS m JOIN gpu.runs('kept_k') AS r USING (run_id)}), 1, 'the other one stays');
+$session->quit;
+
 $node->stop;
 done_testing();
