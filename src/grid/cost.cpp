@@ -75,12 +75,7 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
         clauselist_selectivity(root, selective, static_cast<int>(index->rel->relid), JOIN_INNER, nullptr);
     const double tuples = clamp_row_est(*selectivity * index->rel->tuples);
 
-    storage::Summary summary = storage::summary_of_one_run(index);
-    if (!index->hypothetical) {
-        Relation relation = index_open(index->indexoid, NoLock);
-        summary = storage::summarise(relation, run_kind(relation));
-        index_close(relation, NoLock);
-    }
+    const storage::Summary summary = storage::summary_for_planner(index, run_kind);
     const double runs = Max(summary.runs, 1);
     const double entries = Max(static_cast<double>(summary.entries), 1.0);
     const double entry_pages = Max(static_cast<double>(summary.pages), runs);

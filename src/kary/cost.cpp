@@ -122,12 +122,7 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
     double tuples = rint(boundary_selectivity * index->rel->tuples);
     tuples = Min(Max(tuples, 1.0), Max(index->tuples, 1.0));
 
-    storage::Summary summary = storage::summary_of_one_run(index);
-    if (!index->hypothetical) {
-        Relation relation = index_open(index->indexoid, NoLock);
-        summary = storage::summarise(relation, run_kind(relation));
-        index_close(relation, NoLock);
-    }
+    const storage::Summary summary = storage::summary_for_planner(index, run_kind);
     const auto width = key_width(index->opcintype, index->nkeycolumns);
     const double capacity =
         with_key_type(width, [](auto key) { return static_cast<double>(kLeafCapacity<decltype(key)>); });

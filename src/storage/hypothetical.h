@@ -5,9 +5,14 @@
 
 namespace pg_gpu::storage {
 
-// What summarise would say of the index if it were just built.
-inline Summary summary_of_one_run(const IndexOptInfo *index) {
-    return {1, static_cast<uint64>(Max(index->tuples, 0.0)), 0, index->pages};
+// What summarise says of an index, and would say of one that doesn't exist if it were just built.
+inline Summary summary_for_planner(const IndexOptInfo *index, const RunKind *(*run_kind)(Relation)) {
+    if (index->hypothetical)
+        return {1, static_cast<uint64>(Max(index->tuples, 0.0)), 0, index->pages};
+    Relation relation = index_open(index->indexoid, NoLock);
+    const Summary summary = summarise(relation, run_kind(relation));
+    index_close(relation, NoLock);
+    return summary;
 }
 
 }  // namespace pg_gpu::storage

@@ -26,12 +26,7 @@ static Cost without_index_only(IndexPath *path) {
 void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
                    Selectivity *selectivity, double *correlation, double *pages) {
     IndexOptInfo *index = path->indexinfo;
-    storage::Summary summary = storage::summary_of_one_run(index);
-    if (!index->hypothetical) {
-        Relation relation = index_open(index->indexoid, NoLock);
-        summary = storage::summarise(relation, run_kind());
-        index_close(relation, NoLock);
-    }
+    const storage::Summary summary = storage::summary_for_planner(index, [](Relation) { return run_kind(); });
     GenericCosts costs = {};
     genericcostestimate(root, path, loop_count, &costs);
 
