@@ -346,15 +346,24 @@ static const char *lay_out(const InputMaker &maker, const AggregateQuestion &que
     return lay_out_numerics(maker, list_length(question.query.aggregates), compiled);
 }
 
+// What an attempt fills in; nothing is left of one before.
+static InputMaker *begin_attempt(const Attempt &attempt, const AllRows &rows, const AggregateParts &parts,
+                                 CompiledAggregate **compiled) {
+    const AggregateQuestion &question = *attempt.question;
+    MemoryContextReset(question.keep);
+    *compiled = copy_compiled(question, *attempt.compiled);
+    InputMaker *maker = begin_inputs(*compiled, parts, question.member[0].index, question.joins,
+                                     question.context, question.keep, attempt.memory);
+    maker->tables = tables_of_parts(rows, parts);
+    maker->condition = &question.member[0].condition;
+    return maker;
+}
+
 static const char *attempt(Attempt *attempt, AllRows *rows) {
     const AggregateQuestion &question = *attempt->question;
-    MemoryContextReset(question.keep);
-    CompiledAggregate *compiled = copy_compiled(question, *attempt->compiled);
+    CompiledAggregate *compiled;
     const AggregateParts parts = make_all_parts(rows);
-    InputMaker *maker = begin_inputs(compiled, parts, question.member[0].index, question.joins,
-                                     question.context, question.keep, attempt->memory);
-    maker->tables = tables_of_parts(*rows, parts);
-    maker->condition = &question.member[0].condition;
+    InputMaker *maker = begin_attempt(*attempt, *rows, parts, &compiled);
     const char *problem = prepare_rows(maker, compiled);
     if (problem != nullptr)
         return problem;
@@ -468,13 +477,9 @@ static bool make_empty_group(const CompiledAggregate &compiled, gpu_engine::Grou
 // leave, before other conditions are applied.
 static bool attempt_on_server(Attempt *attempt, AllRows *rows) {
     const AggregateQuestion &question = *attempt->question;
-    MemoryContextReset(question.keep);
-    CompiledAggregate *compiled = copy_compiled(question, *attempt->compiled);
+    CompiledAggregate *compiled;
     const AggregateParts parts = make_all_parts(rows);
-    InputMaker *maker = begin_inputs(compiled, parts, question.member[0].index, question.joins,
-                                     question.context, question.keep, attempt->memory);
-    maker->tables = tables_of_parts(*rows, parts);
-    maker->condition = &question.member[0].condition;
+    InputMaker *maker = begin_attempt(*attempt, *rows, parts, &compiled);
     maker->on_server = find_parts_on_server(*rows, parts);
     if (!join_filters(compiled))
         return decline(*rows, "the conditions have too many steps");
