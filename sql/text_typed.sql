@@ -152,6 +152,10 @@ ALTER TEXT SEARCH CONFIGURATION public.own_english RENAME TO other_english;
 INSERT INTO typed (id, body) VALUES (5000, 'Sorted arrays');
 ALTER TEXT SEARCH CONFIGURATION public.other_english RENAME TO own_english;
 INSERT INTO typed (id, body) VALUES (5000, 'Sorted arrays');
+-- Also for a session that quotes all identifiers.
+SET quote_all_identifiers = on;
+INSERT INTO typed (id, body) VALUES (5001, 'Sorted arrays');
+RESET quote_all_identifiers;
 ALTER INDEX typed_own SET (configuration = 'english');
 REINDEX INDEX typed_own;
 DROP TEXT SEARCH CONFIGURATION public.own_english;

@@ -5,9 +5,15 @@
 
 namespace pg_gpu::text {
 
-// A hash of schema and name: unlike OIDs they outlive pg_upgrade.
+// A hash of schema and name: unlike OIDs they outlive pg_upgrade. Names are quoted where they must be,
+// whether the session quotes all or not.
 static uint32 hash_name(Oid schema, const char *name) {
+    const int nest_level = NewGUCNestLevel();
+    if (unlikely(quote_all_identifiers))
+        set_config_option("quote_all_identifiers", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
+                          0, false);
     const char *whole = quote_qualified_identifier(get_namespace_name(schema), name);
+    AtEOXact_GUC(false, nest_level);
     return DatumGetUInt32(
         hash_any(reinterpret_cast<const unsigned char *>(whole), static_cast<int>(strlen(whole))));
 }
