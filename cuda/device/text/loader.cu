@@ -63,7 +63,6 @@ class DeviceTextLoader final : public TextLoader {
         parts_.tids.set_stream(engine_.release_stream());
     }
 
-    std::uint64_t loaded_posting_bytes() const noexcept override { return loaded_bytes_; }
     std::uint32_t loaded_documents() const noexcept override { return loaded_documents_; }
 
     Status append_postings(Stream &stream, const TextPages &pages) noexcept override {

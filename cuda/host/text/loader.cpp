@@ -24,7 +24,6 @@ class HostTextLoader final : public TextLoader {
         parts_.tids = Buffer<Tid>(engine.memory(), shape.documents);
     }
 
-    std::uint64_t loaded_posting_bytes() const noexcept override { return loaded_bytes_; }
     std::uint32_t loaded_documents() const noexcept override {
         return static_cast<std::uint32_t>(loaded_documents_);
     }

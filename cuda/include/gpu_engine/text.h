@@ -145,8 +145,7 @@ class TextLoader {
     TextLoader &operator=(const TextLoader &) = delete;
     virtual ~TextLoader() = default;
 
-    // How much of each section has come.
-    virtual std::uint64_t loaded_posting_bytes() const noexcept = 0;
+    // How many documents have come.
     virtual std::uint32_t loaded_documents() const noexcept = 0;
 
     // Takes the next pages of a section. More of them than the shape has are invalid_argument, and so are
