@@ -126,6 +126,12 @@ foreach my $panel (@{ $dashboard->{panels} })
 		is(join(' ', grep { !/^__/ && !$variable{$_} } $expression =~ /\$(\w+)/g), '', "panel \"$title\": its variables are the dashboard's");
 	}
 }
+# Grafana makes one row of those that agree in all columns which the answers have in common, and a metric's name is a column of its answer.
+foreach my $panel (grep { grep { $_->{id} eq 'merge' } @{ $_->{transformations} // [] } } @{ $dashboard->{panels} })
+{
+	my %by = map { ($_->{expr} =~ /^max by \(([^)]*)\) \(/ ? $1 : 'a name') => 1 } @{ $panel->{targets} };
+	is_deeply([ keys %by ], ['instance, datname, index_name, method'], "panel \"$panel->{title}\": its answers differ in their values alone");
+}
 foreach my $variable (grep { $_->{type} eq 'query' } @{ $dashboard->{templating}{list} })
 {
 	my ($name, $values) = $variable->{query}{query} =~ /^label_values\((\w+), (\w+)\)$/;
