@@ -234,6 +234,12 @@ void Connection::run(const Handler &handler) {
     handler.run(work, request_, reply_);
 }
 
+struct Connection::Chosen {
+    std::optional<RunSet> found;    // the runs that the request asks
+    std::vector<RunShare> shares;   // of a run that is to be loaded in parts
+    std::vector<EngineId> engines;  // where the request computes
+};
+
 void Connection::compute(const Handler &handler) {
     const auto *header = reinterpret_cast<const RequestHeader *>(request_);
     auto *reply = reinterpret_cast<ReplyHeader *>(reply_);
@@ -242,9 +248,9 @@ void Connection::compute(const Handler &handler) {
     const EngineRange range = engines.of(name);
     Work work{*this, name, range.first()};
     work.purpose = purpose_of(*header);
-    std::optional<RunSet> found;
+    Chosen chosen;
     if (range.size() > 1 && engines.state(name) == Engines::State::ready &&
-        !choose_engine(handler, work, &found)) {
+        !choose_engines(handler, work, &chosen)) {
         return;
     }
     work.engine = engines.get(work.id);
@@ -263,9 +269,8 @@ void Connection::compute(const Handler &handler) {
     Turn turn;
     EngineId computed_on = work.id;
     const Status status = guarded([&] {
-        turn = found && found->count_here() < found->size()
-                   ? compute_spread(handler, work, &computed_on)
-                   : take_turn(handler, work, engines.queue(work.id));
+        turn = chosen.engines.size() > 1 ? compute_spread(handler, work, chosen.engines, &computed_on)
+                                         : take_turn(handler, work, engines.queue(work.id));
         return turn.status;
     });
     if (status.ok() && !turn.computed) {
@@ -309,7 +314,7 @@ void Connection::note_lost(const Work &work, EngineId lost, const Status &status
     reply->status = Status{};
     reply->answer = static_cast<std::uint32_t>(Answer::not_resident);
     for (std::size_t i = 0; i < work.found->size(); ++i) {
-        if (work.found->held_by(i) == lost) {
+        if (work.found->is_on(i, lost)) {
             reply->lacking |= std::uint64_t(1) << i;
         }
     }
@@ -317,26 +322,43 @@ void Connection::note_lost(const Work &work, EngineId lost, const Status &status
 
 // ---- one of several engines -------------------------------------------------------------------------------
 
-bool Connection::choose_engine(const Handler &handler, Work &work, std::optional<RunSet> *found) {
+bool Connection::choose_engines(const Handler &handler, Work &work, Chosen *chosen) {
     auto *reply = reinterpret_cast<ReplyHeader *>(reply_);
-    std::optional<EngineId> id;
+    std::vector<EngineId> &ids = chosen->engines;
     if (handler.find_runs != nullptr) {
-        found->emplace(handler.find_runs(work, request_, *reply));
-        if (!(*found)->complete()) {
+        chosen->found.emplace(handler.find_runs(work, request_, *reply));
+        const RunSet &found = *chosen->found;
+        if (!found.complete()) {
             return false;
         }
-        work.found = &**found;
-        id = (*found)->size() > 0 ? std::optional((*found)->held_by(0)) : std::nullopt;
-    } else if (handler.holder != nullptr) {
-        id = handler.holder(work, request_);
+        work.found = &found;
+        for (const EngineId id : server.engines().all()) {
+            for (std::size_t i = 0; i < found.size(); ++i) {
+                if (found.is_on(i, id)) {
+                    ids.push_back(id);
+                    break;
+                }
+            }
+        }
+    } else if (handler.holders != nullptr) {
+        ids = handler.holders(work, request_);
+        // A handle may be another kind's, which the handler refuses.
+        if (!ids.empty() && server.engines().name_of(ids.front()) != work.engine_name) {
+            ids.clear();
+        }
     } else if (handler.load_size != nullptr) {
-        id = place(handler, work);
+        place(handler, work, chosen);
     }
-    // A handle may be another kind's, which the handler refuses.
-    work.id =
-        id && server.engines().name_of(*id) == work.engine_name ? *id : least_waited_for(work.engine_name);
-    if (*found) {
-        (*found)->set_here(work.id);
+    if (ids.empty()) {
+        ids.push_back(least_waited_for(work.engine_name));
+    }
+    if (ids.size() > 1 && handler.spread == nullptr) {
+        refuse("the array is in parts on several engines");
+    }
+    work.id = ids.front();
+    work.shares = chosen->shares.empty() ? nullptr : &chosen->shares;
+    if (chosen->found) {
+        chosen->found->set_here(work.id);
     }
     return true;
 }
@@ -358,42 +380,49 @@ EngineId Connection::least_waited_for(EngineName name) {
     return best.value_or(engines.of(name).first());
 }
 
-EngineId Connection::place(const Handler &handler, const Work &work) {
+void Connection::place(const Handler &handler, const Work &work, Chosen *chosen) {
     Engines &engines = server.engines();
     std::vector<PlacementCandidate> candidates;
     for (const EngineId id : engines.of(work.engine_name)) {
         if (engines.state(id) == Engines::State::ready) {
             const MemoryBudget &memory = engines.get(id)->memory();
-            candidates.push_back({id, memory.limit(), memory.used(), 0});
+            candidates.push_back(
+                {id, memory.limit(), memory.used(), 0, server.mirrors().room_on(id, memory, work.purpose)});
         }
     }
     if (candidates.empty()) {
-        return engines.of(work.engine_name).first();
+        return;
     }
     const LoadSize size = handler.load_size(*engines.get(candidates.front().id), request_);
     const auto of_index = server.mirrors().bytes_by_engine(work.engine_name, size.name);
     for (PlacementCandidate &candidate : candidates) {
         candidate.of_index = of_index[candidate.id];
     }
-    return choose_place(candidates, size.bytes, server.options().kept_together, [&](EngineId id) {
-        return server.mirrors().could_make_room(id, engines.get(id)->memory(), size.bytes, work.purpose);
-    });
+    const Options &options = server.options();
+    const bool is_small = is_kept_together(candidates, size.bytes, options.kept_together);
+    candidates = order_candidates(candidates, size.bytes, is_small);
+    const PlacementCandidate &best = choose_place(candidates, size.bytes);
+    const bool fits = room_of(best) >= size.bytes;
+    if (size.divisible.entries > 0 &&
+        (!fits || (!is_small && (size.gains_by_division || options.divides_all)))) {
+        chosen->shares = divide_run(candidates, size.divisible, !fits);
+    }
+    for (const RunShare &share : chosen->shares) {
+        chosen->engines.push_back(share.held_by);
+    }
+    if (chosen->shares.empty()) {
+        chosen->engines.push_back(best.id);
+    }
 }
 
-Connection::Turn Connection::compute_spread(const Handler &handler, Work &work, EngineId *failed) {
-    Engines &engines = server.engines();
+Connection::Turn Connection::compute_spread(const Handler &handler, Work &work,
+                                            const std::vector<EngineId> &engines, EngineId *failed) {
     std::vector<Work> parts;
-    for (const EngineId id : engines.of(work.engine_name)) {
-        bool asked = false;
-        for (std::size_t i = 0; i < work.found->size(); ++i) {
-            asked = asked || work.found->held_by(i) == id;
-        }
-        if (asked) {
-            Work part = work;
-            part.id = id;
-            part.engine = engines.get(id);
-            parts.push_back(part);
-        }
+    for (const EngineId id : engines) {
+        Work part = work;
+        part.id = id;
+        part.engine = server.engines().get(id);
+        parts.push_back(part);
     }
     // Here, where no other part's thread does.
     if (work.engine_name == EngineName::cuda) {

@@ -8,8 +8,9 @@
 #include <memory>
 #include <optional>
 
-#include "server/object.h"
+#include "server/load_in_parts.h"
 #include "server/mirrors.h"
+#include "server/object.h"
 #include "server/part_threads.h"
 #include "server/queue.h"
 #include "server/server.h"
@@ -36,10 +37,11 @@ struct OwnObject {
     Mirrors::Claim claim;
     GridPageColumns columns{};  // this and the next are for points
     GridOptions grid;
-    TextShape lists{};                // this and the next are for inverted lists
-    std::uint32_t content_bytes = 0;  // of a page
-    AnyLoader loader;                 // holds what has come, until it is finished
-    AnyObject object;                 // holds it once it is finished
+    TextShape lists{};                      // this and the next are for inverted lists
+    std::uint32_t content_bytes = 0;        // of a page
+    AnyLoader loader;                       // holds what has come, until it is finished
+    AnyObject object;                       // holds it once it is finished
+    std::unique_ptr<LoadInParts> in_parts;  // instead of both, where several engines share it
 };
 
 // What a question found and its session hasn't read yet.
@@ -93,13 +95,15 @@ class Connection {
         bool computed = false;  // else the reply says why not
     };
     Turn take_turn(const Handler &handler, Work &work, Queue &queue);
-    // Where there are several engines of the kind, says which computes. `*found` keeps the runs that the
-    // request asks. Returns false when the reply says why none does.
-    bool choose_engine(const Handler &handler, Work &work, std::optional<RunSet> *found);
-    EngineId place(const Handler &handler, const Work &work);
+    // Where there are several engines of the kind, says which compute. Returns false when the reply says why
+    // none does.
+    struct Chosen;
+    bool choose_engines(const Handler &handler, Work &work, Chosen *chosen);
+    void place(const Handler &handler, const Work &work, Chosen *chosen);
     EngineId least_waited_for(protocol::EngineName name);
-    // Computes a request whose runs are on several engines, and says on which a failure was.
-    Turn compute_spread(const Handler &handler, Work &work, EngineId *failed);
+    // Computes a request on several engines, and says on which a failure was.
+    Turn compute_spread(const Handler &handler, Work &work, const std::vector<EngineId> &engines,
+                        EngineId *failed);
     // Computes a part of it, once it has a place in its engine's queue.
     Status compute_part(Work &work, const std::function<void()> &body, bool *busy);
     void note_lost(const Work &work, EngineId lost, const Status &status);

@@ -3,7 +3,7 @@
 
 #include "server/request.h"
 #include "server/run_set.h"
-#include "server/spread.h"
+#include "server/spread_results.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -14,6 +14,11 @@ template <typename Function>
 struct Parts;
 template <typename Request, typename Reply>
 struct Parts<void (*)(Work &, const Request &, Reply &)> {
+    using RequestType = Request;
+    using ReplyType = Reply;
+};
+template <typename Request, typename Reply>
+struct Parts<void (*)(Spread &, const Request &, Reply &)> {
     using RequestType = Request;
     using ReplyType = Reply;
 };
@@ -52,19 +57,25 @@ std::uint32_t bits_of(const Request &request) {
     }
 }
 
+template <auto spread>
+constexpr void (*spreading())(Spread &parts, const void *request, void *reply) {
+    using Function = decltype(spread);
+    return [](Spread &parts, const void *request, void *reply) {
+        spread(parts, *static_cast<const typename Parts<Function>::RequestType *>(request),
+               *static_cast<typename Parts<Function>::ReplyType *>(reply));
+    };
+}
+
 // A row for requests that ask runs; `spread` answers where these are on several engines.
 template <auto function, auto spread>
 constexpr Handler question() {
     using Request = typename Parts<decltype(function)>::RequestType;
-    using Reply = typename Parts<decltype(function)>::ReplyType;
     Handler asking = handler<function>(true);
     asking.find_runs = [](Work &work, const void *request, protocol::ReplyHeader &reply) {
         const auto &asked = *static_cast<const Request *>(request);
         return RunSet(work, asked.run, asked.runs, bits_of(asked), reply);
     };
-    asking.spread = [](Spread &parts, const void *request, void *reply) {
-        spread(parts, *static_cast<const Request *>(request), *static_cast<Reply *>(reply));
-    };
+    asking.spread = spreading<spread>();
     return asking;
 }
 
@@ -88,29 +99,62 @@ constexpr Handler load() {
     return loading;
 }
 
-// A row for requests about something that an engine has: `holder(work, request)` says which.
-template <auto function, auto holder>
+// The same where runs can be divided; `spread` begins a load in parts.
+template <auto function, auto spread, bool gains>
+constexpr Handler divisible_load() {
+    using Request = typename Parts<decltype(function)>::RequestType;
+    Handler loading = handler<function>(true);
+    loading.load_size = [](Engine &engine, const void *request) {
+        const auto &begun = *static_cast<const Request *>(request);
+        return LoadSize{begun.name, load_bytes(engine, begun), divisible(engine, begun), gains};
+    };
+    loading.spread = spreading<spread>();
+    return loading;
+}
+
+// A row for requests about something that an engine has: `holders(work, request)` says which one, or which
+// have parts of it, and `spread` answers for these.
+template <auto function, auto holders>
 constexpr Handler about() {
     using Request = typename Parts<decltype(function)>::RequestType;
     Handler known = handler<function>(true);
-    known.holder = [](Work &work, const void *request) {
-        return holder(work, *static_cast<const Request *>(request));
+    known.holders = [](Work &work, const void *request) {
+        return holders(work, *static_cast<const Request *>(request));
     };
     return known;
 }
 
+template <auto function, auto holders, auto spread>
+constexpr Handler about() {
+    Handler known = about<function, holders>();
+    known.spread = spreading<spread>();
+    return known;
+}
+
 template <typename Request>
-std::optional<EngineId> holder_of_array(Work &work, const Request &request) {
+std::vector<EngineId> holders_of_array(Work &work, const Request &request) {
     const auto found = work.connection.objects.find(request.handle);
-    return found == work.connection.objects.end() ? std::nullopt : std::optional(found->second.held_by);
+    std::vector<EngineId> holders;
+    if (found == work.connection.objects.end()) {
+        return holders;
+    }
+    if (found->second.in_parts == nullptr) {
+        holders.push_back(found->second.held_by);
+        return holders;
+    }
+    for (const PartInTheMaking &part : found->second.in_parts->parts) {
+        holders.push_back(part.held_by);
+    }
+    return holders;
 }
 
-std::optional<EngineId> holder_of_mirror(Work &work, const protocol::SetDead &request) {
-    return work.server().mirrors().holder_of(work.engine_name, request.name);
+std::vector<EngineId> holders_of_mirror(Work &work, const protocol::SetDead &request) {
+    return work.server().mirrors().holders_of(work.engine_name, request.name);
 }
 
-std::optional<EngineId> holder_of_groups(Work &work, const protocol::ReadGroups &) {
-    return work.connection.holder_of_kept();
+std::vector<EngineId> holders_of_groups(Work &work, const protocol::ReadGroups &) {
+    const std::optional<EngineId> holder = work.connection.holder_of_kept();
+    return holder ? std::vector<EngineId>{*holder} : std::vector<EngineId>();
 }
 
 // A row for requests that may be computed together.
@@ -141,14 +185,16 @@ constexpr Row rows[] = {
     {Message::ping, handler<answer_ping>(at_once)},
     {Message::configure, handler<answer_configure>(at_once)},
     {Message::attach, handler<answer_attach>(at_once)},
-    {Message::begin_kary, load<answer_begin_kary>()},
+    {Message::begin_kary, divisible_load<answer_begin_kary, spread_begin_kary, false>()},
     {Message::begin_grid, load<answer_begin_grid>()},
-    {Message::begin_column, load<answer_begin_column>()},
+    {Message::begin_column, divisible_load<answer_begin_column, spread_begin_column, true>()},
     {Message::begin_text, load<answer_begin_text>()},
-    {Message::append_pages, about<answer_append_pages, holder_of_array<protocol::AppendPages>>()},
-    {Message::append_kary, about<answer_append_kary, holder_of_array<protocol::AppendKary>>()},
-    {Message::finish, about<answer_finish, holder_of_array<protocol::HandleRequest>>()},
-    {Message::set_dead, about<answer_set_dead, holder_of_mirror>()},
+    {Message::append_pages,
+     about<answer_append_pages, holders_of_array<protocol::AppendPages>, spread_append_pages>()},
+    {Message::append_kary,
+     about<answer_append_kary, holders_of_array<protocol::AppendKary>, spread_append_kary>()},
+    {Message::finish, about<answer_finish, holders_of_array<protocol::HandleRequest>, spread_finish>()},
+    {Message::set_dead, about<answer_set_dead, holders_of_mirror, spread_set_dead>()},
     {Message::drop, handler<answer_drop>(at_once)},
     {Message::evict, handler<answer_evict>(at_once)},
     {Message::keep_runs, handler<answer_keep_runs>(at_once)},
@@ -162,13 +208,13 @@ constexpr Row rows[] = {
     {Message::count_column_values, question<answer_count_column>()},
     {Message::match_column, question<answer_match_column>()},
     {Message::aggregate_column, question<answer_aggregate_column, spread_aggregate_column>()},
-    {Message::read_groups, about<answer_read_groups, holder_of_groups>()},
+    {Message::read_groups, about<answer_read_groups, holders_of_groups>()},
     {Message::search_text, joint_handler<answer_search_text, joint_key, join_search_text>()},
     {Message::count_text, question<answer_count_text>()},
     {Message::intersect_text, question<answer_intersect_text>()},
     {Message::merge_column_dictionaries, handler<answer_merge_column_dictionaries>(computes)},
     {Message::merge_kary, question<answer_merge_kary, spread_merge_kary>()},
-    {Message::read_kary, about<answer_read_kary, holder_of_array<protocol::ReadKary>>()},
+    {Message::read_kary, about<answer_read_kary, holders_of_array<protocol::ReadKary>>()},
     {Message::name_kary, handler<answer_name_kary>(at_once)},
     {Message::mirrors, handler<answer_mirrors>(at_once)},
     {Message::statistics, handler<answer_statistics>(at_once)},

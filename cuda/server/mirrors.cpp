@@ -22,6 +22,31 @@ protocol::RunKind kind_of(const AnyObject &object) {
                                         : protocol::RunKind::kary;
 }
 
+}  // namespace
+
+std::uint64_t entries_of(const Mirror &mirror) {
+    const MirrorPart &last = mirror.parts.back();
+    return last.first + entries_of(last.object);
+}
+
+std::uint64_t bytes_of(const Mirror &mirror) {
+    std::uint64_t bytes = 0;
+    for (const MirrorPart &part : mirror.parts) {
+        bytes += bytes_of(part.object);
+    }
+    return bytes;
+}
+
+std::uint64_t dead_version_of(const Mirror &mirror) {
+    std::uint64_t version = UINT64_MAX;
+    for (const MirrorPart &part : mirror.parts) {
+        version = std::min(version, dead_version_of(part.object));
+    }
+    return version;
+}
+
+namespace {
+
 bool is_of_database(const RunName &run, const RunName &database) {
     return run.database == database.database && run.incarnation == database.incarnation;
 }
@@ -72,7 +97,7 @@ Mirrors::Claimed Mirrors::claim(EngineName engine, const RunName &name, bool pin
     const std::lock_guard lock(mutex_);
     const auto found = table_.find(place);
     if (found != table_.end()) {
-        *dead_version = dead_version_of(found->second->object);
+        *dead_version = dead_version_of(*found->second);
         if (pinned) {
             found->second->holder.pinned = 1;
         }
@@ -94,7 +119,7 @@ bool Mirrors::add(std::shared_ptr<Mirror> mirror, const Purpose &purpose) {
         return false;
     }
     touch(added, purpose);
-    ++counts_[added.held_by].loads;
+    ++counts_[added.parts.front().held_by].loads;
     return true;
 }
 
@@ -124,11 +149,11 @@ Mirrors::Leavers Mirrors::leavers(const Purpose &purpose, Asked asked) {
 }
 
 Mirrors::Leavers Mirrors::leavers(EngineId engine, const Purpose &purpose) {
-    return leavers(purpose, [engine](const Mirror &mirror) { return mirror.held_by == engine; });
+    return leavers(purpose, [engine](const Mirror &mirror) { return mirror.part_on(engine) != nullptr; });
 }
 
 template <typename Wanted>
-void Mirrors::unlink(const Leavers &leavers, Wanted wanted, Gone *gone) {
+void Mirrors::unlink(const Leavers &leavers, EngineId engine, Wanted wanted, Gone *gone) {
     // What can fail comes first, before anything is unlinked.
     gone->reserve(leavers.size());
     std::uint64_t bytes = 0;
@@ -136,10 +161,15 @@ void Mirrors::unlink(const Leavers &leavers, Wanted wanted, Gone *gone) {
         if (!wanted(bytes)) {
             break;
         }
-        bytes += bytes_of(leaver->second->object);
+        bytes += leaver->second->bytes_on(engine);
         gone->push_back(std::move(leaver->second));
         table_.erase(leaver);
     }
+}
+
+void Mirrors::unlink(const Leavers &leavers, Gone *gone) {
+    unlink(
+        leavers, 0, [](std::uint64_t) { return true; }, gone);
 }
 
 namespace {
@@ -156,10 +186,10 @@ std::optional<std::uint64_t> lacking_bytes(const MemoryBudget &memory, std::uint
 
 }  // namespace
 
-std::uint64_t Mirrors::bytes_of_all(const Leavers &leavers) {
+std::uint64_t Mirrors::bytes_of_all(const Leavers &leavers, EngineId engine) {
     std::uint64_t bytes = 0;
     for (const Table::iterator &leaver : leavers) {
-        bytes += bytes_of(leaver->second->object);
+        bytes += leaver->second->bytes_on(engine);
     }
     return bytes;
 }
@@ -172,54 +202,56 @@ bool Mirrors::make_room(EngineId engine, MemoryBudget &memory, std::uint64_t byt
         return needed.has_value();
     }
     const Leavers all = leavers(engine, purpose);
-    if (bytes_of_all(all) < *needed) {
+    if (bytes_of_all(all, engine) < *needed) {
         return false;
     }
     unlink(
-        all, [&](std::uint64_t freed) { return freed < *needed; }, &gone);
+        all, engine, [&](std::uint64_t freed) { return freed < *needed; }, &gone);
     counts_[engine].evictions += gone.size();
     return true;
 }
 
-bool Mirrors::could_make_room(EngineId engine, const MemoryBudget &memory, std::uint64_t bytes,
-                              const Purpose &purpose) {
+std::uint64_t Mirrors::room_on(EngineId engine, const MemoryBudget &memory, const Purpose &purpose) {
     const std::lock_guard lock(mutex_);
-    const std::optional<std::uint64_t> needed = lacking_bytes(memory, bytes);
-    return needed && (*needed == 0 || bytes_of_all(leavers(engine, purpose)) >= *needed);
+    const std::uint64_t limit = memory.limit();
+    const std::uint64_t used = memory.used();
+    const std::uint64_t stays = used - std::min(used, bytes_of_all(leavers(engine, purpose), engine));
+    return limit - std::min(limit, stays);
 }
 
 template <typename Counts>
 std::uint64_t Mirrors::taken(EngineName engine, Counts counts) const {
     std::uint64_t bytes = 0;
     for (const auto &[place, mirror] : table_) {
-        bytes +=
-            place.engine == engine && counts(place.name, mirror->holder.user) ? bytes_of(mirror->object) : 0;
+        bytes += place.engine == engine && counts(place.name, mirror->holder.user) ? bytes_of(*mirror) : 0;
     }
     for (const auto &[place, share] : claimed_) {
         // A claim goes shortly after its mirror has come.
-        bytes += place.engine == engine && counts(place.name, share.user) && !table_.contains(place)
-                     ? share.bytes
-                     : 0;
+        if (place.engine == engine && counts(place.name, share.user) && !table_.contains(place)) {
+            for (const NewMirrorPart &part : share.parts) {
+                bytes += part.bytes;
+            }
+        }
     }
     return bytes;
 }
 
-Room Mirrors::choose_leavers(const NewMirror &mirror, const MemoryBudget *memory, const Purpose &purpose,
-                             Leavers *chosen) {
+Room Mirrors::choose_leavers(const NewMirror &mirror, const Purpose &purpose, Leavers *chosen) {
     // Quotas are of all engines of the kind together.
     Leavers left = leavers(purpose, [&mirror](const Mirror &other) { return other.engine == mirror.engine; });
-    // Moves mirrors to the chosen ones until those that count are as many bytes as are needed.
-    const auto choose = [&](std::uint64_t needed, auto counts) {
+    // Moves mirrors to the chosen ones until what counts of them is as many bytes as are needed.
+    const auto choose = [&](std::uint64_t needed, auto counted_bytes) {
         std::uint64_t bytes = 0;
         for (const Table::iterator &leaver : *chosen) {
-            bytes += counts(*leaver->second) ? bytes_of(leaver->second->object) : 0;
+            bytes += counted_bytes(*leaver->second);
         }
         for (auto leaver = left.begin(); bytes < needed && leaver != left.end();) {
-            if (!counts(*(*leaver)->second)) {
+            const std::uint64_t counted = counted_bytes(*(*leaver)->second);
+            if (counted == 0) {
                 ++leaver;
                 continue;
             }
-            bytes += bytes_of((*leaver)->second->object);
+            bytes += counted;
             chosen->push_back(*leaver);
             leaver = left.erase(leaver);
         }
@@ -229,10 +261,11 @@ Room Mirrors::choose_leavers(const NewMirror &mirror, const MemoryBudget *memory
         if (quota == 0) {
             return true;
         }
-        const std::uint64_t used = taken(mirror.engine, counts) + mirror.bytes;
-        return mirror.bytes <= quota && (used <= quota || choose(used - quota, [&](const Mirror &other) {
-                                             return counts(other.name, other.holder.user);
-                                         }));
+        const std::uint64_t bytes = mirror.bytes();
+        const std::uint64_t used = taken(mirror.engine, counts) + bytes;
+        return bytes <= quota && (used <= quota || choose(used - quota, [&](const Mirror &other) {
+                                      return counts(other.name, other.holder.user) ? bytes_of(other) : 0;
+                                  }));
     };
     if (!keeps_within(mirror.holder.role_quota,
                       [&](const RunName &, std::uint32_t user) { return user == mirror.holder.user; })) {
@@ -243,40 +276,40 @@ Room Mirrors::choose_leavers(const NewMirror &mirror, const MemoryBudget *memory
         })) {
         return Room::beyond_database_quota;
     }
-    if (memory == nullptr) {
-        return Room::made;
+    for (const NewMirrorPart &part : mirror.parts) {
+        if (part.memory == nullptr) {
+            continue;
+        }
+        const std::optional<std::uint64_t> needed = lacking_bytes(*part.memory, part.bytes_in_the_making);
+        if (!needed || (*needed > 0 && !choose(*needed, [&part](const Mirror &other) {
+                return other.bytes_on(part.held_by);
+            }))) {
+            return Room::beyond_limit;
+        }
     }
-    const std::optional<std::uint64_t> needed = lacking_bytes(*memory, mirror.bytes_in_the_making);
-    return needed && (*needed == 0 ||
-                      choose(*needed,
-                             [&mirror](const Mirror &other) { return other.held_by == mirror.held_by; }))
-               ? Room::made
-               : Room::beyond_limit;
+    return Room::made;
 }
 
-Room Mirrors::make_room_for(const NewMirror &mirror, const MemoryBudget *memory, const Purpose &purpose,
-                            Claim *claim) {
+Room Mirrors::make_room_for(const NewMirror &mirror, const Purpose &purpose, Claim *claim) {
     Gone gone;
     const std::lock_guard lock(mutex_);
     Leavers chosen;
-    const Room room = choose_leavers(mirror, memory, purpose, &chosen);
+    const Room room = choose_leavers(mirror, purpose, &chosen);
     if (room != Room::made) {
-        ++counts_[mirror.held_by].refusals;
+        ++counts_[mirror.parts.front().held_by].refusals;
         Purpose of_auto = purpose;
         of_auto.forced = false;
         chosen.clear();
-        return purpose.forced && choose_leavers(mirror, memory, of_auto, &chosen) == Room::made
-                   ? Room::used_by_others
-                   : room;
+        return purpose.forced && choose_leavers(mirror, of_auto, &chosen) == Room::made ? Room::used_by_others
+                                                                                        : room;
     }
     if (claim != nullptr) {
-        claimed_[claim->place_] = {mirror.holder.user, mirror.held_by, mirror.bytes};
+        claimed_[claim->place_] = {mirror.holder.user, mirror.parts};
     }
     for (const Table::iterator &leaver : chosen) {
-        ++counts_[leaver->second->held_by].evictions;
+        ++counts_[leaver->second->parts.front().held_by].evictions;
     }
-    unlink(
-        chosen, [](std::uint64_t) { return true; }, &gone);
+    unlink(chosen, &gone);
     return room;
 }
 
@@ -285,7 +318,8 @@ bool Mirrors::drop_one(EngineId engine, const Purpose &purpose) {
     const std::lock_guard lock(mutex_);
     bool dropped = false;
     unlink(
-        leavers(engine, purpose), [&](std::uint64_t) { return !std::exchange(dropped, true); }, &gone);
+        leavers(engine, purpose), engine, [&](std::uint64_t) { return !std::exchange(dropped, true); },
+        &gone);
     counts_[engine].evictions += gone.size();
     return dropped;
 }
@@ -296,8 +330,8 @@ void Mirrors::shrink(EngineId engine, const MemoryBudget &memory) {
     const std::uint64_t limit = memory.limit();
     const std::uint64_t used = memory.used();
     unlink(
-        leavers(engine, {}), [&](std::uint64_t freed) { return used > limit && freed < used - limit; },
-        &gone);
+        leavers(engine, {}), engine,
+        [&](std::uint64_t freed) { return used > limit && freed < used - limit; }, &gone);
     counts_[engine].evictions += gone.size();
 }
 
@@ -308,12 +342,11 @@ void Mirrors::unlink_chosen(Chosen chosen, std::uint64_t *mirrors, std::uint64_t
     for (auto i = table_.begin(); i != table_.end(); ++i) {
         if (chosen(*i->second)) {
             all.push_back(i);
-            *bytes += bytes_of(i->second->object);
+            *bytes += bytes_of(*i->second);
         }
     }
     *mirrors = all.size();
-    unlink(
-        all, [](std::uint64_t) { return true; }, gone);
+    unlink(all, gone);
 }
 
 void Mirrors::evict(const RunName &name, std::uint64_t *mirrors, std::uint64_t *bytes) {
@@ -342,21 +375,23 @@ void Mirrors::keep(const RunName &relation, const std::unordered_set<std::uint64
 
 void Mirrors::clear(EngineId engine) {
     Gone gone;
+    std::uint64_t mirrors = 0;
+    std::uint64_t bytes = 0;
     const std::lock_guard lock(mutex_);
-    Leavers all;
-    for (auto i = table_.begin(); i != table_.end(); ++i) {
-        if (i->second->held_by == engine) {
-            all.push_back(i);
-        }
-    }
-    unlink(
-        all, [](std::uint64_t) { return true; }, &gone);
+    unlink_chosen([engine](const Mirror &mirror) { return mirror.part_on(engine) != nullptr; }, &mirrors,
+                  &bytes, &gone);
 }
 
-std::optional<EngineId> Mirrors::holder_of(EngineName engine, const RunName &name) {
+std::vector<EngineId> Mirrors::holders_of(EngineName engine, const RunName &name) {
+    std::vector<EngineId> holders;
     const std::lock_guard lock(mutex_);
     const auto found = table_.find(Place{engine, name});
-    return found == table_.end() ? std::nullopt : std::optional(found->second->held_by);
+    if (found != table_.end()) {
+        for (const MirrorPart &part : found->second->parts) {
+            holders.push_back(part.held_by);
+        }
+    }
+    return holders;
 }
 
 std::array<std::uint64_t, max_engines> Mirrors::bytes_by_engine(EngineName engine, const RunName &relation) {
@@ -366,10 +401,18 @@ std::array<std::uint64_t, max_engines> Mirrors::bytes_by_engine(EngineName engin
     };
     const std::lock_guard lock(mutex_);
     for (const auto &[place, mirror] : table_) {
-        bytes[mirror->held_by] += counts(place) ? bytes_of(mirror->object) : 0;
+        if (counts(place)) {
+            for (const MirrorPart &part : mirror->parts) {
+                bytes[part.held_by] += bytes_of(part.object);
+            }
+        }
     }
     for (const auto &[place, share] : claimed_) {
-        bytes[share.held_by] += counts(place) && !table_.contains(place) ? share.bytes : 0;
+        if (counts(place) && !table_.contains(place)) {
+            for (const NewMirrorPart &part : share.parts) {
+                bytes[part.held_by] += part.bytes;
+            }
+        }
     }
     return bytes;
 }
@@ -379,23 +422,27 @@ std::uint64_t Mirrors::list(protocol::MirrorRow *rows, std::uint64_t capacity,
     const std::lock_guard lock(mutex_);
     std::uint64_t row = 0;
     for (const auto &[place, mirror] : table_) {
-        if (row < capacity) {
+        for (std::size_t part = 0; part < mirror->parts.size(); ++part, ++row) {
+            if (row >= capacity) {
+                continue;
+            }
+            const AnyObject &object = mirror->parts[part].object;
             rows[row] = protocol::MirrorRow{
                 place.name,
-                entries_of(mirror->object),
-                bytes_of(mirror->object),
+                entries_of(object),
+                bytes_of(object),
                 mirror->hits.load(std::memory_order_relaxed),
                 mirror->loaded_at,
                 mirror->last_used.load(std::memory_order_relaxed),
                 static_cast<std::uint32_t>(place.engine),
                 mirror->holder.pinned != 0 ? 1U : 0U,
-                device_of(mirror->held_by),
+                device_of(mirror->parts[part].held_by),
                 mirror->holder.user,
-                static_cast<std::uint32_t>(kind_of(mirror->object)),
-                0,
+                static_cast<std::uint32_t>(kind_of(object)),
+                static_cast<std::uint16_t>(part + 1),
+                static_cast<std::uint16_t>(mirror->parts.size()),
             };
         }
-        ++row;
     }
     return row;
 }

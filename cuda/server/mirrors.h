@@ -31,13 +31,20 @@ struct Purpose {
     }
 };
 
-// A run in an engine's memory. Requests share it, so that it lives until the last of them ends, also when it
-// has left the table meanwhile.
+// What an engine has of a run: the entries from `first` on.
+struct MirrorPart {
+    EngineId held_by = 0;
+    std::uint64_t first = 0;
+    AnyObject object;
+};
+
+// A run in an engine's memory, or in parts in the memory of several. Requests share it, so that it lives
+// until the last of them ends, also when it has left the table meanwhile.
 struct Mirror {
     protocol::RunName name{};
     protocol::EngineName engine{};
-    EngineId held_by = 0;  // the engine of that kind in whose memory it is
-    AnyObject object;
+    // In the order of their entries, each on another engine.
+    std::vector<MirrorPart> parts;
     protocol::Holder holder{};
     std::int64_t loaded_at = 0;  // microseconds since 1970
     std::atomic<std::int64_t> last_used{0};
@@ -48,18 +55,51 @@ struct Mirror {
     std::uint32_t touched_for = 0;    // and its purpose
     std::int64_t touched_at = 0;      // microseconds since 1970
     std::int64_t touched_before = 0;  // when a connection other than `touched_by` last did so
+
+    // The part that the engine has; null when it has none.
+    const MirrorPart *part_on(EngineId id) const noexcept {
+        for (const MirrorPart &part : parts) {
+            if (part.held_by == id) {
+                return &part;
+            }
+        }
+        return nullptr;
+    }
+    std::uint64_t bytes_on(EngineId id) const {
+        const MirrorPart *part = part_on(id);
+        return part != nullptr ? bytes_of(part->object) : 0;
+    }
 };
+
+std::uint64_t entries_of(const Mirror &mirror);
+std::uint64_t bytes_of(const Mirror &mirror);
+// All parts know the dead entries of this version.
+std::uint64_t dead_version_of(const Mirror &mirror);
 
 std::int64_t microseconds_since_1970() noexcept;
 
-// A mirror that is about to be made, and the memory that it will take at last and while it is made.
-struct NewMirror {
-    protocol::EngineName engine;
+// What a mirror that is about to be made will take on an engine at last, and while it is made. Without
+// `memory` it has its memory already.
+struct NewMirrorPart {
     EngineId held_by;
-    protocol::RunName name;
-    protocol::Holder holder;
+    const MemoryBudget *memory;
     std::uint64_t bytes;
     std::uint64_t bytes_in_the_making;
+};
+
+struct NewMirror {
+    protocol::EngineName engine;
+    protocol::RunName name;
+    protocol::Holder holder;
+    std::vector<NewMirrorPart> parts;
+
+    std::uint64_t bytes() const noexcept {
+        std::uint64_t all = 0;
+        for (const NewMirrorPart &part : parts) {
+            all += part.bytes;
+        }
+        return all;
+    }
 };
 
 // Whether there is room for a mirror, or why not.
@@ -133,14 +173,12 @@ class Mirrors {
     // connection used within the last minute stay too. Returns false, and drops nothing, when dropping all
     // the others would not make enough room.
     bool make_room(EngineId engine, MemoryBudget &memory, std::uint64_t bytes, const Purpose &purpose);
-    // Says whether it would make the room.
-    bool could_make_room(EngineId engine, const MemoryBudget &memory, std::uint64_t bytes,
-                         const Purpose &purpose);
-    // The same for a mirror, which must also stay within its holder's quotas: for these, mirrors of the same
-    // role or the same database leave. `claim`, where there is one, holds the mirror's part of the quotas
-    // until the mirror is in the table. Without `memory` the mirror has its memory already.
-    Room make_room_for(const NewMirror &mirror, const MemoryBudget *memory, const Purpose &purpose,
-                       Claim *claim);
+    // For how many bytes it would make room.
+    std::uint64_t room_on(EngineId engine, const MemoryBudget &memory, const Purpose &purpose);
+    // The same for a mirror with all of its parts, which must also stay within its holder's quotas: for
+    // these, mirrors of the same role or the same database leave. `claim`, where there is one, holds the
+    // mirror's part of the quotas until the mirror is in the table.
+    Room make_room_for(const NewMirror &mirror, const Purpose &purpose, Claim *claim);
     // Drops one of the mirrors that make_room may drop. Returns false when there is none.
     bool drop_one(EngineId engine, const Purpose &purpose);
     // Drops mirrors that are neither pinned nor in use until the engine's memory is within its limit, or none
@@ -152,16 +190,16 @@ class Mirrors {
     // Does what protocol::KeepRuns asks for, and says likewise how much was dropped.
     void keep(const protocol::RunName &relation, const std::unordered_set<std::uint64_t> &listed,
               std::int64_t listed_at, std::uint64_t *mirrors, std::uint64_t *bytes);
-    // Drops all mirrors of an engine.
+    // Drops all mirrors that an engine has anything of.
     void clear(EngineId engine);
 
-    // Writes at most `capacity` rows and returns how many mirrors there are. `device_of` gives the number of
-    // an engine's device.
+    // Writes at most `capacity` rows, one a part of a mirror, and returns how many there are. `device_of`
+    // gives the number of an engine's device.
     std::uint64_t list(protocol::MirrorRow *rows, std::uint64_t capacity,
                        const std::function<std::int32_t(EngineId)> &device_of);
 
-    // Returns the engine that has the run, if one of the kind has.
-    std::optional<EngineId> holder_of(protocol::EngineName engine, const protocol::RunName &name);
+    // Returns the engines that have the run; none when no engine of the kind has.
+    std::vector<EngineId> holders_of(protocol::EngineName engine, const protocol::RunName &name);
     // Adds up what each engine has of a relation on the kind, by engine, with what is being loaded.
     std::array<std::uint64_t, max_engines> bytes_by_engine(protocol::EngineName engine,
                                                            const protocol::RunName &relation);
@@ -175,8 +213,7 @@ class Mirrors {
     // What the run of a claim will take.
     struct Share {
         std::uint32_t user = 0;
-        EngineId held_by = 0;
-        std::uint64_t bytes = 0;
+        std::vector<NewMirrorPart> parts;
     };
     using Leavers = std::vector<Table::iterator>;
 
@@ -185,21 +222,21 @@ class Mirrors {
     template <typename Asked>
     Leavers leavers(const Purpose &purpose, Asked asked);
     Leavers leavers(EngineId engine, const Purpose &purpose);
-    static std::uint64_t bytes_of_all(const Leavers &leavers);
+    static std::uint64_t bytes_of_all(const Leavers &leavers, EngineId engine);
     // What mirrors and claims take of which `counts(name, user)`. The mutex is held.
     template <typename Counts>
     std::uint64_t taken(protocol::EngineName engine, Counts counts) const;
     // Says who has to leave for a mirror. The mutex is held.
-    Room choose_leavers(const NewMirror &mirror, const MemoryBudget *memory, const Purpose &purpose,
-                        Leavers *chosen);
+    Room choose_leavers(const NewMirror &mirror, const Purpose &purpose, Leavers *chosen);
     void touch(Mirror &mirror, const Purpose &purpose);
     // Unlinks the mirrors for which `chosen(mirror)` is true, and counts them. The mutex is held.
     template <typename Chosen>
     void unlink_chosen(Chosen chosen, std::uint64_t *mirrors, std::uint64_t *bytes, Gone *gone);
-    // Unlinks mirrors for as long as `wanted(bytes gone so far)` says so. The mutex is held. The caller frees
-    // what is gone, without the mutex.
+    // Unlinks mirrors for as long as `wanted(bytes gone so far from the engine)` says so. The mutex is held.
+    // The caller frees what is gone, without the mutex.
     template <typename Wanted>
-    void unlink(const Leavers &leavers, Wanted wanted, Gone *gone);
+    void unlink(const Leavers &leavers, EngineId engine, Wanted wanted, Gone *gone);
+    void unlink(const Leavers &leavers, Gone *gone);
 
     std::mutex mutex_;
     Table table_;

@@ -32,6 +32,7 @@ usage: pg_gpu_server --socket PATH [option ...]
   --engines LIST           host once, and cuda for the devices (default: host,cuda); host may come several
                            times for tests, where each stands for a device
   --kept-together BYTES    an index's runs of so many bytes stay on one engine (default: 64 MiB)
+  --divide-all             for tests: divide also runs that one engine would answer sooner alone
   --probe-device N         only look whether the device can be opened: exit status 0 if so
   --stuck-milliseconds N   give up when a cancelled request runs on for so long (default: 30000)
   --testing                allow tests to make requests for memory fail, and SIGUSR1 to lose an engine
@@ -105,6 +106,7 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         devices_option,
         engines_option,
         kept_together_option,
+        divide_option,
         probe_option,
         stuck_option,
         testing_option,
@@ -124,6 +126,7 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         {"devices", required_argument, nullptr, devices_option},
         {"engines", required_argument, nullptr, engines_option},
         {"kept-together", required_argument, nullptr, kept_together_option},
+        {"divide-all", no_argument, nullptr, divide_option},
         {"probe-device", required_argument, nullptr, probe_option},
         {"stuck-milliseconds", required_argument, nullptr, stuck_option},
         {"testing", no_argument, nullptr, testing_option},
@@ -193,6 +196,9 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
             case kept_together_option:
                 good = take(0, INT64_MAX);
                 options->kept_together = static_cast<std::uint64_t>(number);
+                break;
+            case divide_option:
+                options->divides_all = true;
                 break;
             case probe_option:
                 good = take(0, device_list::max_number);

@@ -38,6 +38,8 @@ struct Options {
     // An index's runs of so many bytes together stay on one engine; larger indexes are spread over those of a
     // kind.
     std::uint64_t kept_together = std::uint64_t(64) << 20;
+    // For tests: runs of every kind that can be divided are, also where that gains nothing.
+    bool divides_all = false;
     bool testing = false;  // takes protocol::Inject
     // How the cuda engine is opened; tests put another in its place. Empty: by device::open_engine, if that
     // is built in.

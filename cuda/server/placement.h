@@ -15,6 +15,7 @@ struct PlacementCandidate {
     std::uint64_t limit = 0;  // of its memory
     std::uint64_t used = 0;
     std::uint64_t of_index = 0;  // bytes of the same index's runs
+    std::uint64_t room = 0;      // free memory, and what mirrors that may leave take
 };
 
 // The candidates in the order in which they should be tried.
@@ -25,11 +26,39 @@ struct PlacementCandidate {
 // number. `bytes` includes what loading takes beside the run, so the comparison with `kept_together` errs
 // toward spreading.
 std::vector<PlacementCandidate> order_candidates(std::vector<PlacementCandidate> candidates,
-                                                 std::uint64_t bytes, std::uint64_t kept_together);
+                                                 std::uint64_t bytes, bool is_small);
 
-// The first candidate in that order on which there is room, or on which `can_make_room` says that mirrors
-// may leave; else the first, which will refuse. There must be a candidate.
-EngineId choose_place(const std::vector<PlacementCandidate> &candidates, std::uint64_t bytes,
-                      std::uint64_t kept_together, const std::function<bool(EngineId)> &can_make_room);
+// Whether an index, with `bytes` more, is so small.
+bool is_kept_together(const std::vector<PlacementCandidate> &candidates, std::uint64_t bytes,
+                      std::uint64_t kept_together);
+
+// How much an engine can take.
+std::uint64_t room_of(const PlacementCandidate &candidate);
+
+// The first candidate in that order on which there is room, or where mirrors may leave that are enough; else
+// the first, which will refuse. There must be a candidate.
+const PlacementCandidate &choose_place(const std::vector<PlacementCandidate> &ordered, std::uint64_t bytes);
+
+// The entries of a run that an engine gets.
+struct RunShare {
+    EngineId held_by = 0;
+    std::uint64_t first = 0;
+    std::uint64_t entries = 0;
+};
+
+// Each share begins with a whole word of a bitmap, and a whole group of packed values.
+inline constexpr std::uint64_t share_granule = 64;
+
+// A run that can be divided: its entries, and what a share of so many of them takes.
+struct DivisibleRun {
+    std::uint64_t entries = 0;
+    std::function<std::uint64_t(std::uint64_t entries)> bytes_of;
+};
+
+// Divides a run evenly among the candidates; one that hasn't the room for its share gets what it has room
+// for, and the others get more. With `by_leaving` what mirrors may leave is room. Shares are in the order of
+// entries. None: there isn't the room, or no more than one engine gets any.
+std::vector<RunShare> divide_run(const std::vector<PlacementCandidate> &candidates, const DivisibleRun &run,
+                                 bool by_leaving);
 
 }  // namespace gpu_engine::server

@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gpu_engine/guard.h"
 #include "gpu_engine/protocol.h"
 #include "server/connection.h"
+#include "server/placement.h"
 #include "server/queue.h"
 
 namespace gpu_engine::server {
@@ -25,6 +27,8 @@ struct Work {
     Stream *stream = nullptr;
     Purpose purpose{};
     const RunSet *found = nullptr;  // the request's runs, where they were looked up to choose the engine
+    // Of a request that begins a load in parts: which of the entries each engine gets.
+    const std::vector<RunShare> *shares = nullptr;
     // The handler counts these for the statistics.
     std::uint64_t items = 0;
     std::uint64_t bytes = 0;
@@ -36,6 +40,10 @@ struct Work {
 struct LoadSize {
     protocol::RunName name;
     std::uint64_t bytes;
+    DivisibleRun divisible{};  // without entries it can't be divided
+    // Several engines answer sooner together than one alone, as where all entries are looked at. Else a run
+    // is divided only where no engine has room for it.
+    bool gains_by_division = false;
 };
 
 // How one kind of request is handled. `run` gets structures of these sizes; the reply's header already says
@@ -54,10 +62,10 @@ struct Handler {
     // The following say which of several engines of a kind computes. Null where they mean nothing.
     // Looks up the runs that the request asks.
     RunSet (*find_runs)(Work &work, const void *request, protocol::ReplyHeader &reply);
-    // Computes a request whose runs are on several engines.
+    // Computes a request whose runs, or whose object, are on several engines.
     void (*spread)(Spread &spread, const void *request, void *reply);
-    // Returns the engine that has what the request names.
-    std::optional<EngineId> (*holder)(Work &work, const void *request);
+    // Returns the engines that have what the request names.
+    std::vector<EngineId> (*holders)(Work &work, const void *request);
     // What the request begins to load: of which index, and how many bytes it takes until it is finished.
     // `engine` is any of the kind.
     LoadSize (*load_size)(Engine &engine, const void *request);
@@ -128,6 +136,9 @@ std::uint64_t load_bytes(Engine &engine, const protocol::BeginKary &request);
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginGrid &request);
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginColumn &request);
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginText &request);
+// How they can be divided, as long as the engine and the request live.
+DivisibleRun divisible(Engine &engine, const protocol::BeginKary &request);
+DivisibleRun divisible(Engine &engine, const protocol::BeginColumn &request);
 void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
 void answer_append_kary(Work &work, const protocol::AppendKary &request, protocol::ReplyHeader &reply);
 void answer_finish(Work &work, const protocol::HandleRequest &request, protocol::HandleReply &reply);
@@ -137,6 +148,14 @@ void answer_set_dead(Work &work, const protocol::SetDead &request, protocol::Rep
 void answer_read_kary(Work &work, const protocol::ReadKary &request, protocol::ReplyHeader &reply);
 void answer_merge_kary(Work &work, const protocol::MergeKary &request, protocol::HandleReply &reply);
 void spread_merge_kary(Spread &spread, const protocol::MergeKary &request, protocol::HandleReply &reply);
+
+// requests_load_parts.cpp
+void spread_begin_kary(Spread &spread, const protocol::BeginKary &request, protocol::BeginReply &reply);
+void spread_begin_column(Spread &spread, const protocol::BeginColumn &request, protocol::BeginReply &reply);
+void spread_append_pages(Spread &spread, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
+void spread_append_kary(Spread &spread, const protocol::AppendKary &request, protocol::ReplyHeader &reply);
+void spread_finish(Spread &spread, const protocol::HandleRequest &request, protocol::HandleReply &reply);
+void spread_set_dead(Spread &spread, const protocol::SetDead &request, protocol::ReplyHeader &reply);
 
 // requests_kary.cpp
 void answer_lookup_kary(Work &work, const protocol::LookupKary &request, protocol::ResultReply &reply);

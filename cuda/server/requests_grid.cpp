@@ -13,6 +13,9 @@ void require_columns(const RunSet &runs, std::uint32_t columns, const std::uint8
         refuse("points have more columns than a grid");
     }
     for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (!runs.is_here(i)) {
+            continue;
+        }
         const GridFile &file = runs.grid(i);
         bool same = file.shape().columns == columns;
         for (std::uint32_t c = 0; same && c < columns; ++c) {

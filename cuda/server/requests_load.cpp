@@ -3,6 +3,8 @@
 #include <optional>
 #include <type_traits>
 
+#include "server/column_divider.h"
+#include "server/own_objects.h"
 #include "server/request.h"
 #include "server/run_set.h"
 #include "server/scratch.h"
@@ -13,131 +15,8 @@
 namespace gpu_engine::server {
 
 using protocol::Answer;
-using protocol::RunName;
 
 namespace {
-
-// The objects that a connection may have, so that it can't take the server's memory with ever more of them.
-constexpr std::size_t max_own_objects = 64;
-
-bool is_named(const RunName &name) {
-    return !(name == RunName{});
-}
-
-OwnObject &own_object(Work &work, std::uint64_t handle) {
-    const auto found = work.connection.objects.find(handle);
-    if (found == work.connection.objects.end()) {
-        refuse("the connection has no array of this handle");
-    }
-    // A handle's request is computed where the array is; one of another kind of engine is not.
-    if (found->second.engine != work.engine_name) {
-        refuse("the array is another engine's");
-    }
-    return found->second;
-}
-
-OwnObject &finished_object(Work &work, std::uint64_t handle) {
-    OwnObject &own = own_object(work, handle);
-    if (!own.object) {
-        refuse("the array is not finished");
-    }
-    return own;
-}
-
-template <typename Request>
-OwnObject &object_in_the_making(Work &work, const Request &request) {
-    OwnObject &own = own_object(work, request.handle);
-    if (!own.loader) {
-        refuse("the array is finished");
-    }
-    return own;
-}
-
-std::uint64_t add_own_object(Work &work, OwnObject own) {
-    if (work.connection.objects.size() >= max_own_objects) {
-        refuse("the connection has too many arrays");
-    }
-    const std::uint64_t handle = ++work.connection.last_handle;
-    work.connection.objects.emplace(handle, std::move(own));
-    return handle;
-}
-
-void set_answer(protocol::ReplyHeader &header, Answer answer) {
-    header.answer = static_cast<std::uint32_t>(answer);
-}
-
-void describe(const AnyObject &object, protocol::HandleReply &reply) {
-    reply.entries = entries_of(object);
-    reply.bytes = bytes_of(object);
-}
-
-// Puts a finished object into the table; when its name is taken it is dropped.
-void make_mirror(Work &work, AnyObject object, const RunName &name, const protocol::Holder &holder) {
-    auto mirror = std::make_shared<Mirror>();
-    mirror->name = name;
-    mirror->engine = work.engine_name;
-    mirror->held_by = work.id;
-    mirror->object = std::move(object);
-    mirror->holder = holder;
-    mirror->loaded_at = microseconds_since_1970();
-    mirror->last_used = mirror->loaded_at;
-    static_cast<void>(work.server().mirrors().add(std::move(mirror), work.purpose));
-}
-
-// What the requests that begin a load have in common. Returns false when there is nothing to be loaded, as
-// the reply then says.
-template <typename Request>
-bool begin_own(Work &work, const Request &request, OwnObject *own, protocol::BeginReply &reply) {
-    own->engine = work.engine_name;
-    own->held_by = work.id;
-    own->name = request.name;
-    own->named = is_named(request.name);
-    own->holder = request.holder;
-    if (!own->named) {
-        return true;
-    }
-    switch (work.server().mirrors().claim(work.engine_name, request.name, request.holder.pinned != 0,
-                                          &own->claim, &reply.dead_version)) {
-        case Mirrors::Claimed::yes:
-            break;
-        case Mirrors::Claimed::present:
-            return false;
-        case Mirrors::Claimed::by_another:
-            set_answer(reply.header, Answer::loading);
-            return false;
-    }
-    return true;
-}
-
-const char *reason_of(Room room) {
-    switch (room) {
-        case Room::beyond_role_quota:
-            return "pg_gpu.role_mirror_quota leaves no room for the mirror";
-        case Room::beyond_database_quota:
-            return "pg_gpu.database_mirror_quota leaves no room for the mirror";
-        case Room::used_by_others:
-            return "other sessions used lately what a mirror for a forced path would replace";
-        default:
-            return "the engine's memory limit leaves no room for the array";
-    }
-}
-
-// Room for an object that takes `bytes` when it is finished, and others until then.
-void require_room(Work &work, OwnObject &own, std::uint64_t bytes, std::uint64_t bytes_in_the_making) {
-    Mirrors &mirrors = work.server().mirrors();
-    MemoryBudget &memory = work.engine->memory();
-    Room room = Room::made;
-    if (own.named) {
-        room = mirrors.make_room_for(
-            {work.engine_name, work.id, own.name, own.holder, bytes, bytes_in_the_making}, &memory,
-            work.purpose, &own.claim);
-    } else if (!mirrors.make_room(work.id, memory, bytes_in_the_making, work.purpose)) {
-        room = Room::beyond_limit;
-    }
-    if (room != Room::made) {
-        throw Failure{make_status(StatusCode::out_of_memory, reason_of(room))};
-    }
-}
 
 // The bytes of a file of so many entries without its directory: those of keys, TIDs and the order.
 std::uint64_t grid_bytes(const GridPageColumns &columns, std::uint64_t entries) {
@@ -250,6 +129,18 @@ std::uint64_t load_bytes(Engine &engine, const protocol::BeginKary &request) {
     });
 }
 
+DivisibleRun divisible(Engine &engine, const protocol::BeginKary &request) {
+    // What is to be sorted isn't in order, so it has no parts yet.
+    if (!is_named(request.name) || request.sorted == 0) {
+        return {};
+    }
+    return with_key(request.key_bits, [&]<typename Key>(Key) {
+        return DivisibleRun{request.entries, [&engine](std::uint64_t entries) {
+                                return kary<Key>(engine).array_bytes(entries);
+                            }};
+    });
+}
+
 std::uint64_t load_bytes(Engine &, const protocol::BeginGrid &request) {
     const GridPageColumns columns = columns_of(request);
     // In the end the entries and the file are there together.
@@ -260,6 +151,15 @@ std::uint64_t load_bytes(Engine &engine, const protocol::BeginColumn &request) {
     return engine.column().store_bytes(request.layout);
 }
 
+DivisibleRun divisible(Engine &engine, const protocol::BeginColumn &request) {
+    if (!is_named(request.name) || load_bytes(engine, request) == 0) {
+        return {};
+    }
+    return {request.layout.rows, [&engine, &request](std::uint64_t rows) {
+                return engine.column().store_bytes(layout_of_rows(request.layout, rows));
+            }};
+}
+
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginText &request) {
     return engine.text().index_bytes(shape_of(request));
 }
@@ -267,12 +167,12 @@ std::uint64_t load_bytes(Engine &engine, const protocol::BeginText &request) {
 void answer_begin_kary(Work &work, const protocol::BeginKary &request, protocol::BeginReply &reply) {
     OwnObject own;
     own.sorted = request.sorted != 0;
-    if (!begin_own(work, request, &own, reply)) {
+    if (!begin_own(work, request.name, request.holder, &own, reply)) {
         return;
     }
     with_key(request.key_bits, [&]<typename Key>(Key) {
         const std::uint64_t bytes = load_bytes(*work.engine, request);
-        require_room(work, own, bytes, bytes);
+        require_room(work, own, {{work.id, &work.engine->memory(), bytes, bytes}});
         std::unique_ptr<KaryLoader<Key>> loader;
         check(gpu_engine::kary<Key>(*work.engine).open_loader(*work.stream, request.entries, &loader));
         own.loader = AnyLoader(std::move(loader));
@@ -290,10 +190,12 @@ void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol:
     own.grid.bucket = request.bucket;
     own.grid.unsplit = request.unsplit;
     own.grid.splits = request.distinct != 0 ? GridSplits::distinct : GridSplits::equal;
-    if (!begin_own(work, request, &own, reply)) {
+    if (!begin_own(work, request.name, request.holder, &own, reply)) {
         return;
     }
-    require_room(work, own, grid_bytes(own.columns, request.entries), load_bytes(*work.engine, request));
+    require_room(work, own,
+                 {{work.id, &work.engine->memory(), grid_bytes(own.columns, request.entries),
+                   load_bytes(*work.engine, request)}});
     std::unique_ptr<GridLoader> loader;
     check(work.engine->grid().open_loader(*work.stream, own.columns, request.entries, &loader));
     own.loader = AnyLoader(std::move(loader));
@@ -305,11 +207,11 @@ void answer_begin_column(Work &work, const protocol::BeginColumn &request, proto
     if (!is_named(request.name)) {
         refuse("the name is empty");
     }
-    if (!begin_own(work, request, &own, reply)) {
+    if (!begin_own(work, request.name, request.holder, &own, reply)) {
         return;
     }
     const std::uint64_t bytes = load_bytes(*work.engine, request);
-    require_room(work, own, bytes, bytes);
+    require_room(work, own, {{work.id, &work.engine->memory(), bytes, bytes}});
     std::unique_ptr<ColumnLoader> loader;
     check(work.engine->column().open_loader(*work.stream, request.layout, &loader));
     own.loader = AnyLoader(std::move(loader));
@@ -323,11 +225,11 @@ void answer_begin_text(Work &work, const protocol::BeginText &request, protocol:
     }
     own.lists = shape_of(request);
     own.content_bytes = request.content_bytes;
-    if (!begin_own(work, request, &own, reply)) {
+    if (!begin_own(work, request.name, request.holder, &own, reply)) {
         return;
     }
     const std::uint64_t bytes = load_bytes(*work.engine, request);
-    require_room(work, own, bytes, bytes);
+    require_room(work, own, {{work.id, &work.engine->memory(), bytes, bytes}});
     std::unique_ptr<TextLoader> loader;
     check(work.engine->text().open_loader(*work.stream, own.lists, &loader));
     own.loader = AnyLoader(std::move(loader));
@@ -335,7 +237,7 @@ void answer_begin_text(Work &work, const protocol::BeginText &request, protocol:
 }
 
 void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &) {
-    OwnObject &own = object_in_the_making(work, request);
+    OwnObject &own = object_in_the_making(work, request.handle);
     const PageLayout &layout = request.layout;
     const std::uint64_t bytes = std::uint64_t(request.pages) * layout.page_bytes;
     const void *images = work.connection.buffer.part<char>(request.offset, bytes);
@@ -361,7 +263,7 @@ void answer_append_pages(Work &work, const protocol::AppendPages &request, proto
 }
 
 void answer_append_kary(Work &work, const protocol::AppendKary &request, protocol::ReplyHeader &) {
-    OwnObject &own = object_in_the_making(work, request);
+    OwnObject &own = object_in_the_making(work, request.handle);
     with_key(own.loader.key_bits(), [&]<typename Key>(Key) {
         const TransferBuffer &buffer = work.connection.buffer;
         check(own.loader.get<Key>()->append(
@@ -374,7 +276,7 @@ void answer_append_kary(Work &work, const protocol::AppendKary &request, protoco
 
 void answer_finish(Work &work, const protocol::HandleRequest &request, protocol::HandleReply &reply) {
     // From here on the object no longer belongs to the connection, so it ends whatever fails.
-    object_in_the_making(work, request);
+    object_in_the_making(work, request.handle);
     auto node = work.connection.objects.extract(request.handle);
     OwnObject &own = node.mapped();
     bool ordered = true;
@@ -398,7 +300,7 @@ void answer_finish(Work &work, const protocol::HandleRequest &request, protocol:
     work.items = reply.entries;
     work.bytes = reply.bytes;
     if (own.named) {
-        make_mirror(work, std::move(own.object), own.name, own.holder);
+        make_mirror(work, whole_run(own.held_by, std::move(own.object)), own.name, own.holder);
         return;
     }
     reply.handle = request.handle;
@@ -417,10 +319,10 @@ void answer_name_kary(Work &work, const protocol::NameKary &request, protocol::H
     }
     describe(own.object, reply);
     // The array is where it was sorted or merged, so its mirror is.
-    work.id = own.held_by;
-    const NewMirror mirror = {work.engine_name, work.id, request.name, request.holder, reply.bytes, 0};
-    if (work.server().mirrors().make_room_for(mirror, nullptr, work.purpose, nullptr) == Room::made) {
-        make_mirror(work, std::move(own.object), request.name, request.holder);
+    const NewMirror mirror = {
+        work.engine_name, request.name, request.holder, {{own.held_by, nullptr, reply.bytes, 0}}};
+    if (work.server().mirrors().make_room_for(mirror, work.purpose, nullptr) == Room::made) {
+        make_mirror(work, whole_run(own.held_by, std::move(own.object)), request.name, request.holder);
     }
     work.connection.objects.erase(request.handle);
 }
@@ -428,30 +330,13 @@ void answer_name_kary(Work &work, const protocol::NameKary &request, protocol::H
 void answer_set_dead(Work &work, const protocol::SetDead &request, protocol::ReplyHeader &reply) {
     const std::shared_ptr<Mirror> mirror =
         work.server().mirrors().find(work.engine_name, request.name, work.purpose);
-    // While the request waited, the run may have left, and been loaded on another engine.
-    if (mirror == nullptr || mirror->held_by != work.id) {
+    // It may have gone since this engine was chosen, and another one have the run.
+    if (mirror == nullptr || mirror->parts.front().held_by != work.id || mirror->parts.size() > 1) {
         set_answer(reply, Answer::not_resident);
         reply.lacking = 1;
         return;
     }
-    const std::uint64_t *bitmap = nullptr;
-    if (request.words > 0) {
-        if (request.words < (entries_of(mirror->object) + 63) / 64) {
-            refuse("the dead bitmap doesn't cover the array");
-        }
-        bitmap = work.connection.buffer.part<std::uint64_t>(request.offset, request.words);
-    }
-    mirror->object.visit([&](auto *array) {
-        if (request.version < array->dead_version()) {
-            return;
-        }
-        const Status status =
-            with_room(work, [&] { return array->set_dead(*work.stream, bitmap, request.version); });
-        // A newer bitmap may have come meanwhile, which makes this one needless.
-        if (!status.ok() && array->dead_version() <= request.version) {
-            throw Failure{status};
-        }
-    });
+    set_dead_of(work, mirror->parts.front(), bitmap_of(work, *mirror, request), request.version);
     work.items = 1;
     work.bytes = request.words * sizeof(std::uint64_t);
 }
@@ -544,7 +429,7 @@ std::size_t part_with_most_entries(Spread &spread) {
     for (std::size_t part = 0; part < spread.size(); ++part) {
         std::uint64_t entries = 0;
         for (std::size_t i = 0; i < spread.runs().size(); ++i) {
-            entries += spread.runs().held_by(i) == spread.work(part).id ? spread.runs().entries(i) : 0;
+            entries += spread.runs().entries_on(i, spread.work(part).id);
         }
         if (entries > greatest) {
             most = part;

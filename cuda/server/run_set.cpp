@@ -1,7 +1,5 @@
 #include "server/run_set.h"
 
-#include <algorithm>
-
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::server {
@@ -26,15 +24,16 @@ RunSet::RunSet(Work &work, const protocol::RunUse *runs, std::uint32_t count, st
             work.server().mirrors().find(work.engine_name, runs[i].name, work.purpose);
         // An engine may have come, and the run be loaded there, since this one was chosen: then it is asked
         // for again.
-        const bool is_elsewhere = mirror != nullptr && work.engine != nullptr && mirror->held_by != work.id;
+        const bool is_elsewhere = mirror != nullptr && work.engine != nullptr &&
+                                  (mirror->parts.size() > 1 || mirror->parts.front().held_by != work.id);
         if (mirror == nullptr || is_elsewhere) {
             absent |= std::uint64_t(1) << i;
             continue;
         }
-        if (mirror->object.key_bits() != key_bits) {
+        if (mirror->parts.front().object.key_bits() != key_bits) {
             refuse("the run is of another kind, or its keys have another width");
         }
-        if (dead_version_of(mirror->object) < runs[i].dead_version) {
+        if (dead_version_of(*mirror) < runs[i].dead_version) {
             stale |= std::uint64_t(1) << i;
             continue;
         }
@@ -51,8 +50,11 @@ RunSet::RunSet(Work &work, const protocol::RunUse *runs, std::uint32_t count, st
 }
 
 std::size_t RunSet::count_here() const noexcept {
-    return static_cast<std::size_t>(std::count_if(
-        mirrors_.begin(), mirrors_.end(), [this](const auto &mirror) { return mirror->held_by == here_; }));
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < mirrors_.size(); ++i) {
+        count += is_here(i) ? 1 : 0;
+    }
+    return count;
 }
 
 }  // namespace gpu_engine::server

@@ -22,22 +22,31 @@ class RunSet {
 
     bool complete() const noexcept { return complete_; }
     std::size_t size() const noexcept { return mirrors_.size(); }
-    // Says whether the run is in the memory of the work's engine. Where a request's runs are on several
-    // engines, each part of it asks those that are its own.
-    bool is_here(std::size_t i) const noexcept { return mirrors_[i]->held_by == here_; }
+    // Says whether the run, or a part of it, is in the memory of the work's engine. Where a request's runs
+    // are on several engines, each part of it asks what is its own: the following, too, are of that alone.
+    bool is_here(std::size_t i) const noexcept { return mirrors_[i]->part_on(here_) != nullptr; }
     std::size_t count_here() const noexcept;
-    void set_here(EngineId id) noexcept { here_ = id; }
-    EngineId held_by(std::size_t i) const noexcept { return mirrors_[i]->held_by; }
-    std::uint64_t entries(std::size_t i) const noexcept { return entries_of(mirrors_[i]->object); }
+    std::uint64_t entries(std::size_t i) const noexcept { return entries_of(object_here(i)); }
     template <typename Key>
     const KaryArray<Key> &kary(std::size_t i) const noexcept {
-        return *mirrors_[i]->object.template get<Key>();
+        return *object_here(i).template get<Key>();
     }
-    const GridFile &grid(std::size_t i) const noexcept { return *mirrors_[i]->object.grid(); }
-    const ColumnStore &column(std::size_t i) const noexcept { return *mirrors_[i]->object.column(); }
-    const TextIndex &text(std::size_t i) const noexcept { return *mirrors_[i]->object.text(); }
+    const GridFile &grid(std::size_t i) const noexcept { return *object_here(i).grid(); }
+    const ColumnStore &column(std::size_t i) const noexcept { return *object_here(i).column(); }
+    const TextIndex &text(std::size_t i) const noexcept { return *object_here(i).text(); }
+
+    // Of all engines: who has parts of the run, in the order of its entries.
+    const std::vector<MirrorPart> &parts(std::size_t i) const noexcept { return mirrors_[i]->parts; }
+    bool is_on(std::size_t i, EngineId id) const noexcept { return mirrors_[i]->part_on(id) != nullptr; }
+    std::uint64_t entries_on(std::size_t i, EngineId id) const noexcept {
+        const MirrorPart *part = mirrors_[i]->part_on(id);
+        return part != nullptr ? entries_of(part->object) : 0;
+    }
+    void set_here(EngineId id) noexcept { here_ = id; }
 
   private:
+    const AnyObject &object_here(std::size_t i) const noexcept { return mirrors_[i]->part_on(here_)->object; }
+
     std::vector<std::shared_ptr<Mirror>> mirrors_;
     EngineId here_;
     bool complete_ = false;

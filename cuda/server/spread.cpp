@@ -62,10 +62,9 @@ void place_parts(Spread &spread, std::uint64_t results, std::uint64_t capacity,
     double all_entries = static_cast<double>(spread.size());
     for (std::size_t part = 0; part < spread.size(); ++part) {
         for (std::size_t run = 0; run < spread.runs().size(); ++run) {
-            if (spread.runs().held_by(run) == spread.work(part).id) {
-                entries[part] += static_cast<double>(spread.runs().entries(run));
-                all_entries += static_cast<double>(spread.runs().entries(run));
-            }
+            const auto here = static_cast<double>(spread.runs().entries_on(run, spread.work(part).id));
+            entries[part] += here;
+            all_entries += here;
         }
     }
     const std::uint64_t rest = capacity - *needed;
@@ -111,7 +110,7 @@ void add_up(const TransferBuffer &buffer, const Sums &sums, const std::vector<Pa
 void take_part(const Spread &spread, const Work &work, const protocol::ResultReply &its,
                protocol::ResultReply *reply) {
     for (std::size_t run = 0; run < spread.runs().size(); ++run) {
-        if (spread.runs().held_by(run) == work.id) {
+        if (spread.runs().is_on(run, work.id)) {
             reply->offsets_at[run] = its.offsets_at[run];
             reply->tids_at[run] = its.tids_at[run];
             reply->keys_at[run] = its.keys_at[run];
@@ -125,7 +124,7 @@ void take_part(const Spread &spread, const Work &work, const protocol::ResultRep
 void take_part(const Spread &spread, const Work &work, const protocol::ColumnReply &its,
                protocol::ColumnReply *reply) {
     for (std::size_t run = 0; run < spread.runs().size(); ++run) {
-        if (spread.runs().held_by(run) == work.id) {
+        if (spread.runs().is_on(run, work.id)) {
             reply->counts_at[run] = its.counts_at[run];
             reply->found[run] = its.found[run];
             reply->found_at[run] = its.found_at[run];

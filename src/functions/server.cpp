@@ -105,6 +105,8 @@ Datum pg_gpu_mirror_rows(PG_FUNCTION_ARGS) {
             Int64GetDatum(static_cast<int64>(mirror.entries)),
             Int64GetDatum(static_cast<int64>(mirror.bytes)),
             Int32GetDatum(mirror.device),
+            Int32GetDatum(mirror.part),
+            Int32GetDatum(mirror.parts),
             BoolGetDatum(mirror.pinned != 0),
             functions::to_timestamp(mirror.loaded_at),
             functions::to_timestamp(mirror.last_used),

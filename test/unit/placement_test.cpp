@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,14 @@ constexpr std::uint64_t together = 100;
 
 EngineId placed(const std::vector<PlacementCandidate> &candidates, std::uint64_t bytes,
                 const std::vector<EngineId> &may_make_room = {}) {
-    return choose_place(candidates, bytes, together, [&](EngineId id) {
-        return std::find(may_make_room.begin(), may_make_room.end(), id) != may_make_room.end();
-    });
+    std::vector<PlacementCandidate> ordered =
+        order_candidates(candidates, bytes, is_kept_together(candidates, bytes, together));
+    for (PlacementCandidate &candidate : ordered) {
+        const bool may =
+            std::find(may_make_room.begin(), may_make_room.end(), candidate.id) != may_make_room.end();
+        candidate.room = may ? candidate.limit : 0;
+    }
+    return choose_place(ordered, bytes).id;
 }
 
 TEST(Placement, SmallIndexesStayTogether) {
@@ -54,6 +60,67 @@ TEST(Placement, RoomIsMadeOnlyWhereThereIsNone) {
     EXPECT_EQ(placed({{1, 1000, 950, 0}, {2, 1000, 960, 90}, {3, 1000, 990, 0}}, 100, {2, 3}), 3U);
     // Nowhere: somebody has to refuse.
     EXPECT_EQ(placed({{1, 1000, 950, 0}, {2, 1000, 960, 0}}, 100), 1U);
+}
+
+// ---- shares of a run --------------------------------------------------------------------------------------
+
+// Ten bytes an entry, and as many for each share as a dictionary that all of them need would take.
+DivisibleRun of_entries(std::uint64_t entries, std::uint64_t dictionary = 0) {
+    return {entries, [dictionary](std::uint64_t share) { return share * 10 + dictionary; }};
+}
+
+std::string told(const std::vector<RunShare> &shares) {
+    std::string text;
+    for (const RunShare &share : shares) {
+        text += std::to_string(share.held_by) + ": " + std::to_string(share.first) + " + " +
+                std::to_string(share.entries) + "; ";
+    }
+    return text;
+}
+
+TEST(Placement, RunsAreDividedEvenly) {
+    const std::vector<PlacementCandidate> engines = {{4, 9000, 0, 0}, {5, 9000, 0, 0}, {6, 9000, 0, 0}};
+    EXPECT_EQ(told(divide_run(engines, of_entries(1920), false)),
+              "4: 0 + 640; 5: 640 + 640; 6: 1280 + 640; ");
+    // Shares begin with whole words of bitmaps.
+    EXPECT_EQ(told(divide_run(engines, of_entries(1000), false)), "4: 0 + 384; 5: 384 + 320; 6: 704 + 296; ");
+    // Too little for three, or for two.
+    EXPECT_EQ(told(divide_run(engines, of_entries(70), false)), "4: 0 + 64; 5: 64 + 6; ");
+    EXPECT_EQ(told(divide_run(engines, of_entries(64), false)), "");
+}
+
+TEST(Placement, WhoLacksRoomGetsASmallerShare) {
+    const std::vector<PlacementCandidate> engines = {
+        {4, 9000, 0, 0, 9000}, {5, 9000, 8000, 0, 6000}, {6, 9000, 8999, 0, 1}};
+    EXPECT_EQ(told(divide_run(engines, of_entries(960), false)), "5: 0 + 64; 4: 64 + 896; ");
+    EXPECT_EQ(told(divide_run(engines, of_entries(960), true)), "5: 0 + 512; 4: 512 + 448; ");
+    EXPECT_EQ(told(divide_run(engines, of_entries(1200), false)), "") << "they haven't the room together";
+    EXPECT_EQ(told(divide_run(engines, of_entries(960, 2000), false)), "") << "what all need counts for each";
+    EXPECT_EQ(told(divide_run(engines, of_entries(960, 2000), true)), "5: 0 + 384; 4: 384 + 576; ");
+}
+
+// Whatever the engines have, shares cover the run without a gap, each within its engine's room.
+TEST(Placement, SharesCoverTheRun) {
+    std::mt19937_64 random(20261124);
+    std::size_t divided = 0;
+    for (int round = 0; round < 2000; ++round) {
+        std::vector<PlacementCandidate> engines;
+        for (EngineId id = 0; id < 1 + random() % 6; ++id) {
+            engines.push_back({id, 100000, random() % 100001, 0, 0});
+        }
+        const DivisibleRun run = of_entries(1 + random() % 20000, random() % 3000);
+        std::uint64_t next = 0;
+        for (const RunShare &share : divide_run(engines, run, false)) {
+            EXPECT_EQ(share.first, next);
+            EXPECT_EQ(share.first % share_granule, 0U);
+            EXPECT_GT(share.entries, 0U);
+            EXPECT_LE(run.bytes_of(share.entries), 100000 - engines[share.held_by].used);
+            next += share.entries;
+        }
+        divided += next > 0 ? 1 : 0;
+        EXPECT_TRUE(next == 0 || next == run.entries);
+    }
+    EXPECT_GT(divided, 200U);
 }
 
 // The list, as numbers and UUIDs; or where it is wrong.

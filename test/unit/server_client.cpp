@@ -56,8 +56,10 @@ constexpr int stand_ins = 3;
 
 ServerUnderTest::ServerUnderTest(Options options) : path_(folder_.file("socket")) {
     options.socket_path = path_;
-    // Where there are several devices, an index's runs are shared out among them.
+    // Where there are several devices, an index's runs are shared out among them, and each that can be is
+    // divided.
     options.kept_together = 0;
+    options.divides_all = options.host_engines == 1;
 #ifndef PG_GPU_HAVE_CUDA
     if (!options.open_device) {
         stand_in_for_devices(&options);

@@ -29,7 +29,8 @@ bool is_sound(const StoredColumn &column, const StoreLayout &layout) noexcept {
         return (column.encoding == ColumnEncoding::frame || column.encoding == ColumnEncoding::plain) &&
                column.strings == 0;
     }
-    return column.distinct <= layout.rows && column.bits == bits_for_entries(column.distinct) &&
+    // A part of a run has the whole run's dictionary, which may have more entries than the part has rows.
+    return column.distinct <= Column::max_rows && column.bits == bits_for_entries(column.distinct) &&
            (column.strings != 0 ||
             lies_within(column.dictionary, packed_groups(column.distinct) * column.entry_bits,
                         layout.stream_words));

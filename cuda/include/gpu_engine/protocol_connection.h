@@ -72,6 +72,7 @@ struct ListReply {
 
 enum class RunKind : std::uint32_t { kary = 0, grid = 1, column = 2, text = 3 };
 
+// A run on an engine, or the part of it that the engine has where several share it.
 struct MirrorRow {
     RunName name;
     std::uint64_t entries;
@@ -84,7 +85,8 @@ struct MirrorRow {
     std::int32_t device;  // that holds it; -1: none
     std::uint32_t user;
     std::uint32_t kind;  // RunKind
-    std::uint32_t reserved;
+    std::uint16_t part;  // its number, from 1 on
+    std::uint16_t parts;
 };
 
 // Sums of one kind of request on one engine, since the server's start or the last reset.

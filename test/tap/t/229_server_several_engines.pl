@@ -86,6 +86,10 @@ compare('shared out');
 is(engines_in_use(), '0 1 2', 'each engine has runs');
 is(sql_value($node, q{SELECT count(*) FROM (SELECT index_name FROM gpu.mirrors GROUP BY index_name HAVING count(DISTINCT device) = 3) AS spread}),
 	4, 'of each index');
+is(sql_value($node, q{SELECT string_agg(DISTINCT index_name::text, ' ') FROM gpu.mirrors WHERE parts > 1}), 't_column', 'runs of gpu_column are divided');
+is(sql_value($node, q{SELECT count(*) FROM (SELECT m.run_id FROM gpu.mirrors AS m JOIN gpu.runs('t_column') AS r USING (run_id)
+	GROUP BY m.run_id, r.entries HAVING sum(m.entries) <> r.entries OR count(*) <> max(m.parts) OR count(DISTINCT m.device) <> count(*)) AS wrong}),
+	0, 'and their parts are all of them, each on another engine');
 is(sql_value($node, q{SELECT string_agg(concat_ws(' ', device, name, engine, state, reason, memory_limit > memory_used, memory_used > 0), '; ' ORDER BY device) FROM gpu.devices()}),
 	'0 host host ready t t; 1 host host ready t t; 2 host host ready t t', 'gpu.devices tells of each');
 
