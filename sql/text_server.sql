@@ -29,6 +29,13 @@ FROM unnest(ARRAY['w1', 'w1 & w2', 'w3 & w17 & w90', 'w250 & w311 & w2 & w77', '
 INSERT INTO text_far_query SELECT 1000, 'w1 | w2 | w3', 10000, 'query';
 INSERT INTO text_far_query SELECT 1001, string_agg('w' || g, '|')::tsquery, 100, 'query' FROM generate_series(1, 200) AS g;
 INSERT INTO text_far_query SELECT 1002, 'w1', 0, 'or';
+-- Trees of all kinds. What phrases and weights match the rows decide, of which the server gives those that can.
+INSERT INTO text_far_query
+SELECT 2000 + row_number() OVER (), q::tsquery, k, 'query'
+FROM unnest(ARRAY['w1 & !w2', '!w1', '!!w7', 'w5:*', 'w19:* & w2', '!w19:*', 'nothing:*', 'w1 | nothing:*', 'w1 | w2 & !w3', 'w1 & (w2 | w30) & !(w4 & w5)', 'w3 | !w4', '!(w1 & w2) | w900',
+                  '(w1 | w2) & (w3 | w4 & (w5 | w6 & (w7 | w8))) & !nothing', 'w1 & w10 | w1 & w11 | w1:* & !w12', 'w1 & !w1', 'w1 | !w1',
+                  'w1 <-> w2', 'w1 <2> w3', '!(w1 <-> w2) & w3', 'w1 <-> (w2 | w3:*)', 'w1 <-> !w2', '(w1 <-> w2) | w40', 'w1:D & w2', 'w1:A', '!w1:D & w3', 'w2:*D & !w5']) AS q,
+     unnest(ARRAY[10, 1000]) AS k;
 
 CREATE FUNCTION text_far_answer(path text, search_query tsquery, k int, mode text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -65,11 +72,16 @@ SELECT request, requests > 3 AS requests, fallbacks, last_reason FROM gpu.stat W
 SELECT gpu.stat_reset();
 SELECT count(DISTINCT ordinal) FROM gpu.search_batch('text_far_i', (SELECT array_agg(query) FROM text_far_query WHERE mode = 'or' AND k > 0), 5, 'and_or');
 SELECT requests, items FROM gpu.stat WHERE path = 'host' AND request = 'search';
--- What only pages can tell.
+-- Trees take one request each, too.
 SELECT gpu.stat_reset();
 SELECT count(*) FROM gpu.search('text_far_i', 'w1 <-> w2', 5, 'query');
 SELECT count(*) FROM gpu.search('text_far_i', 'w19:*', 5, 'or');
 SELECT count(*) FROM gpu.search('text_far_i', 'w1 & !w2', 5, 'and');
+SELECT requests, fallbacks, last_reason FROM gpu.stat WHERE path = 'host' AND request = 'search';
+-- What is too long for the server, pages rank.
+SELECT gpu.stat_reset();
+SELECT text_far_answer('host', q, 100, 'query') = text_far_answer('paged', q, 100, 'query') AS same FROM (SELECT string_agg('w' || g, '|')::tsquery AS q FROM generate_series(1, 1100) AS g) AS x;
+SELECT text_far_answer('host', q, 100, 'query') = text_far_answer('paged', q, 100, 'query') AS same FROM (SELECT (string_agg('(w' || g % 50 || '&!w' || g % 40 || ')', '|'))::tsquery AS q FROM generate_series(1, 2000) AS g) AS x;
 SELECT requests, fallbacks, last_reason FROM gpu.stat WHERE path = 'host' AND request = 'search';
 
 -- Ordered scans.
@@ -88,6 +100,7 @@ SELECT text_far_ordered('host', 'w1 | w5', 'true') = text_far_ordered('paged', '
        text_far_ordered('host', 'w1 & w5', 'tsv @@ ''w1 & w5''') = text_far_ordered('paged', 'w1 & w5', 'tsv @@ ''w1 & w5''') AS same_of_all,
        text_far_ordered('host', 'w1 | w5', 'tsv @@ ''w2''') = text_far_ordered('paged', 'w1 | w5', 'tsv @@ ''w2''') AS same_with_condition;
 SELECT requests, fallbacks FROM gpu.stat WHERE path = 'host' AND request = 'search';
+SELECT bool_and(text_far_ordered('host', q, 'true') = text_far_ordered('paged', q, 'true')) AS same_by_trees FROM unnest(ARRAY['w1 & !w5', 'w19:* | w2 & w3', 'w1 <-> w2', 'w2 & !(w1 <-> w5)', 'w2:D']::tsquery[]) AS q;
 
 -- Tail, sealed tails and merged runs beside the large one; rows that are gone and entries that are dead.
 INSERT INTO text_far SELECT g, text_far_vector(g) FROM generate_series(20001, 20900) AS g;

@@ -59,6 +59,13 @@ class Search {
 
     std::uint32_t count() const noexcept { return count_; }
     const TextQuery *queries(std::size_t run) const noexcept { return queries_->data() + run * count_; }
+    // The steps of all runs' queries, copied with them.
+    const TextStep *steps() const noexcept { return steps_->data(); }
+    std::uint32_t step_count() const noexcept { return static_cast<std::uint32_t>(request_.step_count); }
+    // What a run is asked, by terms of which a copy may have been made.
+    TextBatch batch(std::size_t run, const TextTerm *terms) const noexcept {
+        return {queries(run), count_, terms, term_count(run), steps(), step_count()};
+    }
     // The terms of the run, in the transfer buffer.
     const TextTerm *terms(std::size_t run) const noexcept { return terms_ + request_.first_term[run]; }
     std::uint32_t term_count(std::size_t run) const noexcept {
@@ -83,6 +90,7 @@ class Search {
     RunSet runs_;
     std::uint32_t count_ = 0;
     std::optional<Scratch<TextQuery>> queries_;
+    std::optional<Scratch<TextStep>> steps_;
     const TextTerm *terms_ = nullptr;
     std::array<std::uint32_t *, protocol::max_runs> counts_{};
     std::array<TextHit *, protocol::max_runs> hits_{};
@@ -98,6 +106,9 @@ Search::Search(Work &work, const protocol::SearchText &request, protocol::Result
     if (request.count > max_text_queries) {
         refuse("too many queries");
     }
+    if (request.step_count > std::uint64_t(max_text_queries) * max_text_steps) {
+        refuse("too many steps");
+    }
     count_ = static_cast<std::uint32_t>(request.count);
     const TransferBuffer &buffer = work.connection.buffer;
     const std::uint64_t all = request.count * runs_.size();
@@ -105,6 +116,9 @@ Search::Search(Work &work, const protocol::SearchText &request, protocol::Result
     terms_ = buffer.part<TextTerm>(request.terms, request.first_term[request.runs]);
     queries_.emplace(work.server().engines().host().memory(), all);
     std::copy_n(buffer.part<TextQuery>(request.queries, all), all, queries_->data());
+    const TextStep *steps = buffer.part<TextStep>(request.steps, request.step_count);
+    steps_.emplace(work.server().engines().host().memory(), request.step_count);
+    std::copy_n(steps, request.step_count, steps_->data());
     Results results(buffer, request.results, request.capacity);
     reply.needed = 0;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
@@ -140,8 +154,8 @@ class JointSearch final : public Joint {
           search_(work, request_, reply) {}
 
     bool complete() const noexcept { return search_.complete(); }
-    // Says whether the request is small, and whether each query's terms are among the run's, so that no query
-    // can get another one's terms.
+    // Says whether the request is small, and whether each query's terms and steps are among the request's, so
+    // that no query can get another one's.
     bool fits() const noexcept;
     // Copies the terms and makes room for the results.
     void prepare(Work &work);
@@ -163,14 +177,17 @@ class JointSearch final : public Joint {
 };
 
 bool JointSearch::fits() const noexcept {
-    if (request_.first_term[search_.runs()] > max_joint_terms || search_.max_hits() > max_joint_hits) {
+    if (request_.first_term[search_.runs()] > max_joint_terms || search_.step_count() > max_joint_terms ||
+        search_.max_hits() > max_joint_hits) {
         return false;
     }
     for (std::size_t run = 0; run < search_.runs(); ++run) {
         const std::uint32_t terms = search_.term_count(run);
         for (std::uint32_t i = 0; i < search_.count(); ++i) {
             const TextQuery &query = search_.queries(run)[i];
-            if (query.first_term > terms || query.terms > terms - query.first_term) {
+            if (query.first_term > terms || query.terms > terms - query.first_term ||
+                query.first_step > search_.step_count() ||
+                query.steps > search_.step_count() - query.first_step) {
                 return false;
             }
         }
@@ -191,25 +208,43 @@ void JointSearch::prepare(Work &work) {
     }
 }
 
-// The queries and terms of several requests, one request's behind the other's in each run, and their results.
+// The queries, terms and steps of several requests, one request's behind the other's in each run, and their
+// results.
 class Joined {
   public:
-    Joined(MemoryBudget &memory, std::uint64_t queries, std::uint64_t terms, std::uint64_t hits)
-        : queries_(memory, queries), terms_(memory, terms), counts_(memory, queries), hits_(memory, hits) {
-        std::fill_n(hits_.data(), hits, TextHit{});
+    struct Size {
+        std::uint64_t queries = 0;
+        std::uint64_t terms = 0;
+        std::uint64_t steps = 0;
+        std::uint64_t hits = 0;
+    };
+
+    Joined(MemoryBudget &memory, const Size &size)
+        : queries_(memory, size.queries),
+          terms_(memory, size.terms),
+          steps_(memory, size.steps),
+          counts_(memory, size.queries),
+          hits_(memory, size.hits) {
+        std::fill_n(hits_.data(), size.hits, TextHit{});
     }
 
-    void add(const TextQuery *queries, std::uint32_t count, const TextTerm *terms, std::uint32_t term_count) {
-        for (std::uint32_t i = 0; i < count; ++i) {
-            queries_.data()[query_count_] = queries[i];
-            queries_.data()[query_count_++].first_term += term_count_;
+    void add(const TextBatch &batch) {
+        for (std::uint32_t i = 0; i < batch.query_count; ++i) {
+            TextQuery &query = queries_.data()[query_count_++];
+            query = batch.queries[i];
+            query.first_term += term_count_;
+            query.first_step += step_count_;
         }
-        std::copy_n(terms, term_count, terms_.data() + term_count_);
-        term_count_ += term_count;
+        std::copy_n(batch.terms, batch.term_count, terms_.data() + term_count_);
+        term_count_ += batch.term_count;
+        std::copy_n(batch.steps, batch.step_count, steps_.data() + step_count_);
+        step_count_ += batch.step_count;
     }
     Status search(const TextIndex &lists, Stream &stream, const TextRanking &ranking) const {
-        return lists.search(stream, ranking, terms_.data(), term_count_, queries_.data(), query_count_,
-                            hits_.data(), counts_.data());
+        return lists.search(
+            stream, ranking,
+            {queries_.data(), query_count_, terms_.data(), term_count_, steps_.data(), step_count_},
+            hits_.data(), counts_.data());
     }
     // Takes the results of the next queries, as many as were added together.
     void take(std::uint32_t count, std::uint64_t hit_count, std::uint32_t *counts, TextHit *hits) {
@@ -222,10 +257,12 @@ class Joined {
   private:
     const Scratch<TextQuery> queries_;
     const Scratch<TextTerm> terms_;
+    const Scratch<TextStep> steps_;
     const Scratch<std::uint32_t> counts_;
     const Scratch<TextHit> hits_;
     std::uint32_t query_count_ = 0;
     std::uint32_t term_count_ = 0;
+    std::uint32_t step_count_ = 0;
     std::uint32_t taken_queries_ = 0;
     std::uint64_t taken_hits_ = 0;
 };
@@ -234,9 +271,8 @@ void JointSearch::compute(Work &work, std::span<Joint *const> company) {
     if (company.size() == 1) {
         for (std::size_t run = 0; run < search_.runs(); ++run) {
             check(with_room(work, [&] {
-                return search_.lists(run).search(*work.stream, search_.ranking(run), terms(run),
-                                                 search_.term_count(run), search_.queries(run),
-                                                 search_.count(), hits(run), counts(run));
+                return search_.lists(run).search(*work.stream, search_.ranking(run),
+                                                 search_.batch(run, terms(run)), hits(run), counts(run));
             }));
         }
         return;
@@ -247,18 +283,16 @@ void JointSearch::compute(Work &work, std::span<Joint *const> company) {
         searches.push_back(static_cast<const JointSearch *>(joint));
     }
     for (std::size_t run = 0; run < search_.runs(); ++run) {
-        std::uint64_t queries = 0;
-        std::uint64_t terms = 0;
-        std::uint64_t hits = 0;
+        Joined::Size size;
         for (const JointSearch *joint : searches) {
-            queries += joint->search_.count();
-            terms += joint->search_.term_count(run);
-            hits += joint->search_.hit_count(run);
+            size.queries += joint->search_.count();
+            size.terms += joint->search_.term_count(run);
+            size.steps += joint->search_.step_count();
+            size.hits += joint->search_.hit_count(run);
         }
-        Joined joined(work.server().engines().host().memory(), queries, terms, hits);
+        Joined joined(work.server().engines().host().memory(), size);
         for (const JointSearch *joint : searches) {
-            joined.add(joint->search_.queries(run), joint->search_.count(), joint->terms(run),
-                       joint->search_.term_count(run));
+            joined.add(joint->search_.batch(run, joint->terms(run)));
         }
         check(joined.search(search_.lists(run), *work.stream, search_.ranking(run)));
         for (const JointSearch *joint : searches) {
@@ -314,9 +348,9 @@ void answer_search_text(Work &work, const protocol::SearchText &request, protoco
             continue;
         }
         check(with_room(work, [&] {
-            return search.lists(run).search(*work.stream, search.ranking(run), search.terms(run),
-                                            search.term_count(run), search.queries(run), search.count(),
-                                            search.hits(run), search.counts(run));
+            return search.lists(run).search(*work.stream, search.ranking(run),
+                                            search.batch(run, search.terms(run)), search.hits(run),
+                                            search.counts(run));
         }));
     }
     search.note_done(work);

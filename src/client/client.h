@@ -369,6 +369,9 @@ struct TextSearch {
     // Those of run r are terms[first_term[r]] and the following, which its queries, in order, count from 0.
     const gpu_engine::TextTerm *terms;
     const uint32 *first_term;
+    // Those of all queries, in order. A query has the same ones in all runs.
+    const gpu_engine::TextStep *steps;
+    uint32 step_count;
     gpu_engine::postings::Norms norms;
     const double *shrink;  // by run
     Request request;       // as it was chosen by

@@ -109,6 +109,15 @@ static uint32 terms_of(const TextSearch &search, int run, const SearchPart &part
     return term_of(search, run, part.first + part.count) - term_of(search, run, part.first);
 }
 
+// The first step of a query, or behind the last one's.
+static uint32 step_of(const TextSearch &search, uint64 query) {
+    return query < search.count ? search.queries[query].first_step : search.step_count;
+}
+
+static uint32 steps_of(const TextSearch &search, const SearchPart &part) {
+    return step_of(search, part.first + part.count) - step_of(search, part.first);
+}
+
 // As many queries from `first` on as a buffer of the largest size takes, halving their number.
 static SearchPart cut_search(const RunSet &set, const TextSearch &search, uint64 first) {
     SearchPart part = {first, Min(search.count - first, uint64{gpu_engine::max_text_queries})};
@@ -117,7 +126,9 @@ static SearchPart cut_search(const RunSet &set, const TextSearch &search, uint64
         for (int run = 0; run < set.count; run++)
             terms += terms_of(search, run, part);
         return align_offset(static_cast<uint64>(set.count) * part.count * sizeof(gpu_engine::TextQuery)) +
-               align_offset(terms * sizeof(gpu_engine::TextTerm)) + hit_bytes(set, search, part);
+               align_offset(terms * sizeof(gpu_engine::TextTerm)) +
+               align_offset(steps_of(search, part) * sizeof(gpu_engine::TextStep)) +
+               hit_bytes(set, search, part);
     };
     while (part.count > 1 && bytes() > session_transfer_limit() / 2)
         part.count = (part.count + 1) / 2;
@@ -146,8 +157,10 @@ static PartInputs *inputs_of(const RunSet &set, const TextSearch &search, const 
         gpu_engine::TextQuery *queries = inputs->queries + static_cast<uint64>(run) * part.count;
         const uint32 first = term_of(search, run, part.first);
         memcpy(queries, queries_of(search, run, part.first), part.count * sizeof(*queries));
-        for (uint64 i = 0; i < part.count; i++)
+        for (uint64 i = 0; i < part.count; i++) {
             queries[i].first_term -= first;
+            queries[i].first_step -= step_of(search, part.first);
+        }
         memcpy(inputs->terms + inputs->first_term[run], search.terms + search.first_term[run] + first,
                terms_of(search, run, part) * sizeof(*inputs->terms));
     }
@@ -159,13 +172,17 @@ static bool ask_search(const RunSet &set, const Choice &choice, const TextSearch
     PartInputs *places = inputs_of(set, search, part);
     const Input inputs[] = {
         {places->queries, 0, static_cast<uint64>(set.count) * part.count * sizeof(gpu_engine::TextQuery)},
-        {places->terms, 0, places->first_term[set.count] * sizeof(gpu_engine::TextTerm)}};
-    const Question question = {RequestKind::SearchText, inputs, 2, hit_bytes(set, search, part),
+        {places->terms, 0, places->first_term[set.count] * sizeof(gpu_engine::TextTerm)},
+        {search.steps + step_of(search, part.first), 0,
+         steps_of(search, part) * sizeof(gpu_engine::TextStep)}};
+    const Question question = {RequestKind::SearchText, inputs, 3, hit_bytes(set, search, part),
                                estimate_microseconds(search.request, choice.path)};
     const auto set_offsets = [&](protocol::SearchText *message, const Layout &at, uint64, uint64 capacity) {
         message->queries = at.inputs[0];
         message->count = part.count;
         message->terms = at.inputs[1];
+        message->steps = at.inputs[2];
+        message->step_count = steps_of(search, part);
         memcpy(message->first_term, places->first_term,
                (static_cast<size_t>(set.count) + 1) * sizeof(uint32));
         message->norms = search.norms;

@@ -179,10 +179,14 @@ static void search_visible(const functions::OpenIndex &open, text::Rows *rows, T
             const text::Query query = text::parse_query(texts[i]);
             if (query.root == nullptr || found[i].limit == 0)
                 continue;
-            const int place = text::is_for_server(corpus, query) ? plain++ : --others;
-            queries_found[place] = &found[i];
-            text::begin_query(query, first_limit(RelationGetRelid(open.index), found[i].limit),
-                              &queries[place]);
+            const uint32 limit = first_limit(RelationGetRelid(open.index), found[i].limit);
+            text::begin_query(query, limit, &queries[plain]);
+            if (text::is_for_server(corpus, &queries[plain])) {
+                queries_found[plain++] = &found[i];
+                continue;
+            }
+            text::begin_query(query, limit, &queries[--others]);
+            queries_found[others] = &found[i];
         }
         int done = 0;
         if (plain > 0 && search_on_server(corpus, rows, queries, queries_found, plain))

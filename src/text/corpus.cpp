@@ -238,32 +238,6 @@ bool has_prefixes(const Query &query) {
                        [](const QueryTerm &term) { return term.prefix; });
 }
 
-ListPlace **find_places(Corpus *corpus, const Query &query) {
-    auto **places = allocate<ListPlace *>(corpus->run_count + 1);
-    auto *dictionary = allocate<DictionaryCursor>(1);
-    for (int i = 0; i < corpus->run_count; i++) {
-        RunReader *reader = &corpus->runs[i];
-        places[i] = allocate_zeroed<ListPlace>(query.term_count + 1);
-        for (int term = 0; term < query.term_count && !reader->stale; term++)
-            if (find_lexeme(dictionary, reader, query.terms[term].lexeme, query.terms[term].length))
-                places[i][term] = place_of(dictionary);
-    }
-    pfree(dictionary);
-    return places;
-}
-
-ListCursor ***open_lists_at(Corpus *corpus, const Query &query, ListPlace **places, const bool *at_home) {
-    auto ***lists = allocate<ListCursor **>(corpus->run_count + 1);
-    for (int i = 0; i < corpus->run_count; i++) {
-        lists[i] = allocate_zeroed<ListCursor *>(query.term_count + 1);
-        if (at_home != nullptr && !at_home[i])
-            continue;
-        for (int term = 0; term < query.term_count && !corpus->runs[i].stale; term++)
-            lists[i][term] = open_list(&corpus->runs[i], places[i][term]);
-    }
-    return lists;
-}
-
 ListCursor ***open_all_lists(Corpus *corpus, const Query &query) {
     auto ***lists = allocate<ListCursor **>(corpus->run_count + 1);
     for (int i = 0; i < corpus->run_count; i++)

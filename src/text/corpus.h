@@ -84,12 +84,6 @@ ListCursor **open_lists(RunReader *reader, const Query &query);
 
 bool has_prefixes(const Query &query);
 
-// Says where the lists of the terms of a query without prefixes lie, by run and term.
-ListPlace **find_places(Corpus *corpus, const Query &query);
-// Opens these lists; with at_home, those of runs at home alone.
-ListCursor ***open_lists_at(Corpus *corpus, const Query &query, ListPlace **places,
-                            const bool *at_home = nullptr);
-
 // Counts the list's documents that are not dead, and goes back to its first block.
 uint64 count_live(ListCursor *list);
 

@@ -56,8 +56,10 @@ static client::RunSet run_set(const Corpus *corpus, Chosen chosen, int *places) 
 
 // ---- queries ---------------------------------------------------------------------------------------------
 
-static bool asks_for_all(const Query &query) {
-    return query.root->kind == QueryNode::Kind::And;
+static gpu_engine::TextMode mode_for(const RankedQuery &query) {
+    return query.steps.count > 0                            ? gpu_engine::TextMode::steps
+           : query.query.root->kind == QueryNode::Kind::And ? gpu_engine::TextMode::all
+                                                            : gpu_engine::TextMode::any;
 }
 
 static bool may_ask_server(const Corpus *corpus) {
@@ -68,16 +70,29 @@ static bool may_ask_server(const Corpus *corpus) {
            client::may_ask_server(entries, kFewestEntries);
 }
 
-bool is_for_server(const Corpus *corpus, const Query &query) {
-    if (query.root == nullptr || !may_ask_server(corpus))
+// Returns false where prefixes have too many lexemes.
+static bool find_few_places(Corpus *corpus, RankedQuery *query) {
+    query->places = find_places(corpus, query->query, gpu_engine::max_text_lists);
+    if (query->places == nullptr)
         return false;
-    const char *reason = nullptr;
-    if (!is_plain_disjunction(query.root) && !is_plain_conjunction(query.root))
-        reason = "phrases, weights, negations and nested conditions are looked for on pages";
-    else if (has_prefixes(query))
-        reason = "prefixes are looked for on pages";
-    else if (query.term_count > static_cast<int>(gpu_engine::max_text_terms))
-        reason = "the query has too many lexemes";
+    if (has_prefixes(query->query) ||
+        !(is_plain_disjunction(query->query.root) || is_plain_conjunction(query->query.root)))
+        query->steps = make_steps(query->query);
+    return true;
+}
+
+static const char *reason_against_server(Corpus *corpus, RankedQuery *query) {
+    if (query->query.term_count > static_cast<int>(gpu_engine::max_text_terms))
+        return "the query has too many lexemes";
+    if (!find_few_places(corpus, query))
+        return "too many lexemes have the prefix";
+    return query->steps.too_many ? "the query has too many operators" : nullptr;
+}
+
+bool is_for_server(Corpus *corpus, RankedQuery *query) {
+    if (query->query.root == nullptr || !may_ask_server(corpus))
+        return false;
+    const char *reason = reason_against_server(corpus, query);
     if (reason != nullptr)
         client::note_unsuited(client::RequestKind::SearchText, RelationGetRelid(corpus->index), reason);
     return reason == nullptr;
@@ -93,10 +108,8 @@ void begin_query(const Query &query, uint32 limit, RankedQuery *ranked) {
 void find_lists(Corpus *corpus, RankedQuery *query) {
     if (query->places != nullptr || query->lists != nullptr)
         return;
-    if (has_prefixes(query->query))
+    if (!find_few_places(corpus, query))
         query->lists = open_all_lists(corpus, query->query);
-    else
-        query->places = find_places(corpus, query->query);
 }
 
 static TextList list_at(const ListPlace &place) {
@@ -106,24 +119,24 @@ static TextList list_at(const ListPlace &place) {
 
 // ---- which path -------------------------------------------------------------------------------------------
 
-static void add_any(const RankedQuery &query, const ListPlace *places, uint64 documents,
+// Windows of documents are gone through on pages where one list is enough.
+static void add_any(const RankedQuery &query, const RunPlaces &places, uint64 documents,
                     client::Request *request) {
-    uint64 lists = 0;
-    for (int term = 0; term < query.query.term_count; term++) {
-        request->entries += places[term].documents;
-        lists += places[term].documents > 0 ? 1 : 0;
-    }
+    const uint32 lists = places.first[query.query.term_count];
+    for (uint32 i = 0; i < lists; i++)
+        request->entries += places.places[i].documents;
     request->lists += lists;
-    request->windows += lists * (documents / kWindow + 1);
+    if (query.steps.count == 0)
+        request->windows += lists * (documents / kWindow + 1);
 }
 
-static void add_all(const RankedQuery &query, const ListPlace *places, client::Request *request) {
+static void add_all(const RankedQuery &query, const RunPlaces &places, client::Request *request) {
     uint64 shortest = PG_UINT64_MAX;
     uint64 second = PG_UINT64_MAX;
     for (int term = 0; term < query.query.term_count; term++) {
-        const uint64 documents = places[term].documents;
-        if (documents == 0)
+        if (!has_places(places, term))
             return;
+        const uint64 documents = places.places[places.first[term]].documents;
         second = Min(second, Max(shortest, documents));
         shortest = Min(shortest, documents);
     }
@@ -144,7 +157,7 @@ client::Request request_of(const Corpus *corpus, client::RequestKind kind, const
     for (int i = 0; i < count; i++) {
         const uint64 before = request.entries + request.shortest;
         for (int run = 0; run < corpus->run_count; run++) {
-            if (asks_for_all(queries[i].query))
+            if (mode_for(queries[i]) == gpu_engine::TextMode::all)
                 add_all(queries[i], queries[i].places[run], &request);
             else
                 add_any(queries[i], queries[i].places[run], corpus->runs[run].run.entries, &request);
@@ -251,14 +264,19 @@ static void count_on_pages(Corpus *corpus, const CountedList &counted) {
 static void count_in_runs(Corpus *corpus, RankedQuery *query, uint64 *counts, CountedLists *counted) {
     for (int run = 0; run < corpus->run_count; run++) {
         const RunReader *reader = &corpus->runs[run];
+        const RunPlaces &places = query->places[run];
         for (int term = 0; term < query->query.term_count; term++) {
-            const ListPlace &place = query->places[run][term];
-            if (place.documents > 1 && reader->dead != nullptr && corpus->at_home[run])
-                count_on_pages(corpus, {run, &place, &counts[term]});
-            else if (place.documents > 1 && reader->dead != nullptr)
-                add_counted(counted, {run, &place, &counts[term]});
-            else if (place.documents != 1 || !is_dead(reader, place.ordinal))
-                counts[term] += place.documents;
+            if (!query->query.terms[term].ranked)
+                continue;
+            for (uint32 i = places.first[term]; i < places.first[term + 1]; i++) {
+                const ListPlace &place = places.places[i];
+                if (place.documents > 1 && reader->dead != nullptr && corpus->at_home[run])
+                    count_on_pages(corpus, {run, &place, &counts[term]});
+                else if (place.documents > 1 && reader->dead != nullptr)
+                    add_counted(counted, {run, &place, &counts[term]});
+                else if (place.documents != 1 || !is_dead(reader, place.ordinal))
+                    counts[term] += place.documents;
+            }
         }
     }
 }
@@ -289,39 +307,56 @@ void weigh_queries(Corpus *corpus, const client::Choice &choice, RankedQuery *qu
 
 namespace {
 
-// What is asked: queries and their terms, by run.
+// What is asked: queries and their terms, by run, and the queries' steps.
 struct Asked {
     TextQuery *queries;
     TextTerm *terms;
     uint32 *first_term;
     double *shrink;
+    gpu_engine::TextStep *steps;
+    uint32 step_count;
 };
 
 }  // namespace
 
 // The query's terms in one run; none where it can't match.
 static uint32 add_terms(const RankedQuery &query, int run, TextTerm *terms) {
+    const RunPlaces &places = query.places[run];
     uint32 count = 0;
     for (int term = 0; term < query.query.term_count; term++) {
-        const ListPlace &place = query.places[run][term];
-        if (place.documents > 0)
-            terms[count++] = {list_at(place), query.query.terms[term].weight};
-        else if (asks_for_all(query.query))
+        const QueryTerm &asked = query.query.terms[term];
+        for (uint32 i = places.first[term]; i < places.first[term + 1]; i++)
+            terms[count++] = {list_at(places.places[i]), asked.weight, static_cast<uint32>(term),
+                              asked.ranked ? 1U : 0U};
+        if (mode_for(query) == gpu_engine::TextMode::all && !has_places(places, term))
             return 0;
     }
     return count;
 }
 
-static Asked lay_out(Corpus *corpus, const int *places, int runs, const RankedQuery *queries, int count) {
+static Asked room_for(const int *places, int runs, const RankedQuery *queries, int count) {
     uint64 terms = 0;
-    for (int i = 0; i < count; i++)
-        terms += static_cast<uint64>(queries[i].query.term_count) * static_cast<uint64>(runs);
-    Asked asked = {allocate<TextQuery>(static_cast<uint64>(runs) * static_cast<uint64>(count) + 1),
-                   allocate<TextTerm>(terms + 1), allocate<uint32>(runs + 1), allocate<double>(runs + 1)};
+    uint64 steps = 0;
+    for (int i = 0; i < count; i++) {
+        for (int r = 0; r < runs; r++)
+            terms += queries[i].places[places[r]].first[queries[i].query.term_count];
+        steps += queries[i].steps.count;
+    }
+    return {allocate<TextQuery>(static_cast<uint64>(runs) * static_cast<uint64>(count) + 1),
+            allocate<TextTerm>(terms + 1),
+            allocate<uint32>(runs + 1),
+            allocate<double>(runs + 1),
+            allocate<gpu_engine::TextStep>(steps + 1),
+            0};
+}
+
+static Asked lay_out(Corpus *corpus, const int *places, int runs, const RankedQuery *queries, int count) {
+    Asked asked = room_for(places, runs, queries, count);
     uint32 next = 0;
     for (int r = 0; r < runs; r++) {
         asked.first_term[r] = next;
         asked.shrink[r] = bound_shrink(&corpus->runs[places[r]], queries[0].ranking.norms);
+        uint32 step = 0;
         for (int i = 0; i < count; i++) {
             const RankedQuery &query = queries[i];
             const Hit *after = query.ranking.after;
@@ -329,17 +364,26 @@ static Asked lay_out(Corpus *corpus, const int *places, int runs, const RankedQu
             *out = {};
             out->first_term = next - asked.first_term[r];
             out->terms = add_terms(query, places[r], asked.terms + next);
-            out->mode = asks_for_all(query.query) ? gpu_engine::TextMode::all : gpu_engine::TextMode::any;
+            out->mode = mode_for(query);
             out->k = query.ranking.limit;
+            out->first_step = step;
+            out->steps = query.steps.count;
             if (after != nullptr) {
                 out->resumes = 1;
                 out->score = after->score;
                 memcpy(&out->tid, &after->tid, sizeof(out->tid));
             }
             next += out->terms;
+            step += out->steps;
         }
     }
     asked.first_term[runs] = next;
+    for (int i = 0; i < count; i++) {
+        if (queries[i].steps.count > 0)
+            memcpy(asked.steps + asked.step_count, queries[i].steps.steps,
+                   queries[i].steps.count * sizeof(*asked.steps));
+        asked.step_count += queries[i].steps.count;
+    }
     return asked;
 }
 
@@ -368,7 +412,7 @@ static bool take_hits(Corpus *corpus, int runs, const client::TextHits &answer, 
         const gpu_engine::TextHit *of_run = answer.hits[r] + begin;
         for (uint32 i = 0; i < answer.counts[r][number]; i++) {
             Hit *hit = &hits[taken++];
-            *hit = {of_run[i].score, {}, false};
+            *hit = {of_run[i].score, {}, query->steps.count > 0 && !query->steps.exact};
             memcpy(&hit->tid, &of_run[i].tid, sizeof(hit->tid));
             if (!are_tids_within(corpus, client::RequestKind::SearchText, &hit->tid, 1))
                 return false;
@@ -394,6 +438,8 @@ bool rank_by_server(Corpus *corpus, const client::Choice &choice, RankedQuery *q
                                        static_cast<uint64>(count),
                                        asked.terms,
                                        asked.first_term,
+                                       asked.steps,
+                                       asked.step_count,
                                        queries[0].ranking.norms,
                                        asked.shrink,
                                        request_of(corpus, client::RequestKind::SearchText, queries, count)};
@@ -421,11 +467,9 @@ void rank_by_any_path(Corpus *corpus, Ranking *ranking) {
     RankedQuery query;
     begin_query(*ranking->query, ranking->limit, &query);
     query.ranking = *ranking;
-    const bool is_plain =
-        ranking->condition_count == 0 && ranking->among == nullptr && is_for_server(corpus, query.query);
+    bool asks = ranking->condition_count == 0 && ranking->among == nullptr && is_for_server(corpus, &query);
     if (query.query.root != nullptr)
         find_lists(corpus, &query);
-    bool asks = is_plain;
     bool answered = false;
     for (int tries = 0; asks && !answered && tries < table::kMaxServerTries; tries++) {
         answered = rank_by_server(corpus, choose_ranking_path(corpus, &query, 1), &query, 1);
@@ -456,8 +500,7 @@ bool intersect_by_server(Corpus *corpus, const Query &query, ItemPointerData **t
         corpus,
         [&](int run) {
             return !corpus->at_home[run] &&
-                   std::all_of(ranked.places[run], ranked.places[run] + query.term_count,
-                               [](const ListPlace &place) { return place.documents > 0; });
+                   ranked.places[run].first[query.term_count] == static_cast<uint32>(query.term_count);
         },
         places);
     *count = 0;
@@ -470,7 +513,7 @@ bool intersect_by_server(Corpus *corpus, const Query &query, ItemPointerData **t
     for (int i = 0; i < set.count; i++) {
         first[i] = static_cast<uint32>(i) * terms;
         for (uint32 term = 0; term < terms; term++)
-            lists[first[i] + term] = list_at(ranked.places[places[i]][term]);
+            lists[first[i] + term] = list_at(ranked.places[places[i]].places[term]);
     }
     first[set.count] = static_cast<uint32>(set.count) * terms;
     asked.lists = lists;

@@ -6,7 +6,9 @@
 #pragma once
 
 #include "client/client.h"
+#include "text/places.h"
 #include "text/search.h"
+#include "text/steps.h"
 
 namespace pg_gpu::text {
 
@@ -18,16 +20,16 @@ struct RankedQuery {
     Query query;
     Ranking ranking;
     Hit last;             // for ranking.after
-    ListPlace **places;   // by run and term; not where terms are prefixes
+    RunPlaces *places;    // by run; nullptr where prefixes have too many lexemes
     ListCursor ***lists;  // by run and term, once pages were asked
+    QuerySteps steps;     // where one list, or all, is not what a document needs
 };
-
-// May the server rank it, and is it one that the server can rank: lexemes of which a document needs one, or
-// all?
-bool is_for_server(const Corpus *corpus, const Query &query);
 
 // Ranks the best `limit` documents from the beginning.
 void begin_query(const Query &query, uint32 limit, RankedQuery *ranked);
+
+// May the server rank it? Where it may, the lists have been found.
+bool is_for_server(Corpus *corpus, RankedQuery *query);
 
 // Does nothing where that is done already.
 void find_lists(Corpus *corpus, RankedQuery *query);

@@ -64,20 +64,25 @@ void ask(Stream &stream, const TextIndex &index, Input &input) {
     std::vector<TextTerm> terms(1 + input.take<std::uint8_t>() % 4);
     std::vector<TextList> lists;
     for (TextTerm &term : terms) {
-        term = {compose_list(input, index.shape()), static_cast<double>(input.take<std::uint32_t>())};
+        term = {compose_list(input, index.shape()), static_cast<double>(input.take<std::uint32_t>()), 0, 1};
         lists.push_back(term.list);
     }
     const TextRanking ranking{{1.0, 0.01}, input.take<std::uint8_t>() % 3 - 1.0};
     const auto count = static_cast<std::uint32_t>(terms.size());
-    for (const TextMode mode : {TextMode::any, TextMode::all}) {
+    // The first term has a list, the second one the others.
+    std::for_each(terms.begin() + 1, terms.end(), [](TextTerm &term) { term.number = 1; });
+    constexpr TextStep steps[] = {
+        {TextStepKind::has, 0}, {TextStepKind::lacks, 1}, {TextStepKind::either, 0}};
+    for (const TextMode mode : {TextMode::any, TextMode::all, TextMode::steps}) {
         TextQuery query{};
         query.terms = count;
         query.mode = mode;
         query.k = 1 + input.take<std::uint8_t>();
+        query.steps = 3;
         std::vector<TextHit> hits(query.k);
         std::uint32_t found = 0;
         const Status status =
-            index.search(stream, ranking, terms.data(), count, &query, 1, hits.data(), &found);
+            index.search(stream, ranking, {&query, 1, terms.data(), count, steps, 3}, hits.data(), &found);
         require(status.ok() || status.code == StatusCode::invalid_argument, status.message);
         if (!status.ok()) {
             continue;

@@ -1,154 +1,13 @@
 // Text indexes of both engines, compared with looking at all postings.
-#include <gtest/gtest.h>
-
-#include <random>
 #include <set>
-#include <string>
-#include <vector>
 
-#include "engine_under_test.h"
-#include "text_run.h"
+#include "engine_text.h"
 
-using namespace gpu_engine;
-using postings::Codec;
-using text_test::Posting;
-using text_test::Postings;
-using text_test::TextRun;
-using text_test::tid_of;
+using namespace text_test;
 
 namespace {
 
-template <typename Under>
-class EngineText : public EngineTest {
-  protected:
-    void SetUp() override { open<Under>(); }
-
-    std::unique_ptr<TextIndex> load(const TextRun &run, std::uint32_t piece = 64) {
-        std::unique_ptr<TextIndex> index;
-        const Status status = run.load(*engine_, *stream_, piece, &index);
-        EXPECT_TRUE(status.ok()) << status.message;
-        if (index != nullptr && !run.dead.empty()) {
-            EXPECT_TRUE(index->set_dead(*stream_, run.dead_bitmap().data(), 1).ok());
-        }
-        return index;
-    }
-
-    // Asks all queries at once, and then each alone.
-    void expect_hits(const TextRun &run, const TextIndex &index, const std::vector<TextTerm> &terms,
-                     const std::vector<TextQuery> &queries, const TextRanking &ranking) {
-        const std::vector<std::vector<TextHit>> wanted = wanted_of(run, terms, queries, ranking);
-        ask(index, terms, queries, ranking, wanted);
-        for (std::size_t i = 0; i < queries.size(); ++i) {
-            ask(index, terms, {queries[i]}, ranking, {wanted[i]});
-            if (testing::Test::HasFailure()) {
-                return;
-            }
-        }
-    }
-    void expect_hits(const TextRun &run, const TextIndex &index, const std::vector<TextTerm> &terms,
-                     const std::vector<TextQuery> &queries) {
-        expect_hits(run, index, terms, queries, {run.norms, 1});
-    }
-
-    static std::vector<std::vector<TextHit>> wanted_of(const TextRun &run, const std::vector<TextTerm> &terms,
-                                                       const std::vector<TextQuery> &queries,
-                                                       const TextRanking &ranking) {
-        std::vector<std::vector<TextHit>> wanted;
-        for (const TextQuery &query : queries) {
-            wanted.push_back(run.search(ranking.norms, terms.data(), query));
-        }
-        return wanted;
-    }
-
-    void ask(const TextRun &run, const TextIndex &index, const std::vector<TextTerm> &terms,
-             const std::vector<TextQuery> &queries, const TextRanking &ranking) {
-        ask(index, terms, queries, ranking, wanted_of(run, terms, queries, ranking));
-    }
-    void ask(const TextIndex &index, const std::vector<TextTerm> &terms,
-             const std::vector<TextQuery> &queries, const TextRanking &ranking,
-             const std::vector<std::vector<TextHit>> &wanted) {
-        std::uint64_t all = 0;
-        for (const TextQuery &query : queries) {
-            all += query.k;
-        }
-        std::vector<TextHit> hits(all, TextHit{-1, 7, {}, {9, 9, 9}});
-        std::vector<std::uint32_t> counts(queries.size(), UINT32_MAX);
-        const Status status = index.search(
-            *stream_, ranking, terms.data(), static_cast<std::uint32_t>(terms.size()), queries.data(),
-            static_cast<std::uint32_t>(queries.size()), hits.data(), counts.data());
-        ASSERT_TRUE(status.ok()) << status.message;
-        const TextHit *at = hits.data();
-        for (std::size_t i = 0; i < queries.size(); at += queries[i].k, ++i) {
-            ASSERT_EQ(counts[i], wanted[i].size()) << "query " << i << " of " << queries.size();
-            for (std::size_t j = 0; j < wanted[i].size(); ++j) {
-                ASSERT_EQ(at[j].score, wanted[i][j].score) << "query " << i << ", hit " << j;
-                ASSERT_EQ(at[j].ordinal, wanted[i][j].ordinal) << "query " << i << ", hit " << j;
-                ASSERT_TRUE(at[j].tid == wanted[i][j].tid) << "query " << i << ", hit " << j;
-                ASSERT_EQ(at[j].reserved[0] | at[j].reserved[1] | at[j].reserved[2], 0);
-            }
-        }
-    }
-
-    void expect_members(const TextRun &run, const TextIndex &index, const std::vector<TextList> &lists) {
-        const std::vector<std::uint32_t> wanted = run.intersect(lists);
-        std::vector<Tid> tids(wanted.size() + 1);
-        std::uint64_t found = 0;
-        Status status = index.intersect(*stream_, lists.data(), static_cast<std::uint32_t>(lists.size()),
-                                        tids.data(), tids.size(), &found);
-        ASSERT_TRUE(status.ok()) << status.message;
-        ASSERT_EQ(found, wanted.size());
-        for (std::size_t i = 0; i < wanted.size(); ++i) {
-            ASSERT_TRUE(tids[i] == run.tids[wanted[i]]) << i;
-        }
-        if (!wanted.empty()) {
-            status = index.intersect(*stream_, lists.data(), static_cast<std::uint32_t>(lists.size()),
-                                     tids.data(), wanted.size() - 1, &found);
-            ASSERT_EQ(status.code, StatusCode::insufficient_space);
-            ASSERT_EQ(found, wanted.size());
-        }
-    }
-};
-
-struct Names {
-    template <typename Under>
-    static std::string GetName(int) {
-        return Under::name;
-    }
-};
 TYPED_TEST_SUITE(EngineText, Engines, Names);
-
-constexpr Codec codecs[] = {Codec::Bitpack, Codec::PForDelta, Codec::Rice};
-
-// About one document in `rarity`.
-Postings random_list(std::mt19937_64 &random, std::uint32_t documents, double rarity) {
-    Postings list;
-    std::geometric_distribution<std::uint32_t> gap(1 / rarity);
-    for (std::uint64_t at = gap(random); at < documents; at += 1 + std::uint64_t(gap(random))) {
-        const std::uint32_t frequency = random() % 50 == 0 ? 1 + random() % 1000 : 1 + random() % 3;
-        list.push_back({static_cast<std::uint32_t>(at), frequency});
-    }
-    if (list.empty()) {
-        list.push_back({static_cast<std::uint32_t>(random() % documents), 1});
-    }
-    return list;
-}
-
-// `count` postings: neighbours, apart from a gap as large as there is room for after the first half.
-Postings split_list(std::uint32_t documents, std::uint32_t count) {
-    Postings list;
-    for (std::uint32_t i = 0; i < count; ++i) {
-        list.push_back({i < count / 2 ? i : documents - count + i, 1 + i % 5});
-    }
-    return list;
-}
-
-TextTerm term_of(const TextRun &run, std::size_t list, double idf) {
-    return {run.list(list), idf / postings::kScoreUnit};
-}
-
-TextQuery make_query(std::uint32_t first, std::uint32_t terms, TextMode mode, std::uint32_t k) {
-    return {first, terms, mode, k, 0, {}, 0};
-}
 
 TYPED_TEST(EngineText, AdversarialLists) {
     constexpr std::uint32_t documents = 300000;
@@ -265,7 +124,7 @@ TYPED_TEST(EngineText, ResumesBehindAHit) {
             TextQuery query = make_query(0, mode == TextMode::any ? 3 : 2, mode, 50);
             for (int i = 0; i < 5; ++i) {
                 this->ask(run, *index, terms, {query}, {run.norms, 1});
-                const std::vector<TextHit> hits = run.search(run.norms, terms.data(), query);
+                const std::vector<TextHit> hits = run.search(run.norms, terms.data(), query, nullptr);
                 ASSERT_FALSE(hits.empty());
                 query.resumes = 1;
                 query.score = hits.back().score;
@@ -374,7 +233,8 @@ TYPED_TEST(EngineText, RefusesWhatCannotBe) {
     const auto code_of = [&](const TextTerm &asked, const TextQuery &query, const TextRanking &ranking) {
         std::vector<TextHit> hits(20000);
         std::uint32_t count;
-        return index->search(*this->stream_, ranking, &asked, 1, &query, 1, hits.data(), &count).code;
+        return index->search(*this->stream_, ranking, {&query, 1, &asked, 1, nullptr, 0}, hits.data(), &count)
+            .code;
     };
     const TextQuery query = make_query(0, 1, TextMode::any, 10);
     const TextRanking ranking = {run.norms, 1};
@@ -391,16 +251,16 @@ TYPED_TEST(EngineText, RefusesWhatCannotBe) {
     lying = term;
     lying.weight = std::nan("");
     EXPECT_EQ(code_of(lying, query, ranking), StatusCode::invalid_argument);
-    lying = {{0, 0, 1, 5000, 1, 0}, 1};
+    lying = {{0, 0, 1, 5000, 1, 0}, 1, 0, 1};
     EXPECT_EQ(code_of(lying, query, ranking), StatusCode::invalid_argument);
-    lying = {{0, 0, 1, 4999, 0, 0}, 1};
+    lying = {{0, 0, 1, 4999, 0, 0}, 1, 0, 1};
     EXPECT_EQ(code_of(lying, query, ranking), StatusCode::invalid_argument);
     EXPECT_EQ(code_of(term, make_query(1, 1, TextMode::any, 10), ranking), StatusCode::invalid_argument);
     EXPECT_EQ(code_of(term, make_query(UINT32_MAX, 2, TextMode::any, 10), ranking),
               StatusCode::invalid_argument);
     EXPECT_EQ(code_of(term, make_query(0, 1, TextMode::any, 0), ranking), StatusCode::invalid_argument);
     EXPECT_EQ(code_of(term, make_query(0, 1, TextMode::any, 10001), ranking), StatusCode::invalid_argument);
-    EXPECT_EQ(code_of(term, make_query(0, 1, static_cast<TextMode>(2), 10), ranking),
+    EXPECT_EQ(code_of(term, make_query(0, 1, static_cast<TextMode>(3), 10), ranking),
               StatusCode::invalid_argument);
     EXPECT_EQ(code_of(term, query, {{-1, 0}, 1}), StatusCode::invalid_argument);
     EXPECT_EQ(code_of(term, query, {run.norms, std::nan("")}), StatusCode::invalid_argument);
@@ -453,8 +313,13 @@ TYPED_TEST(EngineText, SurvivesDamagedLists) {
             const std::size_t first = run.add(random_list(this->random_, run.documents(), 3));
             const std::size_t second = run.add(random_list(this->random_, run.documents(), 11));
             const std::size_t third = run.add(random_list(this->random_, run.documents(), 300));
-            const TextTerm terms[] = {term_of(run, first, 1), term_of(run, second, 2),
-                                      term_of(run, third, 3)};
+            TextTerm terms[] = {term_of(run, first, 1), term_of(run, second, 2), term_of(run, third, 3)};
+            terms[2].number = 1;
+            constexpr TextStep every_step[] = {{TextStepKind::lacks, 1},
+                                               {TextStepKind::every, 0},
+                                               {TextStepKind::both, 0},
+                                               {TextStepKind::has, 0},
+                                               {TextStepKind::either, 0}};
             const std::size_t changes = round < 20 ? 1 + this->random_() % 4 : run.bytes().size();
             for (std::size_t i = 0; i < changes; ++i) {
                 run.bytes()[this->random_() % run.bytes().size()] =
@@ -462,12 +327,15 @@ TYPED_TEST(EngineText, SurvivesDamagedLists) {
             }
             const auto index = this->load(run);
             ASSERT_NE(index, nullptr);
-            for (const TextMode mode : {TextMode::any, TextMode::all}) {
-                const TextQuery queries[] = {make_query(0, 3, mode, 10), make_query(1, 2, mode, 10000)};
+            for (const TextMode mode : {TextMode::any, TextMode::all, TextMode::steps}) {
+                TextQuery queries[] = {make_query(0, 3, mode, 10), make_query(1, 2, mode, 10000)};
+                queries[0].steps = 5;
+                queries[1].steps = 5;
                 std::vector<TextHit> hits(10010);
                 std::uint32_t counts[2] = {};
                 const Status status =
-                    index->search(*this->stream_, {run.norms, 1}, terms, 3, queries, 2, hits.data(), counts);
+                    index->search(*this->stream_, {run.norms, 1}, {queries, 2, terms, 3, every_step, 5},
+                                  hits.data(), counts);
                 ASSERT_TRUE(status.ok() || status.code == StatusCode::invalid_argument) << status.message;
                 refused += status.ok() ? 0 : 1;
                 ASSERT_LE(counts[0], 10U);
@@ -497,13 +365,13 @@ TYPED_TEST(EngineText, KeepsItsMemoryLimit) {
         ASSERT_NE(index, nullptr);
         EXPECT_EQ(this->engine_->memory().used() - before, index->bytes());
         const TextQuery query = make_query(0, 1, TextMode::any, 10000);
+        const TextBatch batch = {&query, 1, &term, 1, nullptr, 0};
         std::vector<TextHit> hits(10000);
         std::uint32_t count;
         bool refused = false;
         for (int i = 0; i < 20; ++i) {
             this->engine_->memory().refuse_after(i);
-            const Status status =
-                index->search(*this->stream_, {run.norms, 1}, &term, 1, &query, 1, hits.data(), &count);
+            const Status status = index->search(*this->stream_, {run.norms, 1}, batch, hits.data(), &count);
             ASSERT_TRUE(status.ok() || status.code == StatusCode::out_of_memory) << status.message;
             refused = refused || !status.ok();
             EXPECT_EQ(this->engine_->memory().used() - before, index->bytes());
@@ -511,9 +379,8 @@ TYPED_TEST(EngineText, KeepsItsMemoryLimit) {
         this->engine_->memory().refuse_after(-1);
         EXPECT_TRUE(refused);
         this->stream_->cancel();
-        EXPECT_EQ(
-            index->search(*this->stream_, {run.norms, 1}, &term, 1, &query, 1, hits.data(), &count).code,
-            StatusCode::cancelled);
+        EXPECT_EQ(index->search(*this->stream_, {run.norms, 1}, batch, hits.data(), &count).code,
+                  StatusCode::cancelled);
         this->stream_->resume();
         this->engine_->memory().set_limit(this->engine_->memory().used() + 100000);
         std::unique_ptr<TextIndex> second;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "server_runs.h"
@@ -14,6 +15,7 @@ using gpu_engine::TextHit;
 using gpu_engine::TextList;
 using gpu_engine::TextMode;
 using gpu_engine::TextQuery;
+using gpu_engine::TextStep;
 using gpu_engine::TextTerm;
 using text_test::Postings;
 using text_test::TextRun;
@@ -34,10 +36,11 @@ inline TextRun make_text_run(postings::Codec codec, std::uint32_t documents, Ran
     return run;
 }
 
-// A question to several runs: each has its own terms and its own queries.
+// A question to several runs: each has its own terms and its own queries, whose steps are the same.
 struct Question {
     std::vector<std::vector<TextTerm>> terms;
     std::vector<std::vector<TextQuery>> queries;
+    std::vector<TextStep> steps;
 };
 
 class ServerText : public ServerTestOfEngine {
@@ -123,7 +126,12 @@ class ServerText : public ServerTestOfEngine {
         question.queries.resize(runs.size());
         for (std::size_t i = 0; i < count; ++i) {
             TextQuery query{};
-            query.mode = random_() % 2 == 0 ? TextMode::all : TextMode::any;
+            query.mode = std::array{TextMode::all, TextMode::any, TextMode::steps}[random_() % 3];
+            query.first_step = static_cast<std::uint32_t>(question.steps.size());
+            if (query.mode == TextMode::steps) {
+                text_test::add_random_steps(random_, 3, &question.steps);
+            }
+            query.steps = static_cast<std::uint32_t>(question.steps.size()) - query.first_step;
             query.k =
                 static_cast<std::uint32_t>(1 + (random_() % 8 == 0 ? random_() % 3000 : random_() % 20));
             if (random_() % 3 == 0) {
@@ -138,9 +146,15 @@ class ServerText : public ServerTestOfEngine {
                 }
                 query.first_term = static_cast<std::uint32_t>(question.terms[r].size());
                 query.terms = static_cast<std::uint32_t>(lists.size());
+                // Of terms 0, 1 and 2, the first may have several lists.
+                std::uint32_t number = 0;
+                double idf = 3;
                 for (const std::size_t list : lists) {
-                    const double idf = 0.01 + static_cast<double>(random_() % 1000) / 100;
-                    question.terms[r].push_back({runs[r].list(list), idf / postings::kScoreUnit});
+                    question.terms[r].push_back({runs[r].list(list), idf / postings::kScoreUnit, number, 1});
+                    if (number < 2 && random_() % 2 == 0) {
+                        ++number;
+                        idf = 0.01 + static_cast<double>(random_() % 1000) / 100;
+                    }
                 }
                 question.queries[r].push_back(query);
             }
@@ -170,6 +184,8 @@ class ServerText : public ServerTestOfEngine {
         std::uint64_t at = 0;
         request.queries = put(client, &at, queries);
         request.terms = put(client, &at, terms);
+        request.steps = put(client, &at, question.steps);
+        request.step_count = question.steps.size();
         request.count = question.queries[0].size();
         request.norms = {0.3, 0.02};
         request.results = results;
@@ -186,7 +202,7 @@ class ServerText : public ServerTestOfEngine {
             for (std::size_t i = 0; i < question.queries[r].size(); ++i) {
                 const TextQuery &query = question.queries[r][i];
                 const std::vector<TextHit> expected =
-                    runs[r].search(request.norms, question.terms[r].data(), query);
+                    runs[r].search(request.norms, question.terms[r].data(), query, question.steps.data());
                 ASSERT_EQ(counts[i], expected.size()) << "run " << r << ", query " << i;
                 for (std::size_t j = 0; j < expected.size(); ++j) {
                     ASSERT_EQ(hits[j].score, expected[j].score)

@@ -158,6 +158,10 @@ TEST_P(ServerText, RefuseWrongQuestions) {
                                       std::uint64_t(1) << 63, UINT64_MAX / 32 + 1}) {
         EXPECT_EQ(with([&](auto &bad) { bad.queries = value; }), StatusCode::invalid_argument) << value;
         EXPECT_EQ(with([&](auto &bad) { bad.terms = value; }), StatusCode::invalid_argument) << value;
+        EXPECT_EQ(with([&](auto &bad) { bad.steps = value; }), StatusCode::invalid_argument) << value;
+        EXPECT_EQ(with([&](auto &bad) { bad.step_count = value == 8 ? UINT64_MAX : value; }),
+                  StatusCode::invalid_argument)
+            << value;
         EXPECT_EQ(with([&](auto &bad) { bad.count = value == 8 ? UINT64_MAX : value; }),
                   StatusCode::invalid_argument)
             << value;
@@ -181,6 +185,12 @@ TEST_P(ServerText, RefuseWrongQuestions) {
               StatusCode::invalid_argument);
     EXPECT_EQ(with_query([](TextQuery &query) { query.terms = UINT32_MAX; }), StatusCode::invalid_argument);
     EXPECT_EQ(with_query([](TextQuery &query) { query.mode = static_cast<TextMode>(7); }),
+              StatusCode::invalid_argument);
+    EXPECT_EQ(with_query([](TextQuery &query) {
+                  query.mode = TextMode::steps;
+                  query.first_step = 0;
+                  query.steps = UINT32_MAX;
+              }),
               StatusCode::invalid_argument);
     place(question);
     client_->at<TextTerm>(good.terms)[0].weight = -1;

@@ -32,6 +32,60 @@ inline Tid tid_of(std::uint64_t number) {
                static_cast<std::uint16_t>(number)};
 }
 
+// Says whether a document matches of which has(term) says what it has.
+template <typename Has>
+bool match_steps(const gpu_engine::TextStep *steps, std::uint32_t count, Has has) {
+    using gpu_engine::TextStepKind;
+    std::vector<bool> stack;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        switch (steps[i].kind) {
+            case TextStepKind::has:
+                stack.push_back(has(steps[i].term));
+                break;
+            case TextStepKind::lacks:
+                stack.push_back(!has(steps[i].term));
+                break;
+            case TextStepKind::every:
+                stack.push_back(true);
+                break;
+            default: {
+                const bool last = stack.back();
+                stack.pop_back();
+                stack.back() =
+                    steps[i].kind == TextStepKind::both ? stack.back() && last : stack.back() || last;
+            }
+        }
+    }
+    return stack.back();
+}
+
+// Steps over `terms` terms at least once each; sometimes one that there isn't.
+template <typename Random>
+void add_random_steps(Random &random, std::uint32_t terms, std::vector<gpu_engine::TextStep> *steps) {
+    using gpu_engine::TextStepKind;
+    std::uint32_t depth = 0;
+    const auto join = [&] {
+        steps->push_back({random() % 2 == 0 ? TextStepKind::both : TextStepKind::either, 0});
+        --depth;
+    };
+    const auto count = static_cast<std::uint32_t>(terms + random() % 4);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const auto term = i < terms ? i : static_cast<std::uint32_t>(random() % (terms + 1));
+        const auto choice = random() % 12;
+        steps->push_back({choice == 0  ? TextStepKind::every
+                          : choice < 4 ? TextStepKind::lacks
+                                       : TextStepKind::has,
+                          term});
+        ++depth;
+        while (depth > 1 && random() % 2 == 0) {
+            join();
+        }
+    }
+    while (depth > 1) {
+        join();
+    }
+}
+
 class TextRun {
   public:
     explicit TextRun(postings::Codec codec, std::uint32_t documents) : codec_(codec) {
@@ -121,25 +175,51 @@ class TextRun {
 
     // What a query of the terms must find.
     std::vector<TextHit> search(const postings::Norms &by, const gpu_engine::TextTerm *terms,
-                                const gpu_engine::TextQuery &query) const {
-        // Score and number of terms of each document.
-        std::vector<std::pair<std::int64_t, std::uint32_t>> sums(documents());
-        for (std::uint32_t term = 0; term < query.terms; ++term) {
-            for (const Posting &posting : lists_[find(terms[query.first_term + term].list)]) {
-                auto &[score, count] = sums[posting.ordinal];
-                score += postings::contribution(terms[query.first_term + term].weight,
-                                                by.of(lengths[posting.ordinal]), posting.frequency);
-                ++count;
+                                const gpu_engine::TextQuery &query, const gpu_engine::TextStep *steps) const {
+        using gpu_engine::TextMode;
+        // Each list is a term of its own, or several are one.
+        std::map<std::uint32_t, std::vector<std::uint32_t>> frequencies;  // by term and document
+        std::map<std::uint32_t, const gpu_engine::TextTerm *> named;
+        for (std::uint32_t i = 0; i < query.terms; ++i) {
+            const gpu_engine::TextTerm &term = terms[query.first_term + i];
+            const std::uint32_t number = query.mode == TextMode::steps ? term.number : i;
+            named[number] = &term;
+            frequencies[number].resize(documents());
+            for (const Posting &posting : lists_[find(term.list)]) {
+                frequencies[number][posting.ordinal] += posting.frequency;
+            }
+        }
+        std::vector<std::int64_t> scores(documents());
+        std::vector<std::uint32_t> counts(documents());
+        for (const auto &[number, of_term] : frequencies) {
+            const gpu_engine::TextTerm &term = *named[number];
+            for (std::uint32_t ordinal = 0; ordinal < documents(); ++ordinal) {
+                if (of_term[ordinal] == 0) {
+                    continue;
+                }
+                ++counts[ordinal];
+                if (query.mode != TextMode::steps || term.scored != 0) {
+                    scores[ordinal] +=
+                        postings::contribution(term.weight, by.of(lengths[ordinal]), of_term[ordinal]);
+                }
             }
         }
         std::vector<TextHit> hits;
-        for (std::uint32_t ordinal = 0; ordinal < sums.size(); ++ordinal) {
-            const auto &[score, count] = sums[ordinal];
+        for (std::uint32_t ordinal = 0; ordinal < documents(); ++ordinal) {
+            const std::int64_t score = scores[ordinal];
             const Tid tid = tids[ordinal];
             const bool behind =
                 query.resumes == 0 || score < query.score || (score == query.score && query.tid < tid);
-            if (count > 0 && behind && !is_dead(ordinal) &&
-                (query.mode == gpu_engine::TextMode::any || count == query.terms)) {
+            const bool matches =
+                query.mode == TextMode::steps
+                    ? lengths[ordinal] != gpu_engine::null_text_length &&
+                          match_steps(steps + query.first_step, query.steps,
+                                      [&](std::uint32_t number) {
+                                          const auto found = frequencies.find(number);
+                                          return found != frequencies.end() && found->second[ordinal] > 0;
+                                      })
+                    : counts[ordinal] > 0 && (query.mode == TextMode::any || counts[ordinal] == query.terms);
+            if (matches && behind && !is_dead(ordinal)) {
                 hits.push_back({score, ordinal, tid, {}});
             }
         }

@@ -154,9 +154,9 @@ Queries make_queries(const Lists &lists, std::uint32_t count, TextMode mode, std
         for (const std::size_t list : chosen) {
             const double frequency = lists.lists[list].documents;
             const double idf = std::log(1 + (lists.documents - frequency + 0.5) / (frequency + 0.5));
-            result.terms.push_back({lists.lists[list], idf * (k1 + 1) / postings::kScoreUnit});
+            result.terms.push_back({lists.lists[list], idf * (k1 + 1) / postings::kScoreUnit, 0, 1});
         }
-        result.queries.push_back({first, size, mode, k, 0, {}, 0});
+        result.queries.push_back({first, size, mode, k, 0, 0, 0, {}, 0});
     }
     return result;
 }

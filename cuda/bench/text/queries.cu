@@ -53,9 +53,10 @@ double ask(Stream &stream, const TextIndex &index, const TextRanking &ranking, c
         query.first_term -= first_term;
     }
     const auto begin = std::chrono::steady_clock::now();
-    require(index.search(stream, ranking, asked.terms.data() + first_term,
-                         last.first_term + last.terms - first_term, own.data(), count, answer->hits.data(),
-                         answer->counts.data()));
+    require(index.search(stream, ranking,
+                         {own.data(), count, asked.terms.data() + first_term,
+                          last.first_term + last.terms - first_term, nullptr, 0},
+                         answer->hits.data(), answer->counts.data()));
     return ms_since(begin);
 }
 
@@ -83,9 +84,10 @@ void measure_steps(const Bench &bench, const TextIndex &index, const TextRanking
                    double bandwidth) {
     const auto &own = static_cast<const device::DeviceTextIndex &>(index);
     const device::Call call(bench.engine, bench.stream);
-    const device::TextQueries queries(own.shape(), ranking, asked.terms.data(),
-                                      static_cast<std::uint32_t>(asked.terms.size()), asked.queries.data(),
-                                      static_cast<std::uint32_t>(asked.queries.size()));
+    const device::TextQueries queries(
+        own.shape(), ranking,
+        {asked.queries.data(), static_cast<std::uint32_t>(asked.queries.size()), asked.terms.data(),
+         static_cast<std::uint32_t>(asked.terms.size()), nullptr, 0});
     std::vector<device::RankedQuery> ranked;
     std::vector<device::RankedTerm> terms;
     std::uint64_t candidates = 0;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "common/text/steps.h"
 #include "gpu_engine/text.h"
 
 namespace gpu_engine {
@@ -70,34 +71,41 @@ inline Status check_text_list(const TextShape &shape, const TextList &list) noex
     return is_within(shape, list) ? Status{} : contradicted_by_list();
 }
 
-// `terms` and `queries` must be private copies, since what is checked here is used afterwards.
-inline Status check_text_search(const TextShape &shape, const TextRanking &ranking, const TextTerm *terms,
-                                std::uint32_t term_count, const TextQuery *queries,
-                                std::uint32_t query_count) noexcept {
+inline Status check_text_query(const TextBatch &batch, const TextQuery &query) noexcept {
+    const bool has_steps = query.mode == TextMode::steps;
+    if (query.mode != TextMode::any && query.mode != TextMode::all && !has_steps) {
+        return make_status(StatusCode::invalid_argument, "a query has no such mode");
+    }
+    if (query.first_term > batch.term_count || query.terms > batch.term_count - query.first_term ||
+        query.terms > (has_steps ? max_text_lists : max_text_terms)) {
+        return make_status(StatusCode::invalid_argument, "a query's terms are out of range");
+    }
+    if (query.k == 0 || query.k > max_text_hits) {
+        return make_status(StatusCode::invalid_argument, "a query takes 1 to 10000 hits");
+    }
+    return has_steps ? check_text_steps(batch, query) : Status{};
+}
+
+// The batch must be a private copy, since what is checked here is used afterwards.
+inline Status check_text_search(const TextShape &shape, const TextRanking &ranking,
+                                const TextBatch &batch) noexcept {
     constexpr double max_factor = 0x1p60;
     const auto is_factor = [](double value) { return value >= 0 && value <= max_factor; };
     if (!is_factor(ranking.norms.base) || !is_factor(ranking.norms.slope) || !(ranking.shrink <= 1)) {
         return make_status(StatusCode::invalid_argument, "the ranking's factors are out of range");
     }
-    for (std::uint32_t i = 0; i < term_count; ++i) {
-        if (!(terms[i].weight >= 0 && terms[i].weight <= max_text_weight)) {
+    for (std::uint32_t i = 0; i < batch.term_count; ++i) {
+        if (!(batch.terms[i].weight >= 0 && batch.terms[i].weight <= max_text_weight)) {
             return make_status(StatusCode::invalid_argument, "a term's weight is out of range");
         }
-        if (!is_within(shape, terms[i].list)) {
+        if (!is_within(shape, batch.terms[i].list)) {
             return contradicted_by_list();
         }
     }
-    for (std::uint32_t i = 0; i < query_count; ++i) {
-        const TextQuery &query = queries[i];
-        if (query.first_term > term_count || query.terms > term_count - query.first_term ||
-            query.terms > max_text_terms) {
-            return make_status(StatusCode::invalid_argument, "a query's terms are out of range");
-        }
-        if (query.k == 0 || query.k > max_text_hits) {
-            return make_status(StatusCode::invalid_argument, "a query takes 1 to 10000 hits");
-        }
-        if (query.mode != TextMode::any && query.mode != TextMode::all) {
-            return make_status(StatusCode::invalid_argument, "a query has no such mode");
+    for (std::uint32_t i = 0; i < batch.query_count; ++i) {
+        const Status status = check_text_query(batch, batch.queries[i]);
+        if (!status.ok()) {
+            return status;
         }
     }
     return {};

@@ -21,13 +21,14 @@ std::uint32_t clamped(double value) {
 
 }  // namespace
 
-TextQueries::TextQueries(const TextShape &shape, const TextRanking &ranking, const TextTerm *terms,
-                         std::uint32_t term_count, const TextQuery *queries, std::uint32_t query_count)
-    : terms_(terms, terms + term_count),
-      queries_(queries, queries + query_count),
+TextQueries::TextQueries(const TextShape &shape, const TextRanking &ranking, const TextBatch &batch)
+    : terms_(batch.terms, batch.terms + batch.term_count),
+      queries_(batch.queries, batch.queries + batch.query_count),
+      steps_(batch.steps, batch.steps + batch.step_count),
       documents_(shape.documents) {
-    const Status status =
-        check_text_search(shape, ranking, terms_.data(), term_count, queries_.data(), query_count);
+    const Status status = check_text_search(shape, ranking,
+                                            {queries_.data(), batch.query_count, terms_.data(),
+                                             batch.term_count, steps_.data(), batch.step_count});
     if (!status.ok()) {
         throw Failure{status};
     }

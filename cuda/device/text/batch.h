@@ -5,25 +5,31 @@
 #include <vector>
 
 #include "device/text/search.h"
+#include "device/text/steps.h"
 
 namespace gpu_engine::device {
 
 // A caller's queries, copied and checked. Throws Failure when they can't be asked.
 class TextQueries {
   public:
-    TextQueries(const TextShape &shape, const TextRanking &ranking, const TextTerm *terms,
-                std::uint32_t term_count, const TextQuery *queries, std::uint32_t query_count);
+    TextQueries(const TextShape &shape, const TextRanking &ranking, const TextBatch &batch);
 
     const TextQuery &query(std::uint32_t i) const { return queries_[i]; }
+    StepQuery with_steps(std::uint32_t i) const {
+        const TextQuery &query = queries_[i];
+        return {query, terms_.data() + query.first_term, views_.data() + query.first_term,
+                steps_.data() + query.first_step};
+    }
 
-    // Appends a query and its terms. Its candidates have `capacity` places, or as many as there can be of
-    // them where that is less.
+    // Appends a query without steps and its terms. Its candidates have `capacity` places, or as many as there
+    // can be of them where that is less.
     void rank(std::uint32_t number, std::uint64_t capacity, std::vector<RankedQuery> *queries,
               std::vector<RankedTerm> *terms) const;
 
   private:
     std::vector<TextTerm> terms_;
     std::vector<TextQuery> queries_;
+    std::vector<TextStep> steps_;
     std::vector<ListView> views_;
     std::uint32_t documents_;
 };

@@ -1,11 +1,10 @@
 // The best of a query's candidates, scored exactly.
 #include <cub/block/block_merge_sort.cuh>
-#include <cub/device/device_radix_sort.cuh>
 
-#include "device/cub_calls.cuh"
 #include "device/text/decode.cuh"
 #include "device/text/search.h"
 #include "device/text/select.cuh"
+#include "device/text/sort.cuh"
 #include "device/warp.cuh"
 
 #include "gpu_engine/boundary.h"
@@ -249,26 +248,6 @@ __global__ void write_hits_kernel(TextView text, const std::int64_t *scores, con
     if (i < count) {
         hits[i] = make_hit(text, scores[i], ordinals[i]);
     }
-}
-
-unsigned blocks_for(std::uint32_t count, unsigned a_block_of) {
-    return (count + a_block_of - 1) / a_block_of;
-}
-
-// CUB's sort of pairs, from one buffer of each to the other.
-template <bool Descending, typename Key, typename Value>
-void sort_pairs(const Call &call, const Key *keys, Key *sorted_keys, const Value *values,
-                Value *sorted_values, std::uint32_t count) {
-    with_scratch_memory(call, "DeviceRadixSort", [&](void *scratch, std::size_t &bytes) {
-        constexpr int bits = sizeof(Key) * 8;
-        if constexpr (Descending) {
-            return cub::DeviceRadixSort::SortPairsDescending(scratch, bytes, keys, sorted_keys, values,
-                                                             sorted_values, count, 0, bits, call.stream());
-        } else {
-            return cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, sorted_keys, values, sorted_values,
-                                                   count, 0, bits, call.stream());
-        }
-    });
 }
 
 template <postings::Codec Codec>

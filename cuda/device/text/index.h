@@ -66,8 +66,7 @@ class DeviceTextIndex final : public TextIndex {
     std::uint64_t dead_entries() const noexcept override;
     Status count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
                            std::uint32_t *documents) const noexcept override;
-    Status search(Stream &stream, const TextRanking &ranking, const TextTerm *terms, std::uint32_t term_count,
-                  const TextQuery *queries, std::uint32_t query_count, TextHit *hits,
+    Status search(Stream &stream, const TextRanking &ranking, const TextBatch &batch, TextHit *hits,
                   std::uint32_t *counts) const noexcept override;
     Status intersect(Stream &stream, const TextList *lists, std::uint32_t count, Tid *tids,
                      std::uint64_t capacity, std::uint64_t *found) const noexcept override;

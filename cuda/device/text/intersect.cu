@@ -19,10 +19,6 @@ namespace {
 constexpr unsigned threads = 256;
 constexpr unsigned warps = threads / 32;
 
-unsigned blocks_for(std::uint64_t count, unsigned a_block_of) {
-    return static_cast<unsigned>((count + a_block_of - 1) / a_block_of);
-}
-
 // One level: ordinals number `step` - 1, 2 `step` - 1, ..., but not those that the level before found, which
 // are every `coarse`-th (0: there was none).
 __global__ void find_level_kernel(TextView text, ListView list, const std::uint32_t *ordinals,

@@ -58,12 +58,15 @@ class Search {
         for (const std::uint32_t number : alone_) {
             run_alone(number);
         }
+        for (const std::uint32_t number : with_steps_) {
+            run_with_steps(number);
+        }
     }
     const std::vector<std::uint32_t> &counts() const { return counts_; }
 
   private:
     // From query number `first` on as many as fit; returns the next one's number. What can't be finished
-    // together goes to alone_.
+    // together goes to alone_, and what has steps to with_steps_.
     std::uint32_t run_batch(std::uint32_t first) {
         const std::uint32_t windows = window_count(call_.engine(), text_.documents);
         std::vector<RankedTerm> terms;
@@ -73,6 +76,10 @@ class Search {
         std::uint32_t next = first;
         for (; next < counts_.size(); ++next) {
             const TextQuery &query = asked_.query(next);
+            if (query.mode == TextMode::steps) {
+                with_steps_.push_back(next);
+                continue;
+            }
             if (query.terms == 0) {
                 continue;
             }
@@ -140,6 +147,14 @@ class Search {
         damage_.raise();
     }
 
+    void run_with_steps(std::uint32_t number) {
+        const StepQuery asked = asked_.with_steps(number);
+        const Buffer<TextHit> found = call_.buffer<TextHit>(asked.query.k);
+        counts_[number] = rank_by_steps(call_, text_, ranking_.norms, asked, damage_, found.data());
+        call_.copy(hits_ + first_hits_[number], static_cast<const TextHit *>(found.data()), counts_[number]);
+        damage_.raise();
+    }
+
     const Call &call_;
     const TextView &text_;
     const TextRanking &ranking_;
@@ -149,20 +164,20 @@ class Search {
     std::vector<std::uint32_t> counts_;
     std::vector<std::uint64_t> first_hits_;
     std::vector<std::uint32_t> alone_;
+    std::vector<std::uint32_t> with_steps_;
 };
 
 }  // namespace
 
-Status DeviceTextIndex::search(Stream &stream, const TextRanking &ranking, const TextTerm *terms,
-                               std::uint32_t term_count, const TextQuery *queries, std::uint32_t query_count,
+Status DeviceTextIndex::search(Stream &stream, const TextRanking &ranking, const TextBatch &batch,
                                TextHit *hits, std::uint32_t *counts) const noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
         const TextRanking own_ranking = ranking;
-        const TextQueries asked(parts_.shape, own_ranking, terms, term_count, queries, query_count);
+        const TextQueries asked(parts_.shape, own_ranking, batch);
         const DeadBitmap *dead = call.keep(dead_.get());
         const TextView text = view(dead);
-        Search search(call, text, own_ranking, asked, query_count, hits);
+        Search search(call, text, own_ranking, asked, batch.query_count, hits);
         search.run();
         std::copy(search.counts().begin(), search.counts().end(), counts);
         return Status{};

@@ -60,6 +60,33 @@ std::uint32_t List::find_block(std::uint32_t block, std::uint32_t ordinal) const
     return low;
 }
 
+std::int64_t Cursor::max_between(std::uint32_t first, std::uint32_t end, std::uint32_t *near, double weight,
+                                 double shrink) {
+    const List &list = *list_;
+    *near = list.find_block(*near, first);
+    if (*near >= list.blocks()) {
+        return 0;
+    }
+    if (list.blocks() == 1 && !has_loaded()) {
+        load(0);
+    }
+    if (block_ == *near) {
+        // The block is decoded, so the postings themselves tell.
+        const std::uint32_t place = find(at_, first);
+        if (place < count_ ? ordinals_[place] >= end : list.blocks() == 1) {
+            return 0;
+        }
+    }
+    std::int64_t most = 0;
+    for (std::uint32_t block = *near; block < list.blocks(); ++block) {
+        if (block > 0 && list.last(block - 1) + 1 >= end) {
+            break;
+        }
+        most = std::max(most, list.most(block, weight, shrink));
+    }
+    return most;
+}
+
 bool Cursor::load(std::uint32_t block) {
     if (block_ != none && block == block_) {
         at_ = 0;

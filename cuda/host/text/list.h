@@ -102,6 +102,11 @@ class Cursor {
         }
     }
 
+    // The most that a posting of a document from `first` to below `end` contributes; 0 when there is none.
+    // *near is a block of before, none of which reaches `first`, and becomes the first that does.
+    std::int64_t max_between(std::uint32_t first, std::uint32_t end, std::uint32_t *near, double weight,
+                             double shrink);
+
   private:
     static constexpr std::uint32_t none = UINT32_MAX;
     // Behind a block's ordinals stand so many of the highest ordinal, which no document has.
@@ -115,5 +120,25 @@ class Cursor {
     std::uint32_t frequency_bits_ = 0;
     std::uint32_t ordinals_[postings::kBlockPostings + step];
 };
+
+// Calls visit(place) for the block's places of postings of documents from `first` to below `end`. The
+// cursor goes forward.
+template <typename Visit>
+void visit_between(Cursor *cursor, std::uint32_t first, std::uint32_t end, Visit visit) {
+    for (bool more = cursor->seek(first); more && cursor->ordinal() < end;
+         more = cursor->load(cursor->block() + 1)) {
+        std::uint32_t at = cursor->at();
+        for (; at < cursor->count() && cursor->ordinal(at) < end; ++at) {
+            visit(at);
+        }
+        cursor->move_to(std::min(at, cursor->count() - 1));
+        if (at < cursor->count()) {
+            break;
+        }
+    }
+}
+
+// So many documents are gone through at a time.
+inline constexpr std::uint32_t window_documents = 2048;
 
 }  // namespace gpu_engine::host

@@ -1,20 +1,20 @@
 // Ranked search: disjunctions by windows of documents with their blocks' bounds, conjunctions by stretches
 // in which each list has one block.
 #include <algorithm>
-#include <atomic>
 #include <vector>
 
 #include "gpu_engine/guard.h"
 #include "host/engine.h"
+#include "host/text/best.h"
 #include "host/text/index.h"
 #include "host/text/list.h"
+#include "host/text/steps.h"
 
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::host {
 namespace {
 
-constexpr std::uint32_t window_documents = 2048;
 // When a batch has fewer queries than this many times the threads, the documents are divided among the
 // threads, in pieces of at least `least_piece`.
 constexpr std::uint32_t queries_a_thread = 2;
@@ -22,64 +22,6 @@ constexpr std::uint32_t least_piece = 1 << 16;
 constexpr std::uint32_t pieces_a_thread = 4;
 // Each piece may find as many hits as the query wants. All pieces together find about this many at most.
 constexpr std::uint32_t max_piece_hits = 1 << 17;
-
-// What all pieces of a query share: documents with lower scores than the threshold can't be among the best.
-struct Shared {
-    std::atomic<std::int64_t> threshold{0};
-
-    void raise(std::int64_t score) noexcept {
-        std::int64_t present = threshold.load(std::memory_order_relaxed);
-        while (present < score &&
-               !threshold.compare_exchange_weak(present, score, std::memory_order_relaxed)) {}
-    }
-};
-
-// The best hits of a piece, the worst of them in front.
-class Best {
-  public:
-    Best(MemoryBudget &memory, const TextQuery &query, const TextParts &parts, const DeadBitmap *dead,
-         Shared &shared)
-        : hits_(memory, query.k), query_(query), parts_(parts), dead_(dead), shared_(shared) {}
-
-    std::int64_t threshold() const noexcept { return shared_.threshold.load(std::memory_order_relaxed); }
-
-    void offer(std::uint32_t ordinal, std::int64_t score) noexcept {
-        if (score < threshold() || (dead_ != nullptr && dead_->is_dead(ordinal))) {
-            return;
-        }
-        const Tid tid = parts_.tids[ordinal];
-        if (query_.resumes != 0 && (score > query_.score || (score == query_.score && !(query_.tid < tid)))) {
-            return;
-        }
-        const TextHit hit = {score, ordinal, tid, {}};
-        TextHit *hits = hits_.data();
-        if (count_ == query_.k) {
-            if (!ranks_before(hit, hits[0])) {
-                return;
-            }
-            std::pop_heap(hits, hits + count_, ranks_before);
-            --count_;
-        }
-        hits[count_++] = hit;
-        std::push_heap(hits, hits + count_, ranks_before);
-        if (count_ == query_.k) {
-            shared_.raise(hits[0].score);
-        }
-    }
-
-    // Puts the best hit first.
-    void sort() noexcept { std::sort(hits_.data(), hits_.data() + count_, ranks_before); }
-    const TextHit *hits() const noexcept { return hits_.data(); }
-    std::uint32_t count() const noexcept { return count_; }
-
-  private:
-    Buffer<TextHit> hits_;
-    std::uint32_t count_ = 0;
-    const TextQuery &query_;
-    const TextParts &parts_;
-    const DeadBitmap *dead_;
-    Shared &shared_;
-};
 
 struct RankedList {
     Cursor cursor;
@@ -96,10 +38,14 @@ class Search {
     Search(const TextParts &parts, const TextRanking &ranking, const Stream &stream)
         : parts_(parts), ranking_(ranking), stream_(stream) {}
 
+    // Ranks the documents from `first` to below `end` that are in any or in all of the query's lists.
+    void lists(const TextQuery &query, const TextTerm *terms, std::uint32_t first, std::uint32_t end,
+               Best *best) const;
+
+  private:
     void any(std::vector<RankedList> &lists, std::uint32_t first, std::uint32_t end, Best *best) const;
     void all(std::vector<RankedList> &lists, std::uint32_t first, std::uint32_t end, Best *best) const;
 
-  private:
     struct Window {
         std::uint32_t first;
         std::uint32_t end;
@@ -118,7 +64,6 @@ class Search {
                                       ranking_.norms.of(parts_.lengths[ranked.cursor.ordinal(at)]),
                                       ranked.cursor.frequency(at));
     }
-    std::int64_t max_in_window(RankedList *ranked, const Window &window) const;
     void touch(RankedList *ranked, Window *window) const;
     void add_to_touched(RankedList *ranked, std::int64_t remaining, std::int64_t needed,
                         Window *window) const;
@@ -133,50 +78,14 @@ class Search {
 
 // ---- Any of the lists ----------------------------------------------------------------------------
 
-std::int64_t Search::max_in_window(RankedList *ranked, const Window &window) const {
-    Cursor &cursor = ranked->cursor;
-    const List &list = cursor.list();
-    ranked->block = list.find_block(ranked->block, window.first);
-    if (ranked->block >= list.blocks()) {
-        return 0;
-    }
-    if (list.blocks() == 1 && !cursor.has_loaded()) {
-        cursor.load(0);
-    }
-    if (cursor.block() == ranked->block) {
-        // The block is decoded, so the postings themselves tell.
-        const std::uint32_t at = cursor.find(cursor.at(), window.first);
-        if (at < cursor.count() ? cursor.ordinal(at) >= window.end : list.blocks() == 1) {
-            return 0;
-        }
-    }
-    std::int64_t most = 0;
-    for (std::uint32_t block = ranked->block; block < list.blocks(); ++block) {
-        if (block > 0 && list.last(block - 1) + 1 >= window.end) {
-            break;
-        }
-        most = std::max(most, list.most(block, ranked->weight, ranking_.shrink));
-    }
-    return most;
-}
-
 void Search::touch(RankedList *ranked, Window *window) const {
-    Cursor &cursor = ranked->cursor;
-    for (bool more = cursor.seek(window->first); more && cursor.ordinal() < window->end;
-         more = cursor.load(cursor.block() + 1)) {
-        std::uint32_t at = cursor.at();
-        for (; at < cursor.count() && cursor.ordinal(at) < window->end; ++at) {
-            const std::uint32_t slot = cursor.ordinal(at) - window->first;
-            if (window->scores[slot] == 0) {
-                window->touched[window->touched_count++] = static_cast<std::uint16_t>(slot);
-            }
-            window->scores[slot] += contribution(*ranked, at);
+    visit_between(&ranked->cursor, window->first, window->end, [&](std::uint32_t at) {
+        const std::uint32_t slot = ranked->cursor.ordinal(at) - window->first;
+        if (window->scores[slot] == 0) {
+            window->touched[window->touched_count++] = static_cast<std::uint16_t>(slot);
         }
-        cursor.move_to(std::min(at, cursor.count() - 1));
-        if (at < cursor.count()) {
-            break;
-        }
-    }
+        window->scores[slot] += contribution(*ranked, at);
+    });
 }
 
 // Looks the list up only for documents that can still be among the best.
@@ -202,7 +111,8 @@ void Search::rank_window(std::vector<RankedList *> &lists, Window *window, Best 
     const std::int64_t needed = best->threshold();
     std::int64_t remaining = 0;
     for (RankedList *list : lists) {
-        list->most = max_in_window(list, *window);
+        list->most =
+            list->cursor.max_between(window->first, window->end, &list->block, list->weight, ranking_.shrink);
         remaining += list->most;
     }
     if (remaining == 0 || remaining < needed) {
@@ -338,6 +248,23 @@ void Search::all(std::vector<RankedList> &lists, std::uint32_t first, std::uint3
     }
 }
 
+void Search::lists(const TextQuery &query, const TextTerm *terms, std::uint32_t first, std::uint32_t end,
+                   Best *best) const {
+    std::vector<List> opened;
+    for (std::uint32_t term = 0; term < query.terms; ++term) {
+        opened.emplace_back(parts_, terms[term].list);
+    }
+    std::vector<RankedList> ranked;
+    for (std::uint32_t term = 0; term < query.terms; ++term) {
+        ranked.emplace_back(opened[term], terms[term].weight);
+    }
+    if (query.mode == TextMode::all) {
+        all(ranked, first, end, best);
+    } else {
+        any(ranked, first, end, best);
+    }
+}
+
 // A part of a query's documents, with the query's number.
 struct Piece {
     std::uint32_t query;
@@ -347,14 +274,16 @@ struct Piece {
 
 }  // namespace
 
-Status HostTextIndex::search(Stream &stream, const TextRanking &ranking, const TextTerm *terms,
-                             std::uint32_t term_count, const TextQuery *queries, std::uint32_t query_count,
+Status HostTextIndex::search(Stream &stream, const TextRanking &ranking, const TextBatch &batch,
                              TextHit *hits, std::uint32_t *counts) const noexcept {
     return guarded([&] {
-        const std::vector<TextTerm> own_terms(terms, terms + term_count);
-        const std::vector<TextQuery> own(queries, queries + query_count);
-        const Status status =
-            check_text_search(parts_.shape, ranking, own_terms.data(), term_count, own.data(), query_count);
+        const std::vector<TextTerm> own_terms(batch.terms, batch.terms + batch.term_count);
+        const std::vector<TextQuery> own(batch.queries, batch.queries + batch.query_count);
+        const std::vector<TextStep> steps(batch.steps, batch.steps + batch.step_count);
+        const std::uint32_t query_count = batch.query_count;
+        const Status status = check_text_search(
+            parts_.shape, ranking,
+            {own.data(), query_count, own_terms.data(), batch.term_count, steps.data(), batch.step_count});
         if (!status.ok()) {
             return status;
         }
@@ -390,22 +319,14 @@ Status HostTextIndex::search(Stream &stream, const TextRanking &ranking, const T
             for (std::uint64_t i = from; i < to; ++i) {
                 const Piece &piece = pieces[i];
                 const TextQuery &query = own[piece.query];
-                std::vector<List> opened;
-                for (std::uint32_t term = 0; term < query.terms; ++term) {
-                    opened.emplace_back(parts_, own_terms[query.first_term + term].list);
-                }
-                std::vector<RankedList> lists;
-                for (std::uint32_t term = 0; term < query.terms; ++term) {
-                    lists.emplace_back(opened[term], own_terms[query.first_term + term].weight);
-                }
                 auto best =
                     std::make_unique<Best>(engine_.memory(), query, parts_, dead.get(), shared[piece.query]);
-                if (query.terms == 0) {
-                    // Nothing matches.
-                } else if (query.mode == TextMode::all) {
-                    search.all(lists, piece.first, piece.end, best.get());
-                } else {
-                    search.any(lists, piece.first, piece.end, best.get());
+                const TextTerm *terms = own_terms.data() + query.first_term;
+                if (query.mode == TextMode::steps) {
+                    rank_by_steps({parts_, ranking, stream, engine_.memory()}, query, terms,
+                                  steps.data() + query.first_step, piece.first, piece.end, best.get());
+                } else if (query.terms > 0) {
+                    search.lists(query, terms, piece.first, piece.end, best.get());
                 }
                 best->sort();
                 if (pieces_a_query == 1) {

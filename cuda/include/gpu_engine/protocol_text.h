@@ -31,14 +31,17 @@ struct ExpectedCost {
 };
 
 // Ranks documents. Query i of run r is queries[r * count + i] (TextQuery), and the run's terms (TextTerm) are
-// terms[first_term[r]] to terms[first_term[r + 1] - 1], which the query counts from 0. At `results` lie for
-// each run counts[count] of 32 bits, at offsets_at, and hits (TextHit), at tids_at: those of query i begin
-// behind as many as the run's queries before have k, together.
+// terms[first_term[r]] to terms[first_term[r + 1] - 1], which the query counts from 0. The steps (TextStep)
+// are those of all runs' queries. At `results` lie for each run counts[count] of 32 bits, at offsets_at, and
+// hits (TextHit), at tids_at: those of query i begin behind as many as the run's queries before have k,
+// together.
 struct SearchText {
     RequestHeader header;
     std::uint64_t queries;  // offset
     std::uint64_t count;
     std::uint64_t terms;  // offset
+    std::uint64_t steps;  // offset
+    std::uint64_t step_count;
     std::uint64_t results;
     std::uint64_t capacity;
     postings::Norms norms;
@@ -78,7 +81,7 @@ struct IntersectText {
     RunUse run[max_runs];
 };
 
-using TextStructures = Structures<BeginText, TextQuery, TextTerm, TextHit, TextList, ExpectedCost, SearchText,
-                                  ListsPlace, CountText, IntersectText>;
+using TextStructures = Structures<BeginText, TextQuery, TextTerm, TextStep, TextHit, TextList, ExpectedCost,
+                                  SearchText, ListsPlace, CountText, IntersectText>;
 
 }  // namespace gpu_engine::protocol

@@ -6,8 +6,9 @@
 // section. What the lists hold is checked as it is read; one that contradicts itself ends a call with
 // invalid_argument, whoever wrote it.
 //
-// Lists that merge several lexemes (prefixes), NOT, phrases and weights are the caller's: there is no call
-// for them.
+// A query asks for documents in one of its lists, in all of them, or for those that a program of steps
+// matches: AND, OR and NOT over terms, each of which is a list or, as a prefix is, several. Phrases and
+// weights are the caller's: there is no call for them.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,10 @@
 namespace gpu_engine {
 
 inline constexpr std::uint32_t max_text_terms = 1024;  // of a query
+// Of a query with steps. A prefix is one term and may have any number of these lists.
+inline constexpr std::uint32_t max_text_lists = 32768;
+inline constexpr std::uint32_t max_text_steps = 4096;
+inline constexpr std::uint32_t max_text_depth = 32;
 inline constexpr std::uint32_t max_text_hits = 10000;  // of a query
 inline constexpr std::uint32_t max_text_queries = 1 << 16;
 
@@ -61,27 +66,61 @@ static_assert(sizeof(TextList) == 32);
 struct TextTerm {
     TextList list;
     double weight;  // idf (k1 + 1) / postings::kScoreUnit, from 0 to max_text_weight
+    // With `steps` alone: which of the query's terms it is, counted from 0. Lists of the same term follow one
+    // another and have its weight; a document's frequencies in them are added before they are weighed.
+    std::uint32_t number;
+    std::uint32_t scored;  // with `steps` alone: 0 where the term has no part in scores
 };
-static_assert(sizeof(TextTerm) == 40);
+static_assert(sizeof(TextTerm) == 48);
 
 enum class TextMode : std::uint32_t {
-    any,  // documents in one list at least
-    all,  // documents in every list
+    any,    // documents in one list at least
+    all,    // documents in every list
+    steps,  // documents for which the steps leave `true`
 };
 
-// The query's terms are terms[first_term] and the following. A lexeme that the run doesn't have is left out
-// by the caller; with `all` the caller leaves out the whole query. Without terms there are no hits.
+// The steps of a query work on a stack of truth values of one document: the first three put a value there,
+// the others take two and put what comes of them. In the end there is one. NOT stands before terms only.
+enum class TextStepKind : std::uint32_t {
+    has,     // the document is in one of the term's lists
+    lacks,   // it is in none of them
+    every,   // true
+    both,    // AND
+    either,  // OR
+};
+
+struct TextStep {
+    TextStepKind kind;
+    std::uint32_t term;  // of `has` and `lacks`
+};
+static_assert(sizeof(TextStep) == 8);
+
+// The query's terms are terms[first_term] and the following, in ascending order of their numbers. A lexeme
+// that the run doesn't have is left out by the caller; with `all` the caller leaves out the whole query.
+// Without terms there are no hits, but for steps that match documents which lack them.
 struct TextQuery {
     std::uint32_t first_term;
     std::uint32_t terms;
     TextMode mode;
-    std::uint32_t k;  // hits wanted, 1 to max_text_hits
+    std::uint32_t k;           // hits wanted, 1 to max_text_hits
+    std::uint32_t first_step;  // with `steps`
+    std::uint32_t steps;
     // Where `resumes` isn't 0: hits come behind this score and TID.
     std::int64_t score;
     Tid tid;
     std::uint16_t resumes;
 };
-static_assert(sizeof(TextQuery) == 32);
+static_assert(sizeof(TextQuery) == 40);
+
+// What one call asks. Queries may have the same terms, and the same steps.
+struct TextBatch {
+    const TextQuery *queries;
+    std::uint32_t query_count;
+    const TextTerm *terms;
+    std::uint32_t term_count;
+    const TextStep *steps;
+    std::uint32_t step_count;
+};
 
 // What all queries of a call share.
 struct TextRanking {
@@ -91,8 +130,8 @@ struct TextRanking {
     double shrink;
 };
 
-// A live document that matches. Its score is the sum of postings::contribution over its postings in the
-// query's lists: the same bits on every path.
+// A live document that matches. Its score is the sum of postings::contribution over the query's terms that it
+// has: the same bits on every path.
 struct TextHit {
     std::int64_t score;
     std::uint32_t ordinal;
@@ -125,9 +164,8 @@ class TextIndex {
 
     // The best k of each query, by score, then by TID. Query i's hits begin at hits[sum of the k of those
     // before] and there are counts[i] of them, fewer than k when no more match.
-    virtual Status search(Stream &stream, const TextRanking &ranking, const TextTerm *terms,
-                          std::uint32_t term_count, const TextQuery *queries, std::uint32_t query_count,
-                          TextHit *hits, std::uint32_t *counts) const noexcept = 0;
+    virtual Status search(Stream &stream, const TextRanking &ranking, const TextBatch &batch, TextHit *hits,
+                          std::uint32_t *counts) const noexcept = 0;
 
     // TIDs of the live documents that are in all lists, 1 to max_text_terms of them, ascending. *found says
     // how many; when they are more than `capacity` the status is insufficient_space and only *found is of

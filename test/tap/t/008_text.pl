@@ -43,6 +43,28 @@ CREATE FUNCTION bm25(lexemes text[], most int, fewest int) RETURNS TABLE (tid ti
 		FROM posting AS p JOIN weight USING (lexeme), total GROUP BY p.tid)
 	SELECT s.tid, (units / 4294967296)::real FROM score AS s WHERE s.lexemes >= fewest ORDER BY units DESC, s.tid LIMIT most
 $$;
+-- The same of any query, of which the terms that count are given, prefixes with :* behind them.
+CREATE FUNCTION bm25_of_query(query tsquery, terms text[], most int) RETURNS TABLE (tid tid, score real) LANGUAGE sql STABLE AS $$
+	WITH total AS MATERIALIZED (SELECT count(*)::float8 AS n, sum(length)::float8 / count(*) AS avgdl FROM counted WHERE tsv IS NOT NULL),
+	term AS MATERIALIZED (SELECT term, rtrim(term, ':*') AS word, term LIKE '%:*' AS prefix FROM unnest(terms) AS term),
+	weight AS MATERIALIZED (
+		SELECT term, word, prefix, ln(1 + (n - df + 0.5::float8) / (df + 0.5::float8)) * (1.2::float8 + 1) * 4294967296 AS w
+		FROM (SELECT term.*, least((SELECT count(*) FROM counted, unnest(tsv) AS u WHERE u.lexeme = word OR prefix AND starts_with(u.lexeme, word)), n)::float8 AS df, n FROM term, total) AS x),
+	posting AS MATERIALIZED (
+		SELECT d.ctid AS tid, term, w, sum(greatest(coalesce(cardinality(u.positions), 0), 1))::float8 AS tf, d.length::float8 AS dl
+		FROM doc AS d, unnest(d.tsv) AS u, weight WHERE u.lexeme = word OR prefix AND starts_with(u.lexeme, word) GROUP BY d.ctid, d.length, term, w),
+	score AS MATERIALIZED (
+		SELECT p.tid, sum(greatest(floor(w * tf / (tf + (1.2::float8 * (1 - 0.75::float8) + 1.2::float8 * 0.75 / avgdl * dl)) + 0.5), 1)::int8)::float8 AS units
+		FROM posting AS p, total GROUP BY p.tid)
+	SELECT d.ctid, (coalesce(units, 0) / 4294967296)::real FROM doc AS d LEFT JOIN score AS s ON s.tid = d.ctid WHERE d.tsv @@ query
+	ORDER BY coalesce(units, 0) DESC, d.ctid LIMIT most
+$$;
+CREATE FUNCTION tree_difference(query tsquery, terms text[]) RETURNS text LANGUAGE sql AS $$
+	SELECT coalesce(string_agg(format('%s: %s %s, %s %s', place, x.tid, x.score, y.tid, y.score), '; '), '')
+	FROM (SELECT row_number() OVER () AS place, * FROM bm25_of_query(query, terms, 100)) AS x
+	FULL JOIN (SELECT row_number() OVER () AS place, * FROM gpu.search('doc_tsv', query, 100, 'query')) AS y USING (place)
+	WHERE (x.tid, x.score) IS DISTINCT FROM (y.tid, y.score)
+$$;
 -- Returns what differs, as text; empty when nothing does.
 CREATE FUNCTION ranking_difference(query text, mode text) RETURNS text LANGUAGE sql AS $$
 	SELECT coalesce(string_agg(format('%s: %s %s, %s %s', place, x.tid, x.score, y.tid, y.score), '; '), '')
@@ -68,6 +90,26 @@ sub vector
 	$words = join ' ', $words, map { "rare$_" } 1 .. 1500 if $choice == 6;
 	my $vector = "to_tsvector('simple', '$words')";
 	return $choice < 40 ? "strip($vector)" : $vector;
+}
+
+# Returns a tsquery; %$terms gets the terms that are under an even number of NOTs.
+sub tree
+{
+	my ($depth, $positive, $terms) = @_;
+	my $choice = $depth == 0 ? 0 : int(rand(10));
+	if ($choice < 3)
+	{
+		my $kind = int(rand(12));
+		my $word = $kind == 0 ? 'nothing' : lexeme();
+		# Short ones begin many.
+		$word = substr($word, 0, 2) if $kind == 1 || $kind == 2;
+		my $prefix = $kind > 0 && $kind < 4;
+		$terms->{ $word . ($prefix ? ':*' : '') } = 1 if $positive;
+		return $word . ($prefix ? ':*' : $kind == 4 ? ':D' : $kind == 5 ? ':A' : '');
+	}
+	if ($choice == 3) { return '!(' . tree($depth - 1, !$positive, $terms) . ')'; }
+	my $operator = $choice == 4 ? (' <-> ', ' <2> ')[ int(rand(2)) ] : $choice < 7 ? ' | ' : ' & ';
+	return '(' . join($operator, map { tree($depth - 1, $positive, $terms) } 1 .. 2 + int(rand(2))) . ')';
 }
 
 my $next_id = 1;
@@ -118,6 +160,13 @@ sub check_all
 			my $difference = $node->safe_psql('postgres', "SELECT ranking_difference('$query', '$mode')");
 			$wrong .= "$query by $mode: $difference\n" if $difference ne '';
 		}
+	}
+	foreach my $tree (1 .. few_or_many(4, 12))
+	{
+		my %terms;
+		my $query = tree(3, 1, \%terms);
+		my $difference = $node->safe_psql('postgres', "SELECT tree_difference('$query', '{" . join(',', sort keys %terms) . "}')");
+		$wrong .= "$query: $difference\n" if $difference ne '';
 	}
 	is($wrong, '', "$what: ranking");
 	$wrong = '';

@@ -1,0 +1,26 @@
+// Where the lists of a query's terms lie, as the dictionaries have it, without reading them.
+#pragma once
+
+#include "text/corpus.h"
+
+namespace pg_gpu::text {
+
+// In one run: the lists of term t are places[first[t]] to places[first[t + 1] - 1], none where the run has no
+// such lexeme, and one for each lexeme of a prefix.
+struct RunPlaces {
+    ListPlace *places;
+    uint32 *first;
+};
+
+inline bool has_places(const RunPlaces &run, int term) {
+    return run.first[term] < run.first[term + 1];
+}
+
+// By run. nullptr where a run has more than `most` lists of the query.
+RunPlaces *find_places(Corpus *corpus, const Query &query, uint32 most);
+
+// Opens the lists, by run and term; with `at_home`, of runs at home alone.
+ListCursor ***open_lists_at(Corpus *corpus, const Query &query, const RunPlaces *places,
+                            const bool *at_home = nullptr);
+
+}  // namespace pg_gpu::text
