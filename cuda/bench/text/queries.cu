@@ -95,7 +95,8 @@ void measure_steps(const Bench &bench, const TextIndex &index, const TextRanking
     std::uint64_t bytes = 0;
     for (std::uint32_t i = 0; i < asked.queries.size(); ++i) {
         const std::uint32_t k = asked.queries[i].k;
-        queries.rank(i, device::usual_capacity(k, device::window_count(documents)), &ranked, &terms);
+        queries.rank(i, device::usual_capacity(k, device::window_count(bench.engine, documents)), &ranked,
+                     &terms);
         ranked.back().first_candidate = candidates;
         ranked.back().first_hit = hits;
         candidates += ranked.back().capacity;
