@@ -27,6 +27,7 @@ struct PendingRow {
 
 struct Collector {
     DocumentSource source;
+    bool positions;
     Inverter inverter;
     RunBuilder *builder;         // the leader's: in a serial build it takes documents as they come
     BufFile *documents;          // of a parallel build
@@ -49,6 +50,7 @@ static void *begin_part(const BuildPart &part) {
     auto *collector = allocate_zeroed<Collector>(1);
     const bool is_leader = part.participant == 0;
     collector->source = source_to_build(part.index);
+    collector->positions = options_of(part.index).positions;
     // The leader's lists are its own files.
     begin_inverter(&collector->inverter, part.index, part.memory, is_leader ? nullptr : part.files,
                    part.participant);
@@ -77,8 +79,11 @@ static void invert_row(Collector *collector, const PendingRow &row) {
     const auto ordinal = static_cast<uint32>(collector->total);
     uint32 length = kNullLength;
     if (vector != nullptr)
-        length = for_each_lexeme(vector, [collector, ordinal](const Lexeme &lexeme) {
-            invert_lexeme(&collector->inverter, lexeme, ordinal);
+        length = for_each_lexeme(vector, [collector, vector, ordinal](const Lexeme &lexeme) {
+            uint8 positions[kMaxPositionBytes];
+            const uint32 bytes =
+                collector->positions ? write_positions(positions_of(vector, lexeme), positions) : 0;
+            invert_lexeme(&collector->inverter, lexeme, ordinal, positions, bytes);
         });
     if (collector->documents == nullptr) {
         add_document(collector->builder, row.tid, length);

@@ -91,6 +91,8 @@ struct PostingStream {
     bool at_end;
     uint32 ordinal;
     uint32 frequency;
+    const uint8 *positions;  // up to `at`, where they are kept
+    bool has_positions;
     uint8 window[kWindowBytes];
 };
 
@@ -131,7 +133,8 @@ static bool fill_window(PostingStream *stream) {
 }
 
 static inline void next_posting(PostingStream *stream) {
-    if (stream->end - stream->at < kMaxPostingBytes && !fill_window(stream)) {
+    const uint32 most = kMaxPostingBytes + (stream->has_positions ? kMaxPositionBytes : 0);
+    if (stream->end - stream->at < most && !fill_window(stream)) {
         stream->at_end = true;
         return;
     }
@@ -139,6 +142,9 @@ static inline void next_posting(PostingStream *stream) {
     uint64 frequency;
     stream->at = read_varint(stream->at, stream->end, &gap);
     stream->at = read_varint(stream->at, stream->end, &frequency);
+    stream->positions = stream->at;
+    if (stream->has_positions)
+        stream->at = skip_positions(stream->at, stream->end, static_cast<uint32>(frequency));
     stream->next += gap;
     stream->ordinal = global_ordinal(stream, static_cast<uint32>(stream->next));
     stream->frequency = static_cast<uint32>(frequency);
@@ -163,6 +169,8 @@ static void merge_streams(PostingStream *streams, int count, RunBuilder *builder
             return;
         do {
             add_posting(builder, first->ordinal, first->frequency);
+            if (first->has_positions)
+                add_positions(builder, first->positions, static_cast<uint32>(first->at - first->positions));
             next_posting(first);
         } while (!first->at_end && first->ordinal < second);
     }
@@ -187,7 +195,8 @@ static int take_equal(TermSource **heap, int *live, TermSource **equal) {
     return count;
 }
 
-static int open_streams(TermSource **equal, int count, const DocumentPart *parts, PostingStream *streams) {
+static int open_streams(TermSource **equal, int count, const DocumentPart *parts, bool has_positions,
+                        PostingStream *streams) {
     int opened = 0;
     for (int i = 0; i < count;) {
         PostingStream *stream = &streams[opened++];
@@ -196,6 +205,7 @@ static int open_streams(TermSource **equal, int count, const DocumentPart *parts
         stream->at = stream->end = stream->window;
         stream->next = 0;
         stream->at_end = false;
+        stream->has_positions = has_positions;
         stream->part = parts != nullptr ? &parts[equal[i]->participant] : nullptr;
         stream->sources = &equal[i];
         for (const int participant = equal[i]->participant; i < count && equal[i]->participant == participant;
@@ -218,7 +228,8 @@ void merge_lists(TermSource *sources, int count, const DocumentPart *parts, int 
     while (live > 0) {
         const int equal_count = take_equal(heap, &live, equal);
         begin_list(builder);
-        merge_streams(streams, open_streams(equal, equal_count, parts, streams), builder);
+        merge_streams(streams, open_streams(equal, equal_count, parts, builder->options.positions, streams),
+                      builder);
         finish_list(builder, equal[0]->lexeme, equal[0]->length);
         for (int i = 0; i < equal_count; i++) {
             if (!next_term(equal[i]))

@@ -1,9 +1,11 @@
 #include "text/configuration.h"
 
-#include "text/options.h"
 #include "text/text.h"
 
 namespace pg_gpu::text {
+
+// Beside the weights, of which each takes five bits of its byte.
+static constexpr uint64 kKeepsPositions = UINT64CONST(1) << 63;
 
 // A hash of schema and name: unlike OIDs they outlive pg_upgrade. Names are quoted where they must be,
 // whether the session quotes all or not.
@@ -87,12 +89,23 @@ DocumentSource source_of(Relation index) {
                                RelationGetRelationName(index)),
                         errdetail("It has been renamed since the index was built, or the index is damaged."),
                         errhint("Name it by ALTER INDEX ... SET (configuration = ...), then REINDEX.")));
-    return {type, configuration, with.numbers};
+    return {type, configuration, with.numbers & ~kKeepsPositions};
+}
+
+bool keeps_positions(Relation index) {
+    return (storage::read_built_with(index, run_kind()).numbers & kKeepsPositions) != 0;
+}
+
+Options built_options(Relation index) {
+    Options options = options_of(index);
+    options.positions = keeps_positions(index);
+    return options;
 }
 
 storage::BuiltWith built_with(Relation index) {
     const DocumentSource source = source_to_build(index);
-    return {OidIsValid(source.configuration) ? name_of(source.configuration) : 0, source.weights};
+    return {OidIsValid(source.configuration) ? name_of(source.configuration) : 0,
+            source.weights | (options_of(index).positions ? kKeepsPositions : 0)};
 }
 
 // A lexeme that stands between elements until all are there, so that no phrase begins in one and ends in

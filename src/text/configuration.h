@@ -3,6 +3,7 @@
 #pragma once
 
 #include "text/document.h"
+#include "text/options.h"
 
 namespace pg_gpu::text {
 
@@ -23,7 +24,13 @@ void depend_on_configuration(Relation index);
 // counts from the next REINDEX on.
 DocumentSource source_of(Relation index);
 
-// What the metapage keeps for source_of.
+// Does the index keep positions? It does what its option said when it was built.
+bool keeps_positions(Relation index);
+
+// The options by which the index goes on: codec and parameters as they are now, positions as it was built.
+Options built_options(Relation index);
+
+// What the metapage keeps for these.
 storage::BuiltWith built_with(Relation index);
 
 // A value's document. Only a tsvector may be the value itself. An element of weight n is there n times, as in

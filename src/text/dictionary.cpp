@@ -1,4 +1,5 @@
 // A run's dictionary consists of fences, restarts and entries.
+#include "text/positions.h"
 #include "text/reader.h"
 
 namespace pg_gpu::text {
@@ -114,6 +115,43 @@ static Restart here(const DictionaryCursor *cursor) {
     return (cursor->next_list - cursor->head.first_list) << kRestartPlaceBits | cursor->at;
 }
 
+// Reads what the entry of a single posting says of its positions; nullptr where that is damaged.
+static const uint8 *read_single_positions(DictionaryCursor *cursor, const uint8 *in, const uint8 *end,
+                                          uint64 frequency) {
+    cursor->inline_positions = in;
+    cursor->inline_position_bytes = 0;
+    if (in < end && *in == kPositionsElsewhere)
+        return read_varint(in + 1, end, &cursor->position_place);
+    const uint8 *behind =
+        frequency > MAXNUMPOS ? nullptr : skip_positions(in, end, static_cast<uint32>(frequency));
+    if (behind == nullptr || behind - in > kInlinePositionBytes)
+        return nullptr;
+    cursor->inline_position_bytes = static_cast<uint32>(behind - in);
+    return behind;
+}
+
+ListPlace place_of(const DictionaryCursor *dictionary) {
+    ListPlace place = {};
+    place.documents = dictionary->frequency;
+    place.start = dictionary->list_start;
+    place.bytes = dictionary->list_bytes;
+    place.ordinal = dictionary->ordinal;
+    place.term_frequency = dictionary->term_frequency;
+    if (!dictionary->reader->has_positions)
+        return place;
+    if (place.documents > 1) {
+        const uint32 behind = position_index_bytes(place.documents);
+        if (place.bytes < behind)
+            report_dictionary(dictionary);
+        place.bytes -= behind;
+        return place;
+    }
+    place.position_place = dictionary->position_place;
+    place.inline_position_bytes = dictionary->inline_position_bytes;
+    memcpy(place.inline_positions, dictionary->inline_positions, place.inline_position_bytes);
+    return place;
+}
+
 // Goes to the next entry. The lexeme of one that shares more than `needed` bytes with the one before is left
 // as it is.
 static inline void advance(DictionaryCursor *cursor, uint32 needed) {
@@ -151,6 +189,8 @@ static inline void advance(DictionaryCursor *cursor, uint32 needed) {
         in = read_varint(in, end, &first);
     if (in != nullptr && cursor->frequency == 1)
         in = read_varint(in, end, &second);
+    if (in != nullptr && cursor->frequency == 1 && reader->has_positions)
+        in = read_single_positions(cursor, in, end, second);
     if (in == nullptr || cursor->frequency == 0 || cursor->frequency > reader->run.entries)
         report_dictionary(cursor);
     cursor->list_start = cursor->next_list;

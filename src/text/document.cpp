@@ -7,7 +7,8 @@ ItemReader begin_item(const DocumentItem *item) {
     ItemReader reader = {};
     reader.at = bytes + sizeof(DocumentItem);
     reader.end = bytes + storage::tail_item_size(&item->head);
-    reader.left = item->lexemes;
+    reader.left = lexeme_count(item);
+    reader.has_positions = (item->lexemes & kItemHasPositions) != 0;
     return reader;
 }
 
@@ -29,6 +30,14 @@ bool next_lexeme(ItemReader *reader) {
         return false;
     }
     reader->lexeme = {bytes, static_cast<uint32>(length), static_cast<uint32>(frequency)};
+    if (reader->has_positions) {
+        reader->positions = at;
+        at = skip_positions(at, reader->end, reader->lexeme.frequency);
+        if (at == nullptr) {
+            reader->failed = true;
+            return false;
+        }
+    }
     reader->at = at;
     reader->left--;
     return true;
@@ -61,11 +70,14 @@ void check_items(Relation index, BlockNumber block, const char *items, uint32 by
     }
 }
 
-DocumentItem *make_item(TSVector vector, const ItemPointerData &tid) {
+DocumentItem *make_item(TSVector vector, const ItemPointerData &tid, bool with_positions) {
+    uint8 positions[kMaxPositionBytes];
     size_t bytes = sizeof(DocumentItem);
     if (vector != nullptr)
         for_each_lexeme(vector, [&](const Lexeme &lexeme) {
             bytes += lexeme.length + (lexeme.length >= 0x80 ? 2 : 1) + (lexeme.frequency >= 0x80 ? 2 : 1);
+            if (with_positions)
+                bytes += write_positions(positions_of(vector, lexeme), positions);
         });
     bytes = TYPEALIGN(alignof(DocumentItem), bytes);
     if (bytes > kTailCapacity)
@@ -81,8 +93,12 @@ DocumentItem *make_item(TSVector vector, const ItemPointerData &tid) {
             memcpy(out, lexeme.bytes, lexeme.length);
             out += lexeme.length;
             out += write_varint(out, lexeme.frequency);
+            if (with_positions)
+                out += write_positions(positions_of(vector, lexeme), out);
             item->lexemes++;
         });
+        if (with_positions)
+            item->lexemes |= kItemHasPositions;
     }
     return item;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "text/format.h"
-#include "text/tsearch.h"
+#include "text/positions.h"
 
 namespace pg_gpu::text {
 
@@ -10,7 +10,12 @@ struct Lexeme {
     const char *bytes;
     uint32 length;
     uint32 frequency;
+    const WordEntry *entry = nullptr;  // of the tsvector, where it comes from one, and is there once
 };
+
+inline Positions positions_of(TSVector vector, const Lexeme &lexeme) {
+    return lexeme.entry == nullptr ? kUnknownPositions : positions_of(vector, lexeme.entry);
+}
 
 inline uint32 lexeme_frequency(TSVector vector, const WordEntry *entry) {
     return Max(static_cast<uint32>(POSDATALEN(vector, entry)), 1u);
@@ -26,6 +31,7 @@ uint32 for_each_lexeme(TSVector vector, Visit visit) {
     uint32 length = 0;
     for (int32 i = 0; i < vector->size;) {
         const WordEntry &entry = entries[i];
+        const int32 first = i;
         uint32 frequency = 0;
         do
             frequency += lexeme_frequency(vector, &entries[i++]);
@@ -33,7 +39,7 @@ uint32 for_each_lexeme(TSVector vector, Visit visit) {
                memcmp(strings + entries[i].pos, strings + entry.pos, entry.len) == 0);
         frequency = Min(frequency, MAXNUMPOS);
         length += frequency;
-        visit(Lexeme{strings + entry.pos, entry.len, frequency});
+        visit(Lexeme{strings + entry.pos, entry.len, frequency, i - first == 1 ? &entry : nullptr});
     }
     return length;
 }
@@ -43,8 +49,10 @@ struct ItemReader {
     const uint8 *at;
     const uint8 *end;
     uint32 left;
+    bool has_positions;
     bool failed;
     Lexeme lexeme;
+    const uint8 *positions;  // of the lexeme, up to `at`; nullptr where the item has none
 };
 
 ItemReader begin_item(const DocumentItem *item);
@@ -57,6 +65,10 @@ bool is_item_sound(const DocumentItem *item);
 // Raises an ERROR when one of the items, which take `bytes` bytes, is not sound.
 void check_items(Relation index, BlockNumber block, const char *items, uint32 bytes);
 
+inline uint32 lexeme_count(const DocumentItem *item) {
+    return item->lexemes & ~kItemHasPositions;
+}
+
 inline bool is_null(const DocumentItem *item) {
     return (item->head.info & storage::kTailItemFlag) != 0;
 }
@@ -64,8 +76,8 @@ inline bool is_null(const DocumentItem *item) {
 // Returns a palloc'd copy of a raw run's items, which it has checked, and nullptr when the page was recycled.
 char *read_raw_items(Relation index, const storage::RunEntry &run, uint32 *bytes);
 
-// Returns the palloc'd item of a tsvector, where nullptr stands for NULL. Returns nullptr when the item would
-// be longer than a tail.
-DocumentItem *make_item(TSVector vector, const ItemPointerData &tid);
+// Returns the palloc'd item of a tsvector, with or without positions, where nullptr stands for NULL. Returns
+// nullptr when the item would be longer than a tail.
+DocumentItem *make_item(TSVector vector, const ItemPointerData &tid, bool with_positions);
 
 }  // namespace pg_gpu::text

@@ -72,6 +72,27 @@ inline void write_length(uint8 *bytes, uint32 length) {
     bytes[2] = static_cast<uint8>(length >> 16);
 }
 
+// ---- positions --------------------------------------------------------------------------------------------
+
+// The pages of positions lie between those of postings and of the dictionary. They hold the postings' bytes
+// of positions.h back to back, in order of lexeme and document.
+inline storage::Section position_section(const storage::RunEntry &run) {
+    const storage::Section &posting = run.sections[kPostingSection];
+    const uint32 first = posting.first_page + posting.pages;
+    return {first, run.sections[kDictionarySection].first_page - first};
+}
+
+// Where its positions lie is said behind each list of several postings: first at which byte the list's begin,
+// then for each block of postings where its positions end, counted from the list's.
+inline constexpr uint32 kPositionStartBytes = 5;
+inline constexpr uint64 kMaxPositionStart = (UINT64CONST(1) << (8 * kPositionStartBytes)) - 1;
+using PositionEnd = uint32;
+
+// A single posting's positions lie in the dictionary's entry when they are few bytes. Else this byte, which
+// positions don't begin with, and a varint say at which byte they lie among the others'.
+inline constexpr uint32 kInlinePositionBytes = 8;
+inline constexpr uint8 kPositionsElsewhere = 255;
+
 // ---- dictionary -------------------------------------------------------------------------------------------
 
 // The head of the first page of the dictionary section. Fences follow, which divide the further pages in
@@ -82,7 +103,7 @@ struct RunHeader {
     uint64 lexemes;
     uint64 posting_bytes;
     uint32 null_documents;
-    uint32 codec;
+    uint32 codec;  // and kHeaderHasPositions
     // What the blocks' bounds were worked out with.
     double k1;
     double b;
@@ -92,13 +113,15 @@ struct RunHeader {
 };
 static_assert(sizeof(RunHeader) == 56);
 
+inline constexpr uint32 kHeaderHasPositions = UINT32_C(1) << 31;
+
 inline constexpr uint32 kFenceRoom = storage::kContentBytes - sizeof(RunHeader);
 using FenceEnd = uint16;
 
 // Head of every further page. Entries follow, each: shared and suffix length (4 bits each in one byte; 15 and
-// more go on as varints), the suffix, document frequency; with frequency 1 ordinal and term frequency, else
-// the bytes of the list, as varints. Each kRestartInterval-th entry of a page, from the first on, is a
-// restart: it shares nothing, so that a search can begin there.
+// more go on as varints), the suffix, document frequency; with frequency 1 ordinal and term frequency, and
+// positions if the run has them, else the bytes of the list, as varints. Each kRestartInterval-th entry of a
+// page, from the first on, is a restart: it shares nothing, so that a search can begin there.
 struct DictionaryPage {
     uint64 first_list;  // byte of the posting section at which the page's first list begins
     uint32 entries;
@@ -135,16 +158,24 @@ inline uint32 block_count(uint64 documents) {
     return static_cast<uint32>((documents + postings::kBlockPostings - 1) / postings::kBlockPostings);
 }
 
+// What a list of so many documents says of its positions takes so many bytes.
+inline uint32 position_index_bytes(uint64 documents) {
+    return kPositionStartBytes + block_count(documents) * static_cast<uint32>(sizeof(PositionEnd));
+}
+
 // ---- tail items -------------------------------------------------------------------------------------------
 
-// An item of the tail and of raw runs; the lexemes follow in order, each: length, bytes, term frequency.
-// The flag storage::kTailItemFlag says that the column is NULL.
+// An item of the tail and of raw runs; the lexemes follow in order, each: length, bytes, term frequency, and
+// where the item has them, positions (positions.h). The flag storage::kTailItemFlag says that the column is
+// NULL.
 struct DocumentItem {
     storage::TailItem head;
     uint32 length;
-    uint32 lexemes;
+    uint32 lexemes;  // how many, and kItemHasPositions
 };
 static_assert(sizeof(DocumentItem) == 16);
+
+inline constexpr uint32 kItemHasPositions = UINT32_C(1) << 31;
 
 // This leaves room for the dead bitmap of as many items as can be there.
 inline constexpr uint32 kTailCapacity =

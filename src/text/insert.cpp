@@ -10,6 +10,7 @@ namespace {
 struct InsertState {
     MemoryContext row_context;  // a row's document is made in it
     DocumentSource source;
+    bool positions;
 };
 
 }  // namespace
@@ -21,6 +22,7 @@ static const InsertState *insert_state(Relation index, IndexInfo *index_info) {
         state->row_context =
             AllocSetContextCreate(index_info->ii_Context, "gpu_text row", ALLOCSET_DEFAULT_SIZES);
         state->source = source_of(index);
+        state->positions = keeps_positions(index);
         index_info->ii_AmCache = state;
     }
     return static_cast<const InsertState *>(index_info->ii_AmCache);
@@ -32,7 +34,7 @@ bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relatio
     MemoryContext context = state->row_context;
     MemoryContext caller = MemoryContextSwitchTo(context);
     TSVector vector = document_of(state->source, values, nulls);
-    DocumentItem *item = make_item(vector, *tid);
+    DocumentItem *item = make_item(vector, *tid, state->positions);
     MemoryContextSwitchTo(caller);
     if (item != nullptr)
         storage::insert_item(index, run_kind(), &item->head);

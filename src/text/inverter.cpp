@@ -87,17 +87,21 @@ static Term *find_term(Inverter *inverter, const Lexeme &lexeme) {
     return term;
 }
 
-void invert_lexeme(Inverter *inverter, const Lexeme &lexeme, uint32 ordinal) {
+void invert_lexeme(Inverter *inverter, const Lexeme &lexeme, uint32 ordinal, const uint8 *positions,
+                   uint32 position_bytes) {
     Term *term = find_term(inverter, lexeme);
     uint8 bytes[kMaxPostingBytes];
     uint32 count = write_varint(bytes, term->frequency == 0 ? ordinal : ordinal - term->last - 1);
     count += write_varint(bytes + count, lexeme.frequency);
     PostingPiece *piece = term->current;
-    if (piece->filled + count > piece->room) {
-        piece->next = add_piece(inverter, Min(piece->room * 2, kLargestPiece));
+    if (piece->filled + count + position_bytes > piece->room) {
+        piece->next = add_piece(inverter, Max(Min(piece->room * 2, kLargestPiece), count + position_bytes));
         piece = term->current = piece->next;
     }
     memcpy(piece->bytes + piece->filled, bytes, count);
+    if (position_bytes > 0)
+        memcpy(piece->bytes + piece->filled + count, positions, position_bytes);
+    count += position_bytes;
     piece->filled += count;
     term->bytes += count;
     term->last = ordinal;

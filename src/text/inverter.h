@@ -8,7 +8,8 @@ namespace pg_gpu::text {
 
 inline constexpr uint32 kMaxPostingBytes = 5 + 2;
 
-// A term has a lexeme's postings so far: varints of ordinal gaps and term frequencies, in a chain of pieces.
+// A term has a lexeme's postings so far: varints of ordinal gaps and term frequencies, and positions if they
+// are kept, in a chain of pieces.
 struct PostingPiece {
     PostingPiece *next;
     uint32 room;
@@ -45,8 +46,9 @@ struct Inverter {
 };
 
 void begin_inverter(Inverter *inverter, Relation index, size_t limit, SharedFileSet *shared, int participant);
-// Adds a posting. Ordinals must ascend.
-void invert_lexeme(Inverter *inverter, const Lexeme &lexeme, uint32 ordinal);
+// Adds a posting, with `position_bytes` of positions. Ordinals must ascend.
+void invert_lexeme(Inverter *inverter, const Lexeme &lexeme, uint32 ordinal, const uint8 *positions,
+                   uint32 position_bytes);
 // Writes a file when the limit is reached by what is in memory here and what the caller says is kept
 // elsewhere; a quarter of the limit is used whatever that is. To be called between documents.
 void spill_if_full(Inverter *inverter, size_t elsewhere);

@@ -5,25 +5,10 @@
 
 namespace pg_gpu::text {
 
-// Copies bytes of the list, from one on, which may lie on several pages. false when stale.
+// Copies bytes of the list, from one on. false when stale.
 static bool copy_bytes(const ListCursor *list, uint64 from, uint64 length, void *to) {
-    RunReader *reader = list->reader;
-    from += list->start;
-    auto *out = static_cast<char *>(to);
-    while (length > 0) {
-        const auto page = static_cast<uint32>(from / storage::kContentBytes);
-        const auto at = static_cast<uint32>(from % storage::kContentBytes);
-        const uint64 take = Min(length, uint64{storage::kContentBytes - at});
-        Page locked = lock_page(reader, list->page, reader->run.sections[kPostingSection].first_page + page);
-        if (locked == nullptr)
-            return false;
-        memcpy(out, storage::page_content(locked) + at, take);
-        unlock_page(list->page);
-        out += take;
-        from += take;
-        length -= take;
-    }
-    return true;
+    return copy_section_bytes(list->reader, list->page, list->reader->run.sections[kPostingSection],
+                              list->start + from, length, to);
 }
 
 [[noreturn]] static void report_list(const ListCursor *list) {

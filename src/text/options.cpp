@@ -10,6 +10,7 @@ struct StoredOptions {
     double b;
     int configuration;  // where its name lies behind the other options
     int weights;        // likewise
+    bool positions;
 };
 
 static constexpr char kDefaultConfiguration[] = "simple";
@@ -93,6 +94,9 @@ void register_options() {
     add_string_reloption(option_kind, "weights",
                          "How often the elements of a text[] count, from the next build on", nullptr,
                          validate_weights, ShareUpdateExclusiveLock);
+    add_bool_reloption(option_kind, "positions",
+                       "Keeps words' positions for phrases and weights, from the next build on",
+                       kDefaults.positions, ShareUpdateExclusiveLock);
 }
 
 bytea *read_options(Datum options, bool validate) {
@@ -103,6 +107,7 @@ bytea *read_options(Datum options, bool validate) {
         parsed_option("b", RELOPT_TYPE_REAL, offsetof(StoredOptions, b)),
         parsed_option("configuration", RELOPT_TYPE_STRING, offsetof(StoredOptions, configuration)),
         parsed_option("weights", RELOPT_TYPE_STRING, offsetof(StoredOptions, weights)),
+        parsed_option("positions", RELOPT_TYPE_BOOL, offsetof(StoredOptions, positions)),
     };
     return static_cast<bytea *>(build_reloptions(options, validate, option_kind, sizeof(StoredOptions),
                                                  elements, lengthof(elements)));
@@ -112,7 +117,7 @@ Options options_of(Relation index) {
     if (index->rd_options == nullptr)
         return kDefaults;
     const auto *stored = reinterpret_cast<const StoredOptions *>(index->rd_options);
-    return {static_cast<postings::Codec>(stored->codec), stored->k1, stored->b};
+    return {static_cast<postings::Codec>(stored->codec), stored->k1, stored->b, stored->positions};
 }
 
 uint64 weights_option(Relation index) {

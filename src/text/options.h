@@ -9,10 +9,12 @@ struct Options {
     postings::Codec codec;
     double k1;
     double b;
+    bool positions = false;
 };
 
 void register_options();
 bytea *read_options(Datum options, bool validate);
+// What a build goes by.
 Options options_of(Relation index);
 
 // The text search configuration that the option names, or an ERROR unless `missing_ok`. Only indexes of other

@@ -48,6 +48,25 @@ static void read_dead(RunReader *reader) {
     }
 }
 
+bool copy_section_bytes(RunReader *reader, PinnedPage *pinned, const storage::Section &section, uint64 from,
+                        uint64 length, void *to) {
+    auto *out = static_cast<char *>(to);
+    while (length > 0) {
+        const auto page = static_cast<uint32>(from / storage::kContentBytes);
+        const auto at = static_cast<uint32>(from % storage::kContentBytes);
+        const uint64 take = Min(length, uint64{storage::kContentBytes - at});
+        Page locked = lock_page(reader, pinned, section.first_page + page);
+        if (locked == nullptr)
+            return false;
+        memcpy(out, storage::page_content(locked) + at, take);
+        unlock_page(pinned);
+        out += take;
+        from += take;
+        length -= take;
+    }
+    return true;
+}
+
 static bool is_header_sound(const RunReader *reader, uint32 content_length) {
     const RunHeader &header = reader->header;
     const uint64 room =
@@ -75,6 +94,8 @@ void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run
     if (length >= sizeof(RunHeader))
         memcpy(&reader->header, storage::page_content(page), sizeof(RunHeader));
     unlock_page(&reader->header_page);
+    reader->has_positions = (reader->header.codec & kHeaderHasPositions) != 0;
+    reader->header.codec &= ~kHeaderHasPositions;
     if (length < sizeof(RunHeader) || length > storage::kContentBytes || !is_header_sound(reader, length))
         report_damage(reader, position, "The head of a run's dictionary is damaged.");
     if (run.dead > 0)
@@ -83,6 +104,8 @@ void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run
 
 void release_postings(RunReader *reader) {
     for (PinnedPage &page : reader->posting_pages)
+        release_page(&page);
+    for (PinnedPage &page : reader->position_pages)
         release_page(&page);
 }
 

@@ -19,13 +19,15 @@ struct PinnedPage {
 struct RunReader {
     Relation index;
     storage::RunEntry run;
-    RunHeader header;
+    RunHeader header;  // its codec without kHeaderHasPositions
+    bool has_positions;
     BlockNumber heap_blocks;  // TIDs beyond are damage; InvalidBlockNumber: whoever reads them looks
     PinnedPage header_page;
     PinnedPage document_page;
     PinnedPage dictionary_page;
     // Lists are read side by side, and take turns.
     PinnedPage posting_pages[kPostingPages];
+    PinnedPage position_pages[kPostingPages];
     uint32 lists_opened;
     storage::NearBuffer near;
     bool stale;
@@ -48,6 +50,10 @@ void release_postings(RunReader *reader);
 // pin.
 Page lock_page(RunReader *reader, PinnedPage *pinned, uint32 position);
 void unlock_page(const PinnedPage *pinned);
+
+// Copies bytes of a section that is one stream, which may lie on several pages. false when stale.
+bool copy_section_bytes(RunReader *reader, PinnedPage *pinned, const storage::Section &section, uint64 from,
+                        uint64 length, void *to);
 
 inline uint32 dictionary_pages(const RunReader *reader) {
     return reader->run.sections[kDictionarySection].pages - 1;
@@ -111,6 +117,10 @@ struct DictionaryCursor {
     uint64 list_bytes;
     uint32 ordinal;  // of the only posting
     uint32 term_frequency;
+    // The only posting's positions: their bytes, or where these begin among the others'.
+    const uint8 *inline_positions;
+    uint32 inline_position_bytes;
+    uint64 position_place;
     PGAlignedBlock image;
 };
 
@@ -157,16 +167,17 @@ struct ListCursor {
 struct ListPlace {
     uint64 documents;  // 0: the run has no such lexeme
     uint64 start;      // of more than one document: bytes of the posting section
-    uint64 bytes;
-    uint32 ordinal;  // of a single document: the posting
+    uint64 bytes;      // without those behind the list that say where its positions are
+    uint32 ordinal;    // of a single document: the posting
     uint32 term_frequency;
+    // Its positions, as the dictionary's cursor has them. Those of more documents are said behind the list.
+    uint64 position_place;
+    uint32 inline_position_bytes;
+    uint8 inline_positions[kInlinePositionBytes];
 };
 
 // Returns the place of the list of the dictionary's current entry.
-inline ListPlace place_of(const DictionaryCursor *dictionary) {
-    return {dictionary->frequency, dictionary->list_start, dictionary->list_bytes, dictionary->ordinal,
-            dictionary->term_frequency};
-}
+ListPlace place_of(const DictionaryCursor *dictionary);
 
 // Returns nullptr where there is none.
 ListCursor *open_list(RunReader *reader, const ListPlace &place);

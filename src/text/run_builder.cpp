@@ -14,6 +14,7 @@ void begin_run_builder(RunBuilder *builder, Relation index, const Options &optio
     builder->options = options;
     begin_spool(&builder->document_spool, index, spool_memory());
     begin_spool(&builder->dictionary_spool, index, spool_memory());
+    begin_spool(&builder->position_spool, index, spool_memory());
     builder->document_room = 1024;
     builder->short_lengths = allocate<uint16>(builder->document_room);
 }
@@ -60,6 +61,10 @@ void begin_lists(RunBuilder *builder, storage::RunWriter *writer, storage::RunEn
     builder->fences = allocate<uint8>(kFenceRoom);
     builder->fence_interval = 1;
     builder->restarts = allocate<Restart>(storage::kContentBytes / sizeof(Restart));
+    builder->positions_room = 64 * 1024;
+    builder->positions = allocate<uint8>(builder->positions_room);
+    builder->position_lengths = allocate<uint32>(kSamplePostings);
+    builder->position_ends = allocate<PositionEnd>(builder->head_room);
 }
 
 // ---- lists -----------------------------------------------------------------------------------------------
@@ -137,12 +142,91 @@ void begin_list(RunBuilder *builder) {
     builder->any_written = false;
     builder->has_frame_bits = false;
     builder->head_count = 0;
+    builder->position_start = builder->position_bytes;
+    builder->positions_filled = 0;
+}
+
+// ---- positions -------------------------------------------------------------------------------------------
+
+void add_positions(RunBuilder *builder, const uint8 *bytes, uint32 length) {
+    if (builder->positions_filled + length > builder->positions_room) {
+        builder->positions_room *= 2;
+        builder->positions = reallocate(builder->positions, builder->positions_room);
+    }
+    memcpy(builder->positions + builder->positions_filled, bytes, length);
+    builder->positions_filled += length;
+    builder->position_lengths[builder->buffered - 1] = length;
+}
+
+[[noreturn]] static void report_long_list(const RunBuilder *builder) {
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                    errmsg("an inverted list of index \"%s\" cannot take more than 4 GB",
+                           RelationGetRelationName(builder->index)),
+                    errhint("Partition the table.")));
+}
+
+// Writes the positions of the buffered postings, which are of one block or of several, from the list's block
+// `block` on.
+static void flush_positions(RunBuilder *builder, uint32 block) {
+    if (!builder->options.positions || builder->buffered == 0)
+        return;
+    append_to_spool(&builder->position_spool, builder->positions, builder->positions_filled);
+    for (uint32 i = 0; i < builder->buffered; i++) {
+        builder->position_bytes += builder->position_lengths[i];
+        builder->position_ends[block + i / postings::kBlockPostings] =
+            static_cast<PositionEnd>(builder->position_bytes - builder->position_start);
+    }
+    builder->positions_filled = 0;
+    if (builder->position_bytes - builder->position_start > PG_UINT32_MAX)
+        report_long_list(builder);
+    if (builder->position_bytes > kMaxPositionStart)
+        ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                        errmsg("the positions of a run of index \"%s\" cannot take more than 1 TB",
+                               RelationGetRelationName(builder->index)),
+                        errhint("Partition the table.")));
+}
+
+static void append_position_index(RunBuilder *builder, uint32 blocks) {
+    if (!builder->options.positions)
+        return;
+    uint8 start[kPositionStartBytes];
+    for (uint32 i = 0; i < kPositionStartBytes; i++)
+        start[i] = static_cast<uint8>(builder->position_start >> (8 * i));
+    append_bytes(builder, start, sizeof(start));
+    append_bytes(builder, builder->position_ends, blocks * sizeof(PositionEnd));
+}
+
+// Writes what a dictionary's entry says of a single posting's positions; returns how many bytes.
+static uint32 write_single_positions(RunBuilder *builder, uint8 *out) {
+    if (!builder->options.positions)
+        return 0;
+    const uint32 length = builder->positions_filled;
+    if (length > kInlinePositionBytes) {
+        flush_positions(builder, 0);
+        out[0] = kPositionsElsewhere;
+        return 1 + write_varint(out + 1, builder->position_start);
+    }
+    memcpy(out, builder->positions, length);
+    return length;
+}
+
+static void write_position_pages(RunBuilder *builder) {
+    rewind_spool(&builder->position_spool);
+    for (uint64 left = builder->position_bytes; left > 0;) {
+        const auto take = static_cast<uint32>(Min(left, uint64{storage::kContentBytes}));
+        Page page = storage::next_run_page(builder->writer);
+        read_spool(&builder->position_spool, storage::page_content(page), take);
+        storage::set_content_length(page, take);
+        left -= take;
+    }
+    end_spool(&builder->position_spool);
 }
 
 // Writes what is buffered as blocks of a list of several; only a list's last one may be short.
 void flush_postings(RunBuilder *builder) {
     choose_list_bits(builder);
     EncodedBlock block;
+    const uint32 first_block = builder->head_count;
     for (uint32 first = 0; first < builder->buffered; first += postings::kBlockPostings) {
         const uint32 count = Min(builder->buffered - first, postings::kBlockPostings);
         encode_block(builder, first, count, builder->any_written ? uint64{builder->last_written} + 1 : 0,
@@ -151,19 +235,18 @@ void flush_postings(RunBuilder *builder) {
         builder->any_written = true;
         const uint64 offset = builder->posting_bytes - builder->list_start;
         if (offset > UINT32_MAX - postings::kMaxBlockBytes)
-            ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-                            errmsg("an inverted list of index \"%s\" cannot take more than 4 GB",
-                                   RelationGetRelationName(builder->index)),
-                            errhint("Partition the table.")));
+            report_long_list(builder);
         if (builder->head_count == builder->head_room) {
             builder->head_room *= 2;
             builder->heads = reallocate(builder->heads, builder->head_room);
+            builder->position_ends = reallocate(builder->position_ends, builder->head_room);
         }
         builder->heads[builder->head_count++] = {builder->last_written, static_cast<uint32>(offset),
                                                  block_bound(builder, first, count), block.parameter,
                                                  block.frequency_bits};
         append_bytes(builder, block.bytes, block.length);
     }
+    flush_positions(builder, first_block);
     builder->buffered = 0;
     CHECK_FOR_INTERRUPTS();
 }
@@ -227,7 +310,9 @@ static uint32 write_length_nibble(uint8 *rest, uint32 value) {
 // Lexeme and frequency, then for a list of one posting its ordinal and term frequency, else its bytes.
 static void add_to_dictionary(RunBuilder *builder, const char *lexeme, uint32 length, uint64 first,
                               uint64 second) {
-    uint8 entry[kMaxLexemeBytes + 5 * kMaxVarintBytes + 1];
+    uint8 entry[kMaxLexemeBytes + 6 * kMaxVarintBytes + 2];
+    uint8 positions[Max(kInlinePositionBytes, kMaxVarintBytes + 1)];
+    const uint32 position_bytes = builder->frequency == 1 ? write_single_positions(builder, positions) : 0;
     auto *head = reinterpret_cast<DictionaryPage *>(builder->dictionary_page);
     for (;;) {
         const bool is_new = builder->dictionary_fill == 0;
@@ -249,6 +334,8 @@ static void add_to_dictionary(RunBuilder *builder, const char *lexeme, uint32 le
         bytes += write_varint(entry + bytes, first);
         if (builder->frequency == 1)
             bytes += write_varint(entry + bytes, second);
+        memcpy(entry + bytes, positions, position_bytes);
+        bytes += position_bytes;
 
         if (is_new) {
             add_fence(builder, lexeme, length);
@@ -287,10 +374,12 @@ void finish_list(RunBuilder *builder, const char *lexeme, uint32 length) {
         const uint8 head[kShortListHead] = {block.parameter, block.frequency_bits};
         append_bytes(builder, head, sizeof(head));
         append_bytes(builder, block.bytes, block.length);
+        flush_positions(builder, 0);
     } else {
         flush_postings(builder);
         append_bytes(builder, builder->heads, builder->head_count * sizeof(postings::BlockHead));
     }
+    append_position_index(builder, block_count(builder->frequency));
     add_to_dictionary(builder, lexeme, length, builder->posting_bytes - builder->list_start, 0);
 }
 
@@ -304,11 +393,12 @@ static void write_dictionary(RunBuilder *builder) {
     section->pages = 1 + builder->dictionary_pages;
 
     Page page = storage::next_run_page(builder->writer);
-    const RunHeader header = {builder->lexemes,        builder->posting_bytes,
-                              builder->null_documents, static_cast<uint32>(builder->options.codec),
-                              builder->options.k1,     builder->options.b,
-                              builder->average_length, builder->fence_count,
-                              builder->fence_interval};
+    const uint32 codec =
+        static_cast<uint32>(builder->options.codec) | (builder->options.positions ? kHeaderHasPositions : 0);
+    const RunHeader header = {
+        builder->lexemes,       builder->posting_bytes, builder->null_documents, codec,
+        builder->options.k1,    builder->options.b,     builder->average_length, builder->fence_count,
+        builder->fence_interval};
     char *content = storage::page_content(page);
     const uint32 ends_bytes = builder->fence_count * sizeof(FenceEnd);
     memcpy(content, &header, sizeof(header));
@@ -349,11 +439,15 @@ static void write_documents(RunBuilder *builder) {
 
 void finish_run_builder(RunBuilder *builder) {
     builder->entry->sections[kPostingSection] = {0, storage::pages_begun(builder->writer)};
+    write_position_pages(builder);
     write_dictionary(builder);
     write_documents(builder);
     builder->entry->entries = builder->documents;
     set_run_data(builder->entry, Layout::Inverted, builder->length, builder->posting_total);
     pfree(builder->dictionary_page);
+    pfree(builder->position_ends);
+    pfree(builder->position_lengths);
+    pfree(builder->positions);
     pfree(builder->heads);
     pfree(builder->frequencies);
     pfree(builder->ordinals);

@@ -1,4 +1,5 @@
-// An inverted run is written in this order: lists lexeme by lexeme, then the dictionary, then the documents.
+// An inverted run is written in this order: lists lexeme by lexeme, then positions if they are kept, then the
+// dictionary, then the documents.
 #pragma once
 
 #include "text/document.h"
@@ -47,6 +48,16 @@ struct RunBuilder {
     uint32 head_count;
     uint32 head_room;
 
+    // Positions, if options.positions says so: those of the buffered postings, and where the list's lie.
+    Spool position_spool;
+    uint64 position_bytes;  // of all lists
+    uint64 position_start;  // of the list
+    uint8 *positions;
+    uint32 positions_filled;
+    uint32 positions_room;
+    uint32 *position_lengths;    // by buffered posting
+    PositionEnd *position_ends;  // by block
+
     // The dictionary.
     Spool dictionary_spool;
     uint8 *dictionary_page;
@@ -86,7 +97,10 @@ inline void add_posting(RunBuilder *builder, uint32 ordinal, uint32 frequency) {
     builder->frequency++;
 }
 
-// Writes dictionary and documents, and fills in the directory's entry.
+// Adds the positions of the posting that has been added last, where they are kept.
+void add_positions(RunBuilder *builder, const uint8 *bytes, uint32 length);
+
+// Writes positions, dictionary and documents, and fills in the directory's entry.
 void finish_run_builder(RunBuilder *builder);
 
 }  // namespace pg_gpu::text

@@ -8,7 +8,7 @@
 #include "sort.h"
 #include "storage/sealed_tail.h"
 #include "text/configuration.h"
-#include "text/reader.h"
+#include "text/position_list.h"
 #include "text/run_builder.h"
 #include "text/text.h"
 
@@ -22,7 +22,7 @@ static void seal(const storage::RunKind *, const char *items, uint32 bytes, uint
     for (uint32 at = 0; at < bytes;) {
         const auto *item = reinterpret_cast<const DocumentItem *>(items + at);
         length += item->length;
-        posting_total += item->lexemes;
+        posting_total += lexeme_count(item);
         at += storage::tail_item_size(&item->head);
     }
     memcpy(storage::page_content(page), items, bytes);
@@ -44,6 +44,7 @@ namespace {
 struct RawPosting {
     Lexeme lexeme;
     uint32 ordinal;
+    PositionBytes positions;
 };
 
 struct RawDocument {
@@ -53,7 +54,7 @@ struct RawDocument {
 
 struct Posting {
     uint32 ordinal;
-    uint32 frequency;
+    uint32 value;  // its frequency, or where positions are kept, its number among PostingBuffer::details
 };
 
 // One input of a merge.
@@ -102,7 +103,7 @@ static void open_raw_input(Relation index, MergeInput *input) {
             if (input->posting_count == posting_count(*input->run))
                 storage::report_corruption(index, storage::run_block(*input->run, 0),
                                            "A sealed tail has more postings than recorded.");
-            input->postings[input->posting_count++] = {reader.lexeme, ordinal};
+            input->postings[input->posting_count++] = {reader.lexeme, ordinal, position_bytes(reader)};
         }
         at += storage::tail_item_size(&item->head);
     }
@@ -228,26 +229,69 @@ static bool later_lexeme(const MergeInput *a, const MergeInput *b) {
 
 namespace {
 
+struct PostingDetails {
+    uint32 frequency;
+    uint32 position_length;
+    uint64 positions;  // where they begin
+};
+
 struct PostingBuffer {
     Posting *postings;
     uint64 count;
     uint64 room;
     bool sorted;
+    // The next fields are there where positions are kept.
+    bool has_positions;
+    PostingDetails *details;
+    uint8 *positions;
+    uint64 positions_filled;
+    uint64 positions_room;
 };
 
 }  // namespace
 
-static void collect_posting(PostingBuffer *buffer, uint32 ordinal, uint32 frequency) {
+static uint32 keep_details(PostingBuffer *buffer, uint32 frequency, const PositionBytes &positions) {
+    if (buffer->positions_filled + positions.length > buffer->positions_room) {
+        buffer->positions_room = Max(buffer->positions_room * 2, uint64{16 * 1024});
+        buffer->positions = buffer->positions == nullptr
+                                ? allocate<uint8>(buffer->positions_room)
+                                : reallocate(buffer->positions, buffer->positions_room);
+    }
+    memcpy(buffer->positions + buffer->positions_filled, positions.bytes, positions.length);
+    buffer->details[buffer->count] = {frequency, positions.length, buffer->positions_filled};
+    buffer->positions_filled += positions.length;
+    return static_cast<uint32>(buffer->count);
+}
+
+static void collect_posting(PostingBuffer *buffer, uint32 ordinal, uint32 frequency,
+                            const PositionBytes &positions) {
     if (ordinal == kDropped)
         return;
     if (buffer->count == buffer->room) {
         buffer->room = Max(buffer->room * 2, uint64{1024});
         buffer->postings = buffer->postings == nullptr ? allocate<Posting>(buffer->room)
                                                        : reallocate(buffer->postings, buffer->room);
+        if (buffer->has_positions)
+            buffer->details = buffer->details == nullptr ? allocate<PostingDetails>(buffer->room)
+                                                         : reallocate(buffer->details, buffer->room);
     }
     if (buffer->count > 0 && buffer->postings[buffer->count - 1].ordinal >= ordinal)
         buffer->sorted = false;
-    buffer->postings[buffer->count++] = {ordinal, frequency};
+    const uint32 value = buffer->has_positions ? keep_details(buffer, frequency, positions) : frequency;
+    buffer->postings[buffer->count++] = {ordinal, value};
+}
+
+static void write_collected(const PostingBuffer &buffer, RunBuilder *builder) {
+    for (uint64 i = 0; i < buffer.count; i++) {
+        const Posting &posting = buffer.postings[i];
+        if (!buffer.has_positions) {
+            add_posting(builder, posting.ordinal, posting.value);
+            continue;
+        }
+        const PostingDetails &details = buffer.details[posting.value];
+        add_posting(builder, posting.ordinal, details.frequency);
+        add_positions(builder, buffer.positions + details.positions, details.position_length);
+    }
 }
 
 // Collects the input's postings of its current lexeme and goes to the next one.
@@ -259,20 +303,31 @@ static void collect_list(MergeInput *input, PostingBuffer *buffer) {
             if (compare_lexemes(posting.lexeme.bytes, posting.lexeme.length, lexeme.bytes, lexeme.length) !=
                 0)
                 break;
-            collect_posting(buffer, input->new_ordinals[posting.ordinal], posting.lexeme.frequency);
+            collect_posting(buffer, input->new_ordinals[posting.ordinal], posting.lexeme.frequency,
+                            posting.positions);
         }
         return;
     }
-    if (input->dictionary->frequency == 1) {
-        collect_posting(buffer, input->new_ordinals[input->dictionary->ordinal],
-                        input->dictionary->term_frequency);
+    const ListPlace place = place_of(input->dictionary);
+    if (place.documents == 1) {
+        uint8 room[kMaxPositionBytes];
+        collect_posting(
+            buffer, input->new_ordinals[place.ordinal], place.term_frequency,
+            buffer->has_positions ? single_positions(&input->reader, place, room) : kUnknownBytes);
     } else {
-        ListCursor *list = open_list(input->dictionary);
+        ListCursor *list = open_list(&input->reader, place);
+        PositionList *positions = nullptr;
+        if (buffer->has_positions && input->reader.has_positions)
+            positions = open_positions(list, place);
         for (uint32 block = 0; load_block(list, block); block++) {
             CHECK_FOR_INTERRUPTS();
-            for (uint32 i = 0; i < list->count; i++)
-                collect_posting(buffer, input->new_ordinals[list->ordinals[i]], frequency_at(list, i));
+            for (; list->at < list->count; list->at++)
+                collect_posting(buffer, input->new_ordinals[current_ordinal(list)],
+                                frequency_at(list, list->at),
+                                positions == nullptr ? kUnknownBytes : position_bytes(positions));
         }
+        if (positions != nullptr)
+            close_positions(positions);
         close_list(list);
     }
     if (!input->reader.stale)
@@ -295,12 +350,14 @@ static void merge_lists(Relation index, MergeInput *inputs, int count, RunBuilde
     }
     std::make_heap(heap, heap + live, later_lexeme);
     PostingBuffer buffer = {};
+    buffer.has_positions = builder->options.positions;
     char lexeme[kMaxLexemeBytes];
     for (uint64 lexemes = 1; live > 0; lexemes++) {
         const Lexeme first = current_lexeme(heap[0]);
         const uint32 length = first.length;
         memcpy(lexeme, first.bytes, length);
         buffer.count = 0;
+        buffer.positions_filled = 0;
         buffer.sorted = true;
         while (live > 0) {
             const Lexeme next = current_lexeme(heap[0]);
@@ -318,8 +375,7 @@ static void merge_lists(Relation index, MergeInput *inputs, int count, RunBuilde
             sort_interruptibly(buffer.postings, buffer.postings + buffer.count,
                                [](const Posting &a, const Posting &b) { return a.ordinal < b.ordinal; });
         begin_list(builder);
-        for (uint64 i = 0; i < buffer.count; i++)
-            add_posting(builder, buffer.postings[i].ordinal, buffer.postings[i].frequency);
+        write_collected(buffer, builder);
         finish_list(builder, lexeme, length);
         add_progress(1);
         // Lexemes of one document, or of dead ones, reach no page of postings, where merges pause else.
@@ -338,7 +394,7 @@ static void merge(Relation index, const storage::RunEntry *runs, int count, stor
             storage::report_foreign_page(index, runs[i], inputs[i].reader.stale_position);
     }
     auto *builder = allocate<RunBuilder>(1);
-    begin_run_builder(builder, index, options_of(index));
+    begin_run_builder(builder, index, built_options(index));
     merge_documents(index, inputs, count, builder);
     begin_lists(builder, writer, entry);
     begin_phase("merging lists", 0);
@@ -359,14 +415,15 @@ static double posting_bits(double documents, double lists, double posting_total,
 }
 
 // The bound is loose, and what is reserved beyond need is given back.
-static constexpr uint32 kMergeGrowth = 5;
+static constexpr uint32 kMergeGrowth = 10;
 
-static uint32 merge_page_bound(Relation, const storage::RunKind *, const storage::RunEntry *inputs,
+static uint32 merge_page_bound(Relation index, const storage::RunKind *, const storage::RunEntry *inputs,
                                int count) {
     double documents = 0;
     double posting_total = 0;
     double length = 0;
     double dictionary_bytes = 0;
+    double position_pages = 0;
     for (int i = 0; i < count; i++) {
         const storage::RunEntry &run = inputs[i];
         documents += static_cast<double>(run.entries);
@@ -374,18 +431,29 @@ static uint32 merge_page_bound(Relation, const storage::RunKind *, const storage
         length += static_cast<double>(total_length(run));
         const uint32 pages = layout_of(run) == Layout::Raw ? 1 : run.sections[kDictionarySection].pages;
         dictionary_bytes += static_cast<double>(pages) * storage::kContentBytes;
+        position_pages +=
+            static_cast<double>(layout_of(run) == Layout::Raw ? 0 : position_section(run).pages);
     }
     // An entry of the dictionary takes four bytes at least, and can grow by so many: documents and lists get
     // higher numbers. Each page's first entry is whole, and the last one may not fit. Restarts are as many as
     // the inputs' and may fall on longer lexemes, but of every group of entries one is whole anyway.
     const double lists = Min(posting_total, dictionary_bytes / 4);
+    // Positions stay as they are, whether among the others' or in the dictionary.
+    double place_bytes = 0;
+    if (keeps_positions(index)) {
+        const double moved = position_pages * storage::kContentBytes;
+        position_pages += dictionary_bytes / storage::kContentBytes;
+        dictionary_bytes += Min(moved, lists * kInlinePositionBytes);
+        place_bytes =
+            lists * position_index_bytes(1) + posting_total / postings::kBlockPostings * sizeof(PositionEnd);
+    }
     const double dictionary_pages = 2 * dictionary_bytes / (storage::kContentBytes - 2 * kMaxLexemeBytes);
     const double bits = posting_total > 0 ? posting_bits(documents, lists, posting_total, length) : 0;
     const double posting_bytes =
         posting_total *
             (bits / 8 + static_cast<double>(sizeof(postings::BlockHead)) / postings::kBlockPostings) +
-        lists * (kShortListHead + 2.0);
-    return 3 + static_cast<uint32>(dictionary_pages) +
+        lists * (kShortListHead + 2.0) + place_bytes;
+    return 3 + static_cast<uint32>(dictionary_pages) + static_cast<uint32>(position_pages) +
            static_cast<uint32>(posting_bytes / storage::kContentBytes) +
            document_pages(static_cast<uint64>(documents));
 }
@@ -398,7 +466,9 @@ static bool is_sound(const storage::RunKind *, const storage::RunEntry &run) {
         return run.pages == 1 && documents.pages == 1 &&
                run.entries <= kTailCapacity / sizeof(DocumentItem) && posting_count(run) <= kTailCapacity;
     return layout_of(run) == Layout::Inverted && run.entries <= UINT32_MAX &&
-           documents.pages == document_pages(run.entries) && run.sections[kDictionarySection].pages >= 1;
+           documents.pages == document_pages(run.entries) && run.sections[kDictionarySection].pages >= 1 &&
+           run.sections[kDictionarySection].first_page >=
+               uint64{run.sections[kPostingSection].first_page} + run.sections[kPostingSection].pages;
 }
 
 static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 position, Page page,
@@ -450,12 +520,17 @@ struct LongDocument {
 static void write_long_document(storage::RunWriter *writer, storage::RunEntry *entry, void *context) {
     const auto *document = static_cast<const LongDocument *>(context);
     auto *builder = allocate<RunBuilder>(1);
-    begin_run_builder(builder, document->index, options_of(document->index));
+    begin_run_builder(builder, document->index, built_options(document->index));
     add_document(builder, document->tid, for_each_lexeme(document->vector, [](const Lexeme &) {}));
     begin_lists(builder, writer, entry);
-    for_each_lexeme(document->vector, [builder](const Lexeme &lexeme) {
+    for_each_lexeme(document->vector, [builder, document](const Lexeme &lexeme) {
         begin_list(builder);
         add_posting(builder, 0, lexeme.frequency);
+        if (builder->options.positions) {
+            uint8 positions[kMaxPositionBytes];
+            add_positions(builder, positions,
+                          write_positions(positions_of(document->vector, lexeme), positions));
+        }
         finish_list(builder, lexeme.bytes, lexeme.length);
     });
     finish_run_builder(builder);
@@ -463,10 +538,16 @@ static void write_long_document(storage::RunWriter *writer, storage::RunEntry *e
 
 void insert_long_document(Relation index, TSVector vector, const ItemPointerData &tid) {
     // Entries of the dictionary take at most 12 bytes more than the lexeme, which shares less on a new page,
-    // and half a byte of the restarts.
+    // half a byte of the restarts, and what is said of positions.
     size_t bytes = 0;
-    for_each_lexeme(vector, [&bytes](const Lexeme &lexeme) { bytes += lexeme.length + 13; });
-    const auto pages = static_cast<uint32>(4 + bytes / (storage::kContentBytes - 2 * kMaxLexemeBytes));
+    size_t position_bytes = 0;
+    for_each_lexeme(vector, [&](const Lexeme &lexeme) {
+        uint8 positions[kMaxPositionBytes];
+        bytes += lexeme.length + 13 + kInlinePositionBytes;
+        position_bytes += write_positions(positions_of(vector, lexeme), positions);
+    });
+    const auto pages = static_cast<uint32>(5 + bytes / (storage::kContentBytes - 2 * kMaxLexemeBytes) +
+                                           position_bytes / storage::kContentBytes);
     LongDocument document = {index, vector, tid};
     storage::insert_run(index, run_kind(), pages, write_long_document, &document);
 }

@@ -3,7 +3,7 @@
 
 #include "text/configuration.h"
 #include "text/corpus.h"
-#include "text/options.h"
+#include "text/position_list.h"
 #include "text/text.h"
 
 namespace pg_gpu::text {
@@ -16,23 +16,32 @@ struct Verification {
     void *context;
     table::TableCheck *check;
     DocumentSource source;
+    bool positions;
 };
 
 // What a run's lists say of its documents.
 struct RunSums {
     uint32 *lengths;
     uint64 *hashes;
+    uint64 position_bytes;
 };
 
 }  // namespace
 
 static constexpr uint64 kNullHash = UINT64CONST(0x9e3779b97f4a7c15);
 
-// A document's hash is the sum of these, whatever their order.
-static uint64 hash_posting(const char *lexeme, uint32 length, uint32 frequency) {
-    return DatumGetUInt64(hash_any_extended(reinterpret_cast<const unsigned char *>(lexeme),
-                                            static_cast<int>(length), frequency));
+// A document's hash is the sum of these, whatever their order. There are no positions where the index keeps
+// none.
+static uint64 hash_posting(const char *lexeme, uint32 length, uint32 frequency,
+                           const PositionBytes &positions) {
+    uint64 hash = DatumGetUInt64(hash_any_extended(reinterpret_cast<const unsigned char *>(lexeme),
+                                                   static_cast<int>(length), frequency));
+    if (positions.length > 0)
+        hash = DatumGetUInt64(hash_any_extended(positions.bytes, static_cast<int>(positions.length), hash));
+    return hash;
 }
+
+static constexpr PositionBytes kNoPositions = {nullptr, 0};
 
 // ---- runs -------------------------------------------------------------------------------------------------
 
@@ -40,26 +49,47 @@ static BlockNumber section_block(const RunReader *reader, int section, uint32 pa
     return storage::run_block(reader->run, reader->run.sections[section].first_page + page);
 }
 
+static void report_position_bytes(Verification *state, const RunReader *reader) {
+    state->report(storage::run_block(reader->run, position_section(reader->run).first_page), nullptr,
+                  "A lexeme's positions do not end where the next one's begin.", state->context);
+}
+
 static void verify_list(Verification *state, DictionaryCursor *dictionary, const postings::Norms &norms,
                         RunSums *sums) {
     RunReader *reader = dictionary->reader;
     const BlockNumber block_number = section_block(
         reader, kPostingSection, static_cast<uint32>(dictionary->list_start / storage::kContentBytes));
-    ListCursor *list = open_list(dictionary);
+    const ListPlace place = place_of(dictionary);
+    ListCursor *list = open_list(reader, place);
+    PositionList *positions = reader->has_positions ? open_positions(list, place) : nullptr;
+    const bool has_place = positions != nullptr && place.inline_position_bytes == 0;
+    if (has_place && positions->start != sums->position_bytes)
+        report_position_bytes(state, reader);
     for (uint32 block = 0; load_block(list, block); block++) {
         CHECK_FOR_INTERRUPTS();
         double least = HUGE_VAL;
-        for (uint32 i = 0; i < list->count; i++) {
-            const uint32 ordinal = list->ordinals[i];
-            const uint32 frequency = frequency_at(list, i);
+        uint64 bytes = 0;
+        for (; list->at < list->count; list->at++) {
+            const uint32 ordinal = current_ordinal(list);
+            const uint32 frequency = frequency_at(list, list->at);
             least = Min(least, norms.of(document_length(reader, ordinal)) / static_cast<double>(frequency));
             sums->lengths[ordinal] += frequency;
-            sums->hashes[ordinal] += hash_posting(dictionary->lexeme, dictionary->lexeme_length, frequency);
+            const PositionBytes kept = positions == nullptr ? kNoPositions : position_bytes(positions);
+            bytes += kept.length;
+            sums->hashes[ordinal] +=
+                hash_posting(dictionary->lexeme, dictionary->lexeme_length, frequency, kept);
+        }
+        if (has_place) {
+            sums->position_bytes += bytes;
+            if (positions->ends != nullptr && positions->length != bytes && !reader->stale)
+                report_position_bytes(state, reader);
         }
         const float bound = std::bit_cast<float>(uint32{list->heads[block].bound} << 16);
         if (!(static_cast<double>(bound) <= least))
             state->report(block_number, nullptr, "A block's bound is too low.", state->context);
     }
+    if (positions != nullptr)
+        close_positions(positions);
     close_list(list);
 }
 
@@ -98,6 +128,10 @@ static void verify_lists(Verification *state, RunReader *reader, RunSums *sums) 
         posting_total != posting_count(reader->run))
         state->report(section_block(reader, kDictionarySection, 0), nullptr,
                       "The dictionary disagrees with what its head says.", state->context);
+    const uint64 position_pages =
+        (sums->position_bytes + storage::kContentBytes - 1) / storage::kContentBytes;
+    if (position_pages != position_section(reader->run).pages)
+        report_position_bytes(state, reader);
     pfree(dictionary);
 }
 
@@ -136,7 +170,11 @@ static void verify_document_pages(Verification *state, RunReader *reader, const 
 static void verify_run(Verification *state, const storage::RunEntry &run) {
     auto *reader = allocate<RunReader>(1);
     open_reader(reader, state->index, run);
-    RunSums sums = {allocate_zeroed<uint32>(run.entries), allocate_zeroed<uint64>(run.entries)};
+    RunSums sums = {allocate_zeroed<uint32>(run.entries), allocate_zeroed<uint64>(run.entries), 0};
+    if (!reader->stale && reader->has_positions != state->positions)
+        state->report(section_block(reader, kDictionarySection, 0), nullptr,
+                      state->positions ? "The run has no positions." : "The run has positions.",
+                      state->context);
     if (!reader->stale)
         verify_lists(state, reader, &sums);
     if (!reader->stale)
@@ -149,7 +187,8 @@ static void note_items(Verification *state, BlockNumber block, const RawSource &
         uint64 hash = is_null(item) ? kNullHash : 0;
         ItemReader reader = begin_item(item);
         while (next_lexeme(&reader))
-            hash += hash_posting(reader.lexeme.bytes, reader.lexeme.length, reader.lexeme.frequency);
+            hash += hash_posting(reader.lexeme.bytes, reader.lexeme.length, reader.lexeme.frequency,
+                                 reader.has_positions ? position_bytes(reader) : kNoPositions);
         table::note_row(state->check, block, hash, item->head.tid);
     });
 }
@@ -170,10 +209,15 @@ static size_t fingerprint_row(void *context, const Datum *values, const bool *nu
                               const ItemPointerData &tid, unsigned char *fingerprint) {
     uint64 hash = kNullHash;
     if (!nulls[0]) {
-        TSVector vector = document_of(static_cast<const Verification *>(context)->source, values, nulls);
+        const auto *state = static_cast<const Verification *>(context);
+        TSVector vector = document_of(state->source, values, nulls);
         hash = 0;
-        for_each_lexeme(vector, [&hash](const Lexeme &lexeme) {
-            hash += hash_posting(lexeme.bytes, lexeme.length, lexeme.frequency);
+        for_each_lexeme(vector, [&](const Lexeme &lexeme) {
+            uint8 room[kMaxPositionBytes];
+            PositionBytes positions = kNoPositions;
+            if (state->positions)
+                positions = {room, write_positions(positions_of(vector, lexeme), room)};
+            hash += hash_posting(lexeme.bytes, lexeme.length, lexeme.frequency, positions);
         });
         if (reinterpret_cast<Pointer>(vector) != DatumGetPointer(values[0]))
             pfree(vector);
@@ -185,7 +229,8 @@ static size_t fingerprint_row(void *context, const Datum *values, const bool *nu
 
 static void *begin_verification(table::TableCheck *check) {
     auto *state = allocate<Verification>(1);
-    *state = {check->index, check->report, check->context, check, source_of(check->index)};
+    *state = {check->index, check->report,           check->context,
+              check,        source_of(check->index), keeps_positions(check->index)};
     return state;
 }
 
