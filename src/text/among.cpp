@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/position_match.h"
+
 namespace pg_gpu::text {
 
 namespace {
@@ -122,6 +124,41 @@ static int64 score_of(const Asked &asked, const postings::Norms &norms, uint32 l
     return score;
 }
 
+// Decides by positions for the documents that may match, and drops those that don't.
+static void decide_found(RunReader *reader, const Asked *asked, int queries, ScoredDocuments *found) {
+    auto *ordinals = allocate<uint32>(found->count + 1);
+    auto *matches = allocate<Match>(found->count + 1);
+    auto *decided = allocate<Match>(found->count + 1);
+    uint32 open = 0;
+    for (uint32 i = 0; i < found->count; i++) {
+        if (!found->maybe[i])
+            continue;
+        matches[open] = Match::Yes;
+        ordinals[open++] = found->ordinals[i];
+    }
+    for (int query = 0; query < queries && open > 0; query++) {
+        if (!needs_positions(asked[query].query->root))
+            continue;
+        decide_documents(reader, *asked[query].query, asked[query].query->root, ordinals, open, decided);
+        for (uint32 i = 0; i < open; i++)
+            matches[i] = both(matches[i], decided[i]);
+    }
+    uint32 kept = 0;
+    open = 0;
+    for (uint32 i = 0; i < found->count; i++) {
+        const Match match = found->maybe[i] ? matches[open++] : Match::Yes;
+        if (match == Match::No)
+            continue;
+        found->ordinals[kept] = found->ordinals[i];
+        found->scores[kept] = found->scores[i];
+        found->maybe[kept++] = match == Match::Maybe;
+    }
+    found->count = kept;
+    pfree(decided);
+    pfree(matches);
+    pfree(ordinals);
+}
+
 ScoredDocuments score_among(RunReader *reader, ListCursor **lists, const Ranking &ranking) {
     auto *asked = allocate<Asked>(ranking.condition_count + 1);
     asked[0] = ask(ranking.query, lists);
@@ -146,6 +183,8 @@ ScoredDocuments score_among(RunReader *reader, ListCursor **lists, const Ranking
         found.scores[found.count] = score_of(asked[0], ranking.norms, length);
         found.maybe[found.count++] = match == Match::Maybe;
     }
+    if (reader->has_positions)
+        decide_found(reader, asked, ranking.condition_count + 1, &found);
     return found;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "table/visible_count.h"
+#include "text/configuration.h"
 #include "text/query.h"
 #include "text/text.h"
 
@@ -82,12 +83,23 @@ static int64 count_rows(IndexScanDesc scan, uint64 *heap_fetches) {
     return count;
 }
 
+namespace {
+
+struct Collected {
+    IndexScanDesc scan;
+    bool exact;
+};
+
+}  // namespace
+
 static void collect(void *context, table::VisibleCount *count) {
-    visit_matches_of(static_cast<IndexScanDesc>(context),
-                     {count, [](void *counted) { reset_count(static_cast<table::VisibleCount *>(counted)); },
-                      [](void *counted, const ItemPointerData *tids, uint32 found) {
-                          add_entries(static_cast<table::VisibleCount *>(counted), tids, found);
-                      }});
+    auto *collected = static_cast<Collected *>(context);
+    collected->exact = visit_matches_of(
+        collected->scan,
+        {count, [](void *counted) { reset_count(static_cast<table::VisibleCount *>(counted)); },
+         [](void *counted, const ItemPointerData *tids, uint32 found) {
+             add_entries(static_cast<table::VisibleCount *>(counted), tids, found);
+         }});
 }
 
 int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
@@ -96,9 +108,13 @@ int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const Sca
     scan->heapRelation = heap;
     scan->xs_snapshot = snapshot;
     rescan(scan, const_cast<ScanKey>(keys), key_count, nullptr, 0);
-    const int64 count = needs_rows_of(scan) ? count_rows(scan, heap_fetches)
-                                            : table::count_by_tid(heap, index, run_kind(), snapshot, collect,
-                                                                  scan, heap_fetches);
+    Collected collected = {scan, !needs_rows_of(scan)};
+    int64 count = 0;
+    if (collected.exact)
+        count = table::count_by_tid(heap, index, run_kind(), snapshot, collect, &collected, heap_fetches);
+    // Positions of a few documents may not be known.
+    if (!collected.exact)
+        count = count_rows(scan, heap_fetches);
     storage::check_snapshot_of_view(index, run_kind(), snapshot);
     end_scan(scan);
     IndexScanEnd(scan);
@@ -115,7 +131,7 @@ static bool asks_for_rows(Node *asked) {
     const auto *value = castNode(Const, asked);
     if (value->consttype == TSQUERYOID) {
         const Query query = parse_query(DatumGetTSQueryCopy(value->constvalue));
-        return query.root != nullptr && needs_rows(query.root);
+        return query.root != nullptr && needs_positions(query.root);
     }
     if (value->consttype != TEXTOID)
         return false;
@@ -123,7 +139,18 @@ static bool asks_for_rows(Node *asked) {
     return memchr(VARDATA_ANY(typed), '"', VARSIZE_ANY_EXHDR(typed)) != nullptr;
 }
 
+static bool has_positions(const IndexOptInfo *info) {
+    if (info->hypothetical)
+        return false;
+    Relation index = index_open(info->indexoid, NoLock);
+    const bool positions = keeps_positions(index);
+    index_close(index, NoLock);
+    return positions;
+}
+
 bool fetches_all(const IndexPath *path) {
+    if (has_positions(path->indexinfo))
+        return false;
     ListCell *cell;
     foreach (cell, path->indexclauses) {
         Node *clause = reinterpret_cast<Node *>(lfirst_node(IndexClause, cell)->rinfo->clause);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/position_match.h"
+
 namespace pg_gpu::text {
 
 static OrdinalSet empty_set() {
@@ -98,6 +100,8 @@ static OrdinalSet unite_sets(const OrdinalSet &a, const OrdinalSet &b) {
     return result;
 }
 
+// ---- by lexemes alone -------------------------------------------------------------------------------------
+
 static OrdinalSet match_node(const QueryNode *node, ListCursor **lists, bool in_phrase);
 
 static bool is_listed(const QueryNode *node, ListCursor **lists) {
@@ -162,10 +166,97 @@ static OrdinalSet match_node(const QueryNode *node, ListCursor **lists, bool in_
     }
 }
 
-OrdinalSet match_run(const QueryNode *node, ListCursor **lists) {
-    if (node == nullptr)
+// ---- by positions -----------------------------------------------------------------------------------------
+
+namespace {
+
+struct Matching {
+    RunReader *reader;
+    const Query *query;
+    ListCursor **lists;
+};
+
+}  // namespace
+
+// Keeps those of the set, which lists its members, that match the node by their positions.
+static OrdinalSet keep_matching(const Matching &matching, const QueryNode *node, OrdinalSet set) {
+    auto *decided = allocate<Match>(set.count + 1);
+    decide_documents(matching.reader, *matching.query, node, set.ordinals, set.count, decided);
+    uint32 kept = 0;
+    set.exact = true;
+    for (uint32 i = 0; i < set.count; i++) {
+        if (decided[i] == Match::No)
+            continue;
+        set.exact = set.exact && decided[i] == Match::Yes;
+        set.ordinals[kept++] = set.ordinals[i];
+    }
+    set.count = kept;
+    pfree(decided);
+    return set;
+}
+
+// All documents that have a lexeme of the node's.
+static OrdinalSet having_any(const QueryNode *node, ListCursor **lists) {
+    if (node->kind == QueryNode::Kind::Term)
+        return whole_list(lists[node->term]);
+    OrdinalSet set = empty_set();
+    for (int i = 0; i < node->child_count; i++)
+        set = unite_sets(set, having_any(node->children[i], lists));
+    return set;
+}
+
+// A phrase that can match without any lexeme, by NOTs: those that have one are decided one by one, and the
+// others are all alike.
+static OrdinalSet match_loose_phrase(const Matching &matching, const QueryNode *node) {
+    const OrdinalSet all = having_any(node, matching.lists);
+    OrdinalSet copy = all;
+    copy.ordinals = allocate<uint32>(all.count + 1);
+    std::copy_n(all.ordinals, all.count, copy.ordinals);
+    OrdinalSet matched = keep_matching(matching, node, copy);
+    if (!matches_without_lexemes(*matching.query, node))
+        return matched;
+    OrdinalSet failed = combine(all, matched, Combination::FirstOnly);
+    failed.complement = true;
+    failed.exact = matched.exact;
+    return failed;
+}
+
+static OrdinalSet match_by_positions(const Matching &matching, const QueryNode *node) {
+    check_stack_depth();
+    OrdinalSet set;
+    switch (node->kind) {
+        case QueryNode::Kind::Not:
+            return complement_of(match_by_positions(matching, node->children[0]));
+        case QueryNode::Kind::Or:
+            set = match_by_positions(matching, node->children[0]);
+            for (int i = 1; i < node->child_count; i++)
+                set = unite_sets(set, match_by_positions(matching, node->children[i]));
+            return set;
+        case QueryNode::Kind::And:
+            // Operands that need no positions leave fewer documents to look at.
+            set = match_node(node, matching.lists, false);
+            if (set.exact)
+                return set;
+            if (!set.complement)
+                return keep_matching(matching, node, set);
+            set = match_by_positions(matching, node->children[0]);
+            for (int i = 1; i < node->child_count; i++)
+                set = intersect_sets(set, match_by_positions(matching, node->children[i]));
+            return set;
+        default:
+            set = match_node(node, matching.lists, false);
+            if (set.exact)
+                return set;
+            return set.complement ? match_loose_phrase(matching, node) : keep_matching(matching, node, set);
+    }
+}
+
+OrdinalSet match_run(RunReader *reader, const Query &query, ListCursor **lists) {
+    if (query.root == nullptr)
         return empty_set();
-    return match_node(node, lists, false);
+    if (reader->has_positions && needs_positions(query.root))
+        return match_by_positions({reader, &query, lists}, query.root);
+    return match_node(query.root, lists, false);
 }
 
 }  // namespace pg_gpu::text

@@ -14,7 +14,8 @@ struct OrdinalSet {
     bool exact;  // else the rows decide which of them match
 };
 
-OrdinalSet match_run(const QueryNode *node, ListCursor **lists);
+// `lists` are those of the query's terms.
+OrdinalSet match_run(RunReader *reader, const Query &query, ListCursor **lists);
 
 // Returns the intersection of both sets.
 OrdinalSet intersect_sets(const OrdinalSet &a, const OrdinalSet &b);

@@ -135,10 +135,12 @@ static QueryNode *make_tree(QueryItem *item, char *operands, const Query &query)
                              [](const QueryTerm &a, const QueryTerm &b) { return compare_terms(a, b) < 0; });
         node->term = static_cast<int>(found - query.terms);
         node->weighted = item->qoperand.weight != 0;
+        node->item = item;
         return node;
     }
     if (item->qoperator.oper == OP_NOT) {
         QueryNode *node = make_node(QueryNode::Kind::Not, 1);
+        node->item = item;
         node->children[node->child_count++] = make_tree(item + 1, operands, query);
         return node;
     }
@@ -146,6 +148,7 @@ static QueryNode *make_tree(QueryItem *item, char *operands, const Query &query)
                                 : item->qoperator.oper == OP_OR ? QueryNode::Kind::Or
                                                                 : QueryNode::Kind::Phrase,
                                 2);
+    node->item = item;
     adopt(node, make_tree(item + item->qoperator.left, operands, query));
     adopt(node, make_tree(item + 1, operands, query));
     return node;
@@ -167,11 +170,35 @@ bool same_query(TSQuery a, TSQuery b) {
     return a != nullptr && b != nullptr && VARSIZE(a) == VARSIZE(b) && memcmp(a, b, VARSIZE(a)) == 0;
 }
 
-bool needs_rows(const QueryNode *node) {
+bool needs_positions(const QueryNode *node) {
     check_stack_depth();
     if (node->kind == QueryNode::Kind::Phrase || node->weighted)
         return true;
-    return std::any_of(node->children, node->children + node->child_count, needs_rows);
+    return std::any_of(node->children, node->children + node->child_count, needs_positions);
+}
+
+// The items of a subtree follow one another, of which the last are its left operand's.
+static uint32 item_count(const QueryItem *item) {
+    uint32 count = 0;
+    for (; item->type == QI_OPR; item += item->qoperator.oper == OP_NOT ? 1 : item->qoperator.left)
+        count += item->qoperator.oper == OP_NOT ? 1 : item->qoperator.left;
+    return count + 1;
+}
+
+TSQuery text_of(const Query &query, const QueryNode *node) {
+    if (node->item == GETQUERY(query.text))
+        return query.text;
+    const uint32 count = item_count(node->item);
+    const char *operands = GETOPERAND(query.text);
+    const size_t operand_bytes =
+        VARSIZE(query.text) - static_cast<size_t>(operands - reinterpret_cast<const char *>(query.text));
+    const size_t bytes = HDRSIZETQ + count * sizeof(QueryItem) + operand_bytes;
+    auto *text = reinterpret_cast<TSQuery>(allocate_zeroed<char>(bytes));
+    SET_VARSIZE(text, bytes);
+    text->size = static_cast<int32>(count);
+    memcpy(GETQUERY(text), node->item, count * sizeof(QueryItem));
+    memcpy(GETOPERAND(text), operands, operand_bytes);
+    return text;
 }
 
 static bool is_plain_term(const QueryNode *node) {

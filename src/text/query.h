@@ -22,7 +22,8 @@ struct QueryTerm {
 struct QueryNode {
     enum class Kind { Term, And, Or, Not, Phrase } kind;
     int term;
-    bool weighted;  // asks for positions' weights, which the index does not know
+    bool weighted;    // asks for positions' weights
+    QueryItem *item;  // that it was made of
     QueryNode **children;
     int child_count;
 };
@@ -44,8 +45,8 @@ Query parse_query(TSQuery text);
 // Says whether two queries are written in the same way, which is false when one is nullptr.
 bool same_query(TSQuery a, TSQuery b);
 
-// Says whether any answer needs a look at the row.
-bool needs_rows(const QueryNode *node);
+// Says whether any answer needs positions, which are the rows' where the index keeps none.
+bool needs_positions(const QueryNode *node);
 
 // Says whether the query has one or more lexemes, none of them weighted, of which a document needs one.
 bool is_plain_disjunction(const QueryNode *node);
@@ -60,6 +61,9 @@ inline Match both(Match a, Match b) {
         return Match::No;
     return a == Match::Yes && b == Match::Yes ? Match::Yes : Match::Maybe;
 }
+
+// Returns the part of the query's text that a node was made of.
+TSQuery text_of(const Query &query, const QueryNode *node);
 
 // Says whether one document matches, given its frequencies by term.
 Match match_document(const QueryNode *node, const uint32 *frequencies);

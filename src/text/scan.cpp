@@ -41,8 +41,11 @@ struct Scan {
     bool nothing;  // a condition compares with NULL
     Query *conditions;
     int condition_count;
-    bool recheck;
-    // The next fields are for plain scans, and for the unranked rows of ordered ones.
+    bool recheck;          // whatever the index knows
+    bool needs_positions;  // some condition does
+    bool found_inexact;    // conditions let entries pass of which the rows decide
+    // The next fields are for plain scans, where `maybe` says that the conditions let an entry pass of which
+    // the row decides, and for the unranked rows of ordered ones, where it says so of the query.
     TidList found;
     TidList nulls;
     uint64 at;
@@ -143,7 +146,8 @@ static void read_conditions(IndexScanDesc descriptor, Scan *scan) {
             query = parse_bm25_query(value);
         }
         scan->nothing = scan->nothing || query.root == nullptr;
-        scan->recheck = scan->recheck || (query.root != nullptr && needs_rows(query.root));
+        scan->needs_positions =
+            scan->needs_positions || (query.root != nullptr && needs_positions(query.root));
         scan->conditions[scan->condition_count++] = query;
     }
     if (descriptor->numberOfOrderBys > 0 && !(descriptor->orderByData[0].sk_flags & SK_ISNULL)) {
@@ -161,23 +165,26 @@ static void read_conditions(IndexScanDesc descriptor, Scan *scan) {
 
 // ---- unordered -------------------------------------------------------------------------------------------
 
-// Calls visit(tids, count) with the live entries that match the conditions; with none, all.
+// Calls visit(tids, count, exact) with the live entries that match the conditions; with none, all. Unless
+// `exact`, the rows decide.
 template <typename Visit>
 static void visit_matches(Corpus *corpus, const Scan *scan, Visit visit) {
     for (int i = 0; i < corpus->raw_count; i++) {
         for_each_item(corpus->raws[i], [&](const DocumentItem *item) {
-            if (scan->condition_count > 0 &&
-                match_item(item, nullptr, scan->conditions, scan->condition_count) == Match::No)
+            Match match = Match::Yes;
+            if (scan->condition_count > 0)
+                match = match_item(item, nullptr, scan->conditions, scan->condition_count);
+            if (match == Match::No)
                 return;
             ItemPointerData tid = item->head.tid;
-            visit(&tid, 1);
+            visit(&tid, 1, match == Match::Yes);
         });
     }
     auto *tids = allocate<ItemPointerData>(kDocumentsPerPage);
     for (int i = 0; i < corpus->run_count; i++) {
         RunReader *reader = &corpus->runs[i];
         const bool all = scan->condition_count == 0;
-        OrdinalSet set = {};
+        OrdinalSet set = whole_run();
         if (!all)
             set = match_all_conditions(reader, nullptr, nullptr, scan->conditions, scan->condition_count);
         uint32 next = 0;
@@ -199,7 +206,7 @@ static void visit_matches(Corpus *corpus, const Scan *scan, Visit visit) {
                     if (!is_dead(reader, set.ordinals[next]))
                         tids[kept++] = tids[set.ordinals[next] - base];
             }
-            visit(tids, kept);
+            visit(tids, kept, set.exact);
         }
     }
 }
@@ -214,9 +221,9 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     // A TID that comes again after a restart does no harm.
     with_corpus(descriptor->indexRelation, descriptor->xs_snapshot, [&](Corpus *corpus) {
         count = 0;
-        visit_matches(corpus, scan, [&](ItemPointerData *tids, uint32 found) {
+        visit_matches(corpus, scan, [&](ItemPointerData *tids, uint32 found, bool exact) {
             if (found > 0)
-                tbm_add_tuples(bitmap, tids, static_cast<int>(found), recheck);
+                tbm_add_tuples(bitmap, tids, static_cast<int>(found), recheck || !exact);
             count += found;
         });
     });
@@ -227,26 +234,30 @@ bool needs_rows_of(IndexScanDesc descriptor) {
     auto *scan = static_cast<Scan *>(descriptor->opaque);
     if (!scan->started)
         read_conditions(descriptor, scan);
-    return scan->recheck;
+    return scan->recheck || (scan->needs_positions && !keeps_positions(descriptor->indexRelation));
 }
 
-void visit_matches_of(IndexScanDesc descriptor, const EntrySink &sink) {
-    needs_rows_of(descriptor);
-    const auto *scan = static_cast<const Scan *>(descriptor->opaque);
+bool visit_matches_of(IndexScanDesc descriptor, const EntrySink &sink) {
+    auto *scan = static_cast<Scan *>(descriptor->opaque);
+    if (!scan->started)
+        read_conditions(descriptor, scan);
+    scan->found_inexact = scan->recheck;
     if (scan->nothing)
-        return;
+        return true;
     // The sink outlives the corpus.
     MemoryContext caller = CurrentMemoryContext;
     with_corpus(descriptor->indexRelation, descriptor->xs_snapshot, [&](Corpus *corpus) {
         MemoryContext own = MemoryContextSwitchTo(caller);
         sink.reset(sink.context);
         MemoryContextSwitchTo(own);
-        visit_matches(corpus, scan, [&](const ItemPointerData *tids, uint32 count) {
+        visit_matches(corpus, scan, [&](const ItemPointerData *tids, uint32 count, bool exact) {
             MemoryContextSwitchTo(caller);
             sink.add(sink.context, tids, count);
             MemoryContextSwitchTo(own);
+            scan->found_inexact = scan->found_inexact || !exact;
         });
     });
+    return !scan->found_inexact;
 }
 
 static void add_tid(MemoryContext context, TidList *list, const ItemPointerData &tid, bool maybe) {
@@ -269,16 +280,16 @@ static bool next_unordered(IndexScanDesc descriptor, Scan *scan) {
         if (!scan->nothing)
             with_corpus(descriptor->indexRelation, descriptor->xs_snapshot, [&](Corpus *corpus) {
                 scan->found.count = 0;
-                visit_matches(corpus, scan, [&](ItemPointerData *tids, uint32 count) {
+                visit_matches(corpus, scan, [&](ItemPointerData *tids, uint32 count, bool exact) {
                     for (uint32 i = 0; i < count; i++)
-                        add_tid(scan->context, &scan->found, tids[i], false);
+                        add_tid(scan->context, &scan->found, tids[i], !exact);
                 });
             });
     }
     if (scan->at == scan->found.count)
         return false;
+    descriptor->xs_recheck = scan->recheck || scan->found.maybe[scan->at];
     descriptor->xs_heaptid = scan->found.tids[scan->at++];
-    descriptor->xs_recheck = scan->recheck;
     return true;
 }
 
@@ -361,10 +372,10 @@ static bool row_matches(IndexScanDesc descriptor, Scan *scan, const ItemPointerD
     return look_up_row(&scan->rows, tid, scan->query.text, matches, nullptr);
 }
 
-static void return_row(IndexScanDesc descriptor, const Scan *scan, const ItemPointerData &tid, float distance,
-                       bool is_null) {
+static void return_row(IndexScanDesc descriptor, const Scan *scan, const ItemPointerData &tid, bool recheck,
+                       float distance, bool is_null) {
     descriptor->xs_heaptid = tid;
-    descriptor->xs_recheck = scan->recheck;
+    descriptor->xs_recheck = scan->recheck || recheck;
     // This is all that is known of further distances: the executor computes them and orders by them.
     descriptor->xs_recheckorderby = descriptor->numberOfOrderBys > 1 || scan->unordered;
     for (int i = 0; i < descriptor->numberOfOrderBys; i++) {
@@ -393,7 +404,7 @@ static bool next_ranked(IndexScanDesc descriptor, Scan *scan) {
         bool matches = true;
         if (scan->last.maybe && (!row_matches(descriptor, scan, scan->last.tid, &matches) || !matches))
             continue;
-        return_row(descriptor, scan, scan->last.tid,
+        return_row(descriptor, scan, scan->last.tid, scan->last.maybe && scan->condition_count > 0,
                    scan->last.score == 0 ? 0 : -postings::score_of(scan->last.score), false);
         return true;
     }
@@ -437,8 +448,9 @@ static void collect_unranked_run(Scan *scan, RunReader *reader) {
             ? whole_run()
             : match_all_conditions(reader, nullptr, nullptr, scan->conditions, scan->condition_count);
     const OrdinalSet ranked = scan->has_query && scan->query.root != nullptr
-                                  ? match_run(scan->query.root, open_lists(reader, scan->query))
+                                  ? match_run(reader, scan->query, open_lists(reader, scan->query))
                                   : OrdinalSet{nullptr, 0, false, true};
+    scan->found_inexact = scan->found_inexact || !matching.exact;
     uint32 next_matching = 0;
     uint32 next_ranked = 0;
     visit_wanted(scan, reader, [&](uint32 ordinal, const ItemPointerData &tid) {
@@ -457,12 +469,17 @@ static void collect_unranked(IndexScanDesc descriptor, Scan *scan) {
     with_corpus(descriptor->indexRelation, descriptor->xs_snapshot, [&](Corpus *corpus) {
         scan->found.count = 0;
         scan->nulls.count = 0;
+        scan->found_inexact = false;
         for (int i = 0; i < corpus->raw_count; i++) {
             for_each_item(corpus->raws[i], [&](const DocumentItem *item) {
-                if (!is_wanted(scan, item->head.tid) ||
-                    (scan->condition_count > 0 &&
-                     match_item(item, nullptr, scan->conditions, scan->condition_count) == Match::No))
+                if (!is_wanted(scan, item->head.tid))
                     return;
+                const Match meets = scan->condition_count == 0
+                                        ? Match::Yes
+                                        : match_item(item, nullptr, scan->conditions, scan->condition_count);
+                if (meets == Match::No)
+                    return;
+                scan->found_inexact = scan->found_inexact || meets == Match::Maybe;
                 const Match match = match_query(scan, item);
                 if (is_null(item) || !scan->has_query)
                     add_tid(scan->context, &scan->nulls, item->head.tid, false);
@@ -501,11 +518,11 @@ static bool next_ordered(IndexScanDesc descriptor, Scan *scan) {
         bool matches = false;
         if (maybe && (!row_matches(descriptor, scan, tid, &matches) || matches))
             continue;
-        return_row(descriptor, scan, tid, 0, false);
+        return_row(descriptor, scan, tid, scan->found_inexact, 0, false);
         return true;
     }
     if (scan->phase == Phase::Nulls && scan->at < scan->nulls.count) {
-        return_row(descriptor, scan, scan->nulls.tids[scan->at++], 0, true);
+        return_row(descriptor, scan, scan->nulls.tids[scan->at++], scan->found_inexact, 0, true);
         return true;
     }
     scan->phase = Phase::End;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "text/among.h"
+#include "text/position_match.h"
 
 namespace pg_gpu::text {
 
@@ -67,7 +68,10 @@ Match match_item(const DocumentItem *item, const Query *query, const Query *cond
             return Match::No;
         auto *frequencies = allocate<uint32>(asked->term_count);
         item_frequencies(*asked, item, frequencies);
-        match = both(match, match_document(asked->root, frequencies));
+        Match one = match_document(asked->root, frequencies);
+        if (one == Match::Maybe)
+            one = decide_item(*asked, item);
+        match = both(match, one);
         pfree(frequencies);
     }
     return match;
@@ -118,9 +122,9 @@ static void list_members(RunReader *reader, OrdinalSet *set) {
 
 OrdinalSet match_all_conditions(RunReader *reader, const Query *query, ListCursor **lists,
                                 const Query *conditions, int condition_count) {
-    OrdinalSet set = query != nullptr ? match_run(query->root, lists) : whole_run();
+    OrdinalSet set = query != nullptr ? match_run(reader, *query, lists) : whole_run();
     for (int i = 0; i < condition_count && (set.count > 0 || set.complement); i++)
-        set = intersect_sets(set, match_run(conditions[i].root, open_lists(reader, conditions[i])));
+        set = intersect_sets(set, match_run(reader, conditions[i], open_lists(reader, conditions[i])));
     list_members(reader, &set);
     return set;
 }

@@ -55,7 +55,8 @@ struct EntrySink {
 // Are entries that match the scan's keys only those whose rows may?
 bool needs_rows_of(IndexScanDesc scan);
 
-// Gives the sink all live entries that match the scan's keys.
-void visit_matches_of(IndexScanDesc scan, const EntrySink &sink);
+// Gives the sink all live entries that match the scan's keys. Returns false where some of them are only those
+// whose rows may, although not all are.
+bool visit_matches_of(IndexScanDesc scan, const EntrySink &sink);
 
 }  // namespace pg_gpu::text

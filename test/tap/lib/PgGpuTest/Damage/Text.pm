@@ -26,17 +26,18 @@ sub table
 {
 	my (undef, $number) = @_;
 	my $codec = (qw(bitpack pfordelta rice))[ $number % 3 ];
+	my $positions = (qw(on off))[ $number % 2 ];
 	return qq{
 CREATE TABLE :t (id int, tsv tsvector);
 INSERT INTO :t SELECT * FROM rows WHERE id <= 2500;
-CREATE INDEX :t_i ON :t USING gpu_text (tsv) WITH (codec = $codec);
+CREATE INDEX :t_i ON :t USING gpu_text (tsv) WITH (codec = $codec, positions = $positions);
 DELETE FROM :t WHERE id BETWEEN 700 AND 750;
 VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) :t;
 INSERT INTO :t SELECT * FROM rows WHERE id > 2500;
 };
 }
 
-# Flips bytes of dictionaries, lists, documents and sealed tails.
+# Flips bytes of dictionaries, lists, positions, documents and sealed tails.
 sub random_fault { return flip_runs(); }
 
 # Scores depend on N and df, which damage may change: the rows do not.
@@ -44,7 +45,10 @@ my @questions = (
 	[ 'and', '', q{SELECT count(*) || ':' || coalesce(sum(id), 0) FROM :t WHERE tsv @@ 'w1 & w2'} ],
 	[ 'or', '', q{SELECT count(*) || ':' || coalesce(sum(id), 0) FROM :t WHERE tsv @@ 'w3 | w40 | w200'} ],
 	[ 'not', '', q{SELECT count(*) || ':' || coalesce(sum(id), 0) FROM :t WHERE tsv @@ 'w5 & !w6'} ],
-	[ 'prefix', '', q{SELECT count(*) || ':' || coalesce(sum(id), 0) FROM :t WHERE tsv @@ 'w12:*'} ],);
+	[ 'prefix', '', q{SELECT count(*) || ':' || coalesce(sum(id), 0) FROM :t WHERE tsv @@ 'w12:*'} ],
+	[ 'phrase', '', q{SELECT count(*) || ':' || coalesce(sum(id), 0) FROM :t WHERE tsv @@ 'w1 <2> w2'} ],
+	[ 'prefix in a phrase', '', q{SELECT count(*) || ':' || coalesce(sum(id), 0) FROM :t WHERE tsv @@ 'w1:* <-> !w2'} ],
+	[ 'weights', '', q{SELECT count(*) || ':' || coalesce(sum(id), 0) FROM :t WHERE tsv @@ 'w1:D & !w2:A'} ],);
 my @writes = (
 	[ 'search', q{SELECT count(*) FROM gpu.search(':t_i', 'w1 | w2 | w3', 50, 'or')} ],
 	[ 'intersect', q{SELECT count(*) FROM gpu.intersect(':t_i', ARRAY['w1', 'w2'])} ],
