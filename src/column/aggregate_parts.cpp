@@ -185,6 +185,8 @@ void mark_codes(const AggregatePart &part, int column, const uint64 *selected, u
     const uint64 words = groups_of(part.rows);
     for (uint64 first = 0; first < words; first += kBatchGroups) {
         const auto groups = static_cast<uint32>(Min(words - first, uint64{kBatchGroups}));
+        if (!is_any_set(selected + first, groups))
+            continue;
         read_part_codes(&codes, first);
         for (uint32 i = 0; i < groups; i++) {
             uint64 bits = selected[first + i];

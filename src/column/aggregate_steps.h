@@ -74,10 +74,7 @@ bool for_batches(StepBatch *batch, const AggregatePart &part, uint64 every, Work
     const uint64 words = groups_of(part.rows);
     for (uint64 first = 0; first < words; first += every * kBatchGroups) {
         const auto groups = static_cast<uint32>(Min(words - first, uint64{kBatchGroups}));
-        bool any = false;
-        for (uint32 i = 0; i < groups && !any; i++)
-            any = part.selected[first + i] != 0;
-        if (!any)
+        if (!is_any_set(part.selected + first, groups))
             continue;
         CHECK_FOR_INTERRUPTS();
         begin_batch(batch, first, groups);

@@ -88,13 +88,13 @@ static void apply_range(ColumnView *view, int run, int column, uint64 low, uint6
     }
     if (low == 0 && high >= low_bits(header.bits))
         return;
-    uint64 *selected = view->selected[run];
     CodeCursor<Value> cursor;
     begin_codes(&cursor, reader, header.codes, header.bits, reader->run.entries);
-    while (const uint32 groups = next_groups(&cursor)) {
-        for (uint32 i = 0; i < groups; i++, selected++)
-            *selected &= compare_group(cursor.values + i * kGroup, static_cast<Value>(low),
-                                       static_cast<Value>(high - low));
+    while (const uint32 groups = next_selected_groups(&cursor, view->selected[run])) {
+        uint64 *selected = view->selected[run] + cursor.group - groups;
+        for (uint32 i = 0; i < groups; i++)
+            selected[i] &= compare_group(cursor.values + i * kGroup, static_cast<Value>(low),
+                                         static_cast<Value>(high - low));
     }
     end_codes(&cursor);
 }
@@ -102,13 +102,13 @@ static void apply_range(ColumnView *view, int run, int column, uint64 low, uint6
 static void apply_match(ColumnView *view, int run, int column, const uint8 *match) {
     RunReader *reader = &view->runs[run];
     const ColumnHeader &header = reader->header.column[column];
-    uint64 *selected = view->selected[run];
     CodeCursor<uint32> cursor;
     begin_codes(&cursor, reader, header.codes, header.bits, reader->run.entries);
-    while (const uint32 groups = next_groups(&cursor)) {
-        for (uint32 i = 0; i < groups; i++, selected++)
-            if (*selected != 0)
-                *selected &= look_group_up(cursor.values + i * kGroup, match);
+    while (const uint32 groups = next_selected_groups(&cursor, view->selected[run])) {
+        uint64 *selected = view->selected[run] + cursor.group - groups;
+        for (uint32 i = 0; i < groups; i++)
+            if (selected[i] != 0)
+                selected[i] &= look_group_up(cursor.values + i * kGroup, match);
     }
     end_codes(&cursor);
 }
@@ -122,12 +122,13 @@ static void mark_selected_codes(ColumnView *view, int run, int column, const uin
     const uint64 *selected = view->selected[run];
     CodeCursor<uint32> cursor;
     begin_codes(&cursor, reader, header.codes, header.bits, reader->run.entries);
-    uint64 word = 0;
-    while (const uint32 groups = next_groups(&cursor))
+    while (const uint32 groups = next_selected_groups(&cursor, selected)) {
+        uint64 word = cursor.group - groups;
         for (uint32 i = 0; i < groups; i++, word++)
             for (uint64 bits = selected[word] & (nulls == nullptr ? PG_UINT64_MAX : ~nulls[word]); bits != 0;
                  bits &= bits - 1)
                 match[cursor.values[i * kGroup + static_cast<uint32>(__builtin_ctzll(bits))]] = 1;
+    }
     end_codes(&cursor);
 }
 
@@ -285,8 +286,8 @@ static void apply_one_by_one(ColumnView *view, int run, const ColumnKeys &keys, 
     uint64 *selected = view->selected[run];
     CodeCursor<uint64> cursor;
     begin_codes(&cursor, reader, header.codes, header.bits, reader->run.entries);
-    uint64 word = 0;
-    while (const uint32 groups = next_groups(&cursor)) {
+    while (const uint32 groups = next_selected_groups(&cursor, selected)) {
+        uint64 word = cursor.group - groups;
         for (uint32 i = 0; i < groups; i++, word++) {
             const uint64 not_null = nulls == nullptr ? PG_UINT64_MAX : ~nulls[word];
             for (uint64 bits = selected[word] & not_null; bits != 0; bits &= bits - 1) {

@@ -260,6 +260,62 @@ bool next_stretch(TidCursor *cursor) {
     return true;
 }
 
+namespace {
+
+// What stands at the beginning of a page of TIDs.
+struct TidPageStart {
+    TidPageHead head;
+    TidStretch stretch;
+};
+
+}  // namespace
+
+// False when stale.
+static bool read_tid_page_start(RunReader *reader, uint32 page, TidPageStart *start) {
+    uint32 length;
+    if (!read_page(reader, reader->run.sections[kTidSection].first_page + page, 0, sizeof(*start), start,
+                   &length))
+        return false;
+    if (length < sizeof(*start) || start->head.stretches == 0 || start->head.first >= reader->run.entries)
+        report_damage(reader, kTidSection, "A page of TIDs has none of the run's.");
+    return true;
+}
+
+uint64 find_first_entry(RunReader *reader, BlockNumber block) {
+    if (block == 0)
+        return 0;
+    // Of the pages that begin with an earlier block the last one has the block's first entry, or ends before
+    // it.
+    uint32 pages = 0;
+    uint64 first = 0;
+    for (uint32 above = reader->run.sections[kTidSection].pages; pages < above;) {
+        const uint32 middle = pages + (above - pages) / 2;
+        TidPageStart start;
+        if (!read_tid_page_start(reader, middle, &start))
+            return 0;
+        if (start.stretch.block >= block) {
+            above = middle;
+        } else {
+            pages = middle + 1;
+            first = start.head.first;
+        }
+    }
+    if (pages == 0)
+        return 0;
+    TidCursor cursor;
+    begin_tid_cursor(&cursor, reader);
+    cursor.page = pages - 1;
+    cursor.next_ordinal = first;
+    uint64 found = reader->run.entries;
+    while (next_stretch(&cursor))
+        if (cursor.block >= block) {
+            found = cursor.ordinal;
+            break;
+        }
+    pfree(cursor.content);
+    return reader->stale ? 0 : found;
+}
+
 // ---- columns ----------------------------------------------------------------------------------------------
 
 template <typename Value>

@@ -69,6 +69,10 @@ void begin_tid_cursor(TidCursor *cursor, RunReader *reader);
 // false at the end and when stale.
 bool next_stretch(TidCursor *cursor);
 
+// The ordinal of the first entry whose TID names this block or a later one, or the number of entries where
+// there is none. 0 when stale.
+uint64 find_first_entry(RunReader *reader, BlockNumber block);
+
 // ERROR unless the current stretch's block is one of the table's: to be called where a row is alive. Dead
 // rows' blocks may have gone.
 inline void check_stretch(const TidCursor *cursor, BlockNumber heap_blocks) {
@@ -106,6 +110,13 @@ inline bool is_dictionary(const ColumnHeader &column) {
     return column.encoding == static_cast<uint8>(Encoding::Dictionary);
 }
 
+inline bool is_any_set(const uint64 *bits, uint64 words) {
+    uint64 any = 0;
+    for (uint64 word = 0; word < words; word++)
+        any |= bits[word];
+    return any != 0;
+}
+
 // A run's codes, a batch after the other.
 template <typename Value>
 struct CodeCursor {
@@ -123,6 +134,17 @@ void begin_codes(CodeCursor<Value> *cursor, RunReader *reader, const Area &area,
 // The next groups' values, at most kBatchGroups; how many groups. 0 at the end and when stale.
 template <typename Value>
 uint32 next_groups(CodeCursor<Value> *cursor);
+// The same, but batches of which no row is selected, a bit each, are passed over; cursor->group says behind
+// which group the values end.
+template <typename Value>
+uint32 next_selected_groups(CodeCursor<Value> *cursor, const uint64 *selected) {
+    for (; cursor->group < cursor->groups; cursor->group += kBatchGroups) {
+        const uint64 left = cursor->groups - cursor->group;
+        if (is_any_set(selected + cursor->group, Min(left, uint64{kBatchGroups})))
+            return next_groups(cursor);
+    }
+    return 0;
+}
 template <typename Value>
 void end_codes(CodeCursor<Value> *cursor) {
     pfree(cursor->words);

@@ -14,7 +14,9 @@ static void add_loose_rows(ColumnView *view, BlockNumber block, const char *item
     const auto columns = static_cast<size_t>(view->format->columns);
     for_each_item(view->index, *view->format, block, items, bytes,
                   [&](const storage::TailItem *item, const ItemValue *values, uint32 number) {
-                      if (dead != nullptr && is_selected(dead, number))
+                      const BlockNumber heap_block = ItemPointerGetBlockNumberNoCheck(&item->tid);
+                      if ((dead != nullptr && is_selected(dead, number)) || heap_block < view->blocks.first ||
+                          heap_block >= view->blocks.end)
                           return;
                       if (!table::is_tid_within(item->tid, view->heap_blocks))
                           storage::report_corruption(view->index, block,
@@ -74,6 +76,19 @@ static void open_runs(ColumnView *view, const Condition &condition, bool remote)
     view->view.run_count = count;
 }
 
+// Leaves the bits from `first` to before `end`.
+static void leave_between(uint64 *bits, uint64 words, uint64 first, uint64 end) {
+    for (uint64 word = 0; word < words; word++) {
+        const uint64 at = word * 64;
+        if (at + 64 <= first || at >= end)
+            bits[word] = 0;
+        else if (at < first)
+            bits[word] &= ~low_bits(static_cast<uint32>(first - at));
+        if (at < end && end - at < 64)
+            bits[word] &= low_bits(static_cast<uint32>(end - at));
+    }
+}
+
 void read_at_home(ColumnView *view, int run_number) {
     RunReader *reader = &view->runs[run_number];
     const storage::RunEntry &run = reader->run;
@@ -85,10 +100,18 @@ void read_at_home(ColumnView *view, int run_number) {
         selected[i] = reader->dead == nullptr ? PG_UINT64_MAX : ~reader->dead[i];
     if (run.entries % 64 != 0)
         selected[words - 1] &= low_bits(run.entries % 64);
+    if (is_all(view->blocks))
+        return;
+    const uint64 first = find_first_entry(reader, view->blocks.first);
+    const uint64 end = find_first_entry(reader, view->blocks.end);
+    if (end < first && !reader->stale)
+        report_damage(reader, kTidSection, "TIDs aren't in order.");
+    leave_between(selected, words, first, end);
 }
 
 ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
-                      const Condition &condition, storage::KeptRuns *kept, bool remote) {
+                      const Condition &condition, storage::KeptRuns *kept, bool remote,
+                      const BlockRange &blocks) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_column view", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
@@ -98,6 +121,7 @@ ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Fo
     view->index = index;
     view->snapshot = snapshot;
     view->format = format;
+    view->blocks = blocks;
     view->view.kept = kept;
     storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
     storage::take_view(index, run_kind(), snapshot, &view->view, storage::copy_tail, &tail);

@@ -21,6 +21,19 @@ struct DoubtfulRow {
     uint32 ordinal;
 };
 
+// Rows by the blocks of the table that their entries' TIDs name: from `first` on, those before `end`. A row
+// that a snapshot sees has one entry, whose TID stays the same as long as the snapshot sees it, so whoever
+// reads all blocks piece by piece, each in a view of its own, sees each row once.
+struct BlockRange {
+    BlockNumber first;
+    BlockNumber end;
+};
+inline constexpr BlockRange kAllBlocks = {0, InvalidBlockNumber};
+
+inline bool is_all(const BlockRange &blocks) {
+    return blocks.first == kAllBlocks.first && blocks.end == kAllBlocks.end;
+}
+
 // What the server has counted of one run's column: visible rows by code, and those with NULL.
 struct RemoteCounts {
     uint64 *by_code;
@@ -35,6 +48,7 @@ struct ColumnView {
     Snapshot snapshot;
     const Format *format;
     BlockNumber heap_blocks;
+    BlockRange blocks;  // no rows elsewhere are selected
     storage::View view;
     RunReader *runs;
     uint64 **selected;  // by run; nullptr where the server selects rows (is_remote)
@@ -48,12 +62,13 @@ struct ColumnView {
     uint64 skipped_runs;  // of which no row can match; they aren't among the others
 };
 
-// With all rows selected that VACUUM has not removed, but `remote`: then the server is to select the runs'
-// rows, and this session only the loose ones and those of runs that it reads at home. Runs are left out of
-// which no row can match the condition. `kept` belongs to who opens another view when this one's pages are
-// recycled.
+// With all rows of these blocks selected that VACUUM has not removed, but `remote`: then the server is to
+// select the runs' rows, and this session only the loose ones and those of runs that it reads at home. Runs
+// are left out of which no row can match the condition. `kept` belongs to who opens another view when this
+// one's pages are recycled.
 ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
-                      const Condition &condition, storage::KeptRuns *kept, bool remote = false);
+                      const Condition &condition, storage::KeptRuns *kept, bool remote = false,
+                      const BlockRange &blocks = kAllBlocks);
 // Selects a run's rows here, all that VACUUM has not removed.
 void read_at_home(ColumnView *view, int run);
 inline bool is_remote(const ColumnView *view, int run) {
@@ -125,17 +140,17 @@ inline bool any_selected(const uint64 *bits, uint64 first, uint32 count) {
 // Can no row of the run match?
 bool is_excluded(const RunHeader &header, const Condition &condition);
 
-// Selects the rows that the snapshot sees and that match, for `work`, which may run several times, in the
-// view's memory context, and must leave nothing of a run that was stale. Returns heap fetches.
+// Selects the rows on these blocks that the snapshot sees and that match, for `work`, which may run several
+// times, in the view's memory context, and must leave nothing of a run that was stale. Returns heap fetches.
 template <typename Work>
 uint64 with_rows(Relation heap, Relation index, Snapshot snapshot, const Format *format,
-                 const Condition &condition, Work work) {
+                 const Condition &condition, Work work, const BlockRange &blocks = kAllBlocks) {
     storage::KeptRuns kept;
     storage::begin_kept(&kept);
     uint64 heap_fetches = 0;
     for (bool done = false; !done;) {
         CHECK_FOR_INTERRUPTS();
-        ColumnView *view = open_view(heap, index, snapshot, format, condition, &kept);
+        ColumnView *view = open_view(heap, index, snapshot, format, condition, &kept, false, blocks);
         MemoryContext caller = MemoryContextSwitchTo(view->context);
         bool valid = !is_stale(view);
         if (valid) {
