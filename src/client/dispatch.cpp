@@ -2,6 +2,7 @@
 #include "client/availability.h"
 #include "client/cost.h"
 #include "client/counters.h"
+#include "client/expected.h"
 #include "client/experience.h"
 #include "client/quarantine.h"
 #include "settings.h"
@@ -15,6 +16,12 @@ void note_unsuited(RequestKind kind, Oid index, const char *reason) {
 
 bool is_path_forced() {
     return path_setting() == PathSetting::Host || path_setting() == PathSetting::Cuda;
+}
+
+bool is_server_expected() {
+    return is_path_forced() ||
+           (path_setting() == PathSetting::Auto && mirror_setting() != MirrorSetting::Off &&
+            (may_be_there(Path::Host) || may_be_there(Path::Cuda)));
 }
 
 bool may_ask_server(uint64 items, uint64 fewest) {

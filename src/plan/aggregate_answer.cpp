@@ -564,7 +564,8 @@ static Opening opening_of(Attempt *state, bool (*work)(void *context, AllRows *r
              expected_groups(question), true, shape_of(*state->compiled)},
             work,
             state,
-            0};
+            0,
+            question.blocks};
 }
 
 // The index of one of the members, which stands for all.
@@ -604,12 +605,6 @@ static bool is_answered_by_server(Attempt *state, uint64 *heap_fetches) {
 }
 
 // ---- the whole --------------------------------------------------------------------------------------------
-
-// Does the order in which expressions are evaluated matter, since one that fails may be kept from it by
-// another one?
-static bool needs_guard(const CompiledAggregate &compiled) {
-    return compiled.unsafe_conditions > 1 || compiled.has_unsafe_branch;
-}
 
 static void run_attempts(Attempt *state, uint64 *heap_fetches) {
     Opening opening = opening_of(state, [](void *context, AllRows *rows) {
@@ -672,7 +667,7 @@ const char *answer_question(const AggregateQuestion &question, AggregateAnswer *
     for (int i = 0; i < question.member_count; i++)
         pgstat_count_index_scan(question.member[i].index);
     Attempt state = {&question, compiled, answer, question.memory, nullptr};
-    if (is_answered_by_server(&state, heap_fetches))
+    if (column::is_all(question.blocks) && is_answered_by_server(&state, heap_fetches))
         return nullptr;
     const client::PagedRequest request = client::begin_paged(client::RequestKind::AggregateColumn, 1);
     state.problem = answer_from_pages(&state, heap_fetches);

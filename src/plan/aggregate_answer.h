@@ -21,6 +21,8 @@ struct AggregateQuestion {
     // So many rows of an order are wanted, and with ties those that are like the last one.
     uint64 rows;
     bool with_ties;
+    // Only rows on these blocks of a table are wanted; then the server isn't asked.
+    column::BlockRange blocks = column::kAllBlocks;
 };
 
 // answer->spilled takes groups that memory has no room for; the caller makes it. Returns nullptr, or why the

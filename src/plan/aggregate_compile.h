@@ -160,6 +160,12 @@ struct CompiledAggregate {
 // Do equal values always have the same bytes?
 bool has_one_image(Oid type, Oid equality, Oid collation);
 
+// Does the order in which expressions are evaluated matter, since one that fails may be kept from it by
+// another one?
+inline bool needs_guard(const CompiledAggregate &compiled) {
+    return compiled.unsafe_conditions > 1 || compiled.has_unsafe_branch;
+}
+
 // The columns that expressions are over.
 struct IndexColumns {
     const column::Format *format;

@@ -1,6 +1,7 @@
 #include "plan/aggregate_cost.h"
 
 #include "compat.h"
+#include "plan/aggregate_parallel.h"
 #include "plan/join_query.h"
 
 namespace pg_gpu::plan {
@@ -100,9 +101,18 @@ static double share_of_joined(const List *joins) {
     return share;
 }
 
-// What one table's rows cost, all of which are gone through before there is a group.
+// By how many processes the rows' work is divided, as core has it: a leader that must read what many workers
+// give has less time for rows of its own.
+static double divide_work(int workers) {
+    constexpr double taken_by_worker = 0.3;
+    const double of_leader = parallel_leader_participation ? 1 - taken_by_worker * workers : 0;
+    return workers == 0 ? 1 : workers + Max(of_leader, 0.0);
+}
+
+// What one table's rows cost, all of which are gone through before there is a group. Workers each read
+// dictionaries and evaluate expressions by themselves.
 static Cost cost_of_source(PlannerInfo *root, const AggregateSource &source, const AggregateQuery &query,
-                           const CompiledAggregate &compiled, double groups) {
+                           const CompiledAggregate &compiled, double groups, int workers) {
     const RelOptInfo *input = source.table;
     const column::IndexSummary &summary = source.summary;
     bool is_read[column::kMaxColumns] = {};
@@ -120,22 +130,26 @@ static Cost cost_of_source(PlannerInfo *root, const AggregateSource &source, con
     const double of_match = Min(list_length(query.joins) * (kCodeOperators + kStepOperators), of_row);
     const double of_joined = share_of_joined(query.joins) * (of_row - of_match + of_pairs);
     const double work = rows * count_tested_columns(compiled) * kCodeOperators +
-                        selected * (of_match + of_joined) * count_passes(compiled, groups) +
-                        summary.runs * kRunOperators;
+                        selected * (of_match + of_joined) * count_passes(compiled, groups);
     // Rows elsewhere are looked up in the table.
-    const Cost heap = (1.0 - input->allvisfrac) * (selected * cpu_tuple_cost + input->pages * seq_page_cost);
+    const double elsewhere = 1.0 - input->allvisfrac;
+    const double ranges = workers == 0 ? 1 : kRangesPerProcess;
     return page_cost(source.index, summary, is_read, source.index->nkeycolumns) +
-           expression_cost(root, query, compiled, summary) + work * cpu_operator_cost + heap;
+           elsewhere * input->pages * seq_page_cost +
+           (work * cpu_operator_cost + elsewhere * selected * cpu_tuple_cost) / divide_work(workers) +
+           ranges * (expression_cost(root, query, compiled, summary) +
+                     summary.runs * kRunOperators * cpu_operator_cost);
 }
 
 void cost_aggregate(PlannerInfo *root, const AggregateSource *sources, int count, const AggregateQuery &query,
-                    const CompiledAggregate &compiled, double groups, Path *path) {
+                    const CompiledAggregate &compiled, double groups, int workers, Path *path) {
+    const double ranges = workers == 0 ? 1 : kRangesPerProcess;
     path->startup_cost = kQuestionOperators * cpu_operator_cost;
     for (int i = 0; i < count; i++)
-        path->startup_cost += cost_of_source(root, sources[i], query, compiled, groups);
+        path->startup_cost += cost_of_source(root, sources[i], query, compiled, groups, workers);
     // With several passes groups go through a file.
     path->total_cost =
-        path->startup_cost + groups * cpu_tuple_cost * (count_passes(compiled, groups) > 1 ? 3 : 1);
+        path->startup_cost + ranges * groups * cpu_tuple_cost * (count_passes(compiled, groups) > 1 ? 3 : 1);
 }
 
 }  // namespace pg_gpu::plan

@@ -6,8 +6,9 @@
 
 namespace pg_gpu::plan {
 
-// Fills in the path's costs, those of its target list aside, for all tables that the node reads.
+// Fills in the path's costs, those of its target list aside, for all tables that the node reads. With workers
+// these are a worker's, and `groups` those of one range of rows.
 void cost_aggregate(PlannerInfo *root, const AggregateSource *sources, int count, const AggregateQuery &query,
-                    const CompiledAggregate &compiled, double groups, Path *path);
+                    const CompiledAggregate &compiled, double groups, int workers, Path *path);
 
 }  // namespace pg_gpu::plan

@@ -192,19 +192,13 @@ static void add_final_path(const TableAggregate &whole, Path *states, AggStrateg
                  grouping_clauses(whole.root), whole.having, &costs, estimate_groups(whole))));
 }
 
-static void add_final_paths(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output, const List *members,
-                            List *having, bool is_sortable) {
-    PathTarget *partial = make_partial_target(root, output->reltarget, reinterpret_cast<Node *>(having));
-    List *paths = make_member_paths(root, table, members, partial, NIL, AGGSPLIT_INITIAL_SERIAL);
-    if (paths == NIL)
-        return;
+void add_final_paths(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output, List *having,
+                     RelOptInfo *groups, Path *states, bool is_sortable) {
     const TableAggregate whole = {root,    table,
                                   output,  columns_over(root, table),
                                   having,  AGGSPLIT_FINAL_DESERIAL,
                                   nullptr, grouping_clauses(root),
                                   NIL};
-    RelOptInfo *groups = make_groups(table, partial);
-    Path *states = append_paths(root, groups, paths);
     if (grouping_clauses(root) == NIL) {
         add_final_path(whole, states, AGG_PLAIN);
         return;
@@ -218,6 +212,16 @@ static void add_final_paths(PlannerInfo *root, RelOptInfo *table, RelOptInfo *ou
     add_final_path(whole, states, AGG_SORTED);
 }
 
+static void add_paths_of_members(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output,
+                                 const List *members, List *having, bool is_sortable) {
+    PathTarget *partial = make_partial_target(root, output->reltarget, reinterpret_cast<Node *>(having));
+    List *paths = make_member_paths(root, table, members, partial, NIL, AGGSPLIT_INITIAL_SERIAL);
+    if (paths == NIL)
+        return;
+    RelOptInfo *groups = make_groups(table, partial);
+    add_final_paths(root, table, output, having, groups, append_paths(root, groups, paths), is_sortable);
+}
+
 const char *consider_members(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output, const List *members,
                              const GroupPathExtraData *extra) {
     auto *having = reinterpret_cast<List *>(extra->havingQual);
@@ -226,7 +230,8 @@ const char *consider_members(PlannerInfo *root, RelOptInfo *table, RelOptInfo *o
     if (list_length(members) == 1)
         add_single_path(root, table, output, members, having);
     else if ((extra->flags & GROUPING_CAN_PARTIAL_AGG) != 0)
-        add_final_paths(root, table, output, members, having, (extra->flags & GROUPING_CAN_USE_SORT) != 0);
+        add_paths_of_members(root, table, output, members, having,
+                             (extra->flags & GROUPING_CAN_USE_SORT) != 0);
     else
         return "an aggregate can't be put together from those of partitions or children";
     return nullptr;

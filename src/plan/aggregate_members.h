@@ -30,6 +30,11 @@ PathTarget *make_partial_target(PlannerInfo *root, const PathTarget *target, Nod
 // that core has for the member.
 TableAggregate aggregate_of_member(const TableAggregate &table, RelOptInfo *member);
 
+// Adds to `output`, which holds the groups of `table`, paths that finalize states, which are rows of
+// `groups`. `having` is over the table.
+void add_final_paths(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output, List *having,
+                     RelOptInfo *groups, Path *states, bool is_sortable);
+
 // Adds to `output`, which holds the groups of `table`, a path that finalizes what is aggregated of each
 // member by itself, by a GpuAggregate where there can be one. `having` is over the table. Returns nullptr, or
 // why this can't be done with these aggregates.

@@ -6,6 +6,8 @@
 #include "plan/aggregate_compile.h"
 #include "plan/aggregate_cost.h"
 #include "plan/aggregate_members.h"
+#include "plan/aggregate_parallel.h"
+#include "plan/aggregate_parallel_path.h"
 #include "plan/aggregate_scan.h"
 #include "plan/aggregate_sets.h"
 #include "plan/aggregate_top.h"
@@ -209,7 +211,7 @@ double estimate_groups(const TableAggregate &table) {
     return table.clauses == NIL
                ? 1
                : estimate_num_groups(table.root, get_sortgrouplist_exprs(table.clauses, table.columns),
-                                     table.input->rows, nullptr, nullptr);
+                                     table.input->rows / count_ranges(table.workers), nullptr, nullptr);
 }
 
 Path *aggregate_plainly(const TableAggregate &table, Path *rows, PathTarget *target, List *having) {
@@ -262,10 +264,16 @@ static Path *make_replaced_path(const TableAggregate &table, const List *row) {
 
 // ---- paths ------------------------------------------------------------------------------------------------
 
-static Candidate candidate_of(PlannerInfo *root, const RelOptInfo *input, RelOptInfo *output,
-                              const IndexOptInfo *index) {
-    return {aggregate_path_methods()->CustomName, root, input, output,
-            index == nullptr ? InvalidOid : index->indexoid};
+static Candidate candidate_of(PlannerInfo *root, const RelOptInfo *input, RelOptInfo *output) {
+    return {aggregate_path_methods()->CustomName, root, input, output, InvalidOid};
+}
+
+static Candidate candidate_of(const TableAggregate &table, const IndexOptInfo *index) {
+    Candidate candidate = candidate_of(table.root, table.input, table.output);
+    if (table.workers > 0)
+        candidate.node = "Parallel GpuAggregate";
+    candidate.index = index == nullptr ? InvalidOid : index->indexoid;
+    return candidate;
 }
 
 // How many results a ranged expression is expected to have: the planner, which doesn't know it, takes it to
@@ -302,26 +310,30 @@ static void add_aggregate_path(const TableAggregate &table, const AggregateSourc
                                const AggregateQuery &query, const CompiledAggregate &compiled, List *row) {
     PathTarget *target = table.output->reltarget;
     const double groups = expect_groups(table, compiled);
+    // Each worker gives the groups of one range of rows after the other.
+    const double given = table.workers > 0 ? groups * kRangesPerProcess : groups;
     auto *path = makeNode(CustomPath);
     path->path.pathtype = T_CustomScan;
     path->path.parent = table.output;
     path->path.pathtarget = target;
-    path->path.parallel_safe = false;
+    path->path.parallel_aware = path->path.parallel_safe = table.workers > 0;
+    path->path.parallel_workers = table.workers;
     // As core's plan, if there is one for these groups.
-    path->path.rows =
-        table.output->pathlist == NIL ? groups : linitial_node(Path, table.output->pathlist)->rows;
-    cost_aggregate(table.root, sources, count, query, compiled, groups, &path->path);
+    path->path.rows = table.workers > 0 || table.output->pathlist == NIL
+                          ? given
+                          : linitial_node(Path, table.output->pathlist)->rows;
+    cost_aggregate(table.root, sources, count, query, compiled, groups, table.workers, &path->path);
     if (table.tree != nullptr)
         add_join_cost(*table.tree, &path->path);
     path->path.startup_cost += target->cost.startup;
-    path->path.total_cost += target->cost.startup + target->cost.per_tuple * groups;
+    path->path.total_cost += target->cost.startup + target->cost.per_tuple * given;
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
     path->custom_paths = list_make1(make_replaced_path(table, row));
     if (table.tree != nullptr)
         path->custom_paths = list_concat(path->custom_paths, joined_paths(*table.tree));
     path->custom_private = list_make4(pack_query(query), row, table.having, table.set);
     path->methods = aggregate_path_methods();
-    note_offered(candidate_of(table.root, table.input, table.output, sources[0].index), path);
+    note_offered(candidate_of(table, sources[0].index), path);
     add_path(table.output, &path->path);
 }
 
@@ -358,18 +370,19 @@ bool consider_sources(const TableAggregate &table, const AggregateSource *source
         refusal.expression = expression_of_index(query, compiled->refused);
     else if (compiled->has_place && count > 1)
         refusal.reason = "equal grouping columns may look different in other partitions or children";
+    else if (table.workers > 0)
+        refusal.reason = refuse_sharing(query, *compiled);
     const bool is_offered = refusal.reason == nullptr;
     if (is_offered)
         add_aggregate_path(table, sources, count, query, *compiled, row);
     else
-        note_declined(candidate_of(table.root, table.input, table.output, first.index), refusal,
-                      {1, first.index->indexoid});
+        note_declined(candidate_of(table, first.index), refusal, {1, first.index->indexoid});
     pfree(compiled);
     return is_offered;
 }
 
 static bool consider_index(const TableAggregate &table, const IndexOptInfo *index) {
-    const Candidate candidate = candidate_of(table.root, table.input, table.output, index);
+    const Candidate candidate = candidate_of(table, index);
     if (index->indpred != NIL && !index->predOK) {
         note_declined(candidate, "the conditions don't imply those of the partial index");
         return false;
@@ -391,7 +404,7 @@ bool consider_table(const TableAggregate &table) {
         const char *refused = nullptr;
         const bool is_offered = consider_whole(table, &refused);
         if (refused != nullptr)
-            note_declined(candidate_of(table.root, table.input, table.output, nullptr), refused);
+            note_declined(candidate_of(table, nullptr), refused);
         return is_offered;
     }
     bool is_offered = false;
@@ -455,8 +468,12 @@ static const char *consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptI
                                   members};
     if (has_sets && groups_by_equals(table))
         return "grouping sets have an expression twice";
-    if (has_sets || !has_members)
-        return consider_rows(table, (extra->flags & GROUPING_CAN_PARTIAL_AGG) != 0);
+    if (has_sets || !has_members) {
+        refused = consider_rows(table, (extra->flags & GROUPING_CAN_PARTIAL_AGG) != 0);
+        if (!has_sets)
+            consider_workers(table, extra);
+        return refused;
+    }
     // Beside a node for all members, nodes for each wouldn't be worth their planning. One member has whole
     // groups anyhow.
     if (scattered != nullptr || list_length(members) == 1 || !consider_table(table))
@@ -513,7 +530,7 @@ static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage,
         is_distinct ? consider_distinct(root, input, output)
                     : consider_groups(root, input, output, static_cast<const GroupPathExtraData *>(extra));
     if (refused != nullptr)
-        note_declined(candidate_of(root, input, output, nullptr), refused);
+        note_declined(candidate_of(root, input, output), refused);
 }
 
 void install_aggregate_planner() {

@@ -42,6 +42,9 @@ struct TableAggregate {
     const List *members = NIL;
     // A part of the statement's plan, which its ORDER BY, its LIMIT and its aggregates don't concern.
     bool is_part = false;
+    // So many parallel workers share the rows out with the leader, each of whom gives states of its groups;
+    // 0: one process reads all.
+    int workers = 0;
 };
 
 // A table that the node reads, and its index.
@@ -87,6 +90,7 @@ bool consider_table(const TableAggregate &table);
 // The same, of each grouping set where there are any.
 void consider_indexes(const TableAggregate &table);
 
+// Groups of the table, or with workers of the rows that one of them takes at a time.
 double estimate_groups(const TableAggregate &table);
 
 // PostgreSQL's own scan of a table, or of its members where there are any, without workers.

@@ -10,6 +10,7 @@
 #include "plan/aggregate_explain.h"
 #include "plan/aggregate_key_rows.h"
 #include "plan/aggregate_maps.h"
+#include "plan/aggregate_parallel.h"
 #include "plan/aggregate_path.h"
 #include "plan/aggregate_sets.h"
 #include "plan/custom_node.h"
@@ -43,6 +44,9 @@ struct AggregateScanState {
     const char *problem;  // why the child answers; nullptr: it doesn't
     uint64 heap_fetches;
     client::Usage usage;
+    SharedAggregate *shared;    // with parallel workers; nullptr: this process reads all rows
+    column::BlockRange blocks;  // that were asked for last
+    RangeTotals totals;         // of all processes
 };
 
 // ---- the question -----------------------------------------------------------------------------------------
@@ -134,6 +138,7 @@ static void ask(AggregateScanState *state) {
         state->answer.spilled = tuplestore_begin_heap(true, false, work_mem);
     question.memory = get_hash_memory_limit();
     question.query = state->query;
+    question.blocks = state->blocks;
     lock_members(*state);
     state->problem = state->member_count == 0 ? "no partition can have such rows"
                                               : read_subqueries(&question.query, estate, &question.memory);
@@ -153,6 +158,59 @@ static void ask(AggregateScanState *state) {
     state->next = 0;
 }
 
+// ---- sharing with workers ---------------------------------------------------------------------------------
+
+static void tell_totals(const AggregateScanState &state) {
+    RangeTotals totals = {1, 0, state.found_groups, state.heap_fetches, state.passes, {}};
+    if (state.problem != nullptr) {
+        totals.refused = 1;
+        strlcpy(totals.problem, state.problem, sizeof(totals.problem));
+    }
+    add_totals(state.shared, totals);
+}
+
+// Asks about all rows, or with workers about those of the next range. False: nothing is left to be asked.
+static bool ask_next(AggregateScanState *state) {
+    if (state->shared == nullptr ? state->is_asked : !take_range(state->shared, &state->blocks))
+        return false;
+    ask(state);
+    if (state->shared != nullptr) {
+        tell_totals(*state);
+        // One that was begun is that of another range.
+        state->is_child_begun = false;
+    }
+    return true;
+}
+
+static Size estimate_sharing(CustomScanState *, ParallelContext *) {
+    return sizeof(SharedAggregate);
+}
+
+static void share_out(CustomScanState *node, ParallelContext *context, void *place) {
+    auto *state = reinterpret_cast<AggregateScanState *>(node);
+    state->shared = static_cast<SharedAggregate *>(place);
+    begin_sharing(state->shared, state->member[0].heap, context->nworkers);
+}
+
+static void share_out_again(CustomScanState *node, ParallelContext *, void *place) {
+    auto *state = reinterpret_cast<AggregateScanState *>(node);
+    state->shared = static_cast<SharedAggregate *>(place);
+    begin_sharing_again(state->shared);
+}
+
+static void take_part(CustomScanState *node, shm_toc *, void *place) {
+    reinterpret_cast<AggregateScanState *>(node)->shared = static_cast<SharedAggregate *>(place);
+}
+
+// The shared memory goes.
+static void leave_sharing(CustomScanState *node) {
+    auto *state = reinterpret_cast<AggregateScanState *>(node);
+    if (state->shared == nullptr)
+        return;
+    state->totals = read_totals(state->shared);
+    state->shared = nullptr;
+}
+
 // ---- execution --------------------------------------------------------------------------------------------
 
 static PlanState *executable_child(AggregateScanState *state) {
@@ -160,7 +218,10 @@ static PlanState *executable_child(AggregateScanState *state) {
     if (!state->is_child_begun) {
         EState *estate = state->custom.ss.ps.state;
         MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
-        auto *plan = static_cast<PlanState *>(lfirst(first))->plan;
+        auto *plan =
+            static_cast<Plan *>(linitial(castNode(CustomScan, state->custom.ss.ps.plan)->custom_plans));
+        if (!column::is_all(state->blocks))
+            plan = plan_over_blocks(plan, state->blocks);
         ExecEndNode(static_cast<PlanState *>(lfirst(first)));
         lfirst(first) = ExecInitNode(plan, estate, state->flags);
         state->is_child_begun = true;
@@ -221,9 +282,7 @@ static void finish_set(AggregateScanState *state) {
 
 static TupleTableSlot *execute_aggregate(CustomScanState *node) {
     auto *state = reinterpret_cast<AggregateScanState *>(node);
-    if (!state->is_asked)
-        ask(state);
-    if (state->is_over)
+    if ((!state->is_asked && !ask_next(state)) || state->is_over)
         return nullptr;
     ExprContext *context = node->ss.ps.ps_ExprContext;
     TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
@@ -231,6 +290,8 @@ static TupleTableSlot *execute_aggregate(CustomScanState *node) {
         CHECK_FOR_INTERRUPTS();
         ResetExprContext(context);
         if (!next_group(state, slot)) {
+            if (ask_next(state))
+                continue;
             finish_set(state);
             return nullptr;
         }
@@ -256,6 +317,7 @@ static void begin_aggregate(CustomScanState *node, EState *estate, int flags) {
     }
     state->flags = flags;
     state->query = unpack_query(plan->custom_private);
+    state->blocks = column::kAllBlocks;
     if ((flags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
         return;
     open_members(state, static_cast<PlanState *>(linitial(node->custom_ps)));
@@ -289,6 +351,12 @@ static void rescan_aggregate(CustomScanState *node) {
         note_changed_parameters(state->query, node->ss.ps.state, node->ss.ps.chgParam);
         state->is_asked = false;
     }
+    // What was answered last may be a part of the rows.
+    if (node->ss.ps.plan->parallel_aware) {
+        state->blocks = column::kAllBlocks;
+        state->is_asked = state->is_child_begun = false;
+        return;
+    }
     // A parameter of HAVING alone isn't one of the child's.
     if (has_child_run && child->chgParam == nullptr)
         ExecReScan(child);
@@ -299,6 +367,19 @@ static void rescan_aggregate(CustomScanState *node) {
     state->next = 0;
 }
 
+// Of all processes, those that answered for no range included.
+static void explain_totals(const RangeTotals &totals, ExplainState *explain) {
+    ExplainPropertyUInteger("Block Ranges", nullptr, totals.ranges, explain);
+    if (totals.refused > 0) {
+        ExplainPropertyUInteger("Block Ranges Not Answered", nullptr, totals.refused, explain);
+        ExplainPropertyText("Not Answered", totals.problem, explain);
+    }
+    ExplainPropertyUInteger("Groups", nullptr, totals.groups, explain);
+    if (totals.passes > 1)
+        ExplainPropertyUInteger("Passes", nullptr, totals.passes, explain);
+    ExplainPropertyUInteger("Heap Fetches", nullptr, totals.heap_fetches, explain);
+}
+
 static void explain_aggregate(CustomScanState *node, List *ancestors, ExplainState *explain) {
     const auto *state = reinterpret_cast<const AggregateScanState *>(node);
     explain_indexes(state->query, explain);
@@ -307,7 +388,9 @@ static void explain_aggregate(CustomScanState *node, List *ancestors, ExplainSta
                         lowest_of(static_cast<PlanState *>(linitial(node->custom_ps)))->plan, ancestors,
                         explain);
     explain_usage(&state->usage, &node->ss.ps, explain);
-    if (!explain->analyze || !state->is_asked)
+    if (explain->analyze && state->totals.ranges > 0)
+        explain_totals(state->totals, explain);
+    if (!explain->analyze || !state->is_asked || state->totals.ranges > 0)
         return;
     if (state->problem != nullptr) {
         ExplainPropertyText("Not Answered", state->problem, explain);
@@ -321,8 +404,10 @@ static void explain_aggregate(CustomScanState *node, List *ancestors, ExplainSta
     ExplainPropertyUInteger("Heap Fetches", nullptr, state->heap_fetches, explain);
 }
 
-static constexpr CustomExecMethods execution_methods = execution_methods_of(
-    "GpuAggregate", begin_aggregate, execute_aggregate, end_aggregate, rescan_aggregate, explain_aggregate);
+static constexpr CustomExecMethods execution_methods =
+    shared_methods_of(execution_methods_of("GpuAggregate", begin_aggregate, execute_aggregate, end_aggregate,
+                                           rescan_aggregate, explain_aggregate),
+                      estimate_sharing, share_out, share_out_again, take_part, leave_sharing);
 
 // nullptr: the rows of another node, or rows that are more than groups.
 static AggregateScanState *state_of_groups(PlanState *plan) {

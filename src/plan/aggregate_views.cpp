@@ -84,12 +84,13 @@ static void open_next(OpenViews *views, int number);
 
 static void open_at_home(OpenViews *views, int number, void (*go_on)(OpenViews *views, int number)) {
     const AggregateMember &member = views->opening->member[number];
-    views->heap_fetches[number] =
-        column::with_rows(member.heap, member.index, views->opening->snapshot, member.format,
-                          member.condition, [views, number, go_on](ColumnView *view) {
-                              views->rows.member[number] = {view, nullptr, 0, 0};
-                              go_on(views, number + 1);
-                          });
+    views->heap_fetches[number] = column::with_rows(
+        member.heap, member.index, views->opening->snapshot, member.format, member.condition,
+        [views, number, go_on](ColumnView *view) {
+            views->rows.member[number] = {view, nullptr, 0, 0};
+            go_on(views, number + 1);
+        },
+        views->opening->blocks);
 }
 
 static void open_next(OpenViews *views, int number) {

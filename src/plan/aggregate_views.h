@@ -44,7 +44,8 @@ struct Opening {
     column::RemoteQuestion remote;
     bool (*work)(void *context, AllRows *rows);
     void *context;
-    uint64 heap_fetches;  // of all members, in the end
+    uint64 heap_fetches;        // of all members, in the end
+    column::BlockRange blocks;  // of each member those whose rows are wanted; all of them of the server
 };
 
 // As column::with_rows for all members; what `work` returns doesn't matter.

@@ -7,8 +7,8 @@
 
 namespace pg_gpu::plan {
 
-// The callbacks of a node that EXPLAIN calls `name`. None of the nodes goes back to a marked row, and none
-// shares its state with parallel workers, so the callbacks for that stay empty.
+// The callbacks of a node that EXPLAIN calls `name`. None of the nodes goes back to a marked row, so the
+// callbacks for that stay empty, as do those for state that is shared with parallel workers.
 constexpr CustomExecMethods execution_methods_of(const char *name,
                                                  decltype(CustomExecMethods::BeginCustomScan) begin,
                                                  decltype(CustomExecMethods::ExecCustomScan) execute,
@@ -22,6 +22,21 @@ constexpr CustomExecMethods execution_methods_of(const char *name,
     methods.EndCustomScan = end;
     methods.ReScanCustomScan = rescan;
     methods.ExplainCustomScan = explain;
+    return methods;
+}
+
+// With callbacks for state that a leader shares with parallel workers.
+constexpr CustomExecMethods shared_methods_of(CustomExecMethods methods,
+                                              decltype(CustomExecMethods::EstimateDSMCustomScan) estimate,
+                                              decltype(CustomExecMethods::InitializeDSMCustomScan) begin,
+                                              decltype(CustomExecMethods::ReInitializeDSMCustomScan) again,
+                                              decltype(CustomExecMethods::InitializeWorkerCustomScan) join,
+                                              decltype(CustomExecMethods::ShutdownCustomScan) leave) {
+    methods.EstimateDSMCustomScan = estimate;
+    methods.InitializeDSMCustomScan = begin;
+    methods.ReInitializeDSMCustomScan = again;
+    methods.InitializeWorkerCustomScan = join;
+    methods.ShutdownCustomScan = leave;
     return methods;
 }
 

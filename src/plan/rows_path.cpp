@@ -158,7 +158,7 @@ static void cost_rows_path(const GivenRows &rows, const AggregateSource &source,
                            const CompiledAggregate &compiled, CustomPath *custom) {
     const RelOptInfo *table = source.table;
     Path *path = &custom->path;
-    cost_aggregate(rows.root, &source, 1, query, compiled, 1, path);
+    cost_aggregate(rows.root, &source, 1, query, compiled, 1, 0, path);
     if (rows.tree != nullptr)
         add_join_cost(*rows.tree, path);
     path->rows = wanted_rows(rows);
