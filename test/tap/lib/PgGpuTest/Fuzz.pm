@@ -4,7 +4,7 @@ package PgGpuTest::Fuzz;
 #
 #   my $found = fuzz(random => $random, tables => 10, statements => 30, rows => 3000);
 #   $found->{differences}     texts, each with all that repeats it
-#   $found->{asked}, {by_node}, {joins}, {joined_rows}, {failed}, {undecided}, {rows}
+#   $found->{asked}, {by_node}, {by_workers}, {joins}, {joined_rows}, {failed}, {undecided}, {rows}
 #   $found->{not_answered}    reasons of the node's for leaving a statement to PostgreSQL after all, with their counts
 #
 # With writers => 1 other sessions write meanwhile, and statements are asked within one snapshot. The server is that of PGHOST
@@ -28,7 +28,9 @@ my @without = (
 my @with = (
 	'SET pg_gpu.enable_aggregate = on', 'SET pg_gpu.enable_join = on', 'SET pg_gpu.enable_sort = on', 'SET pg_gpu.enable_count_scan = on', 'SET pg_gpu.enable_lookup_join = on', 'SET enable_seqscan = off',
 	'SET enable_indexscan = on', 'SET enable_bitmapscan = off');
-my @always = ('SET max_parallel_workers_per_gather = 0', "SET plan_cache_mode = force_generic_plan", 'SET extra_float_digits = 1');
+my @always = (
+	'SET max_parallel_workers_per_gather = 0', "SET plan_cache_mode = force_generic_plan", 'SET extra_float_digits = 1', 'SET parallel_setup_cost = 0', 'SET parallel_tuple_cost = 0',
+	'SET min_parallel_table_scan_size = 0');
 
 sub prepare_fuzz
 {
@@ -38,11 +40,19 @@ sub prepare_fuzz
 	return;
 }
 
-# How a statement is asked of the nodes.
+# How a statement is asked of the nodes, on a path and with so many parallel workers.
 sub _with
 {
-	my ($statement) = @_;
-	return (@with, 'SET enable_partitionwise_aggregate = ' . ($statement->{partitionwise} ? 'on' : 'off'));
+	my ($statement, $variant) = @_;
+	return (
+		@with,
+		'SET enable_partitionwise_aggregate = ' . ($statement->{partitionwise} ? 'on' : 'off'),
+		"SET pg_gpu.path = $variant->{path}",
+		"SET work_mem = '$variant->{work_mem}'",
+		'SET max_parallel_workers_per_gather = ' . ($variant->{workers} // 0),
+		# So that what workers give each by itself doesn't outweigh the work on a few thousand rows.
+		$variant->{workers} ? 'SET cpu_tuple_cost = 0' : 'RESET cpu_tuple_cost',
+		'SET parallel_leader_participation = ' . ($variant->{without_leader} ? 'off' : 'on'));
 }
 
 # ---- asking -----------------------------------------------------------------------------------------------
@@ -91,22 +101,24 @@ sub _difference_of
 	my @variants = @{ $statement->{variants} };
 	my $session = $self->{session};
 	$self->_begin($statement);
-	my ($expected, $explained, @answers) = $session->ask(
-		_list($statement, '', @without), _list($statement, 'EXPLAIN (COSTS OFF) ', _with($statement), "SET pg_gpu.path = paged", "SET work_mem = '4MB'"),
-		map { _list($statement, $_->{explain} ? 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' : '', _with($statement), "SET pg_gpu.path = $_->{path}", "SET work_mem = '$_->{work_mem}'") } @variants);
+	my ($expected, $explained, $shared, @answers) = $session->ask(
+		_list($statement, '', @without, 'SET max_parallel_workers_per_gather = 0'), _list($statement, 'EXPLAIN (COSTS OFF) ', _with($statement, { path => 'paged', work_mem => '4MB' })),
+		_list($statement, 'EXPLAIN (COSTS OFF) ', _with($statement, { path => 'paged', work_mem => '4MB', workers => 4 })),
+		map { _list($statement, $_->{explain} ? 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' : '', _with($statement, $_)) } @variants);
 	$session->run('ROLLBACK') if $statement->{transaction};
 	if ($counts)
 	{
 		$counts->{asked}++;
 		$counts->{rows} += @{ $expected->{rows} };
 		$counts->{by_node}++ if grep { $_->[0] =~ /Gpu(?:Aggregate|Count|Join|Sort)/ } @{ $explained->{rows} };
+		$counts->{by_workers}++ if grep { $_->[0] =~ /Parallel Custom Scan \(GpuAggregate\)/ } @{ $shared->{rows} };
 		$counts->{joins}++ if grep { $_->[0] =~ /Joined By/ } @{ $explained->{rows} };
 		$counts->{joined_rows}++ if grep { $_->[0] =~ /GpuJoin|GpuSort\)$/ } @{ $explained->{rows} };
 		$counts->{failed}{ $expected->{error} }++ if defined $expected->{error};
 	}
 	foreach my $i (0 .. $#variants)
 	{
-		my $where = "$variants[$i]{path}, work_mem = $variants[$i]{work_mem}";
+		my $where = "$variants[$i]{path}, work_mem = $variants[$i]{work_mem}, workers " . ($variants[$i]{workers} // 0);
 		if ($variants[$i]{explain})
 		{
 			return "$where: EXPLAIN (ANALYZE) fails with $answers[$i]{error}" if defined $answers[$i]{error} && $answers[$i]{error} =~ /^XX/;
@@ -146,11 +158,11 @@ sub _shrink
 sub _described
 {
 	my ($self, $table, $statement, $difference) = @_;
-	my ($path) = $difference =~ /^(\w+),/;
+	my ($path, $work_mem, $workers) = $difference =~ /^(\w+), work_mem = (\w+), workers (\d+)/;
 	my $transaction = $statement->{transaction};
 	my $text = join "\n", "-- $difference" =~ s/\n/\n-- /gr, (map { "$_;" } $self->{writers} ? '-- beside other writers' : (), @{ $table->{setup} },
-		@always, $statement->{setting}, $transaction ? ("BEGIN ISOLATION LEVEL $transaction->{level}", @{ $transaction->{changes} }) : (), _with($statement),
-		'SET pg_gpu.path = ' . ($path // 'paged'), _statements_of($statement, '')), '';
+		@always, $statement->{setting}, $transaction ? ("BEGIN ISOLATION LEVEL $transaction->{level}", @{ $transaction->{changes} }) : (),
+		_with($statement, { path => $path // 'paged', work_mem => $work_mem // '4MB', workers => $workers }), _statements_of($statement, '')), '';
 	# The tests' output is one of bytes.
 	utf8::encode($text);
 	return $text;
@@ -165,6 +177,7 @@ sub _choose_statement
 	my $statement = random_statement($random, $table);
 	my @variants = map { { path => $_, work_mem => '4MB' } } @{ $self->{paths} };
 	push @variants, { path => $random->pick(@{ $self->{paths} }), work_mem => $random->pick('64kB', '64kB', '200kB') };
+	push @variants, { path => 'paged', work_mem => $random->pick('4MB', '4MB', '64kB'), workers => $random->pick(1, 2, 4), without_leader => $random->once_in(4), explain => $random->once_in(6) };
 	push @variants, { path => $random->pick(@{ $self->{paths} }), work_mem => $random->pick('4MB', '64kB'), explain => 1 } if $number % 4 == 0;
 	$statement->{variants} = \@variants;
 	$statement->{setting} = 'SET timezone = ' . $random->pick("'UTC'", "'UTC'", "'America/New_York'", "'Asia/Kathmandu'");
@@ -215,7 +228,7 @@ sub fuzz
 	my $session = $self->{session};
 	$session->run($_) foreach @always;
 	$self->{paths} = [ 'paged', 'host', $session->run('SELECT 1 FROM gpu.devices()') ? 'cuda' : () ];
-	my $found = { asked => 0, by_node => 0, joins => 0, joined_rows => 0, rows => 0, explained => 0, undecided => 0, failed => {}, not_answered => {}, differences => [] };
+	my $found = { asked => 0, by_node => 0, by_workers => 0, joins => 0, joined_rows => 0, rows => 0, explained => 0, undecided => 0, failed => {}, not_answered => {}, differences => [] };
 	foreach my $round (1 .. $option{tables})
 	{
 		my $table = random_table($random, "fuzz_$round", $option{rows}, type_names());
