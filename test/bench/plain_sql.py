@@ -35,8 +35,8 @@ def arguments(description, size, default, meaning):
     parser.add_argument(f'--{size}', dest='size', type=float, default=default, help=f'{meaning} ({default:g})')
     parser.add_argument('--runs', type=int, default=7, help='of a statement on each path; the first is not counted (7)')
     parser.add_argument('--postgres-runs', type=int, metavar='RUNS', help='of PostgreSQL\'s own plans; one run alone is counted (half of --runs, 3 at least)')
-    parser.add_argument('--paths', default='paged,host,cuda,auto', help='(paged,host,cuda,auto; cuda where there is a device)')
-    parser.add_argument('--workers', type=int, default=min(8, os.cpu_count() or 1), help='parallel workers of PostgreSQL\'s plans (processors, 8 at most)')
+    parser.add_argument('--paths', default='paged,host,cuda,auto', help='(paged,host,cuda,auto; cuda where there is a device; paged:2 is the paged path with two parallel workers at most)')
+    parser.add_argument('--workers', type=int, default=min(8, os.cpu_count() or 1), help='parallel workers of PostgreSQL\'s plans, and of paths that don\'t name their own (processors, 8 at most)')
     parser.add_argument('--sessions', type=int, default=0, help='then the statements by so many sessions at once, beside one session, on the last path')
     parser.add_argument('--statements', default='', metavar='NAME,…', help='(all)')
     parser.add_argument('--duckdb', metavar='LIBRARY', help='a libduckdb.so')
@@ -130,12 +130,22 @@ def nodes_of_ours(plan):
     return found + [name for child in below for name in nodes_of_ours(child)]
 
 
-def measure(session, name, settings, sql, runs):
+def settings_of(path, workers):
+    name, _, own = path.partition(':')
+    return {'pg_gpu.path': name, 'max_parallel_workers_per_gather': own or workers}
+
+
+def measure(server, session, name, settings, sql, runs):
+    """Rows, and times: what the client waited, and what all runs together took of processors, parallel workers included, for each run."""
     session.settings(settings)
+    # Parallel workers end with their statement.
+    before = session.processor_ms() + server.ended_backends_ms()
     rows, taken = times(session.timed, sql, runs)
+    time.sleep(0.05)
+    taken['processor'] = (session.processor_ms() + server.ended_backends_ms() - before) / runs
     (tree,) = json.loads('\n'.join(session.run(f'EXPLAIN (FORMAT JSON, COSTS OFF) {sql}')))
     taken['nodes'] = sorted(nodes_of_ours(tree['Plan']))
-    print(f'  {name:<10} {report.figure(taken["best"]):>10} {report.figure(taken["median"]):>10} ms  {" ".join(taken["nodes"])}', flush=True)
+    print(f'  {name:<10} {report.figure(taken["best"]):>10} {report.figure(taken["median"]):>10} ms  {report.figure(taken["processor"]):>10} ms of processors  {" ".join(taken["nodes"])}', flush=True)
     return rows, taken
 
 
@@ -226,17 +236,17 @@ def run(name, description, size, default, meaning):
                       'devices': session.run('SELECT engine, name FROM gpu.devices()'), 'settings': server.settings(), 'unit': 'ms', 'figures': figures,
                       'wrong': wrong}
             for path in paths:
-                if path != 'paged':
+                if not path.startswith('paged'):
                     session.settings({'pg_gpu.path': path} if path != 'auto' else {})
                     for table in rows:
                         session.run(f"SELECT gpu.load('{table}_columns')")
             for chosen_name in chosen:
                 print(chosen_name, flush=True)
                 sql, sql_of_duckdb = statements[chosen_name]
-                expected, postgres = measure(session, 'postgres', OFF | parallel, sql, options.postgres_runs or max(3, options.runs // 2))
+                expected, postgres = measure(server, session, 'postgres', OFF | parallel, sql, options.postgres_runs or max(3, options.runs // 2))
                 figure = figures[chosen_name] = {'postgres': postgres, 'result_rows': len(expected)}
                 for path in paths:
-                    found, figure[path] = measure(session, path, parallel | {'pg_gpu.path': path}, sql, options.runs)
+                    found, figure[path] = measure(server, session, path, settings_of(path, options.workers), sql, options.runs)
                     if found != expected:
                         wrong.append(note(f'{chosen_name} on path {path}'))
                 figure['reasons'] = reasons(session, sql)
@@ -248,7 +258,7 @@ def run(name, description, size, default, meaning):
                 # A run that is stopped leaves what it has measured.
                 write(result, place)
             for sessions in (1, options.sessions) if options.sessions else ():
-                rate = throughput(server, parallel | {'pg_gpu.path': paths[-1]}, [statements[name][0] for name in chosen], sessions)
+                rate = throughput(server, settings_of(paths[-1], options.workers), [statements[name][0] for name in chosen], sessions)
                 result.setdefault('statements a second', {})[sessions] = rate
                 print(f'{sessions} sessions: {rate:,.0f} statements a second on path {paths[-1]}', flush=True)
                 write(result, place)
