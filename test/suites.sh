@@ -4,7 +4,7 @@
 # shellcheck shell=bash disable=SC2154
 
 pg_config=${PG_CONFIG:-pg_config}
-suite_limit=${PG_GPU_SUITE_LIMIT:-1500}
+suite_limit=${PG_GPU_SUITE_LIMIT:-3600}
 jobs=$(nproc 2>/dev/null || echo 1)
 
 # The suites have their own server and locale, whatever the caller's environment names.
