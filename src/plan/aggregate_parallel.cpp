@@ -82,7 +82,7 @@ Plan *plan_over_blocks(const Plan *plan, const column::BlockRange &blocks) {
     while ((*lowest)->lefttree != nullptr)
         lowest = &(*lowest)->lefttree;
     if (!IsA(*lowest, SeqScan))
-        elog(ERROR, "the plan below a GpuAggregate doesn't scan its table");
+        elog(ERROR, "the plan below a GpuAggregate does not scan its table");
     auto *scan = makeNode(TidRangeScan);
     scan->scan = reinterpret_cast<const SeqScan *>(*lowest)->scan;
     scan->scan.plan.type = T_TidRangeScan;
