@@ -1,8 +1,9 @@
 # suite: long
 # Everything at once, for as long as PG_GPU_TEST_SECONDS says: indexes of all four kinds are read, written, vacuumed, merged
-# and rebuilt, while mirrors are dropped and the memory limit changes. Answers are compared inside the server throughout;
-# memory and files must not grow. In the first half the server process is killed and stopped. The second half belongs to one
-# that nobody kills: now and then the clients go, and what it has then must be what it had before.
+# and rebuilt, while mirrors are dropped and the memory limits change; a standby replays that and is read. Answers are compared
+# inside both servers throughout; memory and files must not grow. In the first half the server processes are killed and stopped. The
+# second half belongs to one on either side that nobody kills: now and then the clients go, and what it has then must be what it had
+# before.
 
 use strict;
 use warnings FATAL => 'all';
@@ -13,6 +14,7 @@ use List::Util qw(max min);
 use PgGpuTest::Faults;
 use PgGpuTest::Server;
 use PgGpuTest;
+use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
@@ -22,13 +24,14 @@ use constant {
 	# What may come and go between two looks: memory of a process in KiB, an index's bytes.
 	MEMORY_SLACK => 16 * 1024,
 	INDEX_SLACK => 4 << 20,
+	DEVICE_SLACK => 64 << 20,
 };
 
 fault_seed();
 my $seconds = $ENV{PG_GPU_TEST_SECONDS} || rounds(24, 120);
 my $path = $ENV{PG_GPU_TEST_PATH} // 'host';
 
-my $node = new_node('enduring', conf => qq{
+my $node = new_node('enduring', streaming => 1, conf => qq{
 shared_buffers = 64MB
 max_worker_processes = 12
 autovacuum = on
@@ -117,8 +120,15 @@ INSERT INTO columned SELECT i, i % 100, NULL, 'NaN' FROM generate_series(:id, le
 COMMIT;
 }, 1 ]);
 my @indexes = ('keyed_i', 'keyed_u', 'placed_i', 'columned_i', 'searched_i');
-my @upkeep = map { [ "SELECT count(*) FROM gpu.merge('$_');\n", 4 ], [ "REINDEX INDEX CONCURRENTLY $_;\n", 1 ] } @indexes;
-push @upkeep, map { [ "VACUUM (INDEX_CLEANUP ON) $_;\n", 3 ] } 'keyed', 'placed', 'columned', 'searched';
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('following');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+# Replay waits for readers, and VACUUM for those of the standby, so that none of them is cancelled.
+$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = -1\n");
+$standby->start;
+my @nodes = ($node, $standby);
+my @upkeep = map { [ "VACUUM (INDEX_CLEANUP ON) $_;\n", 3 ] } 'keyed', 'placed', 'columned', 'searched';
+push @upkeep, map { [ "SELECT count(*) FROM gpu.merge('$_');\n", 4 ] } @indexes;
 
 # --- looking, while all that goes on
 
@@ -140,29 +150,43 @@ sub look
 }
 
 my $limits = 0;
-sub disturb
+sub set_limits
 {
-	my ($kills) = @_;
-	my $what = random_int($kills ? 1 : 4, 10);
-	my $server = server_pid($node);
-	if ($what <= 2 && $server) { kill 'KILL', $server; }
-	elsif ($what == 3 && $server) { kill 'STOP', $server; usleep(300_000); kill 'CONT', $server; }
-	elsif ($what <= 5) { set_host_limit($node, random_pick('1MB', '16MB', '1GB')); $limits++; }
-	elsif ($what <= 7) { sql($node, q{SELECT gpu.evict('} . random_pick(@indexes) . q{')}); }
-	else { sql($node, q{SELECT gpu.load('} . random_pick(@indexes) . q{')}); }
+	my ($of, $limit) = @_;
+	set_host_limit($of, $limit);
+	$of->safe_psql('postgres', "LOAD 'pg_gpu'; ALTER SYSTEM SET pg_gpu.device_memory_limit = '$limit'");
+	$of->reload;
 	return;
 }
 
-# Everything goes on at once for so many seconds.
-my @runs;
+sub disturb
+{
+	my ($kills) = @_;
+	my $of = random_pick(@nodes);
+	my $what = random_int($kills ? 1 : 4, 10);
+	my $server = server_pid($of);
+	if ($what <= 2 && $server) { kill 'KILL', $server; }
+	elsif ($what == 3 && $server) { kill 'STOP', $server; usleep(300_000); kill 'CONT', $server; }
+	elsif ($what <= 5) { set_limits($of, random_pick('1MB', '16MB', '1GB')); $limits++; }
+	elsif ($what <= 7) { sql($of, q{SELECT gpu.evict('} . random_pick(@indexes) . q{')}); }
+	else { sql($of, q{SELECT gpu.load('} . random_pick(@indexes) . q{')}); }
+	return;
+}
+
+# Everything goes on at once for so many seconds. PostgreSQL finishes an index that is made concurrently when all older snapshots are gone,
+# but doesn't know of a standby's: a transaction there can miss rows that were deleted meanwhile, by an index of any method. So readers of the
+# standby take turns with REINDEX CONCURRENTLY.
+my (@runs, @standby_runs);
 sub work
 {
-	my ($kills, $work_seconds) = @_;
+	my ($kills, $standby_reads, $work_seconds) = @_;
+	my @rebuild = $standby_reads ? () : map { [ "REINDEX INDEX CONCURRENTLY $_;\n", 1 ] } @indexes;
 	my @clients = (
 		start_clients($node, \@reads, clients => 3, seconds => $work_seconds, options => "-c pg_gpu.path=$path"),
 		start_clients($node, \@reads, clients => 1, seconds => $work_seconds, options => '-c pg_gpu.path=paged'),
 		start_clients($node, \@writes, clients => 2, seconds => $work_seconds),
-		start_clients($node, \@upkeep, clients => 1, seconds => $work_seconds));
+		start_clients($node, [ @upkeep, @rebuild ], clients => 1, seconds => $work_seconds));
+	my @standby_clients = $standby_reads ? start_clients($standby, \@reads, clients => 2, seconds => $work_seconds, options => "-c pg_gpu.path=$path") : ();
 	my $end = time() + $work_seconds;
 	my $next_look = 0;
 	while (time() < $end - 1)
@@ -175,63 +199,89 @@ sub work
 			$next_look = time() + $seconds / 80;
 		}
 	}
-	finish_clients($_) foreach @clients;
+	finish_clients($_) foreach @clients, @standby_clients;
 	push @runs, @clients;
+	push @standby_runs, @standby_clients;
+	# What a rebuild has left behind is gone before the standby is read again.
+	wait_for_standby($node, $standby);
 	return;
 }
 
-work(1, int($seconds / 2));
+foreach my $of (@nodes)
+{
+	$of->safe_psql('postgres', "SELECT gpu.load('keyed_i')");
+	my $first = wait_for_server($of) or die 'no server process';
+	kill 'KILL', $first;
+	$of->safe_psql('postgres', "SELECT gpu.load('keyed_i')");
+	wait_for_server($of, $first);
+}
+work(1, $_, int($seconds / 4)) foreach 0, 1;
 
-# --- one server process that nobody kills
+# --- one server process on either side that nobody kills
 
-my $survivor = wait_for_server($node);
-set_host_limit($node, '1GB');
+my @survivors = map { wait_for_server($_) } @nodes;
+set_limits($_, '1GB') foreach @nodes;
 
-# Notes what the server process has when nobody asks for anything.
+# The bytes that are taken of devices, by anybody: what the engines don't know that they have counts too.
+sub taken_of_devices
+{
+	my ($of) = @_;
+	return sql_value($of, q{SELECT coalesce(sum(memory_total - memory_free), 0) FROM gpu.devices() WHERE engine = 'cuda'});
+}
+
+# Notes what a node's server process has when nobody asks for anything.
 my @rests;
 sub rest
 {
+	my ($number) = @_;
+	my ($of, $survivor) = ($nodes[$number], $survivors[$number]);
 	# The mirror of a run that is gone goes when a session asks the server process; sessions find out every two seconds
 	# which indexes are gone. Merges may go on.
 	my $of_gone_runs = q{SELECT count(*) FROM gpu.mirrors AS m WHERE m.index_name IS NULL OR NOT EXISTS
 		(SELECT FROM gpu.runs(m.index_name) AS r WHERE r.run_id = m.run_id)};
 	ok(wait_until(sub {
-			sql($node, join '; ', "SET pg_gpu.path = $path", map { "SELECT gpu.load('$_')" } @indexes);
-			sql($node, "SET pg_gpu.path = $path; SELECT gpu.count('keyed_i', ARRAY[1::int8], ARRAY[9::int8])");
-			return sql($node, $of_gone_runs)->{out} =~ /^0$/; }, 500_000), 'no mirror is of a run that is gone');
-	ok(wait_until(sub { sql($node, 'SELECT gpu.evict_all()'); return mirrors($node) eq '0'; }), 'all mirrors go');
+			sql($of, join '; ', "SET pg_gpu.path = $path", map { "SELECT gpu.load('$_')" } @indexes);
+			sql($of, "SET pg_gpu.path = $path; SELECT gpu.count('keyed_i', ARRAY[1::int8], ARRAY[9::int8])");
+			return sql($of, $of_gone_runs)->{out} =~ /^0$/; }, 500_000), 'no mirror is of a run that is gone');
+	ok(wait_until(sub { sql($of, 'SELECT gpu.evict_all()'); return mirrors($of) eq '0'; }), 'all mirrors go');
 	# Threads and descriptors of sessions that are gone go within moments.
-	my %had = %{ $rests[0] // { descriptors => 1000, threads => 1000 } };
+	my %had = %{ $rests[$number][0] // { descriptors => 1000, threads => 1000 } };
 	my %has;
 	wait_until(sub {
-			%has = (descriptors => open_descriptors($survivor), threads => scalar(() = glob "/proc/$survivor/task/*"), memory => resident_kib($survivor));
+			%has = (descriptors => open_descriptors($survivor), threads => scalar(() = glob "/proc/$survivor/task/*"),
+				memory => resident_kib($survivor), device => taken_of_devices($of));
 			return $has{descriptors} <= $had{descriptors} && $has{threads} <= $had{threads}; });
-	note join ', ', map { "$_ $has{$_}" } sort keys %has;
-	push @rests, \%has;
+	note $of->name . ': ' . join ', ', map { "$_ $has{$_}" } sort keys %has;
+	push @{ $rests[$number] }, \%has;
 	return;
 }
 
 my $periods = 6;
 foreach my $period (1 .. $periods)
 {
-	work(0, max(1, int($seconds / 2 / $periods)));
-	rest();
+	work(0, $period % 2, max(1, int($seconds / 2 / $periods)));
+	rest($_) foreach 0 .. $#nodes;
 }
-is(server_pid($node), $survivor, 'the server process is the same at the end of the second half');
 # The first period takes what all later ones use again. What a leak takes is missing at each of the later rests, so the
 # least of the last ones tells of it, and not what one of them happened to see.
-my ($first, @later) = @rests;
-my @last = @later[ -2 .. -1 ];
-foreach my $what ('descriptors', 'threads')
+foreach my $number (0 .. $#nodes)
 {
-	cmp_ok(min(map { $_->{$what} } @last), '<=', $first->{$what}, "$what of the server process at rest are no more than before");
+	my $name = $nodes[$number]->name;
+	is(server_pid($nodes[$number]), $survivors[$number], "$name: the server process is the same at the end of the second half");
+	my ($first, @later) = @{ $rests[$number] };
+	my @last = @later[ -2 .. -1 ];
+	foreach my $what ('descriptors', 'threads')
+	{
+		cmp_ok(min(map { $_->{$what} } @last), '<=', $first->{$what}, "$name: $what of the server process at rest are no more than before");
+	}
+	my $before = sub { my ($what) = @_; return max(map { $_->{$what} } $first, $later[0]); };
+	cmp_ok(min(map { $_->{memory} } @last), '<=', $before->('memory') * 1.25 + MEMORY_SLACK, "$name: memory of the server process at rest does not grow");
+	cmp_ok(min(map { $_->{device} } @last), '<=', $before->('device') + DEVICE_SLACK, "$name: device memory at rest does not grow");
 }
-cmp_ok(min(map { $_->{memory} } @last), '<=', max(map { $_->{memory} } $first, $later[0]) * 1.25 + MEMORY_SLACK,
-	'memory of the server process at rest does not grow');
 
 # A function is given an index by name: REINDEX CONCURRENTLY may put another in its place before it is opened, and the session
 # may hear of what that one is a moment later than of its name.
-is(client_errors(\@runs, qr/index "\w+_cc(?:old|new)" is not valid/, qr/could not open relation with OID/), '', 'no errors and no wrong answers');
+is(client_errors([ @runs, @standby_runs ], qr/index "\w+_cc(?:old|new)" is not valid/, qr/could not open relation with OID/), '', 'no errors and no wrong answers');
 # The same four clients run again and again: readers by the server process and on pages, writers, and upkeep.
 foreach my $number (0 .. 3)
 {
@@ -239,10 +289,17 @@ foreach my $number (0 .. 3)
 	cmp_ok(client_transactions(\@same), '>', 0, "clients $number had work going");
 	note 'clients ' . $number . ': ' . client_transactions(\@same) . ' transactions';
 }
-cmp_ok($limits, '>', 0, 'the memory limit changed');
-my $bad = qr/deadlock|pg_gpu merge.*exited with exit code [^0]/;
-is(bad_log_lines($node, $bad), '', 'no deadlock and no death in the log') or diag(bad_log_context($node, $bad));
-cmp_ok(log_count($node, qr/pg_gpu_server: listening/), '>', 1, 'the server process was killed, and came back');
+cmp_ok(client_transactions(\@standby_runs), '>', 0, 'the standby was read');
+cmp_ok($limits, '>', 0, 'the memory limits changed');
+# Replay takes locks in the primary's order, in which a reader may stand: there PostgreSQL ends the reader's statement.
+my $death = qr/pg_gpu merge.*exited with exit code [^0]/;
+my %bad = (enduring => qr/deadlock|$death/, following => $death);
+foreach my $of (@nodes)
+{
+	my $bad = $bad{ $of->name };
+	is(bad_log_lines($of, $bad), '', $of->name . ': nothing bad in the log') or diag(bad_log_context($of, $bad));
+	cmp_ok(log_count($of, qr/pg_gpu_server: listening/), '>', 1, $of->name . ': the server process was killed, and came back');
+}
 
 # The first quarter fills caches, so it doesn't count.
 sub quarters
@@ -264,8 +321,9 @@ foreach my $index (@indexes)
 
 foreach my $index (@indexes)
 {
-	check_sound($node, "$index is sound", $index);
+	check_sound($_, $_->name . ": $index is sound", $index) foreach @nodes;
 }
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_index WHERE NOT indisvalid}), '0', 'no index stayed invalid');
+$standby->stop;
 $node->stop;
 done_testing();
