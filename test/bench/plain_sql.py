@@ -34,7 +34,7 @@ def arguments(description, size, default, meaning):
     parser = argparse.ArgumentParser(description=f'{description}\n{HOW}', formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(f'--{size}', dest='size', type=float, default=default, help=f'{meaning} ({default:g})')
     parser.add_argument('--runs', type=int, default=7, help='of a statement on each path; the first is not counted (7)')
-    parser.add_argument('--postgres-runs', type=int, metavar='RUNS', help='of PostgreSQL\'s own plans; one run alone is counted (half of --runs, 3 at least)')
+    parser.add_argument('--postgres-runs', type=int, metavar='RUNS', help='of PostgreSQL\'s own plans; one run alone is counted; with 0 answers are compared with the first path\'s (half of --runs, 3 at least)')
     parser.add_argument('--paths', default='paged,host,cuda,auto', help='(paged,host,cuda,auto; cuda where there is a device; paged:2 is the paged path with two parallel workers at most)')
     parser.add_argument('--workers', type=int, default=min(8, os.cpu_count() or 1), help='parallel workers of PostgreSQL\'s plans, and of paths that don\'t name their own (processors, 8 at most)')
     parser.add_argument('--sessions', type=int, default=0, help='then the statements by so many sessions at once, beside one session, on the last path')
@@ -161,9 +161,9 @@ def summary(figures, paths):
     def row(name, of):
         nodes = of[paths[0]]['nodes']
         told = [f'{nodes.count(node)} {node}' if nodes.count(node) > 1 else node for node in sorted(set(nodes))]
-        sides = ['postgres', *paths, *(['duckdb'] if 'duckdb' in of else [])]
+        sides = [*(['postgres'] if 'postgres' in of else []), *paths, *(['duckdb'] if 'duckdb' in of else [])]
         return (name, of['result_rows'], ', '.join(told) or 'none', *(report.figure(of[side]['best']) for side in sides), '<br>'.join(of['reasons']))
-    sides = ['PostgreSQL', *paths, *(['DuckDB'] if any('duckdb' in of for of in figures.values()) else [])]
+    sides = [told for told, side in (('PostgreSQL', 'postgres'), *zip(paths, paths), ('DuckDB', 'duckdb')) if any(side in of for of in figures.values())]
     lines = [('', 'rows', 'answered by', *sides, 'reasons against other nodes'), ['---'] * (len(sides) + 4), *(row(name, of) for name, of in figures.items())]
     return ''.join('| ' + ' | '.join(map(str, cells)) + ' |\n' for cells in lines)
 
@@ -229,7 +229,9 @@ def run(name, description, size, default, meaning):
             session, rows = prepare(server, name, size, options)
             paths = [path for path in options.paths.split(',') if path != 'cuda' or wait_for_device(session)]
             duck = load_duckdb(options, server, session, rows) if options.duckdb else None
-            parallel = {'max_parallel_workers_per_gather': options.workers}
+            own_runs = max(3, options.runs // 2) if options.postgres_runs is None else options.postgres_runs
+            ways = [*([('postgres', OFF | {'max_parallel_workers_per_gather': options.workers}, own_runs)] if own_runs else []),
+                    *((path, settings_of(path, options.workers), options.runs) for path in paths)]
             place = os.path.join(options.output, f'{datetime.date.today().isoformat()}-{name}-{options.size:.15g}{"-cuda" if "cuda" in paths else ""}.json')
             result = {'benchmark': name, size: options.size, 'rows': rows, 'workers': options.workers, 'threads': options.threads if duck else None,
                       'date': datetime.date.today().isoformat(), 'commit': options.commit or machine.commit(ROOT), 'machine': machine.describe(),
@@ -243,12 +245,13 @@ def run(name, description, size, default, meaning):
             for chosen_name in chosen:
                 print(chosen_name, flush=True)
                 sql, sql_of_duckdb = statements[chosen_name]
-                expected, postgres = measure(server, session, 'postgres', OFF | parallel, sql, options.postgres_runs or max(3, options.runs // 2))
-                figure = figures[chosen_name] = {'postgres': postgres, 'result_rows': len(expected)}
-                for path in paths:
-                    found, figure[path] = measure(server, session, path, settings_of(path, options.workers), sql, options.runs)
+                figure = figures[chosen_name] = {}
+                for number, (way, settings, runs) in enumerate(ways):
+                    found, figure[way] = measure(server, session, way, settings, sql, runs)
+                    expected = found if number == 0 else expected
                     if found != expected:
-                        wrong.append(note(f'{chosen_name} on path {path}'))
+                        wrong.append(note(f'{chosen_name} on path {way}'))
+                figure['result_rows'] = len(expected)
                 figure['reasons'] = reasons(session, sql)
                 if duck:
                     found, figure['duckdb'] = times(duck.timed, sql_of_duckdb, options.runs)
