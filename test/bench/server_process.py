@@ -104,10 +104,16 @@ class Watch:
             early, late = (max(look[3] for look in part) for part in (looks[quarter:2 * quarter], looks[-quarter:]))
             flat = late <= early * self.GROWTH + self.SLACK
         step = -(-len(self.looks) // 60)
+
+        def extremes(column):
+            """Megabytes at first, at last, and at most; None without a server process."""
+            values = [look[column] / 1e6 for look in looks]
+            return [values[0], values[-1], max(values)] if values else None
         return {'processes': sorted({look[1] for look in self.looks if look[1]}),
-                'resident_mb': max((look[2] / 1e6 for look in looks), default=None), 'memory_flat': flat,
+                'resident_mb': extremes(2), 'anonymous_mb': extremes(3), 'memory_flat': flat,
                 'mirrors': max(look[4] for look in self.looks), 'mirror_mb': max(look[5] for look in self.looks) / 1e6,
                 'runs': max(look[6] for look in self.looks),
+                'mirrors_to_runs': max(look[4] / max(look[6], 1) for look in self.looks),
                 'excess_seconds': self.longest_excess(),
                 'columns': ['seconds', 'process', 'resident', 'anonymous', 'mirrors', 'mirror bytes', 'runs'],
                 'looks': self.looks[::step]}
