@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "gpu_engine/aggregate_merge.h"
 #include "server/aggregate_parts.h"
 #include "server/column_tests.h"
 #include "server/results.h"
@@ -186,23 +185,42 @@ void spread_aggregate_column(Spread &spread, const protocol::AggregateColumn &re
     std::vector<PartOfAnswer> parts(spread.size());
     spread.run([&](std::size_t part, Work &its_work) {
         const RunSet runs(its_work, request.run, request.runs, column_bits, reply.header);
-        const std::unique_ptr<AggregateAnswer> answer =
-            find_groups(its_work, request, program, runs, limits_of_parts(limits));
-        parts[part].read(memory, *its_work.stream, program, *answer);
+        parts[part].keep(find_groups(its_work, request, program, runs, limits_of_parts(limits)));
+        if (!parts[part].has_many_groups()) {
+            parts[part].read(memory, *its_work.stream, program);
+        }
     });
-    std::vector<AggregateRecords> records;
     for (std::size_t part = 0; part < parts.size(); ++part) {
-        records.push_back(parts[part].records());
         work.items += spread.work(part).items;
     }
-    spread.run_one(0, [&](Work &first) {
-        const AggregateMerge merge = {&program, limits.max_groups, limits.top, records.data(),
-                                      records.size()};
-        KeptGroups kept = begin_kept(first, program);
-        check(host::merge_answers(work.server().engines().host(), *first.stream, merge, &kept.answer));
+    const auto give = [&](Work &first, KeptGroups kept) {
         Results results(buffer, request.results, request.capacity);
         give_records(first, std::move(kept), results, reply);
         work.bytes = first.bytes;
+    };
+    if (have_many_groups(parts)) {
+        bool is_merged = false;
+        spread.run_one(0, [&](Work &first) {
+            KeptGroups kept = begin_kept(first, program);
+            is_merged = merge_on_device(*first.engine, *first.stream, program, limits, parts, &kept.answer);
+            if (is_merged) {
+                give(first, std::move(kept));
+            }
+        });
+        if (is_merged) {
+            return;
+        }
+        spread.run([&](std::size_t part, Work &its_work) {
+            if (!parts[part].is_read()) {
+                parts[part].read(memory, *its_work.stream, program);
+            }
+        });
+    }
+    spread.run_one(0, [&](Work &first) {
+        KeptGroups kept = begin_kept(first, program);
+        check(merge_in_memory(work.server().engines().host(), *first.stream, program, limits, parts,
+                              &kept.answer));
+        give(first, std::move(kept));
     });
 }
 

@@ -341,17 +341,24 @@ class Holders {
         }
         std::vector<server::PartOfAnswer> parts(holders_.size());
         at_once([&](std::size_t i) {
-            const auto answer = ask_one(holders_[i], statement, server::limits_of_parts(limits));
-            parts[i].read(host_->memory(), *holders_[i].stream, statement.program, *answer);
+            parts[i].keep(ask_one(holders_[i], statement, server::limits_of_parts(limits)));
+            if (!parts[i].has_many_groups()) {
+                parts[i].read(host_->memory(), *holders_[i].stream, statement.program);
+            }
         });
-        std::vector<AggregateRecords> records;
-        for (const server::PartOfAnswer &part : parts) {
-            records.push_back(part.records());
-        }
-        const AggregateMerge merge = {&statement.program, limits.max_groups, limits.top, records.data(),
-                                      records.size()};
         std::unique_ptr<AggregateAnswer> answer;
-        require(host::merge_answers(*host_, *holders_[0].stream, merge, &answer));
+        if (server::have_many_groups(parts) &&
+            server::merge_on_device(*holders_[0].engine, *holders_[0].stream, statement.program, limits,
+                                    parts, &answer)) {
+            return read_some(statement, *answer);
+        }
+        at_once([&](std::size_t i) {
+            if (!parts[i].is_read()) {
+                parts[i].read(host_->memory(), *holders_[i].stream, statement.program);
+            }
+        });
+        require(
+            server::merge_in_memory(*host_, *holders_[0].stream, statement.program, limits, parts, &answer));
         return read_some(statement, *answer);
     }
 

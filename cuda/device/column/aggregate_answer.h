@@ -27,6 +27,10 @@ class DeviceAggregateAnswer final : public AggregateAnswer {
         return read(stream, doubtful_, doubtful_count_, words_ + 1, first, count, records);
     }
 
+    DeviceEngine &engine() const noexcept { return engine_; }
+    const std::uint64_t *group_records() const noexcept { return groups_.data(); }
+    const std::uint64_t *doubtful_records() const noexcept { return doubtful_.data(); }
+
     void set_outcome(AggregateOutcome outcome) noexcept { outcome_ = outcome; }
     void set_counted(std::uint64_t groups) noexcept { counted_ = groups; }
     // The buffers outlive the stream that they were made on.

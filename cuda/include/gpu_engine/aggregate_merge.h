@@ -33,11 +33,29 @@ struct AggregateMerge {
     std::size_t part_count;
 };
 
+// The same answers where they were found.
+struct AggregateAnswers {
+    const AggregateProgram *program;
+    std::uint64_t max_groups;
+    AggregateTop top;
+    const AggregateAnswer *const *parts;
+    std::size_t part_count;
+};
+
 namespace host {
 // Has a host engine compute the answer, which is then in its memory. Any stream may cancel that, and read the
 // answer.
 Status merge_answers(Engine &engine, Stream &stream, const AggregateMerge &merge,
                      std::unique_ptr<AggregateAnswer> *answer) noexcept;
 }  // namespace host
+
+// This function exists only in builds with PG_GPU_HAVE_CUDA.
+namespace device {
+// Has a cuda engine compute the answer of groups that lie on devices, its own or others; groups go from
+// device to device. `unavailable` where that isn't for it, which host::merge_answers then does: a part is no
+// device's or has no answer, there are no keys, the question is about rows. Waits.
+Status merge_answers(Engine &engine, Stream &stream, const AggregateAnswers &merge,
+                     std::unique_ptr<AggregateAnswer> *answer) noexcept;
+}  // namespace device
 
 }  // namespace gpu_engine

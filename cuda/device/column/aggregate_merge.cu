@@ -1,0 +1,269 @@
+// Answers of several devices put together: groups are added to one table, which is found by a hash of the key
+// as that of the question's own hashed groups is, and is large enough for all of them from the start.
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <vector>
+
+#include "device/column/aggregate_answer.h"
+#include "device/column/aggregate_list.h"
+#include "device/column/aggregate_top.h"
+#include "gpu_engine/aggregate_merge.h"
+#include "gpu_engine/guard.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::device {
+namespace {
+
+constexpr int threads = 256;
+// Groups of another device come in pieces of so many bytes.
+constexpr std::uint64_t piece_bytes = std::uint64_t(256) << 20;
+
+// An accumulator's place in a group's record, and how groups are joined there.
+struct JoinView {
+    AccumulatorKind kind;
+    std::uint32_t word;
+};
+
+struct JoinsView {
+    JoinView join[max_aggregate_accumulators];
+    std::uint32_t count;
+};
+
+__global__ void begin_groups_kernel(TableView table, std::uint64_t records,
+                                    const __grid_constant__ JoinsView joins) {
+    const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
+    for (std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < records;
+         i += step) {
+        Word *record = table.record(i);
+        for (std::uint32_t word = 0; word < table.stride; ++word) {
+            record[word] = word < table.key_words ? free_key : 0;
+        }
+        for (std::uint32_t a = 0; a < joins.count; ++a) {
+            record[table.key_words + joins.join[a].word] = first_word(joins.join[a].kind);
+        }
+    }
+}
+
+__global__ void add_groups_kernel(TableView table, const Word *groups, std::uint64_t count,
+                                  const __grid_constant__ JoinsView joins) {
+    const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
+    for (std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+         i += step) {
+        const Word *group = groups + i * table.stride;
+        Word *record = nullptr;
+        if (table.key_words == 1) {
+            record = find_record(table, group[0]);
+        } else {
+            std::uint64_t hash = 0;
+            for (std::uint32_t word = 0; word < table.key_words; ++word) {
+                hash = mix_key(hash, group[word]);
+            }
+            record = find_record(table, hash, [&](std::uint32_t word) { return group[word]; });
+        }
+        if (record == nullptr) {
+            return;  // The table is full, and so nothing will come of it.
+        }
+        for (std::uint32_t a = 0; a < joins.count; ++a) {
+            const JoinView &join = joins.join[a];
+            const std::uint32_t word = table.key_words + join.word;
+            add_to_group(join.kind, record + word, group[word], is_wide_sum(join.kind) ? group[word + 1] : 0);
+        }
+    }
+}
+
+const DeviceAggregateAnswer *answer_of_device(const AggregateAnswer *answer) {
+    const auto *its = dynamic_cast<const DeviceAggregateAnswer *>(answer);
+    return its != nullptr && its->outcome() == AggregateOutcome::answered ? its : nullptr;
+}
+
+class Merger {
+  public:
+    Merger(const Call &call, const AggregateAnswers &merge, std::vector<const DeviceAggregateAnswer *> parts)
+        : call_(call),
+          merge_(merge),
+          key_words_(merge.program->key_words),
+          words_(merge.program->key_words + merge.program->value_words),
+          parts_(std::move(parts)),
+          flags_(call.buffer<AggregateFlags>(1)) {
+        joins_.count = merge.program->accumulator_count;
+        for (std::uint32_t a = 0; a < joins_.count; ++a) {
+            joins_.join[a] = {merge.program->accumulator[a].kind, merge.program->accumulator[a].word};
+        }
+        for (const DeviceAggregateAnswer *part : parts_) {
+            groups_ += part->groups();
+            doubtful_count_ += part->doubtful();
+        }
+    }
+
+    // Null where the table was full, because the keys' hashes were made to collide.
+    std::unique_ptr<AggregateAnswer> answer() {
+        begin_table();
+        for (const DeviceAggregateAnswer *part : parts_) {
+            add_groups(*part);
+        }
+        take_doubtful();
+        auto answer = std::make_unique<DeviceAggregateAnswer>(call_.engine(), words_);
+        if (is_full()) {
+            return nullptr;
+        }
+        give_groups(*answer);
+        return answer;
+    }
+
+  private:
+    FilledTable filled() const { return {table_, records_count(), 0, key_words_, words_}; }
+    std::uint64_t records_count() const { return table_.slots + (key_words_ == 1 ? 1 : 0); }
+    unsigned blocks_of(std::uint64_t count) const {
+        const std::uint64_t most = static_cast<std::uint64_t>(call_.engine().multiprocessors()) * 16;
+        return static_cast<unsigned>(
+            std::max<std::uint64_t>(1, std::min(most, (count + threads - 1) / threads)));
+    }
+
+    void begin_table() {
+        call_.fill(flags_.data(), 0, sizeof(AggregateFlags));
+        table_.key_words = key_words_;
+        table_.stride = words_;
+        table_.slots = std::bit_ceil(std::max<std::uint64_t>(1024, groups_ + groups_ / 2));
+        table_.flags = flags_.data();
+        records_ = call_.buffer<std::uint64_t>(records_count() * words_);
+        table_.records = reinterpret_cast<Word *>(records_.data());
+        if (key_words_ > 1) {
+            states_ = call_.buffer<std::uint32_t>(table_.slots);
+            call_.fill(states_.data(), 0, table_.slots * sizeof(std::uint32_t));
+            table_.states = states_.data();
+        }
+        begin_groups_kernel<<<blocks_of(records_count()), threads, 0, call_.stream()>>>(
+            table_, records_count(), joins_);
+        check_launch("begin_groups_kernel");
+    }
+
+    void add_piece(const std::uint64_t *groups, std::uint64_t count) {
+        add_groups_kernel<<<blocks_of(count), threads, 0, call_.stream()>>>(
+            table_, reinterpret_cast<const Word *>(groups), count, joins_);
+        check_launch("add_groups_kernel");
+    }
+
+    void add_groups(const DeviceAggregateAnswer &part) {
+        if (part.groups() == 0) {
+            return;
+        }
+        if (&part.engine() == &call_.engine()) {
+            add_piece(part.group_records(), part.groups());
+            return;
+        }
+        const std::uint64_t a_piece = std::max<std::uint64_t>(1, piece_bytes / (words_ * sizeof(Word)));
+        if (piece_.size() == 0) {
+            piece_ = call_.buffer<std::uint64_t>(std::min(a_piece, groups_) * words_);
+        }
+        for (std::uint64_t first = 0; first < part.groups(); first += a_piece) {
+            const std::uint64_t count = std::min(a_piece, part.groups() - first);
+            copy_from(part, piece_.data(), part.group_records() + first * words_, count * words_);
+            add_piece(piece_.data(), count);
+        }
+    }
+
+    // Memory of a pool is another device's to copy only by this call.
+    void copy_from(const DeviceAggregateAnswer &part, std::uint64_t *to, const std::uint64_t *from,
+                   std::uint64_t words) {
+        check(cudaMemcpyPeerAsync(to, call_.engine().device(), from, part.engine().device(),
+                                  words * sizeof(std::uint64_t), call_.stream()),
+              "cudaMemcpyPeerAsync");
+    }
+
+    void take_doubtful() {
+        doubtful_ = call_.buffer<std::uint64_t>(std::max<std::uint64_t>(1, doubtful_count_ * (words_ + 1)));
+        std::uint64_t *to = doubtful_.data();
+        for (const DeviceAggregateAnswer *part : parts_) {
+            const std::uint64_t words = part->doubtful() * (words_ + 1);
+            if (words > 0) {
+                copy_from(*part, to, part->doubtful_records(), words);
+                to += words;
+            }
+        }
+    }
+
+    bool is_full() {
+        AggregateFlags flags;
+        static_assert(sizeof(AggregateFlags) <= DeviceStream::answer_words * sizeof(std::uint64_t));
+        auto *pinned = reinterpret_cast<AggregateFlags *>(const_cast<std::uint64_t *>(call_.answer()));
+        call_.copy(pinned, static_cast<const AggregateFlags *>(flags_.data()), 1);
+        call_.wait();
+        std::copy_n(pinned, 1, &flags);
+        return flags.full != 0;
+    }
+
+    void give_groups(DeviceAggregateAnswer &answer) {
+        // Doubtful rows may change the order, and belong to the same groups.
+        const bool is_certain = doubtful_count_ == 0;
+        if (wants_only_counts(merge_.top) && is_certain) {
+            answer.set_counted(count_groups(call_, filled()));
+            return;
+        }
+        // No sum of the records is a narrow one.
+        const ProgramView program = {};
+        std::uint64_t groups = 0;
+        Buffer<std::uint64_t> listed;
+        if (merge_.top.count > 0 && is_certain) {
+            listed = list_first_groups(call_, filled(), program, merge_.top, false, &groups);
+            listed = keep_top(call_, merge_.top, words_, std::move(listed), &groups);
+        } else {
+            groups = count_groups(call_, filled());
+            if (groups <= merge_.max_groups) {
+                listed = list_groups(call_, filled(), program, groups);
+            }
+        }
+        call_.wait();
+        if (groups > merge_.max_groups || doubtful_count_ > merge_.max_groups - groups) {
+            answer.set_outcome(AggregateOutcome::too_many_groups);
+            return;
+        }
+        answer.take(std::move(listed), groups, std::move(doubtful_), doubtful_count_);
+    }
+
+    const Call &call_;
+    const AggregateAnswers &merge_;
+    const std::uint32_t key_words_;
+    const std::uint32_t words_;
+    const std::vector<const DeviceAggregateAnswer *> parts_;
+    const Buffer<AggregateFlags> flags_;
+    JoinsView joins_{};
+    std::uint64_t groups_ = 0;
+    std::uint64_t doubtful_count_ = 0;
+    TableView table_{};
+    Buffer<std::uint64_t> records_;
+    Buffer<std::uint32_t> states_;
+    Buffer<std::uint64_t> piece_;
+    Buffer<std::uint64_t> doubtful_;
+};
+
+}  // namespace
+
+Status merge_answers(Engine &engine, Stream &stream, const AggregateAnswers &merge,
+                     std::unique_ptr<AggregateAnswer> *answer) noexcept {
+    return guarded([&] {
+        const auto unavailable =
+            make_status(StatusCode::unavailable, "these groups can't be merged on a device");
+        auto *device = dynamic_cast<DeviceEngine *>(&engine);
+        std::vector<const DeviceAggregateAnswer *> parts;
+        for (std::size_t part = 0; part < merge.part_count; ++part) {
+            parts.push_back(answer_of_device(merge.parts[part]));
+        }
+        const bool is_of_rows = merge.top.of_rows != 0 && !wants_only_counts(merge.top);
+        if (device == nullptr || is_of_rows || merge.program->key_words == 0 ||
+            std::find(parts.begin(), parts.end(), nullptr) != parts.end()) {
+            return unavailable;
+        }
+        check_top(*merge.program, merge.top);
+        const Call call(*device, stream);
+        std::unique_ptr<AggregateAnswer> merged = Merger(call, merge, std::move(parts)).answer();
+        if (merged == nullptr) {
+            return unavailable;
+        }
+        *answer = std::move(merged);
+        return Status{};
+    });
+}
+
+}  // namespace gpu_engine::device

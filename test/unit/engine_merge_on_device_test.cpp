@@ -1,0 +1,252 @@
+// Answers about groups of several devices, merged on one of them: against a plain reference, and against the
+// merge in the machine's memory.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+#include "engine_aggregates.h"
+#include "gpu_engine/aggregate_merge.h"
+
+#if defined(PG_GPU_HAVE_CUDA) && !defined(PG_GPU_NO_DEVICE_TESTS)
+namespace {
+
+using namespace gpu_engine;
+using namespace aggregate_test;
+
+// Two engines, each with memory of its own, on the same device: groups are copied from one to the other as
+// between devices.
+class MergeOnDevice : public AggregateEngineTest {
+  protected:
+    void SetUp() override {
+        open<CudaEngineUnderTest>();
+        if (IsSkipped() || HasFatalFailure()) {
+            return;
+        }
+        swap_engines();
+        open<CudaEngineUnderTest>();
+        swap_engines();
+        ASSERT_TRUE(host::open_engine({}, &host_).ok());
+        ASSERT_TRUE(host_->open_stream(&host_stream_).ok());
+    }
+    void TearDown() override {
+        AggregateEngineTest::TearDown();
+        swap_engines();
+        AggregateEngineTest::TearDown();
+    }
+    void swap_engines() {
+        std::swap(engine_, other_);
+        std::swap(stream_, other_stream_);
+    }
+
+    // Every other run is the other engine's.
+    void make_runs_of_both(const std::vector<std::size_t> &rows, bool with_nulls) {
+        for (std::size_t run = 0; run < rows.size(); ++run) {
+            if (run % 2 == 1) {
+                swap_engines();
+            }
+            stores_.push_back(std::move(make_runs({rows[run]}, &runs_, with_nulls)[0]));
+            if (run % 2 == 1) {
+                swap_engines();
+            }
+        }
+    }
+
+    // Asks an engine's runs.
+    std::unique_ptr<AggregateAnswer> ask_half(const TestQuestion &question, std::size_t half,
+                                              heap_facts::HeapFacts *facts) {
+        if (half == 1) {
+            swap_engines();
+        }
+        std::vector<AggregatePart> parts;
+        for (std::size_t run = half; run < stores_.size(); run += 2) {
+            parts.push_back({stores_[run].get(), question.tests.data(),
+                             static_cast<std::uint32_t>(question.tests.size()), 0,
+                             question.inputs[run].views.data()});
+        }
+        const std::unique_ptr<HeapBlocks> blocks = facts == nullptr ? nullptr : keep(facts->known());
+        const AggregateQuestion asked = {&question.program,
+                                         parts.data(),
+                                         static_cast<std::uint32_t>(parts.size()),
+                                         0,
+                                         blocks.get(),
+                                         UINT32_MAX,
+                                         {}};
+        std::unique_ptr<AggregateAnswer> answer;
+        EXPECT_TRUE(engine_->column().aggregate(*stream_, asked, &answer).ok());
+        if (half == 1) {
+            swap_engines();
+        }
+        return answer;
+    }
+
+    struct Found {
+        AggregateOutcome outcome;
+        Groups groups;
+        std::vector<std::vector<std::uint64_t>> doubtful;
+        std::uint64_t counted;
+    };
+    static Found read(Stream &stream, const AggregateAnswer &answer, const AggregateProgram &program) {
+        Found found = {answer.outcome(), {}, {}, answer.counted()};
+        const std::uint32_t words = program.key_words + program.value_words;
+        std::vector<std::uint64_t> records(answer.groups() * words);
+        EXPECT_TRUE(answer.read_groups(stream, 0, answer.groups(), records.data()).ok());
+        for (std::size_t i = 0; i < answer.groups(); ++i) {
+            const std::uint64_t *record = records.data() + i * words;
+            EXPECT_TRUE(found.groups
+                            .try_emplace({record, record + program.key_words}, record + program.key_words,
+                                         record + words)
+                            .second)
+                << "a group comes twice";
+        }
+        records.resize(answer.doubtful() * (words + 1));
+        EXPECT_TRUE(answer.read_doubtful(stream, 0, answer.doubtful(), records.data()).ok());
+        for (std::size_t i = 0; i < answer.doubtful(); ++i) {
+            const std::uint64_t *record = records.data() + i * (words + 1);
+            found.doubtful.emplace_back(record, record + words + 1);
+        }
+        std::sort(found.doubtful.begin(), found.doubtful.end());
+        return found;
+    }
+
+    // Merges the halves on the first engine. False where that isn't for it.
+    bool merge(const TestQuestion &question, const AggregateAnswer *one, const AggregateAnswer *two,
+               std::uint64_t max_groups, const AggregateTop &top, Found *found) {
+        const AggregateAnswer *parts[] = {one, two};
+        std::unique_ptr<AggregateAnswer> answer;
+        const Status status = device::merge_answers(*engine_, *stream_,
+                                                    {&question.program, max_groups, top, parts, 2}, &answer);
+        EXPECT_TRUE(status.ok() || status.code == StatusCode::unavailable) << status.message;
+        if (status.ok()) {
+            *found = read(*stream_, *answer, question.program);
+        }
+        return status.ok();
+    }
+    Found merge_in_memory(const TestQuestion &question, const AggregateAnswer &one,
+                          const AggregateAnswer &two, std::uint64_t max_groups, const AggregateTop &top) {
+        const std::uint32_t words = question.program.key_words + question.program.value_words;
+        std::vector<std::vector<std::uint64_t>> held;
+        std::vector<AggregateRecords> records;
+        const auto take = [&](const AggregateAnswer &answer, Stream &stream) {
+            std::vector<std::uint64_t> &groups = held.emplace_back(answer.groups() * words);
+            EXPECT_TRUE(answer.read_groups(stream, 0, answer.groups(), groups.data()).ok());
+            std::vector<std::uint64_t> &doubtful = held.emplace_back(answer.doubtful() * (words + 1));
+            EXPECT_TRUE(answer.read_doubtful(stream, 0, answer.doubtful(), doubtful.data()).ok());
+            records.push_back(
+                {answer.outcome(), answer.groups(), groups.data(), answer.doubtful(), doubtful.data()});
+        };
+        held.reserve(4);
+        take(one, *stream_);
+        take(two, *other_stream_);
+        std::unique_ptr<AggregateAnswer> answer;
+        EXPECT_TRUE(host::merge_answers(*host_, *host_stream_,
+                                        {&question.program, max_groups, top, records.data(), records.size()},
+                                        &answer)
+                        .ok());
+        return read(*host_stream_, *answer, question.program);
+    }
+
+    void check(const TestQuestion &question, heap_facts::HeapFacts *facts) {
+        const Expected expected = compute(question, runs_, facts);
+        const auto one = ask_half(question, 0, facts);
+        const auto two = ask_half(question, 1, facts);
+        const auto is_answered = [](const AggregateAnswer &answer) {
+            return answer.outcome() == AggregateOutcome::answered;
+        };
+        Found found = {};
+        const bool merged = merge(question, one.get(), two.get(), UINT32_MAX, {}, &found);
+        ASSERT_EQ(merged, question.program.key_count > 0 && is_answered(*one) && is_answered(*two));
+        if (!merged) {
+            return;
+        }
+        merged_++;
+        several_words_ += question.program.key_words > 1;
+        ASSERT_EQ(found.outcome, AggregateOutcome::answered);
+        ASSERT_EQ(found.groups, expected.groups);
+        ASSERT_EQ(found.doubtful, expected.doubtful);
+        const std::uint64_t all = found.groups.size() + found.doubtful.size();
+        std::vector<AggregateTop> tops = {{0, 0, 0, 0, top_only_counts}};
+        for (std::uint32_t a = 0; a < question.program.accumulator_count; ++a) {
+            const Accumulator &accumulator = question.program.accumulator[a];
+            const bool is_wide = accumulator_words(accumulator.kind) == 2;
+            tops.push_back({1 + random_() % 5, question.program.key_words + accumulator.word, is_wide,
+                            random_() % 2 == 0, 0});
+        }
+        for (const AggregateTop &top : tops) {
+            ASSERT_TRUE(merge(question, one.get(), two.get(), UINT32_MAX, top, &found));
+            const Found other = merge_in_memory(question, *one, *two, UINT32_MAX, top);
+            EXPECT_EQ(found.outcome, other.outcome);
+            EXPECT_EQ(found.groups, other.groups);
+            EXPECT_EQ(found.doubtful, other.doubtful);
+            EXPECT_EQ(found.counted, other.counted);
+        }
+        ASSERT_TRUE(merge(question, one.get(), two.get(), all, {}, &found));
+        EXPECT_EQ(found.outcome, AggregateOutcome::answered);
+        if (all > 0) {
+            ASSERT_TRUE(merge(question, one.get(), two.get(), all - 1, {}, &found));
+            EXPECT_EQ(found.outcome, AggregateOutcome::too_many_groups);
+            EXPECT_EQ(found.groups.size(), 0U);
+        }
+    }
+
+    std::unique_ptr<Engine> other_;
+    std::unique_ptr<Stream> other_stream_;
+    std::unique_ptr<Engine> host_;
+    std::unique_ptr<Stream> host_stream_;
+    std::vector<TestRun> runs_;
+    std::vector<std::unique_ptr<ColumnStore>> stores_;
+    int merged_ = 0;
+    int several_words_ = 0;
+};
+
+TEST_F(MergeOnDevice, EqualsAPlainReference) {
+    const std::vector<std::vector<std::size_t>> sizes = {
+        {1, 1}, {65, 1}, {1000, 3000, 700}, {20011, 9000, 500, 4000}};
+    for (const std::vector<std::size_t> &rows : sizes) {
+        runs_.clear();
+        stores_.clear();
+        make_runs_of_both(rows, rows.size() % 2 == 0);
+        for (int round = 0; round < 40; ++round) {
+            SCOPED_TRACE(std::to_string(rows[0]) + " rows, round " + std::to_string(round));
+            const TestQuestion question = make_question(runs_, random_);
+            std::uint64_t blocks = 0;
+            for (const TestRun &run : runs_) {
+                blocks = std::max<std::uint64_t>(blocks, 1 + (run.run.places.back() >> 16));
+            }
+            heap_facts::HeapFacts facts = heap_facts::HeapFacts::random(blocks, random_);
+            check(question, round % 3 == 0 ? &facts : nullptr);
+            ASSERT_FALSE(HasFatalFailure());
+        }
+    }
+    EXPECT_GT(merged_, 60);
+    EXPECT_GT(several_words_, 3);
+    stores_.clear();
+}
+
+TEST_F(MergeOnDevice, OutOfMemoryAndCancelledItLeavesNothing) {
+    make_runs_of_both({3000, 3000}, false);
+    TestQuestion question;
+    do {
+        question = make_question(runs_, random_);
+    } while (question.program.key_count == 0 || compute(question, runs_, nullptr).groups.size() < 100 ||
+             compute(question, runs_, nullptr).failed);
+    const auto one = ask_half(question, 0, nullptr);
+    const auto two = ask_half(question, 1, nullptr);
+    const AggregateAnswer *parts[] = {one.get(), two.get()};
+    const AggregateAnswers merge = {&question.program, UINT32_MAX, {}, parts, 2};
+    std::unique_ptr<AggregateAnswer> answer;
+    stream_->cancel();
+    EXPECT_EQ(device::merge_answers(*engine_, *stream_, merge, &answer).code, StatusCode::cancelled);
+    stream_->resume();
+    const std::uint64_t used = engine_->memory().used();
+    engine_->memory().set_limit(used + 1000);
+    EXPECT_EQ(device::merge_answers(*engine_, *stream_, merge, &answer).code, StatusCode::out_of_memory);
+    EXPECT_EQ(engine_->memory().used(), used);
+    engine_->memory().set_limit(UINT64_MAX);
+    EXPECT_TRUE(device::merge_answers(*engine_, *stream_, merge, &answer).ok());
+    answer.reset();
+    stores_.clear();
+}
+
+}  // namespace
+#endif
