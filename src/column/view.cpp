@@ -321,10 +321,17 @@ static void select_visible_doubts(ColumnView *view, table::RowVisibility *rows, 
     pfree(doubts.tids);
 }
 
+static bool has_own_rows(const ColumnView *view) {
+    bool any = view->loose_count > 0;
+    for (int i = 0; i < view->run_count; i++)
+        any = any || !is_remote(view, i);
+    return any;
+}
+
 bool select_visible(ColumnView *view) {
     Doubts doubts = {};
     // Where the whole table is all-visible, TIDs needn't be looked at.
-    const bool look = !table::is_table_all_visible(view->heap);
+    const bool look = has_own_rows(view) && !table::is_table_all_visible(view->heap);
     table::VisibilityMap map;
     table::open_visibility(&map, view->heap);
     table::RowVisibility rows;

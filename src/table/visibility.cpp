@@ -58,6 +58,38 @@ bool is_all_visible_uncopied(VisibilityMap *map, BlockNumber block) {
     return is_all_visible(map, block);
 }
 
+// Of the first blocks of a map page.
+static bool are_all_visible_on_page(const char *map, uint32 blocks) {
+    constexpr uint32 blocks_per_word = 32;
+    constexpr uint64 all_bits = UINT64CONST(0x5555555555555555);
+    static_assert(VISIBILITYMAP_ALL_VISIBLE == 1);
+    uint64 common = all_bits;
+    for (uint32 word = 0; word < blocks / blocks_per_word; word++) {
+        uint64 bits;
+        memcpy(&bits, map + word * sizeof(bits), sizeof(bits));
+        common &= bits;
+    }
+    bool all = common == all_bits;
+    for (uint32 block = blocks / blocks_per_word * blocks_per_word; block < blocks; block++)
+        all = all && (map[block / 4] >> (block % 4 * 2) & VISIBILITYMAP_ALL_VISIBLE) != 0;
+    return all;
+}
+
+// As PostgreSQL's own count of the map, it takes no locks; but that calls a function for each of its words.
+bool are_all_visible_before(Relation heap, BlockNumber end) {
+    Buffer buffer = InvalidBuffer;
+    bool all = true;
+    for (BlockNumber block = 0; all && block < end; block += Min(kBlocksPerMapPage, end - block)) {
+        // Pins the map page; the map may end before it.
+        visibilitymap_get_status(heap, block, &buffer);
+        all = BufferIsValid(buffer) && are_all_visible_on_page(PageGetContents(BufferGetPage(buffer)),
+                                                               Min(kBlocksPerMapPage, end - block));
+    }
+    if (BufferIsValid(buffer))
+        ReleaseBuffer(buffer);
+    return all;
+}
+
 // Every other bit of a word of the map, from the lowest on.
 static uint64 all_visible_bits(uint64 word) {
     uint64 bits = word & UINT64CONST(0x5555555555555555);

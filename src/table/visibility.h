@@ -48,6 +48,9 @@ inline bool is_all_visible(VisibilityMap *map, BlockNumber block) {
     return ((map->copies[map_page][at / 4] >> ((at % 4) * 2)) & VISIBILITYMAP_ALL_VISIBLE) != 0;
 }
 
+// Are all blocks before this one all-visible? The map isn't copied: a look at a page of it takes less.
+bool are_all_visible_before(Relation heap, BlockNumber end);
+
 // The same for blocks 64 * number to 64 * number + 63, a bit each.
 uint64 all_visible_in_group(VisibilityMap *map, uint32 number);
 

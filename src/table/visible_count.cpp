@@ -25,10 +25,8 @@ bool is_table_all_visible(Relation heap) {
     const BlockNumber blocks = RelationGetNumberOfBlocks(heap);
     if (blocks > 0 && !is_last_block_visible(heap, blocks))
         return false;
-    BlockNumber all_visible;
-    visibilitymap_count(heap, &all_visible, nullptr);
-    // Looked at last: a block that was added meanwhile must not make up for one that isn't all-visible.
-    return all_visible >= RelationGetNumberOfBlocks(heap);
+    // Nothing is known of blocks that were added meanwhile.
+    return are_all_visible_before(heap, blocks) && RelationGetNumberOfBlocks(heap) <= blocks;
 }
 
 void reset_count(VisibleCount *count) {
