@@ -232,4 +232,26 @@ bool share_results(const KeptKey &key, MemoryContext context, const void *result
     return add_entry(key, context, results, changes, true);
 }
 
+static Entry *entry_of(const void *results) {
+    for (int i = kept.count - 1; i >= 0; i--)
+        if (kept.entries[i]->results == results)
+            return kept.entries[i];
+    return nullptr;
+}
+
+// More than that would make the results leave as soon as others are looked for.
+bool may_grow(const void *results, size_t bytes) {
+    const Entry *entry = entry_of(results);
+    return entry != nullptr && !entry->is_outdated && entry->bytes + bytes <= map_memory() / 2;
+}
+
+void note_growth(const void *results) {
+    Entry *entry = entry_of(results);
+    if (entry == nullptr)
+        return;
+    kept.bytes -= entry->bytes;
+    entry->bytes = MemoryContextMemAllocated(entry->context, true);
+    kept.bytes += entry->bytes;
+}
+
 }  // namespace pg_gpu::column

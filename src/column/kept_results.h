@@ -47,4 +47,9 @@ void add_results(const KeptKey &key, MemoryContext context, const void *results,
 // False: there is no room, and the context stays the statement's.
 bool share_results(const KeptKey &key, MemoryContext context, const void *results, uint64 changes);
 
+// Results that are kept may grow in their context, if they have room for so many bytes more; then they are to
+// be noted.
+bool may_grow(const void *results, size_t bytes);
+void note_growth(const void *results);
+
 }  // namespace pg_gpu::column

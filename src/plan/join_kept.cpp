@@ -136,9 +136,10 @@ void end_kept(const KeptRowsPlace &place) {
 bool find_kept(const KeptRowsPlace &place, PlanState *plan, JoinedRows *rows) {
     if (place.key.expression == nullptr)
         return false;
-    const auto *found = static_cast<const JoinedRows *>(column::use_results(place.key));
+    auto *found = static_cast<JoinedRows *>(const_cast<void *>(column::use_results(place.key)));
     if (found == nullptr)
         return false;
+    rows->kept = found;
     rows->count = found->count;
     rows->values = found->values;
     rows->nulls = found->nulls;
@@ -165,10 +166,24 @@ void keep_rows(const KeptRowsPlace &place, JoinedRows *rows) {
     auto *copy = allocate<JoinedRows>(1);
     *copy = *rows;
     copy->identity = ++identities;
+    copy->context = CurrentMemoryContext;
+    copy->by_number = nullptr;
     copy->codes = allocate<ColumnCodes>(columns + 1);
     memcpy(copy->codes, rows->codes, columns * sizeof(ColumnCodes));
-    if (column::share_results(place.key, CurrentMemoryContext, copy, place.changes))
-        rows->identity = copy->identity;
+    if (!column::share_results(place.key, CurrentMemoryContext, copy, place.changes))
+        return;
+    rows->identity = copy->identity;
+    rows->kept = copy;
+}
+
+void keep_index(const JoinedRows &rows) {
+    const size_t bytes = rows.numbers * sizeof(uint32);
+    if (!column::may_grow(rows.kept, bytes))
+        return;
+    auto *copy = static_cast<uint32 *>(MemoryContextAllocHuge(rows.kept->context, bytes));
+    memcpy(copy, rows.by_number, bytes);
+    rows.kept->by_number = copy;
+    column::note_growth(rows.kept);
 }
 
 }  // namespace pg_gpu::plan

@@ -24,4 +24,7 @@ bool find_kept(const KeptRowsPlace &place, PlanState *plan, JoinedRows *rows);
 // that they refer to included.
 void keep_rows(const KeptRowsPlace &place, JoinedRows *rows);
 
+// Lets them have by_number, which kept rows have just got, if there is room for it.
+void keep_index(const JoinedRows &rows);
+
 }  // namespace pg_gpu::plan

@@ -308,6 +308,10 @@ static bool has_equal_numbers(const JoinedRows &rows) {
 void index_rows(JoinedRows *rows) {
     if (rows->numbers == 0 || rows->by_number != nullptr)
         return;
+    if (rows->kept != nullptr && rows->kept->by_number != nullptr) {
+        rows->by_number = rows->kept->by_number;
+        return;
+    }
     MemoryContext caller = MemoryContextSwitchTo(rows->context);
     auto *by_number = allocate_zeroed<uint32>(rows->numbers);
     MemoryContextSwitchTo(caller);
@@ -317,6 +321,8 @@ void index_rows(JoinedRows *rows) {
         by_number[distance_of_row(*rows, i - 1)] = i;
     }
     rows->by_number = by_number;
+    if (rows->kept != nullptr)
+        keep_index(*rows);
 }
 
 // The same by hashes, for keys that are numbers.

@@ -33,7 +33,8 @@ struct JoinedRows {
     uint32 *by_number;
     int64 least_number;
     uint64 numbers;
-    MemoryContext context;  // of the statement
+    MemoryContext context;  // of the statement; of rows that are kept, theirs
+    JoinedRows *kept;       // the same rows, as they are kept for later statements; nullptr: they aren't
     ColumnCodes *codes;     // by column
     uint64 identity;  // of rows that are kept for later statements, which no others have; 0: they aren't
     FmgrInfo hash_outer;
