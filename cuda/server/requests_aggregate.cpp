@@ -46,6 +46,8 @@ const void *map_at(const TransferBuffer &buffer, const protocol::AggregateInputP
         case AggregateInputKind::map128:
         case AggregateInputKind::ranges:
             return buffer.part<std::uint64_t>(place.values, 2 * place.places);
+        case AggregateInputKind::bits:
+            return buffer.part<std::uint64_t>(place.values, (place.places + 63) / 64);
         default:
             return nullptr;
     }

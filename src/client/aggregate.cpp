@@ -8,7 +8,6 @@
 namespace pg_gpu::client {
 
 using gpu_engine::AggregateInput;
-using gpu_engine::AggregateInputKind;
 using gpu_engine::AggregateProgram;
 
 // ---- cost ------------------------------------------------------------------------------------------------
@@ -26,22 +25,6 @@ constinit const RequestCost aggregate_cost = {
     }};
 
 // ---- maps ------------------------------------------------------------------------------------------------
-
-static uint64 bytes_of_map(const AggregateInput &input) {
-    switch (input.kind) {
-        case AggregateInputKind::map8:
-            return input.places;
-        case AggregateInputKind::map32:
-            return input.places * sizeof(uint32);
-        case AggregateInputKind::map64:
-            return input.places * sizeof(uint64);
-        case AggregateInputKind::map128:
-        case AggregateInputKind::ranges:
-            return 2 * input.places * sizeof(uint64);
-        default:
-            return 0;
-    }
-}
 
 static uint64 bytes_of_nulls(const AggregateInput &input) {
     return input.nulls == nullptr ? 0 : (input.places + 63) / 64 * sizeof(uint64);

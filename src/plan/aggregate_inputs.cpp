@@ -120,13 +120,29 @@ static bool make_table(InputMaker *maker, uint32 number, const AggregatePart &pa
     return true;
 }
 
-// Sets a byte for the codes of rows.
-static void mark_rows(const JoinedRows &rows, const NumberedCodes &codes, uint8 *marks) {
+static void set_bit(uint64 *bits, uint64 place) {
+    bits[place / 64] |= UINT64CONST(1) << (place % 64);
+}
+
+// Sets the bits of the codes of rows.
+static void mark_rows(const JoinedRows &rows, const NumberedCodes &codes, uint64 *bits) {
     for (uint32 row = 0; row < rows.count; row++) {
         uint64 code;
         if (code_of_row(rows, codes, row, &code))
-            marks[code] = 1;
+            set_bit(bits, code);
     }
+}
+
+// Bits for a part's codes, all of them 0, in the current memory context.
+static bool make_bits(InputMaker *maker, const AggregatePart &part, AggregateInput *input) {
+    input->kind = AggregateInputKind::bits;
+    input->places = column::count_joinable_places(part, static_cast<int>(input->column));
+    if (input->places == 0)
+        maker->problem = "a column has no dictionary any more";
+    else
+        input->values = take_memory(maker, gpu_engine::bytes_of_map(*input));
+    input->nulls = nullptr;
+    return maker->problem == nullptr;
 }
 
 static bool make_match(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input) {
@@ -145,20 +161,20 @@ static bool make_match(InputMaker *maker, uint32 number, const AggregatePart &pa
         return false;
     begin_room(&place);
     MemoryContext caller = MemoryContextSwitchTo(place.room == nullptr ? CurrentMemoryContext : place.room);
-    const bool has_room = make_map(maker, part, true, AggregateInputKind::map8, sizeof(uint8), input);
+    const bool has_room = make_bits(maker, part, input);
     MemoryContextSwitchTo(caller);
     if (!has_room)
         return false;
-    auto *values = static_cast<uint8 *>(const_cast<void *>(input->values));
+    auto *bits = static_cast<uint64 *>(const_cast<void *>(input->values));
     if (numbered.are_there)
-        mark_rows(maker->matches->tables->table[table], numbered, values);
+        mark_rows(maker->matches->tables->table[table], numbered, bits);
     for (uint64 code = 0; code < input->places && found != nullptr; code++)
-        values[code] = match_of(*found, code) != kNoMatch ? 1 : 0;
+        if (match_of(*found, code) != kNoMatch)
+            set_bit(bits, code);
     set_of_column_null(input, found != nullptr && found->of_null != kNoMatch ? 1 : 0, false);
-    input->nulls = nullptr;
+    // Bits have no bytes of their own.
     if (place.room != nullptr && !part.reader->stale)
-        share_map(place.key, place.room, map_of(*input, sizeof(uint8), {PG_INT64_MAX, PG_INT64_MIN}), {},
-                  maker->changes);
+        share_map(place.key, place.room, map_of(*input, 0, {PG_INT64_MAX, PG_INT64_MIN}), {}, maker->changes);
     return true;
 }
 

@@ -58,7 +58,9 @@ struct TestInputs {
         for (std::uint64_t code = 0; code < places; ++code) {
             const std::int64_t value = value_of(code);
             auto *bytes = reinterpret_cast<unsigned char *>(words.back().data());
-            if (kind == AggregateInputKind::map8) {
+            if (kind == AggregateInputKind::bits) {
+                words.back()[code / 64] |= static_cast<std::uint64_t>(value & 1) << (code % 64);
+            } else if (kind == AggregateInputKind::map8) {
                 bytes[code] = static_cast<unsigned char>(value);
             } else if (kind == AggregateInputKind::map32) {
                 const auto narrow = static_cast<std::uint32_t>(value);
@@ -210,7 +212,8 @@ inline TestQuestion make_question(const std::vector<TestRun> &runs, Random &rand
                         std::max(magnitude, std::ldexp(1.0, run.pages.layout.column[column].bits) + 1000);
                     break;
                 case 1:
-                    made.add_map(run, column, AggregateInputKind::map8,
+                    made.add_map(run, column,
+                                 is_extreme ? AggregateInputKind::bits : AggregateInputKind::map8,
                                  [&](std::uint64_t code) { return small(code) & 1; });
                     break;
                 case 2:
@@ -528,6 +531,8 @@ class Reference {
         switch (input.kind) {
             case AggregateInputKind::ranges:
                 return {false, static_cast<std::int64_t>(words[input.places + place])};
+            case AggregateInputKind::bits:
+                return {false, static_cast<Wide>(words[code / 64] >> (code % 64) & 1)};
             case AggregateInputKind::map8:
                 return {false, static_cast<const std::uint8_t *>(input.values)[code]};
             case AggregateInputKind::map32:

@@ -427,8 +427,8 @@ TYPED_TEST(EngineAggregates, ConditionsByCode) {
                 return code_slots(run.pages.layout.column[column]) == 0;
             }));
             constexpr AggregateInputKind kinds[] = {AggregateInputKind::map8, AggregateInputKind::map32,
-                                                    AggregateInputKind::map64};
-            const AggregateInputKind kind = kinds[random() % 3];
+                                                    AggregateInputKind::map64, AggregateInputKind::bits};
+            const AggregateInputKind kind = kinds[random() % std::size(kinds)];
             // So many of 64 codes pass; or those pass that follow each other.
             constexpr std::uint64_t passing[] = {0, 1, 8, 32, 60, 63, 64, 65};
             const std::uint64_t share = passing[random() % std::size(passing)];
@@ -650,7 +650,7 @@ TYPED_TEST(EngineAggregates, QuestionsThatCantBe) {
     // Maps that are too short: whatever is taken, nothing behind them is read.
     for (const AggregateInputKind kind :
          {AggregateInputKind::map8, AggregateInputKind::map32, AggregateInputKind::map64,
-          AggregateInputKind::map128, AggregateInputKind::ranges}) {
+          AggregateInputKind::map128, AggregateInputKind::ranges, AggregateInputKind::bits}) {
         for (const std::uint64_t places : {0, 1}) {
             const auto values = std::make_unique<std::uint64_t[]>(2 * places);
             EXPECT_FALSE(refused([&](Program &, Input &input) {

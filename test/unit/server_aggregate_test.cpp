@@ -47,17 +47,13 @@ class ServerAggregates : public ServerColumnsTest {
         std::vector<protocol::AggregateInputPlace> places;
         for (std::size_t part = 0; part < runs_.size(); ++part) {
             for (const AggregateInput &input : question.inputs[part].views) {
-                const std::uint64_t width = input.kind == AggregateInputKind::map8    ? 1
-                                            : input.kind == AggregateInputKind::map32 ? 4
-                                            : input.kind == AggregateInputKind::map64 ? 8
-                                                                                      : 16;
                 protocol::AggregateInputPlace place{};
                 place.kind = static_cast<std::uint8_t>(input.kind);
                 place.column_null_is_null = input.column_null_is_null ? 1 : 0;
                 place.column = input.column;
                 place.offset = input.offset;
                 place.places = input.places;
-                place.values = give(input.values, input.places * width);
+                place.values = give(input.values, bytes_of_map(input));
                 place.nulls = input.nulls == nullptr ? protocol::nowhere
                                                      : give(input.nulls, (input.places + 63) / 64 * 8);
                 place.of_column_null = input.of_column_null;

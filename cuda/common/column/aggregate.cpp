@@ -115,7 +115,7 @@ void check_input(const StoreLayout &layout, const AggregateInput &input) {
     if (input.column >= layout.columns) {
         refuse("the run has no such column");
     }
-    if (input.kind < AggregateInputKind::code || input.kind > AggregateInputKind::ranges) {
+    if (input.kind < AggregateInputKind::code || input.kind > AggregateInputKind::bits) {
         refuse("there is no such input");
     }
     if (input.kind == AggregateInputKind::code) {

@@ -149,19 +149,6 @@ Compiler compile_all(const AggregatePlan &plan) {
     return compiler;
 }
 
-std::uint64_t bytes_of_map(const AggregateInput &input) {
-    switch (input.kind) {
-        case AggregateInputKind::map8:
-            return input.places;
-        case AggregateInputKind::map32:
-            return input.places * sizeof(std::uint32_t);
-        case AggregateInputKind::map64:
-            return input.places * sizeof(std::uint64_t);
-        default:
-            return input.places * 2 * sizeof(std::uint64_t);
-    }
-}
-
 }  // namespace
 
 bool is_narrow_sum(const Accumulator &accumulator, std::uint64_t rows) {

@@ -304,6 +304,16 @@ class RowComputer {
             case AggregateInputKind::map64:
                 look_up<long long>(input, &values);
                 break;
+            case AggregateInputKind::bits:
+#pragma unroll
+                for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+                    if (is_active(i)) {
+                        values.number[i] =
+                            bit_at(static_cast<const std::uint64_t *>(input.values),
+                                   place_in_map(input, static_cast<std::uint64_t>(values.number[i])));
+                    }
+                }
+                break;
             case AggregateInputKind::ranges:
 #pragma unroll
                 for (std::uint32_t i = 0; i < rows_a_thread; ++i) {

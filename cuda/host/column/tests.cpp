@@ -29,17 +29,6 @@ constexpr double range_cost = 1;
 constexpr double table_cost = 2;
 constexpr double ranges_cost = 16;
 
-bool is_number_at(const AggregateInput &input, std::uint64_t place) {
-    switch (input.kind) {
-        case AggregateInputKind::map8:
-            return static_cast<const std::uint8_t *>(input.values)[place] != 0;
-        case AggregateInputKind::map32:
-            return static_cast<const std::uint32_t *>(input.values)[place] != 0;
-        default:
-            return static_cast<const std::int64_t *>(input.values)[place] != 0;
-    }
-}
-
 }  // namespace
 
 RowTests::RowTests(HostEngine &engine, const StoreParts &parts, const ColumnTest *tests,
@@ -92,10 +81,8 @@ std::vector<bool> RowTests::take_conditions(HostEngine &engine, const StoreParts
 }
 
 bool RowTests::add_input(HostEngine &engine, const StoreParts &parts, const AggregateInput &input) {
-    const bool is_map = input.kind == AggregateInputKind::map8 || input.kind == AggregateInputKind::map32 ||
-                        input.kind == AggregateInputKind::map64;
     Test test = begin(parts, input.column);
-    if (!is_map || input.places == 0 || test.bits > max_input_bits) {
+    if (!is_map_of_numbers(input) || input.places == 0 || test.bits > max_input_bits) {
         return false;
     }
     const std::uint64_t codes = std::uint64_t(1) << test.bits;
@@ -104,8 +91,7 @@ bool RowTests::add_input(HostEngine &engine, const StoreParts &parts, const Aggr
     test.null_passes = !input.column_null_is_null && input.of_column_null != 0;
     test.table = Buffer<std::uint8_t>(engine.memory(), codes);
     for (std::uint64_t code = 0; code < places; ++code) {
-        const bool is_null = input.nulls != nullptr && bit_at(input.nulls, code);
-        test.table[code] = is_number_at(input, code) && !is_null ? 1 : 0;
+        test.table[code] = is_true_in_map(input, code) ? 1 : 0;
     }
     std::fill(test.table.data() + places, test.table.data() + codes, test.table[0]);
     finish(parts.layout.column[input.column], std::move(test));

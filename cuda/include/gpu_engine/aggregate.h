@@ -33,6 +33,7 @@ enum class AggregateInputKind : std::uint8_t {
     map128,    // two words a code, the lower one first: a signed number of 128 bits, for sums only
     ranges,    // first `places` codes, ascending: where ranges start. Behind them a signed number of 64 bits
                // for each range. A code that is below all starts belongs to the first range
+    bits,      // a bit a code, in words: truth values
 };
 
 // A number that depends on one column, in one part.
@@ -49,6 +50,25 @@ struct AggregateInput {
     const std::uint64_t *nulls;  // a bit a code or range, 1 where the number is NULL; nullptr where none is
     std::int64_t of_column_null;
 };
+
+// What maps and ranges have of values; 0 of kind code.
+GPU_ENGINE_BOTH constexpr std::uint64_t bytes_of_map(const AggregateInput &input) noexcept {
+    switch (input.kind) {
+        case AggregateInputKind::map8:
+            return input.places;
+        case AggregateInputKind::map32:
+            return input.places * sizeof(std::uint32_t);
+        case AggregateInputKind::map64:
+            return input.places * sizeof(std::uint64_t);
+        case AggregateInputKind::map128:
+        case AggregateInputKind::ranges:
+            return 2 * input.places * sizeof(std::uint64_t);
+        case AggregateInputKind::bits:
+            return (input.places + 63) / 64 * sizeof(std::uint64_t);
+        default:
+            return 0;
+    }
+}
 
 // ---- the program ------------------------------------------------------------------------------------------
 

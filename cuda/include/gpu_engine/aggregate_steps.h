@@ -130,6 +130,32 @@ GPU_ENGINE_BOTH std::uint64_t place_of_null(const AggregateInput &input, std::ui
                                                     : place_in_map(input, code);
 }
 
+GPU_ENGINE_BOTH bool bit_at(const std::uint64_t *bits, std::uint64_t i) noexcept {
+    return (bits[i / 64] >> (i % 64) & 1) != 0;
+}
+
+// Is the input a map of numbers of 64 bits at most?
+GPU_ENGINE_BOTH bool is_map_of_numbers(const AggregateInput &input) {
+    return input.kind == AggregateInputKind::map8 || input.kind == AggregateInputKind::map32 ||
+           input.kind == AggregateInputKind::map64 || input.kind == AggregateInputKind::bits;
+}
+// Is such a map's number at a place neither 0 nor NULL?
+GPU_ENGINE_BOTH bool is_true_in_map(const AggregateInput &input, std::uint64_t place) {
+    if (input.nulls != nullptr && bit_at(input.nulls, place)) {
+        return false;
+    }
+    switch (input.kind) {
+        case AggregateInputKind::bits:
+            return bit_at(static_cast<const std::uint64_t *>(input.values), place);
+        case AggregateInputKind::map8:
+            return static_cast<const std::uint8_t *>(input.values)[place] != 0;
+        case AggregateInputKind::map32:
+            return static_cast<const std::uint32_t *>(input.values)[place] != 0;
+        default:
+            return static_cast<const std::int64_t *>(input.values)[place] != 0;
+    }
+}
+
 // ---- a tile -----------------------------------------------------------------------------------------------
 
 // A step's results, by row.
@@ -150,10 +176,6 @@ inline void for_tile_rows(const std::uint16_t *positions, std::uint32_t count, V
     for (std::uint32_t i = 0; i < count; i++) {
         visit(i, std::uint32_t{positions[i]});
     }
-}
-
-inline bool bit_at(const std::uint64_t *bits, std::uint64_t i) noexcept {
-    return (bits[i / 64] >> (i % 64) & 1) != 0;
 }
 
 template <typename Value, typename Code>
@@ -243,6 +265,12 @@ inline StepValues load_input_tile(const AggregateInput &input, const Code *codes
                 break;
             case AggregateInputKind::ranges:
                 look_up_ranges(input, codes, positions, count, values);
+                break;
+            case AggregateInputKind::bits:
+                for_tile_rows(positions, count, [&](std::uint32_t i, std::uint32_t row) {
+                    values[i] = bit_at(static_cast<const std::uint64_t *>(input.values),
+                                       place_in_map(input, codes[row]));
+                });
                 break;
         }
         if (is_map && input.nulls != nullptr) {
