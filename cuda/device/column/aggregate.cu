@@ -294,11 +294,12 @@ class Aggregator {
                                             : program.value_words * block.copies * sizeof(std::uint64_t);
         std::size_t shared = thread_bytes * block_threads + block.groups * group_bytes;
         // Rows that wait have numbers of 32 bits.
-        block.asks_first =
-            program.stage[first_stage].has_condition && part.selection.words.size() <= UINT32_MAX / 64;
+        const bool may_wait = part.selection.words.size() <= UINT32_MAX / 64;
+        block.asks_first = may_wait && program.stage[first_stage].has_condition;
+        block.gathers_selected = may_wait && part.selection.is_tested;
         shared = (shared + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t) * sizeof(std::uint64_t);
         block.waiting = static_cast<std::uint32_t>(shared);
-        if (block.asks_first) {
+        if (block.asks_first || block.gathers_selected) {
             shared += block_threads / 32 * WaitingRows::room * sizeof(std::uint32_t);
         }
         if constexpr (way == Way::few || way == Way::present) {
@@ -311,10 +312,9 @@ class Aggregator {
         }
         const std::uint64_t grid =
             blocks_over_rows(call_, aggregate_kernel<way>, block_threads, shared, part.selection);
-        const std::uint64_t warps = part.selection.words.size() / (rows_a_warp / 64);
-        const std::uint64_t warps_here = grid * (block_threads / 32);
-        const std::uint64_t rows_a_block =
-            (warps + warps_here - 1) / warps_here * (block_threads / 32) * rows_a_warp;
+        const std::uint64_t lots = part.selection.words.size() / (rows_a_warp / 64);
+        const std::uint64_t warps = block_threads / 32;
+        const std::uint64_t rows_a_block = max_lots_a_warp(lots, grid * warps) * warps * rows_a_warp;
         block.half_bits = 31 - static_cast<std::int32_t>(std::bit_width(rows_a_block));
         aggregate_kernel<way><<<static_cast<unsigned>(grid), block_threads, shared, call_.stream()>>>(
             program, part.places(), RowsView{rows, part.selection.words.size()}, table_, block, list_);

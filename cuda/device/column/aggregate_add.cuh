@@ -26,9 +26,11 @@ struct BlockTable {
     std::uint32_t copies;
     // A sum whose numbers have magnitudes below 2^half_bits fits 32 bits with its sign in any block.
     std::int32_t half_bits;
-    // Where in shared memory rows wait that have passed the filter's first condition, if that is asked first.
+    // Where in shared memory rows wait that have passed the filter's first condition, if that is asked first,
+    // or that are selected, if it may be that few are.
     std::uint32_t waiting;
     bool asks_first;
+    bool gathers_selected;
 
     __device__ bool is_half(const AccumulatorView &accumulator) const {
         return accumulator.is_narrow && accumulator.exponent <= half_bits;
@@ -448,7 +450,7 @@ __device__ inline void list_rows(RowComputer &rows, const ProgramView &program, 
     }
 }
 
-// ---- rows that have passed the first condition -----------------------------------------------------------
+// ---- rows that are gathered -------------------------------------------------------------------------------
 
 // A warp's rows that wait until there are enough of them for all of its threads. It has its part of the
 // block's shared memory; all of its lanes call the same functions together.
@@ -470,28 +472,27 @@ class WaitingRows {
     }
     // Takes those of `before` that are still active. False: nearly all of them are, so that the warp goes on
     // with them at once, and doesn't ask for a while.
-    __device__ bool take(const RowComputer &rows, std::uint32_t before) {
+    __device__ bool take(const RowComputer &rows, std::uint64_t first, std::uint32_t before) {
         std::uint32_t all = 0;
-        std::uint32_t passed = 0;
+        std::uint32_t passed[rows_a_thread];
 #pragma unroll
         for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
             all += __popc(__ballot_sync(UINT32_MAX, (before >> i & 1) != 0));
-            passed += __popc(__ballot_sync(UINT32_MAX, (rows.active() >> i & 1) != 0));
+            passed[i] = __ballot_sync(UINT32_MAX, (rows.active() >> i & 1) != 0);
         }
-        if (4 * passed > 3 * all) {
+        if (!are_few(passed, all)) {
             pause_ = pause;
             return false;
         }
-        const std::uint32_t lanes_before = (1U << threadIdx.x % 32) - 1;
-#pragma unroll
-        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
-            const bool is_active = (rows.active() >> i & 1) != 0;
-            const std::uint32_t active = __ballot_sync(UINT32_MAX, is_active);
-            if (is_active) {
-                rows_[count_ + __popc(active & lanes_before)] = static_cast<std::uint32_t>(rows.row(i));
-            }
-            count_ += __popc(active);
+        add(first, passed);
+        return true;
+    }
+    // Takes a selection's rows. False: nearly all rows are selected.
+    __device__ bool take_selected(std::uint64_t first, const std::uint32_t *bits) {
+        if (!are_few(bits, rows_a_warp)) {
+            return false;
         }
+        add(first, bits);
         return true;
     }
     // Gives `rows` the last ones, as many as it can have.
@@ -505,6 +506,27 @@ class WaitingRows {
 
   private:
     static constexpr std::uint32_t pause = 31;
+
+    // Is it worth while to gather the rows of these words, of so many?
+    __device__ static bool are_few(const std::uint32_t *bits, std::uint32_t all) {
+        std::uint32_t rows = 0;
+#pragma unroll
+        for (std::uint32_t i = 0; i < words_a_warp; ++i) {
+            rows += __popc(bits[i]);
+        }
+        return 4 * rows <= 3 * all;
+    }
+    __device__ void add(std::uint64_t first, const std::uint32_t *bits) {
+        const std::uint32_t lane = threadIdx.x % 32;
+#pragma unroll
+        for (std::uint32_t i = 0; i < words_a_warp; ++i) {
+            if ((bits[i] >> lane & 1) != 0) {
+                rows_[count_ + __popc(bits[i] & ((1U << lane) - 1))] =
+                    static_cast<std::uint32_t>(first + i * 32 + lane);
+            }
+            count_ += __popc(bits[i]);
+        }
+    }
 
     std::uint32_t *rows_;
     std::uint32_t count_ = 0;
@@ -544,6 +566,9 @@ __global__ void __launch_bounds__(max_threads)
         std::uint32_t active = 0;
         std::uint32_t stage = filter_stage;
         if (waiting.count() < rows_a_warp && words.next(&first, bits)) {
+            if (block.gathers_selected && waiting.take_selected(first, bits)) {
+                continue;
+            }
             active = rows_of_lane(bits);
             rows.take(first + lane, active);
             stage = block.asks_first && waiting.are_wanted() ? first_stage : filter_stage;
@@ -557,7 +582,7 @@ __global__ void __launch_bounds__(max_threads)
         for (; stage < stages && !wait; ++stage) {
             rows.run(program.stage[stage]);
             if (stage == first_stage) {
-                wait = waiting.take(rows, active);
+                wait = waiting.take(rows, first, active);
             }
         }
         if (wait) {

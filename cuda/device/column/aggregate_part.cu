@@ -13,8 +13,11 @@ Part open_part(const Call &call, const AggregateQuestion &question, const Aggreg
     }
     Part part;
     part.parts = &store->parts();
+    const AggregateInput *inputs = plan.inputs_of(number);
     part.selection =
         select_rows(call, *part.parts, call.keep(store->dead()), asked.tests, asked.test_count, &part.held);
+    const std::vector<bool> is_tested =
+        select_by_conditions(call, *part.parts, plan, inputs, &part.selection, &part.held);
     if (question.blocks != nullptr) {
         // The rows are counted, since room for all of them would be too much where the filter keeps many out.
         const Buffer<std::uint64_t> found = call.buffer<std::uint64_t>(1);
@@ -28,7 +31,7 @@ Part open_part(const Call &call, const AggregateQuestion &question, const Aggreg
             part.doubtful_count = *call.answer();
         }
     }
-    part.program = std::make_unique<PartProgram>(call, plan, plan.inputs_of(number), *part.parts, rows_word);
+    part.program = std::make_unique<PartProgram>(call, plan, inputs, *part.parts, is_tested, rows_word);
     return part;
 }
 

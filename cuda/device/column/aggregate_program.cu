@@ -132,11 +132,15 @@ class Compiler {
     std::vector<std::size_t> busy_until_;
 };
 
-// The filter, then what keys and accumulators need.
-Compiler compile_all(const AggregatePlan &plan) {
+// The filter, unless rows needn't be looked at for it, then what keys and accumulators need.
+Compiler compile_all(const AggregatePlan &plan, bool has_filter) {
     const AggregateProgram &program = plan.program;
     Compiler compiler(program);
-    compiler.add_stage(plan.steps.filter, program.filter);
+    if (has_filter) {
+        compiler.add_stage(plan.steps.filter, program.filter);
+    } else {
+        compiler.add_stage({}, no_aggregate_step);
+    }
     compiler.add_stage(plan.steps.rest, no_aggregate_step);
     for (std::uint32_t i = 0; i < program.key_count; ++i) {
         compiler.keep(program.key[i].step);
@@ -147,6 +151,34 @@ Compiler compile_all(const AggregatePlan &plan) {
     }
     compiler.compile();
     return compiler;
+}
+
+// The first condition that rows aren't tested for; nullptr without one.
+const AggregateCondition *find_first(const AggregatePlan &plan, const std::vector<bool> &is_tested) {
+    for (std::size_t i = 0; i < plan.steps.conditions.size(); ++i) {
+        if (!is_tested[i]) {
+            return &plan.steps.conditions[i];
+        }
+    }
+    return nullptr;
+}
+
+// Which inputs are looked up, by number.
+std::vector<bool> list_inputs(const AggregatePlan &plan, bool has_filter) {
+    std::vector<bool> is_needed(plan.program.input_count, false);
+    const auto add = [&](const std::vector<std::uint16_t> &steps) {
+        for (const std::uint16_t number : steps) {
+            const AggregateStep &step = plan.program.step[number];
+            if (step.operation == AggregateOperation::input) {
+                is_needed[step.left] = true;
+            }
+        }
+    };
+    add(plan.steps.rest);
+    if (has_filter) {
+        add(plan.steps.filter);
+    }
+    return is_needed;
 }
 
 }  // namespace
@@ -181,12 +213,15 @@ const void *PartProgram::upload(const Call &call, const void *values, std::uint6
 }
 
 std::vector<InputView> PartProgram::upload_inputs(const Call &call, const AggregatePlan &plan,
-                                                  const AggregateInput *inputs, const StoreParts &parts) {
+                                                  const AggregateInput *inputs, const StoreParts &parts,
+                                                  bool has_filter) {
+    const std::vector<bool> is_needed = list_inputs(plan, has_filter);
     std::vector<InputView> views;
     for (std::uint32_t i = 0; i < plan.program.input_count; ++i) {
         InputView view{inputs[i], parts.codes(inputs[i].column), parts.null_bits(inputs[i].column),
                        parts.layout.column[inputs[i].column].bits};
-        if (view.input.kind == AggregateInputKind::code) {
+        if (view.input.kind == AggregateInputKind::code || !is_needed[i]) {
+            view.input.values = nullptr;
             view.input.nulls = nullptr;
         } else {
             view.input.values = upload(call, inputs[i].values, bytes_of_map(inputs[i]));
@@ -201,15 +236,18 @@ std::vector<InputView> PartProgram::upload_inputs(const Call &call, const Aggreg
 }
 
 PartProgram::PartProgram(const Call &call, const AggregatePlan &plan, const AggregateInput *inputs,
-                         const StoreParts &parts, std::uint32_t rows_word) {
+                         const StoreParts &parts, const std::vector<bool> &is_tested,
+                         std::uint32_t rows_word) {
     const AggregateProgram &program = plan.program;
+    const AggregateCondition *condition = find_first(plan, is_tested);
+    const bool has_filter = condition != nullptr;
     Compiler first(program);
-    if (!plan.steps.conditions.empty()) {
-        first.add_stage(plan.steps.conditions[0].steps, plan.steps.conditions[0].step);
+    if (has_filter) {
+        first.add_stage(condition->steps, condition->step);
         first.compile();
     }
-    const Compiler compiler = compile_all(plan);
-    const std::vector<InputView> input_views = upload_inputs(call, plan, inputs, parts);
+    const Compiler compiler = compile_all(plan, has_filter);
+    const std::vector<InputView> input_views = upload_inputs(call, plan, inputs, parts, has_filter);
     std::vector<std::int64_t> constants;
     for (std::uint32_t i = 0; i < program.step_count; ++i) {
         constants.push_back(program.step[i].constant);
@@ -271,9 +309,9 @@ PartProgram::PartProgram(const Call &call, const AggregatePlan &plan, const Aggr
     const auto give_stage = [&](Stage stage, const std::vector<Instruction> &steps) {
         view_.stage[stage].count = give(steps, &view_.stage[stage].steps);
     };
-    if (!plan.steps.conditions.empty()) {
+    if (has_filter) {
         view_.stage[first_stage].has_condition = true;
-        view_.stage[first_stage].condition = first.operand(plan.steps.conditions[0].step);
+        view_.stage[first_stage].condition = first.operand(condition->step);
         give_stage(first_stage, first.steps(0));
         view_.stage[filter_stage].has_condition = true;
         view_.stage[filter_stage].condition = compiler.operand(program.filter);

@@ -82,16 +82,18 @@ struct ProgramView {
 // A part's program with its maps, on the device.
 class PartProgram {
   public:
-    // `rows_word` is the word of an accumulator that counts all rows. If it is the first word behind all
-    // others, such an accumulator is added.
+    // Of each condition it is said whether rows are tested for it, and so pass it. `rows_word` is the word of
+    // an accumulator that counts all rows. If it is the first word behind all others, such an accumulator is
+    // added.
     PartProgram(const Call &call, const AggregatePlan &plan, const AggregateInput *inputs,
-                const StoreParts &parts, std::uint32_t rows_word);
+                const StoreParts &parts, const std::vector<bool> &is_tested, std::uint32_t rows_word);
 
     const ProgramView &view() const noexcept { return view_; }
 
   private:
     std::vector<InputView> upload_inputs(const Call &call, const AggregatePlan &plan,
-                                         const AggregateInput *inputs, const StoreParts &parts);
+                                         const AggregateInput *inputs, const StoreParts &parts,
+                                         bool has_filter);
     const void *upload(const Call &call, const void *values, std::uint64_t bytes);
 
     std::vector<Buffer<std::uint64_t>> held_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/column/layout.h"
+#include "gpu_engine/both.h"
 
 namespace gpu_engine::device {
 
@@ -75,40 +76,75 @@ __device__ void CodesView::read(std::uint64_t row, std::uint32_t wanted, Code *c
     }
 }
 
-// The words of a selection that fall to a warp. All lanes of it call the same functions together.
+// A selection's words are read a lot at a time, which is what a warp takes, or several lots beside each other
+// where each warp has enough of them.
+inline constexpr std::uint32_t max_lots_a_read = 8;
+GPU_ENGINE_BOTH constexpr std::uint32_t lots_a_read(std::uint64_t lots, std::uint64_t warps) {
+    constexpr std::uint64_t enough = 4 * max_lots_a_read;
+    return lots >= enough * warps ? max_lots_a_read : 1;
+}
+// No warp of so many takes more lots.
+constexpr std::uint64_t max_lots_a_warp(std::uint64_t lots, std::uint64_t warps) {
+    const std::uint64_t together = lots_a_read(lots, warps);
+    const std::uint64_t reads = (lots + together - 1) / together;
+    return (reads + warps - 1) / warps * together;
+}
+
+// The words of a selection that fall to a warp. All lanes of it call the same functions together. No device
+// has so many rows that lots need numbers of more than 32 bits.
 class WarpWords {
   public:
     // Only each `step`th lot of words is taken.
     __device__ WarpWords(const std::uint64_t *selected, std::uint64_t words, std::uint32_t step)
-        : selected_(reinterpret_cast<const uint4 *>(selected)),
-          count_(words / (rows_a_warp / 64)),
-          next_((static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32 * step),
-          step_(static_cast<std::uint64_t>(gridDim.x) * blockDim.x / 32 * step) {}
+        : selected_(reinterpret_cast<const std::uint32_t *>(selected)),
+          lots_(static_cast<std::uint32_t>((words / (rows_a_warp / 64) + step - 1) / step)),
+          step_(step),
+          together_(lots_a_read(lots_, warps())),
+          next_((blockIdx.x * blockDim.x + threadIdx.x) / 32 * together_) {}
 
     // Goes on to the next words that aren't empty; `first` becomes the first row. False behind the last.
     __device__ bool next(std::uint64_t *first, std::uint32_t *bits) {
-        for (; next_ < count_; next_ += step_) {
-            const uint4 four = selected_[next_];
-            if ((four.x | four.y | four.z | four.w) != 0) {
-                bits[0] = four.x;
-                bits[1] = four.y;
-                bits[2] = four.z;
-                bits[3] = four.w;
-                *first = next_ * rows_a_warp;
-                next_ += step_;
-                return true;
+        while (wanted_ == 0) {
+            if (next_ >= lots_) {
+                return false;
             }
+            read();
         }
-        return false;
+        const std::uint32_t lot = (__ffs(static_cast<int>(wanted_)) - 1) / words_a_warp;
+        wanted_ &= ~(((1U << words_a_warp) - 1) << lot * words_a_warp);
+#pragma unroll
+        for (std::uint32_t i = 0; i < words_a_warp; ++i) {
+            bits[i] = __shfl_sync(UINT32_MAX, word_, static_cast<int>(lot * words_a_warp + i));
+        }
+        // Those that were read lie as far behind as the next ones are ahead.
+        *first = static_cast<std::uint64_t>(next_ - warps() * together_ + lot) * step_ * rows_a_warp;
+        return true;
     }
 
   private:
-    const uint4 *selected_;
-    std::uint64_t count_;
-    std::uint64_t next_;
-    std::uint64_t step_;
+    __device__ static std::uint32_t warps() {
+        return gridDim.x * blockDim.x / 32;
+    }
+    // Each lane reads a word of one of the lots.
+    __device__ void read() {
+        const std::uint32_t lane = threadIdx.x % 32;
+        const std::uint32_t lot = next_ + lane / words_a_warp;
+        word_ = lane / words_a_warp < together_ && lot < lots_
+                    ? selected_[static_cast<std::uint64_t>(lot) * step_ * words_a_warp + lane % words_a_warp]
+                    : 0;
+        wanted_ = __ballot_sync(UINT32_MAX, word_ != 0);
+        next_ += warps() * together_;
+    }
+
+    const std::uint32_t *selected_;
+    const std::uint32_t lots_;
+    const std::uint32_t step_;
+    const std::uint32_t together_;
+    std::uint32_t next_;        // lot
+    std::uint32_t word_ = 0;    // of the lots that were read
+    std::uint32_t wanted_ = 0;  // which of their words aren't empty, and haven't been given
 };
-static_assert(words_a_warp == 4);
+static_assert(words_a_warp * max_lots_a_read == 32);
 
 // Calls visit(first row of the warp, its words) for all words that aren't empty, or for those of a sample.
 // All lanes of a warp call it together.
