@@ -1,6 +1,7 @@
 // Module load: settings, reloptions, the access methods' handlers.
 #include "access_methods.h"
 #include "client/client.h"
+#include "column/column.h"
 #include "compat.h"
 #include "grid/grid.h"
 #include "plan/advise.h"
@@ -29,9 +30,11 @@ PGDLLEXPORT void _PG_init(void);
 void _PG_init(void) {
     pg_gpu::storage::define_merge_settings();
     pg_gpu::storage::define_hold_settings();
+    pg_gpu::column::define_numeric_settings();
     pg_gpu::define_settings();
     pg_gpu::storage::register_storage_options();
     pg_gpu::grid::register_options();
+    pg_gpu::column::register_options();
     pg_gpu::text::register_options();
     // The merge worker is only ever asked for by an index of ours.
     pg_gpu::storage::set_kind_resolver(pg_gpu::run_kind_of);

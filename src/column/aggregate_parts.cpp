@@ -12,7 +12,8 @@ static const ColumnHeader &header_of(const AggregatePart &part, int column) {
 
 // Loose rows that aren't selected are left out.
 static void add_loose_part(ColumnView *view, AggregatePart *part) {
-    Chunk *chunk = begin_chunk(view->index, *view->format, maintenance_work_mem * size_t{1024});
+    Chunk *chunk =
+        begin_chunk(view->index, *view->format, maintenance_work_mem * size_t{1024}, NumericForm::Strings);
     for (uint32 i = 0; i < view->loose_count; i++) {
         const LooseRow &row = view->loose[i];
         if (!row.selected)
@@ -59,7 +60,9 @@ static uint64 count_codes(const AggregatePart &part, int column, uint32 max_bits
     }
     const ColumnHeader &header = header_of(part, column);
     // Damaged codes and those of NULLs may be any number of so many bits.
-    return is_dictionary(header) || header.bits <= max_bits ? UINT64CONST(1) << header.bits : 0;
+    return is_dictionary(header) || (header.bits <= max_bits && !is_scaled(header))
+               ? UINT64CONST(1) << header.bits
+               : 0;
 }
 
 uint64 count_places(const AggregatePart &part, int column) {

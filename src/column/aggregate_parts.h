@@ -30,6 +30,7 @@ AggregateParts make_parts(ColumnView *view);
 // How many codes a column has in a part, all of them below it; 0 where codes are integers that come row by
 // row. Integers in so few bits have codes though they have no dictionary.
 inline constexpr uint32 kMaxCodedBits = 16;
+static_assert(kMaxCodedBits < kLeastScaledBits);
 uint64 count_places(const AggregatePart &part, int column);
 
 // The same for codes that lead to rows of joined tables, whose maps may be greater.

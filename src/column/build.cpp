@@ -53,7 +53,7 @@ static void *begin_part(const table::BuildPart &part) {
         AllocSetContextCreate(CurrentMemoryContext, "gpu_column row", ALLOCSET_DEFAULT_SIZES);
     state->format = make_format(part.index);
     state->memory = part.memory;
-    state->chunk = begin_chunk(state->index, *state->format, state->memory);
+    state->chunk = begin_chunk(state->index, *state->format, state->memory, wanted_form(state->index));
     state->files = part.files;
     state->participant = part.participant;
     state->block = InvalidBlockNumber;
@@ -92,7 +92,7 @@ static void put_aside(BuildState *state) {
         BufFileClose(part->file);
     }
     end_chunk(state->chunk);
-    state->chunk = begin_chunk(state->index, *state->format, state->memory);
+    state->chunk = begin_chunk(state->index, *state->format, state->memory, wanted_form(state->index));
     state->block_start = 0;
 }
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "column/column.h"
 #include "sort.h"
 
 namespace pg_gpu::column {
 
 static constexpr uint32 kFirstRoom = 64;
 static constexpr uint64 kFirstRows = 256;
+static constexpr uint64 kRowsPerInterrupt = 65536;
 
 // ---- tables -----------------------------------------------------------------------------------------------
 
@@ -97,7 +99,11 @@ static uint32 number_of_string(StringTable *table, const Bytes &value) {
 
 // ---- rows -------------------------------------------------------------------------------------------------
 
-Chunk *begin_chunk(Relation index, const Format &format, size_t memory) {
+NumericForm wanted_form(Relation index) {
+    return scales_numerics(index) ? NumericForm::Integers : NumericForm::Strings;
+}
+
+Chunk *begin_chunk(Relation index, const Format &format, size_t memory, NumericForm numerics) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_column rows", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
@@ -116,7 +122,8 @@ Chunk *begin_chunk(Relation index, const Format &format, size_t memory) {
         column->type = format.types[i];
         column->numbers = allocate<uint32>(chunk->room);
         column->null_bits = allocate_zeroed<uint64>(chunk->room / 64);
-        if (column->type.is_integer)
+        column->is_scaled = numerics == NumericForm::Integers && column->type.base_type == NUMERICOID;
+        if (has_integers(*column))
             begin_table(&column->integers, index);
         else
             begin_strings_table(&column->strings, index);
@@ -196,8 +203,65 @@ void add_integer(Chunk *chunk, int number, uint64 code) {
         give_up_dictionary(chunk, column);
 }
 
+static uint32 number_of_spelled(StringTable *table, uint64 code, uint8 scale) {
+    SpelledNumeric spelled;
+    spell_scaled(code, scale, &spelled);
+    return number_of_string(table, bytes_of_spelled(spelled));
+}
+
+static void spell_keys(const IntegerTable &integers, uint8 scale, StringTable *strings) {
+    for (uint32 i = 0; i < integers.count; i++) {
+        if (i % kRowsPerInterrupt == 0)
+            CHECK_FOR_INTERRUPTS();
+        number_of_spelled(strings, integers.keys[i], scale);
+    }
+}
+
+// Numbers of values stay what they are.
+static void make_strings(Chunk *chunk, ChunkColumn *column) {
+    MemoryContext caller = MemoryContextSwitchTo(chunk->context);
+    begin_strings_table(&column->strings, chunk->index);
+    if (column->raw) {
+        column->numbers = allocate<uint32>(chunk->room);
+        for (uint64 row = 0; row < chunk->rows; row++) {
+            if (row % kRowsPerInterrupt == 0)
+                CHECK_FOR_INTERRUPTS();
+            const bool is_null = ((column->null_bits[row / 64] >> (row % 64)) & 1) != 0;
+            column->numbers[row] =
+                is_null ? 0 : number_of_spelled(&column->strings, column->values[row], column->scale);
+        }
+        pfree(column->values);
+        column->values = nullptr;
+        column->raw = false;
+    } else {
+        spell_keys(column->integers, column->scale, &column->strings);
+        end_table(&column->integers);
+    }
+    column->is_scaled = false;
+    column->has_scale = false;
+    column->scale = 0;
+    MemoryContextSwitchTo(caller);
+}
+
+// Adds a numeric as an integer; false when it must be a string.
+static bool add_scaled(Chunk *chunk, int number, const Bytes &bytes) {
+    ChunkColumn *column = &chunk->column[number];
+    ScaledNumeric scaled;
+    if (!read_scaled(bytes, &scaled) || (column->has_scale && scaled.scale != column->scale))
+        return false;
+    column->has_scale = true;
+    column->scale = scaled.scale;
+    add_integer(chunk, number, scaled.code);
+    return true;
+}
+
 void add_string(Chunk *chunk, int number, const Bytes &bytes) {
     ChunkColumn *column = &chunk->column[number];
+    if (column->is_scaled) {
+        if (add_scaled(chunk, number, bytes))
+            return;
+        make_strings(chunk, column);
+    }
     const uint64 row = chunk->rows - 1;
     set_not_null(column, row);
     column->numbers[row] = number_of_string(&column->strings, bytes);
@@ -220,7 +284,7 @@ size_t chunk_bytes_with(const Chunk *chunk, uint64 more_rows) {
         const ChunkColumn &column = chunk->column[i];
         total += room * (column.raw ? sizeof(uint64) : sizeof(uint32)) + room / 8;
         // Each of a dictionary's values has its sorted place beside it.
-        if (!column.type.is_integer)
+        if (!has_integers(column))
             total += column.strings.byte_room + column.strings.room * (sizeof(StringEntry) + sizeof(uint32)) +
                      (size_t{column.strings.mask} + 1) * sizeof(uint32);
         else if (!column.raw)
@@ -265,28 +329,59 @@ void sort_rows(Chunk *chunk, uint64 first) {
     pfree(scratch);
 }
 
+static void sort_strings(ChunkColumn *column) {
+    const StringTable *table = &column->strings;
+    column->sorted = allocate<uint32>(size_t{table->count} + 1);
+    for (uint32 i = 0; i < table->count; i++)
+        column->sorted[i] = i;
+    sort_interruptibly(column->sorted, column->sorted + table->count, [table](uint32 a, uint32 b) {
+        return compare_bytes(string_at(*table, a), string_at(*table, b)) < 0;
+    });
+}
+
+static void sort_integers(ChunkColumn *column) {
+    const uint32 count = column->integers.count;
+    column->sorted = allocate<uint32>(size_t{count} + 1);
+    for (uint32 i = 0; i < count; i++)
+        column->sorted[i] = i;
+    const uint64 *keys = column->integers.keys;
+    sort_interruptibly(column->sorted, column->sorted + count,
+                       [keys](uint32 a, uint32 b) { return keys[a] < keys[b]; });
+}
+
 void finish_chunk(Chunk *chunk) {
     MemoryContext caller = MemoryContextSwitchTo(chunk->context);
     for (int i = 0; i < chunk->columns; i++) {
         ChunkColumn *column = &chunk->column[i];
+        // There are only NULLs.
+        if (column->is_scaled && !column->has_scale)
+            make_strings(chunk, column);
         if (column->raw)
             continue;
-        const uint32 count = distinct_values(*column);
-        column->sorted = allocate<uint32>(count + 1);
-        for (uint32 j = 0; j < count; j++)
-            column->sorted[j] = j;
-        if (column->type.is_integer) {
-            const uint64 *keys = column->integers.keys;
-            sort_interruptibly(column->sorted, column->sorted + count,
-                               [keys](uint32 a, uint32 b) { return keys[a] < keys[b]; });
-        } else {
-            const StringTable *table = &column->strings;
-            sort_interruptibly(column->sorted, column->sorted + count, [table](uint32 a, uint32 b) {
-                return compare_bytes(string_at(*table, a), string_at(*table, b)) < 0;
-            });
-        }
+        if (has_integers(*column))
+            sort_integers(column);
+        else
+            sort_strings(column);
     }
     MemoryContextSwitchTo(caller);
+}
+
+void spell_numerics(Chunk *chunk, int number) {
+    ChunkColumn *column = &chunk->column[number];
+    if (!column->is_scaled)
+        return;
+    make_strings(chunk, column);
+    MemoryContext caller = MemoryContextSwitchTo(chunk->context);
+    sort_strings(column);
+    MemoryContextSwitchTo(caller);
+}
+
+ChunkColumn *spell_table(const IntegerTable &integers, uint8 scale) {
+    auto *column = allocate_zeroed<ChunkColumn>(1);
+    begin_strings_table(&column->strings, integers.index);
+    spell_keys(integers, scale, &column->strings);
+    sort_strings(column);
+    return column;
 }
 
 }  // namespace pg_gpu::column

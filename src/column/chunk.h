@@ -1,7 +1,7 @@
 // Rows collected in memory: what a build has seen, or what sealed tails hold.
 #pragma once
 
-#include "column/value.h"
+#include "column/scaled_numeric.h"
 
 namespace pg_gpu::column {
 
@@ -62,8 +62,15 @@ struct StringTable {
     size_t byte_room;
 };
 
+// Numerics are gathered as integers for as long as all show as many digits behind the point
+// (scaled_numeric.h), unless strings are wanted.
+enum class NumericForm : uint8 { Strings, Integers };
+
 struct ChunkColumn {
     ColumnType type;
+    bool is_scaled;  // numerics are integers so far
+    bool has_scale;  // there is one
+    uint8 scale;
     // By row: the value's number, or, of integers that are too many, the value.
     uint32 *numbers;
     uint64 *values;
@@ -86,8 +93,11 @@ struct Chunk {
     uint32 max_distinct;
 };
 
+// The form that runs of the index may have.
+NumericForm wanted_form(Relation index);
+
 // Dictionaries of integers are given up when they would take more than `memory` bytes.
-Chunk *begin_chunk(Relation index, const Format &format, size_t memory);
+Chunk *begin_chunk(Relation index, const Format &format, size_t memory, NumericForm numerics);
 void end_chunk(Chunk *chunk);
 
 // A new row, all NULL; then its values, column by column.
@@ -105,8 +115,18 @@ void sort_rows(Chunk *chunk, uint64 first);
 // Is called after the last row.
 void finish_chunk(Chunk *chunk);
 
+inline bool has_integers(const ChunkColumn &column) {
+    return column.type.is_integer || column.is_scaled;
+}
+
+// Makes strings of a finished chunk's numerics.
+void spell_numerics(Chunk *chunk, int column);
+
+// A table of these numerics as strings, which have the same numbers, in the current memory context.
+ChunkColumn *spell_table(const IntegerTable &integers, uint8 scale);
+
 inline uint32 distinct_values(const ChunkColumn &column) {
-    return column.type.is_integer ? column.integers.count : column.strings.count;
+    return has_integers(column) ? column.integers.count : column.strings.count;
 }
 
 inline Bytes string_at(const StringTable &table, uint32 number) {

@@ -13,6 +13,20 @@ namespace pg_gpu::column {
 
 const storage::RunKind *run_kind();
 
+// ---- options ----------------------------------------------------------------------------------------------
+
+void register_options();
+// Reads reloptions.
+bytea *options(Datum options, bool validate);
+// May runs have numerics as integers (scaled_numeric.h)?
+bool scales_numerics(Relation index);
+
+// Defines pg_gpu.listed_numerics, a setting for tests alone, which pg_settings does not show. To be called
+// before the prefix is reserved.
+void define_numeric_settings();
+
+// ---- runs -------------------------------------------------------------------------------------------------
+
 // A copy of a raw run's items, palloc'd; nullptr when the page was recycled.
 inline char *read_raw_items(Relation index, const storage::RunEntry &run, uint32 *bytes) {
     return storage::read_sealed_items(index, run_kind(), run, kLeastItem, bytes);

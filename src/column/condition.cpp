@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "column/column.h"
 #include "column/operators.h"
+#include "column/scaled_numeric.h"
 
 namespace pg_gpu::column {
 
@@ -50,15 +52,17 @@ static bool find_comparison(Relation index, int column, const ColumnType &type, 
     return true;
 }
 
-// The last of the codes for which the comparison holds: it does for the least values. False when for none.
-static bool last_that_holds(const Comparison &comparison, FmgrInfo *function, Datum argument, uint64 *last) {
-    const ColumnType &type = *comparison.type;
-    const auto holds = [&](uint64 code) {
-        return DatumGetBool(
-            FunctionCall2Coll(function, comparison.collation, decode_integer(type, code), argument));
-    };
-    uint64 low = lowest_code(type);
-    uint64 high = low_bits(type.width * 8U);
+// The codes of values, which are in their order.
+struct CodeSpace {
+    uint64 lowest;
+    uint64 highest;
+};
+
+// The last of the codes for which holds(code): it does for the least values. False when for none.
+template <typename Holds>
+static bool last_that_holds(const CodeSpace &space, Holds holds, uint64 *last) {
+    uint64 low = space.lowest;
+    uint64 high = space.highest;
     if (!holds(low))
         return false;
     while (low < high) {
@@ -72,62 +76,140 @@ static bool last_that_holds(const Comparison &comparison, FmgrInfo *function, Da
     return true;
 }
 
-static void add_range(Key *key, uint64 low, uint64 high) {
-    key->ranges[key->range_count++] = {low, high};
+static void add_range(CodeRanges *ranges, uint64 low, uint64 high) {
+    ranges->item[ranges->count++] = {low, high};
 }
 
 // Adds the ranges of values that compare so, of which there are two at most.
-static void add_ranges(Key *key, Comparison *comparison, StrategyNumber strategy, Datum argument) {
-    const uint64 top = low_bits(comparison->type->width * 8U);
+template <typename IsLess, typename IsNotGreater>
+static void add_ranges(CodeRanges *ranges, const CodeSpace &space, StrategyNumber strategy, IsLess is_less,
+                       IsNotGreater is_not_greater) {
+    const uint64 top = space.highest;
     uint64 last_less = 0;
     uint64 last_not_greater = 0;
-    const bool any_less = last_that_holds(*comparison, &comparison->less, argument, &last_less);
-    const bool any_not_greater =
-        last_that_holds(*comparison, &comparison->not_greater, argument, &last_not_greater);
+    const bool any_less = last_that_holds(space, is_less, &last_less);
+    const bool any_not_greater = last_that_holds(space, is_not_greater, &last_not_greater);
     const uint64 first_not_less = any_less ? last_less + 1 : 0;
     const bool all_less = any_less && last_less == top;
     const bool all_not_greater = any_not_greater && last_not_greater == top;
     switch (strategy) {
         case BTLessStrategyNumber:
             if (any_less)
-                add_range(key, 0, last_less);
+                add_range(ranges, 0, last_less);
             break;
         case BTLessEqualStrategyNumber:
             if (any_not_greater)
-                add_range(key, 0, last_not_greater);
+                add_range(ranges, 0, last_not_greater);
             break;
         case BTEqualStrategyNumber:
             if (any_not_greater && !all_less && first_not_less <= last_not_greater)
-                add_range(key, first_not_less, last_not_greater);
+                add_range(ranges, first_not_less, last_not_greater);
             break;
         case BTGreaterEqualStrategyNumber:
             if (!all_less)
-                add_range(key, first_not_less, top);
+                add_range(ranges, first_not_less, top);
             break;
         case BTGreaterStrategyNumber:
             if (!all_not_greater)
-                add_range(key, any_not_greater ? last_not_greater + 1 : 0, top);
+                add_range(ranges, any_not_greater ? last_not_greater + 1 : 0, top);
             break;
         default:  // <>
             if (any_less)
-                add_range(key, 0, last_less);
+                add_range(ranges, 0, last_less);
             if (!all_not_greater)
-                add_range(key, any_not_greater ? last_not_greater + 1 : 0, top);
+                add_range(ranges, any_not_greater ? last_not_greater + 1 : 0, top);
     }
 }
 
-static void join_ranges(Key *key) {
-    std::sort(key->ranges, key->ranges + key->range_count,
+static void join_ranges(CodeRanges *joined) {
+    CodeRange *ranges = joined->item;
+    std::sort(ranges, ranges + joined->count,
               [](const CodeRange &a, const CodeRange &b) { return a.low < b.low; });
     uint32 kept = 0;
-    for (uint32 i = 0; i < key->range_count; i++) {
-        if (kept > 0 && key->ranges[i].low <= key->ranges[kept - 1].high) {
-            key->ranges[kept - 1].high = Max(key->ranges[kept - 1].high, key->ranges[i].high);
+    for (uint32 i = 0; i < joined->count; i++) {
+        if (kept > 0 && ranges[i].low <= ranges[kept - 1].high) {
+            ranges[kept - 1].high = Max(ranges[kept - 1].high, ranges[i].high);
             continue;
         }
-        key->ranges[kept++] = key->ranges[i];
+        ranges[kept++] = ranges[i];
     }
-    key->range_count = kept;
+    joined->count = kept;
+}
+
+static CodeRanges begin_ranges(const Key &key) {
+    return {allocate<CodeRange>(2 * size_t{key.argument_count} + 1), 0};
+}
+
+static void make_ranges(Key *key, Comparison *comparison, StrategyNumber strategy) {
+    const ColumnType &type = *comparison->type;
+    CodeRanges made = begin_ranges(*key);
+    for (uint32 i = 0; i < key->argument_count; i++) {
+        CHECK_FOR_INTERRUPTS();
+        const auto holds = [&, i](FmgrInfo *function) {
+            return [&, i, function](uint64 code) {
+                return DatumGetBool(FunctionCall2Coll(function, comparison->collation,
+                                                      decode_integer(type, code), key->arguments[i]));
+            };
+        };
+        add_ranges(&made, {lowest_code(type), low_bits(type.width * 8U)}, strategy, holds(&comparison->less),
+                   holds(&comparison->not_greater));
+    }
+    join_ranges(&made);
+    key->ranges = made;
+}
+
+// ---- ranges of numerics -----------------------------------------------------------------------------------
+
+static StrategyNumber strategy_of_numerics(Oid function) {
+    switch (function) {
+        case F_NUMERIC_LT:
+            return BTLessStrategyNumber;
+        case F_NUMERIC_LE:
+            return BTLessEqualStrategyNumber;
+        case F_NUMERIC_EQ:
+            return BTEqualStrategyNumber;
+        case F_NUMERIC_GE:
+            return BTGreaterEqualStrategyNumber;
+        case F_NUMERIC_GT:
+            return BTGreaterStrategyNumber;
+        case F_NUMERIC_NE:
+            return kNotEqualStrategy;
+        default:
+            return InvalidStrategy;
+    }
+}
+
+// Whatever the argument is, NaN and infinities among them, numeric's own comparison knows its place among the
+// numerics of the scale.
+static CodeRanges make_scaled_ranges(const Key &key, uint8 scale) {
+    const ColumnType type = describe_type(NUMERICOID, InvalidOid);
+    ValueBuffer buffer = {nullptr, 0};
+    CodeRanges made = begin_ranges(key);
+    for (uint32 i = 0; i < key.argument_count; i++) {
+        CHECK_FOR_INTERRUPTS();
+        const auto compare = [&, i](PGFunction function, uint64 code) {
+            return DatumGetBool(
+                DirectFunctionCall2(function, datum_of_scaled(type, code, scale, &buffer), key.arguments[i]));
+        };
+        add_ranges(
+            &made, {0, PG_UINT64_MAX}, strategy_of_numerics(key.function.fn_oid),
+            [&](uint64 code) { return compare(numeric_lt, code); },
+            [&](uint64 code) { return compare(numeric_le, code); });
+    }
+    join_ranges(&made);
+    if (buffer.data != nullptr)
+        pfree(buffer.data);
+    return made;
+}
+
+const CodeRanges &ranges_of_scale(const Key &key, uint8 scale) {
+    CodeRanges *ranges = &key.scaled[scale];
+    if (ranges->item == nullptr) {
+        MemoryContext caller = MemoryContextSwitchTo(key.context);
+        *ranges = make_scaled_ranges(key, scale);
+        MemoryContextSwitchTo(caller);
+    }
+    return *ranges;
 }
 
 // ---- keys -------------------------------------------------------------------------------------------------
@@ -240,13 +322,8 @@ static void make_key(Relation index, const Format &format, const ScanKeyData &sc
         compares_as_codes(type, argument) &&
         find_comparison(index, key->column, type, argument, &comparison)) {
         key->kind = KeyKind::Ranges;
-        key->ranges = allocate<CodeRange>(2 * size_t{key->argument_count} + 1);
-        for (uint32 i = 0; i < key->argument_count; i++) {
-            CHECK_FOR_INTERRUPTS();
-            add_ranges(key, &comparison, scan_key.sk_strategy, key->arguments[i]);
-        }
-        join_ranges(key);
-        if (key->range_count == 0)
+        make_ranges(key, &comparison, scan_key.sk_strategy);
+        if (key->ranges.count == 0)
             condition->matches_nothing = true;
         return;
     }
@@ -254,6 +331,14 @@ static void make_key(Relation index, const Format &format, const ScanKeyData &sc
     find_function(index, type, scan_key, key);
     if (is_equality_of_bytes(type, key->function.fn_oid, key->collation))
         compare_strings(type, key);
+    if (type.base_type == NUMERICOID && strategy_of_numerics(key->function.fn_oid) != InvalidStrategy) {
+        key->compares_numerics = true;
+        key->context = CurrentMemoryContext;
+        key->scaled = allocate_zeroed<CodeRanges>(kMaxScaledDigits + 1);
+        // Nothing can go wrong, whatever is compared. But the numerics of a long dictionary are compared only
+        // where visible rows have them.
+        key->is_safe = key->is_safe || scales_numerics(index);
+    }
     if (key->argument_count == 0)
         condition->matches_nothing = true;
 }
@@ -284,7 +369,7 @@ bool item_matches(const Key &key, const ColumnType &type, const ItemValue &value
         case KeyKind::IsNotNull:
             return true;
         case KeyKind::Ranges:
-            return is_in_ranges(key, value.integer);
+            return is_in_ranges(key.ranges, value.integer);
         case KeyKind::Strings:
             return is_among_strings(key, value.bytes);
         default:

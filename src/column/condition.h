@@ -19,12 +19,16 @@ struct CodeRange {
     uint64 high;  // inclusive
 };
 
+// In order, apart from each other.
+struct CodeRanges {
+    CodeRange *item;
+    uint32 count;
+};
+
 struct Key {
     KeyKind kind;
     int column;
-    // Ranges: in order, apart from each other.
-    CodeRange *ranges;
-    uint32 range_count;
+    CodeRanges ranges;  // Ranges
     // Strings: in order.
     Bytes *strings;
     uint32 string_count;
@@ -33,6 +37,10 @@ struct Key {
     Oid collation;
     Datum *arguments;
     uint32 argument_count;
+    // The operator is a comparison of numerics: ranges by scale, made when they are first asked for.
+    bool compares_numerics;
+    MemoryContext context;
+    CodeRanges *scaled;
     // May the operator see values of rows that the query can't see? It mustn't raise errors about them.
     bool is_safe;
 };
@@ -56,12 +64,12 @@ void make_condition(Relation index, const Format &format, const ScanKeyData *key
 
 bool evaluate(const Key &key, Datum value);
 
-inline bool is_in_ranges(const Key &key, uint64 code) {
-    for (uint32 low = 0, high = key.range_count; low < high;) {
+inline bool is_in_ranges(const CodeRanges &ranges, uint64 code) {
+    for (uint32 low = 0, high = ranges.count; low < high;) {
         const uint32 middle = low + (high - low) / 2;
-        if (code < key.ranges[middle].low)
+        if (code < ranges.item[middle].low)
             high = middle;
-        else if (code > key.ranges[middle].high)
+        else if (code > ranges.item[middle].high)
             low = middle + 1;
         else
             return true;
@@ -82,6 +90,9 @@ inline bool is_among_strings(const Key &key, const Bytes &value) {
     }
     return false;
 }
+
+// The codes of a run's numerics that match (scaled_numeric.h), of a key that compares numerics.
+const CodeRanges &ranges_of_scale(const Key &key, uint8 scale);
 
 // Does a row of the tail match? `buffer` is for strings.
 bool item_matches(const Key &key, const ColumnType &type, const ItemValue &value, ValueBuffer *buffer);

@@ -94,14 +94,99 @@ void open_integers(InputColumn *column, const Input &input, int number) {
     column->entries = read_integer_dictionary(input.reader, number);
 }
 
+// ---- numerics ---------------------------------------------------------------------------------------------
+
+static bool find_scale(const Input &input, int number, bool *any, uint8 *scale) {
+    *any = false;
+    if (input.chunk != nullptr) {
+        const ChunkColumn &from = input.chunk->column[number];
+        *any = from.is_scaled;
+        *scale = from.scale;
+        return from.is_scaled || from.strings.count == 0;
+    }
+    const ColumnHeader &header = input.reader->header.column[number];
+    if (is_scaled(header)) {
+        *any = true;
+        *scale = header.scale;
+        return true;
+    }
+    bool has_others = false;
+    read_scaled_entries(input.reader, number, [&](const ScaledNumeric *first, uint64) {
+        *any = first != nullptr;
+        has_others = first == nullptr;
+        if (*any)
+            *scale = first->scale;
+        return false;
+    });
+    return !has_others;
+}
+
+bool find_common_scale(const Input *inputs, int count, int number, uint8 *scale) {
+    bool any = false;
+    for (int i = 0; i < count; i++) {
+        bool has_scale;
+        uint8 own;
+        if (!find_scale(inputs[i], number, &has_scale, &own) || (has_scale && any && own != *scale))
+            return false;
+        *scale = has_scale ? own : *scale;
+        any = any || has_scale;
+    }
+    return any;
+}
+
+namespace {
+
+struct ScaledEntry {
+    uint64 code;
+    uint32 number;
+};
+
+}  // namespace
+
+// The order of a dictionary's bytes isn't that of numbers.
+static bool open_scaled_dictionary(InputColumn *column, const Input &input, int number, uint8 scale) {
+    auto *scaled = allocate<ScaledEntry>(input.reader->header.column[number].distinct + 1);
+    const bool is_whole =
+        read_scaled_entries(input.reader, number, [&](const ScaledNumeric *entry, uint64 place) {
+            if (column->used != nullptr && !column->used[place])
+                return true;
+            if (entry == nullptr || entry->scale != scale)
+                return false;
+            scaled[column->count++] = {entry->code, static_cast<uint32>(place)};
+            return true;
+        });
+    sort_interruptibly(scaled, scaled + column->count,
+                       [](const ScaledEntry &a, const ScaledEntry &b) { return a.code < b.code; });
+    auto *entries = allocate<uint64>(column->count + 1);
+    auto *numbers = allocate<uint32>(column->count + 1);
+    for (uint64 i = 0; i < column->count; i++) {
+        entries[i] = scaled[i].code;
+        numbers[i] = scaled[i].number;
+    }
+    pfree(scaled);
+    column->entries = entries;
+    column->numbers = numbers;
+    return is_whole;
+}
+
+bool open_scaled(InputColumn *column, const Input &input, int number, uint8 scale) {
+    if (input.chunk != nullptr || is_scaled(input.reader->header.column[number])) {
+        open_integers(column, input, number);
+        return true;
+    }
+    open_column(column, input, number);
+    return open_scaled_dictionary(column, input, number, scale);
+}
+
 // ---- integers ---------------------------------------------------------------------------------------------
 
 // Where most of the first rows differ, so will the others.
 static constexpr uint64 kSampleRows = 65536;
 
-// Adds an input's values; false when they are too many.
+// Adds an input's values; false when they are too many, as goes_on() tells now and then.
+template <typename GoesOn>
 static bool tabulate(IntegerTable *table, const InputColumn &column, const Input &input, int number,
-                     uint64 most, uint64 *seen) {
+                     uint64 *seen, GoesOn goes_on) {
     bool within = true;
     for_all_codes(input, number, [&](const Feed &feed, uint64 row, uint32 take) {
         for (uint32 i = 0; i < take; i++) {
@@ -111,18 +196,17 @@ static bool tabulate(IntegerTable *table, const InputColumn &column, const Input
             if (++*seen % 4096 != 0)
                 continue;
             CHECK_FOR_INTERRUPTS();
-            if (table->count > most || (*seen >= kSampleRows && table->count > *seen / 8 * 7)) {
-                within = false;
+            within = goes_on();
+            if (!within)
                 return false;
-            }
         }
         return true;
     });
-    return within && table->count <= most;
+    return within && goes_on();
 }
 
 void tabulate_raw(InputColumn *columns, const Input *inputs, int count, int number, uint64 rows,
-                  IntegerUnion *merged) {
+                  uint32 entry_bits, IntegerUnion *merged) {
     merged->complete = true;
     bool any_raw = false;
     uint64 lowest = PG_UINT64_MAX;
@@ -139,14 +223,18 @@ void tabulate_raw(InputColumn *columns, const Input *inputs, int count, int numb
     const uint32 range_bits = highest >= lowest ? bits_for_range(highest - lowest) : 0;
     // The most that could pay, and that memory allows.
     uint64 most = static_cast<uint64>(maintenance_work_mem) * 1024 / 48;
-    while (most > 1 && !is_dictionary_cheaper(rows, most, range_bits))
+    while (most > 1 &&
+           !is_dictionary_cheaper(rows, most, range_bits, entry_bits != 0 ? entry_bits : range_bits))
         most /= 2;
     auto *table = allocate<IntegerTable>(1);
     begin_table(table, index_of(inputs[0]));
     uint64 seen = 0;
+    const auto may_pay = [&] {
+        return table->count <= most && (seen < kSampleRows || table->count <= seen / 8 * 7);
+    };
     for (int i = 0; i < count && merged->complete; i++)
         if (columns[i].raw)
-            merged->complete = tabulate(table, columns[i], inputs[i], number, most, &seen);
+            merged->complete = tabulate(table, columns[i], inputs[i], number, &seen, may_pay);
     if (!merged->complete) {
         end_table(table);
         return;
@@ -358,6 +446,21 @@ void map_to_values(InputColumn *column, const IntegerUnion &merged, uint64 base)
 
 // ---- strings ----------------------------------------------------------------------------------------------
 
+void open_strings(InputColumn *column, const Input &input, int number) {
+    if (input.chunk != nullptr)
+        spell_numerics(input.chunk, number);
+    open_column(column, input, number);
+    if (!column->raw)
+        return;
+    column->table = allocate<IntegerTable>(1);
+    begin_table(column->table, input.reader->index);
+    uint64 seen = 0;
+    tabulate(column->table, *column, input, number, &seen, [] { return true; });
+    column->spelled = spell_table(*column->table, input.reader->header.column[number].scale);
+    column->map_count = uint64{column->table->count} + 1;
+    column->map = allocate_zeroed<uint64>(column->map_count);
+}
+
 namespace {
 
 struct StringInput {
@@ -456,11 +559,12 @@ void unite_strings(InputColumn *columns, const Input *inputs, int count, int num
     for (int i = 0; i < count; i++) {
         StringInput *source = &sources[i];
         source->column = &columns[i];
-        source->from_run = inputs[i].chunk == nullptr;
+        source->from_run = inputs[i].chunk == nullptr && columns[i].spelled == nullptr;
         if (source->from_run)
             begin_strings(&source->cursor, inputs[i].reader, number);
         else
-            source->chunk = &inputs[i].chunk->column[number];
+            source->chunk =
+                columns[i].spelled != nullptr ? columns[i].spelled : &inputs[i].chunk->column[number];
         if (next_input_string(source))
             heap[live++] = source;
     }

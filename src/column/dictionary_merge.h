@@ -23,6 +23,8 @@ struct InputColumn {
     uint64 highest;
     bool any;
     IntegerTable *table;  // of raw ones' values, shared by all inputs
+    // Raw numerics' values as strings, which have the table's numbers.
+    const ChunkColumn *spelled;
 };
 
 struct IntegerUnion {
@@ -48,10 +50,35 @@ struct StringUnion {
 // What is the same for integers and strings: NULLs, and which codes live rows have.
 void open_column(InputColumn *column, const Input &input, int number);
 void open_integers(InputColumn *column, const Input &input, int number);
+// Of integers, too, if they are numerics that have become some.
+void open_strings(InputColumn *column, const Input &input, int number);
 
-// Gathers raw inputs' distinct values, unless they are too many for a dictionary of `rows` rows to pay.
+// Calls take(numeric, its place) for a dictionary's entries until it returns false; nullptr: it isn't one
+// that can be an integer. Returns false then.
+template <typename Take>
+bool read_scaled_entries(RunReader *reader, int number, Take take) {
+    StringCursor cursor;
+    begin_strings(&cursor, reader, number);
+    bool goes_on = true;
+    while (goes_on && next_string(&cursor)) {
+        ScaledNumeric scaled;
+        goes_on = take(read_scaled(cursor.value, &scaled) ? &scaled : nullptr, cursor.ordinal);
+    }
+    end_strings(&cursor);
+    if (reader->stale)
+        report_stale(reader);
+    return goes_on;
+}
+
+// The scale that the inputs' numerics have if it is the same in all; false when there is none, or several.
+bool find_common_scale(const Input *inputs, int count, int number, uint8 *scale);
+// Opens numerics of this scale as integers; false when live rows of a dictionary have others.
+bool open_scaled(InputColumn *column, const Input &input, int number, uint8 scale);
+
+// Gathers raw inputs' distinct values, unless they are too many for a dictionary of `rows` rows to pay, whose
+// entries have so many bits (0: as many as the values need).
 void tabulate_raw(InputColumn *columns, const Input *inputs, int count, int number, uint64 rows,
-                  IntegerUnion *merged);
+                  uint32 entry_bits, IntegerUnion *merged);
 
 // Merged by the server where pg_gpu.path or the costs have it so: the path taken.
 client::Path unite_integers(InputColumn *columns, int count, IntegerUnion *merged);

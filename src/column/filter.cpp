@@ -1,5 +1,6 @@
 // Conditions on columns: a dictionary's entries are looked at once each, codes are compared in bulk.
 #include "column/kept_results.h"
+#include "column/scaled_numeric.h"
 #include "column/view.h"
 
 namespace pg_gpu::column {
@@ -26,16 +27,31 @@ struct CodeTest {
 // Operators may leave memory behind; it is given back after so many values.
 static constexpr uint32 kValuesPerReset = 1024;
 
+// The values that match a key in a run without a dictionary, by their codes; nullptr: that isn't known.
+static const CodeRanges *ranges_in(const ColumnHeader &header, const Key &key) {
+    if (is_scaled(header))
+        return key.compares_numerics ? &ranges_of_scale(key, header.scale) : nullptr;
+    return key.kind == KeyKind::Ranges ? &key.ranges : nullptr;
+}
+
 namespace {
 
 class Evaluation {
   public:
-    explicit Evaluation(const ColumnType &type)
+    Evaluation(const ColumnType &type, const ColumnHeader &header)
         : type_(type),
+          header_(header),
           scratch_(
               AllocSetContextCreate(CurrentMemoryContext, "gpu_column operator", ALLOCSET_DEFAULT_SIZES)) {}
 
-    bool matches(const Key &key, uint64 code) { return look(key, decode_integer(type_, code)); }
+    bool matches(const Key &key, uint64 code) {
+        const CodeRanges *ranges = ranges_in(header_, key);
+        if (ranges != nullptr)
+            return is_in_ranges(*ranges, code);
+        return key.kind != KeyKind::Evaluate ||
+               look(key, is_scaled(header_) ? datum_of_scaled(type_, code, header_.scale, &buffer_)
+                                            : decode_integer(type_, code));
+    }
     bool matches(const Key &key, const Bytes &bytes) { return look(key, datum_of(type_, bytes, &buffer_)); }
     void end() { MemoryContextDelete(scratch_); }
 
@@ -50,6 +66,7 @@ class Evaluation {
     }
 
     const ColumnType &type_;
+    const ColumnHeader &header_;
     MemoryContext scratch_;
     ValueBuffer buffer_ = {nullptr, 0};
     uint32 count_ = 0;
@@ -143,14 +160,13 @@ template <typename Value>
 static bool entry_matches(const ColumnKeys &keys, Evaluation *evaluation, const Value &value) {
     for (int i = 0; i < keys.count; i++) {
         const Key &key = *keys.keys[i];
-        if constexpr (std::is_same_v<Value, uint64>) {
-            if (key.kind == KeyKind::Ranges && !is_in_ranges(key, value))
-                return false;
-        } else {
+        if constexpr (!std::is_same_v<Value, uint64>) {
             if (key.kind == KeyKind::Strings && !is_among_strings(key, value))
                 return false;
+            if (key.kind != KeyKind::Evaluate)
+                continue;
         }
-        if (key.kind == KeyKind::Evaluate && !evaluation->matches(key, value))
+        if (!evaluation->matches(key, value))
             return false;
     }
     return true;
@@ -222,7 +238,7 @@ static void match_dictionary(ColumnView *view, int run, const ColumnKeys &keys, 
         return;
     }
     const bool is_complete = memchr(match, 0, header.distinct) == nullptr;
-    Evaluation evaluation(type);
+    Evaluation evaluation(type, header);
     if (type.is_integer) {
         uint64 *entries = read_integer_dictionary(reader, keys.column);
         for (uint64 i = 0; i < header.distinct && !reader->stale; i++) {
@@ -282,7 +298,7 @@ static void apply_to_dictionary(ColumnView *view, int run, const ColumnKeys &key
 static void apply_one_by_one(ColumnView *view, int run, const ColumnKeys &keys, const uint64 *nulls) {
     RunReader *reader = &view->runs[run];
     const ColumnHeader &header = reader->header.column[keys.column];
-    Evaluation evaluation(view->format->types[keys.column]);
+    Evaluation evaluation(view->format->types[keys.column], header);
     uint64 *selected = view->selected[run];
     CodeCursor<uint64> cursor;
     begin_codes(&cursor, reader, header.codes, header.bits, reader->run.entries);
@@ -304,7 +320,7 @@ static void apply_one_by_one(ColumnView *view, int run, const ColumnKeys &keys, 
 // In so few bits numbers are looked at once each, as if they had a dictionary of all.
 static void match_few_integers(ColumnView *view, int run, const ColumnKeys &keys, uint8 *match) {
     const ColumnHeader &header = view->runs[run].header.column[keys.column];
-    Evaluation evaluation(view->format->types[keys.column]);
+    Evaluation evaluation(view->format->types[keys.column], header);
     for (uint64 i = 0; i < UINT64CONST(1) << header.bits && !view->runs[run].stale; i++)
         if (match[i] != 0)
             match[i] = entry_matches(keys, &evaluation, i + header.base) ? 1 : 0;
@@ -331,12 +347,16 @@ static void apply_to_integers(ColumnView *view, int run, const ColumnKeys &keys,
     const uint64 most = low_bits(header.bits);
     for (int i = 0; i < keys.count; i++) {
         const Key &key = *keys.keys[i];
-        if (key.kind != KeyKind::Ranges || key.range_count != 1) {
-            if (key.kind == KeyKind::Ranges || key.kind == KeyKind::Evaluate)
-                others.keys[others.count++] = &key;
+        const CodeRanges *ranges = ranges_in(header, key);
+        if (ranges == nullptr ? key.kind == KeyKind::Evaluate : ranges->count > 1)
+            others.keys[others.count++] = &key;
+        if (ranges == nullptr || ranges->count > 1)
             continue;
+        if (ranges->count == 0) {
+            clear_all(view, run);
+            return;
         }
-        const CodeRange &range = key.ranges[0];
+        const CodeRange &range = ranges->item[0];
         if (range.high < header.base || (range.low > header.base && range.low - header.base > most)) {
             clear_all(view, run);
             return;
@@ -358,8 +378,11 @@ static void apply_to_integers(ColumnView *view, int run, const ColumnKeys &keys,
 
 // Are all of the key's ranges below or above the column's values?
 static bool is_outside(const ColumnHeader &header, const Key &key) {
-    for (uint32 i = 0; i < key.range_count; i++)
-        if (key.ranges[i].low <= header.highest && key.ranges[i].high >= header.base)
+    const CodeRanges *ranges = key.kind == KeyKind::Ranges ? &key.ranges : ranges_in(header, key);
+    if (ranges == nullptr)
+        return false;
+    for (uint32 i = 0; i < ranges->count; i++)
+        if (ranges->item[i].low <= header.highest && ranges->item[i].high >= header.base)
             return false;
     return true;
 }
@@ -369,9 +392,7 @@ bool is_excluded(const RunHeader &header, const Condition &condition) {
         const Key &key = condition.keys[i];
         const ColumnHeader &column = header.column[key.column];
         const bool has_values = column.nulls < header.entries;
-        if (key.kind == KeyKind::IsNull
-                ? column.nulls == 0
-                : !has_values || (key.kind == KeyKind::Ranges && is_outside(column, key)))
+        if (key.kind == KeyKind::IsNull ? column.nulls == 0 : !has_values || is_outside(column, key))
             return true;
     }
     return condition.matches_nothing;

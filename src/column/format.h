@@ -74,13 +74,15 @@ enum class Encoding : uint8 {
     Dictionary = 1,  // codes are places in the sorted dictionary
     Frame = 2,       // codes are differences from `base`
     Plain = 3,       // codes are the integers in their full width
+    Scaled = 4,      // numerics without their points, as integers in a frame of reference (scaled_numeric.h)
 };
 
 struct ColumnHeader {
     uint8 encoding;
     uint8 bits;        // of a code
     uint8 entry_bits;  // of a dictionary's integer, a difference from `base`
-    uint8 reserved[5];
+    uint8 scale;       // of Scaled: how many digits are behind the point; of others 0
+    uint8 reserved[4];
     uint64 base;              // least integer, NULLs aside; of strings, all entries' bytes
     uint64 highest;           // greatest integer; length of the longest string
     uint64 distinct;          // entries of the dictionary
@@ -103,6 +105,11 @@ struct RunHeader {
 static_assert(sizeof(RunHeader) <= storage::kContentBytes);
 
 inline constexpr uint32 kDictionaryBlock = 64;
+
+// Numerics have a dictionary where there are no more than so many, or where their codes would have fewer
+// bits.
+inline constexpr int kMaxListedNumerics = 65536;
+inline constexpr uint32 kLeastScaledBits = 17;
 
 // Bits that tell so many codes apart.
 inline uint32 bits_for_entries(uint64 entries) {

@@ -38,6 +38,7 @@ Datum pg_gpu_column_handler(PG_FUNCTION_ARGS) {
     routine->amsearcharray = true;
     routine->amsearchnulls = true;
 
+    routine->amoptions = column::options;
     routine->aminsert = column::insert;
     routine->amvalidate = column::validate;
     routine->amadjustmembers = keys::adjust_members;

@@ -39,9 +39,11 @@ static bool describe_run(Relation index, const storage::RunEntry &run, gpu_engin
     layout->columns = static_cast<uint32>(format->columns);
     for (int i = 0; sound && i < format->columns; i++) {
         const ColumnHeader &header = reader->header.column[i];
-        const bool is_integer = format->types[i].is_integer;
+        const bool is_integer = format->types[i].is_integer || is_scaled(header);
         gpu_engine::StoredColumn *column = &layout->column[i];
-        column->encoding = static_cast<gpu_engine::ColumnEncoding>(header.encoding);
+        // The engine needn't know where the point is.
+        column->encoding = is_scaled(header) ? gpu_engine::ColumnEncoding::frame
+                                             : static_cast<gpu_engine::ColumnEncoding>(header.encoding);
         column->bits = header.bits;
         column->entry_bits = is_integer ? header.entry_bits : 0;
         column->strings = is_integer ? 0 : 1;
@@ -77,12 +79,14 @@ static void add_test(RemoteRows *rows, const gpu_engine::ColumnTest &test, int p
     rows->tests[rows->test_count++] = {test, place};
 }
 
-void add_range_test(RemoteRows *rows, int column, const CodeRange *ranges, uint32 count) {
+static gpu_engine::ColumnTest range_test(int column, const CodeRange *ranges, uint32 count) {
     static_assert(sizeof(CodeRange) == sizeof(gpu_engine::ValueRange));
-    add_test(rows,
-             {TestKind::ranges, static_cast<uint32>(column),
-              reinterpret_cast<const gpu_engine::ValueRange *>(ranges), nullptr, count},
-             client::kAllRuns);
+    return {TestKind::ranges, static_cast<uint32>(column),
+            reinterpret_cast<const gpu_engine::ValueRange *>(ranges), nullptr, count};
+}
+
+void add_range_test(RemoteRows *rows, int column, const CodeRange *ranges, uint32 count) {
+    add_test(rows, range_test(column, ranges, count), client::kAllRuns);
 }
 
 static bool are_codes_listed(const ColumnHeader &header) {
@@ -102,15 +106,42 @@ bool has_counted_codes(const RemoteRows &rows, int column) {
 // values at all.
 static bool needs_visible_codes(ColumnView *view, int run, const Condition &condition, int column,
                                 KeysToApply which) {
-    return !is_dictionary(view->runs[run].header.column[column]) ||
+    const ColumnHeader &header = view->runs[run].header.column[column];
+    return !(is_dictionary(header) || is_scaled(header)) ||
            (which == KeysToApply::Unsafe && !has_kept_matches(view, run, column, condition, which));
+}
+
+static bool is_applied(const Key &key, int column, KeysToApply which) {
+    return key.column == column && key.is_safe == (which == KeysToApply::Safe);
+}
+
+// Numerics that are integers have ranges then, which aren't the same in all runs.
+static bool compares_numerics_only(const Condition &condition, int column, KeysToApply which) {
+    for (int i = 0; i < condition.count; i++) {
+        const Key &key = condition.keys[i];
+        if (is_applied(key, column, which) && key.kind == KeyKind::Evaluate && !key.compares_numerics)
+            return false;
+    }
+    return true;
+}
+
+static void add_scaled_tests(RemoteRows *rows, int run, const Condition &condition, int column,
+                             KeysToApply which) {
+    const uint8 scale = rows->view->runs[run].header.column[column].scale;
+    for (int i = 0; i < condition.count; i++) {
+        const Key &key = condition.keys[i];
+        if (!is_applied(key, column, which) || !key.compares_numerics)
+            continue;
+        const CodeRanges &ranges = ranges_of_scale(key, scale);
+        add_test(rows, range_test(column, ranges.item, ranges.count), rows->set_places[run]);
+    }
 }
 
 // A set of the codes that match the column's keys, for each run. Where values may be nothing an operator is
 // to see, only those that visible rows have are looked at.
 static bool add_code_tests(RemoteRows *rows, const Condition &condition, int column, KeysToApply which) {
     ColumnView *view = rows->view;
-    if (!has_counted_codes(*rows, column))
+    if (!compares_numerics_only(condition, column, which) && !has_counted_codes(*rows, column))
         return false;
     bool only_selected = false;
     for (int run = 0; run < view->run_count; run++)
@@ -121,6 +152,10 @@ static bool add_code_tests(RemoteRows *rows, const Condition &condition, int col
     for (int run = 0; run < view->run_count; run++) {
         if (!is_remote(view, run))
             continue;
+        if (is_scaled(view->runs[run].header.column[column])) {
+            add_scaled_tests(rows, run, condition, column, which);
+            continue;
+        }
         const uint64 codes = UINT64CONST(1) << view->runs[run].header.column[column].bits;
         auto *match = allocate_zeroed<uint8>(groups_of(codes) * kGroup);
         if (!only_selected)
@@ -146,7 +181,7 @@ static bool add_tests(RemoteRows *rows, const Condition &condition, KeysToApply 
         bool by_code = false;
         for (int i = 0; i < condition.count; i++) {
             const Key &key = condition.keys[i];
-            if (key.column != column || key.is_safe != (which == KeysToApply::Safe))
+            if (!is_applied(key, column, which))
                 continue;
             const auto number = static_cast<uint32>(column);
             switch (key.kind) {
@@ -157,7 +192,7 @@ static bool add_tests(RemoteRows *rows, const Condition &condition, KeysToApply 
                     add_test(rows, {TestKind::is_value, number, nullptr, nullptr, 0}, client::kAllRuns);
                     break;
                 case KeyKind::Ranges:
-                    add_range_test(rows, column, key.ranges, key.range_count);
+                    add_range_test(rows, column, key.ranges.item, key.ranges.count);
                     break;
                 default:
                     by_code = true;

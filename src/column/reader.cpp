@@ -1,6 +1,7 @@
 #include "column/reader.h"
 
 #include "column/packing.h"
+#include "column/scaled_numeric.h"
 #include "temporary_file.h"
 #include "varint.h"
 
@@ -52,6 +53,11 @@ static bool is_column_sound(const RunReader *reader, const ColumnType &type, con
     if (column.bits > 64 || column.entry_bits > 64 || column.nulls > reader->run.entries ||
         !is_area_within(reader, column.codes, groups * column.bits) ||
         !is_area_within(reader, column.null_bits, column.nulls > 0 ? groups : 0))
+        return false;
+    if (is_scaled(column))
+        return type.base_type == NUMERICOID && column.scale <= kMaxScaledDigits &&
+               column.bits >= kLeastScaledBits && column.base <= column.highest;
+    if (column.scale != 0)
         return false;
     if (!is_dictionary(column))
         return type.is_integer && (column.encoding == static_cast<uint8>(Encoding::Frame) ||

@@ -117,6 +117,10 @@ inline bool is_any_set(const uint64 *bits, uint64 words) {
     return any != 0;
 }
 
+inline bool is_scaled(const ColumnHeader &column) {
+    return column.encoding == static_cast<uint8>(Encoding::Scaled);
+}
+
 // A run's codes, a batch after the other.
 template <typename Value>
 struct CodeCursor {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "column/column.h"
 #include "column/feed.h"
 #include "column/dictionary_merge.h"
 #include "progress.h"
@@ -142,7 +143,7 @@ static void write_integers(Builder *builder, int number, ColumnHeader *header) {
     IntegerUnion merged = {};
     for (int i = 0; i < builder->count; i++)
         open_integers(&columns[i], builder->inputs[i], number);
-    tabulate_raw(columns, builder->inputs, builder->count, number, builder->order.rows, &merged);
+    tabulate_raw(columns, builder->inputs, builder->count, number, builder->order.rows, 0, &merged);
     const client::Path path = unite_integers(columns, builder->count, &merged);
 
     write_null_bits(builder, columns, header);
@@ -150,8 +151,8 @@ static void write_integers(Builder *builder, int number, ColumnHeader *header) {
     header->base = merged.any ? merged.lowest : 0;
     header->highest = merged.any ? merged.highest : 0;
     // A column of nothing but NULLs is an empty dictionary.
-    if (!merged.any ||
-        (merged.complete && is_dictionary_cheaper(builder->order.rows, merged.count, range_bits))) {
+    if (!merged.any || (merged.complete &&
+                        is_dictionary_cheaper(builder->order.rows, merged.count, range_bits, range_bits))) {
         header->encoding = static_cast<uint8>(Encoding::Dictionary);
         header->distinct = merged.count;
         header->entry_bits = static_cast<uint8>(range_bits);
@@ -180,7 +181,7 @@ static void write_strings(Builder *builder, int number, ColumnHeader *header) {
     const StepTimer timer = begin_step("merge dictionaries", number);
     auto *columns = allocate_zeroed<InputColumn>(builder->count);
     for (int i = 0; i < builder->count; i++)
-        open_column(&columns[i], builder->inputs[i], number);
+        open_strings(&columns[i], builder->inputs[i], number);
     header->encoding = static_cast<uint8>(Encoding::Dictionary);
     header->dictionary.first_word = builder->stream.total;
     StringUnion merged;
@@ -196,6 +197,76 @@ static void write_strings(Builder *builder, int number, ColumnHeader *header) {
     end_step(timer, merged.count, (header->dictionary.words + merged.block_count) * sizeof(uint64));
     write_null_bits(builder, columns, header);
     header->codes = write_codes(builder, number, columns, header->bits, 0);
+}
+
+// What the inputs' integers can be at most, and how many of them differ.
+static void find_bounds(const Builder &builder, const InputColumn *columns, uint64 *lowest, uint64 *highest,
+                        uint64 *distinct) {
+    *lowest = PG_UINT64_MAX;
+    *highest = 0;
+    *distinct = 0;
+    for (int i = 0; i < builder.count; i++) {
+        const InputColumn &column = columns[i];
+        *distinct += column.raw ? input_rows(builder.inputs[i]) : column.count;
+        if (!column.raw && column.count > 0) {
+            *lowest = Min(*lowest, column.entries[0]);
+            *highest = Max(*highest, column.entries[column.count - 1]);
+        } else if (column.raw && column.any) {
+            *lowest = Min(*lowest, column.lowest);
+            *highest = Max(*highest, column.highest);
+        }
+    }
+    *distinct = Min(*distinct, builder.order.rows);
+}
+
+// So few different numerics have a dictionary, which is small, and by whose codes any expression is
+// evaluated. Tests have fewer.
+static int listed_numerics = kMaxListedNumerics;
+
+void define_numeric_settings() {
+    DefineCustomIntVariable("pg_gpu.listed_numerics",
+                            "So many different numerics of a run have a dictionary in any case. For tests.",
+                            nullptr, &listed_numerics, kMaxListedNumerics, 0, kMaxListedNumerics, PGC_SUSET,
+                            GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE, nullptr, nullptr, nullptr);
+}
+
+// Numerics as integers, where that pays. False: they need a dictionary, or it is better.
+static bool write_scaled(Builder *builder, int number, ColumnHeader *header) {
+    uint8 scale = 0;
+    if (!scales_numerics(index_of(builder->inputs[0])) ||
+        builder->order.rows <= static_cast<uint64>(listed_numerics) ||
+        !find_common_scale(builder->inputs, builder->count, number, &scale))
+        return false;
+    const StepTimer timer = begin_step("merge dictionaries", number);
+    auto *columns = allocate_zeroed<InputColumn>(builder->count);
+    for (int i = 0; i < builder->count; i++)
+        if (!open_scaled(&columns[i], builder->inputs[i], number, scale))
+            return false;
+    uint64 lowest;
+    uint64 highest;
+    uint64 distinct;
+    find_bounds(*builder, columns, &lowest, &highest, &distinct);
+    const uint32 entry_bits =
+        lowest <= highest ? bits_of_spelled(max_spelled_bytes(lowest, highest, scale)) : 0;
+    IntegerUnion merged = {};
+    tabulate_raw(columns, builder->inputs, builder->count, number, builder->order.rows, entry_bits, &merged);
+    const client::Path path = unite_integers(columns, builder->count, &merged);
+    const uint32 range_bits = merged.any ? bits_for_range(merged.highest - merged.lowest) : 0;
+    distinct = merged.complete ? merged.count : distinct;
+    if (range_bits < kLeastScaledBits || distinct <= static_cast<uint64>(listed_numerics) ||
+        is_dictionary_cheaper(builder->order.rows, distinct, range_bits, entry_bits))
+        return false;
+    write_null_bits(builder, columns, header);
+    header->encoding = static_cast<uint8>(Encoding::Scaled);
+    header->scale = scale;
+    header->bits = static_cast<uint8>(range_bits);
+    header->base = merged.lowest;
+    header->highest = merged.highest;
+    for (int i = 0; i < builder->count; i++)
+        map_to_values(&columns[i], merged, header->base);
+    end_step(timer, merged.count, 0, path);
+    header->codes = write_codes(builder, number, columns, header->bits, header->base);
+    return true;
 }
 
 void check_run_rows(Relation index, uint64 rows) {
@@ -238,7 +309,8 @@ void write_run(Relation index, const Format &format, const Input *inputs, int co
         MemoryContext caller = MemoryContextSwitchTo(context);
         if (format.types[i].is_integer)
             write_integers(&builder, i, &builder.header->column[i]);
-        else
+        else if (format.types[i].base_type != NUMERICOID ||
+                 !write_scaled(&builder, i, &builder.header->column[i]))
             write_strings(&builder, i, &builder.header->column[i]);
         MemoryContextSwitchTo(caller);
         MemoryContextReset(context);

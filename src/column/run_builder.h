@@ -37,10 +37,16 @@ void check_run_rows(Relation index, uint64 rows);
 void write_run(Relation index, const Format &format, const Input *inputs, int count, PageSink *sink,
                storage::RunEntry *entry);
 
-// What a dictionary with codes takes beside integers by themselves, in bits.
-inline bool is_dictionary_cheaper(uint64 rows, uint64 distinct, uint32 range_bits) {
+// What a dictionary, whose entries have so many bits, with codes takes beside integers by themselves.
+inline bool is_dictionary_cheaper(uint64 rows, uint64 distinct, uint32 range_bits, uint32 entry_bits) {
     const auto share = [](uint64 values, uint32 bits) { return groups_of(values) * bits; };
-    return share(rows, bits_for_entries(distinct)) + share(distinct, range_bits) < share(rows, range_bits);
+    return share(rows, bits_for_entries(distinct)) + share(distinct, entry_bits) < share(rows, range_bits);
+}
+
+// Bits of an entry of a dictionary of numerics, its place among blocks included, if it shares no byte.
+inline uint32 bits_of_spelled(size_t bytes) {
+    constexpr size_t lengths = 2;
+    return static_cast<uint32>((bytes + lengths) * 8 + 1);
 }
 
 }  // namespace pg_gpu::column

@@ -1,7 +1,7 @@
 // What storage must know of gpu_column's runs: sealing a tail, merging, reading TIDs.
 #include "client/client.h"
 #include "column/column.h"
-#include "column/run_builder.h"
+#include "column/dictionary_merge.h"
 
 namespace pg_gpu::column {
 
@@ -33,7 +33,8 @@ static void add_raw_run(Relation index, const Format &format, const storage::Run
 static void merge(Relation index, const storage::RunEntry *runs, int count, storage::RunWriter *writer,
                   storage::RunEntry *entry) {
     const Format *format = make_format(index);
-    Chunk *chunk = begin_chunk(index, *format, static_cast<size_t>(maintenance_work_mem) * 1024);
+    Chunk *chunk =
+        begin_chunk(index, *format, static_cast<size_t>(maintenance_work_mem) * 1024, wanted_form(index));
     auto *inputs = allocate_zeroed<Input>(count + 1);
     auto *readers = allocate<RunReader>(count);
     int input_count = 0;
@@ -69,6 +70,11 @@ struct ColumnBound {
     uint64 highest;
     bool any;
     bool any_null;
+    // Of numerics: what runs of integers, and items, have behind the point.
+    bool any_scaled;  // run
+    bool has_scale;
+    bool is_mixed;  // some can't be integers of one scale
+    uint8 scale;
 };
 
 }  // namespace
@@ -77,6 +83,20 @@ static void widen(ColumnBound *bound, uint64 lowest, uint64 highest) {
     bound->lowest = bound->any ? Min(bound->lowest, lowest) : lowest;
     bound->highest = bound->any ? Max(bound->highest, highest) : highest;
     bound->any = true;
+}
+
+static void note_scaled(ColumnBound *bound, uint8 scale, uint64 lowest, uint64 highest) {
+    bound->is_mixed = bound->is_mixed || (bound->has_scale && bound->scale != scale);
+    bound->has_scale = true;
+    bound->scale = scale;
+    widen(bound, lowest, highest);
+}
+
+static void note_numeric(ColumnBound *bound, const ScaledNumeric *scaled) {
+    if (scaled == nullptr)
+        bound->is_mixed = true;
+    else
+        note_scaled(bound, scaled->scale, scaled->code, scaled->code);
 }
 
 static constexpr uint64 kMaxHeadBytes = 4;
@@ -93,6 +113,7 @@ static void bound_raw_run(Relation index, const Format &format, const storage::R
     const char *items = read_raw_items(index, run, &bytes);
     if (items == nullptr)
         storage::report_foreign_page(index, run, 0);
+    const bool may_scale = scales_numerics(index);
     for_each_item(index, format, storage::run_block(run, 0), items, bytes,
                   [&](const storage::TailItem *, const ItemValue *values, uint32) {
                       for (int i = 0; i < format.columns; i++) {
@@ -100,11 +121,16 @@ static void bound_raw_run(Relation index, const Format &format, const storage::R
                           if (values[i].is_null)
                               continue;
                           bounds[i].distinct++;
-                          if (format.types[i].is_integer)
+                          if (format.types[i].is_integer) {
                               widen(&bounds[i], values[i].integer, values[i].integer);
-                          else
-                              add_strings(&bounds[i], values[i].bytes.length, values[i].bytes.length,
-                                          values[i].bytes.length, 1);
+                              continue;
+                          }
+                          ScaledNumeric scaled;
+                          if (may_scale && format.types[i].base_type == NUMERICOID)
+                              note_numeric(&bounds[i],
+                                           read_scaled(values[i].bytes, &scaled) ? &scaled : nullptr);
+                          add_strings(&bounds[i], values[i].bytes.length, values[i].bytes.length,
+                                      values[i].bytes.length, 1);
                       }
                   });
 }
@@ -121,30 +147,65 @@ static void bound_run(Relation index, const Format &format, const storage::RunEn
         if (header.nulls == run.entries)
             continue;
         bounds[i].distinct += is_dictionary(header) ? header.distinct : run.entries;
-        if (format.types[i].is_integer)
+        if (format.types[i].is_integer) {
             widen(&bounds[i], header.encoding == static_cast<uint8>(Encoding::Plain) ? 0 : header.base,
                   header.highest);
-        else
+        } else if (is_scaled(header)) {
+            bounds[i].any_scaled = true;
+            note_scaled(&bounds[i], header.scale, header.base, header.highest);
+            const uint64 longest = max_spelled_bytes(header.base, header.highest, header.scale);
+            add_strings(&bounds[i], run.entries * longest, run.entries * longest, longest, run.entries);
+        } else {
             add_strings(&bounds[i], header.dictionary_bytes, header.base, header.highest, header.distinct);
+        }
     }
     if (reader.dead != nullptr)
         pfree(reader.dead);
 }
 
-static uint64 max_column_words(const ColumnType &type, const ColumnBound &bound, uint64 rows) {
+// Whether a run of integers meets others in a dictionary is worth a look, since it takes much less room if it
+// stays one.
+static void bound_dictionaries(Relation index, const Format &format, const storage::RunEntry &run,
+                               ColumnBound *bounds) {
+    RunReader reader;
+    open_header(&reader, index, run, format);
+    if (reader.stale)
+        storage::report_foreign_page(index, run, reader.stale_position);
+    for (int i = 0; i < format.columns; i++) {
+        ColumnBound *bound = &bounds[i];
+        if (bound->any_scaled && !bound->is_mixed && is_dictionary(reader.header.column[i]))
+            read_scaled_entries(&reader, i, [bound](const ScaledNumeric *scaled, uint64) {
+                note_numeric(bound, scaled);
+                return !bound->is_mixed;
+            });
+    }
+}
+
+// `may_scale`: numerics may become integers.
+static uint64 max_column_words(const ColumnType &type, const ColumnBound &bound, uint64 rows,
+                               bool may_scale) {
     const uint64 nulls = bound.any_null ? groups_of(rows) : 0;
     const uint64 distinct = Min(bound.distinct, rows);
     const uint64 code_words = groups_of(rows) * bits_for_entries(distinct);
+    const uint32 range_bits = bound.any ? bits_for_range(bound.highest - bound.lowest) : 0;
+    constexpr uint64 slack = 4;
+    // A dictionary of more entries is chosen only if it takes less room than integers.
+    if (may_scale && bound.any_scaled && !bound.is_mixed)
+        return nulls + groups_of(rows) * Max(range_bits, kLeastScaledBits) +
+               groups_of(Min(distinct, uint64{kMaxListedNumerics})) * bits_of_spelled(kMaxReadBytes) + slack;
     if (!type.is_integer) {
         // Between more neighbours strings share no less, but each block's first is written whole.
         const uint64 blocks = bound.distinct / kDictionaryBlock + 1;
         const uint64 bytes = bound.longest > bound.whole_bytes / blocks
                                  ? bound.whole_bytes
                                  : Min(bound.string_bytes + blocks * bound.longest, bound.whole_bytes);
-        return nulls + code_words + bytes / sizeof(uint64) + blocks + 4;
+        // Numerics become integers only if those take no more room than so many bytes an entry.
+        const uint64 scaled_words = may_scale && type.base_type == NUMERICOID
+                                        ? groups_of(distinct) * bits_of_spelled(kMaxReadBytes)
+                                        : 0;
+        return nulls + code_words + Max(bytes / sizeof(uint64) + blocks, scaled_words) + slack;
     }
-    const uint32 range_bits = bound.any ? bits_for_range(bound.highest - bound.lowest) : 0;
-    return nulls + groups_of(rows) * range_bits + 4;
+    return nulls + groups_of(rows) * range_bits + slack;
 }
 
 // What inputs' columns can't exceed, by their headers.
@@ -164,6 +225,10 @@ static uint32 merge_page_bound(Relation index, const storage::RunKind *, const s
             bound_run(index, *format, inputs[i], bounds);
         }
     }
+    const bool may_scale = scales_numerics(index);
+    for (int i = 0; i < count && may_scale; i++)
+        if (layout_of(inputs[i]) == Layout::Columns)
+            bound_dictionaries(index, *format, inputs[i], bounds);
     // This is decided before anything is written, because what is put off is looked at again by each VACUUM.
     uint64 dead = 0;
     for (int i = 0; i < count; i++)
@@ -171,7 +236,7 @@ static uint32 merge_page_bound(Relation index, const storage::RunKind *, const s
     check_run_rows(index, rows - dead);
     uint64 words = 0;
     for (int i = 0; i < format->columns; i++)
-        words += max_column_words(format->types[i], bounds[i], rows);
+        words += max_column_words(format->types[i], bounds[i], rows, may_scale);
     return max_tid_pages(rows, heap_blocks) + pages_of_words(words) + 1;
 }
 
@@ -239,7 +304,7 @@ static void write_long_row(storage::RunWriter *writer, storage::RunEntry *entry,
 
 void insert_long_row(Relation index, const Format &format, const Datum *values, const bool *nulls,
                      const ItemPointerData &tid) {
-    Chunk *chunk = begin_chunk(index, format, 0);
+    Chunk *chunk = begin_chunk(index, format, 0, NumericForm::Strings);
     add_row(chunk,
             uint64{ItemPointerGetBlockNumberNoCheck(&tid)} << 16 | ItemPointerGetOffsetNumberNoCheck(&tid));
     uint64 words = 0;

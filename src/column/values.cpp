@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "column/numeric.h"
+#include "column/scaled_numeric.h"
 #include "sort.h"
 
 namespace pg_gpu::column {
@@ -261,25 +262,56 @@ static void count_row_values(const RowValues &rows, Collected *collected) {
     }
 }
 
+// The bytes of numerics, of which `first` is the first that was collected as an integer.
+static void spell_collected(const Collected &collected, uint64 first, uint8 scale) {
+    char *room = allocate<char>((collected.count - first) * kMaxSpelledBytes + 1);
+    for (uint64 i = first; i < collected.count; i++) {
+        SpelledNumeric spelled;
+        spell_scaled(collected.values[i].integer, scale, &spelled);
+        memcpy(room, spelled.room, spelled.length);
+        collected.values[i].bytes = {room, spelled.length};
+        room += spelled.length;
+    }
+}
+
 DistinctValues find_distinct(ColumnView *view, int column) {
     const ColumnType &type = view->format->types[column];
     Collected collected = {allocate<DistinctValue>(1024), 0, 1024};
-    RowValues rows = {};
+    // Of numerics by scale.
+    RowValues by_scale[kMaxScaledDigits + 1] = {};
     DistinctValues result = {};
     result.nulls = visit_values(
         view, column,
         [&](uint64 code, uint64 count) {
             *add_value(&collected) = {code, {nullptr, 0}, count};
         },
-        [&](const uint64 *values, uint32 count, uint64 base) { add_row_values(&rows, values, count, base); },
+        [&](const uint64 *values, uint32 count, uint64 base, const ColumnHeader &header) {
+            add_row_values(&by_scale[header.scale], values, count, base);
+        },
         [&](const Bytes &bytes, uint64 count) {
             char *copy = allocate<char>(bytes.length + 1);
             memcpy(copy, bytes.data, bytes.length);
             *add_value(&collected) = {0, {copy, bytes.length}, count};
         });
-    if (rows.count > 0) {
+    const uint64 listed = collected.count;
+    int scales = 0;
+    for (int scale = 0; scale <= kMaxScaledDigits; scale++) {
+        const RowValues &rows = by_scale[scale];
+        if (rows.count == 0)
+            continue;
+        const uint64 before = collected.count;
         count_row_values(rows, &collected);
         pfree(rows.values);
+        if (!type.is_integer)
+            spell_collected(collected, before, static_cast<uint8>(scale));
+        scales++;
+    }
+    // Numerics of one scale have come in their order, and no two of them are equal.
+    if (!type.is_integer && listed == 0 && scales == 1) {
+        result.is_ordered = true;
+        result.values = collected.values;
+        result.count = collected.count;
+        return result;
     }
     DistinctValue *first = collected.values;
     if (type.is_integer) {

@@ -11,6 +11,7 @@ uint64 count_codes(ColumnView *view, int run, int column, uint32 *counts);
 
 // Integers in so few bits count as if they had a dictionary of all numbers.
 inline constexpr uint32 kMaxCountedBits = 16;
+static_assert(kMaxCountedBits < kLeastScaledBits);
 
 // Moves the values whose bit is set to the front; how many.
 inline uint32 take_selected(const uint64 *values, uint64 bits, uint64 *taken) {
@@ -20,9 +21,9 @@ inline uint32 take_selected(const uint64 *values, uint64 bits, uint64 *taken) {
     return count;
 }
 
-// Calls on_integer(code, rows) or on_string(bytes, rows), and on_integers(differences, count, base) for
-// integers that come row by row, at most 64 at a time; returns how many rows are NULL. Means nothing when a
-// run is stale afterwards.
+// Calls on_integer(code, rows) or on_string(bytes, rows), and on_integers(differences, count, base, header)
+// for integers, and numerics that are some, that come row by row, at most 64 at a time; returns how many rows
+// are NULL. Means nothing when a run is stale afterwards.
 template <typename OnInteger, typename OnIntegers, typename OnString>
 uint64 visit_values(ColumnView *view, int column, OnInteger on_integer, OnIntegers on_integers,
                     OnString on_string) {
@@ -71,11 +72,11 @@ uint64 visit_values(ColumnView *view, int column, OnInteger on_integer, OnIntege
                     bits &= ~null_bits[word];
                 }
                 if (bits == PG_UINT64_MAX) {
-                    on_integers(values, kGroup, header.base);
+                    on_integers(values, kGroup, header.base, header);
                 } else if (bits != 0) {
                     uint64 taken[kGroup] = {};
                     const uint32 count = take_selected(values, bits, taken);
-                    on_integers(taken, count, header.base);
+                    on_integers(taken, count, header.base, header);
                 }
             }
         }

@@ -1,6 +1,7 @@
 // gpu.verify: headers, dictionaries, codes, and agreement with the table.
 #include "column/column.h"
 #include "column/reader.h"
+#include "column/scaled_numeric.h"
 
 namespace pg_gpu::column {
 
@@ -29,6 +30,12 @@ static uint64 hash_string(int column, const Bytes &bytes) {
     return DatumGetUInt64(hash_any_extended(reinterpret_cast<const unsigned char *>(bytes.data),
                                             static_cast<int>(bytes.length), static_cast<uint64>(column))) |
            1;
+}
+
+static uint64 hash_scaled(int column, uint64 code, uint8 scale) {
+    SpelledNumeric spelled;
+    spell_scaled(code, scale, &spelled);
+    return hash_string(column, bytes_of_spelled(spelled));
 }
 
 static uint64 hash_value(const Format &format, int column, const ItemValue &value) {
@@ -141,6 +148,13 @@ static void verify_run(Verification *state, const storage::RunEntry &run) {
         if (is_dictionary(reader.header.column[column])) {
             const uint64 *hashes = hash_dictionary(state, &reader, column);
             hash_codes<uint32>(state, &reader, column, rows, [hashes](uint32 code) { return hashes[code]; });
+        } else if (is_scaled(reader.header.column[column])) {
+            const ColumnHeader &header = reader.header.column[column];
+            hash_codes<uint64>(state, &reader, column, rows, [column, &header](uint64 code) {
+                return code + header.base > header.highest
+                           ? 0
+                           : hash_scaled(column, code + header.base, header.scale);
+            });
         } else {
             const ColumnHeader &header = reader.header.column[column];
             hash_codes<uint64>(state, &reader, column, rows, [column, &header](uint64 code) {

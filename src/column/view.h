@@ -96,6 +96,7 @@ bool has_kept_matches(ColumnView *view, int run, int column, const Condition &co
 // Looks at those of a run's codes whose byte is set, and clears those whose values don't match the column's
 // keys. For runs with a dictionary, and integers in at most kMaxListedBits.
 inline constexpr uint32 kMaxListedBits = 16;
+static_assert(kMaxListedBits < kLeastScaledBits);
 void match_codes(ColumnView *view, int run, int column, const Condition &condition, KeysToApply which,
                  uint8 *match);
 

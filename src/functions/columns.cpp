@@ -84,6 +84,8 @@ static const char *encoding_name(const column::ColumnHeader &header) {
             return "dictionary";
         case column::Encoding::Frame:
             return "frame of reference";
+        case column::Encoding::Scaled:
+            return "scaled";
         default:
             return "plain";
     }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "column/mirror.h"
+#include "column/scaled_numeric.h"
 #include "functions/column_access.h"
 #include "functions/numbers.h"
 #include "gpu_engine/column_histogram.h"
@@ -115,6 +116,13 @@ static void count_numbers(const Bins &bins, const double *numbers, uint32 count)
         bins.counts[slot_near(bins, guesses[i], numbers[i])]++;
 }
 
+// What is behind the last number is 0.
+static void convert_scaled(const uint64 *values, uint32 count, uint64 base, uint8 scale, double *numbers) {
+    for (uint32 i = 0; i < count; i++)
+        numbers[i] = column::float8_of_scaled(values[i] + base, scale);
+    std::fill(numbers + count, numbers + column::kGroup, 0.0);
+}
+
 // Calls visit(number, rows), or visit_many(numbers, count) with a row each, for the numbers of a column;
 // returns the rows with NULL.
 template <typename Visit, typename VisitMany>
@@ -127,10 +135,13 @@ static uint64 visit_numbers(ColumnView *view, int number, Visit visit, VisitMany
     const auto visit_all = [&](auto as_double) {
         return column::visit_values(
             view, number, [&](uint64 code, uint64 rows) { visit(as_double(code), rows); },
-            [&](const uint64 *values, uint32 count, uint64 base) {
+            [&](const uint64 *values, uint32 count, uint64 base, const column::ColumnHeader &header) {
                 double numbers[column::kGroup];
-                for (uint32 i = 0; i < column::kGroup; i++)
-                    numbers[i] = as_double(values[i] + base);
+                if (column::is_scaled(header))
+                    convert_scaled(values, count, base, header.scale, numbers);
+                else
+                    for (uint32 i = 0; i < column::kGroup; i++)
+                        numbers[i] = as_double(values[i] + base);
                 visit_many(numbers, count);
             },
             visit_string);
@@ -405,7 +416,8 @@ static bool count_on_server(const functions::OpenIndex &open, Snapshot snapshot,
         {client::RequestKind::CountColumnValues, 1, 0, true},
         [&](column::RemoteRows *rows) {
             Request request = asked;
-            if (!is_integer && !column::count_remote_codes(rows, request.column))
+            if (!is_integer && (!column::has_counted_codes(*rows, request.column) ||
+                                !column::count_remote_codes(rows, request.column)))
                 return false;
             if (is_integer && !find_missing_bounds(rows, &request))
                 return false;

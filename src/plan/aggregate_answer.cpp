@@ -118,6 +118,9 @@ static bool make_all_inputs(InputMaker *maker) {
             return false;
     }
     const CompiledAggregate &compiled = *maker->compiled;
+    for (const KeyResult &key : compiled.key)
+        if (key.is_numeric && !make_inputs(maker, &key.scale, 1))
+            return false;
     for (uint32 i = 0; i < compiled.distinct_count; i++) {
         const DistinctArgument &distinct = compiled.distinct[i];
         if (!make_inputs(maker, &distinct.step, 1) ||

@@ -1,12 +1,11 @@
 #include "plan/aggregate_compile.h"
 
 #include "compat.h"
-#include "plan/aggregate_bounds.h"
 #include "plan/aggregate_failure.h"
 #include "plan/aggregate_float_steps.h"
+#include "plan/aggregate_keys.h"
 #include "plan/aggregate_numeric_steps.h"
 #include "plan/aggregate_steps.h"
-#include "plan/aggregate_values.h"
 #include "plan/join_query.h"
 #include "plan/sort_keys.h"
 
@@ -114,98 +113,6 @@ static void compile_joins(Compiler *compiler) {
             step = add_step(compiler, AggregateOperation::logical_not, 0, step, 0);
         add_conjunct(compiler, &compiler->compiled->safe_filter, step);
     }
-}
-
-// ---- keys -------------------------------------------------------------------------------------------------
-
-static void add_key(Compiler *compiler, uint16 step, bool may_be_null) {
-    gpu_engine::AggregateProgram *program = &compiler->compiled->program;
-    if (program->key_count == gpu_engine::max_aggregate_keys) {
-        refuse(compiler, "there are too many grouping columns");
-        return;
-    }
-    gpu_engine::AggregateKey *key = &program->key[program->key_count++];
-    *key = {};
-    key->step = step;
-    key->may_be_null = may_be_null;
-}
-
-// Is equality that of numbers?
-static bool is_plain_equality(Oid type, Oid operator_oid) {
-    return lookup_type_cache(getBaseType(type), TYPECACHE_EQ_OPR)->eq_opr == operator_oid;
-}
-
-bool has_one_image(Oid type, Oid equality, Oid collation) {
-    const Oid base = getBaseType(type);
-    const TypeCacheEntry *entry = lookup_type_cache(base, TYPECACHE_EQ_OPR | TYPECACHE_BTREE_OPFAMILY);
-    if (entry->eq_opr != equality || !OidIsValid(entry->btree_opf) || base == BPCHAROID)
-        return false;
-    constexpr int16 equal_image = 4;  // BTEQUALIMAGE_PROC
-    const Oid procedure =
-        get_opfamily_proc(entry->btree_opf, entry->btree_opintype, entry->btree_opintype, equal_image);
-    return OidIsValid(procedure) &&
-           DatumGetBool(OidFunctionCall1Coll(procedure, collation, ObjectIdGetDatum(entry->btree_opintype)));
-}
-
-namespace {
-
-// A number that is the same for equal values.
-struct Identity {
-    uint16 step;
-    uint16 null_step;  // is it NULL? no_aggregate_step: its own codes have room for NULL
-    uint16 input;      // Group, Groups: whose results; of others UINT16_MAX
-};
-
-}  // namespace
-
-static Identity identity_of_number(Compiler *compiler, uint16 step) {
-    return {step,
-            may_be_any_number(compiler->compiled->program, step)
-                ? add_step(compiler, AggregateOperation::is_null, 0, step, 0)
-                : no_aggregate_step,
-            UINT16_MAX};
-}
-
-// Floats of both signs leave no number for NULL.
-static Identity identity_of_float(Compiler *compiler, const column::ColumnType &type, Expr *expression) {
-    const uint16 step = compile_one_zero(compiler, type, compile_number(compiler, expression));
-    return {step, add_step(compiler, AggregateOperation::is_null, 0, step, 0), UINT16_MAX};
-}
-
-static Identity compile_identity(Compiler *compiler, Expr *expression, Oid equality) {
-    Node *node = reinterpret_cast<Node *>(expression);
-    const column::ColumnType type = column::describe_type(exprType(node), exprCollation(node));
-    if (is_table_oid(expression) && is_plain_equality(OIDOID, equality))
-        return {add_table_step(compiler), no_aggregate_step, UINT16_MAX};
-    // Equal floats may differ in their bits.
-    if (type.is_integer && type.is_ordered && !is_float(type) && is_plain_equality(exprType(node), equality))
-        return identity_of_number(compiler, compile_number(compiler, expression));
-    if (!is_hashable(equality, exprType(node))) {
-        refuse(compiler, "a grouping column's type can't be hashed", expression);
-        return {0, no_aggregate_step, UINT16_MAX};
-    }
-    uint16 input = UINT16_MAX;
-    if (!has_codes(*compiler, expression) && is_group_choice(expression, equality)) {
-        const uint16 step = compile_group_choice(compiler, expression, equality, &input);
-        return {step, no_aggregate_step, input};
-    }
-    input = add_source(compiler, SourceKind::Group, expression, equality);
-    return {add_input_step(compiler, input), no_aggregate_step, input};
-}
-
-static void compile_key(Compiler *compiler, Expr *expression, Oid equality, KeyResult *key) {
-    const Oid type = exprType(reinterpret_cast<Node *>(expression));
-    *key = {};
-    key->key = static_cast<uint16>(compiler->compiled->program.key_count);
-    key->type = column::describe_type(type, exprCollation(reinterpret_cast<Node *>(expression)));
-    const Identity identity = compile_identity(compiler, expression, equality);
-    key->input = identity.input;
-    key->has_null = identity.null_step != no_aggregate_step;
-    add_key(compiler, identity.step, !key->has_null);
-    if (key->has_null)
-        add_key(compiler, identity.null_step, false);
-    key->has_variants = identity.input != UINT16_MAX && !has_one_image(type, equality, key->type.collation);
-    compiler->compiled->has_place = compiler->compiled->has_place || key->has_variants;
 }
 
 // ---- aggregates -------------------------------------------------------------------------------------------
@@ -408,6 +315,14 @@ static void compile_distinct(Compiler *compiler, Aggref *aggregate, Expr *argume
                reinterpret_cast<Expr *>(aggregate));
         return;
     }
+    const bool is_added_up =
+        result->kind == ResultKind::SumOfNumeric || result->kind == ResultKind::AverageOfNumeric;
+    // Of a column of integers without codes the numbers themselves are added up.
+    const bool is_scaled = IsA(argument, Var) && is_over_scaled(*compiler, argument);
+    if (is_added_up && !is_scaled && !has_codes(*compiler, argument)) {
+        refuse_columns(compiler, argument);
+        return;
+    }
     // Numerics over several columns have integers with as many digits behind the point each.
     const bool is_counted_numeric =
         result->kind == ResultKind::Count && is_numeric(argument) && !has_codes(*compiler, argument);
@@ -420,9 +335,9 @@ static void compile_distinct(Compiler *compiler, Aggref *aggregate, Expr *argume
         : is_counted_numeric ? identity_of_number(compiler, compile_numeric(compiler, argument).number)
                              : compile_identity(compiler, argument,
                                                 linitial_node(SortGroupClause, aggregate->aggdistinct)->eqop);
-    const bool is_added_up =
-        result->kind == ResultKind::SumOfNumeric || result->kind == ResultKind::AverageOfNumeric;
-    result->input = is_added_up ? identity.input : 0;
+    const uint16 input = is_scaled && compiler->reason == nullptr ? compiled->program.step[identity.step].left
+                                                                  : identity.input;
+    result->input = is_added_up ? input : 0;
     for (uint32 i = 0; i < compiled->distinct_count; i++) {
         DistinctArgument *other = &compiled->distinct[i];
         if (other->step == identity.step && other->filter == filter) {
@@ -437,8 +352,8 @@ static void compile_distinct(Compiler *compiler, Aggref *aggregate, Expr *argume
         refuse(compiler, "there are too many aggregates of distinct values, or grouping columns beside them");
         return;
     }
-    compiled->distinct[compiled->distinct_count++] = {identity.step, identity.null_step, identity.input,
-                                                      filter, is_added_up};
+    compiled->distinct[compiled->distinct_count++] = {identity.step, identity.null_step, input, filter,
+                                                      is_added_up};
     result->distinct = static_cast<uint8>(compiled->distinct_count);
 }
 

@@ -106,6 +106,10 @@ struct KeyResult {
     uint16 input;       // Group, Groups: whose results; of others UINT16_MAX
     bool has_null;      // a key of its own, behind this one, is 1 for NULL
     bool has_variants;  // may equal values differ in their bytes?
+    bool is_numeric;    // the numbers are numerics without their points
+    uint16 scale;       // a step: how many digits they show
+    uint8 digits;       // are behind the point
+    int16 shown;        // the same of all of them
     column::ColumnType type;
 };
 
@@ -114,7 +118,7 @@ struct KeyResult {
 struct DistinctArgument {
     uint16 step;
     uint16 null_step;  // a truth value: is it NULL? no_aggregate_step: the key tells by itself
-    uint16 input;      // Group: whose results; of others UINT16_MAX
+    uint16 input;      // Group: whose results; Wide: whose numbers; of others UINT16_MAX
     uint16 filter;     // a truth value: only rows of which it is true; no_aggregate_step: all rows
     bool is_numeric;   // the sum is one of numerics
 };

@@ -119,7 +119,7 @@ static uint64 find_group(const DistinctGroups &groups, const GroupTable &pairs, 
 
 // ---- values -----------------------------------------------------------------------------------------------
 
-// Numerics are scaled alike: the argument's common values become integers.
+// Numerics are scaled alike: the argument's common values become integers, if they aren't any.
 bool make_distinct_numbers(InputMaker *maker, const CompiledAggregate &compiled, uint32 argument,
                            DistinctNumbers *numbers) {
     const DistinctArgument &distinct = compiled.distinct[argument];
@@ -130,6 +130,10 @@ bool make_distinct_numbers(InputMaker *maker, const CompiledAggregate &compiled,
     if (maker->has_variants[distinct.input]) {
         maker->problem = "equal numerics show different scales, one of which a sum of distinct values has";
         return false;
+    }
+    if (compiled.input[distinct.input].kind == SourceKind::Wide) {
+        numbers->shown = static_cast<uint8>(maker->shown[distinct.input]);
+        return true;
     }
     const CommonValues &common = maker->common[distinct.input];
     const size_t bytes = common.count * (2 * sizeof(uint64) + sizeof(uint8));
@@ -203,6 +207,7 @@ void add_pairs(DistinctGroups *groups, const DistinctNumbers &numbers, const Agg
         program.key[program.key_count - (argument.null_step == no_aggregate_step ? 1 : 2)];
     if (groups->compiled->program.key_count == 0 && groups->table.groups == 1 && numbers.wide == nullptr) {
         add_pairs_of_one_group(argument, program, key, pairs, first);
+        first[kDistinctScale] = numbers.shown;
         return;
     }
     for (uint64 pair = 0; pair < pairs.groups; pair++) {
@@ -217,6 +222,7 @@ void add_pairs(DistinctGroups *groups, const DistinctNumbers &numbers, const Agg
         if (numbers.wide == nullptr) {
             const auto number = static_cast<int64>(code + static_cast<uint64>(key.least));
             gpu_engine::add_wide(words + kDistinctSum, gpu_engine::wide_of_number(number));
+            words[kDistinctScale] = numbers.shown;
         } else if (code < numbers.count) {
             gpu_engine::add_wide(words + kDistinctSum, gpu_engine::wide_of_words(numbers.wide[2 * code],
                                                                                  numbers.wide[2 * code + 1]));

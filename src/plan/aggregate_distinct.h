@@ -33,6 +33,7 @@ struct DistinctNumbers {
     const uint64 *wide;   // of numerics: two words each
     const uint8 *scales;  // of numerics
     uint64 count;
+    uint8 shown;  // of numerics that are added up as they are: how many digits all of them show
 };
 
 // False: `problem` of the maker says why there can't be sums.

@@ -104,17 +104,23 @@ static void make_presence(AggregateInput *input) {
 }
 
 // One range, which all codes fall into.
+static bool make_single_range(InputMaker *maker, int64 number, AggregateInput *input) {
+    auto *range = static_cast<int64 *>(take_memory(maker, 2 * sizeof(int64)));
+    if (range == nullptr)
+        return false;
+    range[1] = number;
+    input->kind = AggregateInputKind::ranges;
+    input->places = 1;
+    input->values = range;
+    return true;
+}
+
 static bool make_table(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input) {
     const Oid table = maker->tables[&part - maker->parts->part];
     const column::ColumnType &type = maker->compiled->input[number].type;
     const int64 oid = number_of_code(type, column::encode_integer(type, ObjectIdGetDatum(table)));
-    auto *range = static_cast<int64 *>(take_memory(maker, 2 * sizeof(int64)));
-    if (range == nullptr)
+    if (!make_single_range(maker, oid, input))
         return false;
-    range[1] = oid;
-    input->kind = AggregateInputKind::ranges;
-    input->places = 1;
-    input->values = range;
     set_of_column_null(input, oid, false);
     note_number(maker, number, oid);
     return true;
@@ -223,6 +229,13 @@ static bool make_scale_input(InputMaker *maker, uint32 number) {
     for (int part = 0; part < maker->parts->count; part++) {
         const AggregateInput &other = maker->inputs[part][scaled];
         AggregateInput *input = &maker->inputs[part][number];
+        if (other.kind == AggregateInputKind::code) {
+            // Of numerics without a dictionary all show as many.
+            if (!make_single_range(maker, maker->scales[scaled][part][0], input))
+                return false;
+            input->column_null_is_null = true;
+            continue;
+        }
         input->kind = AggregateInputKind::map8;
         input->places = other.places;
         input->values = maker->scales[scaled][part];

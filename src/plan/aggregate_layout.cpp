@@ -203,10 +203,27 @@ static bool is_value_of_any(const CompiledAggregate &compiled, int results, uint
     return false;
 }
 
+// Where a column's numerics show different numbers of digits, a row tells (has_variants).
+static bool lay_out_key(const InputMaker &maker, const KnownNumber *known, KeyResult *key) {
+    const AggregateProgram &program = maker.compiled->program;
+    const uint16 step = program.key[key->key].step;
+    key->digits = maker.digits[step];
+    key->shown = key->digits;
+    if (known[key->scale].state == KnownNumber::State::Known)
+        key->shown = static_cast<int16>(known[key->scale].number);
+    else if (known[key->scale].state == KnownNumber::State::Unknown &&
+             program.step[step].operation != AggregateOperation::input)
+        return false;
+    return true;
+}
+
 const char *lay_out_numerics(const InputMaker &maker, int results, CompiledAggregate *compiled) {
     AggregateProgram *program = &compiled->program;
     KnownNumber known[gpu_engine::max_aggregate_steps];
     find_known_numbers(*program, known);
+    for (KeyResult &key : compiled->key)
+        if (key.is_numeric && !lay_out_key(maker, known, &key))
+            return "equal numerics of a group may show other scales";
     for (int i = 0; i < results; i++) {
         AggregateResult *result = &compiled->result[i];
         if (!result->is_numeric)

@@ -1,5 +1,6 @@
 #include "plan/aggregate_numeric_inputs.h"
 
+#include "column/scaled_numeric.h"
 #include "compat.h"
 #include "plan/aggregate_kept_maps.h"
 #include "plan/aggregate_numeric.h"
@@ -10,10 +11,61 @@ using column::AggregatePart;
 using gpu_engine::AggregateInput;
 using gpu_engine::AggregateInputKind;
 
+// ---- numerics without a dictionary ------------------------------------------------------------------------
+
+// Are the part's numerics integers by themselves?
+static bool is_scaled_part(const InputSource &source, const AggregatePart &part) {
+    return part.reader != nullptr && !source.is_joined && IsA(source.expression, Var) &&
+           column::is_scaled(part.reader->header.column[source.column]);
+}
+
+// The least and the greatest of them stand for all.
+static constexpr uint64 kEnds = 2;
+
+static bool read_scaled_ends(InputMaker *maker, const AggregatePart &part, AggregateInput *input,
+                             uint64 **words, uint8 **scales) {
+    const column::ColumnHeader &header = part.reader->header.column[input->column];
+    *words = static_cast<uint64 *>(take_memory(maker, 2 * kEnds * sizeof(uint64)));
+    *scales = static_cast<uint8 *>(take_memory(maker, kEnds));
+    if (*words == nullptr || *scales == nullptr)
+        return false;
+    const uint64 ends[kEnds] = {header.base, header.highest};
+    for (uint64 i = 0; i < kEnds; i++) {
+        const Int128 number = column::number_of_scaled(ends[i]);
+        (*words)[2 * i] = static_cast<uint64>(number);
+        (*words)[2 * i + 1] = static_cast<uint64>(number >> 64);
+        (*scales)[i] = header.scale;
+    }
+    input->kind = AggregateInputKind::code;
+    input->column_null_is_null = true;
+    return true;
+}
+
+// Rows have the numbers less this one. False: others have more digits behind the point.
+static bool offset_scaled(InputMaker *maker, uint32 number, const AggregatePart &part, const WideMap &ends,
+                          Int128 centre, AggregateInput *input) {
+    if (part.reader->header.column[input->column].scale != maker->scale[number]) {
+        maker->problem = "a column's numerics show more digits in some runs than in others";
+        return false;
+    }
+    for (uint64 i = 0; i < kEnds; i++)
+        note_number(maker, number,
+                    static_cast<int64>(wide_of_words(ends.words[2 * i], ends.words[2 * i + 1]) - centre));
+    input->offset = static_cast<uint64>(wide_of_words(ends.words[0], ends.words[1]) - centre);
+    return true;
+}
+
+// ---- numerics by code -------------------------------------------------------------------------------------
+
 // The numbers less this one, which have 64 bits, take the places of the wide ones.
-static void narrow_input(InputMaker *maker, const WideNumbers &wide, Int128 centre, uint32 number) {
+static bool narrow_input(InputMaker *maker, const WideNumbers &wide, Int128 centre, uint32 number) {
     for (int part = 0; part < maker->parts->count; part++) {
         AggregateInput *input = &maker->inputs[part][number];
+        if (input->kind == AggregateInputKind::code) {
+            if (!offset_scaled(maker, number, maker->parts->part[part], wide.maps[part], centre, input))
+                return false;
+            continue;
+        }
         input->kind = AggregateInputKind::map64;
         auto *numbers = static_cast<int64 *>(const_cast<void *>(input->values));
         const WideMap &map = wide.maps[part];
@@ -26,6 +78,7 @@ static void narrow_input(InputMaker *maker, const WideNumbers &wide, Int128 cent
         }
         input->of_column_null = input->column_null_is_null ? 0 : numbers[input->places];
     }
+    return true;
 }
 
 // Numbers whose squares are added up are less by one in the middle of them. False: they are too far apart.
@@ -37,8 +90,7 @@ static bool centre_input(InputMaker *maker, const WideNumbers &wide, uint32 numb
     }
     maker->centre[2 * number] = static_cast<uint64>(centre);
     maker->centre[2 * number + 1] = static_cast<uint64>(centre >> 64);
-    narrow_input(maker, wide, centre, number);
-    return true;
+    return narrow_input(maker, wide, centre, number);
 }
 
 // The numerics of a part as they are, each with its scale.
@@ -112,6 +164,8 @@ static bool forget_unseen(InputMaker *maker, uint32 number) {
     for (int i = 0; i < maker->parts->count; i++) {
         const AggregatePart &part = maker->parts->part[i];
         uint8 *scales = maker->scales[number][i];
+        if (is_scaled_part(source, part))
+            continue;
         bool any_null = false;
         const uint8 *marks = mark_selected(maker, source, part, &any_null);
         if (maker->problem != nullptr)
@@ -129,9 +183,12 @@ static bool forget_unseen(InputMaker *maker, uint32 number) {
 
 // Numbers of 128 bits can't stand for NULL.
 static bool check_wide_nulls(InputMaker *maker, uint32 number) {
-    for (int part = 0; part < maker->parts->count; part++)
+    for (int part = 0; part < maker->parts->count; part++) {
         if (!maker->inputs[part][number].column_null_is_null)
             maker->problem = "a numeric expression has a value for NULL, and others have too many digits";
+        if (maker->inputs[part][number].kind == AggregateInputKind::code)
+            maker->problem = "a column's numerics have too many digits in some runs";
+    }
     return maker->problem == nullptr;
 }
 
@@ -144,6 +201,14 @@ bool make_wide_input(InputMaker *maker, uint32 number) {
         rows += maker->parts->part[part].rows;
         AggregateInput *input = &maker->inputs[part][number];
         uint8 *scales;
+        if (is_scaled_part(source, maker->parts->part[part])) {
+            uint64 *words;
+            if (!read_scaled_ends(maker, maker->parts->part[part], input, &words, &scales))
+                return false;
+            maker->scales[number][part] = scales;
+            add_wide_map(&wide, words, scales, kEnds);
+            continue;
+        }
         if (!read_wide_part(maker, number, maker->parts->part[part], input, &scales))
             return false;
         maker->scales[number][part] = scales;
@@ -153,6 +218,7 @@ bool make_wide_input(InputMaker *maker, uint32 number) {
     if (!is_plain(wide) && !forget_unseen(maker, number))
         return false;
     maker->shown[number] = find_shown_scale(wide);
+    maker->has_variants[number] = maker->shown[number] == kScaleOfGroup;
     if (!scale_wide(&wide, rows, &maker->scale[number])) {
         maker->problem = "sums of numerics may have too many digits";
         return false;
@@ -162,8 +228,7 @@ bool make_wide_input(InputMaker *maker, uint32 number) {
     maker->is_wide[number] = !fits_narrow(wide);
     if (maker->is_wide[number])
         return check_wide_nulls(maker, number);
-    narrow_input(maker, wide, 0, number);
-    return true;
+    return narrow_input(maker, wide, 0, number);
 }
 
 }  // namespace pg_gpu::plan

@@ -56,11 +56,11 @@ static Values passing_values(const RangeQuestion &question) {
         const column::Key &key = question.condition->keys[i];
         if (key.kind != column::KeyKind::Ranges || key.column != question.column)
             continue;
-        values.any = values.any && key.range_count > 0;
+        values.any = values.any && key.ranges.count > 0;
         if (!values.any)
             break;
-        values.least = Max(values.least, key.ranges[0].low);
-        values.greatest = Min(values.greatest, key.ranges[key.range_count - 1].high);
+        values.least = Max(values.least, key.ranges.item[0].low);
+        values.greatest = Min(values.greatest, key.ranges.item[key.ranges.count - 1].high);
     }
     values.any = values.any && values.least <= values.greatest;
     return values;

@@ -31,12 +31,17 @@ static bool read_code(const AggregateAnswer &answer, uint64 group, const KeyResu
     return true;
 }
 
+static Datum value_of_number(const KeyResult &result, int64 number) {
+    if (!result.is_numeric)
+        return column::decode_integer(result.type, code_of_number(result.type, number));
+    return NumericGetDatum(make_numeric(number, result.digits, result.shown));
+}
+
 static Datum value_of_code(const AggregateAnswer &answer, const KeyResult &result, uint64 code) {
     if (result.input != UINT16_MAX)
         return common_value(answer.common[result.input], code);
     const int64 least = answer.compiled->program.key[result.key].least;
-    const auto number = static_cast<int64>(code + static_cast<uint64>(least));
-    return column::decode_integer(result.type, code_of_number(result.type, number));
+    return value_of_number(result, static_cast<int64>(code + static_cast<uint64>(least)));
 }
 
 static Datum read_key(const AggregateAnswer &answer, uint64 group, const KeyResult &result, bool *is_null) {
@@ -69,11 +74,9 @@ void read_key_column(const AggregateAnswer &answer, int key, const KeyColumn &co
                                              : code_key.may_be_null && code == 0;
         code -= code_key.may_be_null ? 1 : 0;
         column.nulls[place] = is_null;
-        column.values[place] =
-            is_null     ? Datum{0}
-            : is_common ? common_value(common, code)
-                        : column::decode_integer(
-                              result.type, code_of_number(result.type, static_cast<int64>(code + least)));
+        column.values[place] = is_null     ? Datum{0}
+                               : is_common ? common_value(common, code)
+                                           : value_of_number(result, static_cast<int64>(code + least));
         if (column.codes != nullptr)
             column.codes[group] = is_null ? of_null : static_cast<uint32>(code);
     }

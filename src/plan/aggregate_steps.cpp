@@ -65,6 +65,12 @@ bool has_codes(const Compiler &compiler, Expr *expression) {
     return compiler.columns->has_codes[column] || find_ranged(expression) != nullptr;
 }
 
+bool is_over_scaled(const Compiler &compiler, Expr *expression) {
+    const int column = single_column(compiler, expression);
+    return column >= 0 && compiler.columns->format->types[column].base_type == NUMERICOID &&
+           !is_joined(compiler, expression) && !compiler.columns->has_codes[column];
+}
+
 bool is_index_column(const Compiler &compiler, const Expr *expression) {
     return IsA(expression, Var) && !is_table_oid(expression) && !is_joined(compiler, expression);
 }
@@ -79,8 +85,10 @@ void refuse_columns(Compiler *compiler, Expr *expression) {
            expression);
 }
 
-static bool needs_codes(SourceKind kind) {
-    return kind != SourceKind::Value && kind != SourceKind::Presence;
+// Numerics without codes are integers by themselves.
+static bool needs_codes(SourceKind kind, const Expr *expression) {
+    return kind != SourceKind::Value && kind != SourceKind::Presence &&
+           !(kind == SourceKind::Wide && IsA(expression, Var));
 }
 
 // Results by range have 64 bits, and are what they are without looking at other ranges' results.
@@ -125,7 +133,7 @@ uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid ope
     const int column = single_column(*compiler, expression);
     const bool joined = is_joined(*compiler, expression);
     const bool *found = joined ? compiler->columns->is_joinable : compiler->columns->has_codes;
-    const bool lacks_codes = column >= 0 && needs_codes(kind) && !found[column];
+    const bool lacks_codes = column >= 0 && (joined || needs_codes(kind, expression)) && !found[column];
     Expr *ranged = lacks_codes && !joined && may_be_ranged(kind) ? find_ranged(expression) : nullptr;
     if (column < 0 || (lacks_codes && ranged == nullptr)) {
         refuse_columns(compiler, expression);

@@ -46,6 +46,9 @@ uint16 add_dependent_source(Compiler *compiler, SourceKind kind, uint16 scaled);
 // Is it over one column, and evaluated once for each of the column's codes, or of ranges of its values?
 bool has_codes(const Compiler &compiler, Expr *expression);
 
+// Is it over one column of the index that has no codes because numerics are integers in it?
+bool is_over_scaled(const Compiler &compiler, Expr *expression);
+
 // Constants that are found out once inputs are known have one of these widths.
 inline constexpr uint8 kFactorWidth = 1;   // a power of 10 (settle_step)
 inline constexpr uint8 kFloorWidth = 2;    // a numeric with no more digits than another one, rounded down

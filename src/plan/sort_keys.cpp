@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "gpu_engine/top_rows.h"
 #include "plan/aggregate_bounds.h"
+#include "plan/aggregate_numeric_steps.h"
 
 namespace pg_gpu::plan {
 
@@ -43,6 +44,14 @@ static void compile_sort_key(Compiler *compiler, Expr *expression, Oid order, So
                                     compiled->program.step[key->step].operation == AggregateOperation::input;
         if (is_float(type))
             key->step = without_minus_zero(compiler, type, key->step);
+        return;
+    }
+    // The integers of all numerics have as many digits behind the point.
+    if (is_numeric(expression) && is_over_scaled(*compiler, expression) &&
+        family == lookup_type_cache(NUMERICOID, TYPECACHE_BTREE_OPFAMILY)->btree_opf) {
+        key->step = compile_numeric(compiler, expression).number;
+        compiled->sorts_by_inputs = compiled->sorts_by_inputs && compiler->reason == nullptr &&
+                                    compiled->program.step[key->step].operation == AggregateOperation::input;
         return;
     }
     const uint16 input =

@@ -12,7 +12,7 @@
 namespace pg_gpu::storage {
 
 inline constexpr uint32 kMagic = 0x55504750;  // "PGPU" in a little-endian dump
-inline constexpr uint16 kFormatVersion = 5;
+inline constexpr uint16 kFormatVersion = 6;
 inline constexpr BlockNumber kMetaBlock = 0;
 inline constexpr BlockNumber kTailBlock = 1;
 inline constexpr BlockNumber kFirstFreeBlock = 2;

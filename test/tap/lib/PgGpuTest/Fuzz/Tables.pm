@@ -134,6 +134,13 @@ sub random_change
 	return "VACUUM (FREEZE, ANALYZE) $each";
 }
 
+sub _options
+{
+	my ($random) = @_;
+	my @options = (($random->once_in(3) ? 'fanout = 2' : ()), ($random->once_in(2) ? 'scaled_numerics = on' : ()));
+	return @options ? ' WITH (' . join(', ', @options) . ')' : '';
+}
+
 # On the table or on each part, with the columns in any order, and rarely not on all parts.
 sub _create_indexes
 {
@@ -144,10 +151,12 @@ sub _create_indexes
 	my $create = sub {
 		my ($on) = @_;
 		@names = reverse @names if $random->once_in(3);
-		return "CREATE INDEX ${on}_i ON $on USING gpu_column (" . join(', ', @names) . ')' . ($random->once_in(3) ? ' WITH (fanout = 2)' : '');
+		return "CREATE INDEX ${on}_i ON $on USING gpu_column (" . join(', ', @names) . ')' .  _options($random);
 	};
-	return $create->($table->{name}) if $table->{kind} eq 'plain' || ($table->{kind} eq 'partitions' && $random->once_in(2));
-	return map { $create->($_) } grep { !$random->once_in(12) } @{ $table->{parts} }, $table->{kind} eq 'children' ? $table->{name} : ();
+	# As from tables of millions of rows, numerics become integers.
+	my $setting = 'SET pg_gpu.listed_numerics = ' . $random->pick(0, 0, 500, 65536);
+	return ($setting, $create->($table->{name})) if $table->{kind} eq 'plain' || ($table->{kind} eq 'partitions' && $random->once_in(2));
+	return $setting, map { $create->($_) } grep { !$random->once_in(12) } @{ $table->{parts} }, $table->{kind} eq 'children' ? $table->{name} : ();
 }
 
 sub _create_parts

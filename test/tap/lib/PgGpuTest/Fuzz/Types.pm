@@ -67,6 +67,11 @@ my %types = (
 		sql => 'numeric', class => 'numeric', kind => 'numeric', extremes => 1, dense => sub { $_[0]->between(-9, 9) . $_[0]->pick('', '.5', '.50', '.250', 'e2') },
 		special => [ '0', '0.00', '-0.000001', '123456789' ], many => '(h % 100003) / 100.0'
 	},
+	# Many that all show three digits, and others that don't or aren't finite: a run may be of integers, and the rows that come later not.
+	scaled_numeric => {
+		sql => 'numeric', class => 'numeric', kind => 'numeric', extremes => 1, dense => sub { $_[0]->between(-4000, 4000) / 8 . $_[0]->pick('', '', '0') },
+		special => [ 'NaN', 'Infinity', '-Infinity', '0.000', '-0.001', '1e20' ], many => 'round((h % 100000007) / 1000.0, 3) - 50000'
+	},
 	bool => { class => 'bool', dense => sub { $_[0]->pick('true', 'false') }, special => ['true'], many => 'h % 2 = 0' },
 	date => {
 		class => 'date', extremes => 1, dense => sub { '2021-' . $_[0]->pick('03', '11') . '-' . $_[0]->pick('05' .. '15') },
@@ -126,7 +131,7 @@ my %types = (
 	pair => { class => 'other', dense => sub { '(' . $_[0]->between(0, 3) . ',' . $_[0]->pick('x', 'y', '') . ')' }, special => ['(,)'], many => "ROW((h % 100)::int4, 'z')::pair" },);
 
 # Those that most columns have, and then all.
-my @frequent = (qw(int2 int4 int4 int8 numeric float8 float4 bool date timestamp timestamptz text text c_text short_numeric), 'numeric(10,2)', 'numeric(9,3)', 'numeric(9,3)', sort keys %types);
+my @frequent = (qw(int2 int4 int4 int8 numeric float8 float4 bool date timestamp timestamptz text text c_text short_numeric), 'numeric(10,2)', 'numeric(9,3)', 'numeric(9,3)', 'scaled_numeric', sort keys %types);
 
 sub _moment
 {
@@ -138,7 +143,7 @@ sub _moment
 my %relatives = (
 	(map { $_ => [qw(int2 int4 int8 numeric float8)] } qw(int2 int4 int8 positive)),
 	(map { $_ => [qw(float4 float8 wide_float int4)] } qw(float4 float8 wide_float)),
-	(map { $_ => [qw(numeric int4 int8 float8)] } 'numeric', 'numeric(10,2)', 'numeric(30,12)', 'numeric(9,3)', 'short_numeric'),
+	(map { $_ => [qw(numeric int4 int8 float8)] } 'numeric', 'numeric(10,2)', 'numeric(30,12)', 'numeric(9,3)', 'short_numeric', 'scaled_numeric'),
 	(map { $_ => [qw(date timestamp timestamptz)] } qw(date timestamp timestamptz)),
 	(map { $_ => [ 'text', 'varchar(12)', 'char(4)' ] } 'text', 'c_text', 'icu_text', 'varchar(12)', 'char(4)'));
 
