@@ -260,11 +260,7 @@ static bool are_values_fine(InputMaker *maker, const InputSource &source) {
 static void leave_out_empty_nulls(InputMaker *maker, uint32 number) {
     for (int part = 0; part < maker->parts->count; part++) {
         AggregateInput *input = &maker->inputs[part][number];
-        const uint64 words = input->nulls == nullptr ? 0 : (input->places + 63) / 64;
-        uint64 any = 0;
-        for (uint64 word = 0; word < words; word++)
-            any |= input->nulls[word];
-        if (any == 0)
+        if (input->nulls != nullptr && !column::is_any_set(input->nulls, (input->places + 63) / 64))
             input->nulls = nullptr;
     }
 }
@@ -313,9 +309,8 @@ static bool is_input_never_null(const InputMaker &maker, uint16 number) {
                                                            : part.reader->header.column[column].nulls;
         if (column_nulls > 0 && input.column_null_is_null)
             return false;
-        for (uint64 word = 0; input.nulls != nullptr && word < (input.places + 63) / 64; word++)
-            if (input.nulls[word] != 0)
-                return false;
+        if (input.nulls != nullptr && column::is_any_set(input.nulls, (input.places + 63) / 64))
+            return false;
     }
     return true;
 }

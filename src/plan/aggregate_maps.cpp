@@ -141,6 +141,9 @@ void share_map(const column::KeptKey &key, MemoryContext room, const KeptMap &ma
     MemoryContext caller = MemoryContextSwitchTo(room);
     auto *copy = allocate<KeptMap>(1);
     *copy = map;
+    // Every statement would look for NULLs among these again.
+    if (map.nulls != nullptr && !column::is_any_set(map.nulls, (map.places + 63) / 64))
+        copy->nulls = nullptr;
     if (map.values_of_groups != nullptr)
         copy->values_of_groups = copy_values(map, type);
     MemoryContextSwitchTo(caller);

@@ -14,7 +14,7 @@ struct KeptMap {
     uint64 places;
     uint32 width;         // bytes of a value
     const void *values;   // by code; of Wide that of the column's NULL comes last
-    const uint64 *nulls;  // a bit a code
+    const uint64 *nulls;  // a bit a code; of shared ones nullptr where none is NULL
     const uint8 *scales;  // Wide: by code, and of the column's NULL; of others nullptr
     bool column_null_is_null;
     int64 of_column_null;
