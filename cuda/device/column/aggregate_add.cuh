@@ -312,6 +312,9 @@ __device__ inline void add_to_records(RowComputer &rows, const ProgramView &prog
             } else if (accumulator.is_narrow) {
                 atomicAdd(word,
                           static_cast<Word>(RowComputer::narrow_number(accumulator, argument.number[i])));
+            } else if (accumulator.kind == AccumulatorKind::count && accumulator.is_short) {
+                // The upper half stays 0.
+                atomicAdd(reinterpret_cast<std::uint32_t *>(word), 1U);
             } else if (accumulator.kind == AccumulatorKind::count) {
                 atomicAdd(word, Word(1));
             } else if (accumulator.kind == AccumulatorKind::least) {

@@ -269,6 +269,7 @@ PartProgram::PartProgram(const Call &call, const AggregatePlan &plan, const Aggr
                                 accumulator.filter != no_aggregate_step,
                                 is_narrow_sum(accumulator, plan.rows),
                                 false,
+                                plan.rows <= UINT32_MAX,
                                 accumulator.exponent,
                                 accumulator.word,
                                 {},
@@ -289,7 +290,7 @@ PartProgram::PartProgram(const Call &call, const AggregatePlan &plan, const Aggr
     view_.value_words = program.value_words;
     if (rows_word == program.value_words) {
         accumulators.push_back(
-            {AccumulatorKind::count, false, false, false, true, 0, rows_word, {}, {}, nullptr});
+            {AccumulatorKind::count, false, false, false, true, true, 0, rows_word, {}, {}, nullptr});
         ++view_.value_words;
     }
     // All lists go to the device in one copy.

@@ -47,6 +47,7 @@ struct AccumulatorView {
     bool has_filter;
     bool is_narrow;          // a sum of all rows fits 64 bits with its sign
     bool is_presence;        // a count of all rows of which only matters whether it is 0
+    bool is_short;           // a count that fits 32 bits
     std::uint16_t exponent;  // as Accumulator has it
     std::uint32_t word;
     Operand argument;
