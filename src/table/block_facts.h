@@ -15,19 +15,24 @@ inline constexpr uint32 kMaxRowWords = (MaxHeapTuplesPerPage + 63) / 64;
 // xmin lies above `since`, or, of blocks in `by_moment`, whose moment (rounds.h) is not before `since`; their
 // visible rows are rows_of(). Behind the structure lie the rows' words.
 struct FactsGroup {
-    uint64 key;        // the table's number << 32 | n; 0: free
-    uint64 question;   // that used it last
-    FactsGroup *next;  // in the question's list of groups with wanted blocks
-    uint64 wanted;     // blocks that the question is to look at
-    uint64 known;      // blocks with facts
-    uint64 by_moment;  // those among them that hold from a moment on
-    uint64 plain;      // those among the known ones without entries that have no visible row
-    uint64 holds;      // in round `round`: those among the known ones whose page was found unchanged
-    uint64 proven;     // blocks whose page was found unchanged since their facts were made last
+    uint64 key;            // the table's number << 32 | n; 0: free
+    uint64 question;       // that used it last
+    FactsGroup *next;      // in the question's list of groups with wanted blocks
+    uint64 wanted;         // blocks that the question is to look at
+    uint64 known;          // blocks with facts
+    uint64 by_moment;      // those among them that hold from a moment on
+    uint64 plain;          // those among the known ones without entries that have no visible row
+    uint64 holds;          // in round `round`: those among the known ones whose page was found unchanged
+    uint64 proven;         // blocks whose page was found unchanged since their facts were made last
+    uint64 newest_id;      // `since` of the known blocks is at most this,
+    uint64 newest_moment;  // or, of those in `by_moment`, this
     uint32 round;
     uint32 shared_way;      // where all sessions' facts have it (shared_facts.h),
     uint64 shared_version;  // what they were when this session learned them last,
+    uint64 shared_looks;    // what was known of unchanged pages then,
     uint64 learned;         // and the question that it did that for
+    uint64 same;            // blocks whose LSN was the same there,
+    uint64 missed;          // and those of which something was not learned that may be news later
     Buffer buffer[kGroupBlocks];
     XLogRecPtr lsn[kGroupBlocks];  // invalid: the page was not read yet
     uint64 since[kGroupBlocks];    // full transaction id, or moment; 0: the facts rest on none
@@ -41,6 +46,12 @@ void widen_facts_rows();
 
 inline uint64 *rows_of(FactsGroup *group, uint32 place) {
     return reinterpret_cast<uint64 *>(group + 1) + size_t{place} * facts_row_words();
+}
+
+// The group has facts with this `since`.
+inline void note_since(FactsGroup *group, bool by_moment, uint64 since) {
+    uint64 *newest = by_moment ? &group->newest_moment : &group->newest_id;
+    *newest = Max(*newest, since);
 }
 
 // May facts be made of this table's blocks, and used under this snapshot?

@@ -39,6 +39,13 @@ void bring_near(Buffer buffer) {
     static_cast<void>(*reinterpret_cast<const volatile uint32 *>(BufferGetPage(buffer)));
 }
 
+void expect_look(Buffer buffer) {
+    if (!is_buffer(buffer))
+        return;
+    __builtin_prefetch(head_of(buffer));
+    __builtin_prefetch(BufferGetPage(buffer));
+}
+
 static Tag read_tag(Buffer buffer) {
     Tag tag;
     memcpy(&tag, &head_of(buffer)->tag, sizeof(tag));

@@ -19,6 +19,9 @@ struct PageLook {
 // isn't in that buffer any more.
 uint32 find_unchanged(Relation heap, const PageLook *looks, uint32 count);
 
+// Has what is looked at brought into the processor's cache while other work is done.
+void expect_look(Buffer buffer);
+
 // Brings the heads of a buffer and of its page into the processor's cache, and goes on meanwhile. The buffer
 // may be none, or another page's.
 void bring_near(Buffer buffer);

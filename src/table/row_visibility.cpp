@@ -4,6 +4,7 @@
 #include "compat.h"
 #include "sort.h"
 #include "table/page_looks.h"
+#include "table/page_rows.h"
 #include "table/rounds.h"
 
 namespace pg_gpu::table {
@@ -83,6 +84,8 @@ static bool do_facts_suit(const RowVisibility &rows, const FactsGroup &group, ui
 }
 
 static uint64 suiting_blocks(const RowVisibility &rows, const FactsGroup &group, uint64 blocks) {
+    if (do_facts_suit(rows, false, group.newest_id) && do_facts_suit(rows, true, group.newest_moment))
+        return blocks;
     uint64 suiting = 0;
     for (uint64 left = blocks; left != 0; left &= left - 1) {
         const auto place = static_cast<uint32>(__builtin_ctzll(left));
@@ -170,11 +173,15 @@ static uint64 look_at_blocks(const RowVisibility &rows, FactsGroup *group, uint6
     return unchanged;
 }
 
+static void look_and_tell(const RowVisibility &rows, FactsGroup *group, uint64 blocks) {
+    group->holds |= look_at_blocks(rows, group, blocks);
+    share_unchanged(rows.file, *group, group->holds & blocks);
+}
+
 void look_at_wanted_blocks(RowVisibility *rows) {
     for (FactsGroup *group = rows->wanted; group != nullptr; group = group->next) {
         CHECK_FOR_INTERRUPTS();
-        group->holds |= look_at_blocks(*rows, group, group->wanted);
-        share_unchanged(rows->file, *group, group->holds & group->wanted);
+        look_and_tell(*rows, group, group->wanted);
     }
     forget_wanted_blocks(rows);
 }
@@ -211,134 +218,6 @@ const uint64 *find_facts(const RowVisibility *rows, BlockNumber block) {
     FactsGroup *group = group_with_facts(*rows, block / kGroupBlocks);
     return group != nullptr && (group->holds & bit_of(block)) != 0 ? rows_of(group, block % kGroupBlocks)
                                                                    : nullptr;
-}
-
-namespace {
-
-// How far what was done to a page's rows is settled.
-struct Outcome {
-    bool decided;          // for this snapshot, and later ones
-    bool by_moment;        // some of it by a transaction that doesn't precede the snapshot's xmin
-    TransactionId newest;  // that did any of it
-};
-
-}  // namespace
-
-// Has a transaction that doesn't precede the snapshot's xmin ended before the snapshot was taken? This
-// session's own ones are in no list of its snapshots.
-static bool has_ended(const RowVisibility &rows, TransactionId id) {
-    return rows.moment != 0 && !XidInMVCCSnapshot(id, rows.snapshot) &&
-           !TransactionIdIsCurrentTransactionId(id);
-}
-
-// Is the outcome of all that was done to the page's rows known to this snapshot and every later one? Whoever
-// only locked a row changed nothing of who sees it. Hint bits may be set meanwhile; none of them changes the
-// answer.
-static Outcome outcome_of(const RowVisibility &rows, Page page) {
-    Outcome outcome = {false, false, InvalidTransactionId};
-    const TransactionId xmin = rows.snapshot->xmin;
-    const auto is_finished = [&](TransactionId id) {
-        if (!TransactionIdIsNormal(id))
-            return true;
-        if (!TransactionIdIsNormal(outcome.newest) || TransactionIdFollows(id, outcome.newest))
-            outcome.newest = id;
-        if (TransactionIdPrecedes(id, xmin))
-            return true;
-        outcome.by_moment = true;
-        return has_ended(rows, id);
-    };
-    const OffsetNumber last = PageGetMaxOffsetNumber(page);
-    for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++) {
-        const ItemId item = PageGetItemId(page, offset);
-        if (!ItemIdIsNormal(item))
-            continue;
-        auto *tuple = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
-        const uint16 mask = tuple->t_infomask;
-        const bool is_frozen = (mask & HEAP_XMIN_FROZEN) == HEAP_XMIN_FROZEN;
-        // VACUUM FULL of versions before 9.0 moved it.
-        if ((mask & HEAP_MOVED) != 0 || (!is_frozen && !is_finished(HeapTupleHeaderGetRawXmin(tuple))))
-            return outcome;
-        if ((mask & HEAP_XMAX_INVALID) != 0 || HEAP_XMAX_IS_LOCKED_ONLY(mask))
-            continue;
-        const TransactionId xmax = (mask & HEAP_XMAX_IS_MULTI) != 0 ? HeapTupleGetUpdateXid(tuple)
-                                                                    : HeapTupleHeaderGetRawXmax(tuple);
-        if (!is_finished(xmax))
-            return outcome;
-    }
-    outcome.decided = true;
-    return outcome;
-}
-
-// Does the entry lead to a row that the snapshot sees? The page is locked.
-static bool is_entry_visible(const RowVisibility &rows, Buffer buffer, BlockNumber block,
-                             OffsetNumber offset) {
-    ItemPointerData tid;
-    ItemPointerSet(&tid, block, offset);
-    HeapTupleData tuple;
-    return heap_hot_search_buffer(&tid, rows.heap, buffer, rows.snapshot, &tuple, nullptr, true);
-}
-
-static void set_bit(uint64 *words, OffsetNumber offset) {
-    words[(offset - 1) / 64] |= UINT64CONST(1) << ((offset - 1) % 64);
-}
-
-static bool get_bit(const uint64 *words, OffsetNumber offset) {
-    return (words[(offset - 1) / 64] >> ((offset - 1) % 64) & 1) != 0;
-}
-
-// Can an index entry lead to this line pointer, and from there to a row?
-static bool may_lead_to_row(Page page, OffsetNumber offset) {
-    const ItemId item = PageGetItemId(page, offset);
-    return ItemIdIsRedirected(item) ||
-           (ItemIdIsNormal(item) &&
-            !HeapTupleHeaderIsHeapOnly(reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item))));
-}
-
-static OffsetNumber last_offset(Page page) {
-    return static_cast<OffsetNumber>(Min(PageGetMaxOffsetNumber(page), MaxHeapTuplesPerPage));
-}
-
-// What hint bits alone tell of an entry's row, once all that was done to the page has ended before the
-// snapshot. They tell of most rows: of those that nobody has changed, and of those that were deleted and have
-// no later version on the page.
-static bool do_hints_tell(Page page, OffsetNumber offset, bool *visible) {
-    const ItemId item = PageGetItemId(page, offset);
-    if (!ItemIdIsNormal(item))
-        return false;
-    const auto *header = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
-    const uint16 mask = header->t_infomask;
-    *visible = (mask & HEAP_XMAX_INVALID) != 0;
-    const bool is_deleted = (mask & (HEAP_XMAX_COMMITTED | HEAP_XMAX_IS_MULTI)) == HEAP_XMAX_COMMITTED &&
-                            !HEAP_XMAX_IS_LOCKED_ONLY(mask) && !HeapTupleHeaderIsHotUpdated(header);
-    return (mask & HEAP_XMIN_COMMITTED) != 0 && (*visible || is_deleted);
-}
-
-// Looks at all entries of a page whose rows are decided.
-static void make_facts(const RowVisibility &rows, Buffer buffer, BlockNumber block, uint64 *words) {
-    Page page = BufferGetPage(buffer);
-    for (OffsetNumber offset = FirstOffsetNumber; offset <= last_offset(page); offset++) {
-        if (!may_lead_to_row(page, offset))
-            continue;
-        bool visible;
-        if (!do_hints_tell(page, offset, &visible))
-            visible = is_entry_visible(rows, buffer, block, offset);
-        if (visible)
-            set_bit(words, offset);
-    }
-}
-
-// Marks line pointers that entries can lead to but that have no visible row; false when there are none.
-template <typename IsVisible>
-static bool mark_invisible(Page page, uint64 *invisible, IsVisible is_row_visible) {
-    bool any = false;
-    for (OffsetNumber offset = FirstOffsetNumber; offset <= last_offset(page); offset++) {
-        if (!ItemIdIsDead(PageGetItemId(page, offset)) &&
-            (!may_lead_to_row(page, offset) || is_row_visible(offset)))
-            continue;
-        set_bit(invisible, offset);
-        any = true;
-    }
-    return any;
 }
 
 // ---- the heap ---------------------------------------------------------------------------------------------
@@ -388,7 +267,7 @@ static void find_page_facts(const RowVisibility &rows, FactsGroup *group, Buffer
     }
     if (!is_worth_facts(group, place, page, facts->lsn, asked))
         return;
-    const Outcome outcome = outcome_of(rows, page);
+    const PageOutcome outcome = outcome_of(rows, page);
     if (!outcome.decided)
         return;
     make_facts(rows, buffer, block, facts->rows);
@@ -422,8 +301,11 @@ static void keep_facts(const RowVisibility &rows, Buffer buffer, BlockNumber blo
     // A snapshot that is older than what is known leaves it to others.
     if (!facts.known && group->lsn[place] == facts.lsn)
         return;
+    if (group->lsn[place] != facts.lsn)
+        group->same &= ~bit;
     group->lsn[place] = facts.lsn;
     group->since[place] = facts.since;
+    note_since(group, facts.by_moment, facts.since);
     group->by_moment = facts.by_moment ? group->by_moment | bit : group->by_moment & ~bit;
     group->known = facts.known ? group->known | bit : group->known & ~bit;
     group->plain = facts.plain ? group->plain | bit : group->plain & ~bit;
@@ -536,23 +418,114 @@ static void probe_rows(RowVisibility *rows, const ItemPointerData *tids, uint64 
     table_index_fetch_reset(rows->probe.fetch);
 }
 
-// Has the pages looked at that entries lie on; true when facts may tell anything.
-static bool look_at_blocks_of(RowVisibility *rows, const ItemPointerData *tids, uint64 count,
-                              const bool *visible) {
-    if (!rows->uses_facts)
-        return false;
-    for (uint64 i = 0; i < count; i++) {
+// ---- entries in the order of their groups -----------------------------------------------------------------
+
+namespace {
+
+// Entries of which something is to be found out, and those among them that facts tell nothing about.
+struct Entries {
+    const ItemPointerData *tids;
+    uint64 count;
+    bool *visible;
+    const uint64 *order;  // their numbers; nullptr: as they are
+    Unknown *unknown;
+    uint64 unknown_count;
+
+    uint64 number(uint64 at) const { return order != nullptr ? order[at] : at; }
+    uint32 group(uint64 at) const {
+        return ItemPointerGetBlockNumberNoCheck(&tids[number(at)]) / kGroupBlocks;
+    }
+};
+
+}  // namespace
+
+// The entries' numbers by group, so that each group is looked at once, and is near then. nullptr where that
+// doesn't pay: they are in order, or many times fewer than groups.
+static uint64 *order_by_group(const ItemPointerData *tids, uint64 count) {
+    constexpr uint64 kGroupsPerEntry = 64;
+    uint32 last = 0;
+    bool is_sorted = true;
+    for (uint64 i = 0, before = 0; i < count; i++) {
         if (i % kEntriesBetweenInterrupts == 0)
             CHECK_FOR_INTERRUPTS();
-        if (visible[i])
-            continue;
-        const BlockNumber block = ItemPointerGetBlockNumberNoCheck(&tids[i]);
-        FactsGroup *group = find_group_of_all(rows, block / kGroupBlocks);
-        if (group != nullptr)
-            want_blocks(rows, group, bit_of(block));
+        const uint32 group = ItemPointerGetBlockNumberNoCheck(&tids[i]) / kGroupBlocks;
+        is_sorted = is_sorted && group >= before;
+        before = group;
+        last = Max(last, group);
     }
-    look_at_wanted_blocks(rows);
-    return true;
+    if (is_sorted || last / kGroupsPerEntry > count)
+        return nullptr;
+    auto *next = allocate_zeroed<uint64>(uint64{last} + 2);
+    auto *order = allocate<uint64>(count);
+    for (uint64 i = 0; i < count; i++)
+        next[ItemPointerGetBlockNumberNoCheck(&tids[i]) / kGroupBlocks + 1]++;
+    for (uint32 group = 1; group <= last; group++)
+        next[group] += next[group - 1];
+    for (uint64 i = 0; i < count; i++)
+        order[next[ItemPointerGetBlockNumberNoCheck(&tids[i]) / kGroupBlocks]++] = i;
+    pfree(next);
+    return order;
+}
+
+namespace {
+
+// Entries [first, end) of one group, and the blocks that they lie on.
+struct GroupOfEntries {
+    uint64 first;
+    uint64 end;
+    uint64 blocks;
+};
+
+}  // namespace
+
+static GroupOfEntries next_group(const Entries &entries, uint64 first) {
+    GroupOfEntries group = {first, first, 0};
+    if (first == entries.count)
+        return group;
+    const uint32 number = entries.group(first);
+    for (; group.end < entries.count && entries.group(group.end) == number; group.end++) {
+        const uint64 i = entries.number(group.end);
+        group.blocks |= entries.visible[i] ? 0 : bit_of(ItemPointerGetBlockNumberNoCheck(&entries.tids[i]));
+    }
+    return group;
+}
+
+// Learns what others know of the group, and has its pages come while the one before it is looked at.
+static void expect_group(RowVisibility *rows, const Entries &entries, const GroupOfEntries &group) {
+    if (group.blocks == 0)
+        return;
+    const FactsGroup *facts = find_group_of_all(rows, entries.group(group.first));
+    if (facts == nullptr)
+        return;
+    for (uint64 left = group.blocks & facts->known & ~facts->holds; left != 0; left &= left - 1)
+        expect_look(facts->buffer[__builtin_ctzll(left)]);
+}
+
+// Answers for entries that facts tell about, once their pages have been looked at.
+static void find_visible_in_group(RowVisibility *rows, Entries *entries, const GroupOfEntries &in_group) {
+    // What was learned of the next group may have made the session forget this one.
+    FactsGroup *group =
+        in_group.blocks != 0 ? group_with_facts(*rows, entries->group(in_group.first)) : nullptr;
+    const uint64 wanted = group == nullptr ? 0 : in_group.blocks & group->known & ~group->holds;
+    if (wanted != 0)
+        look_and_tell(*rows, group, wanted);
+    const uint64 holds = group == nullptr ? 0 : group->holds;
+    for (uint64 at = in_group.first; at < in_group.end; at++) {
+        const uint64 i = entries->number(at);
+        const ItemPointerData &tid = entries->tids[i];
+        const BlockNumber block = ItemPointerGetBlockNumberNoCheck(&tid);
+        if (entries->visible[i])
+            continue;
+        if ((holds & bit_of(block)) != 0) {
+            entries->visible[i] =
+                is_visible(rows_of(group, block % kGroupBlocks), ItemPointerGetOffsetNumberNoCheck(&tid));
+            facts_use()->entries++;
+            continue;
+        }
+        if (entries->unknown == nullptr)
+            entries->unknown = allocate<Unknown>(entries->count);
+        entries->unknown[entries->unknown_count++] = {place_of_tid(tid), i};
+    }
 }
 
 void find_visible(RowVisibility *rows, const ItemPointerData *tids, uint64 count, bool *visible) {
@@ -561,33 +534,25 @@ void find_visible(RowVisibility *rows, const ItemPointerData *tids, uint64 count
         return;
     }
     begin_question(rows);
-    const bool may_know = look_at_blocks_of(rows, tids, count, visible);
-    Unknown *unknown = nullptr;
-    uint64 unknown_count = 0;
-    BlockNumber block = InvalidBlockNumber;
-    const uint64 *facts = nullptr;
-    for (uint64 i = 0; i < count; i++) {
-        if (i % kEntriesBetweenInterrupts == 0)
-            CHECK_FOR_INTERRUPTS();
-        if (visible[i])
-            continue;
-        if (may_know && ItemPointerGetBlockNumberNoCheck(&tids[i]) != block) {
-            block = ItemPointerGetBlockNumberNoCheck(&tids[i]);
-            facts = find_facts(rows, block);
-        }
-        if (facts != nullptr) {
-            visible[i] = is_visible(facts, ItemPointerGetOffsetNumberNoCheck(&tids[i]));
-            facts_use()->entries++;
-            continue;
-        }
-        if (unknown == nullptr)
-            unknown = allocate<Unknown>(count - i);
-        unknown[unknown_count++] = {place_of_tid(tids[i]), i};
+    uint64 *order = rows->uses_facts ? order_by_group(tids, count) : nullptr;
+    Entries entries = {tids, count, visible, order, nullptr, 0};
+    GroupOfEntries next = next_group(entries, 0);
+    if (rows->uses_facts)
+        expect_group(rows, entries, next);
+    while (next.first < count) {
+        CHECK_FOR_INTERRUPTS();
+        const GroupOfEntries group = next;
+        next = next_group(entries, group.end);
+        if (rows->uses_facts)
+            expect_group(rows, entries, next);
+        find_visible_in_group(rows, &entries, group);
     }
-    if (unknown == nullptr)
+    if (order != nullptr)
+        pfree(order);
+    if (entries.unknown == nullptr)
         return;
-    read_pages(rows, unknown, unknown_count, visible);
-    pfree(unknown);
+    read_pages(rows, entries.unknown, entries.unknown_count, visible);
+    pfree(entries.unknown);
 }
 
 }  // namespace pg_gpu::table

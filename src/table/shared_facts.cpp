@@ -12,6 +12,8 @@ constexpr uint32 kWays = 8;
 constexpr uint32 kFewestSets = 8;
 // A thousand sets of 8 groups each hold 4 GB of table in 30 MB.
 constexpr uint32 kMaxSets = 2048;
+// Of a group so many blocks are noted of which others have told something last.
+constexpr uint32 kRecent = 32;
 // Groups that were looked for in the last so many seconds stay: where there is no room for all, the first
 // ones are of use, instead of none.
 constexpr uint32 kSecondsOfUse = 2;
@@ -27,6 +29,7 @@ struct SharedGroup {
     uint64 plain;
     uint64 unchanged;  // in round `round`
     uint64 round;
+    uint8 recent[kRecent];  // change number n told of the block in place recent[n % kRecent]
     Buffer buffer[kGroupBlocks];
     XLogRecPtr lsn[kGroupBlocks];
     uint64 since[kGroupBlocks];
@@ -38,9 +41,11 @@ struct SharedSet {
     LWLock lock;
     uint32 used[kWays];  // in which second it was looked for last
     GroupKey keys[kWays];
-    // Grow with each change of the group in this place, and never begin again: whoever has seen what is known
-    // under a version has nothing to learn while it is the same.
+    // The number of the last change of what is known of the group in this place. They never begin again: who
+    // has seen what is known under a version has nothing to learn while it is the same.
     pg_atomic_uint64 versions[kWays];
+    // The same of the blocks that were found unchanged.
+    pg_atomic_uint64 looks[kWays];
 };
 
 struct AllFacts {
@@ -70,8 +75,10 @@ static void initialise(void *place) {
     all->sets = sets;
     for (uint32 i = 0; i < sets; i++) {
         LWLockInitialize(&all->set[i].lock, all->tranche);
-        for (pg_atomic_uint64 &version : all->set[i].versions)
-            pg_atomic_init_u64(&version, 0);
+        for (uint32 way = 0; way < kWays; way++) {
+            pg_atomic_init_u64(&all->set[i].versions[way], 0);
+            pg_atomic_init_u64(&all->set[i].looks[way], 0);
+        }
     }
 }
 
@@ -155,6 +162,8 @@ static uint32 take_way(SharedSet *set, const FactsFile &file, uint32 number, All
     set->keys[chosen] = {file.place, number};
     SharedGroup *group = group_at(all, static_cast<uint32>(set - all->set), chosen);
     group->known = group->unchanged = 0;
+    // Whoever knows the group that was here, or this one from before it went, looks at all of it.
+    pg_atomic_write_u64(&set->versions[chosen], pg_atomic_read_u64(&set->versions[chosen]) + kRecent + 1);
     return chosen;
 }
 
@@ -172,7 +181,7 @@ static bool is_worth_more(bool by_moment, uint64 since, bool than_by_moment, uin
 // Is what others know of a block news?
 static bool is_news(const SharedGroup &shared, const FactsGroup &group, uint32 place) {
     const uint64 bit = bit_at(place);
-    if ((group.holds & bit) != 0 || shared.lsn[place] < group.lsn[place])
+    if (shared.lsn[place] < group.lsn[place])
         return false;
     return shared.lsn[place] != group.lsn[place] || (group.known & bit) == 0 ||
            is_worth_more((shared.by_moment & bit) != 0, shared.since[place], (group.by_moment & bit) != 0,
@@ -191,9 +200,9 @@ static bool fits(const uint64 *rows) {
 }
 
 // Others have written it a moment ago, so it lies far away: all of it comes together.
-static uint64 find_news(const SharedGroup &shared, const FactsGroup &group) {
+static uint64 find_news(const SharedGroup &shared, const FactsGroup &group, uint64 blocks) {
     uint64 news = 0;
-    for (uint64 left = shared.known; left != 0; left &= left - 1) {
+    for (uint64 left = shared.known & blocks; left != 0; left &= left - 1) {
         const auto place = static_cast<uint32>(__builtin_ctzll(left));
         if (!is_news(shared, group, place))
             continue;
@@ -204,15 +213,19 @@ static uint64 find_news(const SharedGroup &shared, const FactsGroup &group) {
     return news;
 }
 
-static bool learn(const SharedGroup &shared, FactsGroup *group) {
+// Learns what is news of some blocks, but for those that hold in the group's round.
+static bool learn(const SharedGroup &shared, uint64 blocks, FactsGroup *group) {
     bool all_fit = true;
-    for (uint64 left = find_news(shared, *group); left != 0; left &= left - 1) {
+    const uint64 news = find_news(shared, *group, blocks);
+    group->missed = (group->missed & ~blocks) | (news & group->holds);
+    for (uint64 left = news & ~group->holds; left != 0; left &= left - 1) {
         const auto place = static_cast<uint32>(__builtin_ctzll(left));
+        const uint64 bit = bit_at(place);
         if (!fits(shared.rows[place])) {
+            group->missed |= bit;
             all_fit = false;
             continue;
         }
-        const uint64 bit = bit_at(place);
         if (shared.lsn[place] != group->lsn[place])
             group->proven &= ~bit;
         group->known |= bit;
@@ -220,6 +233,7 @@ static bool learn(const SharedGroup &shared, FactsGroup *group) {
         group->plain = with_bit(group->plain, bit, shared.plain);
         group->lsn[place] = shared.lsn[place];
         group->since[place] = shared.since[place];
+        note_since(group, (shared.by_moment & bit) != 0, shared.since[place]);
         group->buffer[place] = shared.buffer[place];
         memcpy(rows_of(group, place), shared.rows[place], facts_row_words() * sizeof(uint64));
     }
@@ -236,6 +250,16 @@ static uint64 same_pages(const SharedGroup &shared, const FactsGroup &group, uin
     return same;
 }
 
+// Of which blocks others may have told something since the session learned of the group in this place.
+static uint64 told_since(const SharedGroup &shared, const FactsGroup &group, uint32 way, uint64 version) {
+    if (way != group.shared_way || version - group.shared_version > kRecent)
+        return PG_UINT64_MAX;
+    uint64 blocks = group.missed;
+    for (uint64 change = group.shared_version + 1; change <= version; change++)
+        blocks |= bit_at(shared.recent[change % kRecent]);
+    return blocks;
+}
+
 bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchanged) {
     *unchanged = 0;
     AllFacts *all = all_facts();
@@ -244,8 +268,9 @@ bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchan
     const auto number = static_cast<uint32>(group->key);
     const uint32 at = set_of(*all, file.place, number);
     SharedSet *set = &all->set[at];
-    if (group->shared_way < kWays &&
-        pg_atomic_read_u64(&set->versions[group->shared_way]) == group->shared_version) {
+    if (group->shared_way < kWays && (group->missed & ~group->holds) == 0 &&
+        pg_atomic_read_u64(&set->versions[group->shared_way]) == group->shared_version &&
+        pg_atomic_read_u64(&set->looks[group->shared_way]) == group->shared_looks) {
         note_use(set, group->shared_way, file.second);
         return true;
     }
@@ -254,10 +279,14 @@ bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchan
     bool all_fit = true;
     if (way < kWays) {
         const SharedGroup &shared = *group_at(all, at, way);
-        all_fit = learn(shared, group);
+        const uint64 version = pg_atomic_read_u64(&set->versions[way]);
+        const uint64 told = told_since(shared, *group, way, version);
+        all_fit = learn(shared, told, group);
+        group->same = (group->same & ~told) | same_pages(shared, *group, told);
         if (file.round != 0 && shared.round == file.round)
-            *unchanged = same_pages(shared, *group, shared.unchanged);
-        group->shared_version = pg_atomic_read_u64(&set->versions[way]);
+            *unchanged = shared.unchanged & group->same;
+        group->shared_version = version;
+        group->shared_looks = pg_atomic_read_u64(&set->looks[way]);
         note_use(set, way, file.second);
     }
     LWLockRelease(&set->lock);
@@ -313,8 +342,10 @@ static void put_facts(SharedGroup *shared, uint32 place, Buffer buffer, const Bl
     memcpy(shared->rows[place], facts.rows, sizeof(facts.rows));
 }
 
-static void change_version(SharedSet *set, uint32 way) {
-    pg_atomic_write_u64(&set->versions[way], pg_atomic_read_u64(&set->versions[way]) + 1);
+static void note_change(SharedSet *set, uint32 way, SharedGroup *shared, uint32 place) {
+    const uint64 change = pg_atomic_read_u64(&set->versions[way]) + 1;
+    shared->recent[change % kRecent] = static_cast<uint8>(place);
+    pg_atomic_write_u64(&set->versions[way], change);
 }
 
 // A page that was read by somebody slow may have been changed, and read again, meanwhile.
@@ -342,7 +373,7 @@ void share_facts(const FactsFile &file, BlockNumber block, Buffer buffer, const 
         // Whoever reads the page finds it so in its round.
         if (file.round != 0 && shared->round == file.round)
             shared->unchanged |= bit_at(place);
-        change_version(set, way);
+        note_change(set, way, shared, place);
         note_use(set, way, file.second);
     }
     LWLockRelease(&set->lock);
@@ -363,8 +394,10 @@ void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unch
         if (shared->round < file.round)
             shared->unchanged = 0;
         shared->round = file.round;
-        shared->unchanged |= same_pages(*shared, group, unchanged);
-        change_version(set, way);
+        const bool has_learned =
+            way == group.shared_way && pg_atomic_read_u64(&set->versions[way]) == group.shared_version;
+        shared->unchanged |= has_learned ? unchanged & group.same : same_pages(*shared, group, unchanged);
+        pg_atomic_write_u64(&set->looks[way], pg_atomic_read_u64(&set->looks[way]) + 1);
     }
     LWLockRelease(&set->lock);
 }
