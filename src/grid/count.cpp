@@ -151,9 +151,7 @@ static bool count_by_directory(Question *question, int64 *counts, uint64 *heap_f
     counter.keep_listed = keep_listed_in_view;
     counter.look_for = look_for_in_view;
     counter.subtract = subtract;
-    const bool counted = count_visible_entries(counter, counts, heap_fetches);
-    end_scans(question);
-    return counted;
+    return count_visible_entries(counter, counts, heap_fetches);
 }
 
 // Adds what a count of the condition looks at, by the ranges of the view. Where blocks have changed the
@@ -175,8 +173,57 @@ static Effort one_by_one(const Effort &effort) {
 
 // ---- one condition ----------------------------------------------------------------------------------------
 
+// Adds the entries of the view that the directory was to count in; false when it went stale. Most ranges are
+// found already.
+static bool collect_in_view(Question *question, VisibleCount *count) {
+    ViewReader *reader = question->reader;
+    const Condition &condition = *question->condition;
+    const auto words = static_cast<size_t>(reader->format->row_words);
+    auto *batch = allocate<Batch>(1);
+    batch->rows = nullptr;
+    batch->count = 0;
+    for (uint32 i = 0; i < reader->tail_count; i++)
+        if (matches(*reader->format, condition, reader->tail + i * words))
+            batch->tids[batch->count++] = place_tid(reader->tail[i * words]);
+    Step step = Step::Entry;
+    for (int run = 0; step != Step::Recycled && run <= question->scan_count; run++) {
+        if (run < question->scan_count && question->scans[run].found)
+            rewind_run_scan(&question->scans[run]);
+        do {
+            check_tids(reader, *batch);
+            storage::check_snapshot_of_view(reader->index, reader->format, reader->snapshot);
+            add_entries(count, batch->tids, batch->count);
+            batch->count = 0;
+            step =
+                run < question->scan_count ? next_batch(&question->scans[run], condition, batch) : Step::End;
+        } while (step == Step::Entry);
+        if (step == Step::Recycled)
+            confirm_recycled(*reader, reader->view.runs[run], recycled_position(question->scans[run]));
+    }
+    pfree(batch);
+    count->vacuum_seq = reader->view.vacuum_seq;
+    return step != Step::Recycled;
+}
+
+namespace {
+
+// The entries of one condition, for count_by_tid.
+struct Entries {
+    Question *question;  // in whose view they are counted first, if there is one
+    ViewReader *reader;
+};
+
+}  // namespace
+
 static void collect_counted(void *context, VisibleCount *count) {
-    drain(static_cast<ViewReader *>(context),
+    const auto *entries = static_cast<Entries *>(context);
+    Question *question = entries->question;
+    const bool collected = question->scans != nullptr && collect_in_view(question, count);
+    end_scans(question);
+    if (collected)
+        return;
+    reset_count(count);
+    drain(entries->reader,
           BatchSink{count, [](void *sink) { reset_count(static_cast<VisibleCount *>(sink)); },
                     [](void *sink, Batch *batch) {
                         add_entries(static_cast<VisibleCount *>(sink), batch->tids, batch->count);
@@ -194,8 +241,8 @@ struct Counters {
 }  // namespace
 
 // Has the server count where its path is forced, else whoever takes less; false when entries must be looked
-// at one by one. `reader` takes the condition's rows, `all_rows` all.
-static bool count_together(ViewReader *reader, ViewReader *all_rows, Counters counters, int64 *count,
+// at one by one. `reader` takes the condition's rows, the question's all; it may have a view afterwards.
+static bool count_together(ViewReader *reader, Question *question, Counters counters, int64 *count,
                            uint64 *heap_fetches) {
     BoxList list;
     const bool may_travel = counters.server && client::may_ask_server(1, 1) &&
@@ -203,19 +250,16 @@ static bool count_together(ViewReader *reader, ViewReader *all_rows, Counters co
     if (may_travel && client::is_path_forced() &&
         count_on_server(reader, list, nullptr, Effort{}, count, heap_fetches))
         return true;
-    Question question = {all_rows, reader->condition, nullptr, nullptr, 0, false};
     Effort effort = {};
     if (may_travel && !client::is_path_forced()) {
-        take_new_view(&question);
-        add_effort(question, *reader->condition, is_table_all_visible(reader->heap), &effort);
+        take_new_view(question);
+        add_effort(*question, *reader->condition, is_table_all_visible(reader->heap), &effort);
     }
-    const bool counted = (counters.directory && effort.on_pages >= kFewestEntries &&
-                          count_on_server(reader, list, nullptr, effort, count, heap_fetches)) ||
-                         (counters.directory && count_by_directory(&question, count, heap_fetches)) ||
-                         (effort.on_server >= kFewestEntries &&
-                          count_on_server(reader, list, nullptr, one_by_one(effort), count, heap_fetches));
-    end_scans(&question);
-    return counted;
+    return (counters.directory && effort.on_pages >= kFewestEntries &&
+            count_on_server(reader, list, nullptr, effort, count, heap_fetches)) ||
+           (counters.directory && count_by_directory(question, count, heap_fetches)) ||
+           (effort.on_server >= kFewestEntries &&
+            count_on_server(reader, list, nullptr, one_by_one(effort), count, heap_fetches));
 }
 
 static int64 count_condition(Relation heap, Relation index, const Format *format, Snapshot snapshot,
@@ -227,12 +271,14 @@ static int64 count_condition(Relation heap, Relation index, const Format *format
     auto *all_rows = allocate<ViewReader>(1);
     begin_view_reader(reader, heap, index, format, snapshot, &condition);
     begin_view_reader(all_rows, heap, index, format, snapshot, &everything);
-    const bool counted = count_together(reader, all_rows, counters, &count, heap_fetches);
-    end_view_reader(all_rows);
-    if (!counted) {
-        count = count_by_tid(heap, index, format, snapshot, collect_counted, reader, heap_fetches);
+    Question question = {all_rows, &condition, nullptr, nullptr, 0, false};
+    if (!count_together(reader, &question, counters, &count, heap_fetches)) {
+        Entries entries = {&question, reader};
+        count = count_by_tid(heap, index, format, snapshot, collect_counted, &entries, heap_fetches);
         pgstat_count_index_scan(index);
     }
+    end_scans(&question);
+    end_view_reader(all_rows);
     end_view_reader(reader);
     client::note_request_done(index, client::RequestKind::CountGrid);
     return count;
@@ -313,7 +359,9 @@ static bool count_batch_together(Question *question, int64 *counts) {
         return true;
     question->is_view_new = false;
     const client::PagedRequest request = client::begin_paged(client::RequestKind::CountGrid, boxes.count);
-    if (count_by_directory(question, counts, &heap_fetches)) {
+    const bool counted = count_by_directory(question, counts, &heap_fetches);
+    end_scans(question);
+    if (counted) {
         client::end_paged(request);
         return true;
     }

@@ -54,17 +54,16 @@ int64 count_by_tid(Relation heap, Relation index, const storage::RunKind *kind, 
     open_visibility(&count.visibility, heap);
     count.doubtful_room = 1024;
     count.doubtful = allocate<ItemPointerData>(count.doubtful_room);
-    uint64 before;
     int tries = 0;
     do {
         CHECK_FOR_INTERRUPTS();
         count.trusts = ++tries <= kTriesWithTrust;
         reset_count(&count);
-        before = storage::read_vacuum_seq(index, kind);
+        count.vacuum_seq = storage::read_vacuum_seq(index, kind);
         collect(context, &count);
         // A VACUUM that ended meanwhile may have made blocks all-visible whose entries were dead when read
         // (rule "Trust").
-    } while (count.trusts && storage::read_vacuum_seq(index, kind) != before);
+    } while (count.trusts && storage::read_vacuum_seq(index, kind) != count.vacuum_seq);
     close_visibility(&count.visibility);
 
     RowVisibility rows;

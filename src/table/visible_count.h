@@ -12,6 +12,9 @@ bool is_table_all_visible(Relation heap);
 struct VisibleCount {
     VisibilityMap visibility;
     bool trusts;  // the visibility map
+    // No newer than the view's. Whoever collects entries of a view that was taken before sets it to that
+    // one's.
+    uint64 vacuum_seq;
     int64 trusted;
     ItemPointerData *doubtful;  // on blocks that are not all-visible
     uint64 doubtful_count;
