@@ -78,6 +78,28 @@ const DeviceAggregateAnswer *answer_of_device(const AggregateAnswer *answer) {
     return its != nullptr && its->outcome() == AggregateOutcome::answered ? its : nullptr;
 }
 
+// May a device read this engine's memory directly? It may from now on, where there is a way between the two.
+bool may_read(int device, DeviceEngine &engine) {
+    if (device == engine.device()) {
+        return true;
+    }
+    const cudaMemPool_t pool = engine.source().pool;
+    cudaMemAccessDesc access = {};
+    access.location.type = cudaMemLocationTypeDevice;
+    access.location.id = device;
+    if (cudaMemPoolGetAccess(&access.flags, pool, &access.location) == cudaSuccess &&
+        access.flags == cudaMemAccessFlagsProtReadWrite) {
+        return true;
+    }
+    int is_possible = 0;
+    access.flags = cudaMemAccessFlagsProtReadWrite;
+    const bool may = cudaDeviceCanAccessPeer(&is_possible, device, engine.device()) == cudaSuccess &&
+                     is_possible != 0 && cudaMemPoolSetAccess(pool, &access, 1) == cudaSuccess;
+    // What failed is nobody else's error.
+    static_cast<void>(cudaGetLastError());
+    return may;
+}
+
 class Merger {
   public:
     Merger(const Call &call, const AggregateAnswers &merge, std::vector<const DeviceAggregateAnswer *> parts)
@@ -164,11 +186,17 @@ class Merger {
         }
     }
 
-    // Memory of a pool is another device's to copy only by this call.
+    // What a device mustn't read goes through the machine's memory, which only the call for other devices'
+    // memory does.
     void copy_from(const DeviceAggregateAnswer &part, std::uint64_t *to, const std::uint64_t *from,
                    std::uint64_t words) {
-        check(cudaMemcpyPeerAsync(to, call_.engine().device(), from, part.engine().device(),
-                                  words * sizeof(std::uint64_t), call_.stream()),
+        const int own = call_.engine().device();
+        if (may_read(own, part.engine())) {
+            call_.copy(to, from, words);
+            return;
+        }
+        check(cudaMemcpyPeerAsync(to, own, from, part.engine().device(), words * sizeof(std::uint64_t),
+                                  call_.stream()),
               "cudaMemcpyPeerAsync");
     }
 
