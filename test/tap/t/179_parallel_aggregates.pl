@@ -83,6 +83,7 @@ VACUUM (INDEX_CLEANUP on) sale;
 # --- Views that are outdated as soon as they are taken ----------------------
 
 my $gate = new_session($node);
+my $all_changes = 0;
 foreach my $question ($groups, $many)
 {
 	foreach my $workers (2, 4)
@@ -105,9 +106,12 @@ SET LOCAL pg_gpu.enable_aggregate = on; SET LOCAL max_parallel_workers_per_gathe
 		my ($expected, $shared) = split /\n/, $found->{out};
 		is($found->{err}, '', "$workers workers, $changes changes: no error");
 		is($shared, $expected, "$workers workers: the answer is that of a sequential scan");
-		cmp_ok($changes, '>', 1, 'readers waited behind views');
+		cmp_ok($changes, '>', 0, 'readers waited behind views');
+		$all_changes += $changes;
 	}
 }
+# Whether a reader has to begin again depends on which of them were late, so not each statement's does.
+cmp_ok($all_changes, '>', 4, 'and behind those that they took again');
 
 # --- Workers that are ended --------------------------------------------------
 
