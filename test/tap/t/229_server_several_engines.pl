@@ -158,4 +158,23 @@ ok(wait_for_log($node, qr/ended: pg_gpu.devices was changed/, $from), 'a change 
 wait_for_server($node, $pid);
 compare('with a list of devices');
 
+# So many groups stay where they were found until it is known whether a device merges them. None does here, so that they are read then.
+$node->safe_psql('postgres', q{
+CREATE TABLE many (k int8, x int8);
+INSERT INTO many SELECT i, i % 977 FROM generate_series(1, 90000) AS i;
+CREATE INDEX many_i ON many USING gpu_column (k, x);
+INSERT INTO many SELECT i, i % 977 FROM generate_series(60000, 150000) AS i;
+});
+$node->safe_psql('postgres', 'VACUUM ANALYZE many');
+foreach my $question ('SELECT k, sum(x) FROM many GROUP BY k ORDER BY sum(x) DESC, k LIMIT 9', 'SELECT count(DISTINCT k) FROM many',
+	'SELECT count(*), sum(hashint8(k) * s) FROM (SELECT k, sum(x) AS s FROM many GROUP BY k) AS g')
+{
+	my $expected = sql_value($node, "SET pg_gpu.path = paged; SET pg_gpu.enable_aggregate = off; $question");
+	my $by_host = "SET enable_seqscan = off; SET pg_gpu.path = host";
+	like(sql_value($node, "$by_host; EXPLAIN $question"), qr/GpuAggregate/, "a node answers: $question");
+	is(sql_value($node, "$by_host; $question"), $expected, 'and adds up groups of several engines');
+}
+cmp_ok(sql_value($node, q{SELECT count(DISTINCT device) FROM gpu.mirrors WHERE index_name = 'many_i'::regclass AND entries > 20000}), '>', 1,
+	'more than one of them has many');
+
 done_testing();
