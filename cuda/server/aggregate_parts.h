@@ -34,7 +34,8 @@ inline AggregateLimits limits_of_parts(const AggregateLimits &whole) {
 class PartOfAnswer {
   public:
     void keep(std::unique_ptr<AggregateAnswer> answer) { answer_ = std::move(answer); }
-    // Fewer groups are merged sooner in the machine's memory than by kernels.
+    // Fewer groups are little to bring to the machine's memory and to merge there. Where that changes has not
+    // been measured.
     bool has_many_groups() const { return answer_->groups() >= many_groups; }
     bool is_read() const { return groups_.has_value(); }
     const AggregateAnswer *answer() const { return answer_.get(); }
