@@ -116,7 +116,7 @@ namespace {
 struct SharedRounds {
     int tranche;
     LWLock lock;
-    uint64 last;
+    pg_atomic_uint64 last;     // written under the lock
     Round round[kRemembered];  // number n is the one in place n % kRemembered; all of them are numbered
 };
 
@@ -126,6 +126,7 @@ static SharedStructure structure = {"pg_gpu rounds", sizeof(SharedRounds),
                                     [](void *place) {
                                         auto *rounds = static_cast<SharedRounds *>(place);
                                         memset(place, 0, sizeof(*rounds));
+                                        pg_atomic_init_u64(&rounds->last, 0);
                                         rounds->tranche = LWLockNewTrancheId();
                                         LWLockInitialize(&rounds->lock, rounds->tranche);
                                     },
@@ -152,6 +153,13 @@ static SharedRounds *shared_rounds() {
     return rounds;
 }
 
+uint64 last_shared_round() {
+    SharedRounds *rounds = shared_rounds();
+    const uint64 last = rounds != nullptr ? pg_atomic_read_u64(&rounds->last) : 0;
+    pg_memory_barrier();
+    return last;
+}
+
 // The lock must be held. Returns 0 when nobody has met the snapshot lately.
 static uint64 find_shared_round(const SharedRounds &rounds, Snapshot snapshot, uint64 xmin) {
     for (const Round &round : rounds.round)
@@ -172,7 +180,10 @@ static uint64 number_for_all(Snapshot snapshot, uint64 xmin) {
     LWLockAcquire(&rounds->lock, LW_EXCLUSIVE);
     number = find_shared_round(*rounds, snapshot, xmin);
     if (number == 0) {
-        number = ++rounds->last;
+        number = pg_atomic_read_u64(&rounds->last) + 1;
+        // Who sees the number sees all that the snapshot does.
+        pg_memory_barrier();
+        pg_atomic_write_u64(&rounds->last, number);
         Round *round = &rounds->round[number % kRemembered];
         round->shared = number;
         remember(round, snapshot, xmin);

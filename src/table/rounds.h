@@ -14,6 +14,10 @@ uint32 round_of(Snapshot snapshot, uint64 xmin);
 // rounds, or not this one.
 uint64 shared_round();
 
+// The last of these numbers; 0: sessions don't share rounds. Pages that are read after this call are read
+// after the snapshots of this round, and of all before it, were taken.
+uint64 last_shared_round();
+
 // From _PG_init while preloading.
 void reserve_shared_rounds();
 

@@ -94,6 +94,15 @@ static uint64 suiting_blocks(const RowVisibility &rows, const FactsGroup &group,
     return suiting;
 }
 
+// False where there is no room for all of a block's rows.
+static bool learn_group(const RowVisibility &rows, FactsGroup *group) {
+    uint64 unchanged;
+    const bool all_fit = learn_shared_facts(rows.file, group, &unchanged);
+    group->holds |= suiting_blocks(rows, *group, unchanged);
+    group->proven |= unchanged;
+    return all_fit;
+}
+
 // A group that is to be looked at, with what others have found out until this question; nullptr: nothing is
 // known of its blocks.
 static FactsGroup *find_group_of_all(RowVisibility *rows, uint32 number) {
@@ -106,10 +115,7 @@ static FactsGroup *find_group_of_all(RowVisibility *rows, uint32 number) {
     if (group->learned == rows->question)
         return group;
     group->learned = rows->question;
-    uint64 unchanged;
-    const bool all_fit = learn_shared_facts(rows->file, group, &unchanged);
-    group->holds |= suiting_blocks(*rows, *group, unchanged);
-    group->proven |= unchanged;
+    const bool all_fit = learn_group(*rows, group);
     if (all_fit || rows->wanted != nullptr)
         return group;
     // Pages have more rows than this session has met so far. Where some are wanted already, the others of
@@ -174,15 +180,37 @@ static uint64 look_at_blocks(const RowVisibility &rows, FactsGroup *group, uint6
 }
 
 static void look_and_tell(const RowVisibility &rows, FactsGroup *group, uint64 blocks) {
-    group->holds |= look_at_blocks(rows, group, blocks);
-    share_unchanged(rows.file, *group, group->holds & blocks);
+    const uint64 looked_in = last_shared_round();
+    const uint64 unchanged = look_at_blocks(rows, group, blocks);
+    group->holds |= unchanged;
+    share_unchanged(rows.file, *group, unchanged, looked_in);
+}
+
+// The rest of what others know by now is left to be learned by the next question.
+static void look_at_group(const RowVisibility &rows, FactsGroup *group) {
+    CHECK_FOR_INTERRUPTS();
+    learn_group(rows, group);
+    const uint64 wanted = group->wanted & ~group->holds;
+    if (wanted != 0)
+        look_and_tell(rows, group, wanted);
+}
+
+// Where several sessions look at the same table, each begins at another of its groups, so that what one has
+// looked at is one less for the others.
+static uint32 first_group_to_look_at(const RowVisibility &rows) {
+    constexpr uint32 kGoldenRatio = 0x9e3779b9;  // of 2^32: its multiples lie evenly
+    static uint32 fraction = static_cast<uint32>(MyProcPid) * kGoldenRatio;
+    fraction += kGoldenRatio;
+    const auto groups = uint64{static_cast<uint32>(rows.wanted->key)} + 1;
+    return static_cast<uint32>(groups * fraction >> 32);
 }
 
 void look_at_wanted_blocks(RowVisibility *rows) {
-    for (FactsGroup *group = rows->wanted; group != nullptr; group = group->next) {
-        CHECK_FOR_INTERRUPTS();
-        look_and_tell(*rows, group, group->wanted);
-    }
+    const uint32 first = rows->wanted != nullptr ? first_group_to_look_at(*rows) : 0;
+    for (const bool before : {false, true})
+        for (FactsGroup *group = rows->wanted; group != nullptr; group = group->next)
+            if ((static_cast<uint32>(group->key) < first) == before)
+                look_at_group(*rows, group);
     forget_wanted_blocks(rows);
 }
 
@@ -227,7 +255,8 @@ namespace {
 // What was found out of a page. Its LSN is known in any case.
 struct PageFacts : BlockFacts {
     bool known;
-    bool is_new;  // to all sessions
+    bool is_new;     // to all sessions
+    uint64 read_in;  // the last round of all sessions then
 };
 
 }  // namespace
@@ -245,6 +274,7 @@ static void find_page_facts(const RowVisibility &rows, FactsGroup *group, Buffer
                             uint64 asked, PageFacts *facts) {
     const uint32 place = block % kGroupBlocks;
     Page page = BufferGetPage(buffer);
+    facts->read_in = last_shared_round();
     // Before the rows: who sets a hint bit meanwhile may log the page and so change its LSN.
     facts->lsn = BufferGetLSNAtomic(buffer);
     // Pages without an LSN can't be told from each other.
@@ -262,7 +292,7 @@ static void find_page_facts(const RowVisibility &rows, FactsGroup *group, Buffer
     BlockFacts shared;
     if (find_shared_facts(rows.file, block, facts->lsn, &shared) &&
         do_facts_suit(rows, shared.by_moment, shared.since)) {
-        *facts = {shared, true, false};
+        *facts = {shared, true, false, facts->read_in};
         return;
     }
     if (!is_worth_facts(group, place, page, facts->lsn, asked))
@@ -292,7 +322,7 @@ static void keep_facts(const RowVisibility &rows, Buffer buffer, BlockNumber blo
             break;
         }
     if (facts.is_new)
-        share_facts(rows.file, block, buffer, facts);
+        share_facts(rows.file, block, buffer, facts, facts.read_in);
     FactsGroup *group = take_group(rows.table, block / kGroupBlocks, rows.question);
     if (group == nullptr)
         return;

@@ -17,19 +17,26 @@ constexpr uint32 kRecent = 32;
 // Groups that were looked for in the last so many seconds stay: where there is no room for all, the first
 // ones are of use, instead of none.
 constexpr uint32 kSecondsOfUse = 2;
+// Questions about few blocks of a group and about all of them alternate.
+constexpr uint32 kKeptLooks = 4;
 
 struct GroupKey {
     PhysicalPlace file;  // its relation is 0: free
     uint32 number;
 };
 
+// These blocks' pages were found unchanged after round `round` had begun, and so in it and all before it.
+struct Looks {
+    uint64 round;
+    uint64 unchanged;
+};
+
 struct SharedGroup {
     uint64 known;
     uint64 by_moment;
     uint64 plain;
-    uint64 unchanged;  // in round `round`
-    uint64 round;
-    uint8 recent[kRecent];  // change number n told of the block in place recent[n % kRecent]
+    Looks looks[kKeptLooks];  // the latest first
+    uint8 recent[kRecent];    // change number n told of the block in place recent[n % kRecent]
     Buffer buffer[kGroupBlocks];
     XLogRecPtr lsn[kGroupBlocks];
     uint64 since[kGroupBlocks];
@@ -161,7 +168,8 @@ static uint32 take_way(SharedSet *set, const FactsFile &file, uint32 number, All
         return kWays;
     set->keys[chosen] = {file.place, number};
     SharedGroup *group = group_at(all, static_cast<uint32>(set - all->set), chosen);
-    group->known = group->unchanged = 0;
+    group->known = 0;
+    memset(group->looks, 0, sizeof(group->looks));
     // Whoever knows the group that was here, or this one from before it went, looks at all of it.
     pg_atomic_write_u64(&set->versions[chosen], pg_atomic_read_u64(&set->versions[chosen]) + kRecent + 1);
     return chosen;
@@ -250,6 +258,38 @@ static uint64 same_pages(const SharedGroup &shared, const FactsGroup &group, uin
     return same;
 }
 
+// Which blocks others found unchanged in a round or since.
+static uint64 unchanged_since(const SharedGroup &shared, uint64 round) {
+    uint64 unchanged = 0;
+    for (const Looks &looks : shared.looks)
+        unchanged |= looks.round >= round ? looks.unchanged : 0;
+    return unchanged;
+}
+
+// Of earlier looks those are kept that say of some block what later ones don't.
+static void add_looks(SharedGroup *shared, const Looks &looks) {
+    Looks kept[kKeptLooks + 1] = {};
+    uint32 count = 0;
+    bool is_added = false;
+    uint64 said = 0;
+    const auto keep = [&](const Looks &next) {
+        if ((next.unchanged & ~said) == 0)
+            return;
+        kept[count++] = next;
+        said |= next.unchanged;
+    };
+    for (const Looks &other : shared->looks) {
+        if (!is_added && looks.round >= other.round) {
+            keep(looks);
+            is_added = true;
+        }
+        keep(other);
+    }
+    if (!is_added)
+        keep(looks);
+    memcpy(shared->looks, kept, sizeof(shared->looks));
+}
+
 // Of which blocks others may have told something since the session learned of the group in this place.
 static uint64 told_since(const SharedGroup &shared, const FactsGroup &group, uint32 way, uint64 version) {
     if (way != group.shared_way || version - group.shared_version > kRecent)
@@ -283,8 +323,8 @@ bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchan
         const uint64 told = told_since(shared, *group, way, version);
         all_fit = learn(shared, told, group);
         group->same = (group->same & ~told) | same_pages(shared, *group, told);
-        if (file.round != 0 && shared.round == file.round)
-            *unchanged = shared.unchanged & group->same;
+        if (file.round != 0)
+            *unchanged = unchanged_since(shared, file.round) & group->same;
         group->shared_version = version;
         group->shared_looks = pg_atomic_read_u64(&set->looks[way]);
         note_use(set, way, file.second);
@@ -330,10 +370,18 @@ bool find_shared_facts(const FactsFile &file, BlockNumber block, XLogRecPtr lsn,
 }
 
 // Nothing below can raise an error, and nobody sees half of a change: the set is locked exclusively.
-static void put_facts(SharedGroup *shared, uint32 place, Buffer buffer, const BlockFacts &facts) {
+static void put_facts(SharedGroup *shared, uint32 place, Buffer buffer, const BlockFacts &facts,
+                      uint64 read_in) {
     const uint64 bit = bit_at(place);
+    const bool is_same_page = (shared->known & bit) != 0 && shared->lsn[place] == facts.lsn;
+    // Whoever reads the page finds it so. Later looks were at another page.
+    for (Looks &looks : shared->looks) {
+        if (looks.round <= read_in)
+            looks.unchanged |= bit;
+        else if (!is_same_page)
+            looks.unchanged &= ~bit;
+    }
     shared->known |= bit;
-    shared->unchanged &= ~bit;
     shared->by_moment = with_bit(shared->by_moment, bit, facts.by_moment ? bit : 0);
     shared->plain = with_bit(shared->plain, bit, facts.plain ? bit : 0);
     shared->buffer[place] = buffer;
@@ -357,7 +405,8 @@ static bool is_worth_keeping(const SharedGroup &shared, uint32 place, const Bloc
            is_worth_more(facts.by_moment, facts.since, (shared.by_moment & bit) != 0, shared.since[place]);
 }
 
-void share_facts(const FactsFile &file, BlockNumber block, Buffer buffer, const BlockFacts &facts) {
+void share_facts(const FactsFile &file, BlockNumber block, Buffer buffer, const BlockFacts &facts,
+                 uint64 read_in) {
     AllFacts *all = all_facts();
     if (all == nullptr)
         return;
@@ -369,18 +418,15 @@ void share_facts(const FactsFile &file, BlockNumber block, Buffer buffer, const 
     const uint32 way = take_way(set, file, number, all);
     SharedGroup *shared = way < kWays ? group_at(all, at, way) : nullptr;
     if (shared != nullptr && is_worth_keeping(*shared, place, facts)) {
-        put_facts(shared, place, buffer, facts);
-        // Whoever reads the page finds it so in its round.
-        if (file.round != 0 && shared->round == file.round)
-            shared->unchanged |= bit_at(place);
+        put_facts(shared, place, buffer, facts, read_in);
         note_change(set, way, shared, place);
         note_use(set, way, file.second);
     }
     LWLockRelease(&set->lock);
 }
 
-void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unchanged) {
-    AllFacts *all = file.round == 0 || unchanged == 0 ? nullptr : all_facts();
+void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unchanged, uint64 looked_in) {
+    AllFacts *all = looked_in == 0 || unchanged == 0 ? nullptr : all_facts();
     if (all == nullptr)
         return;
     const auto number = static_cast<uint32>(group.key);
@@ -388,15 +434,12 @@ void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unch
     SharedSet *set = &all->set[at];
     LWLockAcquire(&set->lock, LW_EXCLUSIVE);
     const uint32 way = find_way(*set, file.place, number);
-    SharedGroup *shared = way < kWays ? group_at(all, at, way) : nullptr;
-    // A later round has a higher number, mostly; who is late keeps what it found to itself.
-    if (shared != nullptr && shared->round <= file.round) {
-        if (shared->round < file.round)
-            shared->unchanged = 0;
-        shared->round = file.round;
+    if (way < kWays) {
+        SharedGroup *shared = group_at(all, at, way);
         const bool has_learned =
             way == group.shared_way && pg_atomic_read_u64(&set->versions[way]) == group.shared_version;
-        shared->unchanged |= has_learned ? unchanged & group.same : same_pages(*shared, group, unchanged);
+        add_looks(shared,
+                  {looked_in, has_learned ? unchanged & group.same : same_pages(*shared, group, unchanged)});
         pg_atomic_write_u64(&set->looks[way], pg_atomic_read_u64(&set->looks[way]) + 1);
     }
     LWLockRelease(&set->lock);

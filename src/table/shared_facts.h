@@ -31,11 +31,12 @@ void reserve_shared_facts();
 
 // Adds to what the session knows of the group what others have found out since, but for blocks that hold in
 // the group's round. False where there is no room for all of a block's rows (widen_facts_rows).
-// *unchanged: those of the known blocks whose pages others have found unchanged in this round.
+// *unchanged: those of the known blocks whose pages others have found unchanged since this round began.
 bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchanged);
 
-// Tells the others that these blocks' pages were found unchanged.
-void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unchanged);
+// Tells the others that these blocks' pages were found unchanged by looks before which `looked_in` was the
+// last round (last_shared_round).
+void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unchanged, uint64 looked_in);
 
 // Have others found out anything of group n of this table?
 bool has_shared_facts(const FactsFile &file, uint32 number);
@@ -43,7 +44,8 @@ bool has_shared_facts(const FactsFile &file, uint32 number);
 // What they know of a block; false when that isn't about a page with this LSN.
 bool find_shared_facts(const FactsFile &file, BlockNumber block, XLogRecPtr lsn, BlockFacts *facts);
 
-// Tells the others. The page was in this buffer.
-void share_facts(const FactsFile &file, BlockNumber block, Buffer buffer, const BlockFacts &facts);
+// Tells the others. The page was in this buffer, and was read when `read_in` was the last round.
+void share_facts(const FactsFile &file, BlockNumber block, Buffer buffer, const BlockFacts &facts,
+                 uint64 read_in);
 
 }  // namespace pg_gpu::table

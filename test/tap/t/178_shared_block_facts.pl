@@ -93,6 +93,23 @@ $primary->safe_psql('postgres', 'SELECT pg_current_xact_id()');
 is(looks_at_pages($late[2]), 't', 'once a transaction has ended they are');
 $_->quit foreach @late;
 
+# A look serves every snapshot that was taken before it, also another one than that of the session which looked.
+make_changed('another');
+my ($snapshot, $looker) = map { new_session($primary) } 1 .. 2;
+my $pages = sub { return $_[0]->query_safe(q{SELECT coalesce(sum(requests), 0) FROM gpu.stat WHERE request = 'block facts'}) };
+$snapshot->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; ' . count_of('another'));
+knows($snapshot, 'another');
+my $looked = $pages->($snapshot);
+$primary->safe_psql('postgres', 'SELECT pg_current_xact_id()');
+ok(looks_at_pages($looker) eq 't', 'a session looks after a transaction has ended');
+is(knows($snapshot, 'one') . ' ' . ($pages->($snapshot) - $looked), 't 0', 'an earlier snapshot needs no look of its own');
+$primary->safe_psql('postgres', 'DELETE FROM one WHERE k = 4999; INSERT INTO one VALUES (4999)');
+is(knows($looker, 'one') . ' ' . $looker->query_safe(count_of('one')), 'f 4500', 'a page or two change, which the session reads');
+is($snapshot->query_safe(count_of('one')) . ' ' . $snapshot->query_safe(in_table('one')), '4500 4500', 'the earlier snapshot sees what it did');
+my $later = new_session($primary);
+is(knows($later, 'one') . ' ' . $later->query_safe(count_of('one')) . ' ' . $later->query_safe(in_table('one')), 't 4500 4500', 'a later one what is new');
+$_->quit foreach $snapshot, $looker, $later;
+
 # Each page changes, so nothing is known; then it is, to everyone.
 $primary->safe_psql('postgres', 'DELETE FROM one WHERE k % 10 = 1');
 $primary->wait_for_catchup($standby);
