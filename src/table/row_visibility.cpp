@@ -11,10 +11,14 @@ namespace pg_gpu::table {
 
 namespace {
 
-// An entry that facts tell nothing about.
-struct Unknown {
-    uint64 place;  // heap block << 16 | offset
-    uint64 entry;  // its number in the question
+// An entry of which something is to be found out.
+struct Entry {
+    uint64 place;   // heap block << 16 | offset
+    uint64 number;  // in the question
+
+    BlockNumber block() const { return static_cast<BlockNumber>(place >> 16); }
+    uint32 group() const { return block() / kGroupBlocks; }
+    OffsetNumber offset() const { return static_cast<OffsetNumber>(place & 0xffff); }
 };
 
 constexpr uint32 kEntriesBetweenInterrupts = 1u << 14;
@@ -358,7 +362,7 @@ static Buffer read_page(RowVisibility *rows, BlockNumber block) {
 }
 
 // Answers for entries of one block from its page, which is locked once for all of them.
-static void read_rows(RowVisibility *rows, BlockNumber block, const Unknown *unknown, uint64 count,
+static void read_rows(RowVisibility *rows, BlockNumber block, const Entry *entries, uint64 count,
                       bool *visible) {
     CHECK_FOR_INTERRUPTS();
     const Buffer buffer = read_page(rows, block);
@@ -369,8 +373,8 @@ static void read_rows(RowVisibility *rows, BlockNumber block, const Unknown *unk
     if (rows->uses_facts)
         find_page_facts(*rows, find_group(rows->table, block / kGroupBlocks), buffer, block, count, &facts);
     for (uint64 i = 0; i < count; i++) {
-        const auto offset = static_cast<OffsetNumber>(unknown[i].place & 0xffff);
-        visible[unknown[i].entry] =
+        const OffsetNumber offset = entries[i].offset();
+        visible[entries[i].number] =
             facts.known ? get_bit(facts.rows, offset) : is_entry_visible(*rows, buffer, block, offset);
     }
     UnlockReleaseBuffer(buffer);
@@ -419,20 +423,20 @@ static void bring_page_near(const RowVisibility &rows, BlockNumber block, bool w
     }
 }
 
-static void read_pages(RowVisibility *rows, Unknown *unknown, uint64 count, bool *visible) {
+static void read_pages(RowVisibility *rows, Entry *entries, uint64 count, bool *visible) {
     constexpr uint64 kAhead = 4;
-    const auto less = [](const Unknown &a, const Unknown &b) { return a.place < b.place; };
-    if (!std::is_sorted(unknown, unknown + count, less))
-        sort_interruptibly(unknown, unknown + count, less);
+    const auto less = [](const Entry &a, const Entry &b) { return a.place < b.place; };
+    if (!std::is_sorted(entries, entries + count, less))
+        sort_interruptibly(entries, entries + count, less);
     uint64 near = 0;
     for (uint64 first = 0, end; first < count; first = end) {
-        const uint64 block = unknown[first].place >> 16;
-        for (end = first + 1; end < count && unknown[end].place >> 16 == block; end++) {}
+        const BlockNumber block = entries[first].block();
+        for (end = first + 1; end < count && entries[end].block() == block; end++) {}
         for (near = Max(near, end); near < Min(end + kAhead, count); near++)
-            bring_page_near(*rows, static_cast<BlockNumber>(unknown[near].place >> 16), false);
+            bring_page_near(*rows, entries[near].block(), false);
         if (end < count)
-            bring_page_near(*rows, static_cast<BlockNumber>(unknown[end].place >> 16), true);
-        read_rows(rows, static_cast<BlockNumber>(block), unknown + first, end - first, visible);
+            bring_page_near(*rows, entries[end].block(), true);
+        read_rows(rows, block, entries + first, end - first, visible);
     }
 }
 
@@ -450,112 +454,95 @@ static void probe_rows(RowVisibility *rows, const ItemPointerData *tids, uint64 
 
 // ---- entries in the order of their groups -----------------------------------------------------------------
 
-namespace {
-
-// Entries of which something is to be found out, and those among them that facts tell nothing about.
-struct Entries {
-    const ItemPointerData *tids;
-    uint64 count;
-    bool *visible;
-    const uint64 *order;  // their numbers; nullptr: as they are
-    Unknown *unknown;
-    uint64 unknown_count;
-
-    uint64 number(uint64 at) const { return order != nullptr ? order[at] : at; }
-    uint32 group(uint64 at) const {
-        return ItemPointerGetBlockNumberNoCheck(&tids[number(at)]) / kGroupBlocks;
-    }
-};
-
-}  // namespace
-
-// The entries' numbers by group, so that each group is looked at once, and is near then. nullptr where that
-// doesn't pay: they are in order, or many times fewer than groups.
-static uint64 *order_by_group(const ItemPointerData *tids, uint64 count) {
+// Lists the entries that aren't visible yet, by group, so that each group is looked at once, and is near
+// then. They stay in their order where it is that of groups already, or where they are many times fewer than
+// groups.
+static uint64 list_entries(const ItemPointerData *tids, uint64 count, const bool *visible, Entry *entries) {
     constexpr uint64 kGroupsPerEntry = 64;
+    const auto group_of = [tids](uint64 i) {
+        return ItemPointerGetBlockNumberNoCheck(&tids[i]) / kGroupBlocks;
+    };
     uint32 last = 0;
     bool is_sorted = true;
     for (uint64 i = 0, before = 0; i < count; i++) {
         if (i % kEntriesBetweenInterrupts == 0)
             CHECK_FOR_INTERRUPTS();
-        const uint32 group = ItemPointerGetBlockNumberNoCheck(&tids[i]) / kGroupBlocks;
+        const uint32 group = group_of(i);
         is_sorted = is_sorted && group >= before;
         before = group;
         last = Max(last, group);
     }
-    if (is_sorted || last / kGroupsPerEntry > count)
-        return nullptr;
+    uint64 listed = 0;
+    if (is_sorted || last / kGroupsPerEntry > count) {
+        for (uint64 i = 0; i < count; i++)
+            if (!visible[i])
+                entries[listed++] = {place_of_tid(tids[i]), i};
+        return listed;
+    }
     auto *next = allocate_zeroed<uint64>(uint64{last} + 2);
-    auto *order = allocate<uint64>(count);
     for (uint64 i = 0; i < count; i++)
-        next[ItemPointerGetBlockNumberNoCheck(&tids[i]) / kGroupBlocks + 1]++;
-    for (uint32 group = 1; group <= last; group++)
+        next[group_of(i) + 1] += visible[i] ? 0 : 1;
+    for (uint32 group = 1; group <= last + 1; group++)
         next[group] += next[group - 1];
+    listed = next[uint64{last} + 1];
     for (uint64 i = 0; i < count; i++)
-        order[next[ItemPointerGetBlockNumberNoCheck(&tids[i]) / kGroupBlocks]++] = i;
+        if (!visible[i])
+            entries[next[group_of(i)]++] = {place_of_tid(tids[i]), i};
     pfree(next);
-    return order;
+    return listed;
 }
 
 namespace {
 
 // Entries [first, end) of one group, and the blocks that they lie on.
 struct GroupOfEntries {
-    uint64 first;
-    uint64 end;
+    const Entry *first;
+    const Entry *end;
     uint64 blocks;
 };
 
 }  // namespace
 
-static GroupOfEntries next_group(const Entries &entries, uint64 first) {
+static GroupOfEntries next_group(const Entry *first, const Entry *end) {
     GroupOfEntries group = {first, first, 0};
-    if (first == entries.count)
-        return group;
-    const uint32 number = entries.group(first);
-    for (; group.end < entries.count && entries.group(group.end) == number; group.end++) {
-        const uint64 i = entries.number(group.end);
-        group.blocks |= entries.visible[i] ? 0 : bit_of(ItemPointerGetBlockNumberNoCheck(&entries.tids[i]));
-    }
+    for (; group.end < end && group.end->group() == first->group(); group.end++)
+        group.blocks |= bit_of(group.end->block());
     return group;
 }
 
 // Learns what others know of the group, and has its pages come while the one before it is looked at.
-static void expect_group(RowVisibility *rows, const Entries &entries, const GroupOfEntries &group) {
-    if (group.blocks == 0)
-        return;
-    const FactsGroup *facts = find_group_of_all(rows, entries.group(group.first));
+static void expect_group(RowVisibility *rows, const GroupOfEntries &group) {
+    const FactsGroup *facts = group.blocks != 0 ? find_group_of_all(rows, group.first->group()) : nullptr;
     if (facts == nullptr)
         return;
     for (uint64 left = group.blocks & facts->known & ~facts->holds; left != 0; left &= left - 1)
         expect_look(facts->buffer[__builtin_ctzll(left)]);
 }
 
-// Answers for entries that facts tell about, once their pages have been looked at.
-static void find_visible_in_group(RowVisibility *rows, Entries *entries, const GroupOfEntries &in_group) {
+// Answers for entries that facts tell about, once their pages have been looked at. The others are written to
+// `unknown`, which may lie where the entries do, but no further on; returns behind the last one.
+static Entry *find_visible_in_group(const RowVisibility &rows, const GroupOfEntries &entries, Entry *unknown,
+                                    bool *visible) {
     // What was learned of the next group may have made the session forget this one.
-    FactsGroup *group =
-        in_group.blocks != 0 ? group_with_facts(*rows, entries->group(in_group.first)) : nullptr;
-    const uint64 wanted = group == nullptr ? 0 : in_group.blocks & group->known & ~group->holds;
+    FactsGroup *group = group_with_facts(rows, entries.first->group());
+    const uint64 wanted = group == nullptr ? 0 : entries.blocks & group->known & ~group->holds;
     if (wanted != 0)
-        look_and_tell(*rows, group, wanted);
+        look_and_tell(rows, group, wanted);
     const uint64 holds = group == nullptr ? 0 : group->holds;
-    for (uint64 at = in_group.first; at < in_group.end; at++) {
-        const uint64 i = entries->number(at);
-        const ItemPointerData &tid = entries->tids[i];
-        const BlockNumber block = ItemPointerGetBlockNumberNoCheck(&tid);
-        if (entries->visible[i])
-            continue;
-        if ((holds & bit_of(block)) != 0) {
-            entries->visible[i] =
-                is_visible(rows_of(group, block % kGroupBlocks), ItemPointerGetOffsetNumberNoCheck(&tid));
-            facts_use()->entries++;
+    const uint32 words = facts_row_words();
+    const uint64 *facts = group == nullptr ? nullptr : rows_of(group, 0);
+    uint64 told = 0;
+    for (const Entry *entry = entries.first; entry < entries.end; entry++) {
+        const uint32 place = entry->block() % kGroupBlocks;
+        if ((holds >> place & 1) == 0) {
+            *unknown++ = *entry;
             continue;
         }
-        if (entries->unknown == nullptr)
-            entries->unknown = allocate<Unknown>(entries->count);
-        entries->unknown[entries->unknown_count++] = {place_of_tid(tid), i};
+        visible[entry->number] = is_visible(facts + size_t{place} * words, words, entry->offset());
+        told++;
     }
+    facts_use()->entries += told;
+    return unknown;
 }
 
 void find_visible(RowVisibility *rows, const ItemPointerData *tids, uint64 count, bool *visible) {
@@ -564,25 +551,22 @@ void find_visible(RowVisibility *rows, const ItemPointerData *tids, uint64 count
         return;
     }
     begin_question(rows);
-    uint64 *order = rows->uses_facts ? order_by_group(tids, count) : nullptr;
-    Entries entries = {tids, count, visible, order, nullptr, 0};
-    GroupOfEntries next = next_group(entries, 0);
-    if (rows->uses_facts)
-        expect_group(rows, entries, next);
-    while (next.first < count) {
-        CHECK_FOR_INTERRUPTS();
-        const GroupOfEntries group = next;
-        next = next_group(entries, group.end);
-        if (rows->uses_facts)
-            expect_group(rows, entries, next);
-        find_visible_in_group(rows, &entries, group);
+    auto *entries = allocate<Entry>(count);
+    const Entry *const end = entries + list_entries(tids, count, visible, entries);
+    Entry *unknown = rows->uses_facts ? entries : entries + (end - entries);
+    if (rows->uses_facts) {
+        GroupOfEntries next = next_group(entries, end);
+        expect_group(rows, next);
+        while (next.first < end) {
+            CHECK_FOR_INTERRUPTS();
+            const GroupOfEntries group = next;
+            next = next_group(group.end, end);
+            expect_group(rows, next);
+            unknown = find_visible_in_group(*rows, group, unknown, visible);
+        }
     }
-    if (order != nullptr)
-        pfree(order);
-    if (entries.unknown == nullptr)
-        return;
-    read_pages(rows, entries.unknown, entries.unknown_count, visible);
-    pfree(entries.unknown);
+    read_pages(rows, entries, static_cast<uint64>(unknown - entries), visible);
+    pfree(entries);
 }
 
 }  // namespace pg_gpu::table

@@ -58,10 +58,10 @@ bool find_invisible(RowVisibility *rows, BlockNumber block, char *copy, uint64 *
 // What is known of a block's entries: words as rows_of() has them; nullptr: nothing, and find_visible tells.
 const uint64 *find_facts(const RowVisibility *rows, BlockNumber block);
 
-// Does the entry with this offset number have a visible row?
-inline bool is_visible(const uint64 *facts, OffsetNumber offset) {
+// Does the entry with this offset number have a visible row, by so many words?
+inline bool is_visible(const uint64 *facts, uint32 words, OffsetNumber offset) {
     const auto place = static_cast<OffsetNumber>(offset - 1);
-    return place < facts_row_words() * 64 && ((facts[place / 64] >> (place % 64)) & 1) != 0;
+    return place < words * 64 && ((facts[place / 64] >> (place % 64)) & 1) != 0;
 }
 
 }  // namespace pg_gpu::table
