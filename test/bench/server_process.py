@@ -39,7 +39,8 @@ def resident_bytes(process):
 class Watch:
     """Looks at the server process in a thread of its own, in even steps of time, while a `with` block lasts.
 
-    A look is (seconds, process, resident bytes, anonymous bytes, mirrors, their bytes, living runs of the indexes).
+    A look is (seconds, process, resident bytes, anonymous bytes, mirrors, their bytes, living runs of the indexes,
+    and, since the process began, requests of the path host and of cuda).
     """
 
     PAUSE = 0.5
@@ -50,8 +51,10 @@ class Watch:
         self.server = server
         self.session = Session(server, database)
         names = ', '.join(f"('{name}')" for name in indexes)
-        self.query = ('SELECT m.n, m.bytes, r.n FROM (SELECT count(*) AS n, coalesce(sum(bytes), 0) AS bytes FROM gpu.mirrors) AS m, '
-                      f'(SELECT count(*) AS n FROM (VALUES {names}) AS i (name), LATERAL gpu.runs(name::regclass)) AS r')
+        self.query = ('SELECT m.n, m.bytes, r.n, s.host, s.cuda FROM (SELECT count(*) AS n, coalesce(sum(bytes), 0) AS bytes FROM gpu.mirrors) AS m, '
+                      f'(SELECT count(*) AS n FROM (VALUES {names}) AS i (name), LATERAL gpu.runs(name::regclass)) AS r, '
+                      "(SELECT coalesce(sum(requests) FILTER (WHERE path = 'host'), 0) AS host, "
+                      "coalesce(sum(requests) FILTER (WHERE path = 'cuda'), 0) AS cuda FROM gpu.stat) AS s")
         self.looks = []
         self.failure = None
         self.ended = threading.Event()
@@ -60,8 +63,8 @@ class Watch:
     def look(self):
         process = server_process(self.server)
         resident = resident_bytes(process) if process else None
-        mirrors, held, runs = (int(figure) for figure in self.session.value(self.query).split('|'))
-        self.looks.append((round(time.monotonic() - self.began, 2), process, *(resident or (None, None)), mirrors, held, runs))
+        figures = tuple(int(figure) for figure in self.session.value(self.query).split('|'))
+        self.looks.append((round(time.monotonic() - self.began, 2), process, *(resident or (None, None)), *figures))
 
     def watch(self):
         try:
@@ -85,7 +88,7 @@ class Watch:
     def longest_excess(self):
         """How long there were more mirrors than twice the living runs, in one piece."""
         longest, began = 0.0, None
-        for seconds, *_, mirrors, _, runs in self.looks:
+        for seconds, _, _, _, mirrors, _, runs, *_ in self.looks:
             if mirrors <= 2 * runs:
                 began = None
             else:
@@ -115,5 +118,5 @@ class Watch:
                 'runs': max(look[6] for look in self.looks),
                 'mirrors_to_runs': max(look[4] / max(look[6], 1) for look in self.looks),
                 'excess_seconds': self.longest_excess(),
-                'columns': ['seconds', 'process', 'resident', 'anonymous', 'mirrors', 'mirror bytes', 'runs'],
+                'columns': ['seconds', 'process', 'resident', 'anonymous', 'mirrors', 'mirror bytes', 'runs', 'host requests', 'cuda requests'],
                 'looks': self.looks[::step]}
