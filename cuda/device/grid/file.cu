@@ -3,7 +3,10 @@
 #include "device/grid/file.h"
 
 #include <algorithm>
+#include <memory>
+#include <numeric>
 #include <optional>
+#include <vector>
 
 #include "device/cub_calls.cuh"
 #include "gpu_engine/guard.h"
@@ -193,16 +196,6 @@ __global__ void permute_bits_kernel(const std::uint64_t *bitmap, const std::uint
     const unsigned bits = __ballot_sync(0xffffffffU, bit);
     if (i % 32 == 0 && i < (entries + 63) / 64 * 64) {
         words[i / 32] = bits;
-    }
-}
-
-// Is one of the first `blocks` blocks not all-visible?
-__global__ void find_missing_kernel(const BlockGroup *groups, std::uint64_t blocks, std::uint32_t *missing) {
-    const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    const std::uint64_t here = blocks > i * 64 ? blocks - i * 64 : 0;
-    const std::uint64_t used = low_bits(here < 64 ? static_cast<std::uint32_t>(here) : 64);
-    if (here > 0 && (~groups[i].all_visible & used) != 0) {
-        *missing = 1;
     }
 }
 
@@ -408,19 +401,6 @@ Status DeviceGridFile::search(Stream &stream, const GridBoxes &boxes, std::uint6
     });
 }
 
-bool DeviceGridFile::all_on(const Call &call, const KnownBlocks &known) const {
-    if (parts_.last_block / 64 >= known.group_count) {
-        return false;
-    }
-    const std::uint64_t used = parts_.last_block + 1;
-    const Buffer<std::uint32_t> missing = call.buffer<std::uint32_t>(1);
-    call.fill(missing.data(), 0, sizeof(std::uint32_t));
-    find_missing_kernel<<<blocks_for((used + 63) / 64), threads, 0, call.stream()>>>(known.groups, used,
-                                                                                     missing.data());
-    check_launch("find_missing_kernel");
-    return read_element(call, static_cast<const std::uint32_t *>(missing.data())) == 0;
-}
-
 Status DeviceGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uint64_t count,
                                 const HeapBlocks &blocks, std::uint64_t *counts, std::uint64_t *offsets,
                                 Tid *tids, std::uint64_t capacity) const noexcept {
@@ -433,40 +413,54 @@ Status DeviceGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uin
         const DeadBitmap *dead_entries = call.keep(dead());
         const DeadView view_of_dead = dead_view(dead_entries);
         const KnownBlocks &known = known_of(blocks);
-        const Buffer<std::uint64_t> on = call.buffer<std::uint64_t>(count);
-        const Buffer<std::uint64_t> elsewhere = call.buffer<std::uint64_t>(count + 1);
-        call.fill(on.data(), 0, count * sizeof(std::uint64_t));
-        call.fill(elsewhere.data(), 0, (count + 1) * sizeof(std::uint64_t));
+        // For each box the number of visible entries, then for each that of entries elsewhere: together, so
+        // that a file with few entries takes one wait.
+        const Buffer<std::uint64_t> found = call.buffer<std::uint64_t>(2 * count);
+        std::uint64_t *const on = found.data();
+        std::uint64_t *const elsewhere = on + count;
+        call.fill(on, 0, found.bytes());
         const BoxInputs inputs(call, boxes, parts_, count);
         EachJob job = {};
         job.tids = parts_.tids.data();
         job.by_block = true;
         job.known = known;
-        const bool no_look = parts_.entries > 0 && count > 0 && all_on(call, known);
+        const bool no_look =
+            parts_.entries > 0 && count > 0 && parts_.last_block < all_visible_before(blocks);
         if (no_look) {
-            const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(std::min(count, piece_boxes));
+            const Buffer<std::uint32_t> narrow = call.buffer<std::uint32_t>(std::min(count, piece_boxes));
             inputs.for_pieces(call, [&](const BoxBatch &batch, std::uint64_t first) {
                 parts_.with_view(
-                    [&](const auto &view) { count_boxes(call, view, batch, view_of_dead, found.data()); });
-                widen_kernel<<<blocks_for(batch.count), threads, 0, call.stream()>>>(
-                    found.data(), batch.count, on.data() + first);
+                    [&](const auto &view) { count_boxes(call, view, batch, view_of_dead, narrow.data()); });
+                widen_kernel<<<blocks_for(batch.count), threads, 0, call.stream()>>>(narrow.data(),
+                                                                                     batch.count, on + first);
                 check_launch("widen_kernel");
             });
         } else if (parts_.entries > 0) {
             inputs.for_pieces(call, [&](const BoxBatch &batch, std::uint64_t first) {
                 EachJob own = job;
-                own.on = on.data() + first;
-                own.elsewhere = elsewhere.data() + first;
+                own.on = on + first;
+                own.elsewhere = elsewhere + first;
                 parts_.with_view(
                     [&](const auto &view) { each_in_boxes(call, view, batch, view_of_dead, own); });
             });
         }
-        call.copy(counts, static_cast<const std::uint64_t *>(on.data()), count);
-        const Places places = place_results(call, elsewhere.data(), count, offsets);
-        if (places.total > capacity) {
+        std::vector<std::uint64_t> numbers(2 * count);
+        call.copy(numbers.data(), static_cast<const std::uint64_t *>(found.data()), numbers.size());
+        call.wait();
+        std::copy_n(numbers.begin(), count, counts);
+        // The offsets may lie where others write, so the device gets the ones that were computed.
+        numbers.push_back(0);
+        const auto first_offset = numbers.begin() + static_cast<std::ptrdiff_t>(count);
+        std::exclusive_scan(first_offset, numbers.end(), first_offset, std::uint64_t(0));
+        std::copy(first_offset, numbers.end(), offsets);
+        if (numbers.back() > capacity) {
             return no_space();
         }
-        write_each(call, parts_, inputs, count, view_of_dead, job, places, tids);
+        if (numbers.back() > 0) {
+            const Places places = {call.buffer<std::uint64_t>(count + 1), numbers.back()};
+            call.copy(places.offsets.data(), std::to_address(first_offset), count + 1);
+            write_each(call, parts_, inputs, count, view_of_dead, job, places, tids);
+        }
         return Status{};
     });
 }

@@ -76,8 +76,6 @@ class DeviceGridFile final : public GridFile {
   private:
     DeadView dead_view(const DeadBitmap *dead) const { return dead != nullptr ? dead->view() : DeadView{}; }
     std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
-    // Is each heap block on which entries lie all-visible? Waits for the device.
-    bool all_on(const Call &call, const KnownBlocks &known) const;
 
     DeviceEngine &engine_;
     GridParts parts_;
