@@ -82,7 +82,7 @@ struct Attempt {
     Path path = Path::Paged;
     PathEstimates estimates = {};
     instr_time began = {};
-    double loaded_before = 0;  // microseconds of the session's loads
+    double left_out_before = 0;  // of the session's microseconds (leave_out)
 };
 
 struct Choice {
@@ -104,6 +104,8 @@ Choice choose_path(const Request &request);
 // note_taken: an attempt whose time the caller has measured.
 void note_request_done(Relation index, RequestKind kind);
 void note_taken(const Attempt &attempt, double microseconds);
+// Microseconds that were spent since the last path was chosen and say nothing about it.
+void leave_out(double microseconds);
 
 inline double microseconds_since(const instr_time &began) {
     instr_time taken;

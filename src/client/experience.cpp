@@ -109,11 +109,15 @@ double expected_microseconds(const Request &request, const PathEstimates &estima
 // ---- loads ------------------------------------------------------------------------------------------------
 
 static FadedRatio loads;
-static double loading_microseconds = 0;  // of all loads of the session
+static double left_out_microseconds = 0;  // in all the session's time
+
+void leave_out(double microseconds) {
+    left_out_microseconds += microseconds;
+}
 
 void note_load(double estimate, double taken) {
     loads.note(estimate, taken);
-    loading_microseconds += taken;
+    leave_out(taken);
 }
 
 double load_ratio() {
@@ -133,7 +137,7 @@ Attempt begin_attempt(const Request &request, const PathEstimates &estimates, Pa
     attempt.shape = request.shape;
     attempt.path = path;
     attempt.estimates = estimates;
-    attempt.loaded_before = loading_microseconds;
+    attempt.left_out_before = left_out_microseconds;
     INSTR_TIME_SET_CURRENT(attempt.began);
     last_attempt = attempt;
     last_statement = GetCurrentStatementStartTimestamp();
@@ -144,18 +148,18 @@ void go_to_pages(RequestKind kind) {
     if (last_attempt.kind != kind || last_attempt.path == Path::Paged)
         return;
     last_attempt.path = Path::Paged;
-    last_attempt.loaded_before = loading_microseconds;
+    last_attempt.left_out_before = left_out_microseconds;
     INSTR_TIME_SET_CURRENT(last_attempt.began);
 }
 
 void note_taken(const Attempt &attempt, double microseconds) {
     if (!OidIsValid(attempt.index))
         return;
-    const double loaded = loading_microseconds - attempt.loaded_before;
+    const double left_out = left_out_microseconds - attempt.left_out_before;
     const ExperienceKey key = key_of(attempt.index, attempt.kind, attempt.estimates);
     const int path = static_cast<int>(attempt.path);
     Known known = find_known(key, attempt.shape);
-    known.record.note(path, attempt.estimates, known.others, Max(microseconds - loaded, 0.0));
+    known.record.note(path, attempt.estimates, known.others, Max(microseconds - left_out, 0.0));
     known.others.note(attempt.shape, known.record.known_ratios());
     find_experience(with_shape(key, attempt.shape), HASH_ENTER)->one = known.record;
     find_experience(key, HASH_ENTER)->all = known.others;

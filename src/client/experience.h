@@ -2,8 +2,9 @@
 //
 // A record is kept for each index, kind of request, class of size and shape, of this session's requests under
 // pg_gpu.path = auto. Of a request counts all that its statement waits for until it has the answer: queues,
-// looking rows up in the table, and the pages where the server process did not answer. Only loading mirrors
-// does not, because that is weighed by itself (mirrors.cpp).
+// looking rows up in the table, and the pages where the server process did not answer. Loading mirrors does
+// not, because that is weighed by itself (mirrors.cpp), nor do looks at all pages that a table's facts are
+// about: every path takes them, and they take many times longer when no other session has just looked.
 #pragma once
 
 #include "client/client.h"
