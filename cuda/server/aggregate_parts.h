@@ -22,23 +22,77 @@ struct AggregateLimits {
     AggregateTop top;
 };
 
+inline bool only_count(const AggregateTop &top) {
+    return top.of_rows == top_only_counts && top.count == 0;
+}
+
+// The program by which parts are asked and merged. Where the groups are only counted their keys are enough,
+// unless doubtful rows may come, which are wanted whole.
+inline AggregateProgram program_of_parts(AggregateProgram program, const AggregateLimits &limits,
+                                         bool all_visible) {
+    if (only_count(limits.top) && all_visible) {
+        program.accumulator_count = 0;
+        program.value_words = 0;
+    }
+    return program;
+}
+
 // How much each part must tell of. Which groups are the first ones, and how many there are, is known when
 // those of all parts have been put together. Of rows the first ones of each part are enough.
+inline bool is_of_groups(const AggregateLimits &limits) {
+    return (limits.top.of_rows & top_of_rows) == 0;
+}
 inline AggregateLimits limits_of_parts(const AggregateLimits &whole) {
-    const bool is_of_groups = (whole.top.of_rows & top_of_rows) == 0;
     const bool wants_less = whole.top.count > 0 || whole.top.of_rows != 0;
-    return is_of_groups && wants_less ? AggregateLimits{UINT32_MAX, AggregateTop{}} : whole;
+    return is_of_groups(whole) && wants_less ? AggregateLimits{UINT32_MAX, AggregateTop{}} : whole;
 }
 
 // What one of the engines has found. It stays on the engine until it is read.
 class PartOfAnswer {
   public:
-    void keep(std::unique_ptr<AggregateAnswer> answer) { answer_ = std::move(answer); }
+    // Few groups are read at once. Of many it is found out which keys they have, where some may be left out.
+    // `memory` counts what is read.
+    void keep(MemoryBudget &memory, Stream &stream, const AggregateProgram &program,
+              const AggregateLimits &limits, std::unique_ptr<AggregateAnswer> answer) {
+        answer_ = std::move(answer);
+        if (!has_many_groups()) {
+            read(memory, stream, program);
+            return;
+        }
+        const bool wants_less = only_count(limits.top) || (limits.top.count > 0 && limits.top.of_rows == 0);
+        if (wants_less && program.key_count > 0 && answer_->doubtful() == 0 && !answer_->stays_in_table()) {
+            marks_ = std::make_unique<KeyMarks>();
+            require(answer_->mark_keys(stream, program, marks_.get()));
+        }
+    }
+    // Keeps only what the others must know of. Where there is no memory for that it keeps all, which does no
+    // harm.
+    void leave_out(MemoryBudget &memory, Stream &stream, const AggregateProgram &program,
+                   const AggregateLimits &limits, const SharedKeys &shared) {
+        if (is_read()) {
+            return;
+        }
+        std::unique_ptr<AggregateAnswer> rest;
+        const Status status = answer_->leave_out(stream, program, shared, limits.top, &rest);
+        if (status.code == StatusCode::out_of_memory) {
+            return;
+        }
+        require(status);
+        answer_ = std::move(rest);
+        if (!has_many_groups()) {
+            read(memory, stream, program);
+        }
+    }
+
     // Fewer groups are little to bring to the machine's memory and to merge there. Where that changes has not
-    // been measured.
-    bool has_many_groups() const { return answer_->groups() >= many_groups; }
+    // been measured. What is in a table is merged there.
+    bool has_many_groups() const { return answer_->groups() >= many_groups || answer_->stays_in_table(); }
     bool is_read() const { return groups_.has_value(); }
     const AggregateAnswer *answer() const { return answer_.get(); }
+    // Marks the keys of groups that have been read. They stay as they are, but others needn't bring theirs.
+    void mark_read(const AggregateProgram &program);
+    // Null where none may be left out.
+    const KeyMarks *marks() const { return marks_.get(); }
 
     // Brings it to the machine's memory, of which `memory` counts it.
     void read(MemoryBudget &memory, Stream &stream, const AggregateProgram &program) {
@@ -48,22 +102,30 @@ class PartOfAnswer {
         doubtful_count_ = answer.doubtful();
         groups_.emplace(memory, group_count_ * words);
         doubtful_.emplace(memory, doubtful_count_ * (words + 1));
-        const auto require = [](const Status &status) {
-            if (!status.ok()) {
-                throw Failure{status};
-            }
-        };
-        require(answer.read_groups(stream, 0, group_count_, groups_->data()));
-        require(answer.read_doubtful(stream, 0, doubtful_count_, doubtful_->data()));
+        // Each of them waits for the device.
+        if (group_count_ > 0) {
+            require(answer.read_groups(stream, 0, group_count_, groups_->data()));
+        }
+        if (doubtful_count_ > 0) {
+            require(answer.read_doubtful(stream, 0, doubtful_count_, doubtful_->data()));
+        }
     }
     AggregateRecords records() const {
-        return {answer_->outcome(), group_count_, groups_->data(), doubtful_count_, doubtful_->data()};
+        return {answer_->outcome(), group_count_,      groups_->data(),
+                doubtful_count_,    doubtful_->data(), answer_->counted()};
     }
 
   private:
     static constexpr std::uint64_t many_groups = 1 << 14;
 
+    static void require(const Status &status) {
+        if (!status.ok()) {
+            throw Failure{status};
+        }
+    }
+
     std::unique_ptr<AggregateAnswer> answer_;
+    std::unique_ptr<KeyMarks> marks_;
     std::uint64_t group_count_ = 0;
     std::uint64_t doubtful_count_ = 0;
     std::optional<Scratch<std::uint64_t>> groups_;
@@ -74,6 +136,11 @@ inline bool have_many_groups(const std::vector<PartOfAnswer> &parts) {
     return std::any_of(parts.begin(), parts.end(),
                        [](const PartOfAnswer &part) { return part.has_many_groups(); });
 }
+
+// The keys by which parts leave out the most of their groups. None where they would leave out too few, or a
+// part may leave out none. Rows that come in the order of a key, or nearly, have parts with keys of their
+// own.
+std::optional<SharedKeys> find_shared_keys(const AggregateProgram &program, std::vector<PartOfAnswer> &parts);
 
 // Merges groups that are on devices on one of them. False where they must be read, and merged in the
 // machine's memory: they lie elsewhere too, or the device has no room. Throws other failures.

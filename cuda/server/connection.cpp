@@ -404,7 +404,9 @@ void Connection::place(const Handler &handler, const Work &work, Chosen *chosen)
     const PlacementCandidate &best = choose_place(candidates, size.bytes);
     const bool fits = room_of(best) >= size.bytes;
     if (size.divisible.entries > 0 &&
-        (!fits || (!is_small && (size.gains_by_division || options.divides_all)))) {
+        (!fits || (!is_small && (options.divides_all ||
+                                 (size.gains_by_division &&
+                                  gains_by_shares(size.bytes, options.kept_together)))))) {
         chosen->shares = divide_run(candidates, size.divisible, !fits);
     }
     for (const RunShare &share : chosen->shares) {

@@ -31,7 +31,8 @@ usage: pg_gpu_server --socket PATH [option ...]
   --devices LIST           the devices to compute on, by number or UUID (default: all), or none
   --engines LIST           host once, and cuda for the devices (default: host,cuda); host may come several
                            times for tests, where each stands for a device
-  --kept-together BYTES    an index's runs of so many bytes stay on one engine (default: 64 MiB)
+  --kept-together BYTES    an index's runs of so many bytes stay on one engine (default: 64 MiB), and runs of
+                           columns below eight times as many aren't divided
   --divide-all             for tests: divide also runs that one engine would answer sooner alone
   --probe-device N         only look whether the device can be opened: exit status 0 if so
   --stuck-milliseconds N   give up when a cancelled request runs on for so long (default: 30000)

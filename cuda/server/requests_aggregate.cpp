@@ -144,20 +144,31 @@ KeptGroups begin_kept(const Work &work, const AggregateProgram &program) {
 // Asks the runs that are here.
 std::unique_ptr<AggregateAnswer> find_groups(Work &work, const protocol::AggregateColumn &request,
                                              const AggregateProgram &program, const RunSet &runs,
-                                             const AggregateLimits &limits) {
+                                             const AggregateLimits &limits, std::uint64_t rows_of_all) {
     const Parts parts(work.connection.buffer, request, runs, program.input_count);
     const std::unique_ptr<HeapBlocks> blocks =
         request.blocks.all_visible != 0 ? nullptr : keep_blocks(work, request.blocks);
     const AggregateQuestion question = {
-        &program,  parts.parts().data(), static_cast<std::uint32_t>(parts.parts().size()),
-        0,         blocks.get(),         limits.max_groups,
-        limits.top};
+        &program,   parts.parts().data(), static_cast<std::uint32_t>(parts.parts().size()),
+        0,          blocks.get(),         limits.max_groups,
+        limits.top, rows_of_all};
     for (std::size_t run = 0; run < runs.size(); ++run) {
         work.items += runs.is_here(run) ? runs.entries(run) : 0;
     }
     std::unique_ptr<AggregateAnswer> answer;
     check(with_room(work, [&] { return work.engine->column().aggregate(*work.stream, question, &answer); }));
     return answer;
+}
+
+// The rows of all parts.
+std::uint64_t entries_of_all(Spread &spread) {
+    std::uint64_t entries = 0;
+    for (std::size_t part = 0; part < spread.size(); ++part) {
+        for (std::size_t run = 0; run < spread.runs().size(); ++run) {
+            entries += spread.runs().entries_on(run, spread.work(part).id);
+        }
+    }
+    return entries;
 }
 
 }  // namespace
@@ -172,7 +183,7 @@ void answer_aggregate_column(Work &work, const protocol::AggregateColumn &reques
     const AggregateProgram program = read_program(buffer, request.program);
     const AggregateLimits limits = {request.max_groups, request.top};
     KeptGroups kept = begin_kept(work, program);
-    kept.answer = find_groups(work, request, program, runs, limits);
+    kept.answer = find_groups(work, request, program, runs, limits, 0);
     Results results(buffer, request.results, request.capacity);
     give_records(work, std::move(kept), results, reply);
 }
@@ -181,17 +192,22 @@ void spread_aggregate_column(Spread &spread, const protocol::AggregateColumn &re
                              protocol::AggregateReply &reply) {
     Work &work = spread.whole();
     const TransferBuffer &buffer = work.connection.buffer;
-    const AggregateProgram program = read_program(buffer, request.program);
     const AggregateLimits limits = {request.max_groups, request.top};
+    const AggregateProgram program =
+        program_of_parts(read_program(buffer, request.program), limits, request.blocks.all_visible != 0);
     MemoryBudget &memory = work.server().engines().host().memory();
+    const std::uint64_t rows_of_all = is_of_groups(limits) ? entries_of_all(spread) : 0;
     std::vector<PartOfAnswer> parts(spread.size());
     spread.run([&](std::size_t part, Work &its_work) {
         const RunSet runs(its_work, request.run, request.runs, column_bits, reply.header);
-        parts[part].keep(find_groups(its_work, request, program, runs, limits_of_parts(limits)));
-        if (!parts[part].has_many_groups()) {
-            parts[part].read(memory, *its_work.stream, program);
-        }
+        parts[part].keep(memory, *its_work.stream, program, limits,
+                         find_groups(its_work, request, program, runs, limits_of_parts(limits), rows_of_all));
     });
+    if (const std::optional<SharedKeys> shared = find_shared_keys(program, parts)) {
+        spread.run([&](std::size_t part, Work &its_work) {
+            parts[part].leave_out(memory, *its_work.stream, program, limits, *shared);
+        });
+    }
     for (std::size_t part = 0; part < parts.size(); ++part) {
         work.items += spread.work(part).items;
     }

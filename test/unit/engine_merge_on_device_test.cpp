@@ -52,9 +52,9 @@ class MergeOnDevice : public AggregateEngineTest {
         }
     }
 
-    // Asks an engine's runs.
+    // Asks an engine's runs. `rows_of_all` is as AggregateQuestion has it.
     std::unique_ptr<AggregateAnswer> ask_half(const TestQuestion &question, std::size_t half,
-                                              heap_facts::HeapFacts *facts) {
+                                              heap_facts::HeapFacts *facts, std::uint64_t rows_of_all = 0) {
         if (half == 1) {
             swap_engines();
         }
@@ -71,7 +71,8 @@ class MergeOnDevice : public AggregateEngineTest {
                                          0,
                                          blocks.get(),
                                          UINT32_MAX,
-                                         {}};
+                                         {},
+                                         rows_of_all};
         std::unique_ptr<AggregateAnswer> answer;
         EXPECT_TRUE(engine_->column().aggregate(*stream_, asked, &answer).ok());
         if (half == 1) {
@@ -132,8 +133,8 @@ class MergeOnDevice : public AggregateEngineTest {
             EXPECT_TRUE(answer.read_groups(stream, 0, answer.groups(), groups.data()).ok());
             std::vector<std::uint64_t> &doubtful = held.emplace_back(answer.doubtful() * (words + 1));
             EXPECT_TRUE(answer.read_doubtful(stream, 0, answer.doubtful(), doubtful.data()).ok());
-            records.push_back(
-                {answer.outcome(), answer.groups(), groups.data(), answer.doubtful(), doubtful.data()});
+            records.push_back({answer.outcome(), answer.groups(), groups.data(), answer.doubtful(),
+                               doubtful.data(), answer.counted()});
         };
         held.reserve(4);
         take(one, *stream_);
@@ -144,6 +145,92 @@ class MergeOnDevice : public AggregateEngineTest {
                                         &answer)
                         .ok());
         return read(*host_stream_, *answer, question.program);
+    }
+
+    // What an engine leaves of its half.
+    std::unique_ptr<AggregateAnswer> leave_out(const AggregateAnswer &answer, std::size_t half,
+                                               const AggregateProgram &program, const SharedKeys &shared,
+                                               const AggregateTop &top) {
+        std::unique_ptr<AggregateAnswer> rest;
+        EXPECT_TRUE(
+            answer.leave_out(half == 0 ? *stream_ : *other_stream_, program, shared, top, &rest).ok());
+        return rest;
+    }
+
+    // Marks by a plain loop over the groups.
+    static KeyMarks mark_plainly(const AggregateProgram &program, const Groups &groups) {
+        KeyMarks marks = {};
+        for (const auto &[key, values] : groups) {
+            for (std::uint32_t k = 0; k < program.key_count; ++k) {
+                const std::uint32_t stretch = key_stretch(program.key[k], key.data());
+                marks.of_key[k][stretch / 64] |= std::uint64_t(1) << stretch % 64;
+            }
+        }
+        return marks;
+    }
+
+    // Each half leaves out what the other one hasn't got; both together must tell as much as before.
+    void check_leaving(const TestQuestion &question, const AggregateAnswer &one, const AggregateAnswer &two,
+                       const AggregateTop &top, const Found &expected) {
+        const AggregateProgram &program = question.program;
+        KeyMarks marks[2];
+        ASSERT_TRUE(one.mark_keys(*stream_, program, &marks[0]).ok());
+        ASSERT_TRUE(two.mark_keys(*other_stream_, program, &marks[1]).ok());
+        const KeyMarks plain[2] = {mark_plainly(program, read(*stream_, one, program).groups),
+                                   mark_plainly(program, read(*other_stream_, two, program).groups)};
+        for (std::uint32_t key = 0; key < program.key_count; ++key) {
+            SharedKeys shared = {program.key[key], {}};
+            for (std::uint32_t word = 0; word < key_mark_words; ++word) {
+                ASSERT_EQ(marks[0].of_key[key][word], plain[0].of_key[key][word]);
+                ASSERT_EQ(marks[1].of_key[key][word], plain[1].of_key[key][word]);
+                shared.marks[word] = marks[0].of_key[key][word] & marks[1].of_key[key][word];
+            }
+            const auto rest_of_one = leave_out(one, 0, program, shared, top);
+            const auto rest_of_two = leave_out(two, 1, program, shared, top);
+            left_out_ += rest_of_one->groups() < one.groups();
+            const Found in_memory = merge_in_memory(question, *rest_of_one, *rest_of_two, UINT32_MAX, top);
+            EXPECT_EQ(in_memory.groups, expected.groups);
+            EXPECT_EQ(in_memory.counted, expected.counted);
+            Found on_device;
+            ASSERT_TRUE(merge(question, rest_of_one.get(), rest_of_two.get(), UINT32_MAX, top, &on_device));
+            EXPECT_EQ(on_device.groups, expected.groups);
+            EXPECT_EQ(on_device.counted, expected.counted);
+        }
+    }
+
+    // Tables that are joined place by place, and read one by one.
+    void check_tables(const TestQuestion &question, heap_facts::HeapFacts *facts, const Expected &expected,
+                      const std::vector<AggregateTop> &tops) {
+        std::uint64_t rows = 0;
+        for (const TestRun &run : runs_) {
+            rows += run.run.places.size();
+        }
+        const auto one = ask_half(question, 0, facts, rows);
+        const auto two = ask_half(question, 1, facts, rows);
+        ASSERT_EQ(one->stays_in_table(), two->stays_in_table());
+        if (!one->stays_in_table()) {
+            return;
+        }
+        ++in_tables_;
+        Found found = {};
+        ASSERT_TRUE(merge(question, one.get(), two.get(), UINT32_MAX, {}, &found));
+        EXPECT_EQ(found.groups, expected.groups);
+        EXPECT_EQ(found.doubtful, expected.doubtful);
+        const std::uint64_t all = found.groups.size() + found.doubtful.size();
+        if (all > 0) {
+            ASSERT_TRUE(merge(question, one.get(), two.get(), all - 1, {}, &found));
+            EXPECT_EQ(found.outcome, AggregateOutcome::too_many_groups);
+        }
+        for (const AggregateTop &top : tops) {
+            ASSERT_TRUE(merge(question, one.get(), two.get(), UINT32_MAX, top, &found));
+            const Found other = merge_in_memory(question, *one, *two, UINT32_MAX, top);
+            EXPECT_EQ(found.groups, other.groups);
+            EXPECT_EQ(found.doubtful, other.doubtful);
+            EXPECT_EQ(found.counted, other.counted);
+        }
+        // A listed answer and a table aren't for a device.
+        const auto listed = ask_half(question, 1, facts);
+        EXPECT_FALSE(merge(question, one.get(), listed.get(), UINT32_MAX, {}, &found));
     }
 
     void check(const TestQuestion &question, heap_facts::HeapFacts *facts) {
@@ -179,7 +266,11 @@ class MergeOnDevice : public AggregateEngineTest {
             EXPECT_EQ(found.groups, other.groups);
             EXPECT_EQ(found.doubtful, other.doubtful);
             EXPECT_EQ(found.counted, other.counted);
+            if (facts == nullptr) {
+                check_leaving(question, *one, *two, top, found);
+            }
         }
+        check_tables(question, facts, expected, tops);
         ASSERT_TRUE(merge(question, one.get(), two.get(), all, {}, &found));
         EXPECT_EQ(found.outcome, AggregateOutcome::answered);
         if (all > 0) {
@@ -197,6 +288,8 @@ class MergeOnDevice : public AggregateEngineTest {
     std::vector<std::unique_ptr<ColumnStore>> stores_;
     int merged_ = 0;
     int several_words_ = 0;
+    int left_out_ = 0;
+    int in_tables_ = 0;
 };
 
 TEST_F(MergeOnDevice, EqualsAPlainReference) {
@@ -220,6 +313,8 @@ TEST_F(MergeOnDevice, EqualsAPlainReference) {
     }
     EXPECT_GT(merged_, 60);
     EXPECT_GT(several_words_, 3);
+    EXPECT_GT(left_out_, 3);
+    EXPECT_GT(in_tables_, 3);
     stores_.clear();
 }
 

@@ -48,6 +48,13 @@ TEST(Placement, LargeIndexesAreSpread) {
     }
 }
 
+TEST(Placement, OnlyALargeRunGainsByShares) {
+    EXPECT_FALSE(gains_by_shares(799, together));
+    EXPECT_TRUE(gains_by_shares(800, together));
+    EXPECT_TRUE(gains_by_shares(1, 0));
+    EXPECT_FALSE(gains_by_shares(UINT64_MAX, UINT64_MAX));
+}
+
 TEST(Placement, FreeMemoryDecidesBetweenEquals) {
     EXPECT_EQ(placed({{1, 1000, 700, 0}, {2, 1000, 300, 0}, {3, 1000, 500, 0}}, 10), 2U);
     EXPECT_EQ(placed({{5, 1000, 300, 0}, {4, 1000, 300, 0}}, 10), 4U);

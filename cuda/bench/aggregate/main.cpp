@@ -297,15 +297,16 @@ struct Holder {
 };
 
 std::unique_ptr<AggregateAnswer> ask_one(Holder &holder, const Statement &statement,
-                                         const server::AggregateLimits &limits) {
+                                         const AggregateProgram &program,
+                                         const server::AggregateLimits &limits, std::uint64_t rows_of_all) {
     std::vector<AggregatePart> parts;
     for (const auto &run : holder.runs) {
         parts.push_back({run.get(), statement.tests.data(),
                          static_cast<std::uint32_t>(statement.tests.size()), 0, statement.inputs.data()});
     }
-    const AggregateQuestion question = {
-        &statement.program, parts.data(), static_cast<std::uint32_t>(parts.size()), 0, nullptr,
-        limits.max_groups,  limits.top};
+    const AggregateQuestion question = {&program,   parts.data(), static_cast<std::uint32_t>(parts.size()),
+                                        0,          nullptr,      limits.max_groups,
+                                        limits.top, rows_of_all};
     std::unique_ptr<AggregateAnswer> answer;
     require(holder.engine->column().aggregate(*holder.stream, question, &answer));
     if (answer->outcome() != AggregateOutcome::answered) {
@@ -337,28 +338,32 @@ class Holders {
     std::uint64_t ask(const Statement &statement) {
         const server::AggregateLimits limits = {UINT32_MAX, statement.top};
         if (holders_.size() == 1) {
-            return read_some(statement, *ask_one(holders_[0], statement, limits));
+            return read_some(statement, *ask_one(holders_[0], statement, statement.program, limits, 0));
         }
+        const AggregateProgram program = server::program_of_parts(statement.program, limits, true);
         std::vector<server::PartOfAnswer> parts(holders_.size());
         at_once([&](std::size_t i) {
-            parts[i].keep(ask_one(holders_[i], statement, server::limits_of_parts(limits)));
-            if (!parts[i].has_many_groups()) {
-                parts[i].read(host_->memory(), *holders_[i].stream, statement.program);
-            }
+            parts[i].keep(host_->memory(), *holders_[i].stream, program, limits,
+                          ask_one(holders_[i], statement, program, server::limits_of_parts(limits),
+                                  server::is_of_groups(limits) ? statement.rows : 0));
         });
+        if (const std::optional<SharedKeys> shared = server::find_shared_keys(program, parts)) {
+            at_once([&](std::size_t i) {
+                parts[i].leave_out(host_->memory(), *holders_[i].stream, program, limits, *shared);
+            });
+        }
         std::unique_ptr<AggregateAnswer> answer;
         if (server::have_many_groups(parts) &&
-            server::merge_on_device(*holders_[0].engine, *holders_[0].stream, statement.program, limits,
-                                    parts, &answer)) {
+            server::merge_on_device(*holders_[0].engine, *holders_[0].stream, program, limits, parts,
+                                    &answer)) {
             return read_some(statement, *answer);
         }
         at_once([&](std::size_t i) {
             if (!parts[i].is_read()) {
-                parts[i].read(host_->memory(), *holders_[i].stream, statement.program);
+                parts[i].read(host_->memory(), *holders_[i].stream, program);
             }
         });
-        require(
-            server::merge_in_memory(*host_, *holders_[0].stream, statement.program, limits, parts, &answer));
+        require(server::merge_in_memory(*host_, *holders_[0].stream, program, limits, parts, &answer));
         return read_some(statement, *answer);
     }
 

@@ -270,6 +270,13 @@ void check_top(const AggregateProgram &program, const AggregateTop &top) {
     }
 }
 
+void check_leaving(const AggregateProgram &program, const AggregateTop &top) {
+    check_top(program, top);
+    if (program.key_count == 0 || (!wants_only_counts(top) && (top.count == 0 || top.of_rows != 0))) {
+        refuse("all groups are wanted");
+    }
+}
+
 AggregatePlan plan_aggregate(const AggregateQuestion &question) {
     AggregatePlan plan;
     plan.program = *question.program;
@@ -288,6 +295,7 @@ AggregatePlan plan_aggregate(const AggregateQuestion &question) {
         }
         check_wide(plan, plan.inputs_of(part));
     }
+    plan.rows = std::max(plan.rows, question.rows_of_all);
     plan.steps = list_steps(plan.program, question.top);
     return plan;
 }

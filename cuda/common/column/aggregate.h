@@ -29,7 +29,7 @@ struct AggregatePlan {
     AggregateProgram program;
     AggregateSteps steps;
     std::vector<AggregateInput> inputs;  // of part p from p * program.input_count on
-    std::uint64_t rows = 0;              // of all parts
+    std::uint64_t rows = 0;              // of all parts, those of other engines too
 
     const AggregateInput *inputs_of(std::size_t part) const {
         return inputs.data() + part * program.input_count;
@@ -49,6 +49,9 @@ inline bool wants_only_counts(const AggregateTop &top) {
 inline bool wants_only_counts(const AggregateQuestion &question) {
     return wants_only_counts(question.top);
 }
+
+// Throws Failure (invalid_argument) where all groups are wanted, so that none may be left out.
+void check_leaving(const AggregateProgram &program, const AggregateTop &top);
 
 // Throws Failure (invalid_argument) where groups can't be in such an order.
 void check_top(const AggregateProgram &program, const AggregateTop &top);

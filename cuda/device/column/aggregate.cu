@@ -34,6 +34,8 @@ constexpr std::uint64_t max_dense_groups = 1 << 26;
 constexpr std::uint64_t max_dense_bytes = std::uint64_t(1) << 30;
 constexpr std::uint64_t first_slots = std::uint64_t(1) << 20;
 constexpr std::uint64_t least_slots = 1024;
+// A larger table is listed before it is merged with another device's, since few of its groups may be there.
+constexpr std::uint64_t max_unlisted_bytes = std::uint64_t(256) << 20;
 // Behind the flags in pinned memory lies the number of groups that were listed at once.
 constexpr std::size_t flag_words = 3;
 
@@ -109,6 +111,9 @@ class Aggregator {
                 listed_ =
                     list_small_table(call_, filled(), parts_[0].program->view(), call_.answer() + flag_words);
             }
+            if (stays_in_table()) {
+                count_groups_later(call_, filled(), call_.answer() + flag_words);
+            }
             if (!first_pass_done_) {
                 list_doubtful();
             }
@@ -171,6 +176,13 @@ class Aggregator {
     bool is_listed_at_once() const {
         return counts_rows() && slots_ <= std::min(max_few_groups, question_.max_groups) &&
                question_.top.count == 0 && question_.top.of_rows == 0;
+    }
+
+    // Groups have the same places on all devices that answer the question, so they can be put together there.
+    bool stays_in_table() const {
+        return question_.rows_of_all > 0 && counts_rows() && slots_ > max_few_groups &&
+               question_.top.count == 0 && question_.top.of_rows == 0 &&
+               records() * table_.stride * sizeof(std::uint64_t) <= max_unlisted_bytes;
     }
 
     static std::uint64_t bytes_of_bits(std::uint64_t groups) {
@@ -364,6 +376,10 @@ class Aggregator {
             answer.set_counted(way_ == Way::one ? groups : count_groups(call_, filled()));
             return;
         }
+        if (stays_in_table()) {
+            give_table(answer, flags);
+            return;
+        }
         Buffer<std::uint64_t> listed;
         if (wants_top && way_ != Way::one) {
             listed = list_first_groups(call_, filled(), program, question_.top, is_top_narrow(), &groups);
@@ -394,16 +410,24 @@ class Aggregator {
         answer.take(std::move(listed), groups, std::move(doubtful_), flags.doubtful);
     }
 
-    // Are groups ordered by a sum whose upper half isn't in the table?
-    bool is_top_narrow() const {
-        for (std::uint32_t i = 0; i < plan_.program.accumulator_count; ++i) {
-            const Accumulator &accumulator = plan_.program.accumulator[i];
-            if (plan_.program.key_words + accumulator.word == question_.top.word) {
-                return is_narrow_sum(accumulator, plan_.rows);
-            }
+    void give_table(DeviceAggregateAnswer &answer, const AggregateFlags &flags) {
+        const std::uint64_t groups = call_.answer()[flag_words];
+        if (groups > question_.max_groups || flags.doubtful > question_.max_groups - groups) {
+            answer.set_outcome(AggregateOutcome::too_many_groups);
+            return;
         }
-        return false;
+        auto table = std::make_unique<UnlistedTable>();
+        table->filled = filled();
+        // What only serves while rows are added ends with the question.
+        table->filled.table.flags = nullptr;
+        table->filled.table.present = nullptr;
+        table->rows = plan_.rows;
+        table->records = std::move(records_);
+        table->program = std::move(parts_[0].program);
+        answer.take(std::move(table), groups, std::move(doubtful_), flags.doubtful);
     }
+
+    bool is_top_narrow() const { return is_narrow_top(plan_.program, question_.top, plan_.rows); }
 
     const Call &call_;
     const AggregateQuestion &question_;

@@ -1,13 +1,25 @@
 // The device's answers to questions about groups.
 #pragma once
 
+#include <memory>
 #include <utility>
 
 #include "device/call.h"
+#include "device/column/aggregate_list.h"
+#include "device/column/aggregate_program.h"
 #include "gpu_engine/column.h"
 #include "gpu_engine/guard.h"
 
 namespace gpu_engine::device {
+
+// A table whose groups aren't listed yet, since that of another device will be joined to it place by place.
+// Both are the same in all but the records.
+struct UnlistedTable {
+    FilledTable filled;
+    std::uint64_t rows;  // of the whole question: they say which sums are narrow
+    Buffer<std::uint64_t> records;
+    std::unique_ptr<PartProgram> program;
+};
 
 class DeviceAggregateAnswer final : public AggregateAnswer {
   public:
@@ -19,17 +31,19 @@ class DeviceAggregateAnswer final : public AggregateAnswer {
     std::uint64_t doubtful() const noexcept override { return doubtful_count_; }
     std::uint64_t counted() const noexcept override { return counted_; }
     Status read_groups(Stream &stream, std::uint64_t first, std::uint64_t count,
-                       std::uint64_t *records) const noexcept override {
-        return read(stream, groups_, group_count_, words_, first, count, records);
-    }
+                       std::uint64_t *records) const noexcept override;
     Status read_doubtful(Stream &stream, std::uint64_t first, std::uint64_t count,
-                         std::uint64_t *records) const noexcept override {
-        return read(stream, doubtful_, doubtful_count_, words_ + 1, first, count, records);
-    }
+                         std::uint64_t *records) const noexcept override;
+    bool stays_in_table() const noexcept override { return table_ != nullptr; }
+    Status mark_keys(Stream &stream, const AggregateProgram &program,
+                     KeyMarks *marks) const noexcept override;
+    Status leave_out(Stream &stream, const AggregateProgram &program, const SharedKeys &shared,
+                     const AggregateTop &top, std::unique_ptr<AggregateAnswer> *rest) const noexcept override;
 
     DeviceEngine &engine() const noexcept { return engine_; }
     const std::uint64_t *group_records() const noexcept { return groups_.data(); }
     const std::uint64_t *doubtful_records() const noexcept { return doubtful_.data(); }
+    const UnlistedTable *table() const noexcept { return table_.get(); }
 
     void set_outcome(AggregateOutcome outcome) noexcept { outcome_ = outcome; }
     void set_counted(std::uint64_t groups) noexcept { counted_ = groups; }
@@ -43,27 +57,25 @@ class DeviceAggregateAnswer final : public AggregateAnswer {
         groups_.set_stream(engine_.release_stream());
         doubtful_.set_stream(engine_.release_stream());
     }
+    // The same where the groups are still in the table.
+    void take(std::unique_ptr<UnlistedTable> table, std::uint64_t group_count, Buffer<std::uint64_t> doubtful,
+              std::uint64_t doubtful_count) noexcept {
+        table_ = std::move(table);
+        table_->records.set_stream(engine_.release_stream());
+        table_->program->set_stream(engine_.release_stream());
+        take(Buffer<std::uint64_t>(), group_count, std::move(doubtful), doubtful_count);
+    }
 
   private:
-    Status read(Stream &stream, const Buffer<std::uint64_t> &from, std::uint64_t records_there,
-                std::uint64_t words, std::uint64_t first, std::uint64_t count,
-                std::uint64_t *records) const noexcept {
-        return guarded([&] {
-            const Call call(engine_, stream);
-            if (first > records_there || count > records_there - first) {
-                return make_status(StatusCode::invalid_argument, "there are no such groups");
-            }
-            call.copy(records, static_cast<const std::uint64_t *>(from.data()) + first * words,
-                      count * words);
-            call.wait();
-            return Status{};
-        });
-    }
+    Status read(const Call &call, const Buffer<std::uint64_t> &from, std::uint64_t records_there,
+                std::uint64_t words, std::uint64_t first, std::uint64_t count, std::uint64_t *records) const;
+    FilledTable list() const;
 
     DeviceEngine &engine_;
     std::uint32_t words_;
     AggregateOutcome outcome_ = AggregateOutcome::answered;
-    Buffer<std::uint64_t> groups_;
+    std::unique_ptr<UnlistedTable> table_;
+    mutable Buffer<std::uint64_t> groups_;  // of a table they are listed when they are read
     std::uint64_t group_count_ = 0;
     Buffer<std::uint64_t> doubtful_;
     std::uint64_t doubtful_count_ = 0;

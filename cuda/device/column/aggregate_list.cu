@@ -43,6 +43,14 @@ static_assert(rank_slots == 1 << 12);
 
 __device__ bool is_group(const FilledTable &filled, std::uint64_t slot) {
     const TableView &table = filled.table;
+    if (filled.is_list) {
+        const SharedView &shared = filled.shared;
+        if (shared.marks == nullptr) {
+            return true;
+        }
+        const auto *record = reinterpret_cast<const std::uint64_t *>(table.record(slot));
+        return is_marked(shared.marks, key_stretch(shared.key, record)) == shared.has_marked;
+    }
     if (table.key_words == 0) {
         return table.record(slot)[filled.rows_word] != 0;
     }
@@ -268,11 +276,18 @@ std::uint64_t read_number(const Call &call, const Word *number) {
 
 }  // namespace
 
-std::uint64_t count_groups(const Call &call, const FilledTable &filled) {
+void count_groups_later(const Call &call, const FilledTable &filled, volatile std::uint64_t *number) {
     const Buffer<Survey> survey = begin_survey(call);
     count_kernel<<<blocks_of(call, filled), threads, 0, call.stream()>>>(filled, survey.data());
     check_launch("count_kernel");
-    return read_number(call, &survey.data()->groups);
+    call.copy(const_cast<std::uint64_t *>(number),
+              reinterpret_cast<const std::uint64_t *>(&survey.data()->groups), 1);
+}
+
+std::uint64_t count_groups(const Call &call, const FilledTable &filled) {
+    count_groups_later(call, filled, call.answer());
+    call.wait();
+    return *call.answer();
 }
 
 Buffer<std::uint64_t> list_groups(const Call &call, const FilledTable &filled, const ProgramView &program,

@@ -7,6 +7,14 @@
 
 namespace gpu_engine::device {
 
+// Only groups count whose code of the key is in a marked stretch, or only the others. No marks: all groups
+// do.
+struct SharedView {
+    const std::uint64_t *marks;
+    AggregateKey key;
+    bool has_marked;
+};
+
 // A table and what its records are. A listed record has `words` words: those of the key, then the
 // accumulators' without any that was added to the program on the device.
 struct FilledTable {
@@ -15,10 +23,15 @@ struct FilledTable {
     std::uint32_t rows_word;  // of dense groups: the word that is 0 without rows
     std::uint32_t key_words;  // of a listed record
     std::uint32_t words;
+    SharedView shared = {};
+    // All records are listed groups already, of the same words.
+    bool is_list = false;
 };
 
 // How many groups there are. Throws Failure.
 std::uint64_t count_groups(const Call &call, const FilledTable &filled);
+// The same without waiting: *number, which is pinned, is right once the device has been waited for.
+void count_groups_later(const Call &call, const FilledTable &filled, volatile std::uint64_t *number);
 
 // All of them, in no certain order: `groups` of them, as count_groups says.
 Buffer<std::uint64_t> list_groups(const Call &call, const FilledTable &filled, const ProgramView &program,

@@ -189,6 +189,16 @@ bool is_narrow_sum(const Accumulator &accumulator, std::uint64_t rows) {
     return is_plain && accumulator.exponent != 0 && accumulator.exponent + std::bit_width(rows) <= 63;
 }
 
+bool is_narrow_top(const AggregateProgram &program, const AggregateTop &top, std::uint64_t rows) {
+    for (std::uint32_t i = 0; i < program.accumulator_count; ++i) {
+        const Accumulator &accumulator = program.accumulator[i];
+        if (program.key_words + accumulator.word == top.word) {
+            return is_narrow_sum(accumulator, rows);
+        }
+    }
+    return false;
+}
+
 std::uint32_t find_rows_word(const AggregateProgram &program) {
     for (std::uint32_t i = 0; i < program.accumulator_count; ++i) {
         const Accumulator &accumulator = program.accumulator[i];

@@ -90,6 +90,12 @@ class PartProgram {
                 const StoreParts &parts, const std::vector<bool> &is_tested, std::uint32_t rows_word);
 
     const ProgramView &view() const noexcept { return view_; }
+    // As Memory has it.
+    void set_stream(cudaStream_t stream) noexcept {
+        for (Buffer<std::uint64_t> &buffer : held_) {
+            buffer.set_stream(stream);
+        }
+    }
 
   private:
     std::vector<InputView> upload_inputs(const Call &call, const AggregatePlan &plan,
@@ -103,6 +109,9 @@ class PartProgram {
 
 // Does a sum of so many rows fit 64 bits with its sign?
 bool is_narrow_sum(const Accumulator &accumulator, std::uint64_t rows);
+
+// Are groups ordered by a sum whose upper half isn't in the table?
+bool is_narrow_top(const AggregateProgram &program, const AggregateTop &top, std::uint64_t rows);
 
 // The word that counts all rows of a group, in the program or behind all its words.
 std::uint32_t find_rows_word(const AggregateProgram &program);

@@ -60,8 +60,8 @@ class Aggregator {
           workers_(workers),
           question_(question),
           known_(question.blocks != nullptr ? &known_of(*question.blocks) : nullptr),
-          answer_(
-              std::make_unique<HostAggregateAnswer>(plan_aggregate(question), AggregateOutcome::answered)),
+          answer_(std::make_unique<HostAggregateAnswer>(budget_, plan_aggregate(question),
+                                                        AggregateOutcome::answered)),
           plan_(*answer_->plan) {}
 
     std::unique_ptr<AggregateAnswer> answer() {

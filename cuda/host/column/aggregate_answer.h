@@ -40,8 +40,10 @@ class Records {
 
 class HostAggregateAnswer final : public AggregateAnswer {
   public:
-    HostAggregateAnswer(AggregatePlan aggregate_plan, AggregateOutcome outcome)
-        : plan(std::make_unique<AggregatePlan>(std::move(aggregate_plan))), result(outcome) {}
+    HostAggregateAnswer(MemoryBudget &budget, AggregatePlan aggregate_plan, AggregateOutcome outcome)
+        : plan(std::make_unique<AggregatePlan>(std::move(aggregate_plan))),
+          result(outcome),
+          budget_(budget) {}
 
     AggregateOutcome outcome() const noexcept override { return result; }
     std::uint64_t groups() const noexcept override {
@@ -65,6 +67,10 @@ class HostAggregateAnswer final : public AggregateAnswer {
         return guarded(
             [&] { return read(stream, doubtful_parts, plan->record_words() + 1, first, count, records); });
     }
+    Status mark_keys(Stream &stream, const AggregateProgram &program,
+                     KeyMarks *marks) const noexcept override;
+    Status leave_out(Stream &stream, const AggregateProgram &program, const SharedKeys &shared,
+                     const AggregateTop &top, std::unique_ptr<AggregateAnswer> *rest) const noexcept override;
 
     // Filled in by who makes the answer.
     const std::unique_ptr<AggregatePlan> plan;  // the groups refer to it
@@ -76,6 +82,10 @@ class HostAggregateAnswer final : public AggregateAnswer {
     std::vector<Records> doubtful_parts;
 
   private:
+    // Calls visit(record) for all groups.
+    template <typename Visit>
+    void for_groups(const Stream &stream, Visit visit) const;
+
     template <typename Part>
     static std::uint64_t count(const std::vector<Part> &parts) noexcept {
         std::uint64_t records = 0;
@@ -98,6 +108,8 @@ class HostAggregateAnswer final : public AggregateAnswer {
         }
         return count == 0 ? Status{} : make_status(StatusCode::invalid_argument, "there are no such groups");
     }
+
+    MemoryBudget &budget_;
 };
 
 }  // namespace gpu_engine::host

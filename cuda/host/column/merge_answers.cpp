@@ -57,6 +57,9 @@ void merge_groups(HostEngine &engine, const Workers &workers, const AggregateMer
     // Doubtful rows may change the order, and belong to the same groups.
     GroupsLeft left(engine.memory(), merge.top);
     give_groups(workers, std::move(joined), wants_less && doubtful.count() == 0 ? &left : nullptr, answer);
+    for (std::size_t part = 0; part < merge.part_count; ++part) {
+        answer->only_counted += merge.parts[part].counted;
+    }
     answer->doubtful_parts.push_back(std::move(doubtful));
     if (answer->groups() + answer->doubtful() > merge.max_groups) {
         answer->result = AggregateOutcome::too_many_groups;
@@ -72,7 +75,8 @@ Status merge_answers(Engine &engine, Stream &stream, const AggregateMerge &merge
         check_top(*merge.program, merge.top);
         AggregatePlan plan;
         plan.program = *merge.program;
-        auto merged = std::make_unique<HostAggregateAnswer>(std::move(plan), outcome_of(merge));
+        auto merged =
+            std::make_unique<HostAggregateAnswer>(host.memory(), std::move(plan), outcome_of(merge));
         if (merged->result == AggregateOutcome::answered) {
             if (merge.top.of_rows != 0 && !wants_only_counts(merge.top)) {
                 merge_top_rows(host.memory(), merge, merged.get());

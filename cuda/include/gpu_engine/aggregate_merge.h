@@ -20,11 +20,13 @@ struct AggregateRecords {
     const std::uint64_t *group_records;
     std::uint64_t doubtful;
     const std::uint64_t *doubtful_records;
+    std::uint64_t counted = 0;
 };
 
-// Which groups are the first ones only all of them tell: the answers must have all groups, unless the
-// question is about rows (top_of_rows), of which those may be left out that aren't among the first of their
-// part.
+// Which groups are the first ones only all of them tell: the answers must have all groups. Left out may be
+// those that no other answer has and that aren't among the first ones of their own
+// (AggregateAnswer::leave_out), and, where the question is about rows (top_of_rows), those that aren't among
+// the first of their part.
 struct AggregateMerge {
     const AggregateProgram *program;
     std::uint64_t max_groups;  // of the question, as its top

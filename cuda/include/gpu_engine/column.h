@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "gpu_engine/aggregate.h"
+#include "gpu_engine/aggregate_keys.h"
 #include "gpu_engine/aggregate_top.h"
 #include "gpu_engine/column_dictionary.h"
 #include "gpu_engine/engine.h"
@@ -198,6 +199,10 @@ struct AggregateQuestion {
     const HeapBlocks *blocks;
     std::uint64_t max_groups;  // in the answer, doubtful rows among them
     AggregateTop top;          // of no effect where there are doubtful rows: they may change the order
+    // Where other engines answer the question for further parts: the rows of all parts. Groups may then be
+    // left in a table that is the same on all of these engines (AggregateAnswer::stays_in_table). 0: there
+    // are none.
+    std::uint64_t rows_of_all = 0;
 };
 
 // Groups in the engine's memory. Word w of a group is word w of its record: those of its key come first. That
@@ -223,6 +228,19 @@ class AggregateAnswer {
                                std::uint64_t *records) const noexcept = 0;
     virtual Status read_doubtful(Stream &stream, std::uint64_t first, std::uint64_t count,
                                  std::uint64_t *records) const noexcept = 0;
+
+    // ---- of an answer that is merged with those of other engines (gpu_engine/aggregate_merge.h) ----
+
+    // Are the groups in a table whose places are the same in the other answers? They are best merged there.
+    virtual bool stays_in_table() const noexcept { return false; }
+    // Marks the stretches of all keys' codes that groups have.
+    virtual Status mark_keys(Stream &stream, const AggregateProgram &program,
+                             KeyMarks *marks) const noexcept = 0;
+    // Makes an answer of what others must know of these groups: all that they may have too, and of those that
+    // nobody else has the first ones, or their number (counted()). Not where there are doubtful rows.
+    virtual Status leave_out(Stream &stream, const AggregateProgram &program, const SharedKeys &shared,
+                             const AggregateTop &top,
+                             std::unique_ptr<AggregateAnswer> *rest) const noexcept = 0;
 };
 
 // A store in the making: pages come in order, each once.

@@ -1,0 +1,41 @@
+// Which keys the groups of an answer have, told roughly, so that engines that share a question out learn
+// which groups no other one has: these needn't be brought together.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu_engine/aggregate.h"
+#include "gpu_engine/both.h"
+
+namespace gpu_engine {
+
+// The codes of a key, which all engines number alike, in so many stretches of equal length at most.
+inline constexpr std::uint32_t key_stretch_bits = 13;
+inline constexpr std::uint32_t key_mark_words = (1 << key_stretch_bits) / 64;
+
+// The stretch that a group's code of a key belongs to.
+GPU_ENGINE_BOTH std::uint32_t key_stretch(const AggregateKey &key, const std::uint64_t *record) {
+    if (key.bits == 0) {
+        return 0;
+    }
+    const std::uint64_t code = record[key.word] >> key.shift & UINT64_MAX >> (64 - key.bits);
+    return static_cast<std::uint32_t>(key.bits > key_stretch_bits ? code >> (key.bits - key_stretch_bits)
+                                                                  : code);
+}
+
+GPU_ENGINE_BOTH bool is_marked(const std::uint64_t *marks, std::uint32_t stretch) {
+    return (marks[stretch / 64] >> stretch % 64 & 1) != 0;
+}
+
+// By key, a bit a stretch: a group has a code there.
+struct KeyMarks {
+    std::uint64_t of_key[max_aggregate_keys][key_mark_words];
+};
+
+// Groups that others may have too: those whose code of this key is in a marked stretch.
+struct SharedKeys {
+    AggregateKey key;
+    std::uint64_t marks[key_mark_words];
+};
+
+}  // namespace gpu_engine
