@@ -359,6 +359,9 @@ bool Connection::choose_engines(const Handler &handler, Work &work, Chosen *chos
     work.shares = chosen->shares.empty() ? nullptr : &chosen->shares;
     if (chosen->found) {
         chosen->found->set_here(work.id);
+        if (handler.may_ask_copies && ids.size() == 1) {
+            work.id = ids.front() = choose_copies(work, work.id, &*chosen->found);
+        }
     }
     return true;
 }
@@ -404,9 +407,9 @@ void Connection::place(const Handler &handler, const Work &work, Chosen *chosen)
     const PlacementCandidate &best = choose_place(candidates, size.bytes);
     const bool fits = room_of(best) >= size.bytes;
     if (size.divisible.entries > 0 &&
-        (!fits || (!is_small && (options.divides_all ||
-                                 (size.gains_by_division &&
-                                  gains_by_shares(size.bytes, options.kept_together)))))) {
+        (!fits ||
+         (!is_small && (options.divides_all ||
+                        (size.gains_by_division && gains_by_shares(size.bytes, options.kept_together)))))) {
         chosen->shares = divide_run(candidates, size.divisible, !fits);
     }
     for (const RunShare &share : chosen->shares) {

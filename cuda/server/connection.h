@@ -101,6 +101,13 @@ class Connection {
     bool choose_engines(const Handler &handler, Work &work, Chosen *chosen);
     void place(const Handler &handler, const Work &work, Chosen *chosen);
     EngineId least_waited_for(protocol::EngineName name);
+    // Where all runs are on one engine and others have copies of them, chooses the one with least to do, and
+    // has copies made where requests keep meeting others there. Returns the engine (run_copies.cpp).
+    EngineId choose_copies(const Work &work, EngineId home, RunSet *found);
+    std::optional<EngineId> place_of_copies(const Work &work, EngineId home, const RunSet &found);
+    void make_copies(const Work &work, EngineId home, EngineId to, const RunSet &found);
+    std::shared_ptr<const MirrorCopy> copy_run(const Work &work, EngineId home, EngineId to,
+                                               const Mirror &mirror);
     // Computes a request on several engines, and says on which a failure was.
     Turn compute_spread(const Handler &handler, Work &work, const std::vector<EngineId> &engines,
                         EngineId *failed);

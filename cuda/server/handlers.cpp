@@ -87,6 +87,14 @@ constexpr Handler question() {
     return question<function, spread_results<function, Request, Reply>>();
 }
 
+// The same where copies of the runs would answer as well.
+template <auto function>
+constexpr Handler question_of_any_copy() {
+    Handler asking = question<function>();
+    asking.may_ask_copies = true;
+    return asking;
+}
+
 // A row for requests that begin a load.
 template <auto function>
 constexpr Handler load() {
@@ -198,9 +206,9 @@ constexpr Row rows[] = {
     {Message::drop, handler<answer_drop>(at_once)},
     {Message::evict, handler<answer_evict>(at_once)},
     {Message::keep_runs, handler<answer_keep_runs>(at_once)},
-    {Message::lookup_kary, question<answer_lookup_kary>()},
-    {Message::count_kary, question<answer_count_kary>()},
-    {Message::range_kary, question<answer_range_kary>()},
+    {Message::lookup_kary, question_of_any_copy<answer_lookup_kary>()},
+    {Message::count_kary, question_of_any_copy<answer_count_kary>()},
+    {Message::range_kary, question_of_any_copy<answer_range_kary>()},
     {Message::search_grid, question<answer_search_grid>()},
     {Message::count_grid, question<answer_count_grid>()},
     {Message::match_grid, question<answer_match_grid>()},

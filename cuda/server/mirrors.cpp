@@ -194,7 +194,78 @@ std::uint64_t Mirrors::bytes_of_all(const Leavers &leavers, EngineId engine) {
     return bytes;
 }
 
+// ---- copies -----------------------------------------------------------------------------------------------
+
+std::shared_ptr<const MirrorCopy> Mirrors::copy_on(Mirror &mirror, EngineId engine,
+                                                   std::uint64_t dead_version) {
+    std::shared_ptr<const MirrorCopy> gone;
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(mirror.copies.begin(), mirror.copies.end(),
+                                    [engine](const auto &copy) { return copy->held_by == engine; });
+    if (found == mirror.copies.end()) {
+        return nullptr;
+    }
+    if ((*found)->dead_version < dead_version) {
+        gone = std::move(*found);
+        mirror.copies.erase(found);
+        return nullptr;
+    }
+    return *found;
+}
+
+bool Mirrors::begin_copy(Mirror &mirror) {
+    const std::lock_guard lock(mutex_);
+    return !std::exchange(mirror.is_being_copied, true);
+}
+
+void Mirrors::end_copy(const std::shared_ptr<Mirror> &mirror, std::shared_ptr<const MirrorCopy> copy) {
+    const std::lock_guard lock(mutex_);
+    mirror->is_being_copied = false;
+    const auto found = table_.find(Place{mirror->engine, mirror->name});
+    // A caller's own copy goes when the mutex is free.
+    if (copy != nullptr && found != table_.end() && found->second == mirror) {
+        mirror->copies.push_back(std::move(copy));
+    }
+}
+
+std::uint64_t Mirrors::bytes_of_copies(EngineId engine) const {
+    std::uint64_t bytes = 0;
+    for (const auto &[place, mirror] : table_) {
+        for (const auto &copy : mirror->copies) {
+            bytes += copy->held_by == engine && copy.use_count() == 1 ? bytes_of(copy->object) : 0;
+        }
+    }
+    return bytes;
+}
+
+std::size_t Mirrors::drop_copies(EngineId engine) {
+    std::vector<std::shared_ptr<const MirrorCopy>> gone;
+    const std::lock_guard lock(mutex_);
+    for (const auto &[place, mirror] : table_) {
+        std::erase_if(mirror->copies, [&](std::shared_ptr<const MirrorCopy> &copy) {
+            // Requests get their share of a copy under the mutex.
+            const bool goes = copy->held_by == engine && copy.use_count() == 1;
+            if (goes) {
+                gone.push_back(std::move(copy));
+            }
+            return goes;
+        });
+    }
+    counts_[engine].evictions += gone.size();
+    return gone.size();
+}
+
+void Mirrors::drop_copies_for(EngineId engine, const MemoryBudget &memory, std::uint64_t bytes) {
+    const std::optional<std::uint64_t> lacking = lacking_bytes(memory, bytes);
+    if (lacking && *lacking > 0) {
+        drop_copies(engine);
+    }
+}
+
+// ---- room -------------------------------------------------------------------------------------------------
+
 bool Mirrors::make_room(EngineId engine, MemoryBudget &memory, std::uint64_t bytes, const Purpose &purpose) {
+    drop_copies_for(engine, memory, bytes);
     Gone gone;
     const std::lock_guard lock(mutex_);
     const std::optional<std::uint64_t> needed = lacking_bytes(memory, bytes);
@@ -215,7 +286,8 @@ std::uint64_t Mirrors::room_on(EngineId engine, const MemoryBudget &memory, cons
     const std::lock_guard lock(mutex_);
     const std::uint64_t limit = memory.limit();
     const std::uint64_t used = memory.used();
-    const std::uint64_t stays = used - std::min(used, bytes_of_all(leavers(engine, purpose), engine));
+    const std::uint64_t leaving = bytes_of_all(leavers(engine, purpose), engine) + bytes_of_copies(engine);
+    const std::uint64_t stays = used - std::min(used, leaving);
     return limit - std::min(limit, stays);
 }
 
@@ -291,6 +363,11 @@ Room Mirrors::choose_leavers(const NewMirror &mirror, const Purpose &purpose, Le
 }
 
 Room Mirrors::make_room_for(const NewMirror &mirror, const Purpose &purpose, Claim *claim) {
+    for (const NewMirrorPart &part : mirror.parts) {
+        if (part.memory != nullptr) {
+            drop_copies_for(part.held_by, *part.memory, part.bytes_in_the_making);
+        }
+    }
     Gone gone;
     const std::lock_guard lock(mutex_);
     Leavers chosen;
@@ -314,6 +391,9 @@ Room Mirrors::make_room_for(const NewMirror &mirror, const Purpose &purpose, Cla
 }
 
 bool Mirrors::drop_one(EngineId engine, const Purpose &purpose) {
+    if (drop_copies(engine) > 0) {
+        return true;
+    }
     Gone gone;
     const std::lock_guard lock(mutex_);
     bool dropped = false;
@@ -325,6 +405,7 @@ bool Mirrors::drop_one(EngineId engine, const Purpose &purpose) {
 }
 
 void Mirrors::shrink(EngineId engine, const MemoryBudget &memory) {
+    drop_copies_for(engine, memory, 0);
     Gone gone;
     const std::lock_guard lock(mutex_);
     const std::uint64_t limit = memory.limit();
@@ -375,9 +456,19 @@ void Mirrors::keep(const RunName &relation, const std::unordered_set<std::uint64
 
 void Mirrors::clear(EngineId engine) {
     Gone gone;
+    std::vector<std::shared_ptr<const MirrorCopy>> copies;
     std::uint64_t mirrors = 0;
     std::uint64_t bytes = 0;
     const std::lock_guard lock(mutex_);
+    for (const auto &[place, mirror] : table_) {
+        std::erase_if(mirror->copies, [&](std::shared_ptr<const MirrorCopy> &copy) {
+            const bool goes = copy->held_by == engine;
+            if (goes) {
+                copies.push_back(std::move(copy));
+            }
+            return goes;
+        });
+    }
     unlink_chosen([engine](const Mirror &mirror) { return mirror.part_on(engine) != nullptr; }, &mirrors,
                   &bytes, &gone);
 }
@@ -420,31 +511,43 @@ std::array<std::uint64_t, max_engines> Mirrors::bytes_by_engine(EngineName engin
 std::uint64_t Mirrors::list(protocol::MirrorRow *rows, std::uint64_t capacity,
                             const std::function<std::int32_t(EngineId)> &device_of) {
     const std::lock_guard lock(mutex_);
-    std::uint64_t row = 0;
+    std::uint64_t count = 0;
+    const auto add = [&](const protocol::MirrorRow &row) {
+        if (count < capacity) {
+            rows[count] = row;
+        }
+        ++count;
+    };
     for (const auto &[place, mirror] : table_) {
-        for (std::size_t part = 0; part < mirror->parts.size(); ++part, ++row) {
-            if (row >= capacity) {
-                continue;
-            }
-            const AnyObject &object = mirror->parts[part].object;
-            rows[row] = protocol::MirrorRow{
-                place.name,
-                entries_of(object),
-                bytes_of(object),
-                mirror->hits.load(std::memory_order_relaxed),
-                mirror->loaded_at,
-                mirror->last_used.load(std::memory_order_relaxed),
-                static_cast<std::uint32_t>(place.engine),
-                mirror->holder.pinned != 0 ? 1U : 0U,
-                device_of(mirror->parts[part].held_by),
-                mirror->holder.user,
-                static_cast<std::uint32_t>(kind_of(object)),
-                static_cast<std::uint16_t>(part + 1),
-                static_cast<std::uint16_t>(mirror->parts.size()),
-            };
+        protocol::MirrorRow row = {};
+        row.name = place.name;
+        row.engine = static_cast<std::uint32_t>(place.engine);
+        row.pinned = mirror->holder.pinned != 0 ? 1U : 0U;
+        row.user = mirror->holder.user;
+        row.hits = mirror->hits.load(std::memory_order_relaxed);
+        row.loaded_at = mirror->loaded_at;
+        row.last_used = mirror->last_used.load(std::memory_order_relaxed);
+        row.parts = static_cast<std::uint16_t>(mirror->parts.size());
+        const auto add_object = [&](const AnyObject &object, EngineId held_by, std::size_t part) {
+            row.entries = entries_of(object);
+            row.bytes = bytes_of(object);
+            row.device = device_of(held_by);
+            row.kind = static_cast<std::uint32_t>(kind_of(object));
+            row.part = static_cast<std::uint16_t>(part + 1);
+            add(row);
+        };
+        for (std::size_t part = 0; part < mirror->parts.size(); ++part) {
+            add_object(mirror->parts[part].object, mirror->parts[part].held_by, part);
+        }
+        row.pinned = 0;
+        for (const auto &copy : mirror->copies) {
+            row.hits = copy->hits.load(std::memory_order_relaxed);
+            row.loaded_at = copy->made_at;
+            row.last_used = copy->last_used.load(std::memory_order_relaxed);
+            add_object(copy->object, copy->held_by, 0);
         }
     }
-    return row;
+    return count;
 }
 
 MirrorCounts Mirrors::counts(EngineId engine) {

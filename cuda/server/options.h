@@ -38,6 +38,10 @@ struct Options {
     // An index's runs of so many bytes together stay on one engine; larger indexes are spread over those of a
     // kind.
     std::uint64_t kept_together = std::uint64_t(64) << 20;
+    // A small run is copied to another engine once so many requests have met `crowd` others, computing or
+    // waiting, on the one that has it; 0: never.
+    std::uint32_t copied_after = 64;
+    std::uint32_t crowd = 2;
     // For tests: runs of every kind that can be divided are, also where that gains nothing.
     bool divides_all = false;
     bool testing = false;  // takes protocol::Inject

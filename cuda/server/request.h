@@ -69,6 +69,8 @@ struct Handler {
     // What the request begins to load: of which index, and how many bytes it takes until it is finished.
     // `engine` is any of the kind.
     LoadSize (*load_size)(Engine &engine, const void *request);
+    // Copies of its runs answer as well (run_copies.cpp).
+    bool may_ask_copies = false;
 };
 
 // Returns null when there is no such kind of request.

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "server/column_divider.h"
+#include "server/moved_entries.h"
 #include "server/own_objects.h"
 #include "server/request.h"
 #include "server/run_set.h"
@@ -392,36 +393,6 @@ void give_merged(Work &work, AnyObject object, protocol::HandleReply &reply) {
     work.bytes = reply.bytes;
     reply.handle = add_own_object(work, std::move(own));
 }
-
-// The entries of an engine's arrays on their way to another engine.
-template <typename Key>
-class MovedEntries {
-  public:
-    void read(Work &work, const KaryArray<Key> &array) {
-        MemoryBudget &memory = work.server().engines().host().memory();
-        count_ = array.entries();
-        keys_.emplace(memory, count_);
-        tids_.emplace(memory, count_);
-        check(array.read(*work.stream, 0, count_, keys_->data(), tids_->data()));
-    }
-    // Makes an array of them on the work's engine.
-    std::unique_ptr<KaryArray<Key>> load(Work &work) const {
-        std::unique_ptr<KaryArray<Key>> array;
-        check(with_room(work, [&] {
-            return kary<Key>(*work.engine).load(*work.stream, keys_->data(), tids_->data(), count_, &array);
-        }));
-        return array;
-    }
-    void forget() {
-        keys_.reset();
-        tids_.reset();
-    }
-
-  private:
-    std::uint64_t count_ = 0;
-    std::optional<Scratch<Key>> keys_;
-    std::optional<Scratch<Tid>> tids_;
-};
 
 std::size_t part_with_most_entries(Spread &spread) {
     std::size_t most = 0;

@@ -24,7 +24,7 @@ class RunSet {
     std::size_t size() const noexcept { return mirrors_.size(); }
     // Says whether the run, or a part of it, is in the memory of the work's engine. Where a request's runs
     // are on several engines, each part of it asks what is its own: the following, too, are of that alone.
-    bool is_here(std::size_t i) const noexcept { return mirrors_[i]->part_on(here_) != nullptr; }
+    bool is_here(std::size_t i) const noexcept { return is_on(i, here_); }
     std::size_t count_here() const noexcept;
     std::uint64_t entries(std::size_t i) const noexcept { return entries_of(object_here(i)); }
     template <typename Key>
@@ -37,17 +37,33 @@ class RunSet {
 
     // Of all engines: who has parts of the run, in the order of its entries.
     const std::vector<MirrorPart> &parts(std::size_t i) const noexcept { return mirrors_[i]->parts; }
-    bool is_on(std::size_t i, EngineId id) const noexcept { return mirrors_[i]->part_on(id) != nullptr; }
+    bool is_on(std::size_t i, EngineId id) const noexcept {
+        return copies_.empty() ? mirrors_[i]->part_on(id) != nullptr : id == here_;
+    }
     std::uint64_t entries_on(std::size_t i, EngineId id) const noexcept {
         const MirrorPart *part = mirrors_[i]->part_on(id);
         return part != nullptr ? entries_of(part->object) : 0;
     }
     void set_here(EngineId id) noexcept { here_ = id; }
 
+    const std::shared_ptr<Mirror> &mirror(std::size_t i) const noexcept { return mirrors_[i]; }
+    // The version of its dead bitmap that is asked for.
+    std::uint64_t dead_version(std::size_t i) const noexcept { return dead_versions_[i]; }
+    // Copies of all runs, on one engine, are asked instead.
+    using Copies = std::vector<std::shared_ptr<const MirrorCopy>>;
+    void use(Copies copies) noexcept {
+        copies_ = std::move(copies);
+        here_ = copies_.front()->held_by;
+    }
+
   private:
-    const AnyObject &object_here(std::size_t i) const noexcept { return mirrors_[i]->part_on(here_)->object; }
+    const AnyObject &object_here(std::size_t i) const noexcept {
+        return copies_.empty() ? mirrors_[i]->part_on(here_)->object : copies_[i]->object;
+    }
 
     std::vector<std::shared_ptr<Mirror>> mirrors_;
+    std::vector<std::uint64_t> dead_versions_;
+    Copies copies_;
     EngineId here_;
     bool complete_ = false;
 };
