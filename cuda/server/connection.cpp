@@ -73,7 +73,7 @@ void serve_connection(Server &server, int socket, int process) noexcept {
         return Status{};
     });
     if (!status.ok()) {
-        log_line("the connection of process %d ends: %s", process, status.message);
+        log_warning("the connection of process %d ends: %s", process, status.message);
     }
 }
 
@@ -99,10 +99,10 @@ void Connection::serve() {
                     drop_kept();
                     continue;
                 }
-                log_line("process %d hasn't said hello: its connection is closed", process_);
+                log_warning("process %d hasn't said hello: its connection is closed", process_);
                 return;
             case Received::too_long:
-                log_line("process %d sent a message that is too long: its connection is closed", process_);
+                log_warning("process %d sent a message that is too long: its connection is closed", process_);
                 return;
         }
         if (!(greeted_ ? answer(bytes) : answer_hello(bytes))) {
@@ -157,14 +157,14 @@ bool is_message(const char *request, std::size_t bytes) {
 bool Connection::answer_hello(std::size_t bytes) {
     const auto *hello = reinterpret_cast<const protocol::Hello *>(request_);
     if (!is_message(request_, bytes) || static_cast<Message>(hello->header.type) != Message::hello) {
-        log_line("process %d sent something else than hello: its connection is closed", process_);
+        log_warning("process %d sent something else than hello: its connection is closed", process_);
         return false;
     }
     auto *reply = reinterpret_cast<protocol::HelloReply *>(reply_);
     begin_reply(request_, reply_, sizeof(*reply));
     if (bytes != sizeof(*hello) || hello->version != protocol::version ||
         hello->layout != protocol::message_layout) {
-        log_line("process %d is of another version: its connection is closed", process_);
+        log_warning("process %d is of another version: its connection is closed", process_);
         reply->header.answer = static_cast<std::uint32_t>(Answer::mismatch);
         reply->version = protocol::version;
         static_cast<void>(send(sizeof(*reply)));
@@ -181,7 +181,7 @@ bool Connection::answer_hello(std::size_t bytes) {
 bool Connection::answer(std::size_t bytes) {
     const auto *header = reinterpret_cast<const RequestHeader *>(request_);
     if (!is_message(request_, bytes)) {
-        log_line("process %d sent garbage: its connection is closed", process_);
+        log_warning("process %d sent garbage: its connection is closed", process_);
         return false;
     }
     auto *reply = reinterpret_cast<ReplyHeader *>(reply_);
@@ -296,7 +296,7 @@ void Connection::compute(const Handler &handler) {
 void Connection::note_lost(const Work &work, EngineId lost, const Status &status) {
     Engines &engines = server.engines();
     if (engines.lose_if_broken(lost, status.message)) {
-        log_line("engine %s is lost: %s", engines.get(lost)->name(), status.message);
+        log_warning("engine %s is lost: %s", engines.get(lost)->name(), status.message);
         if (engines.state(work.engine_name) != Engines::State::ready) {
             server.give_up("an engine is lost");
         }

@@ -137,7 +137,7 @@ void Engines::keep_reason(Place &place, const char *reason) {
     if (place.reason != reason) {
         place.reason = reason;
         if (place.device > 0) {
-            log_line("no cuda engine on device %d: %s", place.device, reason);
+            log_warning("no cuda engine on device %d: %s", place.device, reason);
         } else {
             log_line("no cuda engine: %s", reason);
         }
@@ -155,7 +155,7 @@ void Engines::add_place(const DeviceIdentity &identity, const std::string &why_a
     const bool is_first = !std::exchange(has_found_devices_, true);
     const EngineId id = is_first ? hosts_ : count_.load();
     if (id == max_engines) {
-        log_line("device %d is not used: the server has %u engines at most", identity.device, max_engines);
+        log_warning("device %d is not used: the server has %u engines at most", identity.device, max_engines);
         return;
     }
     Place &place = places_[id];
@@ -222,7 +222,7 @@ void Engines::open_devices() noexcept {
         return Status{};
     });
     if (!status.ok()) {
-        log_line("not all devices are opened: %s", status.message);
+        log_warning("not all devices are opened: %s", status.message);
     }
     // Its state doesn't matter: what takes long counts as absent, and goes on.
     if (!places_[hosts_].is_missing) {
@@ -250,7 +250,7 @@ void Engines::open_device(Place &place) noexcept {
         return Status{};
     });
     if (!status.ok()) {
-        log_line("opening the device is not tried again: %s", status.message);
+        log_warning("opening the device is not tried again: %s", status.message);
     }
 }
 

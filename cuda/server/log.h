@@ -1,12 +1,20 @@
-// The server's log: lines on stderr, which is PostgreSQL's log where a supervisor started the server.
+// The server's log: lines on stderr. A supervisor that started the server reads them, with the level that
+// each begins with, and makes entries of PostgreSQL's log of them; for who starts the server by hand they
+// have the time and the process.
 #pragma once
 
 #include <chrono>
 
 namespace gpu_engine::server {
 
-// Writes one line with the time and the process. It never fails or throws; lines that are too long are cut.
+// Each writes one line, of which the first tells what happens, and the second what somebody should look at.
+// They never fail, throw or wait; lines that are too long are cut.
 [[gnu::format(printf, 1, 2)]] void log_line(const char *format, ...) noexcept;
+[[gnu::format(printf, 1, 2)]] void log_warning(const char *format, ...) noexcept;
+
+// From now on lines begin with their level, as syslog's numbers in angle brackets, in place of the time and
+// the process.
+void log_with_levels() noexcept;
 
 // For events that may happen very often: says whether a second has passed since the last line of this kind.
 class LogPace {

@@ -102,6 +102,9 @@ int main(int argc, char **argv) {
     if (options.probed_device >= 0) {
         return probe(options);
     }
+    if (options.logs_levels) {
+        log_with_levels();
+    }
     options.probe_device = another_process_opens_device;
     pthread_attr_t attributes;
     if (pthread_attr_init(&attributes) == 0) {
@@ -112,7 +115,7 @@ int main(int argc, char **argv) {
     raise_descriptor_limit();
 
     Server server(options, [](const char *reason) {
-        log_line("giving up: %s", reason);
+        log_warning("giving up: %s", reason);
         _exit(exit_given_up);
     });
     running = &server;
@@ -122,7 +125,7 @@ int main(int argc, char **argv) {
     set_handler(SIGALRM, leave_at_once);
     const Status status = server.start();
     if (!status.ok()) {
-        log_line("could not start: %s", status.message);
+        log_warning("could not start: %s", status.message);
         return exit_not_started;
     }
     set_handler(SIGTERM, take_signal);
@@ -135,7 +138,7 @@ int main(int argc, char **argv) {
         return Status{};
     });
     if (!ran.ok()) {
-        log_line("giving up: %s", ran.message);
+        log_warning("giving up: %s", ran.message);
         _exit(exit_given_up);
     }
     // A device that is still being opened, or hangs, is left to the kernel.

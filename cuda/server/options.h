@@ -45,6 +45,8 @@ struct Options {
     // For tests: runs of every kind that can be divided are, also where that gains nothing.
     bool divides_all = false;
     bool testing = false;  // takes protocol::Inject
+    // Lines of the log begin with their level, for a supervisor that reads them.
+    bool logs_levels = false;
     // How the cuda engine is opened; tests put another in its place. Empty: by device::open_engine, if that
     // is built in.
     std::function<Status(const EngineOptions &, std::unique_ptr<Engine> *)> open_device;

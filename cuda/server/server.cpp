@@ -162,7 +162,7 @@ bool Server::accept_connections() {
             }
             const int error = errno;
             if (refusals_.due()) {
-                log_line("could not accept a connection: %s", std::strerror(error));
+                log_warning("could not accept a connection: %s", std::strerror(error));
             }
             return false;
         }
@@ -170,7 +170,7 @@ bool Server::accept_connections() {
         unsigned user;
         if (!peer_is_own_user(socket.get(), &process, &user)) {
             if (refusals_.due()) {
-                log_line("refused a connection of user %u, process %d", user, process);
+                log_warning("refused a connection of user %u, process %d", user, process);
             }
             continue;
         }
@@ -181,8 +181,8 @@ bool Server::accept_connections() {
         // take the server for dead.
         if (sessions_.size() >= options_.connection_limit && process != options_.parent) {
             if (refusals_.due()) {
-                log_line("refused a connection of process %d: there are %u already", process,
-                         options_.connection_limit);
+                log_warning("refused a connection of process %d: there are %u already", process,
+                            options_.connection_limit);
             }
             continue;
         }
@@ -202,7 +202,7 @@ bool Server::accept_connections() {
             }
         } catch (const std::exception &exception) {
             if (refusals_.due()) {
-                log_line("could not serve process %d: %s", process, exception.what());
+                log_warning("could not serve process %d: %s", process, exception.what());
             }
             return false;
         }

@@ -74,8 +74,8 @@ void TransferBuffer::pin(Engine &engine) noexcept {
         pinned_by_ = &engine;
     } else {
         pinning_failed_ = true;
-        log_line("a transfer buffer of %llu bytes stays unpinned: %s",
-                 static_cast<unsigned long long>(bytes_), status.message);
+        log_warning("a transfer buffer of %llu bytes stays unpinned: %s",
+                    static_cast<unsigned long long>(bytes_), status.message);
     }
 }
 

@@ -67,6 +67,7 @@ static void make_arguments(Arguments *arguments) {
     add_argument(arguments, kSocketName);
     add_number(arguments, "--parent", getpid());
     add_number(arguments, "--watch-descriptor", kLifeLine);
+    add_argument(arguments, "--log-levels");
     add_number(arguments, "--host-memory", settings.host_memory_limit * kMebibyte);
     add_number(arguments, "--device-memory", settings.device_memory_limit * kMebibyte);
     add_number(arguments, "--transfer-memory", settings.transfer_memory_limit * kMebibyte);
@@ -108,13 +109,13 @@ static bool close_from(unsigned first) {
 }
 
 [[noreturn]] static void become_server(const char *executable, const Arguments &arguments, int life_line,
-                                       pid_t parent) {
+                                       int output, pid_t parent) {
     constexpr int kNoExec = 127;
     // A handler of PostgreSQL's must not run here, so the mask goes last.
     for (int number = 1; number < NSIG; number++)
         std::signal(number, SIG_DFL);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent || dup2(life_line, kLifeLine) < 0 ||
-        dup2(STDERR_FILENO, STDOUT_FILENO) < 0 || !close_from(STDERR_FILENO + 1))
+        dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0 || !close_from(STDERR_FILENO + 1))
         _exit(kNoExec);
     offer_to_oom_killer();
     sigset_t none;
@@ -126,15 +127,28 @@ static bool close_from(unsigned first) {
 
 // ---- in the supervisor ------------------------------------------------------------------------------------
 
+static void close_both(const int *ends) {
+    const int error = errno;
+    close(ends[0]);
+    close(ends[1]);
+    errno = error;
+}
+
 bool start_server_process(ServerProcess *process) {
     Arguments arguments;
     make_arguments(&arguments);
     const char *executable = server_executable();
     if (access(executable, X_OK) != 0)
         return false;
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    int life[2];
+    int output[2];
+    if (pipe2(life, O_CLOEXEC) != 0)
         return false;
+    // Neither waits for the other: a supervisor that is held up costs lines of the log, and no answers.
+    if (pipe2(output, O_CLOEXEC | O_NONBLOCK) != 0) {
+        close_both(life);
+        return false;
+    }
     const pid_t parent = getpid();
     // Until exec nobody's handlers may run in the child.
     sigset_t all;
@@ -143,22 +157,24 @@ bool start_server_process(ServerProcess *process) {
     sigprocmask(SIG_SETMASK, &all, &before);
     const pid_t pid = fork();
     if (pid == 0)
-        become_server(executable, arguments, ends[0], parent);
+        become_server(executable, arguments, life[0], output[1], parent);
     const int error = errno;
     sigprocmask(SIG_SETMASK, &before, nullptr);
-    close(ends[0]);
     if (pid < 0) {
-        close(ends[1]);
+        close_both(life);
+        close_both(output);
         errno = error;
         return false;
     }
-    *process = {pid, ends[1]};
+    close(life[0]);
+    close(output[1]);
+    *process = {pid, life[1], output[0]};
     return true;
 }
 
 static void forget(ServerProcess *process) {
     close(process->life_line);
-    *process = {0, -1};
+    *process = {0, -1, -1};
 }
 
 bool reap_server_process(ServerProcess *process, int *status) {

@@ -8,6 +8,7 @@ namespace pg_gpu::client {
 struct ServerProcess {
     pid_t pid;      // 0: none
     int life_line;  // the server ends when the other end of this pipe is closed
+    int output;     // what it writes on its standard output and error comes out here; reading doesn't wait
 };
 
 // The executable: beside the library that is loaded, which dynamic_library_path may have led to, unless tests

@@ -11,6 +11,7 @@
 
 #include "client/connection.h"
 #include "client/process_ends.h"
+#include "client/server_log.h"
 #include "client/server_process.h"
 #include "client/supervisor_record.h"
 #include "settings.h"
@@ -137,7 +138,7 @@ bool launch_supervisor() {
 namespace {
 
 struct Supervisor {
-    ServerProcess server = {0, -1};
+    ServerProcess server = {0, -1, -1};
     TimestampTz start_at = 0;    // not before
     TimestampTz started_at = 0;  // the running one
     TimestampTz look_at = 0;     // the next heartbeat
@@ -206,6 +207,7 @@ static void start_server() {
     state.look_at = state.started_at;
     state.greeted = false;
     state.missed = 0;
+    follow_server_log(state.server.pid, state.server.output);
     record_server_start(state.server.pid);
     ereport(LOG, (errmsg("pg_gpu server process %d started", static_cast<int>(state.server.pid))));
 }
@@ -219,6 +221,7 @@ static void plan_restart() {
 }
 
 static void note_abandoned(pid_t pid) {
+    end_server_log();
     record_error("server process %d does not end", static_cast<int>(pid));
     ereport(LOG,
             (errmsg("pg_gpu server process %d does not end", static_cast<int>(pid)),
@@ -228,6 +231,7 @@ static void note_abandoned(pid_t pid) {
 }
 
 static void note_end(pid_t pid, int status, const char *cause) {
+    end_server_log();
     note_process_end(pid, status);
     record_error("server process %d ended: %s, %s", static_cast<int>(pid), cause, describe_end(status));
     plan_restart();
@@ -313,6 +317,7 @@ static void stop_server() {
         note_abandoned(pid);
         return;
     }
+    end_server_log();
     note_process_end(pid, status);
     ereport(LOG,
             (server_wanted() ? errmsg("pg_gpu server process %d stopped with its supervisor, %s",
@@ -380,9 +385,12 @@ static void supervise() {
         const long pause = server_wanted()
                                ? milliseconds_until(state.server.pid != 0 ? state.look_at : state.start_at)
                                : kLongestDelayMs;
+        const int output = read_server_log();
         // The latch may have been set while a heartbeat waited for it; the next turn looks at everything
         // anyway.
-        WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, pause, PG_WAIT_EXTENSION);
+        WaitLatchOrSocket(
+            MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH | (output >= 0 ? WL_SOCKET_READABLE : 0),
+            output, pause, PG_WAIT_EXTENSION);
         ResetLatch(MyLatch);
     }
 }

@@ -216,6 +216,19 @@ TEST_F(ServerProcess, RefusesBadArguments) {
     EXPECT_EQ(no_folder.wait(), 2);
 }
 
+// A supervisor reads the level of each line, and says itself when and who.
+TEST_F(ServerProcess, LinesWithLevels) {
+    const auto process = start({"--log-levels"});
+    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    ::kill(process->id(), SIGTERM);
+    EXPECT_EQ(process->wait(), 0);
+    EXPECT_EQ(process->log().rfind("<5>listening on \"", 0), 0U) << process->log();
+    EXPECT_NE(process->log().find("\n<5>stopping: asked to stop\n"), std::string::npos) << process->log();
+    const auto second = start({"--log-levels", "--parent", "2147483647"});
+    EXPECT_EQ(second->wait(), 2);
+    EXPECT_NE(second->log().find("\n<4>could not start: "), std::string::npos) << second->log();
+}
+
 // Limits of the command line are those that hold.
 TEST_F(ServerProcess, TakesItsLimits) {
     const auto process = start({"--host-memory", "1048576", "--transfer-memory", "8192", "--threads", "1"});

@@ -32,7 +32,7 @@ unlink $name;
 socket(my $listener, AF_UNIX, SOCK_SEQPACKET, 0) or die;
 bind($listener, pack_sockaddr_un($name)) or die;
 listen($listener, 20) or die;
-printf STDERR "[%d] pg_gpu_server: listening, to %s\n", $$, $behaviour;
+print STDERR "listening, to $behaviour\n";
 
 # The header of a reply: magic, type, 0, bytes, answer, request, lacking, times, status, padding.
 sub header

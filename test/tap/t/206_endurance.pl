@@ -298,7 +298,7 @@ foreach my $of (@nodes)
 {
 	my $bad = $bad{ $of->name };
 	is(bad_log_lines($of, $bad), '', $of->name . ': nothing bad in the log') or diag(bad_log_context($of, $bad));
-	cmp_ok(log_count($of, qr/pg_gpu_server: listening/), '>', 1, $of->name . ': the server process was killed, and came back');
+	cmp_ok(log_count($of, qr/pg_gpu server process \d+: listening/), '>', 1, $of->name . ': the server process was killed, and came back');
 }
 
 # The first quarter fills caches, so it doesn't count.

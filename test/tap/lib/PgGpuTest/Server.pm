@@ -85,7 +85,7 @@ sub wait_for_server
 	wait_until(
 		sub {
 			$pid = server_pid($node);
-			return $pid && $pid != ($old // 0) && slurp_file($node->logfile) =~ /\[$pid\] pg_gpu_server: listening/;
+			return $pid && $pid != ($old // 0) && slurp_file($node->logfile) =~ /pg_gpu server process $pid: listening/;
 		}) or diag "no server process\n" . slurp_file($node->logfile);
 	return $pid;
 }

@@ -1,0 +1,20 @@
+// What the server process writes becomes entries of PostgreSQL's log, with a level and in each of its
+// formats.
+#pragma once
+
+#include "postgres_headers.h"
+
+namespace pg_gpu::client {
+
+// From now on `output` is read, which is closed in the end.
+void follow_server_log(pid_t pid, int output);
+
+// Reads what has come, but no more than a pipe holds, and makes entries of whole lines. A process that writes
+// without end gets some of its lines into the log, and how many they were beyond. What can be waited on for
+// more, or -1: nobody writes any more, or the process has had its share for now.
+int read_server_log();
+
+// Reads the rest, also the beginning of a line, when the process has ended or is given up.
+void end_server_log();
+
+}  // namespace pg_gpu::client
