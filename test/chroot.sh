@@ -1,4 +1,4 @@
-# Sourced by test/versions, test/packages and test/dockerfile: Debian, and Ubuntu, in folders of their own, made from
+# Sourced by test/versions, test/packages, test/arm64 and test/dockerfile: Debian, and Ubuntu, in folders of their own, made from
 # their packages.
 # The caller sets $root, the checkout.
 # shellcheck shell=bash disable=SC2154
@@ -56,9 +56,10 @@ sources_of() {
     echo "deb $PG_GPU_SECURITY_MIRROR $1-security main"
 }
 
-# make_chroot FOLDER RELEASE PACKAGE...: unless it is there already.
+# make_chroot FOLDER RELEASE[,ARCHITECTURE] PACKAGE...: unless it is there already.
 make_chroot() {
-    local folder=$1 release=$2 packages options=() option
+    local folder=$1 release=${2%,*} packages options=() option
+    [[ $2 != *,* ]] || options+=("--architectures=${2#*,}")
     shift 2
     [ ! -e "$folder/made" ] || return 0
     while read -r option; do

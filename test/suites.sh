@@ -258,7 +258,7 @@ unit() {
 regress() {
     mkdir -p "$logs/$1"
     local tests
-    mapfile -t tests < <(names "$root"/sql/*.sql)
+    mapfile -t tests < <(chosen "$root"/sql/*.sql)
     (cd "$root" && limited "$pgxs_test/regress/pg_regress" --bindir="$("$pg_config" --bindir)" \
         --inputdir=. --outputdir="$logs/$1" --load-extension=pg_gpu --dbname=pg_gpu_regress "${tests[@]}")
 }
@@ -266,17 +266,18 @@ regress() {
 isolation() {
     mkdir -p "$logs/$1"
     local tests
-    mapfile -t tests < <(names "$root"/test/isolation/specs/*.spec)
+    mapfile -t tests < <(chosen "$root"/test/isolation/specs/*.spec)
     (cd "$root" && limited "$pgxs_test/isolation/pg_isolation_regress" --bindir="$("$pg_config" --bindir)" \
         --inputdir=test/isolation --outputdir="$logs/$1" --load-extension=pg_gpu \
         --dbname=pg_gpu_isolation "${tests[@]}")
 }
 
-# The names pg_regress knows its tests by.
-names() {
-    local file
+# The names pg_regress knows its tests by; only those of $PG_GPU_SUITE_TESTS, when it names some.
+chosen() {
+    local file name
     for file in "$@"; do
-        [ ! -e "$file" ] || basename "${file%.*}"
+        name=$(basename "${file%.*}")
+        [ ! -e "$file" ] || [[ " ${PG_GPU_SUITE_TESTS:-$name} " != *" $name "* ]] || echo "$name"
     done
 }
 
