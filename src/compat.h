@@ -166,6 +166,15 @@ inline bool find_ordering(Oid operator_oid, Oid *family, Oid *operand, bool *des
     return found;
 }
 
+// The operator that the pathkey sorts values of the type by; InvalidOid: there is none.
+inline Oid operator_of_pathkey(const PathKey *pathkey, Oid type) {
+#if PG_VERSION_NUM >= 180000
+    return get_opfamily_member_for_cmptype(pathkey->pk_opfamily, type, type, pathkey->pk_cmptype);
+#else
+    return get_opfamily_member(pathkey->pk_opfamily, type, type, static_cast<int16>(pathkey->pk_strategy));
+#endif
+}
+
 // Memory that a setting's check hook hands to its assign hook, and that PostgreSQL frees; nullptr when there
 // is none.
 inline void *allocate_setting(size_t bytes) {

@@ -2,24 +2,37 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <type_traits>
 
 #include "postgres_headers.h"
 
 namespace pg_gpu {
 
-// std::sort, but an interrupt ends it by longjmp within some thousand comparisons: elements have nothing to
-// be destroyed.
+// Compares as `less`, but an interrupt ends it by longjmp within some thousand comparisons.
 template <typename Element, typename Less>
-void sort_interruptibly(Element *first, Element *last, Less less) {
-    static_assert(std::is_trivially_destructible_v<Element>);
-    constexpr uint32 kComparisonsBetweenLooks = 1u << 14;
-    uint32 comparisons = 0;
-    std::sort(first, last, [&](const Element &a, const Element &b) {
-        if (++comparisons % kComparisonsBetweenLooks == 0)
+auto interruptible(Less less) {
+    static_assert(std::is_trivially_destructible_v<Element>, "nobody destroys elements after a longjmp");
+    return [less, comparisons = uint32{0}](const Element &a, const Element &b) mutable {
+        constexpr uint32 comparisons_between_looks = 1u << 14;
+        if (++comparisons % comparisons_between_looks == 0)
             CHECK_FOR_INTERRUPTS();
         return less(a, b);
-    });
+    };
+}
+
+// std::sort that an interrupt ends.
+template <typename Element, typename Less>
+void sort_interruptibly(Element *first, Element *last, Less less) {
+    auto comparison = interruptible<Element>(less);
+    std::sort(first, last, std::ref(comparison));
+}
+
+// std::nth_element that an interrupt ends.
+template <typename Element, typename Less>
+void select_interruptibly(Element *first, Element *nth, Element *last, Less less) {
+    auto comparison = interruptible<Element>(less);
+    std::nth_element(first, nth, last, std::ref(comparison));
 }
 
 // Moves the first element of a heap (std::make_heap) to its place, after it has changed. Where it stays first

@@ -147,6 +147,9 @@ void cost_aggregate(PlannerInfo *root, const AggregateSource *sources, int count
     path->startup_cost = kQuestionOperators * cpu_operator_cost;
     for (int i = 0; i < count; i++)
         path->startup_cost += cost_of_source(root, sources[i], query, compiled, groups, workers);
+    // Groups in an order compare their codes.
+    if (query.order != NIL)
+        path->startup_cost += groups * log2(Max(groups, 2.0)) * kCodeOperators * cpu_operator_cost;
     // With several passes groups go through a file.
     path->total_cost =
         path->startup_cost + ranges * groups * cpu_tuple_cost * (count_passes(compiled, groups) > 1 ? 3 : 1);

@@ -38,6 +38,26 @@ void explain_indexes(const AggregateQuery &query, ExplainState *explain) {
         ExplainPropertyList("Indexes", names, explain);
 }
 
+char *words_of_sort_key(const SortedBy &sorted, const CustomScanState *node, List *ancestors,
+                        const ExplainState *explain) {
+    List *context = set_deparse_context_plan(explain->deparse_cxt, node->ss.ps.plan, ancestors);
+    const bool prefixes = list_length(explain->rtable) > 1 || explain->verbose;
+    Oid family;
+    Oid operand;
+    bool descends;
+    find_ordering(sorted.operator_oid, &family, &operand, &descends);
+    const char *nulls = sorted.nulls_first == descends ? ""
+                        : sorted.nulls_first           ? " NULLS FIRST"
+                                                       : " NULLS LAST";
+    const bool is_own = sorted.collation == get_typcollation(exprType(sorted.expression));
+    const char *collate =
+        OidIsValid(sorted.collation) && !is_own
+            ? psprintf(" COLLATE %s", quote_identifier(get_collation_name(sorted.collation)))
+            : "";
+    return psprintf("%s%s%s%s", deparse_expression(sorted.expression, context, prefixes, true), collate,
+                    descends ? " DESC" : "", nulls);
+}
+
 // ---- expressions as the statement has them ----------------------------------------------------------------
 
 namespace {

@@ -6,6 +6,7 @@
 #include "plan/aggregate_compile.h"
 #include "plan/aggregate_cost.h"
 #include "plan/aggregate_members.h"
+#include "plan/aggregate_order.h"
 #include "plan/aggregate_parallel.h"
 #include "plan/aggregate_parallel_path.h"
 #include "plan/aggregate_scan.h"
@@ -248,8 +249,8 @@ Path *scan_plainly(PlannerInfo *root, RelOptInfo *table, const List *members) {
 }
 
 // What PostgreSQL would run without parallel workers: it stands by for what the index can't answer after
-// all. It gives the node's own tuples, before HAVING.
-static Path *make_replaced_path(const TableAggregate &table, const List *row) {
+// all. It gives the node's own tuples in the same order, before HAVING.
+static Path *make_replaced_path(const TableAggregate &table, const List *row, List *pathkeys) {
     PathTarget *target = create_empty_pathtarget();
     for (int i = 0; i < list_length(row); i++)
         add_column_to_pathtarget(target, static_cast<Expr *>(list_nth(row, i)),
@@ -259,7 +260,10 @@ static Path *make_replaced_path(const TableAggregate &table, const List *row) {
     set_pathtarget_cost_width(table.root, target);
     Path *rows =
         table.tree != nullptr ? table.tree->rows : scan_plainly(table.root, table.input, table.members);
-    return aggregate_plainly(table, rows, target, NIL);
+    Path *groups = aggregate_plainly(table, rows, target, NIL);
+    if (pathkeys_contained_in(pathkeys, groups->pathkeys))
+        return groups;
+    return reinterpret_cast<Path *>(create_sort_path(table.root, table.output, groups, pathkeys, -1));
 }
 
 // ---- paths ------------------------------------------------------------------------------------------------
@@ -307,7 +311,9 @@ static double expect_groups(const TableAggregate &table, const CompiledAggregate
 }
 
 static void add_aggregate_path(const TableAggregate &table, const AggregateSource *sources, int count,
-                               const AggregateQuery &query, const CompiledAggregate &compiled, List *row) {
+                               AggregateQuery query, const CompiledAggregate &compiled, List *row) {
+    List *pathkeys;
+    query.order = choose_order(table, &pathkeys);
     PathTarget *target = table.output->reltarget;
     const double groups = expect_groups(table, compiled);
     // Each worker gives the groups of one range of rows after the other.
@@ -327,8 +333,10 @@ static void add_aggregate_path(const TableAggregate &table, const AggregateSourc
         add_join_cost(*table.tree, &path->path);
     path->path.startup_cost += target->cost.startup;
     path->path.total_cost += target->cost.startup + target->cost.per_tuple * given;
-    path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-    path->custom_paths = list_make1(make_replaced_path(table, row));
+    path->path.pathkeys = pathkeys;
+    // Cursors go back where PostgreSQL's Sort would have been on top.
+    path->flags = CUSTOMPATH_SUPPORT_PROJECTION | (pathkeys == NIL ? 0 : CUSTOMPATH_SUPPORT_BACKWARD_SCAN);
+    path->custom_paths = list_make1(make_replaced_path(table, row, pathkeys));
     if (table.tree != nullptr)
         path->custom_paths = list_concat(path->custom_paths, joined_paths(*table.tree));
     path->custom_private = list_make4(pack_query(query), row, table.having, table.set);

@@ -12,7 +12,7 @@ List *pack_query(const AggregateQuery &query) {
                             makeBoolean(query.is_of_sets));
     List *packed =
         list_make5(query.indexes, query.conditions, query.keys, query.key_operators, query.aggregates);
-    return lappend(lappend(lappend(packed, rest), query.joins), query.nulls_first);
+    return lappend(lappend(lappend(lappend(packed, rest), query.joins), query.nulls_first), query.order);
 }
 
 AggregateQuery unpack_query(List *packed) {
@@ -21,7 +21,7 @@ AggregateQuery unpack_query(List *packed) {
     const TopGroups top = {intVal(list_nth(rest, 1)), intVal(list_nth(rest, 2)), boolVal(list_nth(rest, 3))};
     return {
         list(0), list(1), list(2), list(3), list(4), boolVal(linitial(rest)), top, boolVal(list_nth(rest, 4)),
-        list(6), list(7)};
+        list(6), list(7), list(8)};
 }
 
 // ---- expressions over an index ----------------------------------------------------------------------------

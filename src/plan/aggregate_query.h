@@ -26,6 +26,8 @@ struct AggregateQuery {
     List *joins;      // packed JoinedTables, each behind those that it depends on
     // NIL: groups are wanted. Of rows in an order: integers, a truth value for each key. Do NULLs come first?
     List *nulls_first;
+    // Of groups: what they come in the order of, as choose_order makes it (aggregate_order.h). NIL: in any.
+    List *order;
 };
 
 inline bool wants_rows(const AggregateQuery &query) {

@@ -21,8 +21,7 @@ static Datum common_value(const CommonValues &common, uint64 number) {
     return common.values[number];
 }
 
-// The key's code less the one that stands for NULL. False: the key is NULL.
-static bool read_code(const AggregateAnswer &answer, uint64 group, const KeyResult &result, uint64 *code) {
+bool read_code(const AggregateAnswer &answer, uint64 group, const KeyResult &result, uint64 *code) {
     const AggregateKey &key = answer.compiled->program.key[result.key];
     *code = code_of_key(answer, group, result.key);
     if (result.has_null ? code_of_key(answer, group, result.key + 1U) == 1 : key.may_be_null && *code == 0)

@@ -39,6 +39,10 @@ struct KeyColumn {
 };
 void read_key_column(const AggregateAnswer &answer, int key, const KeyColumn &column);
 
+// The key's code in a group, less the one that stands for NULL: the number of a common value, or of a number
+// above the least one. False: the key is NULL.
+bool read_code(const AggregateAnswer &answer, uint64 group, const KeyResult &result, uint64 *code);
+
 // How many values a key has that all parts have in common; 0: its values are numbers.
 uint32 count_common_values(const AggregateAnswer &answer, int key);
 

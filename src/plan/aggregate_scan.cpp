@@ -10,6 +10,7 @@
 #include "plan/aggregate_explain.h"
 #include "plan/aggregate_key_rows.h"
 #include "plan/aggregate_maps.h"
+#include "plan/aggregate_order.h"
 #include "plan/aggregate_parallel.h"
 #include "plan/aggregate_path.h"
 #include "plan/aggregate_sets.h"
@@ -30,8 +31,9 @@ struct AggregateScanState {
     MemoryContext keep;  // of the answer
     MemoryContext work;
     AggregateAnswer answer;
+    OrderedGroups ordered;
     KeyRows key_rows;
-    TupleTableSlot *spilled_row;
+    TupleTableSlot *stored_row;
     bool is_asked;
     bool is_over;          // one of several grouping sets, whose groups have all been given
     bool are_joined_read;  // the joined tables' plans
@@ -40,7 +42,7 @@ struct AggregateScanState {
     int flags;             // of execution
     uint64 found_groups;
     uint32 passes;
-    uint64 next;          // group
+    Position position;    // among the groups
     const char *problem;  // why the child answers; nullptr: it doesn't
     uint64 heap_fetches;
     client::Usage usage;
@@ -100,7 +102,10 @@ static void forget_answer(AggregateScanState *state) {
     end_key_rows(&state->key_rows);
     if (state->answer.spilled != nullptr)
         tuplestore_end(state->answer.spilled);
+    if (state->ordered.rows != nullptr)
+        tuplesort_end(state->ordered.rows);
     state->answer = {};
+    state->ordered = {};
 }
 
 // Puts in the values that parameters have now.
@@ -119,6 +124,72 @@ static void lock_members(const AggregateScanState &state) {
         PredicateLockRelation(state.member[i].heap, snapshot);
     }
 }
+
+// ---- groups as rows ---------------------------------------------------------------------------------------
+
+// The row's values in the node's own tuple; false when there is none.
+static bool take_row(TupleTableSlot *row, TupleTableSlot *slot) {
+    if (TupIsNull(row))
+        return false;
+    const auto columns = static_cast<size_t>(slot->tts_tupleDescriptor->natts);
+    slot_getallattrs(row);
+    memcpy(slot->tts_values, row->tts_values, columns * sizeof(Datum));
+    memcpy(slot->tts_isnull, row->tts_isnull, columns * sizeof(bool));
+    return true;
+}
+
+static void take_group(AggregateScanState *state, uint64 group, TupleTableSlot *slot) {
+    MemoryContext caller = MemoryContextSwitchTo(state->custom.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
+    read_group(state->answer, group, slot->tts_values, slot->tts_isnull);
+    if (state->answer.has_place)
+        read_key_row(&state->key_rows, state->answer, group, slot->tts_values, slot->tts_isnull);
+    MemoryContextSwitchTo(caller);
+}
+
+static bool take_spilled(AggregateScanState *state, TupleTableSlot *slot) {
+    return tuplestore_gettupleslot(state->answer.spilled, true, false, state->stored_row) &&
+           take_row(state->stored_row, slot);
+}
+
+static void put_row(Tuplesortstate *rows, TupleTableSlot *slot) {
+    CHECK_FOR_INTERRUPTS();
+    ExecStoreVirtualTuple(slot);
+    tuplesort_puttupleslot(rows, slot);
+    ExecClearTuple(slot);
+}
+
+// Sorts the groups' rows as PostgreSQL would.
+static void sort_rows(AggregateScanState *state) {
+    TupleTableSlot *slot = state->custom.ss.ss_ScanTupleSlot;
+    state->ordered.rows = begin_row_sort(state->query, slot->tts_tupleDescriptor);
+    if (state->answer.passes > 1) {
+        while (take_spilled(state, slot))
+            put_row(state->ordered.rows, slot);
+        tuplestore_clear(state->answer.spilled);
+    } else {
+        for (uint64 group = 0; group < state->answer.groups.groups; group++) {
+            ResetExprContext(state->custom.ss.ps.ps_ExprContext);
+            take_group(state, group, slot);
+            put_row(state->ordered.rows, slot);
+        }
+    }
+    tuplesort_performsort(state->ordered.rows);
+}
+
+static void order_groups(AggregateScanState *state) {
+    const bool is_ordered =
+        state->answer.passes == 1 &&
+        order_by_codes(state->query, state->answer, get_hash_memory_limit(), &state->ordered);
+    if (!is_ordered)
+        sort_rows(state);
+}
+
+static uint64 group_in_order(AggregateScanState *state, uint64 place) {
+    return state->ordered.place == nullptr ? place
+                                           : group_at(&state->ordered, place, state->answer.groups.groups);
+}
+
+// ---- the question, asked ----------------------------------------------------------------------------------
 
 static void ask(AggregateScanState *state) {
     EState *estate = state->custom.ss.ps.state;
@@ -150,12 +221,14 @@ static void ask(AggregateScanState *state) {
     client::add_usage_since(before, &state->usage);
     if (state->problem == nullptr && state->answer.has_place && state->answer.passes == 1)
         begin_key_rows(&state->key_rows, question, state->answer);
+    if (state->problem == nullptr && state->query.order != NIL)
+        order_groups(state);
     MemoryContextSwitchTo(caller);
     state->found_groups = state->answer.found_groups;
     state->passes = state->answer.passes;
     state->is_asked = true;
     state->is_over = false;
-    state->next = 0;
+    state->position = {};
 }
 
 // ---- sharing with workers ---------------------------------------------------------------------------------
@@ -230,41 +303,24 @@ static PlanState *executable_child(AggregateScanState *state) {
     return static_cast<PlanState *>(lfirst(first));
 }
 
-// The row's values in the node's own tuple; false when there is none.
-static bool take_row(TupleTableSlot *row, TupleTableSlot *slot) {
-    if (TupIsNull(row))
-        return false;
-    const auto columns = static_cast<size_t>(slot->tts_tupleDescriptor->natts);
-    slot_getallattrs(row);
-    memcpy(slot->tts_values, row->tts_values, columns * sizeof(Datum));
-    memcpy(slot->tts_isnull, row->tts_isnull, columns * sizeof(bool));
-    return true;
-}
-
-static bool take_group(AggregateScanState *state, TupleTableSlot *slot) {
-    if (state->next == state->answer.groups.groups)
-        return false;
-    MemoryContext caller = MemoryContextSwitchTo(state->custom.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
-    read_group(state->answer, state->next, slot->tts_values, slot->tts_isnull);
-    if (state->answer.has_place)
-        read_key_row(&state->key_rows, state->answer, state->next, slot->tts_values, slot->tts_isnull);
-    state->next++;
-    MemoryContextSwitchTo(caller);
-    return true;
-}
-
 // The next group into the node's own tuple; false when there is none.
 static bool next_group(AggregateScanState *state, TupleTableSlot *slot) {
+    const ScanDirection direction = state->custom.ss.ps.state->es_direction;
+    const uint64 groups = state->answer.groups.groups;
     ExecClearTuple(slot);
-    bool found;
-    if (state->problem != nullptr) {
+    bool found = true;
+    if (state->problem != nullptr)
         found = take_row(ExecProcNode(executable_child(state)), slot);
-    } else if (state->answer.passes > 1) {
-        found = tuplestore_gettupleslot(state->answer.spilled, true, false, state->spilled_row) &&
-                take_row(state->spilled_row, slot);
-    } else {
-        found = take_group(state, slot);
-    }
+    else if (state->ordered.rows != nullptr)
+        found = tuplesort_gettupleslot(state->ordered.rows, ScanDirectionIsForward(direction), false,
+                                       state->stored_row, nullptr) &&
+                take_row(state->stored_row, slot);
+    else if (state->answer.passes > 1)
+        found = take_spilled(state, slot);
+    else if (!move_on(&state->position, groups, direction))
+        found = false;
+    else
+        take_group(state, group_in_order(state, state->position.next - 1), slot);
     if (found)
         ExecStoreVirtualTuple(slot);
     return found;
@@ -322,7 +378,7 @@ static void begin_aggregate(CustomScanState *node, EState *estate, int flags) {
         return;
     open_members(state, static_cast<PlanState *>(linitial(node->custom_ps)));
     state->expressions = CreateExprContext(estate);
-    state->spilled_row =
+    state->stored_row =
         ExecInitExtraTupleSlot(estate, node->ss.ss_ScanTupleSlot->tts_tupleDescriptor, &TTSOpsMinimalTuple);
     state->keep = AllocSetContextCreate(estate->es_query_cxt, "GpuAggregate groups", ALLOCSET_DEFAULT_SIZES);
     state->work = AllocSetContextCreate(estate->es_query_cxt, "GpuAggregate work", ALLOCSET_DEFAULT_SIZES);
@@ -364,7 +420,9 @@ static void rescan_aggregate(CustomScanState *node) {
         state->is_asked = false;
     if (state->is_asked && state->answer.spilled != nullptr)
         tuplestore_rescan(state->answer.spilled);
-    state->next = 0;
+    if (state->is_asked && state->ordered.rows != nullptr)
+        tuplesort_rescan(state->ordered.rows);
+    state->position = {};
 }
 
 // Of all processes, those that answered for no range included.
@@ -380,8 +438,23 @@ static void explain_totals(const RangeTotals &totals, ExplainState *explain) {
     ExplainPropertyUInteger("Heap Fetches", nullptr, totals.heap_fetches, explain);
 }
 
+static void explain_order(const CustomScanState *node, const List *order, List *ancestors,
+                          ExplainState *explain) {
+    const List *row = castNode(CustomScan, node->ss.ps.plan)->custom_scan_tlist;
+    List *keys = NIL;
+    for (int i = 0; i < count_order_keys(order); i++) {
+        const OrderKey key = order_key(order, i);
+        auto *expression = reinterpret_cast<Node *>(list_nth_node(TargetEntry, row, key.key)->expr);
+        keys = lappend(keys, words_of_sort_key({expression, key.operator_oid, key.collation, key.nulls_first},
+                                               node, ancestors, explain));
+    }
+    if (keys != NIL)
+        ExplainPropertyList("Sort Key", keys, explain);
+}
+
 static void explain_aggregate(CustomScanState *node, List *ancestors, ExplainState *explain) {
     const auto *state = reinterpret_cast<const AggregateScanState *>(node);
+    explain_order(node, state->query.order, ancestors, explain);
     explain_indexes(state->query, explain);
     explain_joins(state->query, explain);
     explain_expressions(state->query, node,

@@ -27,8 +27,7 @@ static int64 wanted_rows(const Query *query) {
     return count < 0 || offset < 0 || count > kMaxTop || offset > kMaxTop ? 0 : count + offset;
 }
 
-// Is it an operator of the type's own order? *descending tells which way.
-static bool is_own_order(Oid operator_oid, Oid type, bool *descending) {
+bool is_own_order(Oid operator_oid, Oid type, bool *descending) {
     Oid family;
     Oid operand;
     return find_ordering(operator_oid, &family, &operand, descending) &&

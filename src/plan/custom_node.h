@@ -49,6 +49,26 @@ Node *create_state(CustomScan *) {
     return reinterpret_cast<Node *>(state);
 }
 
+// Where a node stands among rows that it has at hand, which cursors may ask for in either direction.
+struct Position {
+    uint64 next;     // those before it have been given
+    bool is_at_end;  // and then that there are no more
+};
+
+// Moves on to the row to be given, which is the one before `next` then. False: there is none. Back from the
+// end the last row comes again.
+inline bool move_on(Position *position, uint64 rows, ScanDirection direction) {
+    if (ScanDirectionIsForward(direction)) {
+        position->is_at_end = position->next == rows;
+        position->next += position->is_at_end ? 0 : 1;
+        return !position->is_at_end;
+    }
+    if (!position->is_at_end && position->next > 0)
+        position->next--;
+    position->is_at_end = false;
+    return position->next > 0;
+}
+
 // A path that becomes a plan by `plan`. No path depends on rows of another table, so none is made anew for a
 // partition of that one.
 constexpr CustomPathMethods path_methods_of(const char *name,

@@ -40,8 +40,7 @@ struct RowsScanState {
     table::HeapProbe probe;
     bool is_probe_open;
     bool is_asked;
-    uint64 next;          // row: those before it have been given
-    bool is_at_end;       // and then that there are no more
+    Position position;
     bool has_child_run;   // since its last rescan
     const char *problem;  // why the child answers; nullptr: it doesn't
     uint64 heap_fetches;
@@ -167,8 +166,7 @@ static void ask(RowsScanState *state) {
     if (state->problem != nullptr)
         begin_child(state, wanted);
     state->is_asked = true;
-    state->next = 0;
-    state->is_at_end = false;
+    state->position = {};
 }
 
 // ---- execution --------------------------------------------------------------------------------------------
@@ -238,20 +236,6 @@ static void read_row(RowsScanState *state, uint64 place) {
         join_row(state);
 }
 
-// Moves on to the row to be given in a cursor's direction, which is the one before `next` then. False: there
-// is none. Back from the end the last row comes again.
-static bool move_on(RowsScanState *state, bool forward) {
-    if (forward) {
-        state->is_at_end = state->next == state->answer.row_count;
-        state->next += state->is_at_end ? 0 : 1;
-        return !state->is_at_end;
-    }
-    if (!state->is_at_end && state->next > 0)
-        state->next--;
-    state->is_at_end = false;
-    return state->next > 0;
-}
-
 static TupleTableSlot *execute_rows(CustomScanState *node) {
     auto *state = reinterpret_cast<RowsScanState *>(node);
     if (!state->is_asked)
@@ -260,9 +244,9 @@ static TupleTableSlot *execute_rows(CustomScanState *node) {
     ResetExprContext(node->ss.ps.ps_ExprContext);
     if (state->problem != nullptr)
         return give_childs_row(state);
-    if (!move_on(state, ScanDirectionIsForward(node->ss.ps.state->es_direction)))
+    if (!move_on(&state->position, state->answer.row_count, node->ss.ps.state->es_direction))
         return nullptr;
-    read_row(state, state->answer.rows[state->next - 1]);
+    read_row(state, state->answer.rows[state->position.next - 1]);
     state->given++;
     return project(node);
 }
@@ -327,32 +311,18 @@ static void rescan_rows(CustomScanState *node) {
     } else if (state->is_asked && state->problem != nullptr) {
         rewind_child(state);
     }
-    state->next = 0;
-    state->is_at_end = false;
+    state->position = {};
 }
 
-// As PostgreSQL's Sort shows its keys.
 static void explain_keys(const CustomScanState *node, const AggregateQuery &query, List *ancestors,
                          ExplainState *explain) {
     const auto *plan = castNode(CustomScan, node->ss.ps.plan);
-    List *context =
-        set_deparse_context_plan(explain->deparse_cxt, const_cast<Plan *>(&plan->scan.plan), ancestors);
-    const bool prefixes = list_length(explain->rtable) > 1 || explain->verbose;
     List *keys = NIL;
     for (int i = 0; i < list_length(query.keys); i++) {
         auto *key = static_cast<Node *>(list_nth(plan->custom_exprs, i));
-        Oid family;
-        Oid operand;
-        bool descends;
-        find_ordering(list_nth_oid(query.key_operators, i), &family, &operand, &descends);
-        const bool nulls_first = list_nth_int(query.nulls_first, i) != 0;
-        const char *nulls = nulls_first == descends ? "" : nulls_first ? " NULLS FIRST" : " NULLS LAST";
-        const Oid collation = exprCollation(key);
-        const char *collate = OidIsValid(collation) && collation != get_typcollation(exprType(key))
-                                  ? psprintf(" COLLATE %s", quote_identifier(get_collation_name(collation)))
-                                  : "";
-        keys = lappend(keys, psprintf("%s%s%s%s", deparse_expression(key, context, prefixes, true), collate,
-                                      descends ? " DESC" : "", nulls));
+        const SortedBy sorted = {key, list_nth_oid(query.key_operators, i), exprCollation(key),
+                                 list_nth_int(query.nulls_first, i) != 0};
+        keys = lappend(keys, words_of_sort_key(sorted, node, ancestors, explain));
     }
     ExplainPropertyList("Sort Key", keys, explain);
 }
