@@ -169,5 +169,16 @@ SELECT expression, c.who, c.same FROM unnest(ARRAY['greatest(price, tax)', 'leas
     compare(format('SELECT word, sum(%s), avg(%1$s), min(%1$s), max(%1$s), variance(%1$s), count(DISTINCT %1$s) FROM sold WHERE %1$s IS DISTINCT FROM 1 GROUP BY word', expression)) AS c;
 SELECT * FROM compare('SELECT sum(greatest(loose, ''NaN''::numeric + price)) FROM sold');
 
-DROP TABLE sold, parts, odd, split;
+-- Sums and averages have the bytes that PostgreSQL's have, whatever digits are 0, and however many there are.
+CREATE TABLE size (k int4, v numeric, n int8) WITH (autovacuum_enabled = off);
+INSERT INTO size SELECT k, (sign || digits || 'e' || exponent)::numeric, (sign || digits)::int8
+FROM unnest(ARRAY['', '-']) AS sign, unnest('{0,1,10,12,1200,9999,10000,10001,120000000,99999999999}'::int8[]) WITH ORDINALITY AS d (digits, k), unnest('{0,-1,-3,-4,-5,-8,-12,3}'::int[]) AS exponent
+WHERE sign = '' OR k % 3 <> 0;
+INSERT INTO size SELECT 100 + i, ('1e-' || i)::numeric, i * 1000000007::int8 FROM generate_series(1, 18) AS i;
+CREATE INDEX size_i ON size USING gpu_column (k, v, n);
+VACUUM ANALYZE size;
+SELECT * FROM compare('SELECT k, sum(v), pg_column_size(sum(v)), numeric_send(sum(v)), avg(n), pg_column_size(avg(n)), sum(n), pg_column_size(sum(n)) FROM size GROUP BY k');
+SELECT * FROM compare('SELECT k, scale(v), sum(v), pg_column_size(sum(v)), pg_column_size(avg(v)), pg_column_size(avg(n)) FROM size GROUP BY k, scale(v)');
+
+DROP TABLE sold, parts, odd, split, size;
 DROP FUNCTION answer_of, who_answers, compare;

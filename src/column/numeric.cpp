@@ -10,6 +10,15 @@ static constexpr uint32 kBase = 10000;
 // Of 128 bits, one of them with fewer digits.
 static constexpr int kMaxWords = 11;
 
+// The short form's first word: its mark, sign, scale, and the weight with a sign of its own.
+static constexpr uint16 kShortForm = 0x8000;
+static constexpr uint16 kShortNegative = 0x2000;
+static constexpr uint16 kShortScaleBits = 0x1f80;
+static constexpr int kShortScaleShift = 7;
+static constexpr int kMaxShortScale = 63;
+static constexpr uint16 kShortWeightBits = 0x007f;
+static constexpr int kMaxShortWeight = 63;
+
 // Sign, digits in base 10000 and scale as numerics have them on disk, where they can't change.
 namespace {
 
@@ -33,18 +42,17 @@ static uint16 read_word(const char *at) {
 static Digits digits_of(Numeric value) {
     constexpr uint16 form = 0xc000;
     constexpr uint16 negative_form = 0x4000;
-    constexpr uint16 short_form = 0x8000;
     const auto *data = reinterpret_cast<const char *>(value) + VARHDRSZ;
     const auto bytes = static_cast<int>(VARSIZE(value)) - VARHDRSZ;
     const uint16 head = read_word(data);
     constexpr int word = sizeof(uint16);
     if ((head & form) == form)
         return {};
-    if ((head & form) == short_form)
+    if ((head & form) == kShortForm)
         return {true,
-                (head & 0x2000) != 0,
-                (head & 0x1f80) >> 7,
-                (head & 0x003f) - ((head & 0x0040) != 0 ? 0x0040 : 0),
+                (head & kShortNegative) != 0,
+                (head & kShortScaleBits) >> kShortScaleShift,
+                (head & kMaxShortWeight) - (head & (kMaxShortWeight + 1)),
                 bytes / word - 1,
                 data + word};
     return {true,
@@ -110,6 +118,34 @@ static Numeric receive_numeric(const uint16 *digits, int count, int weight, bool
                                                ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
 }
 
+// Digits in base 10000 are given from the last one on. Nearly all numerics have the short form, without
+// digits that are 0 at either end; receiving one takes several times as long as writing it.
+static Numeric write_numeric(const uint16 *digits, int count, int weight, bool is_negative, int scale) {
+    int last = 0;
+    while (last < count && digits[last] == 0)
+        last++;
+    while (count > last && digits[count - 1] == 0) {
+        count--;
+        weight--;
+    }
+    const int written = count - last;
+    if (written == 0) {
+        is_negative = false;
+        weight = 0;
+    }
+    if (scale > kMaxShortScale || weight > kMaxShortWeight || weight < -kMaxShortWeight - 1)
+        return receive_numeric(digits, count, weight, is_negative, scale);
+    const auto bytes = VARHDRSZ + (1 + static_cast<size_t>(written)) * sizeof(uint16);
+    auto *numeric = static_cast<char *>(palloc(bytes));
+    SET_VARSIZE(numeric, bytes);
+    auto *words = reinterpret_cast<uint16 *>(numeric + VARHDRSZ);
+    words[0] = static_cast<uint16>(kShortForm | (is_negative ? kShortNegative : 0) |
+                                   scale << kShortScaleShift | (weight & kShortWeightBits));
+    for (int i = 0; i < written; i++)
+        words[i + 1] = digits[count - 1 - i];
+    return reinterpret_cast<Numeric>(numeric);
+}
+
 // Divides the number by a small one, whose remainder is returned.
 static uint16 divide(UnsignedInt128 *number, uint32 by) {
     if (*number <= PG_UINT64_MAX) {
@@ -144,7 +180,7 @@ Numeric make_numeric(Int128 number, int scale, int shown) {
     while (left != 0)
         digits[count++] = divide(&left, kBase);
     const int behind = (shown + word_digits - 1) / word_digits;
-    return receive_numeric(digits, count, count - behind - 1, number < 0, shown);
+    return write_numeric(digits, count, count - behind - 1, number < 0, shown);
 }
 
 namespace {
