@@ -16,15 +16,13 @@ CREATE TABLE label (word text PRIMARY KEY, label text);
 INSERT INTO label VALUES ('a', 'y'), ('b', 'x'), ('z', NULL), ('B', 'x');
 ANALYZE label;
 
-CREATE FUNCTION in_order(query text) RETURNS text[] LANGUAGE plpgsql AS $$
-DECLARE
-    answer text[];
-BEGIN
-    EXECUTE format('SELECT array_agg(q::text) FROM (%s) AS q', query) INTO answer;
-    RETURN coalesce(answer, '{}');
-EXCEPTION WHEN OTHERS THEN
-    RETURN ARRAY[SQLSTATE];
-END $$;
+\getenv source PG_ABS_SRCDIR
+\set rows_of :source '/test/regress/rows_of.sql'
+\set plan_of :source '/test/regress/plan_of.sql'
+\set ECHO none
+\i :rows_of
+\i :plan_of
+\set ECHO all
 -- Which nodes of the plan are Sorts, or ours, above the plan that stands by.
 CREATE FUNCTION top_nodes(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -61,12 +59,12 @@ BEGIN
     -- A sort below the groups, which is no dearer than hashing beside a disabled scan, would show other ones of equal values.
     SET LOCAL pg_gpu.enable_aggregate = off;
     SET LOCAL enable_seqscan = on;
-    without := in_order(query);
+    without := rows_of(query);
     SET LOCAL pg_gpu.enable_aggregate = on;
     SET LOCAL enable_seqscan = off;
     FOREACH path IN ARRAY '{paged,host}'::text[] LOOP
         PERFORM set_config('pg_gpu.path', path, true);
-        by_node := in_order(query);
+        by_node := rows_of(query);
         IF by_node IS DISTINCT FROM without THEN
             same := format('%s: %s, without the node %s', path, left(by_node::text, 300), left(without::text, 300));
         END IF;
@@ -141,12 +139,7 @@ DELETE FROM ordered WHERE word = 'a';
 SELECT compare_order('SELECT word, small, count(*) FROM ordered GROUP BY 1, 2 ORDER BY 1 DESC, 2');
 ROLLBACK;
 SELECT compare_order('SELECT word, day, count(*) FROM ordered GROUP BY 1, 2 ORDER BY 1, 2');
-\getenv source PG_ABS_SRCDIR
-\set plan_of :source '/test/regress/plan_of.sql'
-\set ECHO none
-\i :plan_of
-\set ECHO all
 SELECT * FROM pg_temp.plan_of($$SELECT small, word COLLATE "POSIX", count(*) FROM ordered GROUP BY 1, 2 ORDER BY 2 DESC, 1 NULLS FIRST$$);
 DROP TABLE ordered, label;
-DROP FUNCTION compare_order, takes_passes, top_nodes, in_order;
+DROP FUNCTION compare_order, takes_passes, top_nodes, rows_of;
 DROP TYPE mood;

@@ -27,19 +27,11 @@ ANALYZE ritem, rkind, rshop, rtags, rloose, rnothing;
 
 \getenv source PG_ABS_SRCDIR
 \set compare :source '/test/regress/compare.sql'
+\set rows_of :source '/test/regress/rows_of.sql'
 \set ECHO none
 \i :compare
+\i :rows_of
 \set ECHO all
--- What a statement gives, in its order, or the error's code.
-CREATE FUNCTION rows_of(query text) RETURNS text[] LANGUAGE plpgsql AS $$
-DECLARE
-    answer text[];
-BEGIN
-    EXECUTE format('SELECT array_agg(q::text) FROM (%s) AS q', query) INTO answer;
-    RETURN coalesce(answer, '{}');
-EXCEPTION WHEN OTHERS THEN
-    RETURN ARRAY[SQLSTATE];
-END $$;
 -- PostgreSQL's joins are so dear with the nodes that these are there wherever they can be. Without an order rows are sorted here.
 CREATE FUNCTION compare_rows(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE plpgsql AS $$
 DECLARE

@@ -21,21 +21,13 @@ VACUUM ANALYZE srt;
 
 \getenv source PG_ABS_SRCDIR
 \set compare :source '/test/regress/compare.sql'
+\set rows_of :source '/test/regress/rows_of.sql'
 \set plan_of :source '/test/regress/plan_of.sql'
 \set ECHO none
 \i :compare
+\i :rows_of
 \i :plan_of
 \set ECHO all
--- What a statement gives, in its order, or the error's code.
-CREATE FUNCTION rows_of(query text) RETURNS text[] LANGUAGE plpgsql AS $$
-DECLARE
-    answer text[];
-BEGIN
-    EXECUTE format('SELECT array_agg(q::text) FROM (%s) AS q', query) INTO answer;
-    RETURN coalesce(answer, '{}');
-EXCEPTION WHEN OTHERS THEN
-    RETURN ARRAY[SQLSTATE];
-END $$;
 CREATE FUNCTION compare_rows(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE plpgsql AS $$
 DECLARE
     by_node text[];
