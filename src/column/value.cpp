@@ -1,5 +1,7 @@
 #include "column/value.h"
 
+#include "storage/notes.h"
+
 namespace pg_gpu::column {
 
 static void describe_integer(ColumnType *type) {
@@ -59,10 +61,17 @@ static ColumnType describe(Relation index, int column) {
 }
 
 Format *make_format(Relation index) {
+    static_assert(sizeof(Format) <= storage::kNoteBytes);
     auto *format = allocate_zeroed<Format>(1);
+    const void *note = storage::read_note(index);
+    if (note != nullptr) {
+        memcpy(format, note, sizeof(Format));
+        return format;
+    }
     format->columns = IndexRelationGetNumberOfKeyAttributes(index);
     for (int i = 0; i < format->columns; i++)
         format->types[i] = describe(index, i);
+    storage::write_note(index, format, sizeof(Format));
     return format;
 }
 

@@ -5,6 +5,7 @@
 
 #include "compat.h"
 #include "storage/holds.h"
+#include "storage/notes.h"
 
 namespace pg_gpu::storage {
 
@@ -15,23 +16,55 @@ struct CheckedDirectory {
     uint64 vacuum_seq;  // dead counts change with it
 };
 
+namespace {
+
+// PostgreSQL frees it with the index's relation cache entry, as one piece.
+struct Remembered {
+    bool is_metapage_checked;
+    bool is_directory_checked;
+    CheckedDirectory checked;
+    bool has_note;
+    alignas(MAXIMUM_ALIGNOF) char note[kNoteBytes];
+};
+
+}  // namespace
+
+static Remembered *remembered_of(Relation index) {
+    if (index->rd_amcache == nullptr)
+        index->rd_amcache = MemoryContextAllocZero(index->rd_indexcxt, sizeof(Remembered));
+    return static_cast<Remembered *>(index->rd_amcache);
+}
+
+const void *read_note(Relation index) {
+    const auto *remembered = static_cast<const Remembered *>(index->rd_amcache);
+    return remembered != nullptr && remembered->has_note ? remembered->note : nullptr;
+}
+
+void write_note(Relation index, const void *note, size_t bytes) {
+    Assert(bytes <= kNoteBytes);
+    Remembered *remembered = remembered_of(index);
+    memcpy(remembered->note, note, bytes);
+    remembered->has_note = true;
+}
+
 static bool is_directory_checked(Relation index, const MetaPage *meta) {
-    const auto *checked = static_cast<const CheckedDirectory *>(index->rd_amcache);
-    return checked != nullptr && checked->directory_version == meta->directory_version &&
-           checked->vacuum_seq == meta->vacuum_seq;
+    const Remembered &remembered = *remembered_of(index);
+    return remembered.is_directory_checked &&
+           remembered.checked.directory_version == meta->directory_version &&
+           remembered.checked.vacuum_seq == meta->vacuum_seq;
 }
 
 static void remember_checked_directory(Relation index, const CheckedDirectory &checked) {
-    if (index->rd_amcache == nullptr)
-        index->rd_amcache = MemoryContextAlloc(index->rd_indexcxt, sizeof(CheckedDirectory));
-    *static_cast<CheckedDirectory *>(index->rd_amcache) = checked;
+    Remembered *remembered = remembered_of(index);
+    remembered->is_metapage_checked = remembered->is_directory_checked = true;
+    remembered->checked = checked;
 }
 
 void check_metapage_once(Relation index, const RunKind *kind) {
-    if (likely(index->rd_amcache != nullptr))
+    if (likely(remembered_of(index)->is_metapage_checked))
         return;
     UnlockReleaseBuffer(lock_metapage(index, kind, BUFFER_LOCK_SHARE));
-    remember_checked_directory(index, {0, 0});  // no directory has these
+    remembered_of(index)->is_metapage_checked = true;
 }
 
 // Small and young runs come last in a directory (swap), and first in a view: they are the first to be merged.
