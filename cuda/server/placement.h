@@ -33,8 +33,9 @@ bool is_kept_together(const std::vector<PlacementCandidate> &candidates, std::ui
                       std::uint64_t kept_together);
 
 // Whether engines that each get a share of a run's rows answer sooner than one alone, where rows are only
-// looked at. To start several and wait for all takes some 100 us, in which a device reads some 256 MiB, so a
-// run should be several times what an index may take that is kept together.
+// looked at. It is estimated, and not measured, that to start several and wait for all takes some 100 us, in
+// which a device reads some 256 MiB, so a run should be several times what an index may take that is kept
+// together.
 inline bool gains_by_shares(std::uint64_t bytes, std::uint64_t kept_together) {
     constexpr std::uint64_t times = 8;
     return bytes / times >= kept_together;

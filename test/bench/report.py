@@ -61,7 +61,10 @@ def write_json(path, result):
 
 
 def gnuplot(program, path):
-    done = subprocess.run(['gnuplot'], input=program, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(['gnuplot'], input=program, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return 'gnuplot is not here. Hint: contrib/scripts/install-dependencies --for bench'
     if done.returncode != 0 or not os.path.exists(path):
         return f'gnuplot failed: {done.stderr.strip()}'
     return None
