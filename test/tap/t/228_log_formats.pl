@@ -72,8 +72,9 @@ ok(says($next, 'listening on'), 'also what the next one says');
 
 my $writer = 'LOG\|pg_gpu supervisor\|pg_gpu server process';
 my @json = by_json();
-# Whether there is a device, and why not, the process says when it knows.
-my @said = grep { !/cuda engine|engine cuda/ } @json;
+# Whether there is a device, and why not, the process says in a line of its own when it knows. That it isn't known yet, the line that says where
+# it listens may mention as well.
+my @said = grep { !/server process \d+: (?:no cuda engine|engine cuda)/ } @json;
 like($said[0], qr/^$writer $pid started$/, 'JSON: a start, with level and writer');
 like($said[1], qr/^$writer $pid: listening on "pgsql_tmp\.pg_gpu\.socket"; engine host: \d+ threads, limit \d+ MiB/, 'what it says');
 like($said[2], qr/^$writer $pid ended: it stopped by itself, signal 9 .*; it is restarted in \d+ ms$/, 'an end');
