@@ -476,8 +476,8 @@ inline void set_version_dependent_fields([[maybe_unused]] IndexAmRoutine *routin
 #endif
 }
 
-// Calls visit(block, offsets, count) for each block of a bitmap, in order. count is -1 where all rows of the
-// block may be in it.
+// Calls visit(block, offsets, count, recheck) for each block of a bitmap, in order. count is -1 where all
+// rows of the block may be in it; with `recheck` they need a look at the row.
 template <typename Visit>
 void for_each_bitmap_block(TIDBitmap *bitmap, Visit visit) {
 #if PG_VERSION_NUM >= 180000
@@ -486,12 +486,13 @@ void for_each_bitmap_block(TIDBitmap *bitmap, Visit visit) {
     OffsetNumber offsets[MaxHeapTuplesPerPage];
     while (tbm_private_iterate(iterator, &block))
         visit(block.blockno, offsets,
-              block.lossy ? -1 : tbm_extract_page_tuple(&block, offsets, MaxHeapTuplesPerPage));
+              block.lossy ? -1 : tbm_extract_page_tuple(&block, offsets, MaxHeapTuplesPerPage),
+              block.recheck);
     tbm_end_private_iterate(iterator);
 #else
     TBMIterator *iterator = tbm_begin_iterate(bitmap);
     while (const TBMIterateResult *block = tbm_iterate(iterator))
-        visit(block->blockno, block->offsets, block->ntuples);
+        visit(block->blockno, block->offsets, block->ntuples, block->recheck);
     tbm_end_iterate(iterator);
 #endif
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "column/item.h"
+#include "table/row_set.h"
 
 namespace pg_gpu::column {
 
@@ -49,6 +50,7 @@ struct Condition {
     Key *keys;
     int count;
     bool matches_nothing;
+    const table::RowSet *among;  // nullptr: of all rows
 };
 
 inline bool is_all_safe(const Condition &condition) {

@@ -192,6 +192,100 @@ void give_selected(ColumnView *view, int run, TidSink sink, void *context) {
     }
 }
 
+// ---- rows by their blocks ---------------------------------------------------------------------------------
+
+namespace {
+
+// Rows of one block of the table: a bit for each offset, from the first one on.
+struct BlockRows {
+    const uint64 *bits;
+    uint32 words;
+};
+
+}  // namespace
+
+// The bits [first, first + count), at most 64; those behind their end are 0.
+static uint64 bits_from(const BlockRows &rows, uint32 first, uint32 count) {
+    const uint32 word = first / 64;
+    const uint32 shift = first % 64;
+    uint64 bits = word < rows.words ? rows.bits[word] >> shift : 0;
+    if (shift > 0 && word + 1 < rows.words)
+        bits |= rows.bits[word + 1] << (64 - shift);
+    return bits & low_bits(count);
+}
+
+// Those bits of `bits` that stand where `places` has one, moved together.
+static uint64 gather_bits(uint64 bits, uint64 places) {
+    uint64 gathered = 0;
+    for (uint32 i = 0; places != 0; i++, places &= places - 1)
+        gathered |= (bits >> __builtin_ctzll(places) & 1) << i;
+    return gathered;
+}
+
+// Takes those of `count` rows away, at most 64, that have no bit in `kept`.
+static void keep_rows(uint64 *selected, uint64 first, uint32 count, uint64 kept) {
+    const uint64 others = ~kept & low_bits(count);
+    selected[first / 64] &= ~(others << (first % 64));
+    if (first % 64 + count > 64)
+        selected[first / 64 + 1] &= ~(others >> (64 - first % 64));
+}
+
+// Of the current stretch takes those away that aren't among its block's rows.
+static void keep_rows_of_block(const TidCursor &cursor, const BlockRows &rows, uint64 *selected) {
+    if (cursor.bitmap == nullptr) {
+        for (uint32 i = 0; i < cursor.count; i += 64) {
+            const uint32 count = Min(cursor.count - i, 64U);
+            keep_rows(selected, cursor.ordinal + i, count, bits_from(rows, cursor.first - 1U + i, count));
+        }
+        return;
+    }
+    uint64 ordinal = cursor.ordinal;
+    for (uint32 word = 0; word < cursor.first; word++) {
+        const uint64 places = cursor.bitmap[word];
+        const auto count = static_cast<uint32>(__builtin_popcountll(places));
+        if (count > 0)
+            keep_rows(selected, ordinal, count, gather_bits(bits_from(rows, word * 64, 64), places));
+        ordinal += count;
+    }
+}
+
+// The set's part for a block from part `at` on, which is moved on; nullptr: no row of the block is in it.
+static const table::RowSetBlock *find_part(const table::RowSet &set, BlockNumber block, uint32 *at) {
+    while (*at < set.block_count && set.blocks[*at].block < block)
+        ++*at;
+    return *at < set.block_count && set.blocks[*at].block == block ? &set.blocks[*at] : nullptr;
+}
+
+static void select_in_run(ColumnView *view, int run, const table::RowSet &set) {
+    uint64 rows[(MaxHeapTuplesPerPage + 63) / 64];
+    uint64 *selected = view->selected[run];
+    TidCursor cursor;
+    begin_tid_cursor(&cursor, &view->runs[run]);
+    uint32 at = 0;
+    BlockNumber block = 0;
+    while (next_stretch(&cursor)) {
+        if (cursor.block < block)
+            report_damage(cursor.reader, kTidSection, "TIDs aren't in order.");
+        block = cursor.block;
+        if (!any_selected(selected, cursor.ordinal, cursor.count))
+            continue;
+        memset(rows, 0, sizeof(rows));
+        if (const table::RowSetBlock *part = find_part(set, block, &at))
+            for (int i = 0; i < part->count; i++) {
+                const OffsetNumber place = set.offsets[part->offset + static_cast<uint64>(i)] - 1;
+                rows[place / 64] |= UINT64CONST(1) << (place % 64);
+            }
+        keep_rows_of_block(cursor, {rows, lengthof(rows)}, selected);
+    }
+}
+
+void select_among(ColumnView *view, const table::RowSet &set) {
+    for (int i = 0; i < view->run_count; i++)
+        select_in_run(view, i, set);
+    for (uint32 i = 0; i < view->loose_count; i++)
+        view->loose[i].selected = view->loose[i].selected && table::contains(set, view->loose[i].tid);
+}
+
 // ---- visibility -------------------------------------------------------------------------------------------
 
 namespace {
@@ -229,51 +323,6 @@ static void for_hidden_stretches(ColumnView *view, int run, table::VisibilityMap
             visit(&cursor);
 }
 
-// Bits [first, first + count) of facts, at most 64; those behind their end are 0.
-static uint64 facts_from(const uint64 *facts, uint32 first, uint32 count) {
-    const uint32 words = table::facts_row_words();
-    const uint32 word = first / 64;
-    const uint32 shift = first % 64;
-    uint64 bits = word < words ? facts[word] >> shift : 0;
-    if (shift > 0 && word + 1 < words)
-        bits |= facts[word + 1] << (64 - shift);
-    return bits & low_bits(count);
-}
-
-// Those bits of `bits` that stand where `places` has one, moved together.
-static uint64 gather_bits(uint64 bits, uint64 places) {
-    uint64 gathered = 0;
-    for (uint32 i = 0; places != 0; i++, places &= places - 1)
-        gathered |= (bits >> __builtin_ctzll(places) & 1) << i;
-    return gathered;
-}
-
-// Takes those of `count` rows away, at most 64, that have no bit in `visible`.
-static void keep_rows(uint64 *selected, uint64 first, uint32 count, uint64 visible) {
-    const uint64 hidden = ~visible & low_bits(count);
-    selected[first / 64] &= ~(hidden << (first % 64));
-    if (first % 64 + count > 64)
-        selected[first / 64 + 1] &= ~(hidden >> (64 - first % 64));
-}
-
-static void keep_visible_rows(const TidCursor &cursor, const uint64 *facts, uint64 *selected) {
-    if (cursor.bitmap == nullptr) {
-        for (uint32 i = 0; i < cursor.count; i += 64) {
-            const uint32 count = Min(cursor.count - i, 64U);
-            keep_rows(selected, cursor.ordinal + i, count, facts_from(facts, cursor.first - 1U + i, count));
-        }
-        return;
-    }
-    uint64 ordinal = cursor.ordinal;
-    for (uint32 word = 0; word < cursor.first; word++) {
-        const uint64 places = cursor.bitmap[word];
-        const auto count = static_cast<uint32>(__builtin_popcountll(places));
-        if (count > 0)
-            keep_rows(selected, ordinal, count, gather_bits(facts_from(facts, word * 64, 64), places));
-        ordinal += count;
-    }
-}
-
 static void doubt_stretch(const TidCursor &cursor, uint32 run, uint64 *selected, Doubts *doubts) {
     OffsetNumber offsets[MaxHeapTuplesPerPage];
     stretch_offsets(&cursor, offsets);
@@ -298,7 +347,7 @@ static void doubt_rows_of_run(ColumnView *view, int run, table::VisibilityMap *m
             doubt_stretch(*cursor, static_cast<uint32>(run), selected, doubts);
             return;
         }
-        keep_visible_rows(*cursor, facts, selected);
+        keep_rows_of_block(*cursor, {facts, table::facts_row_words()}, selected);
         table::facts_use()->entries += cursor->count;
     });
 }

@@ -87,6 +87,9 @@ inline bool is_stale(const ColumnView *view) {
 
 enum class KeysToApply { Safe, Unsafe };
 
+// Takes away the rows that aren't in the set.
+void select_among(ColumnView *view, const table::RowSet &set);
+
 // Takes away the rows that don't match. Unsafe keys' operators see the values of selected rows only.
 void select_matching(ColumnView *view, const Condition &condition, KeysToApply which);
 
@@ -155,6 +158,8 @@ uint64 with_rows(Relation heap, Relation index, Snapshot snapshot, const Format 
         MemoryContext caller = MemoryContextSwitchTo(view->context);
         bool valid = !is_stale(view);
         if (valid) {
+            if (condition.among != nullptr)
+                select_among(view, *condition.among);
             select_matching(view, condition, KeysToApply::Safe);
             valid = select_visible(view);
         }

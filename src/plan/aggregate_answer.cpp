@@ -73,6 +73,7 @@ static bool make_index_conditions(const AggregateQuestion &question, const Index
     for (int i = 0; i < question.member_count; i++) {
         AggregateMember *member = &question.member[i];
         column::make_condition(member->index, *member->format, keys, count, &member->condition);
+        member->condition.among = question.among;
     }
     return true;
 }
@@ -670,7 +671,10 @@ const char *answer_question(const AggregateQuestion &question, AggregateAnswer *
     for (int i = 0; i < question.member_count; i++)
         pgstat_count_index_scan(question.member[i].index);
     Attempt state = {&question, compiled, answer, question.memory, nullptr};
-    if (column::is_all(question.blocks) && is_answered_by_server(&state, heap_fetches))
+    if (question.among != nullptr)
+        client::note_unsuited(client::RequestKind::AggregateColumn, index_of(state),
+                              "other indexes tell which rows are wanted");
+    else if (column::is_all(question.blocks) && is_answered_by_server(&state, heap_fetches))
         return nullptr;
     const client::PagedRequest request = client::begin_paged(client::RequestKind::AggregateColumn, 1);
     state.problem = answer_from_pages(&state, heap_fetches);

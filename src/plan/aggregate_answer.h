@@ -23,6 +23,8 @@ struct AggregateQuestion {
     bool with_ties;
     // Only rows on these blocks of a table are wanted; then the server isn't asked.
     column::BlockRange blocks = column::kAllBlocks;
+    // Only these rows are wanted; then the server isn't asked either. nullptr: all are.
+    const table::RowSet *among = nullptr;
 };
 
 // answer->spilled takes groups that memory has no room for; the caller makes it. Returns nullptr, or why the

@@ -17,6 +17,9 @@ static constexpr double kFindOperators = 2.0;
 static constexpr double kFewGroups = 10000;
 // How often an expression is evaluated to find its ranges, of which a few hundred are usual.
 static constexpr double kRangeEvaluations = 5000;
+// Taking a row out of a bitmap and marking it, and passing over the rows of a block of the table.
+static constexpr double kBitmapRowOperators = 4;
+static constexpr double kBlockOperators = 2;
 // What a run's headers cost, and what is done before and behind everything, in operators.
 static constexpr double kRunOperators = 500.0;
 static constexpr double kQuestionOperators = 4000.0;
@@ -153,6 +156,19 @@ void cost_aggregate(PlannerInfo *root, const AggregateSource *sources, int count
     // With several passes groups go through a file.
     path->total_cost =
         path->startup_cost + ranges * groups * cpu_tuple_cost * (count_passes(compiled, groups) > 1 ? 3 : 1);
+}
+
+void add_bitmap_cost(Path *bitmap, Path *path) {
+    const RelOptInfo *table = bitmap->parent;
+    Cost cost;
+    Selectivity selectivity;
+    cost_bitmap_tree_node(castNode(BitmapHeapPath, bitmap)->bitmapqual, &cost, &selectivity);
+    cost +=
+        (clamp_row_est(selectivity * table->tuples) * kBitmapRowOperators + table->pages * kBlockOperators) *
+        cpu_operator_cost;
+    path->startup_cost += cost;
+    path->total_cost += cost;
+    add_disabled_nodes(path, bitmap);
 }
 
 }  // namespace pg_gpu::plan

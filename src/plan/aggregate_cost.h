@@ -11,4 +11,7 @@ namespace pg_gpu::plan {
 void cost_aggregate(PlannerInfo *root, const AggregateSource *sources, int count, const AggregateQuery &query,
                     const CompiledAggregate &compiled, double groups, int workers, Path *path);
 
+// Adds what it costs to make the bitmap of other indexes, and to find its rows in the index.
+void add_bitmap_cost(Path *bitmap, Path *path);
+
 }  // namespace pg_gpu::plan

@@ -8,7 +8,7 @@
 namespace pg_gpu::plan {
 
 PlanState *lowest_of(PlanState *child) {
-    while (outerPlanState(child) != nullptr)
+    while (outerPlanState(child) != nullptr && !IsA(child, BitmapHeapScanState))
         child = outerPlanState(child);
     return child;
 }

@@ -13,6 +13,7 @@
 #include "plan/aggregate_sets.h"
 #include "plan/aggregate_top.h"
 #include "plan/aggregate_whole.h"
+#include "plan/bitmap_rows.h"
 #include "plan/hypothetical.h"
 #include "plan/join_path.h"
 #include "plan/parameters.h"
@@ -136,7 +137,7 @@ static bool keeps_barrier(const TableAggregate &table, const RestrictInfo *condi
 }
 
 bool add_conditions(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
-                    Refusal *refusal) {
+                    Refusal *refusal, List **others) {
     ListCell *cell;
     foreach (cell, index->indrestrictinfo) {
         const auto *condition = lfirst_node(RestrictInfo, cell);
@@ -145,6 +146,10 @@ bool add_conditions(const TableAggregate &table, const IndexOptInfo *index, Aggr
             refuse(refusal, "a condition isn't about rows", clause);
         else if (!keeps_barrier(table, condition))
             refuse(refusal, "a condition must not see rows that a security barrier hides", clause);
+        if (refusal->reason == nullptr && others != nullptr && !has_all_columns(index, clause)) {
+            *others = lappend(*others, lfirst(cell));
+            continue;
+        }
         Node *expression =
             refusal->reason != nullptr ? nullptr : over_index(clause, index, table.tree, refusal);
         if (expression == nullptr)
@@ -180,12 +185,12 @@ static bool add_keys(const TableAggregate &table, const IndexOptInfo *index, Agg
 }
 
 bool make_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query, List **row,
-                Refusal *refusal) {
+                Refusal *refusal, List **others) {
     *query = {};
     query->indexes = list_make1_oid(index->indexoid);
     query->is_of_sets = table.set != NIL;
     query->has_barrier = table.root->qual_security_level > 0;
-    if (!add_keys(table, index, query, refusal) || !add_conditions(table, index, query, refusal))
+    if (!add_keys(table, index, query, refusal) || !add_conditions(table, index, query, refusal, others))
         return false;
     if (table.tree != nullptr && !add_joined_tables(table.root, *table.tree, index, query, refusal))
         return false;
@@ -250,7 +255,7 @@ Path *scan_plainly(PlannerInfo *root, RelOptInfo *table, const List *members) {
 
 // What PostgreSQL would run without parallel workers: it stands by for what the index can't answer after
 // all. It gives the node's own tuples in the same order, before HAVING.
-static Path *make_replaced_path(const TableAggregate &table, const List *row, List *pathkeys) {
+static Path *make_replaced_path(const TableAggregate &table, const List *row, List *pathkeys, Path *bitmap) {
     PathTarget *target = create_empty_pathtarget();
     for (int i = 0; i < list_length(row); i++)
         add_column_to_pathtarget(target, static_cast<Expr *>(list_nth(row, i)),
@@ -258,8 +263,9 @@ static Path *make_replaced_path(const TableAggregate &table, const List *row, Li
                                      ? list_nth_node(SortGroupClause, table.clauses, i)->tleSortGroupRef
                                      : 0);
     set_pathtarget_cost_width(table.root, target);
-    Path *rows =
-        table.tree != nullptr ? table.tree->rows : scan_plainly(table.root, table.input, table.members);
+    Path *rows = table.tree != nullptr ? table.tree->rows
+                 : bitmap != nullptr   ? bitmap
+                                       : scan_plainly(table.root, table.input, table.members);
     Path *groups = aggregate_plainly(table, rows, target, NIL);
     if (pathkeys_contained_in(pathkeys, groups->pathkeys))
         return groups;
@@ -311,8 +317,10 @@ static double expect_groups(const TableAggregate &table, const CompiledAggregate
 }
 
 static void add_aggregate_path(const TableAggregate &table, const AggregateSource *sources, int count,
-                               AggregateQuery query, const CompiledAggregate &compiled, List *row) {
+                               AggregateQuery query, const CompiledAggregate &compiled, List *row,
+                               Path *bitmap) {
     List *pathkeys;
+    query.has_bitmap = bitmap != nullptr;
     query.order = choose_order(table, &pathkeys);
     PathTarget *target = table.output->reltarget;
     const double groups = expect_groups(table, compiled);
@@ -331,12 +339,16 @@ static void add_aggregate_path(const TableAggregate &table, const AggregateSourc
     cost_aggregate(table.root, sources, count, query, compiled, groups, table.workers, &path->path);
     if (table.tree != nullptr)
         add_join_cost(*table.tree, &path->path);
+    if (bitmap != nullptr)
+        add_bitmap_cost(bitmap, &path->path);
     path->path.startup_cost += target->cost.startup;
     path->path.total_cost += target->cost.startup + target->cost.per_tuple * given;
     path->path.pathkeys = pathkeys;
     // Cursors go back where PostgreSQL's Sort would have been on top.
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION | (pathkeys == NIL ? 0 : CUSTOMPATH_SUPPORT_BACKWARD_SCAN);
-    path->custom_paths = list_make1(make_replaced_path(table, row, pathkeys));
+    path->custom_paths = list_make1(make_replaced_path(table, row, pathkeys, bitmap));
+    if (bitmap != nullptr)
+        path->custom_paths = lappend(path->custom_paths, bitmap);
     if (table.tree != nullptr)
         path->custom_paths = list_concat(path->custom_paths, joined_paths(*table.tree));
     path->custom_private = list_make4(pack_query(query), row, table.having, table.set);
@@ -363,7 +375,7 @@ AggregateSource make_source(RelOptInfo *table, const IndexOptInfo *index) {
 }
 
 bool consider_sources(const TableAggregate &table, const AggregateSource *sources, int count,
-                      AggregateQuery query, List *row) {
+                      AggregateQuery query, List *row, Path *bitmap) {
     const AggregateSource &first = sources[0];
     column::IndexSummary summary = first.summary;
     for (int i = 1; i < count; i++) {
@@ -382,11 +394,31 @@ bool consider_sources(const TableAggregate &table, const AggregateSource *source
         refusal.reason = refuse_sharing(query, *compiled);
     const bool is_offered = refusal.reason == nullptr;
     if (is_offered)
-        add_aggregate_path(table, sources, count, query, *compiled, row);
+        add_aggregate_path(table, sources, count, query, *compiled, row, bitmap);
     else
         note_declined(candidate_of(table, first.index), refusal, {1, first.index->indexoid});
     pfree(compiled);
     return is_offered;
+}
+
+// Can conditions be left to a bitmap of other indexes? Each node would make one.
+static bool may_have_bitmap(const TableAggregate &table) {
+    return table.tree == nullptr && table.members == NIL && table.set == NIL && table.workers == 0;
+}
+
+// BRIN and hash indexes never tell rows exactly. One of ours with these columns would be the node's own.
+static bool may_tell_rows(const IndexOptInfo *index) {
+    return index->relam != BRIN_AM_OID && index->relam != HASH_AM_OID && !is_column_index(index);
+}
+
+static Path *find_bitmap_of(const TableAggregate &table, List *conditions, Refusal *refusal) {
+    Path *bitmap = find_bitmap(table.root, table.input, conditions, may_tell_rows);
+    if (bitmap == nullptr || !answers_exactly(bitmap, conditions)) {
+        refuse(refusal, "the index doesn't have a column, and no other index answers the condition exactly",
+               reinterpret_cast<Node *>(linitial_node(RestrictInfo, conditions)->clause));
+        return nullptr;
+    }
+    return bitmap;
 }
 
 static bool consider_index(const TableAggregate &table, const IndexOptInfo *index) {
@@ -397,14 +429,20 @@ static bool consider_index(const TableAggregate &table, const IndexOptInfo *inde
     }
     AggregateQuery query;
     List *row;
+    List *others = NIL;
     Refusal refusal = {};
-    if (!make_query(table, index, &query, &row, &refusal)) {
+    Path *bitmap = nullptr;
+    const bool is_query =
+        make_query(table, index, &query, &row, &refusal, may_have_bitmap(table) ? &others : nullptr);
+    if (is_query && others != NIL)
+        bitmap = find_bitmap_of(table, others, &refusal);
+    if (!is_query || refusal.reason != nullptr) {
         const Index number = indexed_table(table)->relid;
         note_declined(candidate, refusal, {number, planner_rt_fetch(number, table.root)->relid});
         return false;
     }
     const AggregateSource source = make_source(indexed_table(table), index);
-    return consider_sources(table, &source, 1, query, row);
+    return consider_sources(table, &source, 1, query, row, bitmap);
 }
 
 bool consider_table(const TableAggregate &table) {

@@ -68,20 +68,21 @@ bool has_column_index(const RelOptInfo *table);
 List *row_of(const TableAggregate &table, Refusal *refusal);
 
 // What the node would compute from this index of a table; false, with the reason, when it can't. *row are the
-// expressions of its tuples.
+// expressions of its tuples. *others are as add_conditions makes them.
 bool make_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query, List **row,
-                Refusal *refusal);
+                Refusal *refusal, List **others = nullptr);
 
-// Adds WHERE over the index's columns; false, with the reason, when it can't be asked of the index.
+// Adds WHERE over the index's columns; false, with the reason, when it can't be asked of the index. *others
+// get the RestrictInfos with columns that the index hasn't; nullptr: there may be none.
 bool add_conditions(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
-                    Refusal *refusal);
+                    Refusal *refusal, List **others = nullptr);
 
 AggregateSource make_source(RelOptInfo *table, const IndexOptInfo *index);
 
 // Offers a path of a node that answers the query, which is over the first source's index, from all sources.
-// False: that can't be done.
+// With a bitmap (bitmap_rows.h) only of its rows. False: that can't be done.
 bool consider_sources(const TableAggregate &table, const AggregateSource *sources, int count,
-                      AggregateQuery query, List *row);
+                      AggregateQuery query, List *row, Path *bitmap = nullptr);
 
 // Offers paths to `output` for those of the table's indexes that can answer; with members one for all
 // together. False: there are none.

@@ -10,6 +10,7 @@ List *pack_query(const AggregateQuery &query) {
     List *rest = list_make5(makeBoolean(query.has_barrier), makeInteger(query.top.aggregate),
                             makeInteger(query.top.count), makeBoolean(query.top.descending),
                             makeBoolean(query.is_of_sets));
+    rest = lappend(rest, makeBoolean(query.has_bitmap));
     List *packed =
         list_make5(query.indexes, query.conditions, query.keys, query.key_operators, query.aggregates);
     return lappend(lappend(lappend(lappend(packed, rest), query.joins), query.nulls_first), query.order);
@@ -19,9 +20,12 @@ AggregateQuery unpack_query(List *packed) {
     const auto list = [packed](int i) { return static_cast<List *>(list_nth(packed, i)); };
     List *rest = list(5);
     const TopGroups top = {intVal(list_nth(rest, 1)), intVal(list_nth(rest, 2)), boolVal(list_nth(rest, 3))};
-    return {
-        list(0), list(1), list(2), list(3), list(4), boolVal(linitial(rest)), top, boolVal(list_nth(rest, 4)),
-        list(6), list(7), list(8)};
+    return {list(0), list(1),
+            list(2), list(3),
+            list(4), boolVal(linitial(rest)),
+            top,     boolVal(list_nth(rest, 4)),
+            list(6), list(7),
+            list(8), boolVal(list_nth(rest, 5))};
 }
 
 // ---- expressions over an index ----------------------------------------------------------------------------
@@ -120,6 +124,15 @@ Node *over_index(Node *expression, const IndexOptInfo *index, const JoinTree *tr
         return nullptr;
     fix_opfuncids(replaced);
     return replaced;
+}
+
+bool has_all_columns(const IndexOptInfo *index, Node *expression) {
+    Bitmapset *columns = nullptr;
+    pull_varattnos(expression, index->rel->relid, &columns);
+    for (int i = 0; i < index->nkeycolumns; i++)
+        columns = bms_del_member(columns, index->indexkeys[i] - FirstLowInvalidHeapAttributeNumber);
+    columns = bms_del_member(columns, TableOidAttributeNumber - FirstLowInvalidHeapAttributeNumber);
+    return bms_is_empty(columns);
 }
 
 }  // namespace pg_gpu::plan

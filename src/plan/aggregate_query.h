@@ -28,6 +28,7 @@ struct AggregateQuery {
     List *nulls_first;
     // Of groups: what they come in the order of, as choose_order makes it (aggregate_order.h). NIL: in any.
     List *order;
+    bool has_bitmap;  // the conditions are about the rows of a bitmap that other indexes have made
 };
 
 inline bool wants_rows(const AggregateQuery &query) {
@@ -48,5 +49,8 @@ struct JoinTree;
 // is of a kind that can't be evaluated by entries of a dictionary: volatile, with a subquery, of a whole row,
 // of how a value is stored.
 Node *over_index(Node *expression, const IndexOptInfo *index, const JoinTree *tree, Refusal *refusal);
+
+// Does the index have all columns of its table that the expression has?
+bool has_all_columns(const IndexOptInfo *index, Node *expression);
 
 }  // namespace pg_gpu::plan

@@ -14,6 +14,7 @@
 #include "plan/aggregate_parallel.h"
 #include "plan/aggregate_path.h"
 #include "plan/aggregate_sets.h"
+#include "plan/bitmap_rows.h"
 #include "plan/custom_node.h"
 #include "plan/explain_why.h"
 #include "plan/parameters.h"
@@ -38,6 +39,8 @@ struct AggregateScanState {
     bool is_over;          // one of several grouping sets, whose groups have all been given
     bool are_joined_read;  // the joined tables' plans
     int kept_tables;       // joined ones, whose rows are an earlier statement's
+    bool is_bitmap_read;   // since its scan was begun, or begun again
+    uint64 candidates;     // its rows
     bool is_child_begun;   // so that it can be executed
     int flags;             // of execution
     uint64 found_groups;
@@ -95,6 +98,22 @@ static void read_joined(AggregateScanState *state, AggregateQuestion *question) 
     state->kept_tables = question->joins->kept;
     if (state->problem == nullptr)
         question->memory -= question->joins->bytes;
+}
+
+// Sets the rows that the question is about, in the current memory context, or why they aren't known.
+static void read_candidates(AggregateScanState *state, AggregateQuestion *question) {
+    if (!state->query.has_bitmap || state->problem != nullptr)
+        return;
+    auto *scan = static_cast<PlanState *>(lsecond(state->custom.custom_ps));
+    if (state->is_bitmap_read)
+        ExecReScan(scan);
+    state->is_bitmap_read = true;
+    const table::RowSet *rows = read_bitmap(scan);
+    state->candidates = rows->rows;
+    if (!rows->is_exact)
+        state->problem = "other indexes don't tell exactly which rows are wanted";
+    else
+        question->among = rows;
 }
 
 // Gives back what isn't memory alone.
@@ -214,6 +233,7 @@ static void ask(AggregateScanState *state) {
     state->problem = state->member_count == 0 ? "no partition can have such rows"
                                               : read_subqueries(&question.query, estate, &question.memory);
     read_joined(state, &question);
+    read_candidates(state, &question);
     bind(state, &question.query);
     const client::Usage before = client::session_usage();
     if (state->problem == nullptr)
@@ -461,6 +481,8 @@ static void explain_aggregate(CustomScanState *node, List *ancestors, ExplainSta
                         lowest_of(static_cast<PlanState *>(linitial(node->custom_ps)))->plan, ancestors,
                         explain);
     explain_usage(&state->usage, &node->ss.ps, explain);
+    if (explain->analyze && state->is_bitmap_read)
+        ExplainPropertyUInteger("Candidates", nullptr, state->candidates, explain);
     if (explain->analyze && state->totals.ranges > 0)
         explain_totals(state->totals, explain);
     if (!explain->analyze || !state->is_asked || state->totals.ranges > 0)
@@ -518,7 +540,7 @@ static bool has_subquery(Node *node, void *context) {
 LastingAnswer describe_answer(PlanState *plan) {
     AggregateScanState *state = state_of_groups(plan);
     if (state == nullptr || state->problem != nullptr || state->member_count != 1 ||
-        state->query.joins != NIL)
+        state->query.joins != NIL || state->query.has_bitmap)
         return {};
     AggregateQuery query = state->query;
     auto *asked = reinterpret_cast<Node *>(list_make2(query.conditions, query.keys));

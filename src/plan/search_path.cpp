@@ -5,6 +5,7 @@
 
 #include "access_methods.h"
 #include "compat.h"
+#include "plan/bitmap_rows.h"
 #include "plan/explain_why.h"
 #include "settings.h"
 
@@ -37,36 +38,8 @@ static List *find_ordered_scans(const RelOptInfo *relation) {
     return found;
 }
 
-// The best bitmap that the table's other indexes give for its conditions; nullptr when they give none. It is
-// found by the planner's own code, for a table that has no other scans.
-static Path *find_bitmap(PlannerInfo *root, const RelOptInfo *relation) {
-    auto *alone = makeNode(RelOptInfo);
-    *alone = *relation;
-    alone->indexlist = NIL;
-    alone->pathlist = NIL;
-    alone->partial_pathlist = NIL;
-    alone->joininfo = NIL;
-    alone->has_eclass_joins = false;
-    alone->consider_parallel = false;
-    ListCell *cell;
-    foreach (cell, relation->indexlist) {
-        const auto *index = lfirst_node(IndexOptInfo, cell);
-        if (!index->amhasgetbitmap || index->hypothetical || find_access_method(index) == &gpu_text)
-            continue;
-        auto *bitmap_only = makeNode(IndexOptInfo);
-        *bitmap_only = *index;
-        bitmap_only->amhasgettuple = false;
-        alone->indexlist = lappend(alone->indexlist, bitmap_only);
-    }
-    if (alone->indexlist == NIL)
-        return nullptr;
-    create_index_paths(root, alone);
-    foreach (cell, alone->pathlist) {
-        auto *path = static_cast<Path *>(lfirst(cell));
-        if (IsA(path, BitmapHeapPath) && path->param_info == nullptr)
-            return path;
-    }
-    return nullptr;
+static bool is_other_index(const IndexOptInfo *index) {
+    return find_access_method(index) != &gpu_text;
 }
 
 // ---- what they cost ---------------------------------------------------------------------------------------
@@ -145,7 +118,9 @@ static void consider_search(PlannerInfo *root, RelOptInfo *relation, Index range
         return;
     note_other_paths(root, relation);
     const char *refused = refuse(root, relation);
-    Path *bitmap = refused == nullptr ? find_bitmap(root, relation) : nullptr;
+    Path *bitmap = refused == nullptr
+                       ? find_bitmap(root, relation, relation->baserestrictinfo, is_other_index)
+                       : nullptr;
     ListCell *cell;
     foreach (cell, scans) {
         auto *scan = static_cast<IndexPath *>(lfirst(cell));

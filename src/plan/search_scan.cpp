@@ -6,6 +6,7 @@
 
 #include "compat.h"
 #include "memory.h"
+#include "plan/bitmap_rows.h"
 #include "plan/custom_node.h"
 #include "plan/explain_why.h"
 #include "plan/search_path.h"
@@ -19,7 +20,7 @@ namespace {
 struct SearchState {
     CustomScanState custom;
     IndexScanState *scan;
-    PlanState *bitmap;  // what makes it; nullptr: all rows are looked for
+    PlanState *bitmap;  // the scan of one; nullptr: all rows are looked for
     ExprState *score;   // of the row that the scan has read
     double wanted;      // rows of the scan, as far as that is known
     bool is_begun;
@@ -35,14 +36,10 @@ static SearchState *state_of(CustomScanState *node) {
 
 // ---- execution --------------------------------------------------------------------------------------------
 
-static const table::RowSet *read_bitmap(SearchState *state) {
-    auto *bitmap = reinterpret_cast<TIDBitmap *>(MultiExecProcNode(state->bitmap));
-    if (bitmap == nullptr || !IsA(bitmap, TIDBitmap))
-        elog(ERROR, "a node that makes a bitmap has made none");
+static const table::RowSet *read_candidates(SearchState *state) {
     MemoryContext caller = MemoryContextSwitchTo(state->context);
-    const table::RowSet *rows = table::make_row_set(bitmap);
+    const table::RowSet *rows = read_bitmap(state->bitmap);
     MemoryContextSwitchTo(caller);
-    tbm_free(bitmap);
     state->candidates += rows->rows;
     return rows;
 }
@@ -52,7 +49,7 @@ static const table::RowSet *read_bitmap(SearchState *state) {
 static void begin_scan(SearchState *state) {
     IndexScanState *scan = state->scan;
     MemoryContextReset(state->context);
-    const table::RowSet *rows = state->bitmap == nullptr ? nullptr : read_bitmap(state);
+    const table::RowSet *rows = state->bitmap == nullptr ? nullptr : read_candidates(state);
     if (scan->ss.ps.chgParam != nullptr || (scan->iss_NumRuntimeKeys != 0 && !scan->iss_RuntimeKeysReady))
         ExecReScan(&scan->ss.ps);
     if (scan->iss_ScanDesc == nullptr) {
@@ -109,7 +106,7 @@ static void begin_search(CustomScanState *node, EState *estate, int flags) {
             lappend(node->custom_ps, ExecInitNode(static_cast<Plan *>(lfirst(cell)), estate, flags));
     state->scan = castNode(IndexScanState, linitial(node->custom_ps));
     if (list_length(node->custom_ps) > 1)
-        state->bitmap = outerPlanState(castNode(BitmapHeapScanState, lsecond(node->custom_ps)));
+        state->bitmap = static_cast<PlanState *>(lsecond(node->custom_ps));
     state->score = ExecInitExpr(llast_node(TargetEntry, plan->custom_scan_tlist)->expr, &state->scan->ss.ps);
     state->wanted = floatVal(linitial(plan->custom_private));
     state->context = AllocSetContextCreate(CurrentMemoryContext, "GpuSearch", ALLOCSET_DEFAULT_SIZES);

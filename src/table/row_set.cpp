@@ -13,7 +13,9 @@ RowSet *make_row_set(TIDBitmap *bitmap) {
     uint64 offsets = 0;
     set->blocks = allocate<RowSetBlock>(block_room);
     set->offsets = allocate<OffsetNumber>(offset_room);
-    for_each_bitmap_block(bitmap, [&](BlockNumber block, const OffsetNumber *found, int count) {
+    set->is_exact = true;
+    for_each_bitmap_block(bitmap, [&](BlockNumber block, const OffsetNumber *found, int count, bool recheck) {
+        set->is_exact = set->is_exact && count >= 0 && !recheck;
         if (set->block_count == block_room) {
             CHECK_FOR_INTERRUPTS();
             block_room *= 2;

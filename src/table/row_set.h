@@ -16,7 +16,8 @@ struct RowSet {
     RowSetBlock *blocks;
     uint32 block_count;
     OffsetNumber *offsets;
-    uint64 rows;  // of which a block that may be in it as a whole counts as many as it has room for
+    uint64 rows;    // of which a block that may be in it as a whole counts as many as it has room for
+    bool is_exact;  // no row is in it that must still be looked at
 };
 
 // Copies the bitmap into the current memory context.

@@ -1,0 +1,90 @@
+#include "plan/bitmap_rows.h"
+
+namespace pg_gpu::plan {
+
+// ---- planning ---------------------------------------------------------------------------------------------
+
+Path *find_bitmap(PlannerInfo *root, const RelOptInfo *relation, List *conditions,
+                  bool (*is_wanted)(const IndexOptInfo *index)) {
+    auto *alone = makeNode(RelOptInfo);
+    *alone = *relation;
+    alone->indexlist = NIL;
+    alone->pathlist = NIL;
+    alone->partial_pathlist = NIL;
+    alone->joininfo = NIL;
+    alone->has_eclass_joins = false;
+    alone->consider_parallel = false;
+    ListCell *cell;
+    foreach (cell, relation->indexlist) {
+        const auto *index = lfirst_node(IndexOptInfo, cell);
+        if (!index->amhasgetbitmap || index->hypothetical || !is_wanted(index))
+            continue;
+        auto *bitmap_only = makeNode(IndexOptInfo);
+        *bitmap_only = *index;
+        bitmap_only->amhasgettuple = false;
+        bitmap_only->indrestrictinfo = list_intersection(index->indrestrictinfo, conditions);
+        alone->indexlist = lappend(alone->indexlist, bitmap_only);
+    }
+    if (alone->indexlist == NIL)
+        return nullptr;
+    alone->baserestrictinfo = conditions;
+    create_index_paths(root, alone);
+    // What the scan checks of its rows is taken from here when it becomes a plan.
+    alone->baserestrictinfo = relation->baserestrictinfo;
+    foreach (cell, alone->pathlist) {
+        auto *path = static_cast<Path *>(lfirst(cell));
+        if (IsA(path, BitmapHeapPath) && path->param_info == nullptr)
+            return path;
+    }
+    return nullptr;
+}
+
+static bool is_index_condition(const IndexPath *path, const RestrictInfo *condition) {
+    ListCell *cell;
+    foreach (cell, path->indexclauses) {
+        const auto *clause = lfirst_node(IndexClause, cell);
+        if (clause->rinfo == condition && !clause->lossy)
+            return true;
+    }
+    return false;
+}
+
+// Of several bitmaps' common rows one answers it. What a partial index's predicate implies isn't among the
+// conditions that are asked of it, and holds for all of its rows.
+static bool is_answered(const Path *bitmap, const RestrictInfo *condition) {
+    if (IsA(bitmap, BitmapAndPath)) {
+        ListCell *cell;
+        foreach (cell, reinterpret_cast<const BitmapAndPath *>(bitmap)->bitmapquals)
+            if (is_answered(static_cast<const Path *>(lfirst(cell)), condition))
+                return true;
+        return false;
+    }
+    if (!IsA(bitmap, IndexPath))
+        return false;
+    const auto *path = reinterpret_cast<const IndexPath *>(bitmap);
+    return is_index_condition(path, condition) ||
+           !list_member_ptr(path->indexinfo->indrestrictinfo, condition);
+}
+
+bool answers_exactly(const Path *bitmap, const List *conditions) {
+    const auto *scan = castNode(BitmapHeapPath, const_cast<Path *>(bitmap));
+    ListCell *cell;
+    foreach (cell, conditions)
+        if (!is_answered(scan->bitmapqual, lfirst_node(RestrictInfo, cell)))
+            return false;
+    return true;
+}
+
+// ---- execution --------------------------------------------------------------------------------------------
+
+const table::RowSet *read_bitmap(PlanState *scan) {
+    auto *bitmap =
+        reinterpret_cast<TIDBitmap *>(MultiExecProcNode(outerPlanState(castNode(BitmapHeapScanState, scan))));
+    if (bitmap == nullptr || !IsA(bitmap, TIDBitmap))
+        elog(ERROR, "a node that makes a bitmap has made none");
+    const table::RowSet *rows = table::make_row_set(bitmap);
+    tbm_free(bitmap);
+    return rows;
+}
+
+}  // namespace pg_gpu::plan
