@@ -206,6 +206,7 @@ sub _body
 	$made->{risks} = {};
 	push @{ $body->{conditions} }, $made->condition($random->between(0, 2)) foreach 1 .. $random->pick(0, 0, 1, 1, 2);
 	push @{ $body->{conditions} }, _test_of($random, $_) foreach @tested;
+	push @{ $body->{conditions} }, _left_to_other($random, $table->{elsewhere}) if $table->{elsewhere} && $random->once_in(2);
 	push @{ $body->{having} }, _having($random, $made, $body) if !$body->{rows} && $random->once_in(5) && (@{ $body->{keys} } || @{ $body->{aggregates} });
 	# HAVING may ask of a key, which then is a condition like others.
 	my $risks = keys(%{ $made->{risks} }) + (@{ $body->{having} } ? keys %elsewhere : 0);
@@ -224,6 +225,16 @@ sub _body
 	$body->{distinct} = 'DISTINCT ' if $random->once_in(25);
 	_order($random, $made, $body) if @{ $body->{keys} } && ($body->{rows} ? !$random->once_in(3) : $random->once_in(3));
 	return $body;
+}
+
+# A condition on a column that only another index than the gpu_column one has.
+sub _left_to_other
+{
+	my ($random, $column) = @_;
+	my $literal = sub { random_literal($random, $column->{type}) };
+	return $random->pick(
+		"$column->{name} = " . $literal->(), "$column->{name} " . $random->pick('<', '<=', '>', '>=') . ' ' . $literal->(), "$column->{name} BETWEEN " . $literal->() . ' AND ' . $literal->(),
+		"$column->{name} IN (" . join(', ', map { $literal->() } 1 .. 3) . ')', "$column->{name} IS NULL");
 }
 
 # By aggregates first, and then by all keys, so that it is known which rows a LIMIT leaves; or by an aggregate alone, when only that is

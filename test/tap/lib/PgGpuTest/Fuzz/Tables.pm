@@ -6,6 +6,7 @@ package PgGpuTest::Fuzz::Tables;
 #   $table->{setup}       the statements that make it
 #   $table->{columns}     hashes of name, type
 #   $table->{indexed}     those that the index has
+#   $table->{elsewhere}   a column that it hasn't, and another index has; or undef
 #   $table->{parts}       names of partitions or children
 #   $table->{joined}      tables to join it with: hashes of name, columns, key, and the column of $table that has the keys' values
 #   random_change($random, $table)   one statement that changes rows
@@ -246,6 +247,22 @@ sub _create_joined
 	return;
 }
 
+# Takes a column out of the gpu_column index that an index of another kind has, of which bitmaps tell rows exactly, or roughly.
+sub _leave_to_other
+{
+	my ($random, $table) = @_;
+	my @fitting = grep { $_->{type} =~ /^(int[248]|date|text|float8)$/ } @{ $table->{indexed} };
+	return unless @fitting && @{ $table->{indexed} } > 1;
+	my $column = $random->pick(@fitting);
+	my @others = grep { $_ != $column } @{ $table->{indexed} };
+	my $method = $random->pick('btree', 'btree', 'gpu_kary', 'hash', 'brin');
+	my $where = $random->once_in(6) ? " WHERE $others[0]{name} IS NOT NULL" : '';
+	$table->{indexed} = \@others;
+	$table->{elsewhere} = $column;
+	$table->{other} = "CREATE INDEX $table->{name}_e ON $table->{name} USING $method ($column->{name})$where";
+	return;
+}
+
 sub random_table
 {
 	my ($random, $name, $most, @types) = @_;
@@ -260,6 +277,8 @@ sub random_table
 	@{ $table->{indexed} } = grep { !$random->once_in(5) } @columns if $random->once_in(4);
 	@{ $table->{indexed} } = @columns unless @{ $table->{indexed} };
 
+	_leave_to_other($random, $table) if $table->{kind} eq 'plain' && $random->once_in(3);
+
 	my @batches = $rows < 2 || $random->once_in(3) ? ($rows) : (int($rows / 2), $rows - int($rows / 2));
 	my $index_at = $random->between(0, scalar @batches);
 	foreach my $i (0 .. @batches)
@@ -268,6 +287,7 @@ sub random_table
 		push @$setup, _insert($random, $table, $batches[$i]) if $i < @batches && $batches[$i] > 0;
 		push @$setup, random_change($random, $table) foreach 1 .. ($rows > 1 && $i >= $index_at ? $random->between(0, 4) : 0);
 	}
+	push @$setup, $table->{other} if $table->{other};
 	if ($table->{kind} eq 'plain' && $random->once_in(6))
 	{
 		# Rows that were there before have the value without being written again.
