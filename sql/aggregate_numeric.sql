@@ -180,5 +180,24 @@ VACUUM ANALYZE size;
 SELECT * FROM compare('SELECT k, sum(v), pg_column_size(sum(v)), numeric_send(sum(v)), avg(n), pg_column_size(avg(n)), sum(n), pg_column_size(sum(n)) FROM size GROUP BY k');
 SELECT * FROM compare('SELECT k, scale(v), sum(v), pg_column_size(sum(v)), pg_column_size(avg(v)), pg_column_size(avg(n)) FROM size GROUP BY k, scale(v)');
 
+-- Ranks, by the first bytes of values and where these are the same by all of them: numbers of many digits, NaN and infinities, equal ones
+-- that look different, long words that begin alike.
+CREATE TABLE ranked (id int, n numeric, w text COLLATE "C", l text, u uuid, b bytea, i inet) WITH (autovacuum_enabled = off);
+INSERT INTO ranked SELECT i, CASE i % 50 WHEN 0 THEN NULL WHEN 1 THEN 'NaN' WHEN 2 THEN 'Infinity' WHEN 3 THEN '-Infinity' ELSE 12345678901234567890123::numeric * (i % 3 - 1) + i * 7919 % 1009 / 1000.0 END,
+    'the same beginning ' || i * 7919 % 1009, 'the same beginning ' || i * 7919 % 1009, ('00000000-0000-0000-0000-0000000' || 10000 + i * 7919 % 1009)::uuid, ('the same beginning ' || i * 7919 % 1009)::bytea,
+    ('2001:db8::' || to_hex(i * 7919 % 1009))::inet
+FROM generate_series(1, 900) AS i;
+INSERT INTO ranked (id, n) VALUES (1000, 0.10), (1001, 0.1), (1002, 0.100), (1003, 0.1);
+CREATE INDEX ranked_i ON ranked USING gpu_column (id, n, w, l, u, b, i);
+VACUUM ANALYZE ranked;
+INSERT INTO ranked SELECT id + 2000, n - 0.0001, w || 'x', l || 'x', u, b || 'x', i FROM ranked WHERE id % 90 = 5;
+SELECT * FROM compare('SELECT min(n), max(n), min(w), max(w), min(l), max(l), min(i), max(i) FROM ranked');
+SELECT * FROM compare('SELECT id % 10, min(n), max(n), min(w), max(w), max(l), min(i), max(i), max(n) FILTER (WHERE n < 1e30) FROM ranked WHERE id NOT BETWEEN 1000 AND 1003 GROUP BY 1');
+SELECT string_agg(id::text, ' ') FROM (SELECT id FROM ranked ORDER BY n DESC NULLS LAST, w DESC LIMIT 30) AS s;
+SET pg_gpu.enable_sort = off;
+SELECT string_agg(id::text, ' ') FROM (SELECT id FROM ranked ORDER BY n DESC NULLS LAST, w DESC LIMIT 30) AS s;
+RESET pg_gpu.enable_sort;
+DROP TABLE ranked;
+
 DROP TABLE sold, parts, odd, split, size;
 DROP FUNCTION answer_of, who_answers, compare;

@@ -164,6 +164,17 @@ static Oid order_of(Oid aggregate) {
     return order;
 }
 
+// The operator that sorts the other way, if this one descends.
+static Oid ascending_order_of(Oid order) {
+    Oid family;
+    Oid operand;
+    bool descends;
+    if (!find_ordering(order, &family, &operand, &descends) || !descends)
+        return order;
+    const Oid ascending = get_opfamily_member(family, operand, operand, BTLessStrategyNumber);
+    return OidIsValid(ascending) ? ascending : order;
+}
+
 static void compile_extreme(Compiler *compiler, Aggref *aggregate, Expr *argument, uint16 filter,
                             AggregateResult *result) {
     const Oid order = order_of(aggregate->aggfnoid);
@@ -195,10 +206,15 @@ static void compile_extreme(Compiler *compiler, Aggref *aggregate, Expr *argumen
         result->count = add_accumulator(compiler, AccumulatorKind::count, steps.number, filter);
         return;
     }
+    // The greatest is the last by the operator that goes the other way: it takes the ranks that the least
+    // has.
+    const Oid ascending = ascending_order_of(order);
+    const bool is_last = ascending != order;
     result->kind = ResultKind::Ranked;
-    result->input = add_source(compiler, SourceKind::Rank, argument, order, aggregate->inputcollid);
+    result->input = add_source(compiler, SourceKind::Rank, argument, ascending, aggregate->inputcollid);
     const uint16 step = add_input_step(compiler, result->input);
-    result->value = add_accumulator(compiler, AccumulatorKind::least, step, filter);
+    result->value =
+        add_accumulator(compiler, is_last ? AccumulatorKind::greatest : AccumulatorKind::least, step, filter);
     result->count = add_accumulator(compiler, AccumulatorKind::count, step, filter);
 }
 

@@ -112,7 +112,7 @@ bool add_ranked(RankedValues *ranked, Datum value, uint32 *rank, size_t *memory)
         ranked->entries = reallocate(ranked->entries, ranked->entry_room);
     }
     ranked->entries[ranked->entry_count++] = {
-        copy_value(ranked->context, value, ranked->by_value, ranked->length), rank};
+        copy_value(ranked->context, value, ranked->by_value, ranked->length), Datum{0}, rank};
     return true;
 }
 
@@ -125,8 +125,21 @@ struct Order {
 
 }  // namespace
 
+static bool has_keys(const Order &order) {
+    return order.support.abbrev_converter != nullptr;
+}
+
 static int compare_values(const Order &order, Datum a, Datum b) {
-    return ApplySortComparator(a, false, b, false, const_cast<SortSupport>(&order.support));
+    const auto support = const_cast<SortSupport>(&order.support);
+    return has_keys(order) ? ApplySortAbbrevFullComparator(a, false, b, false, support)
+                           : ApplySortComparator(a, false, b, false, support);
+}
+
+// Keys that differ tell the order of values, at a fraction of what these cost to compare.
+static int compare_keys(const Order &order, const RankedValue &a, const RankedValue &b) {
+    return has_keys(order)
+               ? ApplySortComparator(a.key, false, b.key, false, const_cast<SortSupport>(&order.support))
+               : 0;
 }
 
 // Of equal values those that differ in their bytes come in an order of these, which is the same whoever
@@ -143,10 +156,12 @@ static int compare_bytes(const Order &order, Datum a, Datum b) {
 static int compare_ranked(const void *a, const void *b, void *context) {
     const Order &order = *static_cast<const Order *>(context);
     CHECK_FOR_INTERRUPTS();
-    const Datum left = static_cast<const RankedValue *>(a)->value;
-    const Datum right = static_cast<const RankedValue *>(b)->value;
-    const int compared = compare_values(order, left, right);
-    return compared != 0 ? compared : compare_bytes(order, left, right);
+    const auto &left = *static_cast<const RankedValue *>(a);
+    const auto &right = *static_cast<const RankedValue *>(b);
+    int compared = compare_keys(order, left, right);
+    if (compared == 0)
+        compared = compare_values(order, left.value, right.value);
+    return compared != 0 ? compared : compare_bytes(order, left.value, right.value);
 }
 
 void finish_ranked(RankedValues *ranked, Oid order_operator, Oid collation, bool is_shared) {
@@ -154,7 +169,10 @@ void finish_ranked(RankedValues *ranked, Oid order_operator, Oid collation, bool
     order.ranked = ranked;
     order.support.ssup_cxt = CurrentMemoryContext;
     order.support.ssup_collation = collation;
+    order.support.abbreviate = true;
     PrepareSortSupportFromOrderingOp(order_operator, &order.support);
+    for (uint64 i = 0; has_keys(order) && i < ranked->entry_count; i++)
+        ranked->entries[i].key = order.support.abbrev_converter(ranked->entries[i].value, &order.support);
     qsort_arg(ranked->entries, ranked->entry_count, sizeof(RankedValue), compare_ranked, &order);
     MemoryContext caller = MemoryContextSwitchTo(ranked->context);
     ranked->values = allocate<Datum>(ranked->entry_count + 1);

@@ -37,6 +37,7 @@ uint32 number_of_value(ValueTable *table, Datum value, size_t *memory);
 // A value, and where its rank goes.
 struct RankedValue {
     Datum value;
+    Datum key;  // abbreviates it, where its type has that
     uint32 *rank;
 };
 
