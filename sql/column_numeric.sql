@@ -199,6 +199,58 @@ SELECT encoding_of_mixed();
 SELECT * FROM gpu.verify('mixed_i');
 SELECT * FROM comparison;
 
+-- Left to each run: integers where different ones are more than a quarter of the rows.
+CREATE TABLE chosen (id int4, many numeric(12,2), part numeric(12,2), few numeric(12,2)) WITH (autovacuum_enabled = off);
+CREATE FUNCTION fill_chosen(low int, high int, many int) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO chosen SELECT i, CASE WHEN i % 31 <> 0 THEN i % many * 777.77 END, i % 1100 * 7919.25, i % 950 * -19.25 FROM generate_series(low, high) AS i
+$$;
+SELECT fill_chosen(1, 4000, 4000);
+CREATE INDEX chosen_i ON chosen USING gpu_column (id, many, part, few) WITH (scaled_numerics = maybe);
+CREATE INDEX chosen_i ON chosen USING gpu_column (id, many, part, few) WITH (scaled_numerics);
+CREATE FUNCTION encodings() RETURNS SETOF text LANGUAGE sql AS $$ SELECT column_name || ': ' || encoding FROM gpu.columns('chosen_i') WHERE column_name <> 'id' $$;
+SELECT * FROM encodings();
+ALTER INDEX chosen_i SET (scaled_numerics = auto);
+REINDEX INDEX chosen_i;
+SELECT * FROM encodings();
+SELECT * FROM gpu.verify('chosen_i');
+VACUUM ANALYZE chosen;
+TRUNCATE asked;
+INSERT INTO asked (query) VALUES
+    ('SELECT sum(many), avg(part), min(few), max(few), min(many), max(part), count(DISTINCT part), count(DISTINCT few), var_pop(few) FROM chosen'),
+    ('SELECT part, count(*), sum(few) FROM chosen GROUP BY part'),
+    ('SELECT few, part, count(*), sum(many) FROM chosen WHERE part > 5000 GROUP BY 1, 2'),
+    ('SELECT sum(many * part), sum(few + part), max(few - many) FROM chosen'),
+    ('SELECT id, part, few FROM chosen ORDER BY part DESC, few, id LIMIT 10'),
+    ('SELECT sum(DISTINCT part), avg(DISTINCT few), sum(DISTINCT many) FROM chosen'),
+    ('SELECT max(part::float8), min(few::text), sum(round(many)) FROM chosen WHERE few::int4 % 2 = 0 AND part::int4 % 3 = 0'),
+    ('SELECT floor(part / 10000), width_bucket(few, -18000, 0, 20), count(*) FROM chosen GROUP BY 1, 2'),
+    ('SELECT count(*), sum(c.part) FROM chosen AS c JOIN (SELECT DISTINCT part AS s FROM chosen WHERE id <= 40) AS s ON c.part = s.s');
+SELECT number, rows, same FROM comparison;
+-- More rows of the same values are another run, which is merged with the first: a dictionary comes of both. Then there are many values again.
+SELECT fill_chosen(4001, 12000, 4000);
+SELECT number, rows, same FROM comparison WHERE same <> 'same';
+SELECT count(*) FROM gpu.merge('chosen_i') WHERE step = 'merge TIDs';
+SELECT * FROM encodings();
+SELECT * FROM gpu.verify('chosen_i');
+SELECT number, rows, same FROM comparison WHERE same <> 'same';
+DELETE FROM chosen WHERE id > 2500;
+VACUUM chosen;
+SELECT fill_chosen(20001, 22000, 1000000);
+UPDATE chosen SET few = few + id * 3 WHERE id > 20000;
+VACUUM chosen;
+SELECT number, rows, same FROM comparison WHERE same <> 'same';
+SELECT count(*) FROM gpu.merge('chosen_i') WHERE step = 'merge TIDs';
+SELECT * FROM encodings();
+SELECT * FROM gpu.verify('chosen_i');
+SELECT number, rows, same FROM comparison WHERE same <> 'same';
+-- One that has no place among integers makes a dictionary of all.
+INSERT INTO chosen VALUES (30000, 'NaN', 'NaN', 1);
+SELECT fill_chosen(30001, 30900, 4000);
+SELECT number, rows, same FROM comparison WHERE same <> 'same';
+SELECT count(*) FROM gpu.merge('chosen_i') WHERE step = 'merge TIDs';
+SELECT * FROM encodings();
+SELECT number, rows, same FROM comparison WHERE same <> 'same';
+
 -- The greatest and the least that have room, and those that don't.
 CREATE TABLE ends (id int4, a numeric, b numeric, c numeric) WITH (autovacuum_enabled = off);
 INSERT INTO ends SELECT i, i * 333333333333333, i * 0.000000000000000001, i * 999999999999999 * 1000.1 FROM generate_series(-1000, 1000) AS i;
@@ -219,5 +271,5 @@ SELECT count(*) FROM gpu.merge('ends_i') WHERE step = 'merge TIDs';
 SELECT column_name, encoding FROM gpu.columns('ends_i');
 SELECT * FROM gpu.verify('ends_i');
 SELECT number, rows, same FROM comparison;
-DROP TABLE money, asked, scales, mixed, ends CASCADE;
-DROP FUNCTION fill, function_differences, fill_mixed, encoding_of_mixed, answer_of, who_answers, compare;
+DROP TABLE money, asked, scales, mixed, chosen, ends CASCADE;
+DROP FUNCTION fill, function_differences, fill_mixed, encoding_of_mixed, fill_chosen, encodings, answer_of, who_answers, compare;

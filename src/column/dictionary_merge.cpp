@@ -206,7 +206,7 @@ static bool tabulate(IntegerTable *table, const InputColumn &column, const Input
 }
 
 void tabulate_raw(InputColumn *columns, const Input *inputs, int count, int number, uint64 rows,
-                  uint32 entry_bits, IntegerUnion *merged) {
+                  uint32 entry_bits, uint64 listed, IntegerUnion *merged) {
     merged->complete = true;
     bool any_raw = false;
     uint64 lowest = PG_UINT64_MAX;
@@ -222,15 +222,18 @@ void tabulate_raw(InputColumn *columns, const Input *inputs, int count, int numb
         return;
     const uint32 range_bits = highest >= lowest ? bits_for_range(highest - lowest) : 0;
     // The most that could pay, and that memory allows.
-    uint64 most = static_cast<uint64>(maintenance_work_mem) * 1024 / 48;
+    const uint64 room = static_cast<uint64>(maintenance_work_mem) * 1024 / 48;
+    uint64 most = room;
     while (most > 1 &&
            !is_dictionary_cheaper(rows, most, range_bits, entry_bits != 0 ? entry_bits : range_bits))
         most /= 2;
+    most = Max(most, Min(listed, room));
     auto *table = allocate<IntegerTable>(1);
     begin_table(table, index_of(inputs[0]));
     uint64 seen = 0;
     const auto may_pay = [&] {
-        return table->count <= most && (seen < kSampleRows || table->count <= seen / 8 * 7);
+        return table->count <= most &&
+               (seen < kSampleRows || table->count <= listed || table->count <= seen / 8 * 7);
     };
     for (int i = 0; i < count && merged->complete; i++)
         if (columns[i].raw)

@@ -76,9 +76,10 @@ bool find_common_scale(const Input *inputs, int count, int number, uint8 *scale)
 bool open_scaled(InputColumn *column, const Input &input, int number, uint8 scale);
 
 // Gathers raw inputs' distinct values, unless they are too many for a dictionary of `rows` rows to pay, whose
-// entries have so many bits (0: as many as the values need).
+// entries have so many bits (0: as many as the values need). Up to `listed` of them are gathered whether it
+// pays or not, if memory allows.
 void tabulate_raw(InputColumn *columns, const Input *inputs, int count, int number, uint64 rows,
-                  uint32 entry_bits, IntegerUnion *merged);
+                  uint32 entry_bits, uint64 listed, IntegerUnion *merged);
 
 // Merged by the server where pg_gpu.path or the costs have it so: the path taken.
 client::Path unite_integers(InputColumn *columns, int count, IntegerUnion *merged);

@@ -6,30 +6,51 @@ namespace pg_gpu::column {
 
 struct ColumnOptions {
     storage::StorageOptions storage;
-    bool scaled_numerics;
+    int scaled_numerics;  // a ScaledNumerics
 };
 
+namespace {
+
+enum ScaledNumerics { ScaledOff, ScaledOn, ScaledAuto };
+
+}  // namespace
+
 static relopt_kind option_kind;
+
+// All words that PostgreSQL takes for truth values, which the option once was.
+static relopt_enum_elt_def kScaledNumerics[] = {
+    {"auto", ScaledAuto}, {"on", ScaledOn},  {"off", ScaledOff}, {"true", ScaledOn}, {"false", ScaledOff},
+    {"yes", ScaledOn},    {"no", ScaledOff}, {"1", ScaledOn},    {"0", ScaledOff},   {nullptr, 0}};
 
 void register_options() {
     option_kind = storage::add_storage_options();
     // Merges, which first tell how many pages they may take, must not see it change.
-    add_bool_reloption(option_kind, "scaled_numerics",
-                       "Keeps numerics of many values as integers without a dictionary", false,
-                       AccessExclusiveLock);
+    add_enum_reloption(option_kind, "scaled_numerics",
+                       "Keeps numerics of many values as integers without a dictionary", kScaledNumerics,
+                       ScaledOff, "Valid values are \"on\", \"off\" and \"auto\".", AccessExclusiveLock);
 }
 
 bytea *options(Datum options, bool validate) {
     static constexpr relopt_parse_elt elements[] = {
         parsed_option("fanout", RELOPT_TYPE_INT, offsetof(ColumnOptions, storage.fanout)),
-        parsed_option("scaled_numerics", RELOPT_TYPE_BOOL, offsetof(ColumnOptions, scaled_numerics))};
+        parsed_option("scaled_numerics", RELOPT_TYPE_ENUM, offsetof(ColumnOptions, scaled_numerics))};
     return static_cast<bytea *>(build_reloptions(options, validate, option_kind, sizeof(ColumnOptions),
                                                  elements, lengthof(elements)));
 }
 
+static int scaled_numerics_of(Relation index) {
+    return index->rd_options == nullptr
+               ? ScaledOff
+               : reinterpret_cast<ColumnOptions *>(index->rd_options)->scaled_numerics;
+}
+
 bool scales_numerics(Relation index) {
-    return index->rd_options != nullptr &&
-           reinterpret_cast<ColumnOptions *>(index->rd_options)->scaled_numerics;
+    return scaled_numerics_of(index) != ScaledOff;
+}
+
+uint64 max_listed_numerics(Relation index, uint64 rows, uint64 few) {
+    constexpr uint64 rows_per_value = 4;
+    return scaled_numerics_of(index) == ScaledAuto ? Max(few, rows / rows_per_value) : few;
 }
 
 }  // namespace pg_gpu::column

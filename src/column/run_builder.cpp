@@ -143,7 +143,7 @@ static void write_integers(Builder *builder, int number, ColumnHeader *header) {
     IntegerUnion merged = {};
     for (int i = 0; i < builder->count; i++)
         open_integers(&columns[i], builder->inputs[i], number);
-    tabulate_raw(columns, builder->inputs, builder->count, number, builder->order.rows, 0, &merged);
+    tabulate_raw(columns, builder->inputs, builder->count, number, builder->order.rows, 0, 0, &merged);
     const client::Path path = unite_integers(columns, builder->count, &merged);
 
     write_null_bits(builder, columns, header);
@@ -233,8 +233,10 @@ void define_numeric_settings() {
 // Numerics as integers, where that pays. False: they need a dictionary, or it is better.
 static bool write_scaled(Builder *builder, int number, ColumnHeader *header) {
     uint8 scale = 0;
-    if (!scales_numerics(index_of(builder->inputs[0])) ||
-        builder->order.rows <= static_cast<uint64>(listed_numerics) ||
+    Relation index = index_of(builder->inputs[0]);
+    const uint64 listed =
+        max_listed_numerics(index, builder->order.rows, static_cast<uint64>(listed_numerics));
+    if (!scales_numerics(index) || builder->order.rows <= listed ||
         !find_common_scale(builder->inputs, builder->count, number, &scale))
         return false;
     const StepTimer timer = begin_step("merge dictionaries", number);
@@ -249,11 +251,12 @@ static bool write_scaled(Builder *builder, int number, ColumnHeader *header) {
     const uint32 entry_bits =
         lowest <= highest ? bits_of_spelled(max_spelled_bytes(lowest, highest, scale)) : 0;
     IntegerUnion merged = {};
-    tabulate_raw(columns, builder->inputs, builder->count, number, builder->order.rows, entry_bits, &merged);
+    tabulate_raw(columns, builder->inputs, builder->count, number, builder->order.rows, entry_bits, listed,
+                 &merged);
     const client::Path path = unite_integers(columns, builder->count, &merged);
     const uint32 range_bits = merged.any ? bits_for_range(merged.highest - merged.lowest) : 0;
     distinct = merged.complete ? merged.count : distinct;
-    if (range_bits < kLeastScaledBits || distinct <= static_cast<uint64>(listed_numerics) ||
+    if (range_bits < kLeastScaledBits || distinct <= listed ||
         is_dictionary_cheaper(builder->order.rows, distinct, range_bits, entry_bits))
         return false;
     write_null_bits(builder, columns, header);

@@ -181,9 +181,9 @@ static void bound_dictionaries(Relation index, const Format &format, const stora
     }
 }
 
-// `may_scale`: numerics may become integers.
-static uint64 max_column_words(const ColumnType &type, const ColumnBound &bound, uint64 rows,
-                               bool may_scale) {
+// `may_scale`: numerics may become integers, unless there are `listed` different ones at most.
+static uint64 max_column_words(const ColumnType &type, const ColumnBound &bound, uint64 rows, bool may_scale,
+                               uint64 listed) {
     const uint64 nulls = bound.any_null ? groups_of(rows) : 0;
     const uint64 distinct = Min(bound.distinct, rows);
     const uint64 code_words = groups_of(rows) * bits_for_entries(distinct);
@@ -192,7 +192,7 @@ static uint64 max_column_words(const ColumnType &type, const ColumnBound &bound,
     // A dictionary of more entries is chosen only if it takes less room than integers.
     if (may_scale && bound.any_scaled && !bound.is_mixed)
         return nulls + groups_of(rows) * Max(range_bits, kLeastScaledBits) +
-               groups_of(Min(distinct, uint64{kMaxListedNumerics})) * bits_of_spelled(kMaxReadBytes) + slack;
+               groups_of(Min(distinct, listed)) * bits_of_spelled(kMaxReadBytes) + slack;
     if (!type.is_integer) {
         // Between more neighbours strings share no less, but each block's first is written whole.
         const uint64 blocks = bound.distinct / kDictionaryBlock + 1;
@@ -234,9 +234,10 @@ static uint32 merge_page_bound(Relation index, const storage::RunKind *, const s
     for (int i = 0; i < count; i++)
         dead += inputs[i].dead;
     check_run_rows(index, rows - dead);
+    const uint64 listed = max_listed_numerics(index, rows, kMaxListedNumerics);
     uint64 words = 0;
     for (int i = 0; i < format->columns; i++)
-        words += max_column_words(format->types[i], bounds[i], rows, may_scale);
+        words += max_column_words(format->types[i], bounds[i], rows, may_scale, listed);
     return max_tid_pages(rows, heap_blocks) + pages_of_words(words) + 1;
 }
 

@@ -138,7 +138,7 @@ sub random_change
 sub _options
 {
 	my ($random) = @_;
-	my @options = (($random->once_in(3) ? 'fanout = 2' : ()), ($random->once_in(2) ? 'scaled_numerics = on' : ()));
+	my @options = (($random->once_in(3) ? 'fanout = 2' : ()), ($random->once_in(3) ? () : 'scaled_numerics = ' . $random->pick('on', 'auto')));
 	return @options ? ' WITH (' . join(', ', @options) . ')' : '';
 }
 
