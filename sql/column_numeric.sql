@@ -69,6 +69,21 @@ INSERT INTO asked (query) VALUES
 CREATE VIEW comparison AS SELECT number, c.who, c.rows, c.same FROM asked, compare(query) AS c ORDER BY number;
 SELECT * FROM comparison;
 
+-- Buckets and rounded quotients are found by ranges of the integers.
+INSERT INTO asked (query) VALUES
+    ('SELECT width_bucket(price, -500000000, 800000000, 20), count(*), sum(change) FROM money GROUP BY 1'),
+    ('SELECT width_bucket(change, 300, -300.5, 7), width_bucket(change::float8, -400, 400, 9), max(price) FROM money GROUP BY 1, 2'),
+    ('SELECT floor(price / 100000000), ceil(change / 7.5), sum(whole) FROM money GROUP BY 1, 2'),
+    ('SELECT round(change / 100), trunc(whole / -300000000), count(*), count(DISTINCT floor(change / 3)) FROM money GROUP BY 1, 2'),
+    ('SELECT (change / 50)::int4, (whole / 1000000)::int8 % 5, count(price) FROM money GROUP BY 1, 2'),
+    ('SELECT count(*) FILTER (WHERE width_bucket(price, 0, 1000000, 10) = 3), sum(id) FROM money WHERE floor(change / 10) IN (-3, 0, 1, 12) OR price IS NULL'),
+    ('SELECT CASE WHEN ceil(change / 100) < 0 THEN ''less'' ELSE ''more'' || (change / 100)::int4::text END, count(*) FROM money GROUP BY 1'),
+    ('SELECT floor(price / 0.01), sum(floor(change / 10)), min(round(change / 3, 2)) FROM money WHERE id < 50 GROUP BY 1'),
+    ('SELECT (price * 7 / 3)::int4, width_bucket(change / 3, 0, 100, 5), count(*) FROM money GROUP BY 1, 2'),
+    ('SELECT count((price / 0.001)::int4) FROM money'),
+    ('SELECT DISTINCT floor(change / 40) FROM money');
+SELECT number, c.who, c.rows, c.same FROM asked, compare(query) AS c WHERE query ~ ' / |bucket' ORDER BY number;
+
 -- Functions.
 CREATE FUNCTION function_differences() RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE

@@ -99,6 +99,14 @@ void mark_codes(const AggregatePart &part, int column, const uint64 *selected, u
 
 // ---- what codes stand for ---------------------------------------------------------------------------------
 
+// The value of a column without a dictionary that this integer stands for; good until the buffer has another.
+inline Datum value_of_code(const AggregatePart &part, const ColumnType &type, int column, uint64 code,
+                           ValueBuffer *buffer) {
+    if (type.is_integer)
+        return decode_integer(type, code);
+    return datum_of_scaled(type, code, part.reader->header.column[column].scale, buffer);
+}
+
 // Calls visit(code, datum) for the codes that are marked, or for all that are entries of a dictionary
 // (`marks` nullptr). The datum is good during the call. Integers without a dictionary need marks: not every
 // number is a value.

@@ -5,6 +5,7 @@
 #include "plan/aggregate_float_steps.h"
 #include "plan/aggregate_keys.h"
 #include "plan/aggregate_numeric_steps.h"
+#include "plan/aggregate_ranged.h"
 #include "plan/aggregate_steps.h"
 #include "plan/join_query.h"
 #include "plan/sort_keys.h"
@@ -340,8 +341,8 @@ static void compile_distinct(Compiler *compiler, Aggref *aggregate, Expr *argume
         return;
     }
     // Numerics over several columns have integers with as many digits behind the point each.
-    const bool is_counted_numeric =
-        result->kind == ResultKind::Count && is_numeric(argument) && !has_codes(*compiler, argument);
+    const bool is_counted_numeric = result->kind == ResultKind::Count && is_numeric(argument) &&
+                                    !has_codes(*compiler, argument) && find_ranged(argument) == nullptr;
     const column::ColumnType type =
         column::describe_type(exprType(reinterpret_cast<Node *>(argument)), InvalidOid);
     const bool is_counted_float =

@@ -72,8 +72,10 @@ void visit_values(const InputMaker *maker, const InputSource &source, const colu
         return;
     }
     const auto *starts = static_cast<const uint64 *>(input.values);
+    column::ValueBuffer buffer = {nullptr, 0};
     for (uint64 i = 0; i < input.places; i++)
-        visit(i, column::decode_integer(type, column::base_of_codes(part, source.column) + starts[i]));
+        visit(i, column::value_of_code(part, type, source.column,
+                                       column::base_of_codes(part, source.column) + starts[i], &buffer));
 }
 
 // Do a map's entries say all about results as soon as they are taken? Ranks are known in the end only, and

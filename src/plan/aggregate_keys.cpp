@@ -4,6 +4,7 @@
 #include "plan/aggregate_bounds.h"
 #include "plan/aggregate_float_steps.h"
 #include "plan/aggregate_numeric_steps.h"
+#include "plan/aggregate_ranged.h"
 #include "plan/aggregate_values.h"
 
 namespace pg_gpu::plan {
@@ -63,7 +64,7 @@ Identity compile_identity(Compiler *compiler, Expr *expression, Oid equality) {
         return identity_of_number(compiler, compile_number(compiler, expression));
     // Of several columns nobody knows before it is computed whether equal results show as many digits.
     if (is_numeric(expression) && is_over_scaled(*compiler, expression) &&
-        is_plain_equality(exprType(node), equality)) {
+        is_plain_equality(exprType(node), equality) && find_ranged(expression) == nullptr) {
         const NumericSteps steps = compile_numeric(compiler, expression);
         Identity identity = identity_of_number(compiler, steps.number);
         identity.scale = steps.scale;

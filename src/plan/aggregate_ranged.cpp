@@ -325,6 +325,7 @@ static bool is_suitable_column(const Var *column) {
         case INT8OID:
         case FLOAT4OID:
         case FLOAT8OID:
+        case NUMERICOID:
         case TIMESTAMPOID:
         case TIMESTAMPTZOID:
             return true;
@@ -656,9 +657,55 @@ static bool is_otherwise(Node *node, void *context) {
     return !is_harmless(node) || walk_expression(node, is_otherwise, context);
 }
 
+static List *arguments_of(Expr *call) {
+    Oid function;
+    List *arguments = NIL;
+    (void)read_any_call(call, &function, &arguments);
+    return arguments;
+}
+
+// Does the call divide what it rounds by a constant?
+static bool has_quotient(Expr *call, const Function &function) {
+    if (function.pattern != Pattern::Scaled && function.pattern != Pattern::Rounding &&
+        function.pattern != Pattern::Digits)
+        return false;
+    Expr *first = without_relabels(static_cast<Expr *>(linitial(arguments_of(call))));
+    return dividend_of(first) != first;
+}
+
+// Does it round to integers? Those are among the quotients that numerics may have, wherever these begin to
+// show fewer digits behind the point, so that quotients never go back across them.
+static bool is_rounded_to_integers(Expr *call, const Function &function) {
+    return function.pattern == Pattern::Rounding ||
+           (function.pattern == Pattern::Digits &&
+            DatumGetInt32(constant_at(arguments_of(call), 1)->constvalue) == 0);
+}
+
+// Is it to be computed by ranges? Of a column of numerics, what is neither of buckets nor of quotients is
+// computed row by row, however many results there are.
+static bool pays_by_ranges(Expr *ranged) {
+    bool pays = false;
+    bool is_sound = true;
+    for (Expr *argument;; ranged = argument) {
+        ranged = without_relabels(ranged);
+        const Function *function = read_call(ranged, &argument);
+        if (function == nullptr)
+            break;
+        const bool divides = has_quotient(ranged, *function);
+        is_sound = is_sound && (!divides || is_rounded_to_integers(ranged, *function));
+        pays = pays || divides || function->pattern == Pattern::Buckets;
+    }
+    const bool of_numerics =
+        IsA(ranged, Var) && getBaseType(reinterpret_cast<Var *>(ranged)->vartype) == NUMERICOID;
+    return !of_numerics || (pays && is_sound);
+}
+
 Expr *find_ranged(Expr *expression) {
     Search search = {nullptr, needs_ranges(expression)};
-    return is_otherwise(reinterpret_cast<Node *>(expression), &search) ? nullptr : search.ranged;
+    return is_otherwise(reinterpret_cast<Node *>(expression), &search) || search.ranged == nullptr ||
+                   !pays_by_ranges(search.ranged)
+               ? nullptr
+               : search.ranged;
 }
 
 static bool may_differ(Oid function, void *) {

@@ -1,5 +1,8 @@
 #include "plan/aggregate_ranges.h"
 
+#include <cmath>
+
+#include "column/scaled_numeric.h"
 #include "compat.h"
 #include "memory.h"
 #include "plan/aggregate_compile.h"
@@ -160,8 +163,56 @@ static ValueLimits limits_of(const ColumnType &type, const Values &values, const
             has_others};
 }
 
+static const char kMayFail[] = "an expression may fail for some of a column's values";
+
+// Floats that are no nearer to 0 than the numerics.
+static ValueLimits widened(double least, double greatest) {
+    return {std::nextafter(least, -std::numeric_limits<double>::infinity()),
+            std::nextafter(greatest, std::numeric_limits<double>::infinity()), false};
+}
+
+// Of a dictionary, or of rows that no run of columns has yet. False: one is not a finite number, or as a
+// float it wouldn't be, or only as good as 0.
+static bool find_limits_of_entries(const RangeQuestion &question, ValueLimits *limits) {
+    constexpr double least_number = 1e-300;
+    bool any = false;
+    bool are_fine = true;
+    *limits = {0, 0, false};
+    column::visit_entries(*question.part, *question.type, question.column, nullptr, [&](uint64, Datum value) {
+        const Numeric numeric = DatumGetNumeric(value);
+        if (!are_fine || numeric_is_nan(numeric) || numeric_is_inf(numeric)) {
+            are_fine = false;
+            return;
+        }
+        const double number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, value));
+        are_fine = std::isfinite(number) && (number == 0 || std::abs(number) >= least_number) &&
+                   (number != 0 || DatumGetBool(DirectFunctionCall2(numeric_eq, value,
+                                                                    NumericGetDatum(int64_to_numeric(0)))));
+        limits->least = any ? Min(limits->least, number) : number;
+        limits->greatest = any ? Max(limits->greatest, number) : number;
+        any = true;
+    });
+    return are_fine;
+}
+
+static const char *check_numerics(const RangeQuestion &question) {
+    ValueLimits limits = {0, 0, false};
+    if (column::count_places(*question.part, question.column) > 0) {
+        if (!find_limits_of_entries(question, &limits))
+            return kMayFail;
+    } else if (const Values values = all_values(question); values.any) {
+        const uint8 scale = question.part->reader->header.column[question.column].scale;
+        limits.least = column::float8_of_scaled(values.least, scale);
+        limits.greatest = column::float8_of_scaled(values.greatest, scale);
+    }
+    return stays_within_limits(question.expression, widened(limits.least, limits.greatest)) ? nullptr
+                                                                                            : kMayFail;
+}
+
 const char *check_values(const RangeQuestion &question) {
     const ColumnType &type = *question.type;
+    if (!type.is_integer)
+        return check_numerics(question);
     const Values values = values_of(question);
     if (has_nan(type, values) && has_buckets(question.ranged))
         return "a column has NaN, of which an expression may raise an error";
@@ -170,9 +221,7 @@ const char *check_values(const RangeQuestion &question) {
         (number_of_code(type, finite.least) < kFirstRangedTimestamp ||
          number_of_code(type, finite.greatest) > kLastRangedTimestamp))
         return "a column has very early or very late times";
-    return stays_within_limits(question.expression, limits_of(type, values, finite))
-               ? nullptr
-               : "an expression may fail for some of a column's values";
+    return stays_within_limits(question.expression, limits_of(type, values, finite)) ? nullptr : kMayFail;
 }
 
 // Which moments a column's values tell: a function of numbers, or the values themselves, which are times.
@@ -276,6 +325,7 @@ namespace {
 
 struct Finder {
     const RangeQuestion *question;
+    column::ValueBuffer buffer;
     ExprState *state;
     int16 length;
     bool by_value;
@@ -297,7 +347,8 @@ static Datum evaluate_at(Finder *finder, uint64 code, bool *is_null) {
         ResetExprContext(question.context);
         CHECK_FOR_INTERRUPTS();
     }
-    question.row->tts_values[question.column] = column::decode_integer(*question.type, code);
+    question.row->tts_values[question.column] =
+        column::value_of_code(*question.part, *question.type, question.column, code, &finder->buffer);
     return ExecEvalExprSwitchContext(finder->state, question.context, is_null);
 }
 

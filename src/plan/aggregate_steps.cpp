@@ -62,7 +62,10 @@ bool has_codes(const Compiler &compiler, Expr *expression) {
         return false;
     if (is_joined(compiler, expression))
         return compiler.columns->is_joinable[column];
-    return compiler.columns->has_codes[column] || find_ranged(expression) != nullptr;
+    // Numerics of numerics are computed row by row, or they are groups.
+    return compiler.columns->has_codes[column] ||
+           (find_ranged(expression) != nullptr &&
+            !(is_numeric(expression) && is_over_scaled(compiler, expression)));
 }
 
 bool is_over_scaled(const Compiler &compiler, Expr *expression) {

@@ -1,7 +1,7 @@
 -- Numerics of many values with a dictionary, and as integers (scaled_numerics): size and build of the index, and statements by the node in
 -- the session. Makes tables bench_listed and bench_scaled of the same rows, a million unless said otherwise:
 --
---   psql -v rows=1000000 -f test/bench/scaled_numerics.sql
+--   psql -v rows=1000000 -v option=auto -f test/bench/scaled_numerics.sql
 --
 -- Processor time is the session's own, from schedstat, so that other programs matter little; the two are asked in turn. Figures are medians,
 -- "first" of seven statements with nothing kept from earlier ones (a change of any function drops it all), "again" of five times ten. The
@@ -11,6 +11,11 @@
 \else
     \set rows 1000000
 \endif
+\if :{?option}
+\else
+    \set option on
+\endif
+\set options 'WITH (scaled_numerics = ' :option ')'
 \pset footer off
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS pg_gpu;
@@ -45,7 +50,7 @@ BEGIN
     INSERT INTO result SELECT 3, 'of this ' || column_name || ', MB', kind, bytes / 1e6 FROM gpu.columns((kind || '_i')::regclass) WHERE column_name IN ('amount', 'price');
     INSERT INTO result SELECT 4, column_name || ' is kept as', kind, NULL, encoding FROM gpu.columns((kind || '_i')::regclass) WHERE column_name IN ('amount', 'price');
 END $$;
-SELECT pg_temp.build('bench_listed', ''), pg_temp.build('bench_scaled', 'WITH (scaled_numerics = on)') \g /dev/null
+SELECT pg_temp.build('bench_listed', ''), pg_temp.build('bench_scaled', :'options') \g /dev/null
 CREATE FUNCTION pg_temp.ask(number int, kind text, query text, turn text, times int) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     started numeric;
@@ -65,7 +70,11 @@ INSERT INTO question VALUES
     (18, 'SELECT string_agg(amount::text, '' '') FROM (SELECT amount FROM %s ORDER BY amount DESC LIMIT 10) AS t'),
     (19, 'SELECT count(DISTINCT amount) FROM %s'), (20, 'SELECT sum(round(amount)) FROM %s'), (21, 'SELECT max(amount::float8) FROM %s'), (22, 'SELECT sum(DISTINCT amount) FROM %s'),
     (23, 'SELECT sum(b.price) FROM %s AS b JOIN bench_joined AS j ON b.amount = j.amount'), (24, 'SELECT (count, sum, distinct_values) FROM gpu.summary(''%s_i'', ''amount'')'),
-    (25, 'SELECT string_agg(count::text, '' '') FROM gpu.histogram(''%s_i'', ''amount'', 10, 0, 100000)');
+    (25, 'SELECT string_agg(count::text, '' '') FROM gpu.histogram(''%s_i'', ''amount'', 10, 0, 100000)'),
+    (26, 'SELECT sum(w * c) FROM (SELECT width_bucket(amount, 0, 100000, 20) AS w, count(*) AS c FROM %s GROUP BY 1) AS t'),
+    (27, 'SELECT sum(w * c) FROM (SELECT floor(amount / 100) AS w, count(*) AS c FROM %s GROUP BY 1) AS t'),
+    (28, 'SELECT count(*) FROM (SELECT floor(amount) FROM %s GROUP BY 1) AS t'), (29, 'SELECT count(*) FROM %s WHERE amount / 3 > 20000'),
+    (30, 'SELECT count(*) FROM %s WHERE amount::text LIKE ''%%.00''');
 CREATE FUNCTION pg_temp.measure() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     q record;

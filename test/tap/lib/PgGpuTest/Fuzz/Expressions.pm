@@ -143,6 +143,9 @@ sub _of_int
 		@dates ? sub { $self->_may_raise('(' . $self->_pick(@dates)->{name} . ' - ' . $self->_pick($constants{date}->($self), $self->_pick(@dates)->{name}) . ')', '22008') } : (),
 		$self->columns_of('numeric') ? sub { $self->_may_raise('(' . $self->of_class('numeric', $depth) . ')::' . $self->_pick('int2', 'int4', 'int8'), '22003', '0A000') } : (),
 		$self->columns_of('numeric') ? sub { $self->_may_raise('round(' . $self->of_class('numeric', $depth) . ')::int8', '22003', '0A000') } : (),
+		# Of a column without a dictionary these are found by ranges.
+		$self->columns_of('numeric') ? sub { $self->_may_raise('width_bucket(' . $self->_pick($self->columns_of('numeric'))->{name} . $self->_pick('', '::float8') . ', -400, ' . $self->_pick('400', '20000.5', '-1000') . ', 7)', '2201G', '22003') } : (),
+		$self->columns_of('numeric') ? sub { $self->_may_raise('(' . $self->_pick($self->columns_of('numeric'))->{name} . ' / ' . $self->_pick('3', '0.7', '-50') . ')::' . $self->_pick('int4', 'int8'), '22003', '0A000') } : (),
 		$self->columns_of('text') ? sub { $self->_may_raise('(' . $self->of_class('text', $depth) . ')::int4', '22P02', '22003') } : ());
 }
 
@@ -174,6 +177,7 @@ sub _of_numeric
 		sub { '(' . $one->() . $self->_pick(' + ', ' - ', ' * ') . $one->() . ')' },
 		sub { '(' . $one->() . $self->_pick(' + 0.005', ' * 2', ' - 1', ' * -1.50') . ')' },
 		sub { '(' . $one->() . ' / ' . $self->_pick('3', '0.7') . ')' },
+		sub { $self->_pick('floor', 'ceil', 'round', 'trunc') . '(' . $one->() . ' / ' . $self->_pick('3', '50', '-0.7') . ')' },
 		sub { $self->_may_raise('(' . $one->() . ' / ' . $one->() . ')', '22012') },
 		sub { $self->_pick('round', 'trunc') . '(' . $one->() . ', ' . $self->_pick(0, 1, 3, -1) . ')' },
 		sub { 'abs(' . $one->() . ')' },
