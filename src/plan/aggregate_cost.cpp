@@ -23,6 +23,9 @@ static constexpr double kBlockOperators = 2;
 // What a run's headers cost, and what is done before and behind everything, in operators.
 static constexpr double kRunOperators = 500.0;
 static constexpr double kQuestionOperators = 4000.0;
+// A unit of these costs takes about a third of the time that one of PostgreSQL's own scans and aggregates
+// does, so that the time of starting a worker is this many times as many units.
+static constexpr double kUnitsOfOwn = 3.0;
 
 // Tells of each index column whether it is read.
 static void find_columns(const AggregateQuery &query, bool *is_read) {
@@ -148,6 +151,10 @@ void cost_aggregate(PlannerInfo *root, const AggregateSource *sources, int count
                     const CompiledAggregate &compiled, double groups, int workers, Path *path) {
     const double ranges = workers == 0 ? 1 : kRangesPerProcess;
     path->startup_cost = kQuestionOperators * cpu_operator_cost;
+    // Starting each worker takes as long as the first; the Gather above counts once what it takes
+    // PostgreSQL's plans.
+    if (workers > 0)
+        path->startup_cost += (kUnitsOfOwn * workers - 1) * parallel_setup_cost;
     for (int i = 0; i < count; i++)
         path->startup_cost += cost_of_source(root, sources[i], query, compiled, groups, workers);
     // Groups in an order compare their codes.

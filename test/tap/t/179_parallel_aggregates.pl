@@ -56,6 +56,18 @@ END $$;
 my $groups = q{SELECT string_agg(q::text, ' ' ORDER BY q::text) FROM (SELECT city, count(*), sum(num), avg(price), max(id), variance(num) FROM sale GROUP BY city) AS q};
 my $many = q{SELECT md5(string_agg(q::text, ' ' ORDER BY q::text)) FROM (SELECT num, count(*), sum(id), min(city) FROM sale WHERE id % 3 > 0 GROUP BY num) AS q};
 
+# Starting workers costs each of them as much as the first, in the units of the node's own costs.
+sub cost_with_setup
+{
+	my ($setup) = @_;
+	my $plan = $node->safe_psql('postgres', qq{SET max_parallel_workers_per_gather = 4; SET parallel_setup_cost = $setup; EXPLAIN SELECT city, count(*), sum(num) FROM sale GROUP BY city});
+	like($plan, qr/Workers Planned: 4.*Parallel Custom Scan \(GpuAggregate\)/s, "workers share the rows where starting them costs $setup");
+	my ($cost) = $plan =~ /Gather.*?\(cost=[0-9.]+\.\.([0-9.]+)/;
+	return $cost;
+}
+my $more = cost_with_setup(1) - cost_with_setup(0);
+cmp_ok(abs($more - 12), '<', 0.05, "four workers cost twelve times what starting them costs PostgreSQL's plans: $more");
+
 # How many wait behind a view.
 sub waiting
 {
