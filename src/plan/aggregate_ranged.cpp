@@ -1,403 +1,15 @@
 #include "plan/aggregate_ranged.h"
 
-#include <cmath>
-
 #include "column/kept_results.h"
 #include "compat.h"
 #include "plan/aggregate_limits.h"
+#include "plan/aggregate_ranged_calls.h"
 
 extern "C" {
 #include "catalog/pg_collation_d.h"
 }
 
 namespace pg_gpu::plan {
-
-// ---- functions --------------------------------------------------------------------------------------------
-
-namespace {
-
-// What the arguments besides the column must be: constants of these kinds.
-enum class Pattern : uint8 {
-    Alone,
-    Exact,      // alone, too, but hardly two values have the same result
-    Scaled,     // the same: the column may be divided by a constant
-    Rounding,   // alone, too: the column may be divided by a constant
-    Digits,     // the same, with a number of digits behind it
-    Divisor,    // of integers: a positive one behind it
-    Shift,      // an interval behind it that is as long whenever it begins
-    DayShift,   // the same, of days, too, if clocks never jump
-    Unit,       // of date_trunc
-    Field,      // of extract: one that grows with time
-    DateField,  // of extract: any that a date has; not ranged
-    TimeField,  // the same, and those of hours and minutes; not ranged
-    Precision,  // digits of seconds
-    Stride,     // of date_bin, with an origin
-    Buckets,    // of width_bucket
-    Zone,       // its name, in front
-    UnitAndZone,
-    Format,  // of to_char; not ranged
-};
-
-struct Function {
-    Oid function;
-    Pattern pattern;
-    bool is_local;  // it computes with local time, by the session's or a named time zone
-};
-
-}  // namespace
-
-// Of these it has been proved, for timestamps from the year 2 to 290000 and infinite ones, for all integers
-// and for all floats, that they can't fail (but for width_bucket of NaN, and for too great numbers:
-// aggregate_limits.h) and, without what the pattern excludes, that they are monotone: with is_local as long
-// as local time doesn't go back. All of a function's numerics show as many digits behind the point.
-static constexpr Function kFunctions[] = {
-    {F_DATE_TRUNC_TEXT_TIMESTAMP, Pattern::Unit, false},
-    {F_DATE_TRUNC_TEXT_TIMESTAMPTZ, Pattern::Unit, true},
-    {F_DATE_TRUNC_TEXT_TIMESTAMPTZ_TEXT, Pattern::UnitAndZone, true},
-    {F_DATE_TIMESTAMP, Pattern::Alone, false},
-    {F_DATE_TIMESTAMPTZ, Pattern::Alone, true},
-    {F_TIMESTAMP_TIMESTAMPTZ, Pattern::Exact, true},
-    {F_TIMEZONE_TEXT_TIMESTAMPTZ, Pattern::Zone, true},
-    {F_EXTRACT_TEXT_TIMESTAMP, Pattern::Field, false},
-    {F_EXTRACT_TEXT_TIMESTAMPTZ, Pattern::Field, true},
-    {F_DATE_PART_TEXT_TIMESTAMP, Pattern::Field, false},
-    {F_DATE_PART_TEXT_TIMESTAMPTZ, Pattern::Field, true},
-    {F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP, Pattern::Stride, false},
-    {F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ, Pattern::Stride, false},
-    {F_TIMESTAMP_PL_INTERVAL, Pattern::Shift, false},
-    {F_TIMESTAMP_MI_INTERVAL, Pattern::Shift, false},
-    {F_TIMESTAMPTZ_PL_INTERVAL, Pattern::DayShift, false},
-    {F_TIMESTAMPTZ_MI_INTERVAL, Pattern::DayShift, false},
-    {F_TIMESTAMP_TIMESTAMP_INT4, Pattern::Precision, false},
-    {F_TIMESTAMPTZ_TIMESTAMPTZ_INT4, Pattern::Precision, false},
-    {F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4, Pattern::Buckets, false},
-    {F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4, Pattern::Buckets, false},
-    {F_FLOOR_FLOAT8, Pattern::Rounding, false},
-    {F_CEIL_FLOAT8, Pattern::Rounding, false},
-    {F_CEILING_FLOAT8, Pattern::Rounding, false},
-    {F_ROUND_FLOAT8, Pattern::Rounding, false},
-    {F_TRUNC_FLOAT8, Pattern::Rounding, false},
-    {F_FLOOR_NUMERIC, Pattern::Rounding, false},
-    {F_CEIL_NUMERIC, Pattern::Rounding, false},
-    {F_CEILING_NUMERIC, Pattern::Rounding, false},
-    {F_ROUND_NUMERIC_INT4, Pattern::Digits, false},
-    {F_TRUNC_NUMERIC_INT4, Pattern::Digits, false},
-    {F_INT4_NUMERIC, Pattern::Rounding, false},
-    {F_INT8_NUMERIC, Pattern::Rounding, false},
-    {F_INT2DIV, Pattern::Divisor, false},
-    {F_INT4DIV, Pattern::Divisor, false},
-    {F_INT8DIV, Pattern::Divisor, false},
-    {F_INT84DIV, Pattern::Divisor, false},
-    {F_TO_TIMESTAMP_FLOAT8, Pattern::Scaled, false},
-    {F_FLOAT8_NUMERIC, Pattern::Scaled, false},
-    {F_FLOAT8_FLOAT4, Pattern::Exact, false},
-    {F_FLOAT8_INT2, Pattern::Exact, false},
-    {F_FLOAT8_INT4, Pattern::Exact, false},
-    {F_FLOAT8_INT8, Pattern::Exact, false},
-    {F_NUMERIC_INT2, Pattern::Exact, false},
-    {F_NUMERIC_INT4, Pattern::Exact, false},
-    {F_NUMERIC_INT8, Pattern::Exact, false},
-};
-
-// These can't fail either, of a ranged expression's results.
-static constexpr Function kFunctionsOfResults[] = {
-    {F_TIMESTAMP_DATE, Pattern::Alone, false},
-    {F_TIMESTAMPTZ_DATE, Pattern::Alone, true},
-    {F_TIMESTAMPTZ_TIMESTAMP, Pattern::Alone, true},
-    {F_EXTRACT_TEXT_DATE, Pattern::DateField, false},
-    {F_EXTRACT_TEXT_TIMESTAMP, Pattern::TimeField, false},
-    {F_EXTRACT_TEXT_TIMESTAMPTZ, Pattern::TimeField, true},
-    {F_DATE_PART_TEXT_TIMESTAMP, Pattern::TimeField, false},
-    {F_DATE_PART_TEXT_TIMESTAMPTZ, Pattern::TimeField, true},
-    {F_TO_CHAR_TIMESTAMP_TEXT, Pattern::Format, false},
-    {F_TO_CHAR_TIMESTAMPTZ_TEXT, Pattern::Format, true},
-    {F_NUMERIC_EQ, Pattern::Alone, false},
-    {F_NUMERIC_NE, Pattern::Alone, false},
-    {F_NUMERIC_LT, Pattern::Alone, false},
-    {F_NUMERIC_LE, Pattern::Alone, false},
-    {F_NUMERIC_GT, Pattern::Alone, false},
-    {F_NUMERIC_GE, Pattern::Alone, false},
-};
-
-template <size_t count>
-static const Function *find_function(const Function (&table)[count], Oid function) {
-    for (const Function &row : table)
-        if (row.function == function)
-            return &row;
-    return nullptr;
-}
-
-// ---- constants --------------------------------------------------------------------------------------------
-
-// From fine to coarse. Each one's periods are made of whole periods of the ones before it, but that only days
-// and what is shorter make up weeks, and months aren't made of weeks.
-static const char *const kUnits[] = {"milliseconds", "second",  "minute", "hour",   "day",     "week",
-                                     "month",        "quarter", "year",   "decade", "century", "millennium"};
-static const char *const kGrowingFields[] = {"year", "isoyear", "decade", "century", "millennium", "epoch"};
-static const char *const kFields[] = {"year",  "isoyear", "decade", "century", "millennium",
-                                      "epoch", "quarter", "month",  "week",    "day",
-                                      "dow",   "isodow",  "doy"};
-static const char *const kShortFields[] = {"hour", "minute"};
-
-// Digits behind the point that something is rounded to.
-static constexpr int kMaxDigits = 18;
-
-static const Const *constant_at(List *arguments, int i) {
-    if (i >= list_length(arguments) || !IsA(list_nth(arguments, i), Const))
-        return nullptr;
-    const auto *constant = list_nth_node(Const, arguments, i);
-    return constant->constisnull ? nullptr : constant;
-}
-
-template <size_t count>
-static bool is_word(const Const *constant, const char *const (&words)[count]) {
-    if (constant == nullptr)
-        return false;
-    char *given = TextDatumGetCString(constant->constvalue);
-    bool found = false;
-    for (const char *word : words)
-        found = found || pg_strcasecmp(given, word) == 0;
-    pfree(given);
-    return found;
-}
-
-static bool is_stride(const Const *stride, const Const *origin) {
-    if (stride == nullptr || origin == nullptr)
-        return false;
-    constexpr int64 max_days = 36500;
-    const Interval *interval = DatumGetIntervalP(stride->constvalue);
-    const Timestamp from = DatumGetTimestamp(origin->constvalue);
-    return interval->month == 0 && interval->day >= 0 && interval->day <= max_days && interval->time >= 0 &&
-           interval->time <= max_days * USECS_PER_DAY && (interval->day > 0 || interval->time > 0) &&
-           from > kFirstRangedTimestamp && from < kLastRangedTimestamp;
-}
-
-// Does local time never jump in the session's time zone?
-static bool has_steady_clocks() {
-    long offset;
-    return pg_get_timezone_offset(session_timezone, &offset);
-}
-
-// A local day has 24 hours.
-static bool is_shift(const Const *constant, bool is_local) {
-    constexpr int max_days = 36500;
-    if (constant == nullptr)
-        return false;
-    const Interval *interval = DatumGetIntervalP(constant->constvalue);
-    return interval->month == 0 && interval->day >= -max_days && interval->day <= max_days &&
-           interval->time >= -max_days * USECS_PER_DAY && interval->time <= max_days * USECS_PER_DAY &&
-           (!is_local || interval->day == 0 || has_steady_clocks());
-}
-
-// Are these the buckets of floats, or otherwise of numerics?
-static bool are_buckets(const Const *low, const Const *high, const Const *count) {
-    constexpr int32 max_buckets = 1000000;
-    if (low == nullptr || high == nullptr || count == nullptr || DatumGetInt32(count->constvalue) < 1 ||
-        DatumGetInt32(count->constvalue) > max_buckets)
-        return false;
-    if (low->consttype == FLOAT8OID) {
-        const double first = DatumGetFloat8(low->constvalue);
-        const double last = DatumGetFloat8(high->constvalue);
-        return std::isfinite(first) && std::isfinite(last) && first != last;
-    }
-    const Numeric first = DatumGetNumeric(low->constvalue);
-    const Numeric last = DatumGetNumeric(high->constvalue);
-    return !numeric_is_nan(first) && !numeric_is_inf(first) && !numeric_is_nan(last) &&
-           !numeric_is_inf(last) &&
-           !DatumGetBool(DirectFunctionCall2(numeric_eq, low->constvalue, high->constvalue));
-}
-
-static int64 integer_of(const Const *constant) {
-    switch (getBaseType(constant->consttype)) {
-        case INT2OID:
-            return DatumGetInt16(constant->constvalue);
-        case INT4OID:
-            return DatumGetInt32(constant->constvalue);
-        default:
-            return DatumGetInt64(constant->constvalue);
-    }
-}
-
-static bool has_pattern(Pattern pattern, List *arguments) {
-    switch (pattern) {
-        case Pattern::Alone:
-        case Pattern::Exact:
-        case Pattern::Scaled:
-        case Pattern::Rounding:
-            return true;
-        case Pattern::Digits: {
-            const Const *digits = constant_at(arguments, 1);
-            return digits != nullptr && DatumGetInt32(digits->constvalue) >= 0 &&
-                   DatumGetInt32(digits->constvalue) <= kMaxDigits;
-        }
-        case Pattern::Divisor: {
-            const Const *divisor = constant_at(arguments, 1);
-            return divisor != nullptr && integer_of(divisor) > 0;
-        }
-        case Pattern::Unit:
-            return is_word(constant_at(arguments, 0), kUnits);
-        case Pattern::UnitAndZone:
-            return is_word(constant_at(arguments, 0), kUnits) && constant_at(arguments, 2) != nullptr;
-        case Pattern::Field:
-            return is_word(constant_at(arguments, 0), kGrowingFields);
-        case Pattern::DateField:
-            return is_word(constant_at(arguments, 0), kFields);
-        case Pattern::TimeField:
-            return is_word(constant_at(arguments, 0), kFields) ||
-                   is_word(constant_at(arguments, 0), kShortFields);
-        case Pattern::Precision: {
-            const Const *digits = constant_at(arguments, 1);
-            return digits != nullptr && DatumGetInt32(digits->constvalue) >= 0 &&
-                   DatumGetInt32(digits->constvalue) <= MAX_TIMESTAMP_PRECISION;
-        }
-        case Pattern::Shift:
-        case Pattern::DayShift:
-            return is_shift(constant_at(arguments, 1), pattern == Pattern::DayShift);
-        case Pattern::Stride:
-            return is_stride(constant_at(arguments, 0), constant_at(arguments, 2));
-        case Pattern::Buckets:
-            return are_buckets(constant_at(arguments, 1), constant_at(arguments, 2),
-                               constant_at(arguments, 3));
-        case Pattern::Zone:
-            return constant_at(arguments, 0) != nullptr;
-        default:
-            return constant_at(arguments, 1) != nullptr;
-    }
-}
-
-// ---- ranged expressions -----------------------------------------------------------------------------------
-
-static Expr *without_relabels(Expr *expression) {
-    while (IsA(expression, RelabelType))
-        expression = reinterpret_cast<RelabelType *>(expression)->arg;
-    return expression;
-}
-
-// What is divided by a constant that nothing can go wrong with; the expression itself when it is no quotient.
-// A quotient's digits behind the point depend on the number, so it isn't ranged by itself.
-static Expr *dividend_of(Expr *expression) {
-    if (!IsA(expression, OpExpr) || !has_limits(reinterpret_cast<Node *>(expression)))
-        return expression;
-    const auto *quotient = reinterpret_cast<const OpExpr *>(expression);
-    return quotient->opfuncid == F_NUMERIC_DIV || quotient->opfuncid == F_FLOAT8DIV
-               ? without_relabels(static_cast<Expr *>(linitial(quotient->args)))
-               : expression;
-}
-
-static Expr *argument_of(List *arguments, const Function &function) {
-    switch (function.pattern) {
-        case Pattern::Unit:
-        case Pattern::UnitAndZone:
-        case Pattern::Field:
-        case Pattern::Stride:
-        case Pattern::Zone:
-            return without_relabels(static_cast<Expr *>(lsecond(arguments)));
-        case Pattern::Scaled:
-        case Pattern::Rounding:
-        case Pattern::Digits:
-            return dividend_of(without_relabels(static_cast<Expr *>(linitial(arguments))));
-        default:
-            return without_relabels(static_cast<Expr *>(linitial(arguments)));
-    }
-}
-
-static bool read_any_call(Expr *expression, Oid *function, List **arguments) {
-    if (IsA(expression, OpExpr)) {
-        *function = reinterpret_cast<OpExpr *>(expression)->opfuncid;
-        *arguments = reinterpret_cast<OpExpr *>(expression)->args;
-        return true;
-    }
-    if (!IsA(expression, FuncExpr))
-        return false;
-    *function = reinterpret_cast<FuncExpr *>(expression)->funcid;
-    *arguments = reinterpret_cast<FuncExpr *>(expression)->args;
-    return true;
-}
-
-static bool is_time_type(Oid type) {
-    return type == TIMESTAMPOID || type == TIMESTAMPTZOID;
-}
-
-static bool is_suitable_column(const Var *column) {
-    switch (getBaseType(column->vartype)) {
-        case INT2OID:
-        case INT4OID:
-        case INT8OID:
-        case FLOAT4OID:
-        case FLOAT8OID:
-        case NUMERICOID:
-        case TIMESTAMPOID:
-        case TIMESTAMPTZOID:
-            return true;
-        default:
-            return false;
-    }
-}
-
-// A function of the table, of nothing but constants and what `*argument` is; nullptr when it isn't.
-static const Function *read_call(Expr *expression, Expr **argument) {
-    Oid called;
-    List *arguments;
-    if (!read_any_call(expression, &called, &arguments))
-        return nullptr;
-    const Function *function = find_function(kFunctions, called);
-    if (function == nullptr || !has_pattern(function->pattern, arguments))
-        return nullptr;
-    *argument = argument_of(arguments, *function);
-    return function;
-}
-
-// Is it the column, or the column and an interval where local time never goes back?
-static bool is_steady(Expr *time) {
-    if (IsA(time, Var))
-        return true;
-    Expr *argument;
-    const Function *function = read_call(time, &argument);
-    return function != nullptr && function->pattern == Pattern::DayShift && IsA(argument, Var) &&
-           has_steady_clocks();
-}
-
-// Is it the moment that a number tells? Of a time local time goes back at other values where that is rounded.
-static bool is_moment(Expr *time) {
-    if (!IsA(time, FuncExpr) || reinterpret_cast<FuncExpr *>(time)->funcid != F_TO_TIMESTAMP_FLOAT8)
-        return false;
-    for (Expr *argument; read_call(time, &argument) != nullptr;)
-        time = argument;
-    return IsA(time, Var) && !is_time_type(getBaseType(reinterpret_cast<Var *>(time)->vartype));
-}
-
-// Monotone functions of monotone functions are monotone. The moments at which local time goes back must be
-// told by the column's values, so what computes with it must be over the column itself, or over moments of
-// numbers.
-static bool is_monotone(Expr *expression) {
-    expression = without_relabels(expression);
-    if (IsA(expression, Var))
-        return is_suitable_column(reinterpret_cast<Var *>(expression));
-    Expr *argument;
-    const Function *function = read_call(expression, &argument);
-    const bool is_of_session = function != nullptr && function->pattern != Pattern::Zone &&
-                               function->pattern != Pattern::UnitAndZone;
-    return function != nullptr &&
-           (!function->is_local || IsA(argument, Var) || is_moment(argument) ||
-            (is_of_session && is_steady(argument))) &&
-           is_monotone(argument);
-}
-
-// Do many values have the same result? Quotients of integers count if they are asked for.
-static bool is_coarse(Expr *expression, bool of_quotients = false) {
-    expression = without_relabels(expression);
-    Expr *argument;
-    const Function *function = read_call(expression, &argument);
-    if (function == nullptr)
-        return false;
-    const bool is_exact =
-        function->pattern == Pattern::Exact || function->pattern == Pattern::Scaled ||
-        function->pattern == Pattern::Zone || function->pattern == Pattern::Shift ||
-        function->pattern == Pattern::DayShift || (function->pattern == Pattern::Divisor && !of_quotients) ||
-        (function->pattern == Pattern::Field &&
-         is_word(constant_at(reinterpret_cast<FuncExpr *>(expression)->args, 0), {"epoch"}));
-    return !is_exact || is_coarse(argument, of_quotients);
-}
 
 // ---- periods ----------------------------------------------------------------------------------------------
 
@@ -604,8 +216,7 @@ static bool is_harmless(Node *node) {
                                          : reinterpret_cast<OpExpr *>(node)->opfuncid;
             List *arguments =
                 is_call ? reinterpret_cast<FuncExpr *>(node)->args : reinterpret_cast<OpExpr *>(node)->args;
-            for (const Function *known :
-                 {find_function(kFunctions, function), find_function(kFunctionsOfResults, function)})
+            for (const KnownFunction *known : {find_function(function), find_function_of_results(function)})
                 if (known != nullptr && known->function != F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4 &&
                     has_pattern(known->pattern, arguments))
                     return true;
@@ -628,9 +239,9 @@ static bool is_harmless(Node *node) {
         case T_CoerceViaIO:
             return is_shown(reinterpret_cast<CoerceViaIO *>(node));
         case T_ScalarArrayOpExpr: {
-            const Function *known =
-                find_function(kFunctionsOfResults, reinterpret_cast<ScalarArrayOpExpr *>(node)->opfuncid);
-            if (known != nullptr && known->pattern == Pattern::Alone)
+            const KnownFunction *known =
+                find_function_of_results(reinterpret_cast<ScalarArrayOpExpr *>(node)->opfuncid);
+            if (known != nullptr && known->pattern == CallPattern::Alone)
                 return true;
             break;
         }
@@ -665,9 +276,9 @@ static List *arguments_of(Expr *call) {
 }
 
 // Does the call divide what it rounds by a constant?
-static bool has_quotient(Expr *call, const Function &function) {
-    if (function.pattern != Pattern::Scaled && function.pattern != Pattern::Rounding &&
-        function.pattern != Pattern::Digits)
+static bool has_quotient(Expr *call, const KnownFunction &function) {
+    if (function.pattern != CallPattern::Scaled && function.pattern != CallPattern::Rounding &&
+        function.pattern != CallPattern::Digits)
         return false;
     Expr *first = without_relabels(static_cast<Expr *>(linitial(arguments_of(call))));
     return dividend_of(first) != first;
@@ -675,9 +286,9 @@ static bool has_quotient(Expr *call, const Function &function) {
 
 // Does it round to integers? Those are among the quotients that numerics may have, wherever these begin to
 // show fewer digits behind the point, so that quotients never go back across them.
-static bool is_rounded_to_integers(Expr *call, const Function &function) {
-    return function.pattern == Pattern::Rounding ||
-           (function.pattern == Pattern::Digits &&
+static bool is_rounded_to_integers(Expr *call, const KnownFunction &function) {
+    return function.pattern == CallPattern::Rounding ||
+           (function.pattern == CallPattern::Digits &&
             DatumGetInt32(constant_at(arguments_of(call), 1)->constvalue) == 0);
 }
 
@@ -688,12 +299,12 @@ static bool pays_by_ranges(Expr *ranged) {
     bool is_sound = true;
     for (Expr *argument;; ranged = argument) {
         ranged = without_relabels(ranged);
-        const Function *function = read_call(ranged, &argument);
+        const KnownFunction *function = read_call(ranged, &argument);
         if (function == nullptr)
             break;
         const bool divides = has_quotient(ranged, *function);
         is_sound = is_sound && (!divides || is_rounded_to_integers(ranged, *function));
-        pays = pays || divides || function->pattern == Pattern::Buckets;
+        pays = pays || divides || function->pattern == CallPattern::Buckets;
     }
     const bool of_numerics =
         IsA(ranged, Var) && getBaseType(reinterpret_cast<Var *>(ranged)->vartype) == NUMERICOID;
@@ -709,19 +320,19 @@ Expr *find_ranged(Expr *expression) {
 }
 
 static bool may_differ(Oid function, void *) {
-    return find_function(kFunctions, function) == nullptr && !column::gives_lasting_results(function);
+    return find_function(function) == nullptr && !column::gives_lasting_results(function);
 }
 
 // What to_char shows depends on a locale, too.
 static bool depends_on_more(Node *node, void *context) {
     if (node == nullptr)
         return false;
-    const Function *known = nullptr;
+    const KnownFunction *known = nullptr;
     Oid function;
     List *arguments;
     if (!IsA(node, List) && read_any_call(reinterpret_cast<Expr *>(node), &function, &arguments))
-        known = find_function(kFunctionsOfResults, function);
-    if ((known == nullptr || known->pattern == Pattern::Format) &&
+        known = find_function_of_results(function);
+    if ((known == nullptr || known->pattern == CallPattern::Format) &&
         check_functions_in_node(node, may_differ, nullptr))
         return true;
     return IsA(node, Param) || walk_expression(node, depends_on_more, context);
@@ -736,10 +347,10 @@ bool depends_on_zone_at_most(Expr *expression) {
 bool has_buckets(Expr *ranged) {
     for (Expr *argument;; ranged = argument) {
         ranged = without_relabels(ranged);
-        const Function *function = read_call(ranged, &argument);
+        const KnownFunction *function = read_call(ranged, &argument);
         if (function == nullptr)
             return false;
-        if (function->pattern == Pattern::Buckets)
+        if (function->pattern == CallPattern::Buckets)
             return true;
     }
 }
@@ -765,15 +376,15 @@ bool find_zone(Expr *ranged, const pg_tz **zone) {
     *zone = nullptr;
     for (Expr *argument;; ranged = argument) {
         ranged = without_relabels(ranged);
-        const Function *function = read_call(ranged, &argument);
+        const KnownFunction *function = read_call(ranged, &argument);
         if (function == nullptr)
             return true;
         if (!function->is_local)
             continue;
         List *arguments = reinterpret_cast<FuncExpr *>(ranged)->args;
-        *zone = function->pattern == Pattern::Zone          ? zone_of(constant_at(arguments, 0))
-                : function->pattern == Pattern::UnitAndZone ? zone_of(constant_at(arguments, 2))
-                                                            : session_timezone;
+        *zone = function->pattern == CallPattern::Zone          ? zone_of(constant_at(arguments, 0))
+                : function->pattern == CallPattern::UnitAndZone ? zone_of(constant_at(arguments, 2))
+                                                                : session_timezone;
         return *zone != nullptr;
     }
 }
