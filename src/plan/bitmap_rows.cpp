@@ -39,7 +39,7 @@ Path *find_bitmap(PlannerInfo *root, const RelOptInfo *relation, List *condition
     return nullptr;
 }
 
-static bool is_index_condition(const IndexPath *path, const RestrictInfo *condition) {
+bool has_exact_clause(const IndexPath *path, const RestrictInfo *condition) {
     ListCell *cell;
     foreach (cell, path->indexclauses) {
         const auto *clause = lfirst_node(IndexClause, cell);
@@ -62,8 +62,7 @@ static bool is_answered(const Path *bitmap, const RestrictInfo *condition) {
     if (!IsA(bitmap, IndexPath))
         return false;
     const auto *path = reinterpret_cast<const IndexPath *>(bitmap);
-    return is_index_condition(path, condition) ||
-           !list_member_ptr(path->indexinfo->indrestrictinfo, condition);
+    return has_exact_clause(path, condition) || !list_member_ptr(path->indexinfo->indrestrictinfo, condition);
 }
 
 bool answers_exactly(const Path *bitmap, const List *conditions) {

@@ -13,6 +13,9 @@ namespace pg_gpu::plan {
 Path *find_bitmap(PlannerInfo *root, const RelOptInfo *relation, List *conditions,
                   bool (*is_wanted)(const IndexOptInfo *index));
 
+// Does a scan of the index answer the condition, without a look at rows?
+bool has_exact_clause(const IndexPath *path, const RestrictInfo *condition);
+
 // Does the bitmap have exactly the rows for which these conditions hold, unless its indexes say otherwise
 // once it is made (RowSet::is_exact)?
 bool answers_exactly(const Path *bitmap, const List *conditions);

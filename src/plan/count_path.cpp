@@ -3,6 +3,7 @@
 
 #include "access_methods.h"
 #include "compat.h"
+#include "plan/bitmap_rows.h"
 #include "plan/count_scan.h"
 #include "plan/explain_why.h"
 #include "plan/hypothetical.h"
@@ -94,22 +95,12 @@ static const char *refuse_statement(PlannerInfo *root, RelOptInfo *input) {
 
 // ---- the index path underneath ----------------------------------------------------------------------------
 
-static bool is_index_clause(const IndexPath *path, const RestrictInfo *restriction) {
-    ListCell *cell;
-    foreach (cell, path->indexclauses) {
-        const auto *clause = lfirst_node(IndexClause, cell);
-        if (clause->rinfo == restriction && !clause->lossy)
-            return true;
-    }
-    return false;
-}
-
 // Does the index answer every condition on the table, exactly?
 static bool answers_all_conditions(const IndexPath *path) {
     ListCell *cell;
     foreach (cell, path->indexinfo->indrestrictinfo) {
         const auto *restriction = lfirst_node(RestrictInfo, cell);
-        if (restriction->pseudoconstant || !is_index_clause(path, restriction))
+        if (restriction->pseudoconstant || !has_exact_clause(path, restriction))
             return false;
     }
     return true;
