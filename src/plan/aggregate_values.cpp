@@ -171,8 +171,10 @@ void finish_ranked(RankedValues *ranked, Oid order_operator, Oid collation, bool
     order.support.ssup_collation = collation;
     order.support.abbreviate = true;
     PrepareSortSupportFromOrderingOp(order_operator, &order.support);
-    for (uint64 i = 0; has_keys(order) && i < ranked->entry_count; i++)
+    for (uint64 i = 0; has_keys(order) && i < ranked->entry_count; i++) {
+        CHECK_FOR_INTERRUPTS();
         ranked->entries[i].key = order.support.abbrev_converter(ranked->entries[i].value, &order.support);
+    }
     qsort_arg(ranked->entries, ranked->entry_count, sizeof(RankedValue), compare_ranked, &order);
     MemoryContext caller = MemoryContextSwitchTo(ranked->context);
     ranked->values = allocate<Datum>(ranked->entry_count + 1);
