@@ -22,8 +22,8 @@ static void add_loose_part(ColumnView *view, AggregatePart *part) {
         for (int column = 0; column < view->format->columns; column++) {
             const ItemValue &value = row.values[column];
             if (value.is_null)
-                continue;
-            if (view->format->types[column].is_integer)
+                add_null(chunk, column);
+            else if (view->format->types[column].is_integer)
                 add_integer(chunk, column, value.integer);
             else
                 add_string(chunk, column, value.bytes);

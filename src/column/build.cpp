@@ -119,7 +119,9 @@ static void collect_row(Relation, ItemPointer tid, Datum *values, bool *nulls, b
     add_row(state->chunk, uint64{block} << 16 | ItemPointerGetOffsetNumber(tid));
     MemoryContextSwitchTo(state->row_context);
     for (int i = 0; i < state->format->columns; i++)
-        if (!nulls[i])
+        if (nulls[i])
+            add_null(state->chunk, i);
+        else
             add_datum(state->chunk, i, values[i]);
     MemoryContextSwitchTo(caller);
     MemoryContextReset(state->row_context);

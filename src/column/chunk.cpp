@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "column/column.h"
+#include "column/run_builder.h"
 #include "sort.h"
 
 namespace pg_gpu::column {
@@ -154,22 +155,18 @@ static void grow_rows(Chunk *chunk) {
 void add_row(Chunk *chunk, uint64 place) {
     if (chunk->rows == chunk->room)
         grow_rows(chunk);
-    const uint64 row = chunk->rows++;
-    chunk->places[row] = place;
-    for (int i = 0; i < chunk->columns; i++) {
-        ChunkColumn *column = &chunk->column[i];
-        if (column->raw)
-            column->values[row] = 0;
-        else
-            column->numbers[row] = 0;
-        column->null_bits[row / 64] |= UINT64CONST(1) << (row % 64);
-        column->nulls++;
-    }
+    chunk->places[chunk->rows++] = place;
 }
 
-static void set_not_null(ChunkColumn *column, uint64 row) {
-    column->null_bits[row / 64] &= ~(UINT64CONST(1) << (row % 64));
-    column->nulls--;
+void add_null(Chunk *chunk, int number) {
+    ChunkColumn *column = &chunk->column[number];
+    const uint64 row = chunk->rows - 1;
+    if (column->raw)
+        column->values[row] = 0;
+    else
+        column->numbers[row] = 0;
+    column->null_bits[row / 64] |= UINT64CONST(1) << (row % 64);
+    column->nulls++;
 }
 
 // With about as many values as rows a dictionary doesn't pay, and a large one takes memory.
@@ -192,7 +189,6 @@ static void give_up_dictionary(Chunk *chunk, ChunkColumn *column) {
 void add_integer(Chunk *chunk, int number, uint64 code) {
     ChunkColumn *column = &chunk->column[number];
     const uint64 row = chunk->rows - 1;
-    set_not_null(column, row);
     if (column->raw) {
         column->values[row] = code;
         return;
@@ -217,13 +213,13 @@ static void spell_keys(const IntegerTable &integers, uint8 scale, StringTable *s
     }
 }
 
-// Numbers of values stay what they are.
-static void make_strings(Chunk *chunk, ChunkColumn *column) {
+// Of the first `rows` rows, which have their values. Numbers of values stay what they are.
+static void make_strings(Chunk *chunk, ChunkColumn *column, uint64 rows) {
     MemoryContext caller = MemoryContextSwitchTo(chunk->context);
     begin_strings_table(&column->strings, chunk->index);
     if (column->raw) {
         column->numbers = allocate<uint32>(chunk->room);
-        for (uint64 row = 0; row < chunk->rows; row++) {
+        for (uint64 row = 0; row < rows; row++) {
             if (row % kRowsPerInterrupt == 0)
                 CHECK_FOR_INTERRUPTS();
             const bool is_null = ((column->null_bits[row / 64] >> (row % 64)) & 1) != 0;
@@ -260,11 +256,9 @@ void add_string(Chunk *chunk, int number, const Bytes &bytes) {
     if (column->is_scaled) {
         if (add_scaled(chunk, number, bytes))
             return;
-        make_strings(chunk, column);
+        make_strings(chunk, column, chunk->rows - 1);
     }
-    const uint64 row = chunk->rows - 1;
-    set_not_null(column, row);
-    column->numbers[row] = number_of_string(&column->strings, bytes);
+    column->numbers[chunk->rows - 1] = number_of_string(&column->strings, bytes);
 }
 
 void add_datum(Chunk *chunk, int column, Datum value) {
@@ -329,9 +323,66 @@ void sort_rows(Chunk *chunk, uint64 first) {
     pfree(scratch);
 }
 
+namespace {
+
+// A string's number, and its first bytes behind what all strings share, as an integer of the same order.
+struct StringKey {
+    uint64 start;
+    uint32 number;
+};
+
+}  // namespace
+
+static StringKey key_of_string(const StringTable &table, uint32 number, size_t shared) {
+    const Bytes value = string_at(table, number);
+    StringKey key = {0, number};
+    const size_t bytes = Min(value.length - shared, sizeof(uint64));
+    for (size_t i = 0; i < bytes; i++)
+        key.start |= uint64{static_cast<uint8>(value.data[shared + i])} << (56 - 8 * i);
+    return key;
+}
+
+// How many bytes all of the strings begin with.
+static size_t shared_by_all(const StringTable &table) {
+    const Bytes first = string_at(table, 0);
+    size_t shared = first.length;
+    for (uint32 i = 1; i < table.count && shared > 0; i++) {
+        const Bytes value = string_at(table, i);
+        shared = Min(shared, value.length);
+        if (memcmp(first.data, value.data, shared) == 0)
+            continue;
+        size_t same = 0;
+        while (first.data[same] == value.data[same])
+            same++;
+        shared = same;
+    }
+    return shared;
+}
+
+// So many strings are sorted by keys, whose memory chunk_bytes_with doesn't count.
+static constexpr uint32 kMaxStringKeys = 65536;
+
+static void sort_few_strings(const StringTable &table, uint32 *sorted) {
+    const size_t shared = shared_by_all(table);
+    auto *keys = allocate<StringKey>(table.count);
+    for (uint32 i = 0; i < table.count; i++)
+        keys[i] = key_of_string(table, i, shared);
+    sort_interruptibly(keys, keys + table.count, [&table](const StringKey &a, const StringKey &b) {
+        return a.start != b.start ? a.start < b.start
+                                  : compare_bytes(string_at(table, a.number), string_at(table, b.number)) < 0;
+    });
+    for (uint32 i = 0; i < table.count; i++)
+        sorted[i] = keys[i].number;
+    pfree(keys);
+}
+
 static void sort_strings(ChunkColumn *column) {
     const StringTable *table = &column->strings;
     column->sorted = allocate<uint32>(size_t{table->count} + 1);
+    if (table->count > 0 && table->count <= kMaxStringKeys) {
+        sort_few_strings(*table, column->sorted);
+        return;
+    }
     for (uint32 i = 0; i < table->count; i++)
         column->sorted[i] = i;
     sort_interruptibly(column->sorted, column->sorted + table->count, [table](uint32 a, uint32 b) {
@@ -349,13 +400,33 @@ static void sort_integers(ChunkColumn *column) {
                        [keys](uint32 a, uint32 b) { return keys[a] < keys[b]; });
 }
 
+// Whether integers of these rows alone take less room without a dictionary.
+static bool is_dictionary_dear(const Chunk *chunk, const ChunkColumn *column) {
+    const IntegerTable &integers = column->integers;
+    if (integers.count == 0)
+        return false;
+    const auto [lowest, highest] = std::minmax_element(integers.keys, integers.keys + integers.count);
+    const uint32 range_bits = bits_for_range(*highest - *lowest);
+    return !is_dictionary_cheaper(chunk->rows, integers.count, range_bits, range_bits);
+}
+
+void drop_dear_dictionaries(Chunk *chunk) {
+    for (int i = 0; i < chunk->columns; i++) {
+        ChunkColumn *column = &chunk->column[i];
+        if (column->raw || !column->type.is_integer || !is_dictionary_dear(chunk, column))
+            continue;
+        give_up_dictionary(chunk, column);
+        column->is_diverse = true;
+    }
+}
+
 void finish_chunk(Chunk *chunk) {
     MemoryContext caller = MemoryContextSwitchTo(chunk->context);
     for (int i = 0; i < chunk->columns; i++) {
         ChunkColumn *column = &chunk->column[i];
         // There are only NULLs.
         if (column->is_scaled && !column->has_scale)
-            make_strings(chunk, column);
+            make_strings(chunk, column, chunk->rows);
         if (column->raw)
             continue;
         if (has_integers(*column))
@@ -370,7 +441,7 @@ void spell_numerics(Chunk *chunk, int number) {
     ChunkColumn *column = &chunk->column[number];
     if (!column->is_scaled)
         return;
-    make_strings(chunk, column);
+    make_strings(chunk, column, chunk->rows);
     MemoryContext caller = MemoryContextSwitchTo(chunk->context);
     sort_strings(column);
     MemoryContextSwitchTo(caller);

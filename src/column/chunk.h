@@ -79,7 +79,8 @@ struct ChunkColumn {
     uint64 nulls;
     IntegerTable integers;
     StringTable strings;
-    uint32 *sorted;  // after finish_chunk: numbers in the order of their values
+    uint32 *sorted;   // after finish_chunk: numbers in the order of their values
+    bool is_diverse;  // a dictionary of these rows alone would take more room (drop_dear_dictionaries)
 };
 
 struct Chunk {
@@ -100,8 +101,9 @@ NumericForm wanted_form(Relation index);
 Chunk *begin_chunk(Relation index, const Format &format, size_t memory, NumericForm numerics);
 void end_chunk(Chunk *chunk);
 
-// A new row, all NULL; then its values, column by column.
+// A new row; then, column by column, its values or NULLs, none left out.
 void add_row(Chunk *chunk, uint64 place);
+void add_null(Chunk *chunk, int column);
 void add_integer(Chunk *chunk, int column, uint64 code);
 void add_string(Chunk *chunk, int column, const Bytes &bytes);
 void add_datum(Chunk *chunk, int column, Datum value);
@@ -111,6 +113,10 @@ size_t chunk_bytes_with(const Chunk *chunk, uint64 more_rows);
 
 // Puts rows from `first` on into the order of their places.
 void sort_rows(Chunk *chunk, uint64 first);
+
+// May be called after the last row, before finish_chunk: integers of which a dictionary would take more room
+// become values by row, which needn't be sorted. For those who write a run.
+void drop_dear_dictionaries(Chunk *chunk);
 
 // Is called after the last row.
 void finish_chunk(Chunk *chunk);

@@ -183,6 +183,9 @@ bool open_scaled(InputColumn *column, const Input &input, int number, uint8 scal
 // Where most of the first rows differ, so will the others.
 static constexpr uint64 kSampleRows = 65536;
 
+// A small merge is over before a thousand of them are wasted.
+static constexpr uint64 kValuesBetweenLooks = 256;
+
 // Adds an input's values; false when they are too many, as goes_on() tells now and then.
 template <typename GoesOn>
 static bool tabulate(IntegerTable *table, const InputColumn &column, const Input &input, int number,
@@ -193,7 +196,7 @@ static bool tabulate(IntegerTable *table, const InputColumn &column, const Input
             if (is_dropped(input, row + i) || is_null_at(column, row + i))
                 continue;
             number_of(table, feed.values[feed.at + i] + feed.base);
-            if (++*seen % 4096 != 0)
+            if (++*seen % kValuesBetweenLooks != 0)
                 continue;
             CHECK_FOR_INTERRUPTS();
             within = goes_on();
@@ -203,6 +206,76 @@ static bool tabulate(IntegerTable *table, const InputColumn &column, const Input
         return true;
     });
     return within && goes_on();
+}
+
+// The most distinct values, up to `limit`, of which a dictionary would be cheaper.
+static uint64 most_that_pay(uint64 rows, uint32 range_bits, uint32 entry_bits, uint64 limit) {
+    uint64 most = 0;
+    for (uint64 above = limit; most < above;) {
+        const uint64 middle = above - (above - most) / 2;
+        if (is_dictionary_cheaper(rows, middle, range_bits, entry_bits))
+            most = middle;
+        else
+            above = middle - 1;
+    }
+    return most;
+}
+
+namespace {
+
+// An input without a dictionary: where its integers lie, and how many different ones there are at least.
+struct RawRange {
+    uint64 lowest;
+    uint64 highest;
+    uint64 distinct;
+};
+
+}  // namespace
+
+// Runs of so few rows have no dictionary because it would have taken more room, and for no other reason.
+static constexpr uint64 kMaxExactRows = 16384;
+
+static uint64 least_distinct(const InputColumn &column, const Input &input, int number) {
+    if (input.chunk != nullptr) {
+        const ChunkColumn &from = input.chunk->column[number];
+        if (!from.is_diverse)
+            return 0;
+        const uint32 bits = bits_for_range(column.highest - column.lowest);
+        return most_that_pay(input.chunk->rows, bits, bits, input.chunk->rows) + 1;
+    }
+    const storage::RunEntry &run = input.reader->run;
+    if (run.entries > kMaxExactRows)
+        return 0;
+    const uint32 bits = input.reader->header.column[number].bits;
+    const uint64 distinct = most_that_pay(run.entries, bits, bits, run.entries) + 1;
+    return distinct > run.dead ? distinct - run.dead : 0;
+}
+
+// How many different integers inputs without a dictionary have at least: those whose ranges don't meet have
+// none in common. Runs that follow one another often have such ranges, of times and of numbers that are
+// counted up.
+static uint64 least_distinct_of_all(const InputColumn *columns, const Input *inputs, int count, int number) {
+    auto *ranges = allocate<RawRange>(count);
+    int found = 0;
+    for (int i = 0; i < count; i++)
+        if (columns[i].raw && columns[i].any)
+            ranges[found++] = {columns[i].lowest, columns[i].highest,
+                               least_distinct(columns[i], inputs[i], number)};
+    std::sort(ranges, ranges + found,
+              [](const RawRange &a, const RawRange &b) { return a.lowest < b.lowest; });
+    uint64 sum = 0;
+    uint64 most = 0;
+    uint64 highest = 0;
+    for (int i = 0; i < found; i++) {
+        if (i > 0 && ranges[i].lowest > highest) {
+            sum += most;
+            most = 0;
+        }
+        most = Max(most, ranges[i].distinct);
+        highest = Max(highest, ranges[i].highest);
+    }
+    pfree(ranges);
+    return sum + most;
 }
 
 void tabulate_raw(InputColumn *columns, const Input *inputs, int count, int number, uint64 rows,
@@ -223,11 +296,13 @@ void tabulate_raw(InputColumn *columns, const Input *inputs, int count, int numb
     const uint32 range_bits = highest >= lowest ? bits_for_range(highest - lowest) : 0;
     // The most that could pay, and that memory allows.
     const uint64 room = static_cast<uint64>(maintenance_work_mem) * 1024 / 48;
-    uint64 most = room;
-    while (most > 1 &&
-           !is_dictionary_cheaper(rows, most, range_bits, entry_bits != 0 ? entry_bits : range_bits))
-        most /= 2;
-    most = Max(most, Min(listed, room));
+    const uint64 paying =
+        most_that_pay(rows, range_bits, entry_bits != 0 ? entry_bits : range_bits, Min(room, rows));
+    if (listed == 0 && least_distinct_of_all(columns, inputs, count, number) > paying) {
+        merged->complete = false;
+        return;
+    }
+    const uint64 most = Max(paying, Min(listed, room));
     auto *table = allocate<IntegerTable>(1);
     begin_table(table, index_of(inputs[0]));
     uint64 seen = 0;

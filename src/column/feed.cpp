@@ -133,10 +133,10 @@ void begin_feed(Feed *feed, const Input &input, int column) {
     const ColumnHeader &header = input.reader->header.column[column];
     const uint64 rows = input.reader->run.entries;
     if (is_dictionary(header)) {
-        begin_codes(&feed->number_cursor, input.reader, header.codes, header.bits, rows);
+        begin_codes(&feed->number_cursor, input.reader, header.codes, header.bits, rows, true);
         feed->numbers = feed->number_cursor.values;
     } else {
-        begin_codes(&feed->value_cursor, input.reader, header.codes, header.bits, rows);
+        begin_codes(&feed->value_cursor, input.reader, header.codes, header.bits, rows, true);
         feed->values = feed->value_cursor.values;
         feed->base = header.base;
     }

@@ -9,6 +9,7 @@ namespace {
 struct InsertState {
     Format *format;
     MemoryContext row_context;
+    storage::InsertStream stream;
 };
 
 }  // namespace
@@ -16,7 +17,7 @@ struct InsertState {
 static InsertState *insert_state(Relation index, IndexInfo *index_info) {
     if (index_info->ii_AmCache == nullptr) {
         MemoryContext caller = MemoryContextSwitchTo(index_info->ii_Context);
-        auto *state = allocate<InsertState>(1);
+        auto *state = allocate_zeroed<InsertState>(1);
         state->format = make_format(index);
         state->row_context =
             AllocSetContextCreate(index_info->ii_Context, "gpu_column row", ALLOCSET_DEFAULT_SIZES);
@@ -33,7 +34,7 @@ bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relatio
     storage::TailItem *item = make_item(*state->format, values, nulls, *tid);
     MemoryContextSwitchTo(caller);
     if (item != nullptr) {
-        storage::insert_item(index, run_kind(), item);
+        storage::insert_item(index, run_kind(), item, &state->stream);
     } else {
         MemoryContextSwitchTo(state->row_context);
         insert_long_row(index, *state->format, values, nulls, *tid);

@@ -8,6 +8,49 @@ static uint32 null_bytes(const Format &format) {
     return static_cast<uint32>(format.columns + 7) / 8;
 }
 
+// An integer's lowest `width` bytes, the lowest first: with a width known to the compiler it is one move.
+template <uint32 width>
+static uint8 *write_bytes(uint8 *out, uint64 code) {
+    for (uint32 byte = 0; byte < width; byte++)
+        out[byte] = static_cast<uint8>(code >> (8 * byte));
+    return out + width;
+}
+
+template <uint32 width>
+static uint64 read_bytes(const uint8 *at) {
+    uint64 code = 0;
+    for (uint32 byte = 0; byte < width; byte++)
+        code |= uint64{at[byte]} << (8 * byte);
+    return code;
+}
+
+// Types that are passed by value have one of these widths.
+static uint8 *write_integer(uint8 *out, uint64 code, uint32 width) {
+    switch (width) {
+        case 1:
+            return write_bytes<1>(out, code);
+        case 2:
+            return write_bytes<2>(out, code);
+        case 4:
+            return write_bytes<4>(out, code);
+        default:
+            return write_bytes<8>(out, code);
+    }
+}
+
+static uint64 read_integer(const uint8 *at, uint32 width) {
+    switch (width) {
+        case 1:
+            return read_bytes<1>(at);
+        case 2:
+            return read_bytes<2>(at);
+        case 4:
+            return read_bytes<4>(at);
+        default:
+            return read_bytes<8>(at);
+    }
+}
+
 storage::TailItem *make_item(const Format &format, const Datum *values, const bool *nulls,
                              const ItemPointerData &tid) {
     Bytes strings[kMaxColumns];
@@ -38,9 +81,7 @@ storage::TailItem *make_item(const Format &format, const Datum *values, const bo
         if (nulls[i]) {
             null_bits[i / 8] |= static_cast<uint8>(1U << (i % 8));
         } else if (type.is_integer) {
-            const uint64 code = encode_integer(type, values[i]);
-            for (uint32 byte = 0; byte < type.width; byte++)
-                *out++ = static_cast<uint8>(code >> (8 * byte));
+            out = write_integer(out, encode_integer(type, values[i]), type.width);
         } else {
             out += write_varint(out, strings[i].length);
             memcpy(out, strings[i].data, strings[i].length);
@@ -65,8 +106,8 @@ bool read_item(const Format &format, const storage::TailItem *item, ItemValue *v
         if (type.is_integer) {
             if (end - at < type.width)
                 return false;
-            for (uint32 byte = 0; byte < type.width; byte++)
-                values[i].integer |= uint64{*at++} << (8 * byte);
+            values[i].integer = read_integer(at, type.width);
+            at += type.width;
             continue;
         }
         uint64 length = 0;

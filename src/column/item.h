@@ -29,8 +29,8 @@ inline void add_item(Chunk *chunk, const storage::TailItem *item, const ItemValu
                        ItemPointerGetOffsetNumberNoCheck(&item->tid));
     for (int i = 0; i < chunk->columns; i++) {
         if (values[i].is_null)
-            continue;
-        if (chunk->column[i].type.is_integer)
+            add_null(chunk, i);
+        else if (chunk->column[i].type.is_integer)
             add_integer(chunk, i, values[i].integer);
         else
             add_string(chunk, i, values[i].bytes);

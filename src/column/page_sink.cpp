@@ -152,30 +152,25 @@ void append_words(StreamWriter *stream, const uint64 *words, uint64 count) {
 }
 
 void append_bytes(StreamWriter *stream, const void *bytes, size_t length) {
-    const auto *from = static_cast<const uint8 *>(bytes);
+    const auto *from = static_cast<const char *>(bytes);
     while (length > 0) {
-        if (stream->partial_bytes == 0 && length >= sizeof(uint64)) {
-            uint64 words[64];
-            const size_t take = Min(length / sizeof(uint64), lengthof(words));
-            memcpy(words, from, take * sizeof(uint64));
-            append_words(stream, words, take);
-            from += take * sizeof(uint64);
-            length -= take * sizeof(uint64);
-            continue;
-        }
-        reinterpret_cast<uint8 *>(&stream->partial)[stream->partial_bytes++] = *from++;
-        length--;
-        if (stream->partial_bytes == sizeof(uint64))
+        const size_t take = Min(length, sizeof(stream->bytes) - stream->byte_count);
+        memcpy(stream->bytes + stream->byte_count, from, take);
+        stream->byte_count += static_cast<uint32>(take);
+        from += take;
+        length -= take;
+        if (stream->byte_count == sizeof(stream->bytes))
             align_stream(stream);
     }
 }
 
 void align_stream(StreamWriter *stream) {
-    if (stream->partial_bytes == 0)
+    if (stream->byte_count == 0)
         return;
-    append_words(stream, &stream->partial, 1);
-    stream->partial = 0;
-    stream->partial_bytes = 0;
+    const uint64 words = (stream->byte_count + sizeof(uint64) - 1) / sizeof(uint64);
+    memset(stream->bytes + stream->byte_count, 0, words * sizeof(uint64) - stream->byte_count);
+    append_words(stream, reinterpret_cast<const uint64 *>(stream->bytes), words);
+    stream->byte_count = 0;
 }
 
 void finish_stream(StreamWriter *stream) {

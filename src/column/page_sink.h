@@ -55,14 +55,17 @@ struct StreamWriter {
     uint64 *words;  // of the page being filled; nullptr before the first
     uint32 fill;
     uint64 total;
-    // Bytes that don't fill a word yet.
-    uint64 partial;
-    uint32 partial_bytes;
+    // Bytes that aren't on a page yet.
+    uint32 byte_count;
+    alignas(uint64) char bytes[512];
 };
 
 inline void begin_stream(StreamWriter *stream, PageSink *sink) {
-    *stream = {};
     stream->sink = sink;
+    stream->words = nullptr;
+    stream->fill = 0;
+    stream->total = 0;
+    stream->byte_count = 0;
 }
 void append_words(StreamWriter *stream, const uint64 *words, uint64 count);
 void append_bytes(StreamWriter *stream, const void *bytes, size_t length);
@@ -82,6 +85,21 @@ struct Packer {
 void begin_packing(Packer *packer, StreamWriter *stream, uint32 bits);
 void flush_group(Packer *packer);
 Area finish_packing(Packer *packer);
+
+// Packs value_of(0), … value_of(count - 1).
+template <typename ValueOf>
+void pack_values(Packer *packer, uint32 count, ValueOf value_of) {
+    for (uint32 done = 0; done < count;) {
+        const uint32 take = Min(count - done, kGroup - packer->count);
+        uint64 *values = packer->values + packer->count;
+        for (uint32 i = 0; i < take; i++)
+            values[i] = value_of(done + i);
+        done += take;
+        packer->count += take;
+        if (packer->count == kGroup)
+            flush_group(packer);
+    }
+}
 
 inline void pack_value(Packer *packer, uint64 value) {
     packer->values[packer->count++] = value;

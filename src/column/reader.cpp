@@ -325,14 +325,17 @@ uint64 find_first_entry(RunReader *reader, BlockNumber block) {
 // ---- columns ----------------------------------------------------------------------------------------------
 
 template <typename Value>
-void begin_codes(CodeCursor<Value> *cursor, RunReader *reader, const Area &area, uint32 bits, uint64 values) {
+void begin_codes(CodeCursor<Value> *cursor, RunReader *reader, const Area &area, uint32 bits, uint64 values,
+                 bool few) {
+    const uint64 groups = groups_of(values);
+    const uint64 room = few ? Min(groups, uint64{kBatchGroups}) + 1 : kBatchGroups;
     *cursor = {reader,
                area,
                bits,
-               groups_of(values),
+               groups,
                0,
-               allocate<uint64>(kBatchGroups * Max(bits, 1U)),
-               allocate<Value>(kBatch)};
+               allocate<uint64>(room * Max(bits, 1U)),
+               allocate<Value>(room * kGroup)};
 }
 
 template <typename Value>
@@ -350,8 +353,8 @@ uint32 next_groups(CodeCursor<Value> *cursor) {
     return groups;
 }
 
-template void begin_codes(CodeCursor<uint32> *, RunReader *, const Area &, uint32, uint64);
-template void begin_codes(CodeCursor<uint64> *, RunReader *, const Area &, uint32, uint64);
+template void begin_codes(CodeCursor<uint32> *, RunReader *, const Area &, uint32, uint64, bool);
+template void begin_codes(CodeCursor<uint64> *, RunReader *, const Area &, uint32, uint64, bool);
 template uint32 next_groups(CodeCursor<uint32> *);
 template uint32 next_groups(CodeCursor<uint64> *);
 
@@ -369,7 +372,7 @@ uint64 *read_integer_dictionary(RunReader *reader, int column) {
     const uint64 room = Max(UINT64CONST(1) << header.bits, groups_of(header.distinct) * kGroup);
     auto *entries = allocate_zeroed<uint64>(room);
     CodeCursor<uint64> cursor;
-    begin_codes(&cursor, reader, header.dictionary, header.entry_bits, header.distinct);
+    begin_codes(&cursor, reader, header.dictionary, header.entry_bits, header.distinct, true);
     uint64 at = 0;
     while (const uint32 groups = next_groups(&cursor))
         for (uint32 i = 0; i < groups * kGroup && at < header.distinct; i++)
@@ -387,8 +390,9 @@ void begin_strings(StringCursor *cursor, RunReader *reader, int column) {
     cursor->reader = reader;
     cursor->column = &reader->header.column[column];
     cursor->left = cursor->column->distinct;
-    cursor->window_room = kWindow;
-    cursor->window = allocate<char>(kWindow + sizeof(uint64));
+    // Up to a word of it lies before the place that is wanted.
+    cursor->window_room = Min(kWindow, cursor->column->dictionary_bytes) + 2 * sizeof(uint64);
+    cursor->window = allocate<char>(cursor->window_room);
 }
 
 void end_strings(StringCursor *cursor) {

@@ -133,8 +133,10 @@ struct CodeCursor {
     Value *values;  // kBatch
 };
 
+// The cursor has room for a batch, or for no more than there is (`few`), which in small runs is much less.
 template <typename Value>
-void begin_codes(CodeCursor<Value> *cursor, RunReader *reader, const Area &area, uint32 bits, uint64 values);
+void begin_codes(CodeCursor<Value> *cursor, RunReader *reader, const Area &area, uint32 bits, uint64 values,
+                 bool few = false);
 // The next groups' values, at most kBatchGroups; how many groups. 0 at the end and when stale.
 template <typename Value>
 uint32 next_groups(CodeCursor<Value> *cursor);

@@ -110,19 +110,19 @@ static Area write_codes(Builder *builder, int number, InputColumn *columns, uint
             const uint32 take = seek_feed(feed, uint64{segment.first} + done, segment.count - done);
             if (feed->numbers != nullptr) {
                 const uint32 *numbers = feed->numbers + feed->at;
-                for (uint32 j = 0; j < take; j++)
-                    pack_value(&packer, column.map[numbers[j]] & mask);
+                const uint64 *map = column.map;
+                pack_values(&packer, take, [=](uint32 j) { return map[numbers[j]] & mask; });
             } else if (column.table != nullptr) {
                 const uint64 *values = feed->values + feed->at;
-                for (uint32 j = 0; j < take; j++) {
-                    const uint32 found = find_in_table(column.table, values[j] + feed->base);
-                    pack_value(&packer, found == kNoNumber ? 0 : column.map[found] & mask);
-                }
+                const uint64 base_of_feed = feed->base;
+                pack_values(&packer, take, [&column, values, base_of_feed, mask](uint32 j) {
+                    const uint32 found = find_in_table(column.table, values[j] + base_of_feed);
+                    return found == kNoNumber ? 0 : column.map[found] & mask;
+                });
             } else {
                 const uint64 *values = feed->values + feed->at;
                 const uint64 shift = feed->base - base;
-                for (uint32 j = 0; j < take; j++)
-                    pack_value(&packer, (values[j] + shift) & mask);
+                pack_values(&packer, take, [=](uint32 j) { return (values[j] + shift) & mask; });
             }
             done += take;
             add_progress(take);

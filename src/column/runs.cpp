@@ -50,6 +50,7 @@ static void merge(Relation index, const storage::RunEntry *runs, int count, stor
     }
     if (chunk->rows > 0) {
         sort_rows(chunk, 0);
+        drop_dear_dictionaries(chunk);
         finish_chunk(chunk);
         inputs[input_count++].chunk = chunk;
     }
@@ -310,7 +311,9 @@ void insert_long_row(Relation index, const Format &format, const Datum *values, 
             uint64{ItemPointerGetBlockNumberNoCheck(&tid)} << 16 | ItemPointerGetOffsetNumberNoCheck(&tid));
     uint64 words = 0;
     for (int i = 0; i < format.columns; i++) {
-        if (!nulls[i])
+        if (nulls[i])
+            add_null(chunk, i);
+        else
             add_datum(chunk, i, values[i]);
         words += kGroup + chunk->column[i].strings.used / sizeof(uint64) + 8;
     }

@@ -26,11 +26,18 @@ static constexpr uint16 kMaxLevels = 40;
 static constexpr uint16 kSmallLevels = 5;
 static constexpr int kSmallFanout = 4;
 
+// Tails that one statement fills, one after the other, merge sixteen at a time: the next sixteen come within
+// milliseconds, and two merges of each entry become one. The next seal that isn't part of such a stream, and
+// VACUUM, merge what it leaves in fours.
+static constexpr int kStreamFanout = 16;
+
 // A run with more dead entries than this share is rewritten when VACUUM or a worker comes by.
 static constexpr double kDeadShare = 0.25;
 
 // Runs of this level that make one of the next.
-static int tier_size(uint16 level, int fanout) {
+static int tier_size(uint16 level, int fanout, bool is_stream = false) {
+    if (level == 0 && is_stream)
+        return Min(2 * fanout, kStreamFanout);
     return level < kSmallLevels ? Min(fanout, kSmallFanout) : fanout;
 }
 
@@ -214,11 +221,11 @@ static Choice gather(RunEntry *runs, int count, bool (*wanted)(const RunEntry &,
 }
 
 // The lowest level with a full tier, among the runs that may be touched.
-static Choice choose_tier(RunEntry *runs, int count, int fanout) {
+static Choice choose_tier(RunEntry *runs, int count, int fanout, bool is_stream = false) {
     for (uint16 level = 0; level <= kMaxLevels; level++) {
         const auto members =
             std::count_if(runs, runs + count, [&](const RunEntry &run) { return run.level == level; });
-        if (members >= tier_size(level, fanout))
+        if (members >= tier_size(level, fanout, is_stream))
             return gather(
                 runs, count, [](const RunEntry &run, uint64 wanted) { return run.level == wanted; }, level);
     }
@@ -342,7 +349,8 @@ static bool try_merge(bool (*work)(Relation, const RunKind *, void *), Relation 
 
 // ---- entry points -----------------------------------------------------------------------------------------
 
-static bool merge_tiers(Relation index, const RunKind *kind, void *) {
+static bool merge_tiers(Relation index, const RunKind *kind, void *argument) {
+    const bool is_stream = *static_cast<bool *>(argument);
     if (!lock_runs(index, RunLock::YoungRuns, ExclusiveLock, true))
         return false;
     const int fanout = fanout_of(index);
@@ -357,10 +365,10 @@ static bool merge_tiers(Relation index, const RunKind *kind, void *) {
         RunEntry *runs = read_directory(index, kind, &count, &horizon);
         // Without the old-runs lock, what lies below the horizon belongs to its holder.
         const int eligible = may_touch_old ? count : keep_young(runs, count, horizon);
-        Choice choice = choose_tier(runs, eligible, fanout);
+        Choice choice = choose_tier(runs, eligible, fanout, is_stream);
         bool is_for_worker = false;
         if (choice.count > 0 && !local) {
-            const int least = tier_size(choice.runs[0].level, fanout);
+            const int least = tier_size(choice.runs[0].level, fanout, is_stream);
             const Choice now = part_of_tier(choice, kind, weight, pages);
             // What only the merges before it leave no time for is the next seal's.
             is_for_worker = now.count < choice.count &&
@@ -386,7 +394,7 @@ static bool merge_tiers(Relation index, const RunKind *kind, void *) {
     return true;
 }
 
-void merge_after_seal(Relation index, const RunKind *kind) {
+void merge_after_seal(Relation index, const RunKind *kind, bool is_stream) {
     // No subtransaction can be started in parallel mode, and without one a full disk would fail the INSERT.
     if (IsInParallelMode())
         return;
@@ -397,11 +405,11 @@ void merge_after_seal(Relation index, const RunKind *kind) {
     bool due = meta->chained_runs > 0;
     for (uint32 i = 0; i < meta->inline_runs && !due; i++) {
         const uint16 level = meta->runs[i].level;
-        due = level <= kMaxLevels && ++level_counts[level] >= tier_size(level, fanout);
+        due = level <= kMaxLevels && ++level_counts[level] >= tier_size(level, fanout, is_stream);
     }
     UnlockReleaseBuffer(buffer);
     if (due)
-        try_merge(merge_tiers, index, kind, nullptr, OnLack::PutOff);
+        try_merge(merge_tiers, index, kind, &is_stream, OnLack::PutOff);
 }
 
 // The next merge that is due among `count` runs.

@@ -6,8 +6,8 @@
 namespace pg_gpu::storage {
 
 // Merges full tiers of small runs in the foreground; hands big ones to a short-lived worker. Raises nothing
-// for want of a lock, space or memory.
-void merge_after_seal(Relation index, const RunKind *kind);
+// for want of a lock, space or memory. `is_stream`: the statement fills tails one after the other.
+void merge_after_seal(Relation index, const RunKind *kind, bool is_stream = false);
 
 enum class MergeStep { Merged, NothingDue, PutOff, Busy };
 

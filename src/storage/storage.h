@@ -276,8 +276,14 @@ void pause_merge(Relation index);
 // of what indexes find, it has room for offset numbers of heap pages.
 void require_usable_tid(Relation index, const ItemPointerData &tid);
 
-// Appends one item to the tail, sealing it and merging small runs as needed.
-void insert_item(Relation index, const RunKind *kind, const TailItem *item);
+// What a statement that inserts many rows keeps of its inserts. Zeroed: none yet.
+struct InsertStream {
+    uint32 seals;  // tails it has sealed
+};
+
+// Appends one item to the tail, sealing it and merging small runs as needed. With `stream`, a statement that
+// fills one tail after the other merges more of them at once (rule "Tiers").
+void insert_item(Relation index, const RunKind *kind, const TailItem *item, InsertStream *stream = nullptr);
 
 // Adds a run of at most `pages` pages, without its dead bitmap, that `write` writes as RunKind::merge does:
 // for what does not fit a tail. Waits for the young-runs lock, which is held for long by gpu.verify alone.

@@ -13,6 +13,9 @@ struct DeltaFragmentHead {
 };
 static_assert(sizeof(DeltaFragmentHead) == 4);
 
+// A statement that has sealed so many tails will seal more of them soon.
+static constexpr uint32 kSealsOfStream = 16;
+
 static constexpr uint16 kLowerOffset = offsetof(PageHeaderData, pd_lower);
 
 // Logs an append as the two fragments it consists of. GenericXLogFinish would find the same by copying the
@@ -193,7 +196,7 @@ void require_usable_tid(Relation index, const ItemPointerData &tid) {
                     errhint("Use an index of another access method, or a table of access method heap.")));
 }
 
-void insert_item(Relation index, const RunKind *kind, const TailItem *item) {
+void insert_item(Relation index, const RunKind *kind, const TailItem *item, InsertStream *stream) {
     require_usable_tid(index, item->tid);
     const uint32 size = tail_item_size(item);
     bool sealed = false;
@@ -205,8 +208,10 @@ void insert_item(Relation index, const RunKind *kind, const TailItem *item) {
             extend_file(index, blocks);
         sealed = true;
     }
-    if (sealed)
-        merge_after_seal(index, kind);
+    if (!sealed)
+        return;
+    const bool is_stream = stream != nullptr && ++stream->seals > kSealsOfStream;
+    merge_after_seal(index, kind, is_stream);
 }
 
 }  // namespace pg_gpu::storage
