@@ -63,6 +63,14 @@ static void begin_question(RowVisibility *rows) {
     rows->file = facts_file(rows->heap, shared_round());
 }
 
+void expect_looks(RowVisibility *rows, uint64 looks) {
+    if (!rows->by_page)
+        return;
+    begin_question(rows);
+    if (rows->uses_facts && !rows->file.is_followed)
+        rows->file.is_followed = follow_wal(rows->snapshot, looks);
+}
+
 // Of another question nothing is wanted any more, and in another round nothing holds yet.
 static void enter_group(const RowVisibility &rows, FactsGroup *group) {
     if (group->question != rows.question) {
@@ -165,8 +173,9 @@ void forget_wanted_blocks(RowVisibility *rows) {
     rows->wanted = nullptr;
 }
 
-// Looks at the pages of those blocks whose facts suit the snapshot; returns which have not changed.
-static uint64 look_at_blocks(const RowVisibility &rows, FactsGroup *group, uint64 blocks) {
+// Looks at the pages of those blocks whose facts suit the snapshot, with their locks or without; returns
+// which have not changed.
+static uint64 look_at_blocks(const RowVisibility &rows, FactsGroup *group, uint64 blocks, bool locked) {
     PageLook looks[kMaxLooks];
     const BlockNumber first = static_cast<uint32>(group->key) * kGroupBlocks;
     uint64 unchanged = 0;
@@ -177,7 +186,9 @@ static uint64 look_at_blocks(const RowVisibility &rows, FactsGroup *group, uint6
             looks[count++] = {first + place, group->buffer[place], group->lsn[place]};
         }
         facts_use()->pages += count;
-        for (uint32 found = find_unchanged(rows.heap, looks, count); found != 0; found &= found - 1)
+        for (uint32 found = locked ? find_unchanged_locked(rows.heap, looks, count)
+                                   : find_unchanged(rows.heap, looks, count);
+             found != 0; found &= found - 1)
             unchanged |= bit_of(looks[__builtin_ctz(found)].block);
     }
     group->proven |= unchanged;
@@ -186,9 +197,11 @@ static uint64 look_at_blocks(const RowVisibility &rows, FactsGroup *group, uint6
 
 static void look_and_tell(const RowVisibility &rows, FactsGroup *group, uint64 blocks) {
     const uint64 looked_in = last_shared_round();
-    const uint64 unchanged = look_at_blocks(rows, group, blocks);
+    // Where WAL is followed one look with the page's lock spares all others.
+    const WalReading reading = rows.file.is_followed && is_shared(*group) ? last_wal_reading() : WalReading{};
+    const uint64 unchanged = look_at_blocks(rows, group, blocks, reading.epoch != 0);
     group->holds |= unchanged;
-    share_unchanged(rows.file, *group, unchanged, looked_in);
+    share_unchanged(rows.file, *group, unchanged, looked_in, reading);
 }
 
 // The rest of what others know by now is left to be learned by the next question.
@@ -210,11 +223,19 @@ static uint32 first_group_to_look_at(const RowVisibility &rows) {
     return static_cast<uint32>(groups * fraction >> 32);
 }
 
+static uint64 count_wanted(const RowVisibility &rows) {
+    uint64 wanted = 0;
+    for (const FactsGroup *group = rows.wanted; group != nullptr; group = group->next)
+        wanted += static_cast<uint64>(__builtin_popcountll(group->wanted));
+    return wanted;
+}
+
 void look_at_wanted_blocks(RowVisibility *rows) {
     if (rows->wanted == nullptr)
         return;
     instr_time began;
     INSTR_TIME_SET_CURRENT(began);
+    expect_looks(rows, count_wanted(*rows));
     const uint32 first = first_group_to_look_at(*rows);
     for (const bool before : {false, true})
         for (FactsGroup *group = rows->wanted; group != nullptr; group = group->next)
@@ -243,7 +264,7 @@ uint64 find_plain_blocks(RowVisibility *rows, uint32 number, uint64 blocks, uint
     const uint64 known = blocks & group->known & group->plain;
     *looks += static_cast<uint64>(__builtin_popcountll(known));
     // Whatever was found out before the view was taken doesn't tell of entries that have come since.
-    const uint64 plain = look_at_blocks(*rows, group, known);
+    const uint64 plain = look_at_blocks(*rows, group, known, false);
     for (uint64 left = plain; left != 0; left &= left - 1) {
         const uint64 *visible = rows_of(group, static_cast<uint32>(__builtin_ctzll(left)));
         for (uint32 word = 0; word < facts_row_words(); word++)
@@ -265,8 +286,9 @@ namespace {
 // What was found out of a page. Its LSN is known in any case.
 struct PageFacts : BlockFacts {
     bool known;
-    bool is_new;     // to all sessions
-    uint64 read_in;  // the last round of all sessions then
+    bool is_new;         // to all sessions
+    uint64 read_in;      // the last round of all sessions then
+    WalReading reading;  // and the last reading of WAL
 };
 
 }  // namespace
@@ -285,6 +307,7 @@ static void find_page_facts(const RowVisibility &rows, FactsGroup *group, Buffer
     const uint32 place = block % kGroupBlocks;
     Page page = BufferGetPage(buffer);
     facts->read_in = last_shared_round();
+    facts->reading = last_wal_reading();
     // Before the rows: who sets a hint bit meanwhile may log the page and so change its LSN.
     facts->lsn = BufferGetLSNAtomic(buffer);
     // Pages without an LSN can't be told from each other.
@@ -302,7 +325,7 @@ static void find_page_facts(const RowVisibility &rows, FactsGroup *group, Buffer
     BlockFacts shared;
     if (find_shared_facts(rows.file, block, facts->lsn, &shared) &&
         do_facts_suit(rows, shared.by_moment, shared.since)) {
-        *facts = {shared, true, false, facts->read_in};
+        *facts = {shared, true, false, facts->read_in, facts->reading};
         return;
     }
     if (!is_worth_facts(group, place, page, facts->lsn, asked))
@@ -332,7 +355,7 @@ static void keep_facts(const RowVisibility &rows, Buffer buffer, BlockNumber blo
             break;
         }
     if (facts.is_new)
-        share_facts(rows.file, block, buffer, facts, facts.read_in);
+        share_facts(rows.file, block, buffer, facts, facts.read_in, facts.reading);
     FactsGroup *group = take_group(rows.table, block / kGroupBlocks, rows.question);
     if (group == nullptr)
         return;
@@ -556,9 +579,10 @@ void find_visible(RowVisibility *rows, const ItemPointerData *tids, uint64 count
         probe_rows(rows, tids, count, visible);
         return;
     }
-    begin_question(rows);
     auto *entries = allocate<Entry>(count);
     const Entry *const end = entries + list_entries(tids, count, visible, entries);
+    expect_looks(rows,
+                 Min(static_cast<uint64>(end - entries), uint64{RelationGetNumberOfBlocks(rows->heap)}));
     Entry *unknown = rows->uses_facts ? entries : entries + (end - entries);
     if (rows->uses_facts) {
         GroupOfEntries next = next_group(entries, end);

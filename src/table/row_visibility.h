@@ -33,6 +33,10 @@ void close_row_visibility(RowVisibility *rows);
 // ones (is_possible_tid).
 void find_visible(RowVisibility *rows, const ItemPointerData *tids, uint64 count, bool *visible);
 
+// About so many pages may have to be looked at: follows WAL (wal_follower.h) where that takes less. Looks at
+// wanted blocks and find_visible call it by themselves.
+void expect_looks(RowVisibility *rows, uint64 looks);
+
 // ---- block by block, for callers that have many entries of each at hand -----------------------------------
 
 // All blocks that something is to be known of are named first, in any order and as often as it comes; then

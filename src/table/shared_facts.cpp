@@ -35,6 +35,10 @@ struct SharedGroup {
     uint64 known;
     uint64 by_moment;
     uint64 plain;
+    // Those among the known ones that no record which was read in this epoch (wal_follower.h) has changed
+    // since their facts were made.
+    uint64 current;
+    uint64 epoch;
     Looks looks[kKeptLooks];  // the latest first
     uint8 recent[kRecent];    // change number n told of the block in place recent[n % kRecent]
     Buffer buffer[kGroupBlocks];
@@ -138,7 +142,7 @@ static uint32 find_way(const SharedSet &set, const PhysicalPlace &file, uint32 n
 }
 
 FactsFile facts_file(Relation heap, uint64 round) {
-    return {physical_place(heap), round, static_cast<uint32>(GetCurrentTimestamp() / USECS_PER_SEC)};
+    return {physical_place(heap), round, static_cast<uint32>(GetCurrentTimestamp() / USECS_PER_SEC), false};
 }
 
 // Sessions that note different seconds at a time do no harm.
@@ -169,6 +173,7 @@ static uint32 take_way(SharedSet *set, const FactsFile &file, uint32 number, All
     set->keys[chosen] = {file.place, number};
     SharedGroup *group = group_at(all, static_cast<uint32>(set - all->set), chosen);
     group->known = 0;
+    group->current = 0;
     memset(group->looks, 0, sizeof(group->looks));
     // Whoever knows the group that was here, or this one from before it went, looks at all of it.
     pg_atomic_write_u64(&set->versions[chosen], pg_atomic_read_u64(&set->versions[chosen]) + kRecent + 1);
@@ -300,8 +305,14 @@ static uint64 told_since(const SharedGroup &shared, const FactsGroup &group, uin
     return blocks;
 }
 
+// Which of the blocks whose page the session knows are current in an epoch.
+static uint64 current_blocks(const FactsGroup &group, uint64 epoch) {
+    return epoch != 0 && group.current_epoch == epoch ? group.current & group.same & group.known : 0;
+}
+
 bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchanged) {
     *unchanged = 0;
+    const uint64 epoch = file.is_followed ? wal_epoch() : 0;
     AllFacts *all = all_facts();
     if (all == nullptr)
         return true;
@@ -312,6 +323,7 @@ bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchan
         pg_atomic_read_u64(&set->versions[group->shared_way]) == group->shared_version &&
         pg_atomic_read_u64(&set->looks[group->shared_way]) == group->shared_looks) {
         note_use(set, group->shared_way, file.second);
+        *unchanged = current_blocks(*group, epoch);
         return true;
     }
     LWLockAcquire(&set->lock, LW_SHARED);
@@ -325,6 +337,9 @@ bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchan
         group->same = (group->same & ~told) | same_pages(shared, *group, told);
         if (file.round != 0)
             *unchanged = unchanged_since(shared, file.round) & group->same;
+        group->current = shared.current;
+        group->current_epoch = shared.epoch;
+        *unchanged |= current_blocks(*group, epoch);
         group->shared_version = version;
         group->shared_looks = pg_atomic_read_u64(&set->looks[way]);
         note_use(set, way, file.second);
@@ -332,6 +347,10 @@ bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchan
     LWLockRelease(&set->lock);
     group->shared_way = way;
     return all_fit;
+}
+
+bool is_shared(const FactsGroup &group) {
+    return group.shared_way < kWays;
 }
 
 bool has_shared_facts(const FactsFile &file, uint32 number) {
@@ -369,9 +388,20 @@ bool find_shared_facts(const FactsFile &file, BlockNumber block, XLogRecPtr lsn,
     return found;
 }
 
+// A reading that began since may have passed by a record that the page didn't have when it was read.
+static void note_current(SharedGroup *shared, uint64 blocks, const WalReading &reading) {
+    if (blocks == 0 || !is_last_wal_reading(reading))
+        return;
+    if (shared->epoch != reading.epoch) {
+        shared->epoch = reading.epoch;
+        shared->current = 0;
+    }
+    shared->current |= blocks;
+}
+
 // Nothing below can raise an error, and nobody sees half of a change: the set is locked exclusively.
 static void put_facts(SharedGroup *shared, uint32 place, Buffer buffer, const BlockFacts &facts,
-                      uint64 read_in) {
+                      uint64 read_in, const WalReading &reading) {
     const uint64 bit = bit_at(place);
     const bool is_same_page = (shared->known & bit) != 0 && shared->lsn[place] == facts.lsn;
     // Whoever reads the page finds it so. Later looks were at another page.
@@ -381,6 +411,9 @@ static void put_facts(SharedGroup *shared, uint32 place, Buffer buffer, const Bl
         else if (!is_same_page)
             looks.unchanged &= ~bit;
     }
+    if (!is_same_page)
+        shared->current &= ~bit;
+    note_current(shared, bit, reading);
     shared->known |= bit;
     shared->by_moment = with_bit(shared->by_moment, bit, facts.by_moment ? bit : 0);
     shared->plain = with_bit(shared->plain, bit, facts.plain ? bit : 0);
@@ -406,7 +439,7 @@ static bool is_worth_keeping(const SharedGroup &shared, uint32 place, const Bloc
 }
 
 void share_facts(const FactsFile &file, BlockNumber block, Buffer buffer, const BlockFacts &facts,
-                 uint64 read_in) {
+                 uint64 read_in, const WalReading &reading) {
     AllFacts *all = all_facts();
     if (all == nullptr)
         return;
@@ -418,14 +451,15 @@ void share_facts(const FactsFile &file, BlockNumber block, Buffer buffer, const 
     const uint32 way = take_way(set, file, number, all);
     SharedGroup *shared = way < kWays ? group_at(all, at, way) : nullptr;
     if (shared != nullptr && is_worth_keeping(*shared, place, facts)) {
-        put_facts(shared, place, buffer, facts, read_in);
+        put_facts(shared, place, buffer, facts, read_in, reading);
         note_change(set, way, shared, place);
         note_use(set, way, file.second);
     }
     LWLockRelease(&set->lock);
 }
 
-void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unchanged, uint64 looked_in) {
+void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unchanged, uint64 looked_in,
+                     const WalReading &reading) {
     AllFacts *all = looked_in == 0 || unchanged == 0 ? nullptr : all_facts();
     if (all == nullptr)
         return;
@@ -438,9 +472,39 @@ void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unch
         SharedGroup *shared = group_at(all, at, way);
         const bool has_learned =
             way == group.shared_way && pg_atomic_read_u64(&set->versions[way]) == group.shared_version;
-        add_looks(shared,
-                  {looked_in, has_learned ? unchanged & group.same : same_pages(*shared, group, unchanged)});
+        const uint64 same = has_learned ? unchanged & group.same : same_pages(*shared, group, unchanged);
+        add_looks(shared, {looked_in, same});
+        note_current(shared, same, reading);
         pg_atomic_write_u64(&set->looks[way], pg_atomic_read_u64(&set->looks[way]) + 1);
+    }
+    LWLockRelease(&set->lock);
+}
+
+static bool is_current(const SharedGroup &shared, uint32 place, XLogRecPtr end) {
+    return (shared.known & shared.current & bit_at(place)) != 0 && shared.lsn[place] < end;
+}
+
+void clear_current(const PhysicalPlace &file, BlockNumber block, XLogRecPtr end) {
+    AllFacts *all = all_facts();
+    if (all == nullptr)
+        return;
+    const uint32 number = block / kGroupBlocks;
+    const uint32 place = block % kGroupBlocks;
+    const uint32 at = set_of(*all, file, number);
+    SharedSet *set = &all->set[at];
+    // Most records are of other files.
+    LWLockAcquire(&set->lock, LW_SHARED);
+    uint32 way = find_way(*set, file, number);
+    const bool is_to_clear = way < kWays && is_current(*group_at(all, at, way), place, end);
+    LWLockRelease(&set->lock);
+    if (!is_to_clear)
+        return;
+    LWLockAcquire(&set->lock, LW_EXCLUSIVE);
+    way = find_way(*set, file, number);
+    SharedGroup *shared = way < kWays ? group_at(all, at, way) : nullptr;
+    if (shared != nullptr && is_current(*shared, place, end)) {
+        shared->current &= ~bit_at(place);
+        note_change(set, way, shared, place);
     }
     LWLockRelease(&set->lock);
 }

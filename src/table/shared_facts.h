@@ -4,6 +4,7 @@
 
 #include "compat.h"
 #include "table/block_facts.h"
+#include "table/wal_follower.h"
 
 namespace pg_gpu::table {
 
@@ -16,11 +17,13 @@ struct BlockFacts {
     uint64 rows[kMaxRowWords];
 };
 
-// Whose blocks are asked about, in which round of all sessions (rounds.h), and in which second.
+// Whose blocks are asked about, in which round of all sessions (rounds.h), and in which second; and whether
+// WAL was followed for the question's snapshot.
 struct FactsFile {
     PhysicalPlace place;
     uint64 round;
     uint32 second;
+    bool is_followed;
 };
 
 FactsFile facts_file(Relation heap, uint64 round);
@@ -31,12 +34,21 @@ void reserve_shared_facts();
 
 // Adds to what the session knows of the group what others have found out since, but for blocks that hold in
 // the group's round. False where there is no room for all of a block's rows (widen_facts_rows).
-// *unchanged: those of the known blocks whose pages others have found unchanged since this round began.
+// *unchanged: those of the known blocks whose pages others have found unchanged since this round began, or,
+// where WAL was followed, that are current.
 bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchanged);
 
 // Tells the others that these blocks' pages were found unchanged by looks before which `looked_in` was the
-// last round (last_shared_round).
-void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unchanged, uint64 looked_in);
+// last round (last_shared_round); and, unless its number is 0, that the looks were taken with the pages'
+// locks after this reading of WAL had begun. Then the blocks are current.
+void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unchanged, uint64 looked_in,
+                     const WalReading &reading);
+
+// A record that ends here has changed the block: facts of its page as it was before aren't current.
+void clear_current(const PhysicalPlace &place, BlockNumber block, XLogRecPtr end);
+
+// Does the group have a place there, as far as the session has learned?
+bool is_shared(const FactsGroup &group);
 
 // Have others found out anything of group n of this table?
 bool has_shared_facts(const FactsFile &file, uint32 number);
@@ -44,8 +56,9 @@ bool has_shared_facts(const FactsFile &file, uint32 number);
 // What they know of a block; false when that isn't about a page with this LSN.
 bool find_shared_facts(const FactsFile &file, BlockNumber block, XLogRecPtr lsn, BlockFacts *facts);
 
-// Tells the others. The page was in this buffer, and was read when `read_in` was the last round.
+// Tells the others. The page was in this buffer, and was read, under its lock, when `read_in` was the last
+// round and `reading` the last reading of WAL.
 void share_facts(const FactsFile &file, BlockNumber block, Buffer buffer, const BlockFacts &facts,
-                 uint64 read_in);
+                 uint64 read_in, const WalReading &reading);
 
 }  // namespace pg_gpu::table

@@ -69,6 +69,7 @@ client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Scope scope) {
     const uint32 group_count = blocks / kGroupBlocks + (blocks % kGroupBlocks != 0 ? 1 : 0);
     auto *groups = allocate_zeroed<BlockGroup>(uint64{group_count} + 1);
     const uint64 hidden = read_map(rows->heap, blocks, groups, group_count);
+    expect_looks(rows, hidden);
     uint64 wanted = 0;
     for (uint32 i = 0; i < group_count && hidden > 0; i++)
         wanted += want_blocks_of_group(rows, i, hidden_blocks(groups[i], blocks, i));

@@ -1,0 +1,228 @@
+// One session at a time reads on for all. Records are read by PostgreSQL's own reader, from files, so up to
+// where they are flushed, or replayed on a standby.
+#include "table/wal_follower.h"
+
+#include "settings.h"
+#include "shared_memory.h"
+#include "table/shared_facts.h"
+
+namespace pg_gpu::table {
+
+namespace {
+
+// Transactions whose commits are looked up at most.
+constexpr uint64 kMaxUnchecked = 1 << 18;
+// What is read at most, and how many times as much as pays at once, to catch up where questions follow one
+// another.
+constexpr uint64 kMostBytes = 16 << 20;
+constexpr uint64 kCatchUp = 8;
+
+struct Follower {
+    int tranche;
+    LWLock lock;                // whoever holds it exclusively reads
+    pg_atomic_uint64 epoch;     // 0: nothing was followed yet
+    pg_atomic_uint64 reading;   // the number of the last reading that was begun
+    pg_atomic_uint64 known_to;  // what all records that end here or before it have done is known
+    pg_atomic_uint64 asked_at;  // where WAL ended when it was asked about last
+    // All transactions with an id below were found to have no commit behind known_to, or to have ended before
+    // this epoch.
+    pg_atomic_uint64 unchecked_from;
+    // These are the reader's.
+    XLogRecPtr next;  // where the next record begins
+    bool in_recovery;
+};
+
+}  // namespace
+
+static void initialise(void *place) {
+    auto *follower = static_cast<Follower *>(place);
+    memset(place, 0, sizeof(*follower));
+    follower->tranche = LWLockNewTrancheId();
+    LWLockInitialize(&follower->lock, follower->tranche);
+    for (pg_atomic_uint64 *value : {&follower->epoch, &follower->reading, &follower->known_to,
+                                    &follower->asked_at, &follower->unchecked_from})
+        pg_atomic_init_u64(value, 0);
+}
+
+static SharedStructure structure = {"pg_gpu WAL follower", sizeof(Follower), initialise, nullptr, false};
+static bool is_reserved = false;
+
+void reserve_wal_follower() {
+    reserve_shared(structure);
+    is_reserved = true;
+}
+
+static Follower *shared_follower() {
+    static bool is_registered = false;
+    auto *follower = is_reserved ? static_cast<Follower *>(find_shared(&structure)) : nullptr;
+    if (follower != nullptr && !is_registered) {
+        LWLockRegisterTranche(follower->tranche, "pg_gpu_wal_follower");
+        is_registered = true;
+    }
+    return follower;
+}
+
+WalReading last_wal_reading() {
+    Follower *follower = shared_follower();
+    if (follower == nullptr)
+        return {};
+    const uint64 epoch = pg_atomic_read_u64(&follower->epoch);
+    pg_read_barrier();
+    const uint64 number = pg_atomic_read_u64(&follower->reading);
+    pg_memory_barrier();
+    return {epoch, number};
+}
+
+uint64 wal_epoch() {
+    Follower *follower = shared_follower();
+    return follower != nullptr ? pg_atomic_read_u64(&follower->epoch) : 0;
+}
+
+bool is_last_wal_reading(const WalReading &reading) {
+    Follower *follower = shared_follower();
+    return follower != nullptr && reading.epoch != 0 &&
+           pg_atomic_read_u64(&follower->reading) == reading.number &&
+           pg_atomic_read_u64(&follower->epoch) == reading.epoch;
+}
+
+// ---- commits ----------------------------------------------------------------------------------------------
+
+static uint64 full_id_of(TransactionId id) {
+    const uint64 next = U64FromFullTransactionId(ReadNextFullTransactionId());
+    return next - static_cast<uint32>(static_cast<uint32>(next) - id);
+}
+
+// Are the commits of all transactions that the snapshot takes for ended flushed up to `end`? A synchronous
+// commit is, before anybody sees it, but an asynchronous one need not be. Ids are kept in groups with the end
+// of their last such commit.
+static bool are_commits_flushed(Follower *follower, Snapshot snapshot, XLogRecPtr end) {
+    constexpr uint64 kIdsOfGroup = 32;  // clog has one end for so many, as CLOG_XACTS_PER_LSN_GROUP says
+    const uint64 last = full_id_of(snapshot->xmax);
+    LWLockAcquire(XactTruncationLock, LW_SHARED);
+    // Before clog is cut off, all is flushed.
+    const uint64 first = Max(pg_atomic_read_u64(&follower->unchecked_from), full_id_of(oldest_clog_id()));
+    bool flushed = last <= first || last - first <= kMaxUnchecked;
+    for (uint64 id = first; flushed && id < last;) {
+        const uint64 behind = Min((id / kIdsOfGroup + 1) * kIdsOfGroup, last);
+        // Of two ids, because that of the transaction that was looked up last is told from memory, as it was
+        // then.
+        for (const uint64 asked = Min(id + 2, behind); flushed && id < asked; id++)
+            flushed = !TransactionIdIsNormal(static_cast<TransactionId>(id)) ||
+                      TransactionIdGetCommitLSN(static_cast<TransactionId>(id)) <= end;
+        id = behind;
+    }
+    LWLockRelease(XactTruncationLock);
+    return flushed;
+}
+
+// ---- reading ----------------------------------------------------------------------------------------------
+
+// Applies the records that end at `end` or before it. False when something can't be followed.
+static bool read_records(Follower *follower, XLogRecPtr end) {
+    ReadLocalXLogPageNoWaitPrivate private_data = {};
+    XLogReaderRoutine routine = {};
+    routine.page_read = &read_local_xlog_page_no_wait;
+    routine.segment_open = &wal_segment_open;
+    routine.segment_close = &wal_segment_close;
+    XLogReaderState *reader = XLogReaderAllocate(wal_segment_size, nullptr, &routine, &private_data);
+    if (reader == nullptr)
+        return false;
+    XLogBeginRead(reader, follower->next);
+    bool is_good = true;
+    while (is_good && follower->next < end) {
+        char *error = nullptr;
+        if (XLogReadRecord(reader, &error) == nullptr) {
+            // The last record that is flushed in part alone is left for the next time.
+            is_good = error == nullptr && private_data.end_of_wal;
+            break;
+        }
+        if (reader->EndRecPtr > end)
+            break;
+        // Databases and files that come and go may take the place of others.
+        is_good = XLogRecGetRmid(reader) != RM_DBASE_ID && XLogRecGetRmid(reader) != RM_TBLSPC_ID;
+        for (int i = 0; i <= XLogRecMaxBlockId(reader); i++) {
+            PhysicalRelation relation;
+            ForkNumber fork;
+            BlockNumber block;
+            if (XLogRecGetBlockTagExtended(reader, static_cast<uint8>(i), &relation, &fork, &block,
+                                           nullptr) &&
+                fork == MAIN_FORKNUM)
+                clear_current(place_of(relation), block, reader->EndRecPtr);
+        }
+        follower->next = reader->EndRecPtr;
+    }
+    XLogReaderFree(reader);
+    return is_good;
+}
+
+static void begin_reading(Follower *follower) {
+    pg_atomic_write_u64(&follower->reading, pg_atomic_read_u64(&follower->reading) + 1);
+    pg_memory_barrier();
+}
+
+// From here on: nothing is current yet.
+static void start_anew(Follower *follower, Snapshot snapshot, bool in_recovery) {
+    const XLogRecPtr end = in_recovery ? GetXLogReplayRecPtr(nullptr) : GetXLogInsertRecPtr();
+    pg_atomic_write_u64(&follower->epoch, pg_atomic_read_u64(&follower->epoch) + 1);
+    begin_reading(follower);
+    follower->next = end;
+    follower->in_recovery = in_recovery;
+    pg_atomic_write_u64(&follower->unchecked_from, full_id_of(snapshot->xmin));
+    pg_memory_barrier();
+    pg_atomic_write_u64(&follower->known_to, end);
+}
+
+// Is the segment of the next record there for sure? Checkpoints remove none from that on where the last one
+// began.
+static bool is_there(XLogRecPtr next) {
+    return next / static_cast<uint64>(wal_segment_size) >=
+           GetRedoRecPtr() / static_cast<uint64>(wal_segment_size);
+}
+
+bool follow_wal(Snapshot snapshot, uint64 looks) {
+    const uint64 bytes = Min(looks, uint64{PG_UINT32_MAX}) * wal_bytes_per_look();
+    Follower *follower = bytes == 0 || !XLogIsNeeded() ? nullptr : shared_follower();
+    // A transaction that may have changed something sees what it hasn't flushed.
+    if (follower == nullptr || TransactionIdIsValid(GetTopTransactionIdIfAny()) ||
+        snapshot->xmax - snapshot->xmin > kMaxUnchecked)
+        return false;
+    const bool in_recovery = RecoveryInProgress();
+    const XLogRecPtr end = in_recovery ? GetXLogReplayRecPtr(nullptr) : GetFlushRecPtr(nullptr);
+    const uint64 asked_at = pg_atomic_exchange_u64(&follower->asked_at, end);
+    const bool comes_again = asked_at != 0 && end >= asked_at && end - asked_at <= bytes;
+    LWLockAcquire(&follower->lock, LW_EXCLUSIVE);
+    const bool is_read = pg_atomic_read_u64(&follower->known_to) >= end;
+    const uint64 unread = is_read ? 0 : end - follower->next;
+    if (pg_atomic_read_u64(&follower->epoch) == 0 || follower->in_recovery != in_recovery ||
+        unread > kMostBytes || (unread > 0 && !is_there(follower->next)) ||
+        (!in_recovery &&
+         full_id_of(snapshot->xmax) > pg_atomic_read_u64(&follower->unchecked_from) + kMaxUnchecked)) {
+        if (comes_again)
+            start_anew(follower, snapshot, in_recovery);
+        LWLockRelease(&follower->lock);
+        return comes_again;
+    }
+    if (unread > (comes_again ? bytes * kCatchUp : bytes)) {
+        LWLockRelease(&follower->lock);
+        return false;
+    }
+    const bool is_known =
+        in_recovery || snapshot->takenDuringRecovery ||
+        are_commits_flushed(follower, snapshot, Max(end, pg_atomic_read_u64(&follower->known_to)));
+    if (is_known && !is_read) {
+        begin_reading(follower);
+        if (read_records(follower, end)) {
+            pg_memory_barrier();
+            pg_atomic_write_u64(&follower->known_to, end);
+        } else {
+            start_anew(follower, snapshot, in_recovery);
+        }
+    }
+    if (is_known && !in_recovery)
+        pg_atomic_write_u64(&follower->unchecked_from,
+                            Max(pg_atomic_read_u64(&follower->unchecked_from), full_id_of(snapshot->xmin)));
+    LWLockRelease(&follower->lock);
+    return is_known;
+}
+
+}  // namespace pg_gpu::table
