@@ -209,7 +209,7 @@ static bool tabulate(IntegerTable *table, const InputColumn &column, const Input
 }
 
 // The most distinct values, up to `limit`, of which a dictionary would be cheaper.
-static uint64 most_that_pay(uint64 rows, uint32 range_bits, uint32 entry_bits, uint64 limit) {
+static uint64 max_that_pay(uint64 rows, uint32 range_bits, uint32 entry_bits, uint64 limit) {
     uint64 most = 0;
     for (uint64 above = limit; most < above;) {
         const uint64 middle = above - (above - most) / 2;
@@ -241,13 +241,13 @@ static uint64 least_distinct(const InputColumn &column, const Input &input, int 
         if (!from.is_diverse)
             return 0;
         const uint32 bits = bits_for_range(column.highest - column.lowest);
-        return most_that_pay(input.chunk->rows, bits, bits, input.chunk->rows) + 1;
+        return max_that_pay(input.chunk->rows, bits, bits, input.chunk->rows) + 1;
     }
     const storage::RunEntry &run = input.reader->run;
     if (run.entries > kMaxExactRows)
         return 0;
     const uint32 bits = input.reader->header.column[number].bits;
-    const uint64 distinct = most_that_pay(run.entries, bits, bits, run.entries) + 1;
+    const uint64 distinct = max_that_pay(run.entries, bits, bits, run.entries) + 1;
     return distinct > run.dead ? distinct - run.dead : 0;
 }
 
@@ -297,7 +297,7 @@ void tabulate_raw(InputColumn *columns, const Input *inputs, int count, int numb
     // The most that could pay, and that memory allows.
     const uint64 room = static_cast<uint64>(maintenance_work_mem) * 1024 / 48;
     const uint64 paying =
-        most_that_pay(rows, range_bits, entry_bits != 0 ? entry_bits : range_bits, Min(room, rows));
+        max_that_pay(rows, range_bits, entry_bits != 0 ? entry_bits : range_bits, Min(room, rows));
     if (listed == 0 && least_distinct_of_all(columns, inputs, count, number) > paying) {
         merged->complete = false;
         return;

@@ -299,7 +299,8 @@ bool begin_remote_rows(Relation heap, Relation index, Snapshot snapshot, const F
     ColumnView *view = rows->view;
     MemoryContext caller = MemoryContextSwitchTo(view->context);
     table::begin_row_checker(&rows->checker, heap, index, snapshot);
-    rows->visible = table::read_visible_blocks(&rows->checker.rows, table::Scope::AllRows);
+    rows->visible =
+        table::read_visible_blocks(&rows->checker.rows, rows->checker.index, table::Scope::AllRows);
     select_matching(view, condition, KeysToApply::Safe);
     bool done = select_visible(view);
     if (done) {

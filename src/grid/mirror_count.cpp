@@ -37,7 +37,8 @@ static bool count_run_entries(Question *question, const client::MirrorFormat *fo
     client::VisibleBlocks visible = {};
     visible.all = question->counts_all;
     if (!question->counts_all)
-        visible = read_visible_blocks(&question->checker.rows, table::Scope::SomeRows);
+        visible =
+            read_visible_blocks(&question->checker.rows, question->checker.index, table::Scope::SomeRows);
     auto *answer = allocate<client::CountAnswer>(1);
     bool answered = true;
     for (uint64 done = 0; answered && done < boxes.count;) {

@@ -235,7 +235,7 @@ static Outcome count_in_view(Question<Key> *question, int64 *counts) {
     client::VisibleBlocks visible = {};
     visible.all = counts_all;
     if (!counts_all)
-        visible = read_visible_blocks(&checker->rows, table::Scope::SomeRows);
+        visible = read_visible_blocks(&checker->rows, checker->index, table::Scope::SomeRows);
     if (!count_run_entries(checker, remote_runs(scan), scan->remote.choice, visible, *question->ranges,
                            counts))
         return Outcome::Unknown;

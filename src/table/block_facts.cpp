@@ -27,7 +27,6 @@ struct Cache {
 struct NumberedTable {
     PhysicalPlace place;
     uint32 number;
-    uint64 entries;  // in the last question about some of its rows
 };
 
 // The last few tables, in the order of their numbers; older ones' blocks are found no more.
@@ -219,19 +218,8 @@ uint32 number_of_table(Relation heap) {
         memset(tables.table, 0, sizeof(tables.table));
         tables.last_number = 1;
     }
-    tables.table[tables.last_number % kTables] = {place, tables.last_number, 0};
+    tables.table[tables.last_number % kTables] = {place, tables.last_number};
     return tables.last_number;
-}
-
-uint64 entries_in_last_question(uint32 table) {
-    const NumberedTable &entry = tables.table[table % kTables];
-    return entry.number == table ? entry.entries : 0;
-}
-
-void note_entries_in_question(uint32 table, uint64 entries) {
-    NumberedTable *entry = &tables.table[table % kTables];
-    if (entry->number == table)
-        entry->entries = entries;
 }
 
 }  // namespace pg_gpu::table

@@ -63,11 +63,6 @@ bool may_use_block_facts(Relation heap, Snapshot snapshot);
 // long gets a new one.
 uint32 number_of_table(Relation heap);
 
-// How many entries the last question about some of the table's rows was about, for a guess at the next; 0:
-// none was asked yet.
-uint64 entries_in_last_question(uint32 table);
-void note_entries_in_question(uint32 table, uint64 entries);
-
 // A number for the next question. Forgets what work_mem has no room for any more.
 uint64 begin_facts_question();
 

@@ -89,7 +89,7 @@ void add_server_counts(RowChecker *checker, const client::RunSet &set, const cli
         if (answer.runs[run].entries > 0)
             add_hidden(checker, storage::run_block(set.runs[run], 0), answer.runs[run], answer.items, counts);
     }
-    note_rows_in_question(&checker->rows, entries);
+    note_rows_in_question(checker->index, entries);
 }
 
 }  // namespace pg_gpu::table

@@ -60,7 +60,27 @@ static uint64 *copy_facts(const RowVisibility &rows, const BlockGroup *groups, u
     return copy;
 }
 
-client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Scope scope) {
+namespace {
+
+// How many entries the last question about some rows was about, for a guess at the next one. Questions of one
+// index are alike more often than those of one table: a list of keys and a box in turn aren't.
+struct LastQuestion {
+    Oid index;
+    uint64 entries;
+};
+constexpr uint32 kIndexes = 64;
+
+}  // namespace
+
+static LastQuestion last_questions[kIndexes] = {};
+
+static uint64 entries_in_last_question(Relation index) {
+    const Oid id = RelationGetRelid(index);
+    const LastQuestion &last = last_questions[id % kIndexes];
+    return last.index == id ? last.entries : 0;
+}
+
+client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Relation index, Scope scope) {
     client::VisibleBlocks visible = {};
     visible.all = is_table_all_visible(rows->heap);
     if (visible.all)
@@ -74,7 +94,7 @@ client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Scope scope) {
     for (uint32 i = 0; i < group_count && hidden > 0; i++)
         wanted += want_blocks_of_group(rows, i, hidden_blocks(groups[i], blocks, i));
     // For few rows fewer pages are looked at when the answer names them.
-    if (scope == Scope::AllRows || wanted <= entries_in_last_question(rows->table))
+    if (scope == Scope::AllRows || wanted <= entries_in_last_question(index))
         look_at_wanted_blocks(rows);
     else
         forget_wanted_blocks(rows);
@@ -83,7 +103,7 @@ client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Scope scope) {
     // To copy what is known of some blocks takes as long as to look at one entry.
     constexpr uint64 kBlocksPerEntry = 8;
     const uint64 slots = rows->uses_facts ? find_known(*rows, blocks, groups, group_count) : 0;
-    if (scope == Scope::SomeRows && slots / kBlocksPerEntry > entries_in_last_question(rows->table))
+    if (scope == Scope::SomeRows && slots / kBlocksPerEntry > entries_in_last_question(index))
         for (uint32 i = 0; i < group_count; i++)
             groups[i].known = 0;
     else
@@ -93,9 +113,9 @@ client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Scope scope) {
     return visible;
 }
 
-void note_rows_in_question(RowVisibility *rows, uint64 entries) {
-    if (rows->by_page)
-        note_entries_in_question(rows->table, entries);
+void note_rows_in_question(Relation index, uint64 entries) {
+    const Oid id = RelationGetRelid(index);
+    last_questions[id % kIndexes] = {id, entries};
 }
 
 }  // namespace pg_gpu::table

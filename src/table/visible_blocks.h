@@ -9,14 +9,14 @@ namespace pg_gpu::table {
 // What a question is about decides how many pages are worth a look before it is asked.
 enum class Scope {
     AllRows,   // it looks through the whole table
-    SomeRows,  // it is about as many rows as the last one of this kind
+    SomeRows,  // it is about as many rows as the last one of this index
 };
 
 // Reads the visibility map, after the view (rule "Trust"), and looks at the pages of other blocks. The memory
 // is the caller's context's.
-client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Scope scope);
+client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Relation index, Scope scope);
 
-// Notes, after a question about some rows, how many they were.
-void note_rows_in_question(RowVisibility *rows, uint64 entries);
+// Notes, after a question about some rows, how many entries they were of this index.
+void note_rows_in_question(Relation index, uint64 entries);
 
 }  // namespace pg_gpu::table

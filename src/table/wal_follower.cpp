@@ -14,7 +14,7 @@ namespace {
 constexpr uint64 kMaxUnchecked = 1 << 18;
 // What is read at most, and how many times as much as pays at once, to catch up where questions follow one
 // another.
-constexpr uint64 kMostBytes = 16 << 20;
+constexpr uint64 kMaxBytes = 16 << 20;
 constexpr uint64 kCatchUp = 8;
 
 struct Follower {
@@ -194,7 +194,7 @@ bool follow_wal(Snapshot snapshot, uint64 looks) {
     const bool is_read = pg_atomic_read_u64(&follower->known_to) >= end;
     const uint64 unread = is_read ? 0 : end - follower->next;
     if (pg_atomic_read_u64(&follower->epoch) == 0 || follower->in_recovery != in_recovery ||
-        unread > kMostBytes || (unread > 0 && !is_there(follower->next)) ||
+        unread > kMaxBytes || (unread > 0 && !is_there(follower->next)) ||
         (!in_recovery &&
          full_id_of(snapshot->xmax) > pg_atomic_read_u64(&follower->unchecked_from) + kMaxUnchecked)) {
         if (comes_again)
