@@ -59,7 +59,7 @@ INSERT INTO asked (query) VALUES
     ('SELECT round(change, -1), count(*) FROM money GROUP BY 1'),
     ('SELECT round(change, 0), count(*) FROM money GROUP BY 1'),
     ('SELECT sum(DISTINCT change), avg(DISTINCT price) FROM money'),
-    ('SELECT sum(price::float8), min(price::text), count(*) FROM money WHERE change::int4 > 5'),
+    ('SELECT max(price::float8), min(price::text), count(*) FROM money WHERE change::int4 > 5'),
     ('SELECT sum(odd) FROM money WHERE odd < 1000'),
     ('SELECT odd, count(*) FROM money WHERE odd > 5000 GROUP BY odd'),
     ('SELECT id, price, change FROM money ORDER BY price DESC NULLS LAST, id LIMIT 20'),

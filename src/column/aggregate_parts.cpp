@@ -33,7 +33,7 @@ static void add_loose_part(ColumnView *view, AggregatePart *part) {
     auto *selected = allocate<uint64>(words + 1);
     for (uint64 i = 0; i < words; i++)
         selected[i] = low_bits(static_cast<uint32>(Min(chunk->rows - i * kGroup, uint64{kGroup})));
-    *part = {nullptr, chunk, chunk->rows, selected, chunk->places};
+    *part = {nullptr, chunk, chunk->rows, selected, chunk->places, nullptr};
 }
 
 uint64 count_rows(const AggregateParts &parts) {
@@ -46,8 +46,8 @@ uint64 count_rows(const AggregateParts &parts) {
 AggregateParts make_parts(ColumnView *view) {
     AggregateParts parts = {view->format, allocate_zeroed<AggregatePart>(view->run_count + 1), 0};
     for (int run = 0; run < view->run_count; run++)
-        parts.part[parts.count++] = {&view->runs[run], nullptr, view->runs[run].run.entries,
-                                     view->selected[run], nullptr};
+        parts.part[parts.count++] = {&view->runs[run],    nullptr, view->runs[run].run.entries,
+                                     view->selected[run], nullptr, nullptr};
     if (view->loose_count > 0)
         add_loose_part(view, &parts.part[parts.count++]);
     return parts;
@@ -58,6 +58,8 @@ static uint64 count_codes(const AggregatePart &part, int column, uint32 max_bits
         const ChunkColumn &values = part.chunk->column[column];
         return values.raw ? 0 : uint64{distinct_values(values)} + 1;
     }
+    if (const ValueList *list = list_of(part, column))
+        return list->count + 1;
     const ColumnHeader &header = header_of(part, column);
     // Damaged codes and those of NULLs may be any number of so many bits.
     return is_dictionary(header) || (header.bits <= max_bits && !is_scaled(header))
@@ -74,7 +76,20 @@ uint64 count_joinable_places(const AggregatePart &part, int column) {
 }
 
 bool is_listed(const AggregatePart &part, int column) {
-    return part.reader == nullptr ? !part.chunk->column[column].raw : is_dictionary(header_of(part, column));
+    return part.reader == nullptr
+               ? !part.chunk->column[column].raw
+               : is_dictionary(header_of(part, column)) || list_of(part, column) != nullptr;
+}
+
+uint64 count_entries(const AggregatePart &part, int column) {
+    const ValueList *list = list_of(part, column);
+    return list == nullptr ? header_of(part, column).distinct : list->count;
+}
+
+void use_list(AggregatePart *part, int columns, int column, const ValueList *list) {
+    if (part->lists == nullptr)
+        part->lists = allocate_zeroed<const ValueList *>(static_cast<size_t>(columns));
+    part->lists[column] = list;
 }
 
 uint64 base_of_codes(const AggregatePart &part, int column) {
@@ -103,10 +118,22 @@ bool find_code_bounds(const AggregatePart &part, int column, uint64 *least, uint
 
 // ---- what a planner wants to know -------------------------------------------------------------------------
 
+// What a list of the run's values would take, if they have no codes without.
+static void add_list(const ColumnHeader &header, uint64 rows, ColumnSummary *summary) {
+    if (is_dictionary(header))
+        return;
+    const size_t bytes = is_scaled(header) ? bytes_of_list(header, rows) : kNoList;
+    summary->can_be_listed = summary->can_be_listed && bytes != kNoList;
+    if (!summary->can_be_listed)
+        return;
+    summary->unlisted_rows += rows;
+    summary->list_bytes += bytes;
+}
+
 IndexSummary summarise_columns(Relation index, const Format &format) {
     IndexSummary summary = {};
     for (int i = 0; i < format.columns; i++)
-        summary.column[i].has_codes = summary.column[i].is_joinable = true;
+        summary.column[i].has_codes = summary.column[i].is_joinable = summary.column[i].can_be_listed = true;
     int count;
     const Buffer buffer = storage::lock_metapage(index, run_kind(), BUFFER_LOCK_SHARE);
     const storage::RunEntry *runs = storage::copy_directory(index, run_kind(), BufferGetPage(buffer), &count);
@@ -120,7 +147,7 @@ IndexSummary summarise_columns(Relation index, const Format &format) {
         open_header(&reader, index, runs[run], format);
         // A run that was merged meanwhile is left out of an estimate.
         for (int i = 0; i < format.columns && !reader.stale; i++) {
-            const AggregatePart part = {&reader, nullptr, runs[run].entries, nullptr, nullptr};
+            const AggregatePart part = {&reader, nullptr, runs[run].entries, nullptr, nullptr, nullptr};
             const ColumnHeader &header = reader.header.column[i];
             const uint64 places = count_places(part, i);
             summary.column[i].has_codes = summary.column[i].has_codes && places > 0;
@@ -129,6 +156,7 @@ IndexSummary summarise_columns(Relation index, const Format &format) {
             summary.column[i].is_joinable = summary.column[i].is_joinable && joinable > 0;
             summary.column[i].joinable_places += is_dictionary(header) ? header.distinct : joinable;
             summary.column[i].words += header.codes.words + header.dictionary.words;
+            add_list(header, runs[run].entries, &summary.column[i]);
         }
     }
     return summary;
@@ -148,8 +176,13 @@ void begin_part_codes(PartCodes *codes, const AggregatePart &part, int column) {
         return;
     }
     const ColumnHeader &header = header_of(part, column);
+    codes->list = list_of(part, column);
     codes->is_wide = header.bits > 32;
     codes->null_bits = read_null_bits(part.reader, column);
+    if (codes->list != nullptr && codes->list->words == nullptr) {
+        codes->is_wide = false;
+        return;
+    }
     // Of a stale run nothing may ever be read.
     if (codes->is_wide) {
         begin_codes(&codes->wide_cursor, part.reader, header.codes, header.bits, part.rows);
@@ -159,6 +192,34 @@ void begin_part_codes(PartCodes *codes, const AggregatePart &part, int column) {
         begin_codes(&codes->narrow_cursor, part.reader, header.codes, header.bits, part.rows);
         memset(codes->narrow_cursor.values, 0, kBatch * sizeof(uint32));
         codes->narrow = codes->narrow_cursor.values;
+    }
+    if (codes->list != nullptr) {
+        codes->is_wide = false;
+        codes->numbers = allocate_zeroed<uint32>(kBatch);
+        codes->narrow = codes->numbers;
+    }
+}
+
+template <typename Value>
+static void number_codes(const ValueList &list, const Value *codes, uint32 *numbers) {
+    for (uint32 i = 0; i < kBatch; i++)
+        numbers[i] = number_in_list(list, codes[i]);
+}
+
+// The numbers of a batch's codes take their place.
+static void read_numbers(PartCodes *codes, uint64 first) {
+    if (codes->list->words == nullptr) {
+        codes->narrow = codes->list->numbers + first * kGroup;
+        return;
+    }
+    if (codes->part->reader->header.column[codes->column].bits > 32) {
+        codes->wide_cursor.group = first;
+        next_groups(&codes->wide_cursor);
+        number_codes(*codes->list, codes->wide_cursor.values, codes->numbers);
+    } else {
+        codes->narrow_cursor.group = first;
+        next_groups(&codes->narrow_cursor);
+        number_codes(*codes->list, codes->narrow_cursor.values, codes->numbers);
     }
 }
 
@@ -173,6 +234,8 @@ void read_part_codes(PartCodes *codes, uint64 first) {
             codes->wide = values.values + first * kGroup;
         else
             codes->narrow = values.numbers + first * kGroup;
+    } else if (codes->list != nullptr) {
+        read_numbers(codes, first);
     } else if (codes->is_wide) {
         codes->wide_cursor.group = first;
         next_groups(&codes->wide_cursor);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "column/chunk.h"
+#include "column/value_list.h"
 #include "column/view.h"
 
 namespace pg_gpu::column {
@@ -13,6 +14,8 @@ struct AggregatePart {
     uint64 rows;
     const uint64 *selected;  // a bit a row
     const uint64 *places;    // of the loose rows' TIDs
+    // By column: lists that give scaled numerics codes (use_list). nullptr: none has one.
+    const ValueList **lists;
 };
 
 struct AggregateParts {
@@ -37,8 +40,19 @@ uint64 count_places(const AggregatePart &part, int column);
 inline constexpr uint32 kMaxJoinableBits = 24;
 uint64 count_joinable_places(const AggregatePart &part, int column);
 
-// Are codes numbers of values that a dictionary, or the loose rows, list?
+// Are codes numbers of values that a dictionary, the loose rows, or a list of a run's values have?
 bool is_listed(const AggregatePart &part, int column);
+
+// Of a run with such codes: how many values they stand for.
+uint64 count_entries(const AggregatePart &part, int column);
+
+// The list of a column whose scaled numerics have codes in this part; nullptr: they have none.
+inline const ValueList *list_of(const AggregatePart &part, int column) {
+    return part.lists == nullptr ? nullptr : part.lists[column];
+}
+
+// From now on the numbers of the list are the column's codes in this part.
+void use_list(AggregatePart *part, int columns, int column, const ValueList *list);
 
 // What the values of integers that come row by row are more than their codes.
 uint64 base_of_codes(const AggregatePart &part, int column);
@@ -64,6 +78,10 @@ struct ColumnSummary {
     uint64 places;     // of codes, in all runs
     uint64 joinable_places;
     uint64 words;  // of codes and dictionaries
+    // Do they, or would they with lists of scaled numerics? How many rows have none, and what lists take.
+    bool can_be_listed;
+    uint64 unlisted_rows;
+    uint64 list_bytes;
 };
 struct IndexSummary {
     uint64 rows;
@@ -82,6 +100,8 @@ struct PartCodes {
     const uint64 *null_bits;  // a bit a row; nullptr without NULLs
     CodeCursor<uint32> narrow_cursor;
     CodeCursor<uint64> wide_cursor;
+    const ValueList *list;  // whose numbers are wanted; nullptr: codes are as they are
+    uint32 *numbers;        // kBatch: room for these
     const uint32 *narrow;
     const uint64 *wide;
     uint64 first;  // group from which on codes are there; kNoGroup: none are
@@ -125,6 +145,14 @@ void visit_entries(const AggregatePart &part, const ColumnType &type, int column
                             ? decode_integer(type, values.integers.keys[code])
                             : datum_of(type, string_at(values.strings, static_cast<uint32>(code)), &buffer));
         }
+    } else if (const ValueList *list = list_of(part, column)) {
+        const uint64 base = part.reader->header.column[column].base;
+        visit_list(*list, [&](uint64 number, uint64 code) {
+            if (number % kBatch == 0)
+                CHECK_FOR_INTERRUPTS();
+            if (wanted(number) && !part.reader->stale)
+                visit(number, value_of_code(part, type, column, base + code, &buffer));
+        });
     } else if (!is_dictionary(part.reader->header.column[column])) {
         const uint64 base = part.reader->header.column[column].base;
         for (uint64 code = 0; code < places; code++)

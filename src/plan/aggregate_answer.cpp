@@ -7,6 +7,7 @@
 #include "plan/aggregate_distinct.h"
 #include "plan/aggregate_failure.h"
 #include "plan/aggregate_key_rows.h"
+#include "plan/aggregate_listed.h"
 #include "plan/aggregate_server.h"
 #include "plan/aggregate_top.h"
 #include "plan/sort_answer.h"
@@ -368,6 +369,8 @@ static const char *attempt(Attempt *attempt, AllRows *rows) {
     CompiledAggregate *compiled;
     const AggregateParts parts = make_all_parts(rows);
     InputMaker *maker = begin_attempt(*attempt, *rows, parts, &compiled);
+    if (!list_columns(maker))
+        return maker->problem;
     const char *problem = prepare_rows(maker, compiled);
     if (problem != nullptr)
         return problem;
@@ -487,7 +490,9 @@ static bool attempt_on_server(Attempt *attempt, AllRows *rows) {
     maker->on_server = find_parts_on_server(*rows, parts);
     if (!join_filters(compiled))
         return decline(*rows, "the conditions have too many steps");
-    if (!make_all_inputs(maker))
+    if (!list_columns(maker) || !make_all_inputs(maker))
+        return decline(*rows, maker->problem);
+    if (wants_rows(question.query) && !give_codes_to_server(maker, *rows))
         return decline(*rows, maker->problem);
     if (wants_rows(question.query))
         return find_rows_on_server(question, rows->member[0].remote, *maker, compiled, attempt->answer);
@@ -499,7 +504,7 @@ static bool attempt_on_server(Attempt *attempt, AllRows *rows) {
     leave_out_accumulators(*maker, has_place, list_length(question.query.aggregates), compiled);
     const int results = list_length(question.query.aggregates);
     const DistinctQuestion *distinct = make_distinct_questions(maker, *compiled, results);
-    if (distinct == nullptr)
+    if (distinct == nullptr || !give_codes_to_server(maker, *rows))
         return decline(*rows, maker->problem);
     begin_answer(question, *maker, has_place, compiled, attempt->answer);
     MemoryContext caller = MemoryContextSwitchTo(question.keep);

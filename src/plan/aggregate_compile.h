@@ -132,6 +132,8 @@ struct SortKey {
 };
 
 struct CompiledAggregate {
+    // Columns of the index whose scaled numerics are to have codes (aggregate_listed.h), from 0 on.
+    Bitmapset *listed;
     // Keys' bits, words and least numbers, and constants that have a width, are the executor's to fill in.
     // A step's integers may be numerics, of which some digits are behind the point; `right` of a constant
     // says how many.
@@ -175,8 +177,9 @@ struct IndexColumns {
     const column::Format *format;
     const Oid *families;
     const Oid *collations;
-    const bool *has_codes;    // may expressions be evaluated by codes?
-    const bool *is_joinable;  // may codes lead to joined tables' rows?
+    const bool *has_codes;      // may expressions be evaluated by codes?
+    const bool *is_joinable;    // may codes lead to joined tables' rows?
+    const bool *can_be_listed;  // may lists of scaled numerics give it codes?
     const List *joins;
 };
 
@@ -188,7 +191,8 @@ IndexColumns describe_columns(const column::Format *format, const Oid *families,
 void narrow_summary(column::IndexSummary *summary, const column::IndexSummary &other, int columns);
 
 // In the current memory context. Returns nullptr, or why it can't be done, in words. With a `context`,
-// expressions without columns are evaluated in it; without one any value is taken for theirs.
+// expressions without columns are evaluated in it; without one any value is taken for theirs. Columns are
+// listed only where it can't be done without.
 const char *compile_aggregate(const AggregateQuery &query, const IndexColumns &columns, ExprContext *context,
                               CompiledAggregate *compiled);
 

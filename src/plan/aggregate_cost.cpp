@@ -15,6 +15,8 @@ static constexpr double kAddOperators = 0.2;
 static constexpr double kFindOperators = 2.0;
 // More groups than that aren't in the processor's caches.
 static constexpr double kFewGroups = 10000;
+// Finding out which values a column has, a row.
+static constexpr double kListOperators = 1.0;
 // How often an expression is evaluated to find its ranges, of which a few hundred are usual.
 static constexpr double kRangeEvaluations = 5000;
 // Taking a row out of a bitmap and marking it, and passing over the rows of a block of the table.
@@ -74,15 +76,21 @@ static Cost expression_cost(PlannerInfo *root, const AggregateQuery &query, cons
         if (source.kind != SourceKind::Value)
             cost_qual_eval_node(&each, reinterpret_cast<Node *>(source.expression), root);
         const column::ColumnSummary &column = summary.column[source.column];
+        const double listed =
+            bms_is_member(source.column, compiled.listed) ? static_cast<double>(column.unlisted_rows) : 0;
         double places =
-            static_cast<double>(column.places) + (source.ranged == nullptr ? 0 : kRangeEvaluations);
+            static_cast<double>(column.places) + listed + (source.ranged == nullptr ? 0 : kRangeEvaluations);
         if (source.is_joined) {
-            const auto codes = static_cast<double>(column.joinable_places);
+            const double codes = static_cast<double>(column.joinable_places) + listed;
             cost += codes * kCodeOperators * cpu_operator_cost;
             places = Min(codes, summary.runs * expected_matches(query.joins, source.expression));
         }
         cost += each.startup + places * (each.per_tuple + kStepOperators * cpu_operator_cost);
     }
+    for (int column = bms_next_member(compiled.listed, -1); column >= 0;
+         column = bms_next_member(compiled.listed, column))
+        cost +=
+            static_cast<double>(summary.column[column].unlisted_rows) * kListOperators * cpu_operator_cost;
     return cost;
 }
 

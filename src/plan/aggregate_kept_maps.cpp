@@ -97,8 +97,9 @@ void begin_room(MapPlace *place) {
 
 bool is_whole(const InputSource &source, const AggregatePart &part, uint64 evaluated, bool has_null) {
     const column::ColumnHeader &header = part.reader->header.column[source.column];
-    return !part.reader->stale && (source.is_joined || is_ranged(source, part) ||
-                                   (evaluated == header.distinct && (has_null || header.nulls == 0)));
+    return !part.reader->stale &&
+           (source.is_joined || is_ranged(source, part) ||
+            (evaluated == column::count_entries(part, source.column) && (has_null || header.nulls == 0)));
 }
 
 }  // namespace pg_gpu::plan

@@ -69,9 +69,12 @@ static List *describe_tables(const InputSource &source, const JoinedTables &join
     return tables;
 }
 
-// Of numerics maps are the same whatever becomes of them.
-static int kind_of_map(SourceKind kind) {
-    return static_cast<int>(kind == SourceKind::Narrow ? SourceKind::Wide : kind);
+// Of numerics maps are the same whatever becomes of them. Of a list's numbers they have kinds of their own:
+// without the list, ranges are kept of the same expressions.
+static int kind_of_map(SourceKind kind, const column::AggregatePart &part, int column) {
+    constexpr int by_list = 256;
+    return static_cast<int>(kind == SourceKind::Narrow ? SourceKind::Wide : kind) +
+           (column::list_of(part, column) == nullptr ? 0 : by_list);
 }
 
 // Ranges without a dictionary, and what they give. The time zone is one of the settings that results are kept
@@ -88,10 +91,9 @@ bool describe_map(const InputSource &source, const column::AggregatePart &part, 
     auto *expression = reinterpret_cast<Node *>(source.expression);
     if (part.reader == nullptr || part.reader->stale || !is_kind_kept(source.kind, is_joined))
         return false;
-    if (is_joined ? source.may_fail || !gives_lasting_results(expression)
-        : column::is_dictionary(part.reader->header.column[source.column])
-            ? !gives_lasting_results(expression)
-            : !are_ranges_kept(source, part))
+    if (is_joined                                ? source.may_fail || !gives_lasting_results(expression)
+        : column::is_listed(part, source.column) ? !gives_lasting_results(expression)
+                                                 : !are_ranges_kept(source, part))
         return false;
     Node *described = expression;
     if (is_joined) {
@@ -101,7 +103,8 @@ bool describe_map(const InputSource &source, const column::AggregatePart &part, 
         described =
             reinterpret_cast<Node *>(list_make3(expression, tables, list_make1_oid(source.operator_oid)));
     }
-    *key = {part.reader->index, part.reader->run.run_id, source.column, kind_of_map(source.kind), described};
+    *key = {part.reader->index, part.reader->run.run_id, source.column,
+            kind_of_map(source.kind, part, source.column), described};
     return true;
 }
 

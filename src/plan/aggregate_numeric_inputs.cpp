@@ -16,7 +16,8 @@ using gpu_engine::AggregateInputKind;
 // Are the part's numerics integers by themselves?
 static bool is_scaled_part(const InputSource &source, const AggregatePart &part) {
     return part.reader != nullptr && !source.is_joined && IsA(source.expression, Var) &&
-           column::is_scaled(part.reader->header.column[source.column]);
+           column::is_scaled(part.reader->header.column[source.column]) &&
+           column::list_of(part, source.column) == nullptr;
 }
 
 // The least and the greatest of them stand for all.

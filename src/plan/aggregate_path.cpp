@@ -5,6 +5,7 @@
 #include "compat.h"
 #include "plan/aggregate_compile.h"
 #include "plan/aggregate_cost.h"
+#include "plan/aggregate_listed.h"
 #include "plan/aggregate_members.h"
 #include "plan/aggregate_order.h"
 #include "plan/aggregate_parallel.h"
@@ -390,6 +391,8 @@ bool consider_sources(const TableAggregate &table, const AggregateSource *source
         refusal.expression = expression_of_index(query, compiled->refused);
     else if (compiled->has_place && count > 1)
         refusal.reason = "equal grouping columns may look different in other partitions or children";
+    else if (!have_room_for_lists(*compiled, sources, count))
+        refusal.reason = kNoRoomForLists;
     else if (table.workers > 0)
         refusal.reason = refuse_sharing(query, *compiled);
     const bool is_offered = refusal.reason == nullptr;

@@ -110,8 +110,14 @@ static column::ColumnSummary summarise_column(const column::ColumnType &type, do
     const bool has_codes = has_dictionary || bits <= column::kMaxCodedBits;
     const bool is_joinable = has_dictionary || bits <= column::kMaxJoinableBits;
     const auto places = static_cast<uint64>(distinct);
-    return {has_codes, is_joinable, has_codes ? places : 0, is_joinable ? places : 0,
-            static_cast<uint64>(bytes / sizeof(uint64)) + 1};
+    return {has_codes,
+            is_joinable,
+            has_codes ? places : 0,
+            is_joinable ? places : 0,
+            static_cast<uint64>(bytes / sizeof(uint64)) + 1,
+            false,
+            0,
+            0};
 }
 
 column::IndexSummary summarise_proposed(const IndexOptInfo *index, const column::Format &format) {

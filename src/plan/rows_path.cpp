@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "memory.h"
 #include "plan/aggregate_cost.h"
+#include "plan/aggregate_listed.h"
 #include "plan/aggregate_members.h"
 
 namespace pg_gpu::plan {
@@ -235,6 +236,8 @@ static void add_path_of_index(const GivenRows &rows, const IndexOptInfo *index) 
         describe_columns(source.format, index->opfamily, index->indexcollations, source.summary, query.joins);
     auto *compiled = allocate<CompiledAggregate>(1);
     const char *problem = compile_aggregate(query, columns, nullptr, compiled);
+    if (problem == nullptr && !have_room_for_lists(*compiled, &source, 1))
+        problem = kNoRoomForLists;
     if (problem != nullptr) {
         Node *refused = reinterpret_cast<Node *>(compiled->refused);
         // What is over joined rows can't be shown as if it were over the index.

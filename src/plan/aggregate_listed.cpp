@@ -1,0 +1,169 @@
+#include "plan/aggregate_listed.h"
+
+#include "compat.h"
+#include "gpu_engine/aggregate_steps.h"
+#include "plan/aggregate_evaluation.h"
+#include "settings.h"
+
+namespace pg_gpu::plan {
+
+using column::AggregatePart;
+using column::ValueList;
+using gpu_engine::AggregateInput;
+using gpu_engine::AggregateInputKind;
+
+bool list_columns(InputMaker *maker) {
+    for (int column = bms_next_member(maker->compiled->listed, -1); column >= 0;
+         column = bms_next_member(maker->compiled->listed, column)) {
+        for (int i = 0; i < maker->parts->count; i++) {
+            AggregatePart *part = &maker->parts->part[i];
+            if (part->reader == nullptr || !column::is_scaled(part->reader->header.column[column]))
+                continue;
+            const ValueList *list = column::list_values(part->reader, column, &maker->memory);
+            if (list == nullptr) {
+                maker->problem = kNoRoomForLists;
+                return false;
+            }
+            column::use_list(part, maker->parts->format->columns, column, list);
+        }
+    }
+    return true;
+}
+
+// ---- what the server is told ------------------------------------------------------------------------------
+
+static bool is_true(const AggregateInput &input, uint64 number) {
+    return gpu_engine::bit_at(static_cast<const uint64 *>(input.values), number);
+}
+
+static int64 number_at(const AggregateInput &input, uint64 number) {
+    switch (input.kind) {
+        case AggregateInputKind::map8:
+            return static_cast<const uint8 *>(input.values)[number];
+        case AggregateInputKind::map32:
+            return static_cast<const uint32 *>(input.values)[number];
+        case AggregateInputKind::bits:
+            return is_true(input, number) ? 1 : 0;
+        default:
+            return static_cast<const int64 *>(input.values)[number];
+    }
+}
+
+static uint64 *take_bits(InputMaker *maker, uint64 places) {
+    return static_cast<uint64 *>(take_memory(maker, (places + 63) / 64 * sizeof(uint64)));
+}
+
+static void set_bit(uint64 *bits, uint64 place) {
+    bits[place / 64] |= UINT64CONST(1) << (place % 64);
+}
+
+// Truth values, and numbers of a byte, by code.
+static bool map_by_code(InputMaker *maker, const ValueList &list, AggregateInput *input) {
+    const AggregateInput from = *input;
+    input->places = list.range;
+    uint64 *nulls = from.nulls == nullptr ? nullptr : take_bits(maker, list.range);
+    void *values = take_memory(maker, gpu_engine::bytes_of_map(*input));
+    if (maker->problem != nullptr)
+        return false;
+    column::visit_list(list, [&](uint64 number, uint64 code) {
+        if (from.kind == AggregateInputKind::map8)
+            static_cast<uint8 *>(values)[code] = static_cast<const uint8 *>(from.values)[number];
+        else if (is_true(from, number))
+            set_bit(static_cast<uint64 *>(values), code);
+        if (nulls != nullptr && gpu_engine::bit_at(from.nulls, number))
+            set_bit(nulls, code);
+    });
+    input->values = values;
+    input->nulls = nulls;
+    return true;
+}
+
+// A range for each value. Rows have no other codes.
+static bool make_ranges_of_list(InputMaker *maker, const ValueList &list, AggregateInput *input) {
+    const AggregateInput from = *input;
+    input->kind = AggregateInputKind::ranges;
+    input->places = list.count;
+    auto *starts = static_cast<uint64 *>(take_memory(maker, gpu_engine::bytes_of_map(*input)));
+    if (starts == nullptr)
+        return false;
+    auto *numbers = reinterpret_cast<int64 *>(starts + list.count);
+    column::visit_list(list, [&](uint64 number, uint64 code) {
+        starts[number] = code;
+        numbers[number] = number_at(from, number);
+    });
+    input->values = starts;
+    return true;
+}
+
+static bool give_codes(InputMaker *maker, const ValueList &list, AggregateInput *input) {
+    switch (input->kind) {
+        case AggregateInputKind::code:
+        case AggregateInputKind::ranges:
+            return true;
+        case AggregateInputKind::map128:
+            maker->problem = "a column without a dictionary has numerics of too many digits";
+            return false;
+        case AggregateInputKind::map8:
+        case AggregateInputKind::bits:
+            if (list.words != nullptr)
+                return map_by_code(maker, list, input);
+            break;
+        default:
+            break;
+    }
+    return make_ranges_of_list(maker, list, input);
+}
+
+bool give_codes_to_server(InputMaker *maker, const AllRows &rows) {
+    for (int i = 0; i < rows.count; i++) {
+        const MemberRows &member = rows.member[i];
+        for (int run = 0; member.remote != nullptr && run < member.view->run_count; run++) {
+            const int number = member.first_part + run;
+            const AggregatePart &part = maker->parts->part[number];
+            if (!column::is_remote(member.view, run) || part.lists == nullptr)
+                continue;
+            for (uint32 j = 0; j < maker->compiled->program.input_count; j++) {
+                AggregateInput *input = &maker->inputs[number][j];
+                const ValueList *list = column::list_of(part, static_cast<int>(input->column));
+                if (maker->is_made[j] && list != nullptr && !give_codes(maker, *list, input))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+// ---- what a planner wants to know -------------------------------------------------------------------------
+
+static size_t width_of(SourceKind kind) {
+    switch (kind) {
+        case SourceKind::Truth:
+        case SourceKind::Exists:
+        case SourceKind::Scale:
+            return sizeof(uint8);
+        case SourceKind::Wide:
+        case SourceKind::Narrow:
+            return 2 * sizeof(uint64) + sizeof(uint8);
+        case SourceKind::Number:
+            return sizeof(int64);
+        default:
+            return sizeof(uint32);
+    }
+}
+
+bool have_room_for_lists(const CompiledAggregate &compiled, const AggregateSource *sources, int count) {
+    size_t lists = 0;
+    size_t maps = 0;
+    for (int i = 0; i < count; i++) {
+        for (int column = bms_next_member(compiled.listed, -1); column >= 0;
+             column = bms_next_member(compiled.listed, column))
+            lists += sources[i].summary.column[column].list_bytes;
+        for (uint32 j = 0; j < compiled.program.input_count; j++)
+            if (bms_is_member(compiled.input[j].column, compiled.listed))
+                maps += width_of(compiled.input[j].kind) *
+                        sources[i].summary.column[compiled.input[j].column].unlisted_rows;
+    }
+    return lists <= Max(map_memory(), get_hash_memory_limit()) && maps <= get_hash_memory_limit();
+}
+
+}  // namespace pg_gpu::plan
