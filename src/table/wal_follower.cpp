@@ -92,27 +92,30 @@ static uint64 full_id_of(TransactionId id) {
     return next - static_cast<uint32>(static_cast<uint32>(next) - id);
 }
 
-// Are the commits of all transactions that the snapshot takes for ended flushed up to `end`? A synchronous
-// commit is, before anybody sees it, but an asynchronous one need not be. Ids are kept in groups with the end
-// of their last such commit.
-static bool are_commits_flushed(Follower *follower, Snapshot snapshot, XLogRecPtr end) {
+// Where the last commit ends that the snapshot may see and that need not be flushed; PG_UINT64_MAX: there are
+// too many to be told. A synchronous commit is flushed before anybody sees it, an asynchronous one later. Ids
+// are kept in groups with the end of their last such commit. What clog has forgotten meanwhile, because a
+// page of it was written, has been flushed before: so the end of what is flushed must be read afterwards.
+static XLogRecPtr last_commit(Follower *follower, Snapshot snapshot) {
     constexpr uint64 kIdsOfGroup = 32;  // clog has one end for so many, as CLOG_XACTS_PER_LSN_GROUP says
     const uint64 last = full_id_of(snapshot->xmax);
     LWLockAcquire(XactTruncationLock, LW_SHARED);
     // Before clog is cut off, all is flushed.
     const uint64 first = Max(pg_atomic_read_u64(&follower->unchecked_from), full_id_of(oldest_clog_id()));
-    bool flushed = last <= first || last - first <= kMaxUnchecked;
-    for (uint64 id = first; flushed && id < last;) {
+    XLogRecPtr latest = last > first && last - first > kMaxUnchecked ? PG_UINT64_MAX : InvalidXLogRecPtr;
+    for (uint64 id = first; latest != PG_UINT64_MAX && id < last;) {
         const uint64 behind = Min((id / kIdsOfGroup + 1) * kIdsOfGroup, last);
         // Of two ids, because that of the transaction that was looked up last is told from memory, as it was
         // then.
-        for (const uint64 asked = Min(id + 2, behind); flushed && id < asked; id++)
-            flushed = !TransactionIdIsNormal(static_cast<TransactionId>(id)) ||
-                      TransactionIdGetCommitLSN(static_cast<TransactionId>(id)) <= end;
+        for (uint32 asked = 0; asked < 2 && id < behind; id++)
+            if (TransactionIdIsNormal(static_cast<TransactionId>(id))) {
+                latest = Max(latest, TransactionIdGetCommitLSN(static_cast<TransactionId>(id)));
+                asked++;
+            }
         id = behind;
     }
     LWLockRelease(XactTruncationLock);
-    return flushed;
+    return latest;
 }
 
 // ---- reading ----------------------------------------------------------------------------------------------
@@ -187,12 +190,12 @@ bool follow_wal(Snapshot snapshot, uint64 looks) {
         snapshot->xmax - snapshot->xmin > kMaxUnchecked)
         return false;
     const bool in_recovery = RecoveryInProgress();
-    const XLogRecPtr end = in_recovery ? GetXLogReplayRecPtr(nullptr) : GetFlushRecPtr(nullptr);
+    XLogRecPtr end = in_recovery ? GetXLogReplayRecPtr(nullptr) : GetFlushRecPtr(nullptr);
     const uint64 asked_at = pg_atomic_exchange_u64(&follower->asked_at, end);
     const bool comes_again = asked_at != 0 && end >= asked_at && end - asked_at <= bytes;
     LWLockAcquire(&follower->lock, LW_EXCLUSIVE);
-    const bool is_read = pg_atomic_read_u64(&follower->known_to) >= end;
-    const uint64 unread = is_read ? 0 : end - follower->next;
+    const XLogRecPtr known_to = pg_atomic_read_u64(&follower->known_to);
+    const uint64 unread = known_to >= end ? 0 : end - follower->next;
     if (pg_atomic_read_u64(&follower->epoch) == 0 || follower->in_recovery != in_recovery ||
         unread > kMaxBytes || (unread > 0 && !is_there(follower->next)) ||
         (!in_recovery &&
@@ -206,10 +209,13 @@ bool follow_wal(Snapshot snapshot, uint64 looks) {
         LWLockRelease(&follower->lock);
         return false;
     }
-    const bool is_known =
-        in_recovery || snapshot->takenDuringRecovery ||
-        are_commits_flushed(follower, snapshot, Max(end, pg_atomic_read_u64(&follower->known_to)));
-    if (is_known && !is_read) {
+    bool is_known = true;
+    if (!in_recovery) {
+        const XLogRecPtr latest = last_commit(follower, snapshot);
+        end = GetFlushRecPtr(nullptr);
+        is_known = latest <= Max(end, known_to);
+    }
+    if (is_known && known_to < end) {
         begin_reading(follower);
         if (read_records(follower, end)) {
             pg_memory_barrier();
