@@ -16,6 +16,10 @@ constexpr uint64 kMaxUnchecked = 1 << 18;
 // another.
 constexpr uint64 kMaxBytes = 16 << 20;
 constexpr uint64 kCatchUp = 8;
+// What it takes to begin reading, as bytes that are read.
+constexpr uint64 kCostOfReading = 16384;
+// Ids whose commits are looked up in the time of a look at a page.
+constexpr uint64 kIdsPerLook = 16;
 
 struct Follower {
     int tranche;
@@ -30,6 +34,7 @@ struct Follower {
     // These are the reader's.
     XLogRecPtr next;  // where the next record begins
     bool in_recovery;
+    bool is_reading;  // left by one that ended in an error
 };
 
 }  // namespace
@@ -62,8 +67,14 @@ static Follower *shared_follower() {
     return follower;
 }
 
+// That of a session which has followed WAL: pages' and sets' locks may be held, and nothing is attached under
+// these.
+static Follower *attached_follower() {
+    return static_cast<Follower *>(structure.place);
+}
+
 WalReading last_wal_reading() {
-    Follower *follower = shared_follower();
+    Follower *follower = attached_follower();
     if (follower == nullptr)
         return {};
     const uint64 epoch = pg_atomic_read_u64(&follower->epoch);
@@ -74,12 +85,12 @@ WalReading last_wal_reading() {
 }
 
 uint64 wal_epoch() {
-    Follower *follower = shared_follower();
+    Follower *follower = attached_follower();
     return follower != nullptr ? pg_atomic_read_u64(&follower->epoch) : 0;
 }
 
 bool is_last_wal_reading(const WalReading &reading) {
-    Follower *follower = shared_follower();
+    Follower *follower = attached_follower();
     return follower != nullptr && reading.epoch != 0 &&
            pg_atomic_read_u64(&follower->reading) == reading.number &&
            pg_atomic_read_u64(&follower->epoch) == reading.epoch;
@@ -92,17 +103,18 @@ static uint64 full_id_of(TransactionId id) {
     return next - static_cast<uint32>(static_cast<uint32>(next) - id);
 }
 
-// Where the last commit ends that the snapshot may see and that need not be flushed; PG_UINT64_MAX: there are
-// too many to be told. A synchronous commit is flushed before anybody sees it, an asynchronous one later. Ids
-// are kept in groups with the end of their last such commit. What clog has forgotten meanwhile, because a
-// page of it was written, has been flushed before: so the end of what is flushed must be read afterwards.
-static XLogRecPtr last_commit(Follower *follower, Snapshot snapshot) {
+// Where the last commit ends that the snapshot may see and that need not be flushed; PG_UINT64_MAX: more than
+// so many transactions would have to be asked about. A synchronous commit is flushed before anybody sees it,
+// an asynchronous one later. Ids are kept in groups with the end of their last such commit. What clog has
+// forgotten meanwhile, because a page of it was written, has been flushed before: so the end of what is
+// flushed must be read afterwards.
+static XLogRecPtr last_commit(Follower *follower, Snapshot snapshot, uint64 most) {
     constexpr uint64 kIdsOfGroup = 32;  // clog has one end for so many, as CLOG_XACTS_PER_LSN_GROUP says
     const uint64 last = full_id_of(snapshot->xmax);
     LWLockAcquire(XactTruncationLock, LW_SHARED);
     // Before clog is cut off, all is flushed.
     const uint64 first = Max(pg_atomic_read_u64(&follower->unchecked_from), full_id_of(oldest_clog_id()));
-    XLogRecPtr latest = last > first && last - first > kMaxUnchecked ? PG_UINT64_MAX : InvalidXLogRecPtr;
+    XLogRecPtr latest = last > first && last - first > most ? PG_UINT64_MAX : InvalidXLogRecPtr;
     for (uint64 id = first; latest != PG_UINT64_MAX && id < last;) {
         const uint64 behind = Min((id / kIdsOfGroup + 1) * kIdsOfGroup, last);
         // Of two ids, because that of the transaction that was looked up last is told from memory, as it was
@@ -170,6 +182,7 @@ static void start_anew(Follower *follower, Snapshot snapshot, bool in_recovery) 
     begin_reading(follower);
     follower->next = end;
     follower->in_recovery = in_recovery;
+    follower->is_reading = false;
     pg_atomic_write_u64(&follower->unchecked_from, full_id_of(snapshot->xmin));
     pg_memory_barrier();
     pg_atomic_write_u64(&follower->known_to, end);
@@ -184,10 +197,12 @@ static bool is_there(XLogRecPtr next) {
 
 bool follow_wal(Snapshot snapshot, uint64 looks) {
     const uint64 bytes = Min(looks, uint64{PG_UINT32_MAX}) * wal_bytes_per_look();
-    Follower *follower = bytes == 0 || !XLogIsNeeded() ? nullptr : shared_follower();
+    const uint64 most = Min(kMaxUnchecked, looks * kIdsPerLook);
+    // Questions about few pages wait for nobody, and don't say how soon one about many comes again.
+    Follower *follower = bytes < kCostOfReading || !XLogIsNeeded() ? nullptr : shared_follower();
     // A transaction that may have changed something sees what it hasn't flushed.
     if (follower == nullptr || TransactionIdIsValid(GetTopTransactionIdIfAny()) ||
-        snapshot->xmax - snapshot->xmin > kMaxUnchecked)
+        snapshot->xmax - snapshot->xmin > most)
         return false;
     const bool in_recovery = RecoveryInProgress();
     XLogRecPtr end = in_recovery ? GetXLogReplayRecPtr(nullptr) : GetFlushRecPtr(nullptr);
@@ -195,11 +210,11 @@ bool follow_wal(Snapshot snapshot, uint64 looks) {
     const bool comes_again = asked_at != 0 && end >= asked_at && end - asked_at <= bytes;
     LWLockAcquire(&follower->lock, LW_EXCLUSIVE);
     const XLogRecPtr known_to = pg_atomic_read_u64(&follower->known_to);
-    const uint64 unread = known_to >= end ? 0 : end - follower->next;
-    if (pg_atomic_read_u64(&follower->epoch) == 0 || follower->in_recovery != in_recovery ||
-        unread > kMaxBytes || (unread > 0 && !is_there(follower->next)) ||
-        (!in_recovery &&
-         full_id_of(snapshot->xmax) > pg_atomic_read_u64(&follower->unchecked_from) + kMaxUnchecked)) {
+    const uint64 unread = known_to >= end ? 0 : end - follower->next + kCostOfReading;
+    if (follower->is_reading || pg_atomic_read_u64(&follower->epoch) == 0 ||
+        follower->in_recovery != in_recovery || unread > kMaxBytes ||
+        (unread > 0 && !is_there(follower->next)) ||
+        (!in_recovery && full_id_of(snapshot->xmax) > pg_atomic_read_u64(&follower->unchecked_from) + most)) {
         if (comes_again)
             start_anew(follower, snapshot, in_recovery);
         LWLockRelease(&follower->lock);
@@ -210,14 +225,18 @@ bool follow_wal(Snapshot snapshot, uint64 looks) {
         return false;
     }
     bool is_known = true;
-    if (!in_recovery) {
-        const XLogRecPtr latest = last_commit(follower, snapshot);
+    // Where all that has been written is known or flushed no commit need be looked up.
+    if (!in_recovery && GetXLogInsertRecPtr() > Max(end, known_to)) {
+        const XLogRecPtr latest = last_commit(follower, snapshot, most);
         end = GetFlushRecPtr(nullptr);
         is_known = latest <= Max(end, known_to);
     }
     if (is_known && known_to < end) {
         begin_reading(follower);
-        if (read_records(follower, end)) {
+        follower->is_reading = true;
+        const bool is_good = read_records(follower, end);
+        follower->is_reading = false;
+        if (is_good) {
             pg_memory_barrier();
             pg_atomic_write_u64(&follower->known_to, end);
         } else {
