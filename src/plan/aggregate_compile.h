@@ -195,6 +195,9 @@ void narrow_summary(column::IndexSummary *summary, const column::IndexSummary &o
 // listed only where it can't be done without.
 const char *compile_aggregate(const AggregateQuery &query, const IndexColumns &columns, ExprContext *context,
                               CompiledAggregate *compiled);
+// The same, with the codes that columns have without lists.
+const char *compile_by_codes(const AggregateQuery &query, const IndexColumns &columns, ExprContext *context,
+                             CompiledAggregate *compiled);
 
 // An index condition has a column and what that is compared with.
 struct IndexCondition {

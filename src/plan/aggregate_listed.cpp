@@ -12,6 +12,63 @@ using column::ValueList;
 using gpu_engine::AggregateInput;
 using gpu_engine::AggregateInputKind;
 
+// ---- which columns
+// -----------------------------------------------------------------------------------------
+
+// The columns with codes by lists, too.
+static IndexColumns with_lists(const IndexColumns &columns, const Bitmapset *listed) {
+    const auto count = static_cast<size_t>(columns.format->columns);
+    auto *has_codes = allocate<bool>(count);
+    auto *is_joinable = allocate<bool>(count);
+    for (size_t i = 0; i < count; i++) {
+        const bool is_listed = bms_is_member(static_cast<int>(i), listed);
+        has_codes[i] = columns.has_codes[i] || is_listed;
+        is_joinable[i] = columns.is_joinable[i] || is_listed;
+    }
+    IndexColumns with = columns;
+    with.has_codes = has_codes;
+    with.is_joinable = is_joinable;
+    return with;
+}
+
+// Columns that a statement reads and lists would give codes.
+static Bitmapset *find_listable(const AggregateQuery &query, const IndexColumns &columns) {
+    Bitmapset *read = nullptr;
+    for (List *list : {query.conditions, query.keys, query.aggregates})
+        read = bms_add_members(read, roots_of(query.joins, list));
+    for (int i = 0; i < list_length(query.joins); i++)
+        read = bms_add_member(read, unpack_joined_table(query.joins, i).root);
+    Bitmapset *listable = nullptr;
+    for (int column = bms_next_member(read, -1); column >= 0; column = bms_next_member(read, column))
+        if (columns.can_be_listed[column] && !columns.has_codes[column])
+            listable = bms_add_member(listable, column);
+    return listable;
+}
+
+const char *compile_aggregate(const AggregateQuery &query, const IndexColumns &columns, ExprContext *context,
+                              CompiledAggregate *compiled) {
+    const char *reason = compile_by_codes(query, columns, context, compiled);
+    Bitmapset *listable = reason == nullptr ? nullptr : find_listable(query, columns);
+    auto *other = bms_is_empty(listable) ? nullptr : allocate<CompiledAggregate>(1);
+    Expr *refused = compiled->refused;
+    Bitmapset *listed = nullptr;
+    // First those of what is refused, then all.
+    while (other != nullptr && !bms_equal(listed, listable)) {
+        Bitmapset *more = refused == nullptr ? nullptr : roots_of(query.joins, refused);
+        more = bms_difference(bms_int_members(more, listable), listed);
+        listed = bms_union(listed, bms_is_empty(more) ? listable : more);
+        if (compile_by_codes(query, with_lists(columns, listed), context, other) == nullptr) {
+            *compiled = *other;
+            compiled->listed = listed;
+            return nullptr;
+        }
+        refused = other->refused;
+    }
+    return reason;
+}
+
+// ---- lists ------------------------------------------------------------------------------------------------
+
 bool list_columns(InputMaker *maker) {
     for (int column = bms_next_member(maker->compiled->listed, -1); column >= 0;
          column = bms_next_member(maker->compiled->listed, column)) {
