@@ -89,7 +89,7 @@ static uint64 bit_of(BlockNumber block) {
 
 // May facts tell of rows under this snapshot, if the page has not changed?
 static bool do_facts_suit(const RowVisibility &rows, bool by_moment, uint64 since) {
-    return by_moment ? since <= rows.moment : since < rows.xmin;
+    return do_facts_suit(facts_suit(rows), by_moment, since);
 }
 
 static bool do_facts_suit(const RowVisibility &rows, const FactsGroup &group, uint32 place) {
@@ -256,6 +256,33 @@ uint64 blocks_with_facts(const RowVisibility &rows, uint32 number) {
     return group != nullptr ? group->holds : 0;
 }
 
+CopiedFacts copy_facts(const RowVisibility &rows, uint32 number, uint64 blocks, uint64 *copy) {
+    CopiedFacts copied = {};
+    copied.mark = kNoMark;
+    if (!rows.uses_facts)
+        return copied;
+    FactsGroup *group = group_with_facts(rows, number);
+    if (group == nullptr)
+        return copy_current_facts(rows.file, number, blocks, facts_suit(rows), copy);
+    copied.blocks = blocks & group->holds;
+    const uint32 words = facts_row_words();
+    // Most often all blocks of a group, or nearly all, have facts.
+    for (uint64 left = copied.blocks; left != 0;) {
+        const auto place = static_cast<uint32>(__builtin_ctzll(left));
+        const uint64 others = ~(left >> place);
+        const uint32 count = others == 0 ? kGroupBlocks : static_cast<uint32>(__builtin_ctzll(others));
+        memcpy(copy, rows_of(group, place), size_t{count} * words * sizeof(uint64));
+        copy += size_t{count} * words;
+        left = place + count < kGroupBlocks ? left & (PG_UINT64_MAX << (place + count)) : 0;
+    }
+    copied.newest_id = group->newest_id;
+    copied.newest_moment = group->newest_moment;
+    // What holds in this round alone, or was missed, is found out again next time.
+    if (is_shared(*group) && group->missed == 0 && copied.blocks == current_blocks(rows.file, *group))
+        copied.mark = {group->shared_version, group->shared_looks, group->shared_way};
+    return copied;
+}
+
 uint64 find_plain_blocks(RowVisibility *rows, uint32 number, uint64 blocks, uint64 *looks) {
     begin_question(rows);
     FactsGroup *group = rows->uses_facts && blocks != 0 ? find_group_of_all(rows, number) : nullptr;
@@ -294,11 +321,15 @@ struct PageFacts : BlockFacts {
 }  // namespace
 
 // Is it worth making facts, which take a look at all rows? When many are asked about, when the page has
-// not changed since it was read last, and when facts of it, which it has outlived, were of use.
-static bool is_worth_facts(const FactsGroup *group, uint32 place, Page page, XLogRecPtr lsn, uint64 asked) {
+// not changed since it was read last, and when facts of it, which it has outlived, were of use. Where that
+// can't be told, because work_mem has no room for it, large questions make them for all sessions.
+static bool is_worth_facts(const RowVisibility &rows, const FactsGroup *group, uint32 place, Page page,
+                           XLogRecPtr lsn, uint64 asked) {
     constexpr uint64 kFewestAsked = 8;  // one in so many
-    return asked * kFewestAsked >= PageGetMaxOffsetNumber(page) ||
-           (group != nullptr && (group->lsn[place] == lsn || (group->proven & bit_of(place)) != 0));
+    if (asked * kFewestAsked >= PageGetMaxOffsetNumber(page))
+        return true;
+    return group == nullptr ? rows.file.is_followed
+                            : group->lsn[place] == lsn || (group->proven & bit_of(place)) != 0;
 }
 
 // Makes facts of a locked page, unless they are there and the page has only moved to another buffer.
@@ -328,7 +359,7 @@ static void find_page_facts(const RowVisibility &rows, FactsGroup *group, Buffer
         *facts = {shared, true, false, facts->read_in, facts->reading};
         return;
     }
-    if (!is_worth_facts(group, place, page, facts->lsn, asked))
+    if (!is_worth_facts(rows, group, place, page, facts->lsn, asked))
         return;
     const PageOutcome outcome = outcome_of(rows, page);
     if (!outcome.decided)
@@ -357,8 +388,11 @@ static void keep_facts(const RowVisibility &rows, Buffer buffer, BlockNumber blo
     if (facts.is_new)
         share_facts(rows.file, block, buffer, facts, facts.read_in, facts.reading);
     FactsGroup *group = take_group(rows.table, block / kGroupBlocks, rows.question);
-    if (group == nullptr)
+    if (group == nullptr) {
+        if (facts.known && !facts.is_new)
+            share_current(rows.file, block, facts.lsn, facts.reading);
         return;
+    }
     enter_group(rows, group);
     group->buffer[place] = buffer;
     // A snapshot that is older than what is known leaves it to others.

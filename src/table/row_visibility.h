@@ -50,6 +50,15 @@ void forget_wanted_blocks(RowVisibility *rows);
 uint32 want_blocks_of_group(RowVisibility *rows, uint32 number, uint64 blocks);
 uint64 blocks_with_facts(const RowVisibility &rows, uint32 number);
 
+// Copies the rows' words of some of its blocks. Where work_mem has no room for the group they come from the
+// facts of all sessions, if WAL is followed: all of those with facts, and maybe more.
+CopiedFacts copy_facts(const RowVisibility &rows, uint32 number, uint64 blocks, uint64 *copy);
+
+// What the question's snapshot takes.
+inline FactsSuit facts_suit(const RowVisibility &rows) {
+    return {rows.xmin, rows.moment};
+}
+
 // Those of them on which, at this moment, no index entry can be but those of visible rows, as far as facts
 // tell: others may add rows to a page for which facts hold. *looks pages were looked at.
 uint64 find_plain_blocks(RowVisibility *rows, uint32 number, uint64 blocks, uint64 *looks);

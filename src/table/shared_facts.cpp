@@ -52,18 +52,22 @@ struct SharedSet {
     LWLock lock;
     uint32 used[kWays];  // in which second it was looked for last
     GroupKey keys[kWays];
-    // The number of the last change of what is known of the group in this place. They never begin again: who
-    // has seen what is known under a version has nothing to learn while it is the same.
-    pg_atomic_uint64 versions[kWays];
-    // The same of the blocks that were found unchanged.
-    pg_atomic_uint64 looks[kWays];
+};
+
+// The number of the last change of what is known of the group in a place. They never begin again: who has
+// seen what is known under a version has nothing to learn while it is the same.
+struct GroupChanges {
+    pg_atomic_uint64 version;
+    pg_atomic_uint64 looks;  // the same of the blocks that were found unchanged
 };
 
 struct AllFacts {
     int tranche;
     uint32 sets;
     SharedSet set[FLEXIBLE_ARRAY_MEMBER];
-    // Behind them lie the sets' groups, which nobody touches until they are needed.
+    // Behind them lie the changes of all first ways, of all second ones and so on: a session that asks of all
+    // of a table's groups whether they have changed reads what lies together. Then come the groups, which
+    // nobody touches until they are needed.
 };
 
 }  // namespace
@@ -74,8 +78,22 @@ static uint32 wanted_sets() {
     return Max(Min(sets, kMaxSets), kFewestSets);
 }
 
-static size_t bytes_before_groups(uint32 sets) {
+static size_t bytes_before_changes(uint32 sets) {
     return MAXALIGN(offsetof(AllFacts, set) + sets * sizeof(SharedSet));
+}
+
+static size_t bytes_before_groups(uint32 sets) {
+    return bytes_before_changes(sets) + size_t{sets} * kWays * sizeof(GroupChanges);
+}
+
+static GroupChanges *changes_at(AllFacts *all, uint32 set, uint32 way) {
+    auto *changes =
+        reinterpret_cast<GroupChanges *>(reinterpret_cast<char *>(all) + bytes_before_changes(all->sets));
+    return &changes[size_t{way} * all->sets + set];
+}
+
+static void add(pg_atomic_uint64 *number, uint64 more) {
+    pg_atomic_write_u64(number, pg_atomic_read_u64(number) + more);
 }
 
 static void initialise(void *place) {
@@ -87,8 +105,8 @@ static void initialise(void *place) {
     for (uint32 i = 0; i < sets; i++) {
         LWLockInitialize(&all->set[i].lock, all->tranche);
         for (uint32 way = 0; way < kWays; way++) {
-            pg_atomic_init_u64(&all->set[i].versions[way], 0);
-            pg_atomic_init_u64(&all->set[i].looks[way], 0);
+            pg_atomic_init_u64(&changes_at(all, i, way)->version, 0);
+            pg_atomic_init_u64(&changes_at(all, i, way)->looks, 0);
         }
     }
 }
@@ -176,7 +194,7 @@ static uint32 take_way(SharedSet *set, const FactsFile &file, uint32 number, All
     group->current = 0;
     memset(group->looks, 0, sizeof(group->looks));
     // Whoever knows the group that was here, or this one from before it went, looks at all of it.
-    pg_atomic_write_u64(&set->versions[chosen], pg_atomic_read_u64(&set->versions[chosen]) + kRecent + 1);
+    add(&changes_at(all, static_cast<uint32>(set - all->set), chosen)->version, kRecent + 1);
     return chosen;
 }
 
@@ -305,9 +323,12 @@ static uint64 told_since(const SharedGroup &shared, const FactsGroup &group, uin
     return blocks;
 }
 
-// Which of the blocks whose page the session knows are current in an epoch.
 static uint64 current_blocks(const FactsGroup &group, uint64 epoch) {
     return epoch != 0 && group.current_epoch == epoch ? group.current & group.same & group.known : 0;
+}
+
+static bool is_mark_of(GroupChanges &changes, uint64 version, uint64 looks) {
+    return pg_atomic_read_u64(&changes.version) == version && pg_atomic_read_u64(&changes.looks) == looks;
 }
 
 bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchanged) {
@@ -320,8 +341,7 @@ bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchan
     const uint32 at = set_of(*all, file.place, number);
     SharedSet *set = &all->set[at];
     if (group->shared_way < kWays && (group->missed & ~group->holds) == 0 &&
-        pg_atomic_read_u64(&set->versions[group->shared_way]) == group->shared_version &&
-        pg_atomic_read_u64(&set->looks[group->shared_way]) == group->shared_looks) {
+        is_mark_of(*changes_at(all, at, group->shared_way), group->shared_version, group->shared_looks)) {
         note_use(set, group->shared_way, file.second);
         *unchanged = current_blocks(*group, epoch);
         return true;
@@ -331,7 +351,7 @@ bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchan
     bool all_fit = true;
     if (way < kWays) {
         const SharedGroup &shared = *group_at(all, at, way);
-        const uint64 version = pg_atomic_read_u64(&set->versions[way]);
+        const uint64 version = pg_atomic_read_u64(&changes_at(all, at, way)->version);
         const uint64 told = told_since(shared, *group, way, version);
         all_fit = learn(shared, told, group);
         group->same = (group->same & ~told) | same_pages(shared, *group, told);
@@ -341,12 +361,31 @@ bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchan
         group->current_epoch = shared.epoch;
         *unchanged |= current_blocks(*group, epoch);
         group->shared_version = version;
-        group->shared_looks = pg_atomic_read_u64(&set->looks[way]);
+        group->shared_looks = pg_atomic_read_u64(&changes_at(all, at, way)->looks);
         note_use(set, way, file.second);
     }
     LWLockRelease(&set->lock);
     group->shared_way = way;
     return all_fit;
+}
+
+uint64 current_blocks(const FactsFile &file, const FactsGroup &group) {
+    return current_blocks(group, file.is_followed ? wal_epoch() : 0);
+}
+
+void find_changed(const FactsFile &file, bool notes_use, const SharedMark *marks, uint32 count,
+                  bool *changed) {
+    AllFacts *all = all_facts();
+    for (uint32 i = 0; i < count; i++) {
+        const SharedMark &mark = marks[i];
+        changed[i] = all == nullptr || mark.way >= kWays;
+        if (changed[i])
+            continue;
+        const uint32 at = set_of(*all, file.place, i);
+        changed[i] = !is_mark_of(*changes_at(all, at, mark.way), mark.version, mark.looks);
+        if (notes_use && !changed[i])
+            note_use(&all->set[at], mark.way, file.second);
+    }
 }
 
 bool is_shared(const FactsGroup &group) {
@@ -399,6 +438,61 @@ static void note_current(SharedGroup *shared, uint64 blocks, const WalReading &r
     shared->current |= blocks;
 }
 
+void share_current(const FactsFile &file, BlockNumber block, XLogRecPtr lsn, const WalReading &reading) {
+    AllFacts *all = reading.epoch == 0 ? nullptr : all_facts();
+    if (all == nullptr)
+        return;
+    const uint32 number = block / kGroupBlocks;
+    const uint32 place = block % kGroupBlocks;
+    const uint32 at = set_of(*all, file.place, number);
+    SharedSet *set = &all->set[at];
+    LWLockAcquire(&set->lock, LW_EXCLUSIVE);
+    const uint32 way = find_way(*set, file.place, number);
+    SharedGroup *shared = way < kWays ? group_at(all, at, way) : nullptr;
+    if (shared != nullptr && (shared->known & bit_at(place)) != 0 && shared->lsn[place] == lsn) {
+        note_current(shared, bit_at(place), reading);
+        add(&changes_at(all, at, way)->looks, 1);
+    }
+    LWLockRelease(&set->lock);
+}
+
+CopiedFacts copy_current_facts(const FactsFile &file, uint32 number, uint64 blocks, const FactsSuit &suit,
+                               uint64 *copy) {
+    CopiedFacts copied = {};
+    copied.mark.way = kWays;
+    const uint64 epoch = file.is_followed ? wal_epoch() : 0;
+    AllFacts *all = epoch == 0 ? nullptr : all_facts();
+    if (all == nullptr)
+        return copied;
+    const uint32 words = facts_row_words();
+    const uint32 at = set_of(*all, file.place, number);
+    SharedSet *set = &all->set[at];
+    LWLockAcquire(&set->lock, LW_SHARED);
+    const uint32 way = find_way(*set, file.place, number);
+    if (way < kWays) {
+        const SharedGroup &shared = *group_at(all, at, way);
+        const uint64 current = shared.epoch == epoch ? shared.known & shared.current : 0;
+        for (uint64 left = blocks & current; left != 0; left &= left - 1) {
+            const auto place = static_cast<uint32>(__builtin_ctzll(left));
+            const bool by_moment = (shared.by_moment & bit_at(place)) != 0;
+            const uint64 since = shared.since[place];
+            if (!do_facts_suit(suit, by_moment, since) || !fits(shared.rows[place]))
+                continue;
+            memcpy(copy, shared.rows[place], words * sizeof(uint64));
+            copy += words;
+            copied.blocks |= bit_at(place);
+            uint64 *newest = by_moment ? &copied.newest_moment : &copied.newest_id;
+            *newest = Max(*newest, since);
+        }
+        note_use(set, way, file.second);
+        GroupChanges *changes = changes_at(all, at, way);
+        if (copied.blocks == current)
+            copied.mark = {pg_atomic_read_u64(&changes->version), pg_atomic_read_u64(&changes->looks), way};
+    }
+    LWLockRelease(&set->lock);
+    return copied;
+}
+
 // Nothing below can raise an error, and nobody sees half of a change: the set is locked exclusively.
 static void put_facts(SharedGroup *shared, uint32 place, Buffer buffer, const BlockFacts &facts,
                       uint64 read_in, const WalReading &reading) {
@@ -423,10 +517,10 @@ static void put_facts(SharedGroup *shared, uint32 place, Buffer buffer, const Bl
     memcpy(shared->rows[place], facts.rows, sizeof(facts.rows));
 }
 
-static void note_change(SharedSet *set, uint32 way, SharedGroup *shared, uint32 place) {
-    const uint64 change = pg_atomic_read_u64(&set->versions[way]) + 1;
+static void note_change(GroupChanges *changes, SharedGroup *shared, uint32 place) {
+    const uint64 change = pg_atomic_read_u64(&changes->version) + 1;
     shared->recent[change % kRecent] = static_cast<uint8>(place);
-    pg_atomic_write_u64(&set->versions[way], change);
+    pg_atomic_write_u64(&changes->version, change);
 }
 
 // A page that was read by somebody slow may have been changed, and read again, meanwhile.
@@ -452,7 +546,7 @@ void share_facts(const FactsFile &file, BlockNumber block, Buffer buffer, const 
     SharedGroup *shared = way < kWays ? group_at(all, at, way) : nullptr;
     if (shared != nullptr && is_worth_keeping(*shared, place, facts)) {
         put_facts(shared, place, buffer, facts, read_in, reading);
-        note_change(set, way, shared, place);
+        note_change(changes_at(all, at, way), shared, place);
         note_use(set, way, file.second);
     }
     LWLockRelease(&set->lock);
@@ -471,11 +565,12 @@ void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unch
     if (way < kWays) {
         SharedGroup *shared = group_at(all, at, way);
         const bool has_learned =
-            way == group.shared_way && pg_atomic_read_u64(&set->versions[way]) == group.shared_version;
+            way == group.shared_way &&
+            pg_atomic_read_u64(&changes_at(all, at, way)->version) == group.shared_version;
         const uint64 same = has_learned ? unchanged & group.same : same_pages(*shared, group, unchanged);
         add_looks(shared, {looked_in, same});
         note_current(shared, same, reading);
-        pg_atomic_write_u64(&set->looks[way], pg_atomic_read_u64(&set->looks[way]) + 1);
+        add(&changes_at(all, at, way)->looks, 1);
     }
     LWLockRelease(&set->lock);
 }
@@ -504,7 +599,7 @@ void clear_current(const PhysicalPlace &file, BlockNumber block, XLogRecPtr end)
     SharedGroup *shared = way < kWays ? group_at(all, at, way) : nullptr;
     if (shared != nullptr && is_current(*shared, place, end)) {
         shared->current &= ~bit_at(place);
-        note_change(set, way, shared, place);
+        note_change(changes_at(all, at, way), shared, place);
     }
     LWLockRelease(&set->lock);
 }

@@ -1,5 +1,6 @@
 #include "table/visible_blocks.h"
 
+#include "table/block_picture.h"
 #include "table/visible_count.h"
 
 namespace pg_gpu::table {
@@ -32,34 +33,6 @@ static uint64 hidden_blocks(const BlockGroup &group, BlockNumber blocks, uint32 
     return ~group.all_visible & blocks_of_group(blocks, number);
 }
 
-// Marks what facts hold of; returns how many blocks that are.
-static uint64 find_known(const RowVisibility &rows, BlockNumber blocks, BlockGroup *groups,
-                         uint32 group_count) {
-    uint64 slots = 0;
-    for (uint32 i = 0; i < group_count; i++) {
-        const uint64 hidden = hidden_blocks(groups[i], blocks, i);
-        groups[i].known = hidden == 0 ? 0 : hidden & blocks_with_facts(rows, i);
-        groups[i].first_slot = slots;
-        slots += static_cast<uint64>(__builtin_popcountll(groups[i].known));
-    }
-    return slots;
-}
-
-static uint64 *copy_facts(const RowVisibility &rows, const BlockGroup *groups, uint32 group_count,
-                          uint64 slots) {
-    const uint32 words = facts_row_words();
-    auto *copy = allocate<uint64>(slots * words + 1);
-    uint64 *next = copy;
-    for (uint32 i = 0; i < group_count; i++) {
-        if (groups[i].known == 0)
-            continue;
-        FactsGroup *group = find_group(rows.table, i);
-        for (uint64 left = groups[i].known; left != 0; left &= left - 1, next += words)
-            memcpy(next, rows_of(group, static_cast<uint32>(__builtin_ctzll(left))), words * sizeof(uint64));
-    }
-    return copy;
-}
-
 namespace {
 
 // How many entries the last question about some rows was about, for a guess at the next one. Questions of one
@@ -80,36 +53,93 @@ static uint64 entries_in_last_question(Relation index) {
     return last.index == id ? last.entries : 0;
 }
 
+namespace {
+
+// What is read of a table for one question.
+struct Reading {
+    RowVisibility *rows;
+    BlockNumber blocks;
+    BlockGroup *groups;  // which of their blocks are all-visible
+    uint32 group_count;
+    uint64 entries;  // that the question is about, as far as can be guessed
+};
+
+}  // namespace
+
+// Looks at the blocks of these groups, of all where `which` is nullptr. For few rows fewer pages are looked
+// at when the answer names them.
+static void look_at_groups(const Reading &reading, const bool *which) {
+    uint64 wanted = 0;
+    for (uint32 i = 0; i < reading.group_count; i++)
+        if (which == nullptr || which[i])
+            wanted +=
+                want_blocks_of_group(reading.rows, i, hidden_blocks(reading.groups[i], reading.blocks, i));
+    if (wanted <= reading.entries)
+        look_at_wanted_blocks(reading.rows);
+    else
+        forget_wanted_blocks(reading.rows);
+}
+
+// Takes from the table's picture what has not changed since it was made; false where there is none.
+static bool read_picture(const Reading &reading, gpu_engine::KnownBlocks *known) {
+    BlockPicture *picture = find_picture(*reading.rows, reading.group_count);
+    if (picture == nullptr)
+        return false;
+    auto *changed = allocate<bool>(picture->group_count);
+    find_changed_groups(*reading.rows, picture, changed);
+    look_at_groups(reading, changed);
+    // Rows of more words were met.
+    if (picture->row_words != facts_row_words())
+        return false;
+    for (uint32 i = 0; i < reading.group_count; i++) {
+        picture->groups[i].all_visible = reading.groups[i].all_visible;
+        if (changed[i] && hidden_blocks(reading.groups[i], reading.blocks, i) != 0)
+            copy_group(*reading.rows, picture, i);
+    }
+    pfree(changed);
+    *known = {picture->groups, reading.group_count, picture->rows, uint64{reading.group_count} * kGroupBlocks,
+              picture->row_words};
+    return true;
+}
+
+// Copies what is known of the blocks that aren't all-visible, of which there are so many.
+static void read_all(const Reading &reading, uint64 hidden, gpu_engine::KnownBlocks *known) {
+    look_at_groups(reading, nullptr);
+    const uint32 words = facts_row_words();
+    auto *copy = allocate<uint64>(hidden * words + 1);
+    uint64 slots = 0;
+    for (uint32 i = 0; i < reading.group_count; i++) {
+        BlockGroup *group = &reading.groups[i];
+        const uint64 here = hidden_blocks(*group, reading.blocks, i);
+        group->first_slot = slots;
+        group->known = here == 0 ? 0 : copy_facts(*reading.rows, i, here, copy + slots * words).blocks;
+        slots += static_cast<uint64>(__builtin_popcountll(group->known));
+    }
+    *known = {reading.groups, reading.group_count, copy, slots, words};
+}
+
 client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Relation index, Scope scope) {
+    static constexpr uint64 kNoRows = 0;
+    // To copy what is known of some blocks takes as long as to look at one entry.
+    constexpr uint64 kBlocksPerEntry = 8;
+    // A picture has room for all blocks, and so much is sent.
+    constexpr uint64 kHiddenOfPicture = 4;  // one in so many
     client::VisibleBlocks visible = {};
     visible.all = is_table_all_visible(rows->heap);
     if (visible.all)
         return visible;
-    const BlockNumber blocks = RelationGetNumberOfBlocks(rows->heap);
-    const uint32 group_count = blocks / kGroupBlocks + (blocks % kGroupBlocks != 0 ? 1 : 0);
-    auto *groups = allocate_zeroed<BlockGroup>(uint64{group_count} + 1);
-    const uint64 hidden = read_map(rows->heap, blocks, groups, group_count);
+    Reading reading = {};
+    reading.rows = rows;
+    reading.blocks = RelationGetNumberOfBlocks(rows->heap);
+    reading.group_count = reading.blocks / kGroupBlocks + (reading.blocks % kGroupBlocks != 0 ? 1 : 0);
+    reading.groups = allocate_zeroed<BlockGroup>(uint64{reading.group_count} + 1);
+    reading.entries = scope == Scope::SomeRows ? entries_in_last_question(index) : PG_UINT64_MAX;
+    const uint64 hidden = read_map(rows->heap, reading.blocks, reading.groups, reading.group_count);
     expect_looks(rows, hidden);
-    uint64 wanted = 0;
-    for (uint32 i = 0; i < group_count && hidden > 0; i++)
-        wanted += want_blocks_of_group(rows, i, hidden_blocks(groups[i], blocks, i));
-    // For few rows fewer pages are looked at when the answer names them.
-    if (scope == Scope::AllRows || wanted <= entries_in_last_question(index))
-        look_at_wanted_blocks(rows);
-    else
-        forget_wanted_blocks(rows);
-    visible.known.groups = groups;
-    visible.known.group_count = group_count;
-    // To copy what is known of some blocks takes as long as to look at one entry.
-    constexpr uint64 kBlocksPerEntry = 8;
-    const uint64 slots = rows->uses_facts ? find_known(*rows, blocks, groups, group_count) : 0;
-    if (scope == Scope::SomeRows && slots / kBlocksPerEntry > entries_in_last_question(index))
-        for (uint32 i = 0; i < group_count; i++)
-            groups[i].known = 0;
-    else
-        visible.known.slots = slots;
-    visible.known.row_words = facts_row_words();
-    visible.known.rows = copy_facts(*rows, groups, group_count, visible.known.slots);
+    if (hidden / kBlocksPerEntry > reading.entries)
+        visible.known = {reading.groups, reading.group_count, &kNoRows, 0, facts_row_words()};
+    else if (hidden < reading.blocks / kHiddenOfPicture || !read_picture(reading, &visible.known))
+        read_all(reading, hidden, &visible.known);
     return visible;
 }
 
