@@ -69,6 +69,19 @@ SELECT fill_listed(7001, 12000);
 INSERT INTO listed (id, near) VALUES (20001, 'NaN'), (20002, 'Infinity'), (20003, '-Infinity'), (20004, 1.000), (20005, 1e40);
 VACUUM listed;
 SELECT * FROM comparison WHERE same <> 'same';
+-- Numbers far apart of more rows than are sorted at once, among them one that many rows have; and more than are sent to the server.
+CREATE TABLE pieces (id int4, far numeric(18,4)) WITH (autovacuum_enabled = off);
+INSERT INTO pieces SELECT i, CASE WHEN i % 5 = 0 THEN 1234567890.1234 WHEN i % 11 <> 0 THEN (i * 104729::int8) % 800011 * 12345678.1234 - 4000000000000 END FROM generate_series(1, 120000) AS i;
+CREATE INDEX pieces_i ON pieces USING gpu_column (id, far) WITH (scaled_numerics = on);
+VACUUM ANALYZE pieces;
+SET maintenance_work_mem = '1MB';
+SET work_mem = '64MB';
+SELECT column_name, encoding FROM gpu.columns('pieces_i') WHERE column_name = 'far';
+SELECT c.* FROM compare('SELECT count(*), max(far) FROM pieces WHERE far::text LIKE ''%9''') AS c;
+SELECT c.* FROM compare('SELECT count(*), max(far) FROM pieces WHERE far::text LIKE ''%9''') AS c;
+SELECT c.* FROM compare('SELECT far::text LIKE ''%1%'', count(far), count(DISTINCT far::text), max(far::float8) FROM pieces GROUP BY 1') AS c;
+RESET maintenance_work_mem;
+DROP TABLE pieces;
 -- Without room the plan below answers.
 SET pg_gpu.map_memory = 0;
 SET work_mem = '64kB';

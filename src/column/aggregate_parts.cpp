@@ -179,7 +179,7 @@ void begin_part_codes(PartCodes *codes, const AggregatePart &part, int column) {
     codes->list = list_of(part, column);
     codes->is_wide = header.bits > 32;
     codes->null_bits = read_null_bits(part.reader, column);
-    if (codes->list != nullptr && codes->list->words == nullptr) {
+    if (codes->list != nullptr) {
         codes->is_wide = false;
         return;
     }
@@ -192,34 +192,6 @@ void begin_part_codes(PartCodes *codes, const AggregatePart &part, int column) {
         begin_codes(&codes->narrow_cursor, part.reader, header.codes, header.bits, part.rows);
         memset(codes->narrow_cursor.values, 0, kBatch * sizeof(uint32));
         codes->narrow = codes->narrow_cursor.values;
-    }
-    if (codes->list != nullptr) {
-        codes->is_wide = false;
-        codes->numbers = allocate_zeroed<uint32>(kBatch);
-        codes->narrow = codes->numbers;
-    }
-}
-
-template <typename Value>
-static void number_codes(const ValueList &list, const Value *codes, uint32 *numbers) {
-    for (uint32 i = 0; i < kBatch; i++)
-        numbers[i] = number_in_list(list, codes[i]);
-}
-
-// The numbers of a batch's codes take their place.
-static void read_numbers(PartCodes *codes, uint64 first) {
-    if (codes->list->words == nullptr) {
-        codes->narrow = codes->list->numbers + first * kGroup;
-        return;
-    }
-    if (codes->part->reader->header.column[codes->column].bits > 32) {
-        codes->wide_cursor.group = first;
-        next_groups(&codes->wide_cursor);
-        number_codes(*codes->list, codes->wide_cursor.values, codes->numbers);
-    } else {
-        codes->narrow_cursor.group = first;
-        next_groups(&codes->narrow_cursor);
-        number_codes(*codes->list, codes->narrow_cursor.values, codes->numbers);
     }
 }
 
@@ -235,7 +207,7 @@ void read_part_codes(PartCodes *codes, uint64 first) {
         else
             codes->narrow = values.numbers + first * kGroup;
     } else if (codes->list != nullptr) {
-        read_numbers(codes, first);
+        codes->narrow = codes->list->numbers + first * kGroup;
     } else if (codes->is_wide) {
         codes->wide_cursor.group = first;
         next_groups(&codes->wide_cursor);

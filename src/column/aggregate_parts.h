@@ -101,7 +101,6 @@ struct PartCodes {
     CodeCursor<uint32> narrow_cursor;
     CodeCursor<uint64> wide_cursor;
     const ValueList *list;  // whose numbers are wanted; nullptr: codes are as they are
-    uint32 *numbers;        // kBatch: room for these
     const uint32 *narrow;
     const uint64 *wide;
     uint64 first;  // group from which on codes are there; kNoGroup: none are
@@ -147,12 +146,14 @@ void visit_entries(const AggregatePart &part, const ColumnType &type, int column
         }
     } else if (const ValueList *list = list_of(part, column)) {
         const uint64 base = part.reader->header.column[column].base;
-        visit_list(*list, [&](uint64 number, uint64 code) {
+        uint64 *codes = codes_of_list(part.reader, column, *list);
+        for (uint64 number = 0; number < list->count; number++) {
             if (number % kBatch == 0)
                 CHECK_FOR_INTERRUPTS();
             if (wanted(number) && !part.reader->stale)
-                visit(number, value_of_code(part, type, column, base + code, &buffer));
-        });
+                visit(number, value_of_code(part, type, column, base + codes[number], &buffer));
+        }
+        pfree(codes);
     } else if (!is_dictionary(part.reader->header.column[column])) {
         const uint64 base = part.reader->header.column[column].base;
         for (uint64 code = 0; code < places; code++)

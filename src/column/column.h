@@ -21,7 +21,7 @@ bytea *options(Datum options, bool validate);
 // May runs have numerics as integers (scaled_numeric.h)?
 bool scales_numerics(Relation index);
 // So many different numerics of a run have a dictionary in any case: few, but a part of all rows where the
-// option leaves the choice to each run.
+// option leaves the choice to each run. nullptr: as the option's default has it.
 uint64 max_listed_numerics(Relation index, uint64 rows, uint64 few);
 
 // Defines pg_gpu.listed_numerics, a setting for tests alone, which pg_settings does not show. To be called

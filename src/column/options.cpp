@@ -27,7 +27,7 @@ void register_options() {
     // Merges, which first tell how many pages they may take, must not see it change.
     add_enum_reloption(option_kind, "scaled_numerics",
                        "Keeps numerics of many values as integers without a dictionary", kScaledNumerics,
-                       ScaledOff, "Valid values are \"on\", \"off\" and \"auto\".", AccessExclusiveLock);
+                       ScaledAuto, "Valid values are \"on\", \"off\" and \"auto\".", AccessExclusiveLock);
 }
 
 bytea *options(Datum options, bool validate) {
@@ -39,8 +39,8 @@ bytea *options(Datum options, bool validate) {
 }
 
 static int scaled_numerics_of(Relation index) {
-    return index->rd_options == nullptr
-               ? ScaledOff
+    return index == nullptr || index->rd_options == nullptr
+               ? ScaledAuto
                : reinterpret_cast<ColumnOptions *>(index->rd_options)->scaled_numerics;
 }
 

@@ -490,7 +490,11 @@ static bool attempt_on_server(Attempt *attempt, AllRows *rows) {
     maker->on_server = find_parts_on_server(*rows, parts);
     if (!join_filters(compiled))
         return decline(*rows, "the conditions have too many steps");
-    if (!list_columns(maker) || !make_all_inputs(maker))
+    if (!list_columns(maker))
+        return decline(*rows, maker->problem);
+    if (const char *reason = refuse_lists_for_server(*maker))
+        return decline(*rows, reason);
+    if (!make_all_inputs(maker))
         return decline(*rows, maker->problem);
     if (wants_rows(question.query) && !give_codes_to_server(maker, *rows))
         return decline(*rows, maker->problem);

@@ -12,8 +12,7 @@ using column::ValueList;
 using gpu_engine::AggregateInput;
 using gpu_engine::AggregateInputKind;
 
-// ---- which columns
-// -----------------------------------------------------------------------------------------
+// ---- which columns ----------------------------------------------------------------------------------------
 
 // The columns with codes by lists, too.
 static IndexColumns with_lists(const IndexColumns &columns, const Bitmapset *listed) {
@@ -87,6 +86,17 @@ bool list_columns(InputMaker *maker) {
     return true;
 }
 
+const char *refuse_lists_for_server(const InputMaker &maker) {
+    constexpr uint64 most = 65536;
+    uint64 values = 0;
+    for (int column = bms_next_member(maker.compiled->listed, -1); column >= 0;
+         column = bms_next_member(maker.compiled->listed, column))
+        for (int i = 0; i < maker.parts->count; i++)
+            if (const ValueList *list = column::list_of(maker.parts->part[i], column))
+                values += list->count;
+    return values > most ? "the session has results for too many values to send" : nullptr;
+}
+
 // ---- what the server is told ------------------------------------------------------------------------------
 
 static bool is_true(const AggregateInput &input, uint64 number) {
@@ -106,6 +116,17 @@ static int64 number_at(const AggregateInput &input, uint64 number) {
     }
 }
 
+namespace {
+
+// A list's values as the server has them.
+struct ListedCodes {
+    uint64 count;
+    uint64 range;  // codes are below it; 0: any
+    const uint64 *codes;
+};
+
+}  // namespace
+
 static uint64 *take_bits(InputMaker *maker, uint64 places) {
     return static_cast<uint64 *>(take_memory(maker, (places + 63) / 64 * sizeof(uint64)));
 }
@@ -115,44 +136,46 @@ static void set_bit(uint64 *bits, uint64 place) {
 }
 
 // Truth values, and numbers of a byte, by code.
-static bool map_by_code(InputMaker *maker, const ValueList &list, AggregateInput *input) {
+static bool map_by_code(InputMaker *maker, const ListedCodes &listed, AggregateInput *input) {
     const AggregateInput from = *input;
-    input->places = list.range;
-    uint64 *nulls = from.nulls == nullptr ? nullptr : take_bits(maker, list.range);
+    input->places = listed.range;
+    uint64 *nulls = from.nulls == nullptr ? nullptr : take_bits(maker, listed.range);
     void *values = take_memory(maker, gpu_engine::bytes_of_map(*input));
     if (maker->problem != nullptr)
         return false;
-    column::visit_list(list, [&](uint64 number, uint64 code) {
+    for (uint64 number = 0; number < listed.count; number++) {
+        const uint64 code = Min(listed.codes[number], listed.range - 1);
         if (from.kind == AggregateInputKind::map8)
             static_cast<uint8 *>(values)[code] = static_cast<const uint8 *>(from.values)[number];
         else if (is_true(from, number))
             set_bit(static_cast<uint64 *>(values), code);
         if (nulls != nullptr && gpu_engine::bit_at(from.nulls, number))
             set_bit(nulls, code);
-    });
+    }
     input->values = values;
     input->nulls = nulls;
     return true;
 }
 
 // A range for each value. Rows have no other codes.
-static bool make_ranges_of_list(InputMaker *maker, const ValueList &list, AggregateInput *input) {
+static bool make_ranges_of_list(InputMaker *maker, const ListedCodes &listed, AggregateInput *input) {
     const AggregateInput from = *input;
     input->kind = AggregateInputKind::ranges;
-    input->places = list.count;
+    input->places = listed.count;
     auto *starts = static_cast<uint64 *>(take_memory(maker, gpu_engine::bytes_of_map(*input)));
     if (starts == nullptr)
         return false;
-    auto *numbers = reinterpret_cast<int64 *>(starts + list.count);
-    column::visit_list(list, [&](uint64 number, uint64 code) {
-        starts[number] = code;
+    auto *numbers = reinterpret_cast<int64 *>(starts + listed.count);
+    for (uint64 number = 0; number < listed.count; number++) {
+        starts[number] = listed.codes[number];
         numbers[number] = number_at(from, number);
-    });
+    }
     input->values = starts;
     return true;
 }
 
-static bool give_codes(InputMaker *maker, const ValueList &list, AggregateInput *input) {
+static bool give_codes(InputMaker *maker, const ListedCodes &listed, AggregateInput *input) {
+    constexpr uint64 bytes_per_range = 2 * sizeof(uint64);
     switch (input->kind) {
         case AggregateInputKind::code:
         case AggregateInputKind::ranges:
@@ -162,13 +185,13 @@ static bool give_codes(InputMaker *maker, const ValueList &list, AggregateInput 
             return false;
         case AggregateInputKind::map8:
         case AggregateInputKind::bits:
-            if (list.words != nullptr)
-                return map_by_code(maker, list, input);
+            if (listed.range != 0 && listed.range / bytes_per_range < listed.count)
+                return map_by_code(maker, listed, input);
             break;
         default:
             break;
     }
-    return make_ranges_of_list(maker, list, input);
+    return make_ranges_of_list(maker, listed, input);
 }
 
 bool give_codes_to_server(InputMaker *maker, const AllRows &rows) {
@@ -182,7 +205,14 @@ bool give_codes_to_server(InputMaker *maker, const AllRows &rows) {
             for (uint32 j = 0; j < maker->compiled->program.input_count; j++) {
                 AggregateInput *input = &maker->inputs[number][j];
                 const ValueList *list = column::list_of(part, static_cast<int>(input->column));
-                if (maker->is_made[j] && list != nullptr && !give_codes(maker, *list, input))
+                if (!maker->is_made[j] || list == nullptr)
+                    continue;
+                const column::ColumnHeader &header = part.reader->header.column[input->column];
+                uint64 *codes = column::codes_of_list(part.reader, static_cast<int>(input->column), *list);
+                const bool is_given =
+                    give_codes(maker, {list->count, header.highest - header.base + 1, codes}, input);
+                pfree(codes);
+                if (!is_given)
                     return false;
             }
         }

@@ -1,5 +1,6 @@
 #include "plan/hypothetical.h"
 
+#include "column/scaled_numeric.h"
 #include "compat.h"
 #include "memory.h"
 
@@ -97,6 +98,32 @@ static double count_distinct(Oid table, AttrNumber column, double rows) {
     return distinct == 0 ? rows : Max(distinct > 0 ? Min(distinct, rows) : -distinct * rows, 1.0);
 }
 
+// Bits of a numeric's codes where an index with default options would keep it as integers, and 0 where it
+// would have a dictionary. Numerics of a type without a scale are taken to show different digits.
+static uint32 bits_of_scaled(Oid table, AttrNumber column, double distinct, double rows) {
+    Oid type;
+    int32 modifier;
+    Oid collation;
+    get_atttypetypmodcoll(table, column, &type, &modifier, &collation);
+    if (getBaseTypeAndTypmod(type, &modifier) != NUMERICOID || modifier < 0 ||
+        distinct <= static_cast<double>(column::max_listed_numerics(nullptr, static_cast<uint64>(rows),
+                                                                    column::kMaxListedNumerics)))
+        return 0;
+    const auto digits = static_cast<uint32>((modifier - VARHDRSZ) >> 16 & 0xffff);
+    constexpr double bits_per_digit = 3.33;
+    return digits > column::kMaxScaledDigits ? 0 : static_cast<uint32>(digits * bits_per_digit) + 1;
+}
+
+// As a list of its values says, which gives such a column codes where they are needed.
+static column::ColumnSummary summarise_scaled(uint32 bits, uint64 rows) {
+    column::ColumnSummary summary = {};
+    summary.can_be_listed = true;
+    summary.unlisted_rows = rows;
+    summary.list_bytes = rows * sizeof(uint32);
+    summary.words = rows * bits / 64 + 1;
+    return summary;
+}
+
 static column::ColumnSummary summarise_column(const column::ColumnType &type, double distinct, double rows,
                                               double width) {
     // An integer's range isn't known, so that one without a dictionary is taken to need all of its bits.
@@ -127,8 +154,11 @@ column::IndexSummary summarise_proposed(const IndexOptInfo *index, const column:
     summary.runs = 1;
     for (int i = 0; i < format.columns; i++) {
         const auto column = static_cast<AttrNumber>(index->indexkeys[i]);
-        summary.column[i] = summarise_column(format.types[i], count_distinct(index->indexoid, column, rows),
-                                             rows, get_attavgwidth(index->indexoid, column));
+        const double distinct = count_distinct(index->indexoid, column, rows);
+        const uint32 scaled_bits = bits_of_scaled(index->indexoid, column, distinct, rows);
+        summary.column[i] = scaled_bits > 0 ? summarise_scaled(scaled_bits, summary.rows)
+                                            : summarise_column(format.types[i], distinct, rows,
+                                                               get_attavgwidth(index->indexoid, column));
     }
     return summary;
 }
