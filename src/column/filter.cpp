@@ -1,4 +1,5 @@
 // Conditions on columns: a dictionary's entries are looked at once each, codes are compared in bulk.
+#include "column/kept_matches.h"
 #include "column/kept_results.h"
 #include "column/scaled_numeric.h"
 #include "column/view.h"
@@ -6,13 +7,6 @@
 namespace pg_gpu::column {
 
 namespace {
-
-// One column's keys among those to be applied.
-struct ColumnKeys {
-    int column;
-    const Key **keys;
-    int count;
-};
 
 // Which codes match.
 struct CodeTest {
@@ -91,6 +85,13 @@ static inline uint64 look_group_up(const uint32 *values, const uint8 *match) {
     return pack_bits(hits);
 }
 
+static inline uint64 look_group_up_in_bits(const uint32 *values, const uint64 *match) {
+    uint64 hits = 0;
+    for (uint32 i = 0; i < kGroup; i++)
+        hits |= (match[values[i] / 64] >> (values[i] % 64) & 1) << i;
+    return hits;
+}
+
 static void clear_all(ColumnView *view, int run) {
     memset(view->selected[run], 0, groups_of(view->runs[run].run.entries) * sizeof(uint64));
 }
@@ -116,7 +117,9 @@ static void apply_range(ColumnView *view, int run, int column, uint64 low, uint6
     end_codes(&cursor);
 }
 
-static void apply_match(ColumnView *view, int run, int column, const uint8 *match) {
+// Leaves the rows of whose codes look_up(codes of a group) says so.
+template <typename LookUp>
+static void apply_looked_up(ColumnView *view, int run, int column, LookUp look_up) {
     RunReader *reader = &view->runs[run];
     const ColumnHeader &header = reader->header.column[column];
     CodeCursor<uint32> cursor;
@@ -125,9 +128,18 @@ static void apply_match(ColumnView *view, int run, int column, const uint8 *matc
         uint64 *selected = view->selected[run] + cursor.group - groups;
         for (uint32 i = 0; i < groups; i++)
             if (selected[i] != 0)
-                selected[i] &= look_group_up(cursor.values + i * kGroup, match);
+                selected[i] &= look_up(cursor.values + i * kGroup);
     }
     end_codes(&cursor);
+}
+
+static void apply_match(ColumnView *view, int run, int column, const uint8 *match) {
+    apply_looked_up(view, run, column, [match](const uint32 *codes) { return look_group_up(codes, match); });
+}
+
+static void apply_code_bits(ColumnView *view, int run, int column, const uint64 *match) {
+    apply_looked_up(view, run, column,
+                    [match](const uint32 *codes) { return look_group_up_in_bits(codes, match); });
 }
 
 // ---- dictionaries -----------------------------------------------------------------------------------------
@@ -174,68 +186,52 @@ static bool entry_matches(const ColumnKeys &keys, Evaluation *evaluation, const 
 
 // ---- matches that are kept --------------------------------------------------------------------------------
 
-// A call for each argument that a key compares with; nullptr when the function's results can't be kept.
-static Node *calls_of_key(const Key &key) {
-    Oid *types;
-    int count;
-    if (key.kind != KeyKind::Evaluate || !gives_lasting_results(key.function.fn_oid))
-        return nullptr;
-    get_func_signature(key.function.fn_oid, &types, &count);
-    if (count != 2 || IsPolymorphicType(types[1]))
-        return nullptr;
-    int16 length;
-    bool by_value;
-    get_typlenbyval(types[1], &length, &by_value);
-    List *calls = NIL;
-    for (uint32 i = 0; i < key.argument_count; i++) {
-        Const *argument = makeConst(types[1], -1, InvalidOid, length, key.arguments[i], false, by_value);
-        calls = lappend(calls, makeFuncExpr(key.function.fn_oid, BOOLOID, list_make1(argument), InvalidOid,
-                                            key.collation, COERCE_EXPLICIT_CALL));
-    }
-    return reinterpret_cast<Node *>(calls);
+// Takes away the rows that have no bit.
+static void apply_rows(ColumnView *view, int run, const uint64 *rows) {
+    uint64 *selected = view->selected[run];
+    const uint64 words = groups_of(view->runs[run].run.entries);
+    for (uint64 word = 0; word < words; word++)
+        selected[word] &= rows[word];
 }
 
-static bool make_kept_key(RunReader *reader, const ColumnKeys &keys, KeptKey *key) {
-    List *calls = NIL;
-    for (int i = 0; i < keys.count; i++) {
-        Node *of_key = calls_of_key(*keys.keys[i]);
-        if (of_key == nullptr)
-            return false;
-        calls = lappend(calls, of_key);
-    }
-    *key = {reader->index, reader->run.run_id, keys.column, kKeptMatches, reinterpret_cast<Node *>(calls)};
-    return !reader->stale && calls != NIL;
+// The rows of a run whose codes have bits, whether or not anything else selects them.
+static uint64 *rows_of_codes(RunReader *reader, int column, const uint64 *codes) {
+    const ColumnHeader &header = reader->header.column[column];
+    const uint64 words = groups_of(reader->run.entries);
+    auto *rows = allocate_zeroed<uint64>(words + 1);
+    CodeCursor<uint32> cursor;
+    begin_codes(&cursor, reader, header.codes, header.bits, reader->run.entries);
+    while (const uint32 groups = next_groups(&cursor))
+        for (uint32 i = 0; i < groups; i++)
+            rows[cursor.group - groups + i] = look_group_up_in_bits(cursor.values + i * kGroup, codes);
+    end_codes(&cursor);
+    return rows;
 }
 
-// A byte for each code says whether it matches. Returns nullptr when that isn't known.
-static const uint8 *find_matches(RunReader *reader, const ColumnKeys &keys) {
-    KeptKey key;
-    return make_kept_key(reader, keys, &key) ? static_cast<const uint8 *>(find_results(key)) : nullptr;
-}
-
-static void keep_matches(RunReader *reader, const ColumnKeys &keys, const uint8 *match, uint64 count,
-                         uint64 changes) {
-    KeptKey key;
-    if (!make_kept_key(reader, keys, &key))
+// Applies a kept set of codes, and keeps the rows that it selects where these are soon found again.
+static void apply_kept(ColumnView *view, int run, const ColumnKeys &keys, const uint64 *codes,
+                       uint64 changes) {
+    RunReader *reader = &view->runs[run];
+    if (!are_rows_kept(*reader, keys)) {
+        apply_code_bits(view, run, keys.column, codes);
         return;
-    MemoryContext context = begin_results(count);
-    if (context == nullptr)
-        return;
-    auto *copy = static_cast<uint8 *>(MemoryContextAllocHuge(context, count + 1));
-    memcpy(copy, match, count);
-    add_results(key, context, copy, changes);
+    }
+    uint64 *rows = rows_of_codes(reader, keys.column, codes);
+    apply_rows(view, run, rows);
+    keep_matching_rows(reader, keys, rows, changes);
+    pfree(rows);
 }
 
-// Clears what doesn't match among the codes that are set. If these are all, matches are kept.
-static void match_dictionary(ColumnView *view, int run, const ColumnKeys &keys, uint8 *match) {
+// Clears what doesn't match among the codes that are set. If these are all, matches are kept, and returned.
+static const uint64 *match_dictionary(ColumnView *view, int run, const ColumnKeys &keys, uint8 *match) {
     RunReader *reader = &view->runs[run];
     const ColumnHeader &header = reader->header.column[keys.column];
     const ColumnType &type = view->format->types[keys.column];
     const uint64 changes = count_changes();
-    if (const uint8 *kept = find_matches(reader, keys)) {
+    if (const uint64 *kept = use_matching_codes(reader, keys)) {
         for (uint64 i = 0; i < header.distinct; i++)
-            match[i] &= kept[i];
-        return;
+            match[i] &= is_selected(kept, i) ? 1 : 0;
+        return kept;
     }
     const bool is_complete = memchr(match, 0, header.distinct) == nullptr;
     Evaluation evaluation(type, header);
@@ -257,8 +253,7 @@ static void match_dictionary(ColumnView *view, int run, const ColumnKeys &keys, 
         end_strings(&cursor);
     }
     evaluation.end();
-    if (is_complete)
-        keep_matches(reader, keys, match, header.distinct, changes);
+    return is_complete ? keep_matching_codes(reader, keys, match, changes) : nullptr;
 }
 
 static CodeTest make_test(uint8 *match, uint64 count) {
@@ -277,14 +272,28 @@ static CodeTest make_test(uint8 *match, uint64 count) {
 static void apply_to_dictionary(ColumnView *view, int run, const ColumnKeys &keys, const uint64 *nulls,
                                 KeysToApply which) {
     const ColumnHeader &header = view->runs[run].header.column[keys.column];
+    const uint64 changes = count_changes();
+    if (const uint64 *rows = find_matching_rows(&view->runs[run], keys)) {
+        apply_rows(view, run, rows);
+        return;
+    }
+    const uint64 *kept = use_matching_codes(&view->runs[run], keys);
+    if (kept != nullptr) {
+        apply_kept(view, run, keys, kept, changes);
+        return;
+    }
     const uint64 codes = UINT64CONST(1) << header.bits;
     auto *match = allocate_zeroed<uint8>(codes);
-    if (which == KeysToApply::Unsafe && needs_evaluation(keys) &&
-        find_matches(&view->runs[run], keys) == nullptr)
+    if (which == KeysToApply::Unsafe && needs_evaluation(keys))
         mark_selected_codes(view, run, keys.column, nulls, match);
     else
         memset(match, 1, header.distinct);
-    match_dictionary(view, run, keys, match);
+    kept = match_dictionary(view, run, keys, match);
+    if (kept != nullptr && are_rows_kept(view->runs[run], keys)) {
+        apply_kept(view, run, keys, kept, changes);
+        pfree(match);
+        return;
+    }
     const CodeTest test = make_test(match, header.distinct);
     if (!test.is_range)
         apply_match(view, run, keys.column, match);
@@ -482,16 +491,60 @@ void select_matching(ColumnView *view, const Condition &condition, KeysToApply w
     }
 }
 
-bool has_kept_matches(ColumnView *view, int run, int column, const Condition &condition, KeysToApply which) {
-    return is_dictionary(view->runs[run].header.column[column]) &&
-           find_matches(&view->runs[run], keys_of_column(condition, column, which)) != nullptr;
+const uint64 *use_kept_codes(ColumnView *view, int run, int column, const Condition &condition,
+                             KeysToApply which) {
+    return is_dictionary(view->runs[run].header.column[column])
+               ? use_matching_codes(&view->runs[run], keys_of_column(condition, column, which))
+               : nullptr;
+}
+
+// The rows of a run that match, if it is known which codes do. False: it isn't.
+static bool count_kept_in_run(RunReader *reader, const ColumnKeys &keys, uint64 *count) {
+    const uint64 changes = count_changes();
+    if (find_matching_rows(reader, keys) == nullptr) {
+        const uint64 *codes = use_matching_codes(reader, keys);
+        if (codes == nullptr)
+            return false;
+        uint64 *made = rows_of_codes(reader, keys.column, codes);
+        keep_matching_rows(reader, keys, made, changes);
+        pfree(made);
+    }
+    const uint64 *rows = find_matching_rows(reader, keys);
+    for (uint64 word = 0; rows != nullptr && word < groups_of(reader->run.entries); word++)
+        *count += static_cast<uint64>(__builtin_popcountll(rows[word]));
+    return rows != nullptr;
+}
+
+// Keys that no operator is asked about come to little.
+static MatchingRows find_kept_rows(ColumnView *view, const ColumnKeys &keys, bool count) {
+    MatchingRows found = {true, true, 0};
+    for (int run = 0; run < view->run_count && found.are_kept; run++)
+        found.are_kept = are_rows_kept(view->runs[run], keys);
+    for (int run = 0; run < view->run_count && found.are_kept && count && found.are_counted; run++)
+        found.are_counted = count_kept_in_run(&view->runs[run], keys, &found.matching);
+    return found;
+}
+
+MatchingRows find_kept_rows(ColumnView *view, const Condition &condition, bool count) {
+    MatchingRows all = {false, count, PG_UINT64_MAX};
+    for (int column = 0; view->run_count > 0 && column < view->format->columns; column++)
+        for (const KeysToApply which : {KeysToApply::Safe, KeysToApply::Unsafe}) {
+            const ColumnKeys keys = keys_of_column(condition, column, which);
+            if (!needs_evaluation(keys))
+                continue;
+            const MatchingRows found = find_kept_rows(view, keys, count);
+            if (!found.are_kept)
+                return found;
+            all = {true, all.are_counted && found.are_counted, Min(all.matching, found.matching)};
+        }
+    return all;
 }
 
 void match_codes(ColumnView *view, int run, int column, const Condition &condition, KeysToApply which,
                  uint8 *match) {
     const ColumnKeys keys = keys_of_column(condition, column, which);
     if (is_dictionary(view->runs[run].header.column[column]))
-        match_dictionary(view, run, keys, match);
+        (void)match_dictionary(view, run, keys, match);
     else
         match_few_integers(view, run, keys, match);
 }

@@ -1,5 +1,7 @@
 #include "column/mirror.h"
 
+#include "client/connection.h"
+
 #include "table/visible_count.h"
 
 namespace pg_gpu::column {
@@ -108,7 +110,7 @@ static bool needs_visible_codes(ColumnView *view, int run, const Condition &cond
                                 KeysToApply which) {
     const ColumnHeader &header = view->runs[run].header.column[column];
     return !(is_dictionary(header) || is_scaled(header)) ||
-           (which == KeysToApply::Unsafe && !has_kept_matches(view, run, column, condition, which));
+           (which == KeysToApply::Unsafe && use_kept_codes(view, run, column, condition, which) == nullptr);
 }
 
 static bool is_applied(const Key &key, int column, KeysToApply which) {
@@ -157,6 +159,11 @@ static bool add_code_tests(RemoteRows *rows, const Condition &condition, int col
             continue;
         }
         const uint64 codes = UINT64CONST(1) << view->runs[run].header.column[column].bits;
+        if (const uint64 *kept = use_kept_codes(view, run, column, condition, which)) {
+            add_test(rows, {TestKind::codes, static_cast<uint32>(column), nullptr, kept, groups_of(codes)},
+                     rows->set_places[run]);
+            continue;
+        }
         auto *match = allocate_zeroed<uint8>(groups_of(codes) * kGroup);
         if (!only_selected)
             memset(match, 1, view->runs[run].header.column[column].distinct);
@@ -263,6 +270,19 @@ static void divide_runs(RemoteRows *rows, const client::RunSet &all, const bool 
     }
 }
 
+// Counting bits takes less time than to send a set of many codes. More than that the session does for the
+// rows that match, and the engine on processors for all, of which it looks up the codes, but by more threads.
+static bool is_sooner_at_home(ColumnView *view, const Condition &condition, const client::Request &request,
+                              const RemoteQuestion &question, const client::Choice &choice) {
+    if (question.kind == client::RequestKind::CountColumn && question.columns == 0)
+        return find_kept_rows(view, condition, false).are_kept;
+    if (question.kind != client::RequestKind::AggregateColumn || choice.path != client::Path::Host)
+        return false;
+    const MatchingRows rows = find_kept_rows(view, condition, true);
+    const auto other_threads = static_cast<uint64>(client::host_threads() - 1);
+    return rows.are_kept && rows.are_counted && rows.matching * other_threads <= request.entries;
+}
+
 // A view with its runs' headers, and a path for it; false when that is the paged one.
 static bool open_remote_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
                              const Condition &condition, const RemoteQuestion &question, RemoteRows *rows) {
@@ -280,7 +300,10 @@ static bool open_remote_view(Relation heap, Relation index, Snapshot snapshot, c
         MemoryContext caller = MemoryContextSwitchTo(view->context);
         rows->choice = client::choose_path(request);
         auto *at_home = allocate_zeroed<bool>(static_cast<size_t>(all.count) + 1);
-        asks = rows->choice.path != client::Path::Paged &&
+        const bool is_at_home = is_sooner_at_home(view, condition, request, question, rows->choice);
+        if (is_at_home)
+            client::note_unsuited(question.kind, request.index, "the session keeps which rows match");
+        asks = rows->choice.path != client::Path::Paged && !is_at_home &&
                (!question.shares_runs || client::share_out(all, rows->choice, question.kind, at_home));
         if (asks)
             divide_runs(rows, all, at_home);

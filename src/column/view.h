@@ -93,8 +93,19 @@ void select_among(ColumnView *view, const table::RowSet &set);
 // Takes away the rows that don't match. Unsafe keys' operators see the values of selected rows only.
 void select_matching(ColumnView *view, const Condition &condition, KeysToApply which);
 
-// Is it known from an earlier statement which codes of the run match, so that no operator is asked?
-bool has_kept_matches(ColumnView *view, int run, int column, const Condition &condition, KeysToApply which);
+// A bit for each code of the run, as an earlier statement has found out which match, so that no operator is
+// asked; nullptr: it isn't known. Good until the transaction ends.
+const uint64 *use_kept_codes(ColumnView *view, int run, int column, const Condition &condition,
+                             KeysToApply which);
+
+// Does the session keep which rows match each condition that operators are asked about, or is it going to?
+// How many match, whoever sees them, if that is asked for and was found out by an earlier statement?
+struct MatchingRows {
+    bool are_kept;
+    bool are_counted;
+    uint64 matching;
+};
+MatchingRows find_kept_rows(ColumnView *view, const Condition &condition, bool count);
 
 // Looks at those of a run's codes whose byte is set, and clears those whose values don't match the column's
 // keys. For runs with a dictionary, and integers in at most kMaxListedBits.
