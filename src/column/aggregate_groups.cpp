@@ -37,8 +37,10 @@ static void make_dense(AggregateGroups *groups, uint32 bits) {
 static bool may_be_dense(const AggregateProgram &program, size_t memory, uint64 rows, uint32 passes) {
     constexpr size_t small = 65536;
     constexpr size_t dense_share = 8;
-    constexpr uint64 max_a_row = 8;
+    // Setting up a great many groups costs about as much as looking for as many, so most should have rows.
+    constexpr uint32 many_bits = 22;
     const uint32 bits = key_bits(program);
+    const uint64 max_a_row = bits > many_bits ? 2 : 8;
     if ((passes > 1 && program.key_words > 0) || bits > kMaxDenseBits)
         return false;
     const uint64 size = (uint64{program.value_words} * sizeof(uint64)) << bits;
@@ -91,8 +93,20 @@ static size_t bytes_with_room(const AggregateGroups *groups, uint64 room) {
     return room * (groups->key_words + groups->value_words) * sizeof(uint64) + 2 * room * sizeof(uint32);
 }
 
+// Large tables lie beyond the caches: their lines are asked for this many keys ahead.
+static constexpr uint32 kAhead = 16;
+
+// Where there are many groups already, more are likely to come, and each time all are to be found places.
+static uint64 next_room(const AggregateGroups *groups) {
+    constexpr uint64 many = 65536;
+    const uint64 far = groups->room * 8;
+    return groups->room >= many && bytes_with_room(groups, far) <= groups->memory / 2 && far <= UINT32_MAX / 2
+               ? far
+               : groups->room * 2;
+}
+
 static bool grow(AggregateGroups *groups) {
-    const uint64 room = groups->room * 2;
+    const uint64 room = next_room(groups);
     if (bytes_with_room(groups, room) > groups->memory || room > UINT32_MAX / 2) {
         groups->is_full = true;
         return false;
@@ -107,6 +121,8 @@ static bool grow(AggregateGroups *groups) {
     groups->slots = allocate_zeroed<uint32>(groups->mask + 1);
     MemoryContextSwitchTo(caller);
     for (uint64 group = groups->passes > 1 ? 1 : 0; group < groups->count; group++) {
+        if (group + kAhead < groups->count)
+            __builtin_prefetch(&groups->slots[hash_of_group(groups, group + kAhead) & groups->mask], 1);
         uint64 slot = hash_of_group(groups, group) & groups->mask;
         while (groups->slots[slot] != 0)
             slot = (slot + 1) & groups->mask;
@@ -134,9 +150,6 @@ static void add_group(AggregateGroups *groups, uint64 slot, const uint64 *const 
 static inline uint32 pass_of(const AggregateGroups *groups, uint64 hash) {
     return static_cast<uint32>(hash >> 40) % groups->passes;
 }
-
-// Large tables lie beyond the caches: their lines are asked for this many keys ahead.
-static constexpr uint32 kAhead = 16;
 
 static bool find_in_table(AggregateGroups *groups, const uint64 *const *keys, uint32 count, uint32 *numbers) {
     uint64 hashes[kAhead];

@@ -29,7 +29,7 @@ struct AggregateGroups {
 
 // Keys of at most so many bits may be dense, and are in a single pass if their groups take a small part of
 // the memory, and aren't many more than rows.
-inline constexpr uint32 kMaxDenseBits = 22;
+inline constexpr uint32 kMaxDenseBits = 25;
 
 // In the current memory context, for one of so many passes, from 0 on. `memory` bounds what groups take;
 // about so many rows will be added at most.

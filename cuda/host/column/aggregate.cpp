@@ -28,7 +28,7 @@ constexpr std::uint64_t groups_a_piece = 64 * tile_groups;
 // in a processor's cache meanwhile.
 constexpr std::uint64_t numbers_a_piece = 1 << 13;
 // The memory that all threads' groups may take together where they are numbered by their keys.
-constexpr std::uint64_t max_dense_bytes = 256 << 20;
+constexpr std::uint64_t max_dense_bytes = 512 << 20;
 
 // What a thread computes with, and its own groups.
 struct Local {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t first_room = 1024;
 // Groups are dense if rows aren't far fewer than the keys there can be. Even beyond the caches a row then
 // costs one line of memory, which is less than the two lines of a hashed table and its growing.
-constexpr std::uint32_t max_dense_bits = 22;
+constexpr std::uint32_t max_dense_bits = 24;
 // Large tables lie beyond the caches, so their lines are fetched this many keys ahead.
 constexpr std::uint32_t keys_ahead = 16;
 
@@ -52,7 +52,7 @@ Groups::Groups(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t ma
     const std::uint32_t bits = plan.key_bits();
     const std::uint64_t record_bytes = plan.record_words() * sizeof(std::uint64_t);
     is_dense_ = dense_bytes > 0 && bits <= max_dense_bits && record_bytes << bits <= dense_bytes &&
-                std::uint64_t(1) << bits <= plan.rows + first_room;
+                std::uint64_t(1) << bits <= 2 * plan.rows + first_room;
     room_ = is_dense_ ? std::uint64_t(1) << bits : std::bit_ceil(std::max(expected, first_room));
     records_ = Buffer<std::uint64_t>(budget, room_ * plan.record_words());
     use_large_pages(records_);
