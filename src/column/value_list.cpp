@@ -48,7 +48,7 @@ static bool has_words(const ColumnHeader &header, uint64 rows) {
 }
 
 // How many codes are sorted at once, which is work as in a build.
-static uint64 most_sorted() {
+static uint64 max_sorted() {
     return memory_to_make() / (2 * sizeof(RowCode));
 }
 
@@ -58,7 +58,7 @@ static constexpr uint64 kMaxPieces = 64;
 static constexpr uint64 kSample = 4096;
 
 static uint64 count_pieces(uint64 rows) {
-    return rows <= most_sorted() ? 1 : rows / (most_sorted() / 2) + 1;
+    return rows <= max_sorted() ? 1 : rows / (max_sorted() / 2) + 1;
 }
 
 size_t bytes_of_list(const ColumnHeader &header, uint64 rows) {
@@ -166,7 +166,7 @@ static Pieces divide_codes(RunReader *reader, int column) {
 // The sorted codes are numbered. False: more codes of a piece are there than the sample made believe.
 static bool number_by_sorting(RunReader *reader, int column, uint32 *numbers, ValueList *list) {
     const Pieces pieces = divide_codes(reader, column);
-    const uint64 room = Min(reader->run.entries, most_sorted());
+    const uint64 room = Min(reader->run.entries, max_sorted());
     auto *entries = allocate<RowCode>(room + 1);
     auto *others = allocate<RowCode>(room + 1);
     uint64 first = 0;
