@@ -19,6 +19,7 @@ struct Question {
     const RangeReader *ranges;
     RowChecker checker;
     HomeRuns home;
+    uint64 expected;     // as many entries, or 0 where nobody knows
     bool may_count_all;  // all entries, and take those off that have no visible row
     bool counts_all;     // does so in this view
     bool is_server_asked;
@@ -37,8 +38,8 @@ static bool count_run_entries(Question *question, const client::MirrorFormat *fo
     client::VisibleBlocks visible = {};
     visible.all = question->counts_all;
     if (!question->counts_all)
-        visible =
-            read_visible_blocks(&question->checker.rows, question->checker.index, table::Scope::SomeRows);
+        visible = read_visible_blocks(&question->checker.rows, question->checker.index,
+                                      table::Scope::SomeRows, question->expected);
     auto *answer = allocate<client::CountAnswer>(1);
     bool answered = true;
     for (uint64 done = 0; answered && done < boxes.count;) {
@@ -279,6 +280,7 @@ bool count_on_server(ViewReader *reader, const BoxList &boxes, const RangeReader
     make_condition(*reader->format, nullptr, 0, &question.everything);
     question.boxes = &boxes;
     question.ranges = ranges;
+    question.expected = effort.on_pages;
     // Elsewhere the directory has tried that before.
     question.may_count_all = client::is_path_forced();
     question.is_server_asked = true;

@@ -68,12 +68,16 @@ struct Reading {
 
 // Looks at the blocks of these groups, of all where `which` is nullptr. For few rows fewer pages are looked
 // at when the answer names them.
-static void look_at_groups(const Reading &reading, const bool *which) {
+// *learning: how many microseconds it took to learn what others know.
+static void look_at_groups(const Reading &reading, const bool *which, double *learning) {
+    instr_time began;
+    INSTR_TIME_SET_CURRENT(began);
     uint64 wanted = 0;
     for (uint32 i = 0; i < reading.group_count; i++)
         if (which == nullptr || which[i])
             wanted +=
                 want_blocks_of_group(reading.rows, i, hidden_blocks(reading.groups[i], reading.blocks, i));
+    *learning = client::microseconds_since(began);
     if (wanted <= reading.entries)
         look_at_wanted_blocks(reading.rows);
     else
@@ -85,18 +89,25 @@ static bool read_picture(const Reading &reading, gpu_engine::KnownBlocks *known)
     BlockPicture *picture = find_picture(*reading.rows, reading.group_count);
     if (picture == nullptr)
         return false;
+    const bool is_new = picture->second == 0;
     auto *changed = allocate<bool>(picture->group_count);
     find_changed_groups(*reading.rows, picture, changed);
-    look_at_groups(reading, changed);
+    double learning;
+    look_at_groups(reading, changed, &learning);
     // Rows of more words were met.
     if (picture->row_words != facts_row_words())
         return false;
+    instr_time began;
+    INSTR_TIME_SET_CURRENT(began);
     for (uint32 i = 0; i < reading.group_count; i++) {
         picture->groups[i].all_visible = reading.groups[i].all_visible;
         if (changed[i] && hidden_blocks(reading.groups[i], reading.blocks, i) != 0)
             copy_group(*reading.rows, picture, i);
     }
     pfree(changed);
+    // Made once, as mirrors are, it says nothing of what the next question takes.
+    if (is_new)
+        client::leave_out(learning + client::microseconds_since(began));
     *known = {picture->groups, reading.group_count, picture->rows, uint64{reading.group_count} * kGroupBlocks,
               picture->row_words};
     return true;
@@ -104,7 +115,8 @@ static bool read_picture(const Reading &reading, gpu_engine::KnownBlocks *known)
 
 // Copies what is known of the blocks that aren't all-visible, of which there are so many.
 static void read_all(const Reading &reading, uint64 hidden, gpu_engine::KnownBlocks *known) {
-    look_at_groups(reading, nullptr);
+    double learning;
+    look_at_groups(reading, nullptr, &learning);
     const uint32 words = facts_row_words();
     auto *copy = allocate<uint64>(hidden * words + 1);
     uint64 slots = 0;
@@ -118,7 +130,7 @@ static void read_all(const Reading &reading, uint64 hidden, gpu_engine::KnownBlo
     *known = {reading.groups, reading.group_count, copy, slots, words};
 }
 
-client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Relation index, Scope scope) {
+client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Relation index, Scope scope, uint64 expected) {
     static constexpr uint64 kNoRows = 0;
     // To copy what is known of some blocks takes as long as to look at one entry.
     constexpr uint64 kBlocksPerEntry = 8;
@@ -133,7 +145,10 @@ client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Relation index, S
     reading.blocks = RelationGetNumberOfBlocks(rows->heap);
     reading.group_count = reading.blocks / kGroupBlocks + (reading.blocks % kGroupBlocks != 0 ? 1 : 0);
     reading.groups = allocate_zeroed<BlockGroup>(uint64{reading.group_count} + 1);
-    reading.entries = scope == Scope::SomeRows ? entries_in_last_question(index) : PG_UINT64_MAX;
+    if (scope == Scope::AllRows)
+        reading.entries = PG_UINT64_MAX;
+    else
+        reading.entries = expected > 0 ? expected : entries_in_last_question(index);
     const uint64 hidden = read_map(rows->heap, reading.blocks, reading.groups, reading.group_count);
     expect_looks(rows, hidden);
     if (hidden / kBlocksPerEntry > reading.entries)

@@ -9,12 +9,13 @@ namespace pg_gpu::table {
 // What a question is about decides how many pages are worth a look before it is asked.
 enum class Scope {
     AllRows,   // it looks through the whole table
-    SomeRows,  // it is about as many rows as the last one of this index
+    SomeRows,  // it is about as many rows as are expected, or as the last one of this index where 0 are
 };
 
 // Reads the visibility map, after the view (rule "Trust"), and looks at the pages of other blocks. The memory
-// is the caller's context's.
-client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Relation index, Scope scope);
+// is the caller's context's, or the session's: good until the next call.
+client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Relation index, Scope scope,
+                                          uint64 expected = 0);
 
 // Notes, after a question about some rows, how many entries they were of this index.
 void note_rows_in_question(Relation index, uint64 entries);
