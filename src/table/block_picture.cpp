@@ -41,11 +41,13 @@ static BlockPicture *make_room(size_t bytes) {
             used += picture_bytes(picture.group_count, picture.row_words);
             if (picture.group_count == 0)
                 free = &picture;
-            else if (oldest == nullptr || picture.last_used < oldest->last_used)
+            else if (picture.user == 0 && (oldest == nullptr || picture.last_used < oldest->last_used))
                 oldest = &picture;
         }
         if (free != nullptr && used + bytes <= limit)
             return free;
+        if (oldest == nullptr)
+            return nullptr;
         forget(oldest);
     }
 }
@@ -78,24 +80,53 @@ static BlockPicture *make_picture(const PhysicalPlace &place, uint64 epoch, uint
     return picture;
 }
 
-BlockPicture *find_picture(const RowVisibility &rows, uint32 group_count) {
-    const uint64 epoch = rows.uses_facts && rows.file.is_followed ? wal_epoch() : 0;
+void leave_pictures(uint64 user) {
+    for (BlockPicture &picture : pictures)
+        if (picture.user == user)
+            picture.user = 0;
+}
+
+static void leave_after_error(void *user) {
+    leave_pictures(*static_cast<uint64 *>(user));
+}
+
+// A question that an error breaks off closes nothing, but its memory goes.
+static uint64 begin_use() {
+    static uint64 last_user = 0;
+    auto *callback = allocate_zeroed<MemoryContextCallback>(1);
+    auto *user = allocate<uint64>(1);
+    *user = ++last_user;
+    callback->func = leave_after_error;
+    callback->arg = user;
+    MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+    return *user;
+}
+
+BlockPicture *find_picture(RowVisibility *rows, uint32 group_count) {
+    const uint64 epoch = rows->uses_facts && rows->file.is_followed ? wal_epoch() : 0;
     if (epoch == 0)
         return nullptr;
     BlockPicture *found = nullptr;
     for (BlockPicture &picture : pictures) {
-        if (!is_of(picture, rows.file.place))
+        if (!is_of(picture, rows->file.place))
             continue;
+        if (picture.user != 0 && picture.user != rows->picture_user)
+            return nullptr;
         if (picture.epoch == epoch && picture.row_words == facts_row_words() &&
-            picture.group_count >= group_count)
+            picture.group_count >= group_count &&
+            picture_bytes(picture.group_count, picture.row_words) <= get_hash_memory_limit())
             found = &picture;
         else
             forget(&picture);
     }
     if (found == nullptr)
-        found = make_picture(rows.file.place, epoch, group_count);
-    if (found != nullptr)
-        found->last_used = ++last_use;
+        found = make_picture(rows->file.place, epoch, group_count);
+    if (found == nullptr)
+        return nullptr;
+    if (rows->picture_user == 0)
+        rows->picture_user = begin_use();
+    found->user = rows->picture_user;
+    found->last_used = ++last_use;
     return found;
 }
 

@@ -4,6 +4,7 @@
 #include "client/client.h"
 #include "compat.h"
 #include "sort.h"
+#include "table/block_picture.h"
 #include "table/page_looks.h"
 #include "table/page_rows.h"
 #include "table/rounds.h"
@@ -37,6 +38,8 @@ void open_row_visibility(RowVisibility *rows, Relation heap, Snapshot snapshot) 
 
 void close_row_visibility(RowVisibility *rows) {
     close_heap_probe(&rows->probe);
+    if (rows->picture_user != 0)
+        leave_pictures(rows->picture_user);
     *rows = {};
 }
 
@@ -321,8 +324,9 @@ struct PageFacts : BlockFacts {
 }  // namespace
 
 // Is it worth making facts, which take a look at all rows? When many are asked about, when the page has
-// not changed since it was read last, and when facts of it, which it has outlived, were of use. Where that
-// can't be told, because work_mem has no room for it, large questions make them for all sessions.
+// not changed since it was read last, and when facts of it, which it has outlived, were of use. Where the
+// session has noted nothing of the page, for want of room or because it reads it first, questions for which
+// WAL is followed, which are large ones, make them for all sessions.
 static bool is_worth_facts(const RowVisibility &rows, const FactsGroup *group, uint32 place, Page page,
                            XLogRecPtr lsn, uint64 asked) {
     constexpr uint64 kFewestAsked = 8;  // one in so many

@@ -13,15 +13,16 @@ struct RowVisibility {
     bool by_page;     // the heap is read page by page; else row by row, by its table access method
     bool uses_facts;  // block facts are used and made
     CommandId command;
-    uint32 table;        // its number among the block facts
-    uint32 round;        // of what the snapshot sees; 0: nothing was asked yet
-    uint64 question;     // this one, for the block facts
-    FactsFile file;      // the table's, for the facts of all sessions
-    FactsGroup *wanted;  // groups with blocks to be looked at
-    uint64 next;         // full transaction id that no snapshot of now has seen the beginning of
-    uint64 xmin;         // the snapshot's
-    uint64 moment;       // at which it was taken (rounds.h)
-    HeapProbe probe;     // not by page
+    uint32 table;         // its number among the block facts
+    uint32 round;         // of what the snapshot sees; 0: nothing was asked yet
+    uint64 question;      // this one, for the block facts
+    FactsFile file;       // the table's, for the facts of all sessions
+    FactsGroup *wanted;   // groups with blocks to be looked at
+    uint64 picture_user;  // as which it has a picture of its blocks (block_picture.h); 0: it has none
+    uint64 next;          // full transaction id that no snapshot of now has seen the beginning of
+    uint64 xmin;          // the snapshot's
+    uint64 moment;        // at which it was taken (rounds.h)
+    HeapProbe probe;      // not by page
     storage::NearBuffer near;
     uint64 fetches;  // entries looked up in the heap, which facts told nothing about
 };

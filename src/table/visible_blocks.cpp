@@ -86,7 +86,7 @@ static void look_at_groups(const Reading &reading, const bool *which, double *le
 
 // Takes from the table's picture what has not changed since it was made; false where there is none.
 static bool read_picture(const Reading &reading, gpu_engine::KnownBlocks *known) {
-    BlockPicture *picture = find_picture(*reading.rows, reading.group_count);
+    BlockPicture *picture = find_picture(reading.rows, reading.group_count);
     if (picture == nullptr)
         return false;
     const bool is_new = picture->second == 0;

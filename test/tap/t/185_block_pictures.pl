@@ -14,11 +14,13 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_node('primary', conf => q{
+# Whose engine is asked: the device's where these tests are run for it.
+my $path = ($ENV{PG_GPU_TEST_PATH} || '') eq 'cuda' ? 'cuda' : 'host';
+my $node = new_node('primary', conf => qq{
 shared_preload_libraries = 'pg_gpu'
 autovacuum = off
 wal_level = replica
-pg_gpu.path = host
+pg_gpu.path = $path
 pg_gpu.min_mirror_entries = 600
 pg_gpu.wal_bytes_per_look = 1000000
 });
@@ -98,7 +100,23 @@ DECLARE before_column CURSOR FOR SELECT gpu.count('wide_c', 'v >= 20')});
 	$session->query_safe('ROLLBACK');
 	are_right($session, "own changes taken back, $name");
 }
-check_path($node);
+
+# A function of a value asks a question of its own between what is read of the blocks and the request. With a work_mem of 128 kB there is
+# room for one of the two tables' pictures.
+$node->safe_psql('postgres', q{CREATE TABLE nested (k int4, v int4, t text) WITH (fillfactor = 10);
+INSERT INTO nested SELECT i, i % 100, repeat('x', 60) FROM generate_series(1, 52000) AS i;
+CREATE INDEX nested_c ON nested USING gpu_column (k, v);
+DELETE FROM nested WHERE k % 2 = 0;
+CREATE FUNCTION asks(int4) RETURNS int4 IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN PERFORM gpu.count('nested_c', 'v >= 20'); RETURN $1; END $$;
+ANALYZE wide});
+foreach my $name ('roomy', 'tight')
+{
+	my $expected = $sessions{$name}->query_safe('SELECT sum(v) FROM wide WHERE v + 0 >= 20');
+	my $again = 'SELECT sum(asks(v)) FROM wide WHERE v >= 20';
+	like($sessions{$name}->query_safe("EXPLAIN (COSTS OFF) $again"), qr/GpuAggregate/, "a question within another, $name");
+	is($sessions{$name}->query_safe($again), $expected, "the same, $name, $_") foreach 1 .. 3;
+}
+cmp_ok($node->safe_psql('postgres', "SELECT sum(requests) FROM gpu.stat WHERE path = '$path' AND request IN ('count boxes', 'count rows')"), '>', 0, 'the server process has answered');
 $_->quit foreach values %sessions;
 $node->stop;
 done_testing();
