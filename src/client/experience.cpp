@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "client/load_record.h"
 #include "postgres_headers.h"
 
 namespace pg_gpu::client {
@@ -108,7 +109,7 @@ double expected_microseconds(const Request &request, const PathEstimates &estima
 
 // ---- loads ------------------------------------------------------------------------------------------------
 
-static FadedRatio loads;
+static LoadRecord loads;
 static double left_out_microseconds = 0;  // in all the session's time
 
 void leave_out(double microseconds) {
@@ -120,8 +121,8 @@ void note_load(double estimate, double taken) {
     leave_out(taken);
 }
 
-double load_ratio() {
-    return loads.is_known() ? loads.value() : 1;
+double expected_load(double estimate) {
+    return loads.expected(estimate);
 }
 
 // ---- attempts ---------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ void go_to_pages(RequestKind kind);
 
 // Mirrors were loaded, which took so many microseconds where so many were estimated.
 void note_load(double estimate, double taken);
-// What loads lately took, as a share of their estimates.
-double load_ratio();
+// What a load is expected to take, by what those of its size lately took, in microseconds.
+double expected_load(double estimate);
 
 }  // namespace pg_gpu::client

@@ -24,8 +24,9 @@ struct FadedRatio {
     double estimated = 0;
     double actual = 0;
 
+    static constexpr double kKept = 7.0 / 8;
+
     void note(double estimate, double taken) {
-        constexpr double kKept = 7.0 / 8;
         estimated = estimated * kKept + estimate;
         actual = actual * kKept + taken;
     }

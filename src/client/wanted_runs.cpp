@@ -1,6 +1,6 @@
-// A session adds up what requests would have saved with a run resident, and loads the run once that is as
-// much as loading takes: so it loses at most twice the least time. It asks again now and then, since other
-// sessions load as well. Until then it reads such runs from pages beside the requests to the others.
+// Sessions add up what requests would have saved with a run resident, and one of them loads the run once that
+// is as much as loading takes: so they lose at most twice the least time. Each asks again now and then, since
+// others load as well. Until then it reads such runs from pages beside the requests to the others.
 #include "client/wanted_runs.h"
 
 #include "client/availability.h"
@@ -8,6 +8,7 @@
 #include "client/counters.h"
 #include "client/experience.h"
 #include "client/gone_mirrors.h"
+#include "client/mirror_savings.h"
 #include "client/usage.h"
 #include "settings.h"
 #include "storage/index_statistics.h"
@@ -25,7 +26,6 @@ static_assert(sizeof(WantedKey) == sizeof(protocol::RunName) + 8, "hashed as byt
 
 struct WantedRun {
     WantedKey key;
-    double saving;  // microseconds
     TimestampTz look_again;
     bool refused;  // the server had no room: don't try before look_again
     bool loading;  // another session was loading it
@@ -65,7 +65,6 @@ static WantedRun *find_wanted(const RunSet &set, int place, Path path, HASHACTIO
     bool found;
     auto *wanted = static_cast<WantedRun *>(hash_search(wanted_runs, &key, action, &found));
     if (wanted != nullptr && !found && action == HASH_ENTER) {
-        wanted->saving = 0;
         wanted->look_again = 0;
         wanted->refused = false;
         wanted->loading = false;
@@ -107,10 +106,12 @@ static double saving_of(const RunSet &set, int place, const Choice &choice, uint
            static_cast<double>(all_entries);
 }
 
-// Does loading the run pay, by what loads have really taken lately?
+// Does loading the run pay, by what such loads have really taken lately? What requests missed by one path is
+// counted for the other, too: where both are faster than pages, the one that is chosen changes with queues.
 static bool pays(const RunSet &set, int place, const WantedRun &wanted, Path path) {
     return mirror_setting() == MirrorSetting::Auto && !wanted.refused &&
-           (is_forced(path) || wanted.saving >= load_microseconds(set, place, path) * load_ratio());
+           (is_forced(path) ||
+            saving_of_run(wanted.key.name) >= expected_load(load_microseconds(set, place, path)));
 }
 
 bool is_worth_asking(const RunSet &set, const LiveRuns &live, const Choice &choice) {
@@ -129,7 +130,7 @@ bool is_worth_asking(const RunSet &set, const LiveRuns &live, const Choice &choi
         WantedRun *wanted = find_wanted(set, place, choice.path, HASH_FIND);
         if (wanted == nullptr)
             continue;
-        wanted->saving += saving_of(set, place, choice, all_entries);
+        add_saving(wanted->key.name, saving_of(set, place, choice, all_entries));
         if (now >= wanted->look_again)
             continue;
         refused = refused || wanted->refused;
@@ -151,7 +152,7 @@ bool may_load(const RunSet &set, int place, const Choice &choice, uint64 all_ent
     WantedRun *wanted = find_wanted(set, place, choice.path, HASH_ENTER);
     // Later requests have been added by is_worth_asking.
     if (wanted->look_again == 0)
-        wanted->saving = saving_of(set, place, choice, all_entries);
+        add_saving(wanted->key.name, saving_of(set, place, choice, all_entries));
     look_again_in(wanted, kLookAgainMs);
     if (pays(set, place, *wanted, choice.path))
         return true;
@@ -162,6 +163,7 @@ bool may_load(const RunSet &set, int place, const Choice &choice, uint64 all_ent
 
 void note_loaded(const RunSet &set, int place, Path path) {
     find_wanted(set, place, path, HASH_REMOVE);
+    forget_saving(run_name(set.index, set.runs[place].run_id));
 }
 
 void note_loading(const RunSet &set, int place, Path path) {
@@ -193,7 +195,7 @@ static bool is_known_to_lack(const RunSet &set, int place, const Choice &choice,
         return false;
     if (!wanted->loading && pays(set, place, *wanted, choice.path))
         return false;
-    wanted->saving += saving_of(set, place, choice, all_entries);
+    add_saving(wanted->key.name, saving_of(set, place, choice, all_entries));
     return true;
 }
 

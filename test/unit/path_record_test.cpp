@@ -10,8 +10,11 @@
 #include <random>
 #include <vector>
 
+#include "client/load_record.h"
+
 using pg_gpu::client::FadedRatio;
 using pg_gpu::client::kRecordedPaths;
+using pg_gpu::client::LoadRecord;
 using pg_gpu::client::PathEstimates;
 using pg_gpu::client::PathRatios;
 using pg_gpu::client::PathRecord;
@@ -235,4 +238,33 @@ TEST(ShapesRecord, OneShapeMisleadsNoOther) {
     for (std::size_t shape = 1; shape < shapes; ++shape) {
         EXPECT_LT(on_pages[shape], 15);
     }
+}
+
+TEST(LoadRecord, LoadsOfOneSizeTellOfOneAnother) {
+    LoadRecord loads;
+    EXPECT_DOUBLE_EQ(loads.expected(400'000), 400'000);
+    loads.note(400'000, 100'000);
+    loads.note(300'000, 75'000);
+    EXPECT_DOUBLE_EQ(loads.expected(350'000), 87'500);
+}
+
+TEST(LoadRecord, WhatSmallLoadsWaitForIsNoRatioOfLargeOnes) {
+    LoadRecord loads;
+    for (int i = 0; i < 20; ++i) {
+        loads.note(500, 10'500);
+    }
+    EXPECT_NEAR(loads.expected(600), 12'600, 1);
+    EXPECT_NEAR(loads.expected(400'000), 410'000, 1);
+    loads.note(400'000, 800'000);
+    EXPECT_DOUBLE_EQ(loads.expected(400'000), 800'000);
+    // Of several sizes that are known the nearest one tells, of two as near the larger one.
+    EXPECT_DOUBLE_EQ(loads.expected(100'000), 200'000);
+}
+
+TEST(LoadRecord, LoadsFasterThanExpectedTakeNothingOffLargerOnes) {
+    LoadRecord loads;
+    loads.note(4'000, 1'000);
+    EXPECT_DOUBLE_EQ(loads.expected(4'000'000), 4'000'000);
+    EXPECT_DOUBLE_EQ(loads.expected(500), 125);
+    EXPECT_DOUBLE_EQ(loads.expected(0), 0);
 }

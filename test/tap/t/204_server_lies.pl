@@ -172,9 +172,18 @@ foreach my $behaviour (sort keys %reasons)
 	foreach my $cost ('1', '1e6')
 	{
 		my $from = -s $node->logfile;
-		is(sql_value($node, "SET client_min_messages = error; SET pg_gpu.path = host; SET pg_gpu.costs = 'host_request = $cost, host_key = $cost'; $question"), $right,
-			"at a cost of $cost a lookup is right");
-		push @deadlines, slurp_file($node->logfile, $from) =~ /asked for an answer within (\d+) ms/ ? $1 : -1;
+		my ($deadline, $tries, $reasons) = (-1, 0, '');
+		# A session that is short of processor time may find the process too slow to connect to, and asks pages.
+		until ($deadline >= 0 || $tries++ == 5)
+		{
+			my $out = sql_value($node, "SET client_min_messages = error; SET pg_gpu.path = host; SET pg_gpu.costs = 'host_request = $cost, host_key = $cost'; $question;"
+				  . q{SELECT ';' || coalesce(string_agg(last_reason, ' '), '') FROM gpu.stat WHERE path = 'host'});
+			(my $answer, $reasons) = split /\n;/, $out;
+			is($answer, $right, "at a cost of $cost a lookup is right") if $tries == 1 || $answer ne $right;
+			$deadline = $1 if slurp_file($node->logfile, $from) =~ /asked for an answer within (\d+) ms/;
+		}
+		ok($deadline >= 0, "at a cost of $cost the process is asked") or diag $reasons;
+		push @deadlines, $deadline;
 	}
 	cmp_ok($deadlines[0], '>=', 10_000, 'the server process has at least pg_gpu.request_timeout');
 	cmp_ok($deadlines[0], '<', 11_000, 'and hardly more');
