@@ -19,7 +19,7 @@ static bool enable_join = true;
 static bool enable_sort = true;
 static bool enable_search = true;
 static bool enable_block_facts = true;
-static int bytes_of_wal_per_look = 0;
+static int bytes_of_wal_per_look = 8;
 
 static ServerSettings server = {};
 static char *devices = nullptr;

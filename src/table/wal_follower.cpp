@@ -1,10 +1,11 @@
-// One session at a time reads on for all. Records are read by PostgreSQL's own reader, from files, so up to
-// where they are flushed, or replayed on a standby.
+// One session at a time reads on for all. Records are read from files, so up to where they are flushed, or
+// replayed on a standby.
 #include "table/wal_follower.h"
 
 #include "settings.h"
 #include "shared_memory.h"
-#include "table/shared_facts.h"
+#include "table/wal_commits.h"
+#include "table/wal_records.h"
 
 namespace pg_gpu::table {
 
@@ -20,21 +21,23 @@ constexpr uint64 kCatchUp = 8;
 constexpr uint64 kCostOfReading = 16384;
 // Ids whose commits are looked up in the time of a look at a page.
 constexpr uint64 kIdsPerLook = 16;
+// One that waits for a reading looks itself after so long, should nobody wake it.
+constexpr long kWaitMs = 10;
 
 struct Follower {
     int tranche;
-    LWLock lock;                // whoever holds it exclusively reads
-    pg_atomic_uint64 epoch;     // 0: nothing was followed yet
-    pg_atomic_uint64 reading;   // the number of the last reading that was begun
-    pg_atomic_uint64 known_to;  // what all records that end here or before it have done is known
-    pg_atomic_uint64 asked_at;  // where WAL ended when it was asked about last
-    // All transactions with an id below were found to have no commit behind known_to, or to have ended before
-    // this epoch.
-    pg_atomic_uint64 unchecked_from;
+    LWLock lock;                      // whoever holds it exclusively reads
+    ConditionVariable has_read;       // broadcast when it is free again
+    pg_atomic_uint64 epoch;           // 0: nothing was followed yet
+    pg_atomic_uint64 reading;         // the number of the last reading that was begun
+    pg_atomic_uint64 known_to;        // what all records that end here or before it have done is known
+    pg_atomic_uint64 is_of_recovery;  // 1: so far records that were replayed are read
+    CheckedCommits commits;
     // These are the reader's.
-    XLogRecPtr next;  // where the next record begins
-    bool in_recovery;
-    bool is_reading;  // left by one that ended in an error
+    XLogRecPtr next;      // where the next record begins
+    XLogRecPtr asked_at;  // where WAL ended when it was asked about last
+    uint64 looked;        // what questions have taken since by looking at pages, as bytes that are read
+    bool is_reading;      // left by one that ended in an error
 };
 
 }  // namespace
@@ -44,8 +47,10 @@ static void initialise(void *place) {
     memset(place, 0, sizeof(*follower));
     follower->tranche = LWLockNewTrancheId();
     LWLockInitialize(&follower->lock, follower->tranche);
-    for (pg_atomic_uint64 *value : {&follower->epoch, &follower->reading, &follower->known_to,
-                                    &follower->asked_at, &follower->unchecked_from})
+    LWLockInitialize(&follower->commits.lock, follower->tranche);
+    ConditionVariableInit(&follower->has_read);
+    for (pg_atomic_uint64 *value :
+         {&follower->epoch, &follower->reading, &follower->known_to, &follower->is_of_recovery})
         pg_atomic_init_u64(value, 0);
 }
 
@@ -96,79 +101,40 @@ bool is_last_wal_reading(const WalReading &reading) {
            pg_atomic_read_u64(&follower->epoch) == reading.epoch;
 }
 
-// ---- commits ----------------------------------------------------------------------------------------------
+// ---- is it known already? ---------------------------------------------------------------------------------
 
-static uint64 full_id_of(TransactionId id) {
-    const uint64 next = U64FromFullTransactionId(ReadNextFullTransactionId());
-    return next - static_cast<uint32>(static_cast<uint32>(next) - id);
-}
+namespace {
 
-// Where the last commit ends that the snapshot may see and that need not be flushed; PG_UINT64_MAX: more than
-// so many transactions would have to be asked about. A synchronous commit is flushed before anybody sees it,
-// an asynchronous one later. Ids are kept in groups with the end of their last such commit. What clog has
-// forgotten meanwhile, because a page of it was written, has been flushed before: so the end of what is
-// flushed must be read afterwards.
-static XLogRecPtr last_commit(Follower *follower, Snapshot snapshot, uint64 most) {
-    constexpr uint64 kIdsOfGroup = 32;  // clog has one end for so many, as CLOG_XACTS_PER_LSN_GROUP says
-    const uint64 last = full_id_of(snapshot->xmax);
-    LWLockAcquire(XactTruncationLock, LW_SHARED);
-    // Before clog is cut off, all is flushed.
-    const uint64 first = Max(pg_atomic_read_u64(&follower->unchecked_from), full_id_of(oldest_clog_id()));
-    XLogRecPtr latest = last > first && last - first > most ? PG_UINT64_MAX : InvalidXLogRecPtr;
-    for (uint64 id = first; latest != PG_UINT64_MAX && id < last;) {
-        const uint64 behind = Min((id / kIdsOfGroup + 1) * kIdsOfGroup, last);
-        // Of two ids, because that of the transaction that was looked up last is told from memory, as it was
-        // then.
-        for (uint32 asked = 0; asked < 2 && id < behind; id++)
-            if (TransactionIdIsNormal(static_cast<TransactionId>(id))) {
-                latest = Max(latest, TransactionIdGetCommitLSN(static_cast<TransactionId>(id)));
-                asked++;
-            }
-        id = behind;
-    }
-    LWLockRelease(XactTruncationLock);
-    return latest;
+// What is asked for.
+struct Wanted {
+    Snapshot snapshot;
+    bool in_recovery;
+    XLogRecPtr end;       // of what was flushed, or replayed, when it was asked for
+    uint64 most_commits;  // that may be looked up
+    uint64 bytes;         // that may be read
+};
+
+}  // namespace
+
+// Without the follower's lock, so nobody waits for a reading that another one needs. A new epoch begins by
+// its number, so that what is read of two epochs is noticed.
+static bool is_known(Follower *follower, const Wanted &wanted) {
+    const uint64 epoch = pg_atomic_read_u64(&follower->epoch);
+    pg_read_barrier();
+    const XLogRecPtr known_to = pg_atomic_read_u64(&follower->known_to);
+    if (epoch == 0 || known_to < wanted.end ||
+        (pg_atomic_read_u64(&follower->is_of_recovery) != 0) != wanted.in_recovery)
+        return false;
+    // Where all that has been written is known no commit need be looked up.
+    if (!wanted.in_recovery && GetXLogInsertRecPtr() > known_to &&
+        (last_commit(&follower->commits, wanted.snapshot, wanted.most_commits) > known_to ||
+         GetFlushRecPtr(nullptr) > known_to))
+        return false;
+    pg_read_barrier();
+    return pg_atomic_read_u64(&follower->epoch) == epoch;
 }
 
 // ---- reading ----------------------------------------------------------------------------------------------
-
-// Applies the records that end at `end` or before it. False when something can't be followed.
-static bool read_records(Follower *follower, XLogRecPtr end) {
-    ReadLocalXLogPageNoWaitPrivate private_data = {};
-    XLogReaderRoutine routine = {};
-    routine.page_read = &read_local_xlog_page_no_wait;
-    routine.segment_open = &wal_segment_open;
-    routine.segment_close = &wal_segment_close;
-    XLogReaderState *reader = XLogReaderAllocate(wal_segment_size, nullptr, &routine, &private_data);
-    if (reader == nullptr)
-        return false;
-    XLogBeginRead(reader, follower->next);
-    bool is_good = true;
-    while (is_good && follower->next < end) {
-        char *error = nullptr;
-        if (XLogReadRecord(reader, &error) == nullptr) {
-            // The last record that is flushed in part alone is left for the next time.
-            is_good = error == nullptr && private_data.end_of_wal;
-            break;
-        }
-        if (reader->EndRecPtr > end)
-            break;
-        // Databases and files that come and go may take the place of others.
-        is_good = XLogRecGetRmid(reader) != RM_DBASE_ID && XLogRecGetRmid(reader) != RM_TBLSPC_ID;
-        for (int i = 0; i <= XLogRecMaxBlockId(reader); i++) {
-            PhysicalRelation relation;
-            ForkNumber fork;
-            BlockNumber block;
-            if (XLogRecGetBlockTagExtended(reader, static_cast<uint8>(i), &relation, &fork, &block,
-                                           nullptr) &&
-                fork == MAIN_FORKNUM)
-                clear_current(place_of(relation), block, reader->EndRecPtr);
-        }
-        follower->next = reader->EndRecPtr;
-    }
-    XLogReaderFree(reader);
-    return is_good;
-}
 
 static void begin_reading(Follower *follower) {
     pg_atomic_write_u64(&follower->reading, pg_atomic_read_u64(&follower->reading) + 1);
@@ -176,14 +142,15 @@ static void begin_reading(Follower *follower) {
 }
 
 // From here on: nothing is current yet.
-static void start_anew(Follower *follower, Snapshot snapshot, bool in_recovery) {
-    const XLogRecPtr end = in_recovery ? GetXLogReplayRecPtr(nullptr) : GetXLogInsertRecPtr();
+static void start_anew(Follower *follower, const Wanted &wanted) {
+    const XLogRecPtr end = wanted.in_recovery ? GetXLogReplayRecPtr(nullptr) : GetXLogInsertRecPtr();
     pg_atomic_write_u64(&follower->epoch, pg_atomic_read_u64(&follower->epoch) + 1);
     begin_reading(follower);
     follower->next = end;
-    follower->in_recovery = in_recovery;
+    follower->looked = 0;
     follower->is_reading = false;
-    pg_atomic_write_u64(&follower->unchecked_from, full_id_of(snapshot->xmin));
+    pg_atomic_write_u64(&follower->is_of_recovery, wanted.in_recovery ? 1 : 0);
+    note_checked(&follower->commits, wanted.snapshot, true);
     pg_memory_barrier();
     pg_atomic_write_u64(&follower->known_to, end);
 }
@@ -195,59 +162,103 @@ static bool is_there(XLogRecPtr next) {
            GetRedoRecPtr() / static_cast<uint64>(wal_segment_size);
 }
 
-bool follow_wal(Snapshot snapshot, uint64 looks) {
-    const uint64 bytes = Min(looks, uint64{PG_UINT32_MAX}) * wal_bytes_per_look();
-    const uint64 most = Min(kMaxUnchecked, looks * kIdsPerLook);
-    // Questions about few pages wait for nobody, and don't say how soon one about many comes again.
-    Follower *follower = bytes < kCostOfReading || !XLogIsNeeded() ? nullptr : shared_follower();
-    // A transaction that may have changed something sees what it hasn't flushed.
-    if (follower == nullptr || TransactionIdIsValid(GetTopTransactionIdIfAny()) ||
-        snapshot->xmax - snapshot->xmin > most)
-        return false;
-    const bool in_recovery = RecoveryInProgress();
-    XLogRecPtr end = in_recovery ? GetXLogReplayRecPtr(nullptr) : GetFlushRecPtr(nullptr);
-    const uint64 asked_at = pg_atomic_exchange_u64(&follower->asked_at, end);
-    const bool comes_again = asked_at != 0 && end >= asked_at && end - asked_at <= bytes;
-    LWLockAcquire(&follower->lock, LW_EXCLUSIVE);
+static bool can_go_on(Follower *follower, const Wanted &wanted, uint64 unread, uint64 unchecked) {
+    return !follower->is_reading && pg_atomic_read_u64(&follower->epoch) != 0 &&
+           (pg_atomic_read_u64(&follower->is_of_recovery) != 0) == wanted.in_recovery &&
+           unread <= kMaxBytes && (unread == 0 || is_there(follower->next)) && unchecked <= kMaxUnchecked;
+}
+
+static TimeLineID timeline_of(const Wanted &wanted) {
+    TimeLineID timeline;
+    if (!wanted.in_recovery)
+        return GetWALInsertionTimeLine();
+    GetXLogReplayRecPtr(&timeline);
+    return timeline;
+}
+
+static void read_to(Follower *follower, const Wanted &wanted, XLogRecPtr end) {
+    begin_reading(follower);
+    follower->is_reading = true;
+    const bool is_good = read_changed_blocks(&follower->next, end, timeline_of(wanted));
+    follower->is_reading = false;
+    follower->looked = 0;
+    if (!is_good) {
+        start_anew(follower, wanted);
+        return;
+    }
+    pg_memory_barrier();
+    pg_atomic_write_u64(&follower->known_to, end);
+}
+
+// With the lock held.
+static bool read_on(Follower *follower, const Wanted &wanted) {
+    const bool comes_again = follower->asked_at != 0 && wanted.end >= follower->asked_at &&
+                             wanted.end - follower->asked_at <= wanted.bytes;
+    follower->asked_at = wanted.end;
     const XLogRecPtr known_to = pg_atomic_read_u64(&follower->known_to);
-    const uint64 unread = known_to >= end ? 0 : end - follower->next + kCostOfReading;
-    if (follower->is_reading || pg_atomic_read_u64(&follower->epoch) == 0 ||
-        follower->in_recovery != in_recovery || unread > kMaxBytes ||
-        (unread > 0 && !is_there(follower->next)) ||
-        (!in_recovery && full_id_of(snapshot->xmax) > pg_atomic_read_u64(&follower->unchecked_from) + most)) {
+    const uint64 unread = known_to >= wanted.end ? 0 : wanted.end - follower->next + kCostOfReading;
+    const uint64 unchecked = wanted.in_recovery ? 0 : unchecked_ids(&follower->commits, wanted.snapshot);
+    if (!can_go_on(follower, wanted, unread, unchecked)) {
         if (comes_again)
-            start_anew(follower, snapshot, in_recovery);
-        LWLockRelease(&follower->lock);
+            start_anew(follower, wanted);
         return comes_again;
     }
-    if (unread > (comes_again ? bytes * kCatchUp : bytes)) {
-        LWLockRelease(&follower->lock);
+    // What looks have cost since the last reading is not spent on them again and again.
+    if (unread + unchecked / kIdsPerLook * wal_bytes_per_look() >
+        follower->looked + (comes_again ? wanted.bytes * kCatchUp : wanted.bytes)) {
+        follower->looked += wanted.bytes;
         return false;
     }
-    bool is_known = true;
     // Where all that has been written is known or flushed no commit need be looked up.
-    if (!in_recovery && GetXLogInsertRecPtr() > Max(end, known_to)) {
-        const XLogRecPtr latest = last_commit(follower, snapshot, most);
+    XLogRecPtr end = wanted.end;
+    if (!wanted.in_recovery && GetXLogInsertRecPtr() > Max(end, known_to)) {
+        const XLogRecPtr latest = last_commit(&follower->commits, wanted.snapshot, kMaxUnchecked);
         end = GetFlushRecPtr(nullptr);
-        is_known = latest <= Max(end, known_to);
+        if (latest > Max(end, known_to))
+            return false;
     }
-    if (is_known && known_to < end) {
-        begin_reading(follower);
-        follower->is_reading = true;
-        const bool is_good = read_records(follower, end);
-        follower->is_reading = false;
-        if (is_good) {
-            pg_memory_barrier();
-            pg_atomic_write_u64(&follower->known_to, end);
-        } else {
-            start_anew(follower, snapshot, in_recovery);
-        }
+    if (known_to < end)
+        read_to(follower, wanted, end);
+    if (!wanted.in_recovery)
+        note_checked(&follower->commits, wanted.snapshot, false);
+    return true;
+}
+
+// Waits for one that reads, who is likely to read what is wanted. True: it has. Else the lock is held.
+static bool is_read_by_another(Follower *follower, const Wanted &wanted) {
+    if (LWLockConditionalAcquire(&follower->lock, LW_EXCLUSIVE))
+        return false;
+    bool is_read = false;
+    ConditionVariablePrepareToSleep(&follower->has_read);
+    while (!is_read && !LWLockConditionalAcquire(&follower->lock, LW_EXCLUSIVE)) {
+        ConditionVariableTimedSleep(&follower->has_read, kWaitMs, PG_WAIT_EXTENSION);
+        is_read = is_known(follower, wanted);
     }
-    if (is_known && !in_recovery)
-        pg_atomic_write_u64(&follower->unchecked_from,
-                            Max(pg_atomic_read_u64(&follower->unchecked_from), full_id_of(snapshot->xmin)));
+    ConditionVariableCancelSleep();
+    return is_read;
+}
+
+bool follow_wal(Snapshot snapshot, uint64 looks) {
+    Follower *follower = wal_bytes_per_look() == 0 || !XLogIsNeeded() ? nullptr : shared_follower();
+    const bool in_recovery = RecoveryInProgress();
+    // A transaction that may have changed something sees what it hasn't flushed.
+    if (follower == nullptr || TransactionIdIsValid(GetTopTransactionIdIfAny()) ||
+        snapshot->takenDuringRecovery != in_recovery)
+        return false;
+    const Wanted wanted = {
+        snapshot, in_recovery, in_recovery ? GetXLogReplayRecPtr(nullptr) : GetFlushRecPtr(nullptr),
+        Min(kMaxUnchecked, looks * kIdsPerLook), Min(looks, uint64{PG_UINT32_MAX}) * wal_bytes_per_look()};
+    if (is_known(follower, wanted))
+        return true;
+    // Questions about few pages wait for nobody, and don't say how soon one about many comes again.
+    if (wanted.bytes < kCostOfReading)
+        return false;
+    if (is_read_by_another(follower, wanted))
+        return true;
+    const bool is_read = read_on(follower, wanted);
     LWLockRelease(&follower->lock);
-    return is_known;
+    ConditionVariableBroadcast(&follower->has_read);
+    return is_read;
 }
 
 }  // namespace pg_gpu::table

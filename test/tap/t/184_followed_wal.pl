@@ -6,6 +6,8 @@
 use strict;
 use warnings FATAL => 'all';
 
+use Errno;
+use Fcntl;
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
 use PgGpuTest;
@@ -32,12 +34,18 @@ $standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby
 $standby->start;
 
 # Half of each page is free, so that no reader rids it of dead rows, which would be a change as well.
-$primary->safe_psql('postgres', q{CREATE TABLE one (k int4, t text) WITH (fillfactor = 50);
+sub make_tables
+{
+	my ($node) = @_;
+	$node->safe_psql('postgres', q{CREATE TABLE one (k int4, t text) WITH (fillfactor = 50);
 INSERT INTO one SELECT i, 'x' FROM generate_series(1, 5000) AS i;
 ALTER TABLE one SET (fillfactor = 90);
 CREATE INDEX one_c ON one USING gpu_column (k);
 DELETE FROM one WHERE k % 10 = 0;
 CREATE TABLE other (n int4)});
+	return;
+}
+make_tables($primary);
 my $rows = 4500;
 
 # Whether a statement has looked at pages, and how many rows it found by the index, and by the table.
@@ -55,16 +63,16 @@ SELECT count(*) FROM one WHERE k + 0 BETWEEN 1 AND 1000000');
 }
 
 # One that has written nothing wouldn't be flushed.
-sub another_transaction_ends { $primary->safe_psql('postgres', 'INSERT INTO other VALUES (1)') }
+sub another_transaction_ends { ($_[0] // $primary)->safe_psql('postgres', 'INSERT INTO other VALUES (1)') }
 
 # Asks until WAL is followed: it is from the second question on, and then each page is looked at once.
 sub follow
 {
-	my ($session, $wait) = @_;
+	my ($session, $wait, $node) = @_;
 	foreach (1 .. 4)
 	{
 		answer($session);
-		another_transaction_ends();
+		another_transaction_ends($node);
 		$wait->() if $wait;
 	}
 }
@@ -180,4 +188,120 @@ $reader = new_session($standby);
 like(answer($reader), qr/^\w+ $rows $rows$/, 'after a crash, ' . $_) foreach 1, 2;
 $reader->quit;
 $standby->stop;
+
+# ---- what can't be read, or not at once -----------------------------------------------------------------------------------
+
+my $alone = new_node('alone', streaming => 1, checksums => 0, conf => q{
+shared_preload_libraries = 'pg_gpu'
+shared_buffers = 16MB
+autovacuum = off
+checkpoint_timeout = 1h
+wal_writer_delay = 10s
+pg_gpu.path = paged
+pg_gpu.wal_bytes_per_look = 1000000
+});
+make_tables($alone);
+$rows = 4500;
+$session = new_session($alone);
+$second = new_session($alone);
+sub descriptors { return scalar(() = glob('/proc/' . $_[0]->query_safe('SELECT pg_backend_pid()') . '/fd/*')) }
+
+# The next record is in a segment that has another one behind it, so that only readers ask for it.
+sub take_segment_away
+{
+	my ($node) = @_;
+	# The rest of a segment is less than is read at most.
+	$node->safe_psql('postgres', 'INSERT INTO other SELECT generate_series(1, 2000)');
+	follow($session, undef, $node);
+	my $segment = $node->data_dir . '/pg_wal/' . $node->safe_psql('postgres', 'SELECT pg_walfile_name(pg_current_wal_lsn())');
+	another_transaction_ends($node);
+	$node->safe_psql('postgres', 'SELECT pg_switch_wal(); INSERT INTO other VALUES (2)');
+	rename $segment, "$segment.aside" or die;
+	return $segment;
+}
+my $segment = take_segment_away($alone);
+$alone->safe_psql('postgres', 'DELETE FROM one WHERE k = 11');
+$rows--;
+my $open = descriptors($session);
+is(answer($session), "looks $rows $rows", 'without a file of WAL pages are looked at');
+another_transaction_ends($alone);
+answer($session);
+another_transaction_ends($alone);
+is(answer($session), "reads $rows $rows", 'and it is followed from where it is there again');
+cmp_ok(descriptors($session), '<=', $open, 'no file is left open');
+rename "$segment.aside", $segment or die;
+
+# A reading that takes long. Whoever waits for it can give up.
+$segment = take_segment_away($alone);
+$alone->safe_psql('postgres', 'DELETE FROM one WHERE k = 12');
+$rows--;
+system_or_bail('mkfifo', $segment);
+chown((stat "$segment.aside")[4, 5], $segment) or die;
+my $question = 'SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off;
+SELECT count(k) + 0 * sum(k) FROM one WHERE k BETWEEN 1 AND 1000000';
+my $reading = start_sql($alone, $question);
+my $reader_of_fifo = q{SELECT pid FROM pg_stat_activity WHERE application_name = 'victim' AND state = 'active'};
+my ($tries, $place) = (0, '');
+# The kernel says where a process waits, though not to everybody.
+wait_until(sub {
+	my $pid = $alone->safe_psql('postgres', $reader_of_fifo);
+	$place = $pid ne '' && -r "/proc/$pid/wchan" ? slurp_file("/proc/$pid/wchan") : '';
+	return $place =~ /fifo|partner/ || ($tries++ > 30 && $place !~ /[a-z]/);
+});
+SKIP:
+{
+	skip 'nobody says where processes wait', 2 unless $place =~ /[a-z]/;
+	like($place, qr/fifo|partner/, 'one session opens the file');
+	my (undef, undef, $message) = $alone->psql('postgres', "SET statement_timeout = '500ms'; $question");
+	like($message, qr/canceling statement due to statement timeout/, 'one that waits for it is cancelled by its timeout');
+}
+# Should nobody have it open, that is no reason to wait.
+sysopen(my $fifo, $segment, O_WRONLY | O_NONBLOCK) or $!{ENXIO} or die;
+close $fifo if $fifo;
+is(finish_sql($reading)->{out}, "$rows\n", 'the one that read has looked at pages in the end');
+unlink $segment;
+rename "$segment.aside", $segment or die;
+follow($session, undef, $alone);
+is(answer($session), "reads $rows $rows", 'and WAL is followed again');
+
+# Questions whose looks take less than reading all that has come reach its end after a while.
+my $bytes = int(20_000 / $alone->safe_psql('postgres', q{SELECT pg_relation_size('one') / 8192})) + 1;
+$session->query_safe("SET pg_gpu.wal_bytes_per_look = $bytes");
+$alone->safe_psql('postgres', 'INSERT INTO other SELECT generate_series(1, 20000)');
+is(answer($session), "looks $rows $rows", 'more has come than a question reads');
+my $asked = 0;
+do
+{
+	another_transaction_ends($alone);
+	$asked++;
+} while ($asked < 300 && answer($session) ne "reads $rows $rows");
+cmp_ok($asked, '<', 300, 'several questions have read it');
+cmp_ok($asked, '>', 2, 'and not the first ones');
+another_transaction_ends($alone);
+answer($session);
+another_transaction_ends($alone);
+is(answer($session), "reads $rows $rows", 'from then on it is read');
+$session->query_safe('RESET pg_gpu.wal_bytes_per_look');
+
+# A transaction that goes on for long, beside others. What it does at last isn't flushed, and is seen.
+$writer = new_session($alone);
+$writer->query_safe('SET synchronous_commit = off');
+foreach my $key (13 .. 16)
+{
+	$writer->query_safe('BEGIN; INSERT INTO other VALUES (3)');
+	$alone->safe_psql('postgres', q{DO $$ BEGIN FOR i IN 1 .. 30000 LOOP BEGIN INSERT INTO other VALUES (i); EXCEPTION WHEN others THEN RAISE; END; END LOOP; END $$})
+	  if $key == 13;
+	# Their commits are looked up once, when looks have taken as long.
+	follow($session, undef, $alone) foreach 1 .. ($key == 13 ? 15 : 1);
+	is(answer($session), "reads $rows $rows", "beside a long transaction no page is looked at, $key");
+	$writer->query_safe("DELETE FROM one WHERE k = $key; COMMIT");
+	$rows--;
+	like(answer($session), qr/^\w+ $rows $rows$/, "its asynchronous commit is seen, $key");
+}
+another_transaction_ends($alone);
+answer($session);
+another_transaction_ends($alone);
+is(answer($session), "reads $rows $rows", 'and read in the end');
+$_->quit foreach $session, $second, $writer;
+$alone->stop;
 done_testing();
