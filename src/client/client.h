@@ -199,6 +199,10 @@ struct TextMirror : MirrorFormat {
 // nevertheless is loaded as any run is.
 bool is_worth_mirroring(const MirrorFormat &format, const storage::RunEntry &run);
 
+// Does the part of a request that is about one run take no more on pages than the path takes for it beside
+// other runs?
+bool is_cheaper_on_pages(const Request &of_run, Path path);
+
 // A request that only pages can answer, because all runs with entries are that small.
 inline constexpr char kAllRunsAreSmall[] = "all runs have fewer entries than pg_gpu.min_mirror_entries";
 

@@ -145,6 +145,13 @@ static void add_all(const RankedQuery &query, const RunPlaces &places, client::R
     request->second += second;
 }
 
+static void add_run(const Corpus *corpus, const RankedQuery &query, int run, client::Request *request) {
+    if (mode_for(query) == gpu_engine::TextMode::all)
+        add_all(query, query.places[run], request);
+    else
+        add_any(query, query.places[run], corpus->runs[run].run.entries, request);
+}
+
 client::Request request_of(const Corpus *corpus, client::RequestKind kind, const RankedQuery *queries,
                            int count) {
     client::Request request = {};
@@ -156,19 +163,35 @@ client::Request request_of(const Corpus *corpus, client::RequestKind kind, const
     request.items = static_cast<uint64>(count);
     for (int i = 0; i < count; i++) {
         const uint64 before = request.entries + request.shortest;
-        for (int run = 0; run < corpus->run_count; run++) {
-            if (mode_for(queries[i]) == gpu_engine::TextMode::all)
-                add_all(queries[i], queries[i].places[run], &request);
-            else
-                add_any(queries[i], queries[i].places[run], corpus->runs[run].run.entries, &request);
-        }
+        for (int run = 0; run < corpus->run_count; run++)
+            add_run(corpus, queries[i], run, &request);
         request.results += Min(uint64{queries[i].ranking.limit} * static_cast<uint64>(corpus->run_count),
                                request.entries + request.shortest - before);
     }
     return request;
 }
 
-static client::Choice choose_path(Corpus *corpus, const client::Request &request) {
+// The server goes through one run after the other, and each of them takes a ranking of its own. Runs that
+// pages rank in less time stay at home, as long as they are a small part of all.
+static void keep_cheap_runs_at_home(Corpus *corpus, client::Path path, const client::Request &request,
+                                    const RankedQuery *queries, int count) {
+    constexpr uint64 kLeastPart = 16;
+    uint64 documents = 0;
+    for (int run = 0; run < corpus->run_count; run++)
+        documents += corpus->runs[run].run.entries;
+    for (int run = 0; run < corpus->run_count; run++) {
+        if (corpus->at_home[run] || corpus->runs[run].run.entries > documents / kLeastPart)
+            continue;
+        client::Request of_run = {};
+        of_run.kind = request.kind;
+        for (int i = 0; i < count; i++)
+            add_run(corpus, queries[i], run, &of_run);
+        corpus->at_home[run] = client::is_cheaper_on_pages(of_run, path);
+    }
+}
+
+static client::Choice choose_path(Corpus *corpus, const client::Request &request, const RankedQuery *queries,
+                                  int count) {
     constexpr client::Choice kPages = {client::Path::Paged, 0};
     memset(corpus->at_home, 0, static_cast<size_t>(corpus->run_count) * sizeof(bool));
     auto *places = allocate<int>(corpus->run_count + 1);
@@ -186,11 +209,15 @@ static client::Choice choose_path(Corpus *corpus, const client::Request &request
         return kPages;
     for (int i = 0; i < all.count; i++)
         corpus->at_home[places[i]] = at_home[i];
+    // Intersections are told by run, in the runs' order.
+    if (request.kind == client::RequestKind::SearchText)
+        keep_cheap_runs_at_home(corpus, choice.path, request, queries, count);
     return choice;
 }
 
 client::Choice choose_ranking_path(Corpus *corpus, const RankedQuery *queries, int count) {
-    return choose_path(corpus, request_of(corpus, client::RequestKind::SearchText, queries, count));
+    return choose_path(corpus, request_of(corpus, client::RequestKind::SearchText, queries, count), queries,
+                       count);
 }
 
 // ---- weighing ---------------------------------------------------------------------------------------------
@@ -492,7 +519,7 @@ bool intersect_by_server(Corpus *corpus, const Query &query, ItemPointerData **t
     client::TextLists asked = {};
     asked.request = request_of(corpus, client::RequestKind::IntersectText, &ranked, 1);
     asked.request.results = asked.request.shortest + asked.request.entries;
-    const client::Choice choice = choose_path(corpus, asked.request);
+    const client::Choice choice = choose_path(corpus, asked.request, &ranked, 1);
     if (choice.path == client::Path::Paged)
         return false;
     auto *places = allocate<int>(corpus->run_count + 1);

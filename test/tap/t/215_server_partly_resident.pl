@@ -91,5 +91,22 @@ $node->safe_psql('postgres', "SET pg_gpu.path = $path; SELECT gpu.load('$_')") f
 is($node->safe_psql('postgres', 'SELECT count(*) FROM gpu.mirrors'), 4, 'small runs are not loaded');
 compare('small runs', '');
 
+# Of several runs of documents those that pages rank sooner than the server process begins with them stay at home, and
+# aren't loaded for that. Requests with more queries have more of them loaded.
+change_setting($node, 'pg_gpu.min_mirror_entries', '0');
+$node->safe_psql('postgres', q{SET pg_gpu.path = paged; CREATE TABLE d (v tsvector); INSERT INTO d SELECT v FROM rows_of(1, 60000); CREATE INDEX d_v ON d USING gpu_text (v)});
+foreach my $round (0 .. 2)
+{
+	$node->safe_psql('postgres', "SET pg_gpu.path = paged; INSERT INTO d SELECT v FROM rows_of(60001 + $round * 2200, 62200 + $round * 2200)");
+}
+my $runs = sql_value($node, q{SELECT count(*) FROM gpu.runs('d_v') WHERE level >= 0});
+cmp_ok($runs, '>', 1, 'there are several runs of documents');
+foreach my $query ('w3 & u60777', 'w3 & u100', 'u61 & w5 & common', 'u64001 & common')
+{
+	my $search = "SELECT tid, score FROM gpu.search('d_v', '$query', 20, 'and')";
+	is($node->safe_psql('postgres', "SET pg_gpu.path = $path; $search"), $node->safe_psql('postgres', "SET pg_gpu.path = paged; $search"), "small runs at home: $query");
+}
+is($node->safe_psql('postgres', q{SELECT count(*) FROM gpu.mirrors WHERE index_name = 'd_v'::regclass}), 1, 'only the large run has been loaded');
+
 $node->stop;
 done_testing();
