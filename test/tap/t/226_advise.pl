@@ -152,5 +152,28 @@ foreach my $name (qw(groups summed range keys box text))
 	ok($cost < 2 * $promised && $promised < 2 * $cost, "$name: at the promised cost") or diag("promised $promised, found $cost\n$explained");
 }
 
+# ---- numerics of many values ------------------------------------------------------------------------------------------
+
+# An index with default options keeps them as integers, which costs more or less than a dictionary, depending on the statement: that is what is promised.
+value(q{
+	CREATE TABLE paid (amount numeric(10, 2));
+	INSERT INTO paid SELECT g * 7919::bigint % 1000003 / 100.0 FROM generate_series(1, 150000) g;
+	VACUUM ANALYZE paid});
+value('SELECT pg_stat_statements_reset()');
+value('SELECT max(amount) FROM paid') foreach 1 .. 2;
+take();
+my ($made, $promised) = split /\|/, ask(q{SELECT command, cost_with FROM taken WHERE query LIKE '%max(amount)%'});
+is($made, 'CREATE INDEX ON public.paid USING gpu_column (amount)', 'the greatest of many numerics is found by gpu_column');
+my %costs;
+foreach my $option ('', 'WITH (scaled_numerics = off)')
+{
+	value("CREATE INDEX paid_i ON paid USING gpu_column (amount) $option");
+	($costs{$option}) = value('EXPLAIN SELECT max(amount) FROM paid') =~ /^Custom Scan \(GpuAggregate\)  \(cost=[\d.]+\.\.([\d.]+)/m;
+	value('DROP INDEX paid_i');
+}
+my ($integers, $dictionary) = @costs{'', 'WITH (scaled_numerics = off)'};
+cmp_ok(abs($promised - $integers), '<', abs($integers - $dictionary) / 4, 'at the cost of a column that is kept as integers');
+cmp_ok(abs($promised - $dictionary), '>', abs($integers - $dictionary) / 2, 'and not at that of one with a dictionary');
+
 $node->stop;
 done_testing();
