@@ -260,6 +260,7 @@ SELECT * FROM compare('SELECT sum(num / (small - 3)) FROM agg WHERE small <> 3')
 SELECT * FROM compare('SELECT sum(10 / small) FROM agg');
 SELECT * FROM compare('SELECT sum(10 / small) FROM agg WHERE small > 0');
 SELECT * FROM compare('SELECT sum(10 / small) FILTER (WHERE small > 0) FROM agg');
+SELECT * FROM compare('SELECT sum(10 / small) FILTER (WHERE small > 0), count(*) FROM agg');
 SELECT * FROM compare('SELECT sum((word || ''x'')::int4) FROM agg');
 SELECT * FROM compare('SELECT count(*) FROM agg WHERE 10 / small > 1');
 SELECT * FROM compare('SELECT count(*) FROM agg WHERE small > 0 AND 10 / small > 1');

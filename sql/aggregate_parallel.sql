@@ -103,6 +103,7 @@ SELECT * FROM share('SELECT any_scale::int, count(*) FROM sale GROUP BY any_scal
 SELECT * FROM share('SELECT count(DISTINCT small), sum(num) FROM sale');
 SELECT * FROM share('SELECT city, small, count(*) FROM sale GROUP BY ROLLUP (city, small)');
 SELECT * FROM share('SELECT sum(10 / small) FILTER (WHERE small > 0) FROM sale');
+SELECT * FROM share('SELECT sum(10 / small) FILTER (WHERE small > 0), count(*) FROM sale');
 SELECT * FROM share('SELECT count(*) FROM sale WHERE city NOT IN (SELECT amname FROM pg_am) OR small > 5');
 SELECT node, reason FROM gpu.explain_why('SELECT city, sum(f8) FROM sale GROUP BY city') ORDER BY 1;
 

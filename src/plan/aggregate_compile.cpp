@@ -94,6 +94,28 @@ static void compile_condition(Compiler *compiler, Node *condition) {
     add_conjunct(compiler, is_unsafe ? &compiled->unsafe_filter : &compiled->safe_filter, step);
 }
 
+// Do all aggregates of a statement without groups have this FILTER, which can't fail? Then no other rows are
+// needed, and it is a condition.
+static bool is_common_filter(const AggregateQuery &query, Expr *filter) {
+    if (filter == nullptr || query.keys != NIL || query.has_barrier || query.has_bitmap || may_fail(filter))
+        return false;
+    ListCell *cell;
+    foreach (cell, query.aggregates)
+        if (!equal(lfirst_node(Aggref, cell)->aggfilter, filter))
+            return false;
+    return true;
+}
+
+static void compile_common_filter(Compiler *compiler, const AggregateQuery &query) {
+    Expr *filter = query.aggregates == NIL ? nullptr : linitial_node(Aggref, query.aggregates)->aggfilter;
+    compiler->compiled->has_common_filter = is_common_filter(query, filter);
+    if (!compiler->compiled->has_common_filter)
+        return;
+    ListCell *cell;
+    foreach (cell, make_ands_implicit(filter))
+        compile_condition(compiler, static_cast<Node *>(lfirst(cell)));
+}
+
 // Rows without a match in a joined table aren't there, or, of anti joins, those with one. That can't fail.
 // Tables of which few rows are left come first: what they keep out isn't computed any further.
 static void compile_joins(Compiler *compiler) {
@@ -426,7 +448,7 @@ static void compile_result(Compiler *compiler, Aggref *aggregate, AggregateResul
         return;
     }
     uint16 filter = no_aggregate_step;
-    if (aggregate->aggfilter != nullptr) {
+    if (aggregate->aggfilter != nullptr && !compiler->compiled->has_common_filter) {
         filter = compile_truth(compiler, aggregate->aggfilter);
         compiler->compiled->has_unsafe_branch = compiler->compiled->has_unsafe_branch ||
                                                 may_fail(aggregate->aggfilter) || may_fail(aggregate->args);
@@ -626,6 +648,7 @@ const char *compile_by_codes(const AggregateQuery &query, const IndexColumns &co
     ListCell *cell;
     foreach (cell, query.conditions)
         compile_condition(&compiler, static_cast<Node *>(lfirst(cell)));
+    compile_common_filter(&compiler, query);
     compile_joins(&compiler);
     compiler.is_condition = false;
     if (wants_rows(query)) {

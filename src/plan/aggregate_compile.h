@@ -146,6 +146,7 @@ struct CompiledAggregate {
     int unsafe_conditions;  // how many conditions may fail, index conditions among them
     // May something fail that a FILTER, or an earlier operand of AND or OR, would keep from being evaluated?
     bool has_unsafe_branch;
+    bool has_common_filter;  // all aggregates' FILTER is one of the conditions
     KeyResult key[gpu_engine::max_aggregate_keys];
     List *group_constants;  // constants of families of groups
     // The last accumulator, if equal keys may differ in their bytes: the least TID of a group's rows, one of

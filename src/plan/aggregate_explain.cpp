@@ -210,7 +210,10 @@ static void add_parts(Computed *computed, const AggregateQuery &query) {
         ListCell *argument;
         foreach (argument, aggregate->args)
             add_part(computed, lfirst_node(TargetEntry, argument)->expr);
-        add_part(computed, aggregate->aggfilter);
+        foreach (argument, make_ands_implicit(aggregate->aggfilter))
+            if (!computed->compiled->has_common_filter ||
+                !list_member(computed->compiled->index_conditions, lfirst(argument)))
+                add_part(computed, static_cast<const Expr *>(lfirst(argument)));
     }
 }
 
