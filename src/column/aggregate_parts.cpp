@@ -196,9 +196,10 @@ void begin_part_codes(PartCodes *codes, const AggregatePart &part, int column) {
 }
 
 void read_part_codes(PartCodes *codes, uint64 first) {
-    if (codes->first == first)
+    if (codes->first == first && codes->rows == kAllRows)
         return;
     codes->first = first;
+    codes->rows = kAllRows;
     const AggregatePart &part = *codes->part;
     if (part.reader == nullptr) {
         const ChunkColumn &values = part.chunk->column[codes->column];
@@ -215,6 +216,22 @@ void read_part_codes(PartCodes *codes, uint64 first) {
         codes->narrow_cursor.group = first;
         next_groups(&codes->narrow_cursor);
     }
+}
+
+// All rows' codes are unpacked together, in so little time that only a few rows are better looked up one by
+// one.
+void read_codes_of_rows(PartCodes *codes, uint64 first, const uint16 *positions, uint32 count, uint64 rows) {
+    constexpr uint32 few = kBatch / 4;
+    if (codes->part->reader == nullptr || codes->list != nullptr || codes->is_wide || count > few) {
+        read_part_codes(codes, first);
+        return;
+    }
+    if (codes->first == first && (codes->rows == kAllRows || codes->rows == rows))
+        return;
+    codes->first = first;
+    codes->rows = rows;
+    codes->narrow_cursor.group = first;
+    next_few_values(&codes->narrow_cursor, positions, count);
 }
 
 void mark_codes(const AggregatePart &part, int column, const uint64 *selected, uint8 *marks, bool *any_null) {

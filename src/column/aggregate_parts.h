@@ -104,14 +104,19 @@ struct PartCodes {
     const uint32 *narrow;
     const uint64 *wide;
     uint64 first;  // group from which on codes are there; kNoGroup: none are
+    uint64 rows;   // of which they are there, by a number; kAllRows: of all
 };
 inline constexpr uint64 kNoGroup = PG_UINT64_MAX;
+inline constexpr uint64 kAllRows = 0;
 
 // Makes *codes ready, in the current memory context.
 void begin_part_codes(PartCodes *codes, const AggregatePart &part, int column);
 // Codes of the rows from group `first` on, kBatchGroups groups or as many as there are. They mean nothing
 // when the run is stale then, but are codes.
 void read_part_codes(PartCodes *codes, uint64 first);
+// The same of some rows, `positions` from that group on; other rows' codes mean nothing then. `rows` tells
+// these rows apart from others that were asked for in that group: the same ones have the same number.
+void read_codes_of_rows(PartCodes *codes, uint64 first, const uint16 *positions, uint32 count, uint64 rows);
 
 // marks[code] = 1 for the codes of selected rows that aren't NULL in the column; *any_null when one is.
 void mark_codes(const AggregatePart &part, int column, const uint64 *selected, uint8 *marks, bool *any_null);

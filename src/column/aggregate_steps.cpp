@@ -61,6 +61,7 @@ void begin_batch(StepBatch *batch, uint64 first, uint32 groups) {
 void choose_rows(StepBatch *batch, const uint16 *positions, uint32 count) {
     batch->positions = positions;
     batch->count = count;
+    batch->choice++;
     for (uint32 i = 0; i < batch->program->step_count; i++)
         batch->results[i].is_computed = false;
 }
@@ -111,7 +112,10 @@ static StepValues load_input(const StepBatch &batch, uint32 number, const StepRe
     const AggregateInput &input = batch.inputs[number];
     const gpu_engine::RangeGuide *guide = batch.guides[number];
     PartCodes &codes = batch.codes[input.column];
-    read_part_codes(&codes, batch.first);
+    if (batch.positions == nullptr)
+        read_part_codes(&codes, batch.first);
+    else
+        read_codes_of_rows(&codes, batch.first, batch.positions, batch.count, batch.choice);
     const uint64 *column_nulls = codes.null_bits == nullptr ? nullptr : codes.null_bits + batch.first;
     const auto load = [&](const auto *values) {
         return guide != nullptr

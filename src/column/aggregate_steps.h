@@ -27,6 +27,7 @@ struct StepBatch {
     uint32 count;                           // rows
     const uint16 *positions;                // of these rows; nullptr: the first `count`
     uint16 *chosen;                         // kBatch: room for positions
+    uint64 choice;                          // a number of the rows: others have another one
     uint64 *places;                         // kBatch
     bool has_places;
     StepResult *results;  // by step

@@ -334,12 +334,12 @@ void begin_codes(CodeCursor<Value> *cursor, RunReader *reader, const Area &area,
                bits,
                groups,
                0,
-               allocate<uint64>(room * Max(bits, 1U)),
+               allocate<uint64>(room * Max(bits, 1U) + 1),
                allocate<Value>(room * kGroup)};
 }
 
 template <typename Value>
-uint32 next_groups(CodeCursor<Value> *cursor) {
+static uint32 next_words(CodeCursor<Value> *cursor) {
     const auto groups = static_cast<uint32>(Min(cursor->groups - cursor->group, uint64{kBatchGroups}));
     if (groups == 0 || cursor->reader->stale)
         return 0;
@@ -348,9 +348,32 @@ uint32 next_groups(CodeCursor<Value> *cursor) {
                uint64{groups} * cursor->bits, cursor->words);
     if (cursor->reader->stale)
         return 0;
-    unpack(cursor->bits, cursor->words, groups, cursor->values);
     cursor->group += groups;
     return groups;
+}
+
+template <typename Value>
+uint32 next_groups(CodeCursor<Value> *cursor) {
+    const uint32 groups = next_words(cursor);
+    if (groups > 0)
+        unpack(cursor->bits, cursor->words, groups, cursor->values);
+    return groups;
+}
+
+// A value may end in the next word.
+void next_few_values(CodeCursor<uint32> *cursor, const uint16 *rows, uint32 count) {
+    if (next_words(cursor) == 0)
+        return;
+    const uint32 bits = cursor->bits;
+    const uint64 *words = cursor->words;
+    uint32 *values = cursor->values;
+    const auto mask = static_cast<uint32>(low_bits(bits));
+    for (uint32 i = 0; i < count; i++) {
+        const uint32 at = rows[i] * bits;
+        const uint64 *word = words + at / kGroup;
+        const uint32 shift = at % kGroup;
+        values[rows[i]] = static_cast<uint32>(word[0] >> shift | word[1] << 1 << (kGroup - 1 - shift)) & mask;
+    }
 }
 
 template void begin_codes(CodeCursor<uint32> *, RunReader *, const Area &, uint32, uint64, bool);

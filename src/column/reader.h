@@ -140,8 +140,10 @@ void begin_codes(CodeCursor<Value> *cursor, RunReader *reader, const Area &area,
 // The next groups' values, at most kBatchGroups; how many groups. 0 at the end and when stale.
 template <typename Value>
 uint32 next_groups(CodeCursor<Value> *cursor);
-// The same, but batches of which no row is selected, a bit each, are passed over; cursor->group says behind
-// which group the values end.
+// Only the values of these rows of the next groups, which don't move: the others are any.
+void next_few_values(CodeCursor<uint32> *cursor, const uint16 *rows, uint32 count);
+// The same as next_groups, but batches of which no row is selected, a bit each, are passed over;
+// cursor->group says behind which group the values end.
 template <typename Value>
 uint32 next_selected_groups(CodeCursor<Value> *cursor, const uint64 *selected) {
     for (; cursor->group < cursor->groups; cursor->group += kBatchGroups) {

@@ -305,11 +305,23 @@ GPU_ENGINE_BOTH std::uint64_t key_part(const AggregateKey &key, std::int64_t val
     return key.bits == 0 ? 0 : key_code(key, value, is_null) << key.shift;
 }
 
-// Adds a key's part to the words that hold it, by row.
+// Adds a key's part to the words that hold it, by row. The words could be those of the key, for all that a
+// compiler knows, so it has a copy.
 inline void add_key_tile(const AggregateKey &key, const StepValues &step, std::uint32_t count,
                          std::uint64_t *words) {
+    if (key.bits == 0) {
+        return;
+    }
+    const AggregateKey copy = key;
+    const std::int64_t *values = step.values;
+    if (step.nulls == nullptr) {
+        for (std::uint32_t i = 0; i < count; i++) {
+            words[i] |= key_code(copy, values[i], false) << copy.shift;
+        }
+        return;
+    }
     for (std::uint32_t i = 0; i < count; i++) {
-        words[i] |= key_part(key, step.values[i], step.nulls != nullptr && step.nulls[i] != 0);
+        words[i] |= key_part(copy, values[i], step.nulls[i] != 0);
     }
 }
 
