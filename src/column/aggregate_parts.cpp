@@ -33,7 +33,7 @@ static void add_loose_part(ColumnView *view, AggregatePart *part) {
     auto *selected = allocate<uint64>(words + 1);
     for (uint64 i = 0; i < words; i++)
         selected[i] = low_bits(static_cast<uint32>(Min(chunk->rows - i * kGroup, uint64{kGroup})));
-    *part = {nullptr, chunk, chunk->rows, selected, chunk->places, nullptr};
+    *part = {nullptr, chunk, chunk->rows, selected, chunk->places, nullptr, nullptr};
 }
 
 uint64 count_rows(const AggregateParts &parts) {
@@ -46,8 +46,9 @@ uint64 count_rows(const AggregateParts &parts) {
 AggregateParts make_parts(ColumnView *view) {
     AggregateParts parts = {view->format, allocate_zeroed<AggregatePart>(view->run_count + 1), 0};
     for (int run = 0; run < view->run_count; run++)
-        parts.part[parts.count++] = {&view->runs[run],    nullptr, view->runs[run].run.entries,
-                                     view->selected[run], nullptr, nullptr};
+        parts.part[parts.count++] = {
+            &view->runs[run], nullptr, view->runs[run].run.entries, view->selected[run], nullptr,
+            nullptr,          nullptr};
     if (view->loose_count > 0)
         add_loose_part(view, &parts.part[parts.count++]);
     return parts;
@@ -90,6 +91,12 @@ void use_list(AggregatePart *part, int columns, int column, const ValueList *lis
     if (part->lists == nullptr)
         part->lists = allocate_zeroed<const ValueList *>(static_cast<size_t>(columns));
     part->lists[column] = list;
+}
+
+void use_true_rows(AggregatePart *part, uint32 inputs, uint32 input, const uint64 *rows) {
+    if (part->true_rows == nullptr)
+        part->true_rows = allocate_zeroed<const uint64 *>(inputs);
+    part->true_rows[input] = rows;
 }
 
 uint64 base_of_codes(const AggregatePart &part, int column) {
@@ -147,7 +154,8 @@ IndexSummary summarise_columns(Relation index, const Format &format) {
         open_header(&reader, index, runs[run], format);
         // A run that was merged meanwhile is left out of an estimate.
         for (int i = 0; i < format.columns && !reader.stale; i++) {
-            const AggregatePart part = {&reader, nullptr, runs[run].entries, nullptr, nullptr, nullptr};
+            const AggregatePart part = {&reader, nullptr, runs[run].entries, nullptr, nullptr,
+                                        nullptr, nullptr};
             const ColumnHeader &header = reader.header.column[i];
             const uint64 places = count_places(part, i);
             summary.column[i].has_codes = summary.column[i].has_codes && places > 0;
@@ -253,6 +261,27 @@ void mark_codes(const AggregatePart &part, int column, const uint64 *selected, u
                 marks[codes.narrow[i * kGroup + static_cast<uint32>(__builtin_ctzll(bits))]] = 1;
         }
     }
+}
+
+void find_true_rows(const AggregatePart &part, int column, const uint8 *truth, bool of_null, uint64 *rows) {
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_column true rows", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(context);
+    PartCodes codes;
+    begin_part_codes(&codes, part, column);
+    uint8 true_here[kGroup];
+    for (uint64 group = 0; group < groups_of(part.rows); group++) {
+        if (group % kBatchGroups == 0)
+            read_part_codes(&codes, group);
+        const uint32 *here = codes.narrow + group % kBatchGroups * kGroup;
+        for (uint32 i = 0; i < kGroup; i++)
+            true_here[i] = truth[here[i]] != 0 ? 1 : 0;
+        rows[group] = pack_bits(true_here);
+        if (codes.null_bits != nullptr)
+            rows[group] = (rows[group] & ~codes.null_bits[group]) | (of_null ? codes.null_bits[group] : 0);
+    }
+    MemoryContextSwitchTo(caller);
+    MemoryContextDelete(context);
 }
 
 // Calls visit(code) for all rows that aren't NULL in the column.

@@ -16,6 +16,8 @@ struct AggregatePart {
     const uint64 *places;    // of the loose rows' TIDs
     // By column: lists that give scaled numerics codes (use_list). nullptr: none has one.
     const ValueList **lists;
+    // By input: a bit a row, set where it is true (use_true_rows). nullptr: of none is it known.
+    const uint64 **true_rows;
 };
 
 struct AggregateParts {
@@ -53,6 +55,17 @@ inline const ValueList *list_of(const AggregatePart &part, int column) {
 
 // From now on the numbers of the list are the column's codes in this part.
 void use_list(AggregatePart *part, int columns, int column, const ValueList *list);
+
+// The rows of which an input is known to be true, if it is known; nullptr otherwise.
+inline const uint64 *true_rows_of(const AggregatePart &part, uint32 input) {
+    return part.true_rows == nullptr ? nullptr : part.true_rows[input];
+}
+
+// From now on that is read of the input instead of the column's codes.
+void use_true_rows(AggregatePart *part, uint32 inputs, uint32 input, const uint64 *rows);
+
+// A bit for each row of a run, selected or not, by a byte for each code, and by what holds for NULL.
+void find_true_rows(const AggregatePart &part, int column, const uint8 *truth, bool of_null, uint64 *rows);
 
 // What the values of integers that come row by row are more than their codes.
 uint64 base_of_codes(const AggregatePart &part, int column);

@@ -15,15 +15,33 @@ using gpu_engine::StepValues;
 
 namespace {
 
+// Conditions that must all hold.
+struct Filter {
+    uint16 step;
+    const uint64 **rows;  // of each condition that is known by row (true_rows_of)
+    uint32 row_count;
+    uint16 *others;  // steps of the other conditions
+    uint32 other_count;
+    uint64 *passing;  // kBatchGroups: rows of the batch that pass the former
+    uint32 count;     // of these rows; kMany: so many that steps are better computed for all
+};
+
 // What a part's batches are added up with.
 struct Run {
     const AggregateProgram *program;
     StepBatch batch;
     AggregateGroups *groups;
-    uint64 **keys;    // by word, kBatch
-    uint32 *numbers;  // kBatch: each row's group
-    uint8 *counted;   // kBatch: rows that an accumulator takes
+    uint64 **keys;       // by word, kBatch
+    uint32 *numbers;     // kBatch: each row's group
+    uint8 *counted;      // kBatch: rows that an accumulator takes
+    AggregatePart part;  // of the rows that are selected those that pass the program's filter as far as known
+    Filter where;        // that filter
+    Filter *filters;     // of accumulators: those of which conditions are known by row
+    uint32 filter_count;
+    uint16 *places;  // kBatch: where rows are that pass one
 };
+
+constexpr uint32 kMany = PG_UINT32_MAX;
 
 }  // namespace
 
@@ -49,16 +67,145 @@ static const uint64 *wide_map(const Run &run, uint16 step) {
     return input.kind == AggregateInputKind::map128 ? static_cast<const uint64 *>(input.values) : nullptr;
 }
 
-static void accumulate(Run *run, const Accumulator &accumulator) {
+static void accumulate(Run *run, const Accumulator &accumulator, uint16 filter) {
     const auto computed = [run](uint16 step) {
         return step == no_aggregate_step ? nullptr : &compute_step(&run->batch, step);
     };
-    const gpu_engine::AccumulatorTile tile = {computed(accumulator.step), computed(accumulator.filter),
+    const gpu_engine::AccumulatorTile tile = {computed(accumulator.step), computed(filter),
                                               wide_map(*run, accumulator.step)};
     const gpu_engine::TileGroups groups = {run->groups->values, run->groups->value_words,
                                            run->program->key_count == 0 ? nullptr : run->numbers};
     if (!gpu_engine::accumulate_tile(accumulator, tile, run->batch.count, groups, run->counted))
         run->batch.has_failed = true;
+}
+
+// ---- filters ----------------------------------------------------------------------------------------------
+
+static Filter read_filter(const AggregateProgram &program, const AggregatePart &part, uint16 step) {
+    uint16 conditions[gpu_engine::max_aggregate_steps];
+    const uint32 count =
+        step == no_aggregate_step ? 0 : gpu_engine::list_conditions(program, step, conditions);
+    Filter filter = {step, allocate<const uint64 *>(count + 1), 0, allocate<uint16>(count + 1), 0, nullptr,
+                     0};
+    for (uint32 i = 0; i < count; i++) {
+        const gpu_engine::AggregateStep &condition = program.step[conditions[i]];
+        const uint64 *rows = condition.operation == gpu_engine::AggregateOperation::input
+                                 ? true_rows_of(part, condition.left)
+                                 : nullptr;
+        if (rows == nullptr)
+            filter.others[filter.other_count++] = conditions[i];
+        else
+            filter.rows[filter.row_count++] = rows;
+    }
+    return filter;
+}
+
+// Takes rows away that a filter is known to keep out.
+static void apply_known(const Filter &filter, uint64 first, uint64 groups, uint64 *rows) {
+    for (uint32 i = 0; i < filter.row_count; i++)
+        for (uint64 group = 0; group < groups; group++)
+            rows[group] &= filter.rows[i][first + group];
+}
+
+static void begin_where(Run *run) {
+    run->where = read_filter(*run->program, run->part, run->program->filter);
+    if (run->where.row_count == 0)
+        return;
+    const uint64 groups = groups_of(run->part.rows);
+    auto *selected = allocate<uint64>(groups + 1);
+    memcpy(selected, run->part.selected, groups * sizeof(uint64));
+    apply_known(run->where, 0, groups, selected);
+    run->part.selected = selected;
+}
+
+static void add_filter(Run *run, uint16 step) {
+    for (uint32 i = 0; i < run->filter_count; i++)
+        if (run->filters[i].step == step)
+            return;
+    Filter filter = read_filter(*run->program, run->part, step);
+    if (filter.row_count == 0)
+        return;
+    filter.passing = allocate<uint64>(kBatchGroups);
+    run->filters[run->filter_count++] = filter;
+}
+
+static void begin_filters(Run *run) {
+    run->filters = allocate<Filter>(run->program->accumulator_count + 1);
+    run->places = allocate<uint16>(kBatch);
+    for (uint32 i = 0; run->part.true_rows != nullptr && i < run->program->accumulator_count; i++)
+        if (run->program->accumulator[i].filter != no_aggregate_step)
+            add_filter(run, run->program->accumulator[i].filter);
+}
+
+static const Filter *find_filter(const Run &run, uint16 step) {
+    for (uint32 i = 0; i < run.filter_count; i++)
+        if (run.filters[i].step == step)
+            return &run.filters[i];
+    return nullptr;
+}
+
+// Finds the batch's rows that pass, among those that are chosen.
+static void apply_filters(Run *run, uint64 first, uint32 groups) {
+    constexpr uint32 rows_per_passing = 4;
+    uint64 chosen[kBatchGroups];
+    if (run->filter_count == 0)
+        return;
+    memcpy(chosen, run->part.selected + first, groups * sizeof(uint64));
+    if (run->where.other_count > 0 && run->batch.positions != nullptr) {
+        memset(chosen, 0, sizeof(chosen));
+        for (uint32 i = 0; i < run->batch.count; i++)
+            chosen[run->batch.positions[i] / kGroup] |= UINT64CONST(1) << (run->batch.positions[i] % kGroup);
+    }
+    for (uint32 i = 0; i < run->filter_count; i++) {
+        Filter *filter = &run->filters[i];
+        memcpy(filter->passing, chosen, groups * sizeof(uint64));
+        apply_known(*filter, first, groups, filter->passing);
+        const auto count = static_cast<uint32>(pg_popcount(reinterpret_cast<const char *>(filter->passing),
+                                                           static_cast<int>(groups * sizeof(uint64))));
+        filter->count = count > run->batch.count / rows_per_passing ? kMany : count;
+    }
+}
+
+// Leaves the chosen rows that pass the conditions that aren't known by row; false when there is none.
+static bool choose_passing(StepBatch *batch, const Filter &filter) {
+    for (uint32 i = 0; i < filter.other_count; i++)
+        if (!choose_passing(batch, filter.others[i]))
+            return false;
+    return true;
+}
+
+// Adds up what is filtered by it. Nothing is computed for other rows.
+static bool accumulate_passing(Run *run, const Filter &filter, uint32 groups) {
+    StepBatch *batch = &run->batch;
+    uint16 *chosen = batch->chosen;
+    batch->chosen = run->places;
+    choose_rows(batch, run->places, list_bits(filter.passing, groups, run->places));
+    const bool any = choose_passing(batch, filter);
+    const bool has_room = !any || run->program->key_count == 0 || find_numbers(run);
+    for (uint32 i = 0; i < run->program->accumulator_count && any && has_room; i++)
+        if (run->program->accumulator[i].filter == filter.step)
+            accumulate(run, run->program->accumulator[i], no_aggregate_step);
+    batch->chosen = chosen;
+    return has_room;
+}
+
+// Adds up the chosen rows. False: there is no room for their groups.
+static bool accumulate_batch(Run *run, uint64 first, uint32 groups) {
+    if (run->program->key_count > 0 && !find_numbers(run))
+        return false;
+    apply_filters(run, first, groups);
+    for (uint32 i = 0; i < run->program->accumulator_count; i++) {
+        const Accumulator &accumulator = run->program->accumulator[i];
+        const Filter *filter = find_filter(*run, accumulator.filter);
+        if (filter == nullptr || filter->count == kMany)
+            accumulate(run, accumulator, accumulator.filter);
+    }
+    for (uint32 i = 0; i < run->filter_count; i++) {
+        const Filter &filter = run->filters[i];
+        if (filter.count > 0 && filter.count != kMany && !accumulate_passing(run, filter, groups))
+            return false;
+    }
+    return true;
 }
 
 // ---- parts ------------------------------------------------------------------------------------------------
@@ -68,12 +215,15 @@ static void begin_run(Run *run, const AggregateParts &parts, const AggregateProg
     *run = {};
     run->program = &program;
     run->groups = groups;
-    begin_steps(&run->batch, program, parts.part[part], parts.format->columns, inputs);
+    run->part = parts.part[part];
+    begin_steps(&run->batch, program, run->part, parts.format->columns, inputs);
     run->keys = allocate<uint64 *>(program.key_words + 1);
     for (uint32 word = 0; word < program.key_words; word++)
         run->keys[word] = allocate<uint64>(kBatch);
     run->numbers = allocate<uint32>(kBatch);
     run->counted = allocate<uint8>(kBatch);
+    begin_where(run);
+    begin_filters(run);
 }
 
 AggregateOutcome aggregate_parts(const AggregateParts &parts, const AggregateProgram &program,
@@ -84,14 +234,10 @@ AggregateOutcome aggregate_parts(const AggregateParts &parts, const AggregatePro
         MemoryContext caller = MemoryContextSwitchTo(context);
         Run run;
         begin_run(&run, parts, program, part, inputs[part], groups);
-        const bool has_room = for_batches(&run.batch, parts.part[part], 1, [&](uint64, uint32) {
-            if (program.filter != no_aggregate_step && !choose_passing(&run.batch, program.filter))
+        const bool has_room = for_batches(&run.batch, run.part, 1, [&](uint64 first, uint32 groups) {
+            if (!choose_passing(&run.batch, run.where))
                 return true;
-            if (program.key_count > 0 && !find_numbers(&run))
-                return false;
-            for (uint32 i = 0; i < program.accumulator_count; i++)
-                accumulate(&run, program.accumulator[i]);
-            return !run.batch.has_failed;
+            return accumulate_batch(&run, first, groups) && !run.batch.has_failed;
         });
         const bool has_failed = run.batch.has_failed;
         MemoryContextSwitchTo(caller);
@@ -113,8 +259,10 @@ bool select_by_step(const AggregateParts &parts, const AggregateProgram &program
         MemoryContext caller = MemoryContextSwitchTo(context);
         Run run;
         begin_run(&run, parts, program, part, inputs[part], nullptr);
+        const Filter filter = read_filter(program, run.part, step);
+        apply_known(filter, 0, groups_of(run.part.rows), selected[part]);
         for_batches(&run.batch, parts.part[part], 1, [&](uint64 first, uint32 groups) {
-            const bool any = choose_passing(&run.batch, step);
+            const bool any = choose_passing(&run.batch, filter);
             if (any && run.batch.positions == nullptr)
                 return true;
             uint64 passing[kBatchGroups] = {};
@@ -129,6 +277,48 @@ bool select_by_step(const AggregateParts &parts, const AggregateProgram &program
         MemoryContextDelete(context);
     }
     return !has_failed;
+}
+
+// ---- how much there is to do ------------------------------------------------------------------------------
+
+static uint64 count_passing(const AggregatePart &part, const Filter &filter) {
+    uint64 fewest = part.rows;
+    for (uint32 i = 0; i < filter.row_count; i++) {
+        uint64 count = 0;
+        for (uint64 group = 0; group < groups_of(part.rows); group += kBatchGroups)
+            count += pg_popcount(
+                reinterpret_cast<const char *>(filter.rows[i] + group),
+                static_cast<int>(Min(groups_of(part.rows) - group, uint64{kBatchGroups}) * sizeof(uint64)));
+        fewest = Min(fewest, count);
+    }
+    return fewest;
+}
+
+static uint64 count_computed_in_part(const AggregatePart &part, const AggregateProgram &program,
+                                     bool *is_any_known) {
+    const Filter where = read_filter(program, part, program.filter);
+    const uint64 rows = count_passing(part, where);
+    bool are_all_computed = program.key_count > 0 || where.other_count > 0;
+    uint64 filtered = 0;
+    *is_any_known = *is_any_known || where.row_count > 0;
+    for (uint32 i = 0; i < program.accumulator_count; i++) {
+        const Accumulator &accumulator = program.accumulator[i];
+        const Filter filter = read_filter(program, part, accumulator.filter);
+        *is_any_known = *is_any_known || filter.row_count > 0;
+        are_all_computed =
+            are_all_computed ||
+            (filter.row_count == 0 && (filter.other_count > 0 || accumulator.step != no_aggregate_step));
+        filtered += filter.row_count == 0 ? 0 : count_passing(part, filter);
+    }
+    return are_all_computed ? rows : Min(rows, filtered);
+}
+
+uint64 count_computed_rows(const AggregateParts &parts, const AggregateProgram &program) {
+    uint64 count = 0;
+    bool is_any_known = false;
+    for (int part = 0; part < parts.count; part++)
+        count += count_computed_in_part(parts.part[part], program, &is_any_known);
+    return is_any_known ? count : kNothingKnown;
 }
 
 }  // namespace pg_gpu::column

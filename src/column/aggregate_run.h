@@ -19,4 +19,10 @@ gpu_engine::AggregateOutcome aggregate_parts(const AggregateParts &parts,
 bool select_by_step(const AggregateParts &parts, const gpu_engine::AggregateProgram &program, uint16 step,
                     const gpu_engine::AggregateInput *const *inputs, uint64 *const *selected);
 
+// About how many rows of the parts anything is computed for, if the session does it: those that are only
+// counted, or that a condition is known to keep out, take next to no time. kNothingKnown: of no condition it
+// is known which rows pass (use_true_rows).
+inline constexpr uint64 kNothingKnown = PG_UINT64_MAX;
+uint64 count_computed_rows(const AggregateParts &parts, const gpu_engine::AggregateProgram &program);
+
 }  // namespace pg_gpu::column

@@ -66,8 +66,7 @@ void choose_rows(StepBatch *batch, const uint16 *positions, uint32 count) {
         batch->results[i].is_computed = false;
 }
 
-// The places of set bits; their number.
-static uint32 list_bits(const uint64 *bits, uint32 words, uint16 *positions) {
+uint32 list_bits(const uint64 *bits, uint32 words, uint16 *positions) {
     uint32 count = 0;
     for (uint32 word = 0; word < words; word++)
         for (uint64 left = bits[word]; left != 0; left &= left - 1)
@@ -108,8 +107,22 @@ bool choose_passing(StepBatch *batch, uint16 filter) {
 
 // ---- inputs -----------------------------------------------------------------------------------------------
 
+static StepValues load_truth(const StepBatch &batch, uint32 number, const uint64 *true_rows,
+                             const StepResult &result) {
+    const AggregateInput &input = batch.inputs[number];
+    const uint64 *null_bits = batch.codes[input.column].null_bits;
+    gpu_engine::for_tile_rows(batch.positions, batch.count, [&](uint32 i, uint32 row) {
+        result.room[i] = gpu_engine::bit_at(true_rows + batch.first, row) ? 1 : 0;
+    });
+    return gpu_engine::load_column_nulls(input, null_bits == nullptr ? nullptr : null_bits + batch.first,
+                                         batch.positions, batch.count, {result.room, nullptr},
+                                         result.null_room);
+}
+
 static StepValues load_input(const StepBatch &batch, uint32 number, const StepResult &result) {
     const AggregateInput &input = batch.inputs[number];
+    if (const uint64 *true_rows = true_rows_of(*batch.part, number))
+        return load_truth(batch, number, true_rows, result);
     const gpu_engine::RangeGuide *guide = batch.guides[number];
     PartCodes &codes = batch.codes[input.column];
     if (batch.positions == nullptr)

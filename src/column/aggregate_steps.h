@@ -44,6 +44,9 @@ void begin_batch(StepBatch *batch, uint64 first, uint32 groups);
 // Forgets what has been computed: other rows are looked at from now on.
 void choose_rows(StepBatch *batch, const uint16 *positions, uint32 count);
 
+// Writes down the places of set bits; returns their number.
+uint32 list_bits(const uint64 *bits, uint32 words, uint16 *positions);
+
 // Chooses the selected rows, a bit each; false when there is none.
 bool choose_selected(StepBatch *batch, const uint64 *selected, uint32 words);
 // Leaves the chosen rows of which the truth value is true; false when there is none.

@@ -80,16 +80,20 @@ static size_t bytes_of_rows(const RunReader &reader) {
     return groups_of(reader.run.entries) * sizeof(uint64);
 }
 
-bool are_rows_kept(const RunReader &reader, const ColumnKeys &keys) {
+bool are_rows_worth_keeping(const RunReader &reader, int column) {
     // Fewer codes' bits stay in a processor's nearest cache.
     constexpr uint64 fewest_codes = 65536;
     constexpr uint64 rows_per_code = 16;
     constexpr size_t part_of_memory = 4;
-    const ColumnHeader &header = reader.header.column[keys.column];
-    KeptKey key;
+    const ColumnHeader &header = reader.header.column[column];
     return is_dictionary(header) && header.distinct > fewest_codes &&
            reader.run.entries / rows_per_code < header.distinct &&
-           bytes_of_rows(reader) < map_memory() / part_of_memory &&
+           bytes_of_rows(reader) < map_memory() / part_of_memory;
+}
+
+bool are_rows_kept(const RunReader &reader, const ColumnKeys &keys) {
+    KeptKey key;
+    return are_rows_worth_keeping(reader, keys.column) &&
            make_kept_key(reader, keys, kKeptMatchingRows, &key);
 }
 

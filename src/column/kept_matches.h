@@ -23,7 +23,10 @@ const uint64 *keep_matching_codes(RunReader *reader, const ColumnKeys &keys, con
                                   uint64 changes);
 
 // Are rows worth keeping, because looking their codes up takes longer than reading a bit each, and takes the
-// room that codes have? May they be?
+// room that codes have?
+bool are_rows_worth_keeping(const RunReader &reader, int column);
+
+// Are those of keys, and may they be kept?
 bool are_rows_kept(const RunReader &reader, const ColumnKeys &keys);
 
 // A bit for each row. That of a NULL means nothing. Good until others are kept.

@@ -16,13 +16,14 @@ struct KeptKey {
     const Node *expression;
 };
 
-// These are the kinds of conditions, of rows of joined tables, of bounds of floats, of lists of values, and
-// of the rows that conditions leave. Kinds of maps have other numbers.
+// These are the kinds of conditions, of rows of joined tables, of bounds of floats, of lists of values, of
+// the rows that conditions leave, and of those that truth values hold for. Kinds of maps have other numbers.
 inline constexpr int kKeptMatches = -1;
 inline constexpr int kKeptRows = -2;
 inline constexpr int kKeptBounds = -3;
 inline constexpr int kKeptLists = -4;
 inline constexpr int kKeptMatchingRows = -5;
+inline constexpr int kKeptTrueRows = -6;
 
 // May a function's results be kept? That is so for PostgreSQL's own ones: what others do may depend on tables
 // and on settings, whatever they are declared to be.

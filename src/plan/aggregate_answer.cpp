@@ -369,6 +369,7 @@ static const char *attempt(Attempt *attempt, AllRows *rows) {
     CompiledAggregate *compiled;
     const AggregateParts parts = make_all_parts(rows);
     InputMaker *maker = begin_attempt(*attempt, *rows, parts, &compiled);
+    maker->keeps_true_rows = true;
     if (!list_columns(maker))
         return maker->problem;
     const char *problem = prepare_rows(maker, compiled);
@@ -488,6 +489,7 @@ static bool attempt_on_server(Attempt *attempt, AllRows *rows) {
     const AggregateParts parts = make_all_parts(rows);
     InputMaker *maker = begin_attempt(*attempt, *rows, parts, &compiled);
     maker->on_server = find_parts_on_server(*rows, parts);
+    maker->keeps_true_rows = is_host_asked(*rows) && !wants_rows(question.query);
     if (!join_filters(compiled))
         return decline(*rows, "the conditions have too many steps");
     if (!list_columns(maker))
@@ -496,6 +498,8 @@ static bool attempt_on_server(Attempt *attempt, AllRows *rows) {
         return decline(*rows, reason);
     if (!make_all_inputs(maker))
         return decline(*rows, maker->problem);
+    if (maker->keeps_true_rows && is_sooner_at_home(*maker, *compiled))
+        return decline(*rows, "the session keeps which rows match");
     if (wants_rows(question.query) && !give_codes_to_server(maker, *rows))
         return decline(*rows, maker->problem);
     if (wants_rows(question.query))

@@ -1,5 +1,6 @@
 #include "plan/aggregate_inputs.h"
 
+#include "column/kept_matches.h"
 #include "compat.h"
 #include "plan/aggregate_common_inputs.h"
 #include "plan/aggregate_float_inputs.h"
@@ -193,7 +194,38 @@ static bool make_numbers(InputMaker *maker, uint32 number, const AggregatePart &
     });
 }
 
-static bool make_of_part(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input) {
+// What a session asks again and again of a long dictionary it keeps by row, too: once a statement has found
+// the map, the next one finds these.
+static void keep_true_rows(InputMaker *maker, uint32 number, AggregatePart *part,
+                           const AggregateInput &input) {
+    const InputSource &source = maker->compiled->input[number];
+    column::KeptKey key;
+    if (!maker->keeps_true_rows || part->reader == nullptr || source.is_joined ||
+        input.kind != AggregateInputKind::map8 || input.nulls != nullptr ||
+        !column::are_rows_worth_keeping(*part->reader, source.column) ||
+        !describe_map(source, *part, nullptr, &key))
+        return;
+    key.kind = column::kKeptTrueRows;
+    const void *rows = column::use_results(key);
+    if (rows == nullptr)
+        rows = make_true_rows(key, *part, input, maker->changes);
+    if (rows != nullptr)
+        column::use_true_rows(part, maker->compiled->program.input_count, number,
+                              static_cast<const uint64 *>(rows));
+}
+
+static bool make_truth(InputMaker *maker, uint32 number, AggregatePart *part, AggregateInput *input) {
+    const bool was_kept = use_kept(maker, number, *part, place_of_map(maker, number, *part)) != nullptr;
+    if (!make_kept_map<uint8>(maker, number, *part, AggregateInputKind::map8, input,
+                              [](Datum result) { return DatumGetBool(result) ? 1 : 0; }))
+        return false;
+    if (was_kept)
+        keep_true_rows(maker, number, part, *input);
+    return true;
+}
+
+static bool make_of_part(InputMaker *maker, uint32 number, AggregatePart *of, AggregateInput *input) {
+    const AggregatePart &part = *of;
     switch (maker->compiled->input[number].kind) {
         case SourceKind::Value:
             return make_values(maker, number, part, input);
@@ -201,8 +233,7 @@ static bool make_of_part(InputMaker *maker, uint32 number, const AggregatePart &
             make_presence(input);
             return true;
         case SourceKind::Truth:
-            return make_kept_map<uint8>(maker, number, part, AggregateInputKind::map8, input,
-                                        [](Datum result) { return DatumGetBool(result) ? 1 : 0; });
+            return make_truth(maker, number, of, input);
         case SourceKind::Table:
             return make_table(maker, number, part, input);
         case SourceKind::Match:
@@ -284,7 +315,7 @@ static bool make_input(InputMaker *maker, uint32 number) {
             return make_once(maker, maker->compiled->input[number].scaled) && make_float_input(maker, number);
         default:
             for (int part = 0; part < maker->parts->count; part++)
-                if (!make_of_part(maker, number, maker->parts->part[part], &maker->inputs[part][number]))
+                if (!make_of_part(maker, number, &maker->parts->part[part], &maker->inputs[part][number]))
                     return false;
             return maker->problem == nullptr;
     }

@@ -56,6 +56,7 @@ struct InputMaker {
     const Oid *tables;                   // by part
     const column::Condition *condition;  // that all rows pass which count; nullptr: none is known
     const PartOnServer *on_server;       // by part; nullptr: the session looks through all runs
+    bool keeps_true_rows;                // may be the session that looks through them
 };
 
 // A row that expressions are evaluated over, all of whose columns are NULL.

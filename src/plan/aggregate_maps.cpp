@@ -153,4 +153,19 @@ void share_map(const column::KeptKey &key, MemoryContext room, const KeptMap &ma
     (void)column::share_results(key, room, copy, changes);
 }
 
+const uint64 *make_true_rows(const column::KeptKey &key, const column::AggregatePart &part,
+                             const gpu_engine::AggregateInput &truth, uint64 changes) {
+    const size_t bytes = column::groups_of(part.rows) * sizeof(uint64);
+    MemoryContext context = column::begin_results(bytes);
+    if (context == nullptr)
+        return nullptr;
+    auto *rows = static_cast<uint64 *>(MemoryContextAllocHuge(context, bytes));
+    column::find_true_rows(part, key.column, static_cast<const uint8 *>(truth.values),
+                           !truth.column_null_is_null && truth.of_column_null != 0, rows);
+    if (!part.reader->stale && column::share_results(key, context, rows, changes))
+        return rows;
+    MemoryContextDelete(context);
+    return nullptr;
+}
+
 }  // namespace pg_gpu::plan

@@ -51,4 +51,9 @@ void keep_map(const column::KeptKey &key, const KeptMap &map, uint64 changes);
 void share_map(const column::KeptKey &key, MemoryContext room, const KeptMap &map,
                const column::ColumnType &type, uint64 changes);
 
+// Keeps for which rows of a part a truth value holds, whose map by codes has no NULL; good until the
+// transaction ends. nullptr: there is no room.
+const uint64 *make_true_rows(const column::KeptKey &key, const column::AggregatePart &part,
+                             const gpu_engine::AggregateInput &truth, uint64 changes);
+
 }  // namespace pg_gpu::plan

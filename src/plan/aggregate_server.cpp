@@ -1,5 +1,6 @@
 #include "plan/aggregate_server.h"
 
+#include "client/connection.h"
 #include "column/aggregate_run.h"
 
 namespace pg_gpu::plan {
@@ -61,6 +62,18 @@ bool ask_server(const ServerQuestion &asked, gpu_engine::GroupTable *groups) {
             return false;
     *groups = column::finish_groups(all);
     return true;
+}
+
+bool is_host_asked(const AllRows &rows) {
+    return choice_of(rows).path == client::Path::Host;
+}
+
+bool is_sooner_at_home(const InputMaker &maker, const CompiledAggregate &compiled) {
+    if (compiled.distinct_count > 0)
+        return false;
+    const uint64 computed = column::count_computed_rows(*maker.parts, compiled.program);
+    const auto other_threads = static_cast<uint64>(client::host_threads() - 1);
+    return computed != column::kNothingKnown && computed * other_threads <= column::count_rows(*maker.parts);
 }
 
 const PartOnServer *find_parts_on_server(const AllRows &rows, const AggregateParts &parts) {

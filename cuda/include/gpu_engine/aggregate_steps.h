@@ -231,6 +231,29 @@ inline void look_up_ranges(const AggregateInput &input, const Code *codes, const
     }
 }
 
+// Puts in what a tile's column being NULL gives. Some entries may have been NULL already (result.nulls).
+inline StepValues load_column_nulls(const AggregateInput &input, const std::uint64_t *column_nulls,
+                                    const std::uint16_t *positions, std::uint32_t count, StepValues result,
+                                    std::uint8_t *null_room) {
+    if (column_nulls == nullptr) {
+        return result;
+    }
+    if (result.nulls == nullptr && input.column_null_is_null) {
+        result.nulls = null_room;
+        std::memset(null_room, 0, count);
+    }
+    for_tile_rows(positions, count, [&](std::uint32_t i, std::uint32_t row) {
+        if (!bit_at(column_nulls, row)) {
+            return;
+        }
+        result.values[i] = input.kind == AggregateInputKind::map128 ? 0 : input.of_column_null;
+        if (result.nulls != nullptr) {
+            result.nulls[i] = input.column_null_is_null ? 1 : 0;
+        }
+    });
+    return result;
+}
+
 // Loads an input's numbers. `codes` and `column_nulls` (a bit a row; may be nullptr) are those of the tile's
 // column, by row. For map128 the results are places in the map. Nulls go to `null_room` where there are any.
 template <typename Code>
@@ -280,23 +303,7 @@ inline StepValues load_input_tile(const AggregateInput &input, const Code *codes
             });
         }
     }
-    if (column_nulls == nullptr) {
-        return result;
-    }
-    if (result.nulls == nullptr && input.column_null_is_null) {
-        result.nulls = null_room;
-        std::memset(null_room, 0, count);
-    }
-    for_tile_rows(positions, count, [&](std::uint32_t i, std::uint32_t row) {
-        if (!bit_at(column_nulls, row)) {
-            return;
-        }
-        values[i] = input.kind == AggregateInputKind::map128 ? 0 : input.of_column_null;
-        if (result.nulls != nullptr) {
-            result.nulls[i] = input.column_null_is_null ? 1 : 0;
-        }
-    });
-    return result;
+    return load_column_nulls(input, column_nulls, positions, count, result, null_room);
 }
 
 inline StepValues join_nulls(std::uint32_t count, const StepValues &left, const StepValues &right,
