@@ -47,7 +47,25 @@ constexpr uint32 kMany = PG_UINT32_MAX;
 
 // ---- groups -----------------------------------------------------------------------------------------------
 
+// The groups of a single key are numbered by it if they are dense.
+static void take_numbers(Run *run) {
+    const gpu_engine::AggregateKey key = run->program->key[0];
+    const StepValues &codes = compute_step(&run->batch, key.step);
+    const int64 *values = codes.values;
+    uint32 *numbers = run->numbers;
+    if (codes.nulls == nullptr)
+        for (uint32 i = 0; i < run->batch.count; i++)
+            numbers[i] = static_cast<uint32>(gpu_engine::key_code(key, values[i], false));
+    else
+        for (uint32 i = 0; i < run->batch.count; i++)
+            numbers[i] = static_cast<uint32>(gpu_engine::key_code(key, values[i], codes.nulls[i] != 0));
+}
+
 static bool find_numbers(Run *run) {
+    if (run->groups->is_dense && run->program->key_count == 1) {
+        take_numbers(run);
+        return true;
+    }
     for (uint32 word = 0; word < run->program->key_words; word++)
         memset(run->keys[word], 0, run->batch.count * sizeof(uint64));
     for (uint32 i = 0; i < run->program->key_count; i++)

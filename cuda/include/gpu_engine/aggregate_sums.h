@@ -172,10 +172,19 @@ inline const std::uint8_t *find_counted(const AccumulatorTile &tile, std::uint32
 template <typename Add>
 inline void add_by_group(const TileGroups &groups, std::uint32_t word, std::uint32_t count,
                          const std::uint8_t *counted, Add add) {
+    // What is added could change `groups`, for all that a compiler knows.
     std::uint64_t *values = groups.values + word;
+    const std::uint32_t *numbers = groups.numbers;
+    const std::uint64_t stride = groups.stride;
+    if (counted == nullptr) {
+        for (std::uint32_t i = 0; i < count; i++) {
+            add(values + numbers[i] * stride, i);
+        }
+        return;
+    }
     for (std::uint32_t i = 0; i < count; i++) {
-        if (counted == nullptr || counted[i] != 0) {
-            add(values + groups.numbers[i] * groups.stride, i);
+        if (counted[i] != 0) {
+            add(values + numbers[i] * stride, i);
         }
     }
 }
