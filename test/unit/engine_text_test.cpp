@@ -205,6 +205,31 @@ TYPED_TEST(EngineText, ManyTerms) {
                        make_query(7, 0, TextMode::any, 10), make_query(7, 0, TextMode::all, 10)});
 }
 
+// More lists than are gone through at a time, of documents whose threshold other documents have raised: after
+// most of the lists only some documents can still be hits, whichever of the lists they are in.
+TYPED_TEST(EngineText, ManyTermsOfManyDocuments) {
+    constexpr std::uint32_t asked_terms = 40;
+    TextRun run(Codec::Bitpack, 150000);
+    std::vector<TextTerm> terms;
+    for (std::uint32_t i = 0; i < 46; ++i) {
+        const double rarity = std::pow(400.0, static_cast<double>(i) / 45) * 2;
+        terms.push_back(term_of(run, run.add(random_list(this->random_, run.documents(), rarity)),
+                                i % 3 == 0 ? 1 : std::log(1 + rarity)));
+    }
+    const auto index = this->load(run);
+    ASSERT_NE(index, nullptr);
+    std::vector<TextTerm> asked;
+    std::vector<TextQuery> queries;
+    for (const std::uint32_t k : {10U, 100U, 128U, 129U, 1000U, 1000U, 129U, 100U}) {
+        std::shuffle(terms.begin(), terms.end(), this->random_);
+        queries.push_back(
+            make_query(static_cast<std::uint32_t>(asked.size()), asked_terms, TextMode::any, k));
+        asked.insert(asked.end(), terms.begin(), terms.begin() + asked_terms);
+    }
+    this->expect_hits(run, *index, asked, queries);
+    this->expect_hits(run, *index, asked, queries, {run.norms, 0});
+}
+
 TYPED_TEST(EngineText, SmallRuns) {
     for (const std::uint32_t documents : {1U, 2U, 63U, 64U, 65U, 905U, 906U, 2048U, 2049U}) {
         TextRun run(Codec::Rice, documents);

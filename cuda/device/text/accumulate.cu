@@ -294,11 +294,27 @@ class Window {
                     phase.member = one + (floor > remaining ? floor - remaining : 0);
                 }
                 add_terms<Codec>(phase, t, end);
+                if (has_members && first > 0) {
+                    mark_members(phase.member);
+                }
                 t = end;
             }
         }
         __syncthreads();
         return true;
+    }
+
+    // Lists that were added at an earlier time, when none was to be looked into for members only, have marked
+    // none, and a document need not be in one that was added since.
+    __device__ void mark_members(std::uint32_t member) {
+        __syncthreads();
+        for (std::uint32_t i = threadIdx.x; i < Windows::documents; i += threads) {
+            const std::uint32_t bits = __ballot_sync(all_lanes, shared_.scores[i] >= member);
+            if (threadIdx.x % 32 == 0 && bits != 0) {
+                shared_.members[i / 32] = bits;
+                shared_.has_member = 1;
+            }
+        }
     }
 
     // Can the block have a member? Blocks that reach far aren't worth the look.
