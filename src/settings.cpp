@@ -7,7 +7,7 @@ namespace pg_gpu {
 static int path = static_cast<int>(PathSetting::Auto);
 static int mirror = static_cast<int>(MirrorSetting::Auto);
 static int server_process = static_cast<int>(ServerSetting::Auto);
-static int smallest_mirror = 4096;
+static int smallest_mirror = 32768;
 static int role_quota = 0;
 static int database_quota = 0;
 

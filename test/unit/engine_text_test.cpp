@@ -205,29 +205,41 @@ TYPED_TEST(EngineText, ManyTerms) {
                        make_query(7, 0, TextMode::any, 10), make_query(7, 0, TextMode::all, 10)});
 }
 
-// More lists than are gone through at a time, of documents whose threshold other documents have raised: after
-// most of the lists only some documents can still be hits, whichever of the lists they are in.
+// More lists than are gone through at a time, the last of which most documents have: once others have raised
+// the threshold, only some documents can still be hits after one of these, whether or not they are in it.
 TYPED_TEST(EngineText, ManyTermsOfManyDocuments) {
-    constexpr std::uint32_t asked_terms = 40;
-    TextRun run(Codec::Bitpack, 150000);
+    constexpr std::uint32_t rare_terms = 32;
+    constexpr std::uint32_t frequent_terms = 8;
+    // There are so many questions that most of them meet a threshold.
+    constexpr std::size_t repeats = 12;
+    TextRun run(Codec::Bitpack, 200000);
     std::vector<TextTerm> terms;
-    for (std::uint32_t i = 0; i < 46; ++i) {
-        const double rarity = std::pow(400.0, static_cast<double>(i) / 45) * 2;
-        terms.push_back(term_of(run, run.add(random_list(this->random_, run.documents(), rarity)),
-                                i % 3 == 0 ? 1 : std::log(1 + rarity)));
+    for (std::uint32_t i = 0; i < rare_terms + frequent_terms; ++i) {
+        const double rarity = i < rare_terms ? 1000 * std::pow(0.04, i / 31.0) : 1.5 + 0.1 * (i - rare_terms);
+        terms.push_back(term_of(run, run.add(random_list(this->random_, run.documents(), rarity)), 1));
     }
     const auto index = this->load(run);
     ASSERT_NE(index, nullptr);
     std::vector<TextTerm> asked;
     std::vector<TextQuery> queries;
-    for (const std::uint32_t k : {10U, 100U, 128U, 129U, 1000U, 1000U, 129U, 100U}) {
-        std::shuffle(terms.begin(), terms.end(), this->random_);
-        queries.push_back(
-            make_query(static_cast<std::uint32_t>(asked.size()), asked_terms, TextMode::any, k));
-        asked.insert(asked.end(), terms.begin(), terms.begin() + asked_terms);
+    for (const auto &[weight, k] :
+         {std::pair{0.4, 1000U}, {0.7, 129U}, {0.7, 1000U}, {1.0, 100U}, {1.5, 10U}, {1.5, 129U}}) {
+        for (std::uint32_t i = rare_terms; i < terms.size(); ++i) {
+            terms[i].weight = terms[0].weight * weight;
+        }
+        queries.push_back(make_query(static_cast<std::uint32_t>(asked.size()),
+                                     static_cast<std::uint32_t>(terms.size()), TextMode::any, k));
+        asked.insert(asked.end(), terms.begin(), terms.end());
     }
-    this->expect_hits(run, *index, asked, queries);
-    this->expect_hits(run, *index, asked, queries, {run.norms, 0});
+    const TextRanking ranking = {run.norms, 1};
+    const std::vector<std::vector<TextHit>> wanted = this->wanted_of(run, asked, queries, ranking);
+    std::vector<TextQuery> repeated;
+    std::vector<std::vector<TextHit>> all_wanted;
+    for (std::size_t i = 0; i < repeats * queries.size(); ++i) {
+        repeated.push_back(queries[i % queries.size()]);
+        all_wanted.push_back(wanted[i % queries.size()]);
+    }
+    this->ask(*index, asked, repeated, ranking, all_wanted);
 }
 
 TYPED_TEST(EngineText, SmallRuns) {
