@@ -109,9 +109,9 @@ namespace {
 struct Wanted {
     Snapshot snapshot;
     bool in_recovery;
-    XLogRecPtr end;       // of what was flushed, or replayed, when it was asked for
-    uint64 most_commits;  // that may be looked up
-    uint64 bytes;         // that may be read
+    XLogRecPtr end;      // of what was flushed, or replayed, when it was asked for
+    uint64 max_commits;  // that may be looked up
+    uint64 bytes;        // that may be read
 };
 
 }  // namespace
@@ -127,7 +127,7 @@ static bool is_known(Follower *follower, const Wanted &wanted) {
         return false;
     // Where all that has been written is known no commit need be looked up.
     if (!wanted.in_recovery && GetXLogInsertRecPtr() > known_to &&
-        (last_commit(&follower->commits, wanted.snapshot, wanted.most_commits) > known_to ||
+        (last_commit(&follower->commits, wanted.snapshot, wanted.max_commits) > known_to ||
          GetFlushRecPtr(nullptr) > known_to))
         return false;
     pg_read_barrier();
