@@ -17,6 +17,8 @@ constexpr uint64 kMaxUnchecked = 1 << 18;
 // another.
 constexpr uint64 kMaxBytes = 16 << 20;
 constexpr uint64 kCatchUp = 8;
+// More than this no question is worth.
+constexpr uint64 kMaxWorth = uint64{1} << 48;
 // What it takes to begin reading, as bytes that are read.
 constexpr uint64 kCostOfReading = 16384;
 // Ids whose commits are looked up in the time of a look at a page.
@@ -34,7 +36,7 @@ struct Follower {
     pg_atomic_uint64 is_of_recovery;  // 1: so far records that were replayed are read
     CheckedCommits commits;
     // These are the reader's.
-    XLogRecPtr next;      // where the next record begins
+    WalPlace place;
     XLogRecPtr asked_at;  // where WAL ended when it was asked about last
     uint64 looked;        // what questions have taken since by looking at pages, as bytes that are read
     bool is_reading;      // left by one that ended in an error
@@ -146,7 +148,7 @@ static void start_anew(Follower *follower, const Wanted &wanted) {
     const XLogRecPtr end = wanted.in_recovery ? GetXLogReplayRecPtr(nullptr) : GetXLogInsertRecPtr();
     pg_atomic_write_u64(&follower->epoch, pg_atomic_read_u64(&follower->epoch) + 1);
     begin_reading(follower);
-    follower->next = end;
+    follower->place = {end, 0};
     follower->looked = 0;
     follower->is_reading = false;
     pg_atomic_write_u64(&follower->is_of_recovery, wanted.in_recovery ? 1 : 0);
@@ -165,7 +167,8 @@ static bool is_there(XLogRecPtr next) {
 static bool can_go_on(Follower *follower, const Wanted &wanted, uint64 unread, uint64 unchecked) {
     return !follower->is_reading && pg_atomic_read_u64(&follower->epoch) != 0 &&
            (pg_atomic_read_u64(&follower->is_of_recovery) != 0) == wanted.in_recovery &&
-           unread <= kMaxBytes && (unread == 0 || is_there(follower->next)) && unchecked <= kMaxUnchecked;
+           unread <= kMaxBytes && (unread == 0 || is_there(follower->place.next)) &&
+           unchecked <= kMaxUnchecked;
 }
 
 static TimeLineID timeline_of(const Wanted &wanted) {
@@ -179,7 +182,7 @@ static TimeLineID timeline_of(const Wanted &wanted) {
 static void read_to(Follower *follower, const Wanted &wanted, XLogRecPtr end) {
     begin_reading(follower);
     follower->is_reading = true;
-    const bool is_good = read_changed_blocks(&follower->next, end, timeline_of(wanted));
+    const bool is_good = read_changed_blocks(&follower->place, end, wanted.in_recovery, timeline_of(wanted));
     follower->is_reading = false;
     follower->looked = 0;
     if (!is_good) {
@@ -196,7 +199,7 @@ static bool read_on(Follower *follower, const Wanted &wanted) {
                              wanted.end - follower->asked_at <= wanted.bytes;
     follower->asked_at = wanted.end;
     const XLogRecPtr known_to = pg_atomic_read_u64(&follower->known_to);
-    const uint64 unread = known_to >= wanted.end ? 0 : wanted.end - follower->next + kCostOfReading;
+    const uint64 unread = known_to >= wanted.end ? 0 : wanted.end - follower->place.next + kCostOfReading;
     const uint64 unchecked = wanted.in_recovery ? 0 : unchecked_ids(&follower->commits, wanted.snapshot);
     if (!can_go_on(follower, wanted, unread, unchecked)) {
         if (comes_again)
@@ -245,9 +248,10 @@ bool follow_wal(Snapshot snapshot, uint64 looks) {
     if (follower == nullptr || TransactionIdIsValid(GetTopTransactionIdIfAny()) ||
         snapshot->takenDuringRecovery != in_recovery)
         return false;
-    const Wanted wanted = {
-        snapshot, in_recovery, in_recovery ? GetXLogReplayRecPtr(nullptr) : GetFlushRecPtr(nullptr),
-        Min(kMaxUnchecked, looks * kIdsPerLook), Min(looks, uint64{PG_UINT32_MAX}) * wal_bytes_per_look()};
+    const Wanted wanted = {snapshot, in_recovery,
+                           in_recovery ? GetXLogReplayRecPtr(nullptr) : GetFlushRecPtr(nullptr),
+                           Min(kMaxUnchecked, looks * kIdsPerLook),
+                           Min(Min(looks, uint64{PG_UINT32_MAX}) * wal_bytes_per_look(), kMaxWorth)};
     if (is_known(follower, wanted))
         return true;
     // Questions about few pages wait for nobody, and don't say how soon one about many comes again.

@@ -73,31 +73,50 @@ static void clear_blocks(XLogReaderState *reader) {
     }
 }
 
-bool read_changed_blocks(XLogRecPtr *next, XLogRecPtr end, TimeLineID timeline) {
+// PostgreSQL looks for itself only at what a record says of the one before when it has read that, too. What
+// lies behind the end of a file's records may be a record of another time.
+static bool follows_on(XLogReaderState *reader, const WalPlace &place) {
+    return place.previous == 0 || XLogRecGetPrev(reader) == place.previous;
+}
+
+static bool read_records(XLogReaderState *reader, WalPlace *place, XLogRecPtr end) {
+    const auto *files = static_cast<const Files *>(reader->private_data);
+    XLogBeginRead(reader, place->next);
+    while (place->next < end) {
+        char *error = nullptr;
+        // The last record that is flushed in part alone is left for the next time.
+        if (XLogReadRecord(reader, &error) == nullptr)
+            return error == nullptr && files->reached_end;
+        if (reader->EndRecPtr > end)
+            return true;
+        // Databases and files that come and go may take the place of others.
+        if (!follows_on(reader, *place) || XLogRecGetRmid(reader) == RM_DBASE_ID ||
+            XLogRecGetRmid(reader) == RM_TBLSPC_ID)
+            return false;
+        clear_blocks(reader);
+        *place = {reader->EndRecPtr, reader->ReadRecPtr};
+    }
+    return true;
+}
+
+bool read_changed_blocks(WalPlace *place, XLogRecPtr end, bool is_record_end, TimeLineID timeline) {
+    // By itself the reader would take it with an error where there is none.
+    constexpr size_t decode_bytes = 64 * 1024;
+    void *decode_buffer = palloc_extended(decode_bytes, MCXT_ALLOC_NO_OOM);
     Files files = {timeline, end, 0, -1, false};
     XLogReaderRoutine routine = {};
     routine.page_read = read_page;
-    XLogReaderState *reader = XLogReaderAllocate(wal_segment_size, nullptr, &routine, &files);
-    if (reader == nullptr)
-        return false;
-    XLogBeginRead(reader, *next);
-    bool is_good = true;
-    while (is_good && *next < end) {
-        char *error = nullptr;
-        if (XLogReadRecord(reader, &error) == nullptr) {
-            // The last record that is flushed in part alone is left for the next time.
-            is_good = error == nullptr && files.reached_end;
-            break;
-        }
-        if (reader->EndRecPtr > end)
-            break;
-        // Databases and files that come and go may take the place of others.
-        is_good = XLogRecGetRmid(reader) != RM_DBASE_ID && XLogRecGetRmid(reader) != RM_TBLSPC_ID;
-        clear_blocks(reader);
-        *next = reader->EndRecPtr;
+    XLogReaderState *reader =
+        decode_buffer == nullptr ? nullptr : XLogReaderAllocate(wal_segment_size, nullptr, &routine, &files);
+    bool is_good = reader != nullptr;
+    if (is_good) {
+        XLogReaderSetDecodeBuffer(reader, decode_buffer, decode_bytes);
+        is_good = read_records(reader, place, end) && (!is_record_end || place->next == end);
+        XLogReaderFree(reader);
     }
-    XLogReaderFree(reader);
     close_segment(&files);
+    if (decode_buffer != nullptr)
+        pfree(decode_buffer);
     return is_good;
 }
 
