@@ -31,8 +31,9 @@ struct Round {
 static Round remembered[kRemembered] = {};
 static uint32 last_number = 0;
 
+// A copy of a snapshot that doesn't know all of them has the number, and no list: it sees by their parents.
 static uint32 subtransactions_of(Snapshot snapshot) {
-    return static_cast<uint32>(Max(snapshot->subxcnt, 0));
+    return snapshot->subxip != nullptr ? static_cast<uint32>(Max(snapshot->subxcnt, 0)) : 0;
 }
 
 static bool is_short(Snapshot snapshot) {

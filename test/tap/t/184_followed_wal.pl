@@ -302,6 +302,30 @@ another_transaction_ends($alone);
 answer($session);
 another_transaction_ends($alone);
 is(answer($session), "reads $rows $rows", 'and read in the end');
+
+# A snapshot lists 64 subtransactions of a session at most. One that knows of more has no list, though it counted those of
+# the sessions before.
+my $other_writer = new_session($alone);
+my $from = 100;
+foreach my $writers ([ $writer, $other_writer ], [ $other_writer, $writer ])
+{
+	my ($few, $many) = @$writers;
+	foreach ([ $few, 20 ], [ $many, 150 ])
+	{
+		my ($by, $count) = @$_;
+		$by->query_safe("BEGIN; DO \$\$ BEGIN FOR i IN 1 .. $count LOOP BEGIN DELETE FROM one WHERE k = $from + i; EXCEPTION WHEN others THEN RAISE; END; END LOOP; END \$\$");
+		$from += $count;
+	}
+	foreach my $again (1, 2)
+	{
+		like(answer($session), qr/^\w+ $rows $rows$/, "beside more subtransactions than a snapshot lists, $again");
+		another_transaction_ends($alone);
+	}
+	$_->query_safe('COMMIT') foreach $few, $many;
+	$rows = $alone->safe_psql('postgres', 'SELECT count(*) FROM one');
+	like(answer($session), qr/^\w+ $rows $rows$/, 'and they are seen once they are committed');
+}
+$other_writer->quit;
 $_->quit foreach $session, $second, $writer;
 $alone->stop;
 done_testing();
