@@ -12,8 +12,8 @@ void reserve_mirror_savings();
 
 // Sums are of all sessions together, so that short sessions load what many of them miss, and many sessions
 // don't each miss it as long as one would. A session whose costs are its user's own, and one that shared
-// memory has no room for, has sums of its own. There are as many sums as slots; runs that meet in one slot
-// take it from each other, and begin at zero again.
+// memory has no room for, has sums of its own. There is room for some hundred runs; where there are more,
+// those that were missed least begin at zero again.
 void add_saving(const gpu_engine::protocol::RunName &run, double microseconds);
 double saving_of_run(const gpu_engine::protocol::RunName &run);
 void forget_saving(const gpu_engine::protocol::RunName &run);
