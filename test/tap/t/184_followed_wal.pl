@@ -6,8 +6,6 @@
 use strict;
 use warnings FATAL => 'all';
 
-use Errno;
-use Fcntl;
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
 use PgGpuTest;
@@ -255,10 +253,10 @@ SKIP:
 	my (undef, undef, $message) = $alone->psql('postgres', "SET statement_timeout = '500ms'; $question");
 	like($message, qr/canceling statement due to statement timeout/, 'one that waits for it is cancelled by its timeout');
 }
-# Should nobody have it open, that is no reason to wait.
-sysopen(my $fifo, $segment, O_WRONLY | O_NONBLOCK) or $!{ENXIO} or die;
-close $fifo if $fifo;
+# Opened for both it waits for nobody, and nobody who opens it later waits.
+open(my $fifo, '+<', $segment) or die;
 is(finish_sql($reading)->{out}, "$rows\n", 'the one that read has looked at pages in the end');
+close $fifo;
 unlink $segment;
 rename "$segment.aside", $segment or die;
 follow($session, undef, $alone);
