@@ -11,6 +11,7 @@ namespace {
 constexpr uint32 kWays = 4;
 constexpr uint32 kFewestSets = 4;
 constexpr uint32 kTables = 64;
+constexpr size_t kCacheLine = 64;
 constexpr uint32 kFewRowWords = Min(2U, kMaxRowWords);
 
 // Consecutive groups lie in consecutive sets, so that a table as large as all sets together fits exactly.
@@ -159,6 +160,16 @@ FactsGroup *find_group(uint32 table, uint32 number) {
         if (cache.keys[place] == key)
             return cache.groups[place];
     return nullptr;
+}
+
+void bring_group_near(uint32 table, uint32 number, uint64 blocks) {
+    FactsGroup *group = find_group(table, number);
+    if (group == nullptr)
+        return;
+    for (size_t byte = 0; byte < offsetof(FactsGroup, buffer); byte += kCacheLine)
+        __builtin_prefetch(reinterpret_cast<const char *>(group) + byte);
+    for (uint64 left = blocks; left != 0; left &= left - 1)
+        __builtin_prefetch(rows_of(group, static_cast<uint32>(__builtin_ctzll(left))));
 }
 
 // The group's own place in its set, or else a free one, or else that of the one that went unused for longest.

@@ -69,6 +69,9 @@ uint64 begin_facts_question();
 // Group n of a table; nullptr: nothing is known of its blocks. Good until one is taken.
 FactsGroup *find_group(uint32 table, uint32 number);
 
+// Has what is known of some of its blocks come from memory, for who asks for many groups in a known order.
+void bring_group_near(uint32 table, uint32 number, uint64 blocks);
+
 // The same, or a free one, or in place of one that went unused for longest; nullptr when all that could make
 // room are used by this question.
 FactsGroup *take_group(uint32 table, uint32 number, uint64 question);

@@ -577,6 +577,14 @@ static GroupOfEntries next_group(const Entry *first, const Entry *end) {
     return group;
 }
 
+// Returns where the next group begins.
+static const Entry *bring_near(const RowVisibility &rows, const Entry *first, const Entry *end) {
+    const GroupOfEntries group = next_group(first, end);
+    bring_group_near(rows.table, first->group(), group.blocks);
+    bring_changes_near(rows.file, first->group());
+    return group.end;
+}
+
 // Learns what others know of the group, and has its pages come while the one before it is looked at.
 static void expect_group(RowVisibility *rows, const GroupOfEntries &group) {
     const FactsGroup *facts = group.blocks != 0 ? find_group_of_all(rows, group.first->group()) : nullptr;
@@ -617,16 +625,23 @@ void find_visible(RowVisibility *rows, const ItemPointerData *tids, uint64 count
         probe_rows(rows, tids, count, visible);
         return;
     }
+    // What is known of a group lies on a few lines, which come from memory one after the other otherwise.
+    constexpr int kGroupsAhead = 8;
     auto *entries = allocate<Entry>(count);
     const Entry *const end = entries + list_entries(tids, count, visible, entries);
     expect_looks(rows,
                  Min(static_cast<uint64>(end - entries), uint64{RelationGetNumberOfBlocks(rows->heap)}));
     Entry *unknown = rows->uses_facts ? entries : entries + (end - entries);
     if (rows->uses_facts) {
+        const Entry *near = entries;
+        for (int i = 0; i < kGroupsAhead && near < end; i++)
+            near = bring_near(*rows, near, end);
         GroupOfEntries next = next_group(entries, end);
         expect_group(rows, next);
         while (next.first < end) {
             CHECK_FOR_INTERRUPTS();
+            if (near < end)
+                near = bring_near(*rows, near, end);
             const GroupOfEntries group = next;
             next = next_group(group.end, end);
             expect_group(rows, next);

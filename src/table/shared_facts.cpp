@@ -369,6 +369,12 @@ bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchan
     return all_fit;
 }
 
+void bring_changes_near(const FactsFile &file, uint32 number) {
+    AllFacts *all = all_facts();
+    if (all != nullptr)
+        __builtin_prefetch(&all->set[set_of(*all, file.place, number)]);
+}
+
 uint64 current_blocks(const FactsFile &file, const FactsGroup &group) {
     return current_blocks(group, file.is_followed ? wal_epoch() : 0);
 }

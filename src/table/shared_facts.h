@@ -38,6 +38,9 @@ void reserve_shared_facts();
 // where WAL was followed, that are current.
 bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchanged);
 
+// Has come from memory what tells whether there is anything to learn of a group.
+void bring_changes_near(const FactsFile &file, uint32 number);
+
 // What facts must suit: the snapshot's xmin, and the moment at which it was taken.
 struct FactsSuit {
     uint64 xmin;
