@@ -137,13 +137,14 @@ Status load_corpus(Engine &engine, Stream &stream, const Lists &lists,
     return status.ok() ? loader->finish(stream, index) : status;
 }
 
-Queries make_queries(const Lists &lists, std::uint32_t count, TextMode mode, std::uint32_t k) {
+Queries make_queries(const Lists &lists, std::uint32_t count, TextMode mode, std::uint32_t k,
+                     std::uint32_t lists_a_query) {
     std::mt19937_64 random(11);
     std::discrete_distribution<std::uint32_t> sizes({0, 0, 40, 30, 20, 10});
     Queries result;
     for (std::uint32_t i = 0; i < count; ++i) {
         const auto first = static_cast<std::uint32_t>(result.terms.size());
-        const std::uint32_t size = sizes(random);
+        const std::uint32_t size = lists_a_query > 0 ? lists_a_query : sizes(random);
         std::vector<std::size_t> chosen;
         while (chosen.size() < size) {
             const std::size_t list = random() % lists.lists.size();

@@ -36,7 +36,8 @@ struct Queries {
     std::vector<TextTerm> terms;
     std::vector<TextQuery> queries;
 };
-// Makes queries of 2 to 5 lists, whose numbers are as frequent as in web search: 40, 30, 20, 10 %.
-Queries make_queries(const Lists &lists, std::uint32_t count, TextMode mode, std::uint32_t k);
+// Makes queries of so many lists; for 0, of 2 to 5, which are as frequent as in web search: 40, 30, 20, 10 %.
+Queries make_queries(const Lists &lists, std::uint32_t count, TextMode mode, std::uint32_t k,
+                     std::uint32_t lists_a_query);
 
 }  // namespace gpu_engine::bench

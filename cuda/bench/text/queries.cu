@@ -20,6 +20,7 @@ constexpr std::uint32_t mean_length = 250;
 constexpr std::uint32_t list_count = 300;
 constexpr std::uint32_t query_count = 1000;
 constexpr std::uint32_t queries_alone = 200;
+constexpr std::uint32_t few_queries = 32;
 constexpr std::uint32_t host_queries = 100;
 constexpr std::uint32_t shortest_list = 2000;
 constexpr std::uint32_t longest_list = 3000000;
@@ -106,18 +107,38 @@ void measure_steps(const Bench &bench, const TextIndex &index, const TextRanking
         bytes += term.list.bytes + term.list.documents * sizeof(std::uint32_t);
     }
     const device::Damage damage(call);
-    const device::DeviceBatch batch(call, own.view(nullptr), ranking, terms, ranked, candidates, damage);
+    const bool probed =
+        ranked.size() >= device::min_probed_queries &&
+        device::suits_probing(asked.queries[0], device::window_count(bench.engine, documents));
+    const device::DeviceBatch batch(call, own.view(nullptr), ranking, terms, ranked, candidates, damage,
+                                    probed);
     const device::Buffer<TextHit> found = call.buffer<TextHit>(hits);
     const device::Buffer<std::uint32_t> counts = call.buffer<std::uint32_t>(ranked.size());
     const auto add = [&](const char *line, double ms, double of_limit) {
         bench.results.add({table, line, column, ms, "ms", of_limit, 0});
     };
+    const auto add_sums = [&](const char *line, double ms) {
+        add(line, ms, static_cast<double>(bytes) / bandwidth * 1000 / ms);
+    };
+    const auto sum_up = [&](const device::DeviceBatch &summed) {
+        summed.reset(call);
+        device::accumulate(call, summed.view());
+    };
     add("windows found", median_ms(bench, [&] { device::find_windows(call, batch.view()); }), 0);
+    if (probed) {
+        const device::DeviceBatch all_windows(call, own.view(nullptr), ranking, terms, ranked, candidates,
+                                              damage, false);
+        device::find_windows(call, all_windows.view());
+        add_sums("scores summed up in all windows", median_ms(bench, [&] { sum_up(all_windows); }));
+        add("scores summed up in some windows", median_ms(bench, [&] { sum_up(batch); }), 0);
+    }
     const double ms = median_ms(bench, [&] {
-        batch.reset(call);
-        device::accumulate(call, batch.view());
+        sum_up(batch);
+        if (probed) {
+            device::probe(call, batch.view());
+        }
     });
-    add("scores summed up", ms, static_cast<double>(bytes) / bandwidth * 1000 / ms);
+    add_sums(probed ? "the same, and others probed" : "scores summed up", ms);
     add("best scored and sorted",
         median_ms(bench, [&] { device::finish(call, batch.view(), found.data(), counts.data()); }), 0);
     std::vector<std::uint32_t> candidate_counts(ranked.size());
@@ -169,15 +190,17 @@ void measure_codec(const Bench &bench, postings::Codec codec, const std::string 
         const char *name;
         TextMode mode;
         std::uint32_t k;
+        std::uint32_t lists;  // 0: as many as in web search
     };
     for (const Line &line :
-         {Line{"and, 10", TextMode::all, 10}, Line{"or, 10", TextMode::any, 10},
-          Line{"or, 1000", TextMode::any, 1000}, Line{"or, 10000", TextMode::any, 10000}}) {
-        if (!by_k && line.k > 10) {
+         {Line{"and, 10", TextMode::all, 10, 0}, Line{"or, 10", TextMode::any, 10, 0},
+          Line{"or of 8, 10", TextMode::any, 10, 8}, Line{"or, 100", TextMode::any, 100, 0},
+          Line{"or, 1000", TextMode::any, 1000, 0}, Line{"or, 10000", TextMode::any, 10000, 0}}) {
+        if (!by_k && (line.k > 10 || line.lists > 0)) {
             continue;
         }
         const std::string table = "queries, " + name;
-        const Queries asked = make_queries(lists, query_count, line.mode, line.k);
+        const Queries asked = make_queries(lists, query_count, line.mode, line.k, line.lists);
         Answer answer;
         double alone = 0;
         std::vector<std::uint32_t> found;
@@ -191,7 +214,7 @@ void measure_codec(const Bench &bench, postings::Codec codec, const std::string 
         };
         add("alone, whole call", alone / queries_alone, "ms a query");
         if (line.k <= 1000) {
-            const std::uint32_t size = line.k <= 10 ? query_count : 100;
+            const std::uint32_t size = line.k <= 100 ? query_count : 100;
             ask(bench.stream, *index, ranking, asked, 0, size, &answer);
             const double batch = ask(bench.stream, *index, ranking, asked, 0, size, &answer);
             add("in a batch, whole call", batch / size, "ms a query");
@@ -209,7 +232,7 @@ void measure_codec(const Bench &bench, postings::Codec codec, const std::string 
         add("host engine, alone", host_alone / host_queries, "ms a query");
         if (line.mode == TextMode::all) {
             // Disjunctions are measured only where a conjunction has too few hits.
-            const Queries any = make_queries(lists, query_count, TextMode::any, line.k);
+            const Queries any = make_queries(lists, query_count, TextMode::any, line.k, 0);
             for (std::uint32_t i = 0; i < queries_alone; ++i) {
                 if (found[i] < line.k) {
                     alone += ask(bench.stream, *index, ranking, any, i, 1, &answer);
@@ -218,19 +241,24 @@ void measure_codec(const Bench &bench, postings::Codec codec, const std::string 
             bench.results.add(
                 {table, "alone, whole call", "and_or, 10", alone / queries_alone, "ms a query", 0, 0});
         }
-        if (line.k <= 10) {
-            measure_steps(bench, *index, ranking, asked, "steps of 1000 queries, " + name, line.name,
-                          bandwidth);
-            Queries one = asked;
-            one.queries.resize(1);
-            one.terms.resize(one.queries[0].terms);
-            measure_steps(bench, *index, ranking, one, "steps of one query, " + name, line.name, bandwidth);
+        const auto measure = [&](const char *count, std::uint32_t size) {
+            Queries some = asked;
+            some.queries.resize(size);
+            some.terms.resize(some.queries.back().first_term + some.queries.back().terms);
+            measure_steps(bench, *index, ranking, some, std::string("steps of ") + count + ", " + name,
+                          line.name, bandwidth);
+        };
+        if (line.k <= 100) {
+            measure("1000 queries", query_count);
+            measure("32 queries", few_queries);
+            measure("one query", 1);
         }
     }
-    bench.results.add({"queries, " + name, "postings a query", "or, 10",
-                       static_cast<double>(postings_of(make_queries(lists, query_count, TextMode::any, 10))) /
-                           query_count / 1e6,
-                       "million", 0, 0});
+    bench.results.add(
+        {"queries, " + name, "postings a query", "or, 10",
+         static_cast<double>(postings_of(make_queries(lists, query_count, TextMode::any, 10, 0))) /
+             query_count / 1e6,
+         "million", 0, 0});
 }
 
 }  // namespace

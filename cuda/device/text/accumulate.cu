@@ -1,7 +1,7 @@
 // Where lists' blocks lie in windows of documents, and the scores of a window's documents.
 #include <algorithm>
 
-#include "device/text/decode.cuh"
+#include "device/text/approximate.cuh"
 #include "device/text/search.h"
 #include "device/text/select.cuh"
 #include "device/warp.cuh"
@@ -27,30 +27,6 @@ __global__ void find_windows_kernel(SearchBatch batch) {
         block = find_block(batch.text, list, window * batch.window_documents, 0, list.blocks);
     }
     batch.starts[i] = block;
-}
-
-// The most that a posting of the list's blocks from `begin` to `end` contributes, in units of accumulated
-// scores.
-__device__ std::uint32_t max_in_blocks(const SearchBatch &batch, const RankedTerm &term, std::uint32_t begin,
-                                       std::uint32_t end) {
-    // Rounds upwards, by more than the error of float arithmetic and by what postings::bound_contribution
-    // adds.
-    constexpr float upwards = 1 + 0x1p-18f;
-    constexpr std::uint32_t more = 3;
-    float least = 0;
-    if (batch.shrink > 0 && term.list.blocks > 1) {
-        least = INFINITY;
-        for (std::uint32_t block = begin; block <= end; ++block) {
-            const std::uint64_t byte = term.list.offset + term.list.data_bytes +
-                                       std::uint64_t(block) * sizeof(postings::BlockHead) +
-                                       offsetof(postings::BlockHead, bound);
-            const Source source = {batch.text.postings + byte / 4};
-            const float ratio = __uint_as_float(source.bits(byte % 4 * 8) << 16);
-            least = ratio >= 0 ? fminf(least, ratio) : 0;
-        }
-        least *= static_cast<float>(batch.shrink);
-    }
-    return static_cast<std::uint32_t>(term.scaled * upwards / (1 + least)) + more;
 }
 
 __global__ void bound_windows_kernel(SearchBatch batch) {
@@ -183,10 +159,6 @@ class Window {
   private:
     static constexpr std::uint32_t threads = Shared::threads;
     static constexpr std::uint32_t warps = Shared::warps;
-
-    static __device__ std::uint32_t floor_of(const RankedQuery &query, std::uint32_t threshold) {
-        return threshold > query.margin ? threshold - query.margin : 1;
-    }
 
     __device__ void clear(std::uint32_t thread, std::uint32_t step) {
         for (std::uint32_t i = thread; i < Windows::documents / 4; i += step) {
@@ -401,10 +373,8 @@ class Window {
             if (length == highest_short_length) {
                 length = batch_.text.lengths[block.ordinals[j]];
             }
-            const auto tf = static_cast<float>(frequencies[j]);
-            const float norm = norms.x + norms.y * static_cast<float>(length);
-            const auto part = static_cast<std::uint32_t>(__fdividef(term.scaled * tf, tf + norm));
-            const std::uint32_t added = max(part, 1U) + phase.one;
+            const std::uint32_t added =
+                approximate_contribution(term.scaled, norms, length, frequencies[j]) + phase.one;
             const std::uint32_t score = atomicAdd(&shared_.scores[slot], added) + added;
             if (score >= phase.member) {
                 atomicOr(&shared_.members[slot / 32], bit);
@@ -414,11 +384,6 @@ class Window {
                 atomicOr(&shared_.reached[slot / 32], bit);
             }
         }
-    }
-
-    __device__ bool lives(std::uint32_t slot) const {
-        const std::uint64_t *dead = batch_.text.dead.words;
-        return dead == nullptr || (dead[(first_ + slot) / 64] >> ((first_ + slot) % 64) & 1) == 0;
     }
 
     static __device__ std::uint32_t required(const RankedQuery &query) {
@@ -433,17 +398,9 @@ class Window {
             const std::uint32_t slot = threadIdx.x * 32 + __ffs(static_cast<int>(bits)) - 1;
             // No document is in more lists than are required.
             const std::uint32_t score = shared_.scores[slot] - required(query);
-            if (score >= least && score <= query.highest && lives(slot)) {
+            if (score >= least && score <= query.highest && lives(batch_.text, first_ + slot)) {
                 visit(slot, score);
             }
-        }
-    }
-
-    __device__ void add_candidate(const RankedQuery &query, std::uint32_t number, std::uint32_t slot,
-                                  std::uint32_t score) const {
-        const std::uint32_t place = atomicAdd(&batch_.counts[number], 1);
-        if (place < query.capacity) {
-            batch_.candidates[query.first_candidate + place] = {first_ + slot, score};
         }
     }
 
@@ -470,7 +427,7 @@ class Window {
                 });
             threshold = raise(number, threshold, better);
             for_each(query, floor_of(query, threshold), [&](std::uint32_t slot, std::uint32_t score) {
-                add_candidate(query, number, slot, score);
+                add_candidate(batch_, query, number, {first_ + slot, score});
             });
             return;
         }
@@ -491,7 +448,7 @@ class Window {
             threshold = raise(number, threshold, shared_.better);
         }
         if (is_one && own.score >= floor_of(query, threshold)) {
-            add_candidate(query, number, own.ordinal, own.score);
+            add_candidate(batch_, query, number, {first_ + own.ordinal, own.score});
         }
     }
 
@@ -512,13 +469,13 @@ class Window {
     bool is_dirty_ = false;
 };
 
-// Each block takes a window and every `groups`-th query.
+// Each block takes one of the windows that are gone through and every `groups`-th query.
 template <typename Windows, postings::Codec Codec>
 __global__ void __launch_bounds__(Windows::documents / 32, Windows::blocks_at_once)
     accumulate_kernel(const __grid_constant__ SearchBatch batch, std::uint32_t groups) {
     extern __shared__ uint4 dynamic_shared[];
     const std::uint32_t group = blockIdx.x % groups;
-    const std::uint32_t number = blockIdx.x / groups;
+    const std::uint32_t number = blockIdx.x / groups * batch.window_stride;
     Window<Windows> window(batch, *reinterpret_cast<WindowShared<Windows> *>(dynamic_shared), number);
     const std::uint32_t count = (batch.query_count - group + groups - 1) / groups;
     // Windows begin with different queries, so that each finds the thresholds that others have reached before
@@ -544,9 +501,9 @@ void launch_accumulate(const Call &call, const SearchBatch &batch) {
           "cudaFuncSetAttribute");
     const std::uint32_t wanted = static_cast<std::uint32_t>(call.engine().multiprocessors()) *
                                  Windows::blocks_at_once * blocks_a_place;
-    const std::uint32_t groups =
-        std::clamp((wanted + batch.windows - 1) / batch.windows, 1U, batch.query_count);
-    kernel<<<batch.windows * groups, Shared::threads, sizeof(Shared), call.stream()>>>(batch, groups);
+    const std::uint32_t windows = (batch.windows + batch.window_stride - 1) / batch.window_stride;
+    const std::uint32_t groups = std::clamp((wanted + windows - 1) / windows, 1U, batch.query_count);
+    kernel<<<windows * groups, Shared::threads, sizeof(Shared), call.stream()>>>(batch, groups);
     check_launch("accumulate_kernel");
 }
 

@@ -19,6 +19,11 @@ std::uint32_t clamped(double value) {
     return value <= 0 ? 0 : value >= UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(value);
 }
 
+// Of all terms' lists.
+std::uint32_t chunk_count(const std::vector<RankedTerm> &terms) {
+    return terms.empty() ? 0 : terms.back().first_chunk + chunks_of(terms.back().list);
+}
+
 }  // namespace
 
 TextQueries::TextQueries(const TextShape &shape, const TextRanking &ranking, const TextBatch &batch)
@@ -47,12 +52,18 @@ void TextQueries::rank(std::uint32_t number, std::uint64_t capacity, std::vector
     query.k = asked.k;
     query.accumulated = query.all != 0 ? std::min(asked.terms, max_counted) : asked.terms;
     query.score_bits = query.all != 0 ? all_score_bits : any_score_bits;
+    std::uint32_t chunks = chunk_count(*terms);
     for (std::uint32_t i = 0; i < asked.terms; ++i) {
-        terms->push_back({views_[asked.first_term + i], terms_[asked.first_term + i].weight, 0});
+        terms->push_back({views_[asked.first_term + i], terms_[asked.first_term + i].weight, 0,
+                          static_cast<std::uint32_t>(queries->size()), 0});
     }
     RankedTerm *own = terms->data() + query.first_term;
     std::sort(own, own + query.terms,
               [](const RankedTerm &a, const RankedTerm &b) { return a.list.documents < b.list.documents; });
+    for (std::uint32_t i = 0; i < query.terms; ++i) {
+        own[i].first_chunk = chunks;
+        chunks += chunks_of(own[i].list);
+    }
     double weights = 0;
     std::uint64_t most = 0;
     for (std::uint32_t i = 0; i < query.accumulated; ++i) {
@@ -89,6 +100,15 @@ void TextQueries::rank(std::uint32_t number, std::uint64_t capacity, std::vector
     queries->push_back(query);
 }
 
+std::uint64_t TextQueries::chunks(std::uint32_t number) const {
+    const TextQuery &asked = queries_[number];
+    std::uint64_t chunks = 0;
+    for (std::uint32_t i = 0; i < asked.terms; ++i) {
+        chunks += chunks_of(views_[asked.first_term + i]);
+    }
+    return chunks;
+}
+
 std::uint64_t usual_capacity(std::uint32_t k, std::uint32_t windows) {
     constexpr std::uint64_t least = 1 << 14;
     constexpr std::uint64_t windows_at_once = 512;
@@ -97,12 +117,16 @@ std::uint64_t usual_capacity(std::uint32_t k, std::uint32_t windows) {
 
 DeviceBatch::DeviceBatch(const Call &call, const TextView &text, const TextRanking &ranking,
                          const std::vector<RankedTerm> &terms, const std::vector<RankedQuery> &queries,
-                         std::uint64_t candidates, const Damage &damage)
+                         std::uint64_t candidates, const Damage &damage, bool probed)
     : terms_(call.buffer<RankedTerm>(terms.size())),
       queries_(call.buffer<RankedQuery>(queries.size())),
       starts_(call.buffer<std::uint32_t>(terms.size() *
                                          (std::uint64_t(window_count(call.engine(), text.documents)) + 1))),
       mosts_(call.buffer<std::uint32_t>(starts_.size())),
+      rests_(call.buffer<std::uint32_t>(probed ? starts_.size() : 0)),
+      chunk_terms_(call.buffer<std::uint32_t>(probed ? chunk_count(terms) : 0)),
+      work_(call.buffer<std::uint32_t>(chunk_terms_.size() * probed_blocks_a_chunk)),
+      work_counts_(call.buffer<std::uint32_t>(probed ? 2 : 0)),
       numbers_(call.buffer<std::uint32_t>(queries.size() * 2)),
       candidates_(call.buffer<Candidate>(candidates)) {
     call.copy(terms_.data(), terms.data(), terms.size());
@@ -116,8 +140,14 @@ DeviceBatch::DeviceBatch(const Call &call, const TextView &text, const TextRanki
               static_cast<std::uint32_t>(queries.size()),
               window_count(call.engine(), text.documents),
               documents_a_window(call.engine()),
+              probed ? probing_stride(window_count(call.engine(), text.documents)) : 1,
+              static_cast<std::uint32_t>(chunk_terms_.size()),
               starts_.data(),
               mosts_.data(),
+              rests_.data(),
+              chunk_terms_.data(),
+              work_.data(),
+              work_counts_.data(),
               numbers_.data(),
               numbers_.data() + queries.size(),
               candidates_.data(),

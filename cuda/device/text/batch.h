@@ -21,6 +21,9 @@ class TextQueries {
                 steps_.data() + query.first_step};
     }
 
+    // Of the query's lists, where it is probed.
+    std::uint64_t chunks(std::uint32_t number) const;
+
     // Appends a query without steps and its terms. Its candidates have `capacity` places, or as many as there
     // can be of them where that is less.
     void rank(std::uint32_t number, std::uint64_t capacity, std::vector<RankedQuery> *queries,
@@ -43,7 +46,7 @@ class DeviceBatch {
   public:
     DeviceBatch(const Call &call, const TextView &text, const TextRanking &ranking,
                 const std::vector<RankedTerm> &terms, const std::vector<RankedQuery> &queries,
-                std::uint64_t candidates, const Damage &damage);
+                std::uint64_t candidates, const Damage &damage, bool probed);
 
     const SearchBatch &view() const { return batch_; }
     // For another search of the same queries.
@@ -54,6 +57,10 @@ class DeviceBatch {
     Buffer<RankedQuery> queries_;
     Buffer<std::uint32_t> starts_;
     Buffer<std::uint32_t> mosts_;
+    Buffer<std::uint32_t> rests_;
+    Buffer<std::uint32_t> chunk_terms_;
+    Buffer<std::uint32_t> work_;
+    Buffer<std::uint32_t> work_counts_;
     Buffer<std::uint32_t> numbers_;  // thresholds, then counts
     Buffer<Candidate> candidates_;
     SearchBatch batch_;

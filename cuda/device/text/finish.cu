@@ -1,7 +1,7 @@
 // The best of a query's candidates, scored exactly.
 #include <cub/block/block_merge_sort.cuh>
 
-#include "device/text/decode.cuh"
+#include "device/text/approximate.cuh"
 #include "device/text/search.h"
 #include "device/text/select.cuh"
 #include "device/text/sort.cuh"
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(threads)
             }
         });
     const std::uint32_t threshold = max(found, least);
-    const std::uint32_t floor = threshold > query.margin ? threshold - query.margin : 1;
+    const std::uint32_t floor = floor_of(query, threshold);
     __syncthreads();
     for (std::uint32_t i = threadIdx.x; i < count; i += threads) {
         if (candidates[i].score >= floor) {

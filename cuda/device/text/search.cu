@@ -14,19 +14,31 @@ namespace {
 
 constexpr std::uint64_t max_candidate_bytes = std::uint64_t(256) << 20;
 constexpr std::uint64_t max_start_bytes = std::uint64_t(64) << 20;
+// The term of each chunk, and a place for each of its blocks, whose numbers have 32 bits.
+constexpr std::uint64_t max_chunk_bytes = std::uint64_t(128) << 20;
+constexpr std::uint64_t bytes_a_chunk = (probed_blocks_a_chunk + 1) * sizeof(std::uint32_t);
+static_assert(max_chunk_bytes / bytes_a_chunk * probed_blocks_a_chunk < UINT32_MAX);
 constexpr std::uint64_t max_hit_bytes = std::uint64_t(64) << 20;
 constexpr std::uint64_t max_window_blocks = std::uint64_t(1) << 30;
+
+// Starts and bounds of terms in each window, and what the terms behind them can add where they are probed.
+std::uint64_t start_bytes(std::uint64_t terms, std::uint64_t windows, bool probed) {
+    return terms * (windows + 1) * (probed ? 3 : 2) * sizeof(std::uint32_t);
+}
 
 // What a batch of queries takes.
 struct BatchSize {
     std::uint64_t candidates = 0;
     std::uint64_t hits = 0;
+    std::uint64_t chunks = 0;  // only of those that are probed
 
     bool has_room(std::uint64_t capacity, std::uint64_t hits_wanted, std::uint64_t terms,
-                  std::uint64_t queries, std::uint64_t windows) const {
+                  std::uint64_t queries, std::uint64_t windows, std::uint64_t chunks_wanted,
+                  bool probed) const {
         return (candidates + capacity) * sizeof(Candidate) <= max_candidate_bytes &&
                (hits + hits_wanted) * sizeof(TextHit) <= max_hit_bytes &&
-               terms * (windows + 1) * 2 * sizeof(std::uint32_t) <= max_start_bytes &&
+               start_bytes(terms, windows, probed) <= max_start_bytes &&
+               (chunks + chunks_wanted) * bytes_a_chunk <= max_chunk_bytes &&
                queries * windows <= max_window_blocks;
     }
 };
@@ -48,12 +60,16 @@ class Search {
             first_hits_.push_back(all);
             all += asked.query(i).k;
         }
+        choose_probed();
     }
 
     void run() {
         const auto count = static_cast<std::uint32_t>(counts_.size());
         for (std::uint32_t next = 0; next < count;) {
-            next = run_batch(next);
+            next = run_probed(next);
+        }
+        for (std::uint32_t next = 0; next < count;) {
+            next = run_batch(next, false);
         }
         for (const std::uint32_t number : alone_) {
             run_alone(number);
@@ -65,9 +81,43 @@ class Search {
     const std::vector<std::uint32_t> &counts() const { return counts_; }
 
   private:
-    // From query number `first` on as many as fit; returns the next one's number. What can't be finished
-    // together goes to alone_, and what has steps to with_steps_.
-    std::uint32_t run_batch(std::uint32_t first) {
+    // A query that by itself takes more memory than a batch may isn't probed, nor is any where there are too
+    // few of them.
+    void choose_probed() {
+        const std::uint32_t windows = window_count(call_.engine(), text_.documents);
+        std::uint32_t probed = 0;
+        for (std::uint32_t i = 0; i < counts_.size(); ++i) {
+            const TextQuery &query = asked_.query(i);
+            is_probed_.push_back(suits_probing(query, windows) &&
+                                 start_bytes(query.terms, windows, true) <= max_start_bytes &&
+                                 asked_.chunks(i) * bytes_a_chunk <= max_chunk_bytes);
+            probed += is_probed_[i] ? 1 : 0;
+        }
+        if (probed < min_probed_queries) {
+            probe_none_from(0);
+        }
+    }
+    void probe_none_from(std::uint32_t first) {
+        std::fill(is_probed_.begin() + first, is_probed_.end(), false);
+    }
+
+    // As run_batch. Where there is no memory for it, the queries that are left are no longer to be probed,
+    // which takes less.
+    std::uint32_t run_probed(std::uint32_t first) {
+        try {
+            return run_batch(first, true);
+        } catch (const Failure &failure) {
+            if (failure.status.code != StatusCode::out_of_memory) {
+                throw;
+            }
+        }
+        probe_none_from(first);
+        return static_cast<std::uint32_t>(counts_.size());
+    }
+
+    // From query number `first` on as many as fit of those that are probed, or of the others; returns the
+    // next one's number. What can't be finished together goes to alone_, and what has steps to with_steps_.
+    std::uint32_t run_batch(std::uint32_t first, bool probed) {
         const std::uint32_t windows = window_count(call_.engine(), text_.documents);
         std::vector<RankedTerm> terms;
         std::vector<RankedQuery> queries;
@@ -76,6 +126,9 @@ class Search {
         std::uint32_t next = first;
         for (; next < counts_.size(); ++next) {
             const TextQuery &query = asked_.query(next);
+            if (is_probed_[next] != probed) {
+                continue;
+            }
             if (query.mode == TextMode::steps) {
                 with_steps_.push_back(next);
                 continue;
@@ -88,8 +141,9 @@ class Search {
                 continue;
             }
             const std::uint64_t capacity = usual_capacity(query.k, windows);
-            if (!queries.empty() &&
-                !size.has_room(capacity, query.k, terms.size() + query.terms, queries.size() + 1, windows)) {
+            const std::uint64_t chunks = probed ? asked_.chunks(next) : 0;
+            if (!queries.empty() && !size.has_room(capacity, query.k, terms.size() + query.terms,
+                                                   queries.size() + 1, windows, chunks, probed)) {
                 break;
             }
             asked_.rank(next, capacity, &queries, &terms);
@@ -97,18 +151,22 @@ class Search {
             queries.back().first_hit = size.hits;
             size.candidates += queries.back().capacity;
             size.hits += query.k;
+            size.chunks += chunks;
             numbers.push_back(next);
         }
         if (queries.empty()) {
             return next;
         }
-        const DeviceBatch batch(call_, text_, ranking_, terms, queries, size.candidates, damage_);
+        const DeviceBatch batch(call_, text_, ranking_, terms, queries, size.candidates, damage_, probed);
         const Buffer<TextHit> found = call_.buffer<TextHit>(size.hits);
         const Buffer<std::uint32_t> found_counts = call_.buffer<std::uint32_t>(queries.size());
         // What isn't written goes to the caller too.
         call_.fill(found.data(), 0, size.hits * sizeof(TextHit));
         find_windows(call_, batch.view());
         accumulate(call_, batch.view());
+        if (probed) {
+            probe(call_, batch.view());
+        }
         finish(call_, batch.view(), found.data(), found_counts.data());
         std::vector<std::uint32_t> counts(queries.size());
         call_.copy(counts.data(), static_cast<const std::uint32_t *>(found_counts.data()), counts.size());
@@ -138,7 +196,7 @@ class Search {
         std::vector<RankedTerm> terms;
         std::vector<RankedQuery> queries;
         asked_.rank(number, UINT64_MAX, &queries, &terms);
-        const DeviceBatch batch(call_, text_, ranking_, terms, queries, queries[0].capacity, damage_);
+        const DeviceBatch batch(call_, text_, ranking_, terms, queries, queries[0].capacity, damage_, false);
         const Buffer<TextHit> found = call_.buffer<TextHit>(queries[0].k);
         find_windows(call_, batch.view());
         accumulate(call_, batch.view());
@@ -165,6 +223,7 @@ class Search {
     std::vector<std::uint64_t> first_hits_;
     std::vector<std::uint32_t> alone_;
     std::vector<std::uint32_t> with_steps_;
+    std::vector<bool> is_probed_;
 };
 
 }  // namespace

@@ -6,9 +6,13 @@
 //      known; those that can be among the best go to the query's candidates (accumulate). Lists come in the
 //      order of their weights; those that can't lift a document to the best by themselves are looked into
 //      for documents that others have, and windows in which all together can't are passed over.
+//      Where a batch has many disjunctions of few words for few hits, that is done in some windows only, for
+//      thresholds. The lists' postings in the others are then gone through one by one, as far as they can be
+//      of a hit, and longer lists are looked into for them (probe).
 //   3. the candidates that can still be are scored exactly, and sorted (finish)
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "device/text/damage.h"
@@ -19,8 +23,16 @@ namespace gpu_engine::device {
 struct RankedTerm {
     ListView list;
     double weight;
-    float scaled;  // weight, in a query's units of accumulated scores
+    float scaled;               // weight, in a query's units of accumulated scores
+    std::uint32_t query;        // of the batch
+    std::uint32_t first_chunk;  // of the list's; those of the terms before come first
 };
+
+// Lists are probed in chunks of so many blocks.
+inline constexpr std::uint32_t probed_blocks_a_chunk = 32;
+__host__ __device__ inline std::uint32_t chunks_of(const ListView &list) {
+    return (list.blocks + probed_blocks_a_chunk - 1) / probed_blocks_a_chunk;
+}
 
 // Accumulated scores have so many bits; with `all`, those above count the lists that have the document.
 inline constexpr std::uint32_t any_score_bits = 31;
@@ -67,10 +79,16 @@ struct SearchBatch {
     std::uint32_t query_count;
     std::uint32_t windows;
     std::uint32_t window_documents;  // in each of them but the last
+    std::uint32_t window_stride;     // so many windows further is the next one that scores are summed up in
+    std::uint32_t chunk_count;       // of all terms' lists; only for probing
     std::uint32_t *starts;           // of each term, windows + 1
     std::uint32_t *mosts;  // that a posting of the term's can contribute in the window, in the same places
-    std::uint32_t *thresholds;  // of each query: a lower bound of its k-th accumulated score
-    std::uint32_t *counts;      // of its candidates, more than the capacity when it was too small
+    std::uint32_t *rests;  // that later terms can contribute together, in the same places; only for probing
+    std::uint32_t *chunk_terms;  // of each chunk; only for probing
+    std::uint32_t *work;         // blocks to be probed; only for probing
+    std::uint32_t *work_counts;  // theirs, and of those that were taken; only for probing
+    std::uint32_t *thresholds;   // of each query: a lower bound of its k-th accumulated score
+    std::uint32_t *counts;       // of its candidates, more than the capacity when it was too small
     Candidate *candidates;
     std::uint32_t *damaged;
 };
@@ -83,8 +101,34 @@ inline std::uint32_t window_count(const DeviceEngine &engine, std::uint32_t docu
     return documents / size + (documents % size != 0 ? 1 : 0);
 }
 
+// A batch that is probed has scores summed up in so many windows, or up to twice as many.
+inline constexpr std::uint32_t summed_windows = 32;
+
+// How far apart they are.
+inline std::uint32_t probing_stride(std::uint32_t windows) {
+    return std::max(windows / summed_windows, 1U);
+}
+
+// Of fewer documents too few windows are left to be probed.
+inline constexpr std::uint32_t min_probed_windows = 2 * summed_windows;
+// Fewer queries are answered in windows, which the device goes through at the same time; probing has rounds.
+inline constexpr std::uint32_t min_probed_queries = 32;
+// With 10 hits probing saves more than half of a call's time, with 100 a quarter.
+inline constexpr std::uint32_t max_probed_hits = 128;
+// Each list may have to be looked into for the postings of every other one, so the cost can grow with the
+// square of their number.
+inline constexpr std::uint32_t max_probed_terms = 8;
+
+// Is the query one that is probed where its batch has enough of these?
+inline bool suits_probing(const TextQuery &query, std::uint32_t windows) {
+    return query.mode == TextMode::any && query.k <= max_probed_hits && query.terms <= max_probed_terms &&
+           windows >= min_probed_windows;
+}
+
 void find_windows(const Call &call, const SearchBatch &batch);
 void accumulate(const Call &call, const SearchBatch &batch);
+// Finds candidates in the windows that accumulate has left out.
+void probe(const Call &call, const SearchBatch &batch);
 // Writes each query's hits and their number, or `unfinished` where candidates overflowed or are too many to
 // be sorted together.
 inline constexpr std::uint32_t unfinished = UINT32_MAX;
