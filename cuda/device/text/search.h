@@ -111,13 +111,15 @@ inline std::uint32_t probing_stride(std::uint32_t windows) {
 
 // Of fewer documents too few windows are left to be probed.
 inline constexpr std::uint32_t min_probed_windows = 2 * summed_windows;
-// Fewer queries are answered in windows, which the device goes through at the same time; probing has rounds.
-inline constexpr std::uint32_t min_probed_queries = 32;
-// With 10 hits probing saves more than half of a call's time, with 100 a quarter.
+// Fewer queries are answered in windows: probing's rounds take about a millisecond whatever there is to do,
+// and then, with 10 hits, a third of a query's time
+// (bench/results/2026-11-27-text-or-probed-library-h100.txt).
+inline constexpr std::uint32_t min_probed_queries = 160;
+// With 10 hits probing saves more than half of a large call's time, with 100 four tenths.
 inline constexpr std::uint32_t max_probed_hits = 128;
 // Each list may have to be looked into for the postings of every other one, so the cost can grow with the
-// square of their number.
-inline constexpr std::uint32_t max_probed_terms = 8;
+// square of their number: with 8 lists next to nothing is left of what it saves.
+inline constexpr std::uint32_t max_probed_terms = 5;
 
 // Is the query one that is probed where its batch has enough of these?
 inline bool suits_probing(const TextQuery &query, std::uint32_t windows) {
