@@ -114,6 +114,25 @@ inline uint64_t page_value(const EntryPage &page, int array, uint32_t i) {
     return page.bases[array] + packed_value(page.arrays[array], page.widths[array], i);
 }
 
+// An array of which many values are read.
+struct PackedArray {
+    const char *array;
+    uint64_t base;
+    uint64_t mask;
+    uint32_t width;
+
+    uint64_t operator[](uint32_t i) const {
+        const uint64_t bit = uint64_t{i} * width;
+        uint64_t word;
+        memcpy(&word, array + bit / 8, sizeof(word));
+        return base + ((word >> (bit % 8)) & mask);
+    }
+};
+
+inline PackedArray packed_array(const EntryPage &page, int array) {
+    return {page.arrays[array], page.bases[array], low_mask(page.widths[array]), page.widths[array]};
+}
+
 // ---- directory --------------------------------------------------------------------------------------------
 //
 //   summary  lowest and highest value of each array, 2 * arrays words; without a value (a column that is

@@ -59,6 +59,14 @@ ItemPointerData read_tid(const EntryPage &page, uint32 i) {
     return tid;
 }
 
+static void read_tids(const EntryPage &page, const uint16 *places, uint32 count, ItemPointerData *tids) {
+    const PackedArray blocks = packed_array(page, kBlockArray);
+    const PackedArray offsets = packed_array(page, kOffsetArray);
+    for (uint32 i = 0; i < count; i++)
+        ItemPointerSet(&tids[i], static_cast<BlockNumber>(blocks[places[i]]),
+                       static_cast<OffsetNumber>(offsets[places[i]]));
+}
+
 void read_row(const Format &format, const EntryPage &page, uint32 i, uint64 *row) {
     const auto nulls = static_cast<NullMask>(page_value(page, kNullArray, i));
     row[0] = make_place(static_cast<BlockNumber>(page_value(page, kBlockArray, i)),
@@ -73,15 +81,14 @@ void read_row(const Format &format, const EntryPage &page, uint32 i, uint64 *row
 
 namespace {
 
-// A lane's range as it shows in the lane's packed values.
+// A lane's range, no wider than its values on the page.
 struct PackedRange {
-    const char *array;
-    int width;
+    PackedArray values;
     uint64 low;
     uint64 span;
     enum { None, All, Some } passes;
 
-    bool holds(uint32 i) const { return packed_value(array, width, i) - low <= span; }
+    bool holds(uint32 i) const { return values[i] - low <= span; }
 };
 
 // The places that have passed so far: all of [from, to) until a test has left some out.
@@ -96,39 +103,41 @@ struct Places {
 }  // namespace
 
 static PackedRange packed_range(const EntryPage &page, int array, const LaneRange &lane) {
-    const uint64 base = page.bases[array];
-    const int width = page.widths[array];
-    const uint64 spread = low_mask(width);
-    const uint64 last = base > PG_UINT64_MAX - spread ? PG_UINT64_MAX : base + spread;
-    PackedRange range = {page.arrays[array], width, 0, 0, PackedRange::Some};
+    const PackedArray values = packed_array(page, array);
+    const uint64 base = values.base;
+    const uint64 last = base > PG_UINT64_MAX - values.mask ? PG_UINT64_MAX : base + values.mask;
+    PackedRange range = {values, 0, 0, PackedRange::Some};
     if (lane.low > last || lane.high < base) {
         range.passes = PackedRange::None;
     } else if (lane.low <= base && lane.high >= last) {
         range.passes = PackedRange::All;
     } else {
-        range.low = Max(lane.low, base) - base;
-        range.span = Min(lane.high, last) - base - range.low;
+        range.low = Max(lane.low, base);
+        range.span = Min(lane.high, last) - range.low;
     }
     return range;
 }
 
 template <typename Test>
 static void keep(Places *places, Test test) {
-    uint32 kept = 0;
+    uint16 *kept = places->places;
+    const uint16 *const before = kept;
     if (!places->scattered) {
-        for (uint32 i = places->from; i < places->to; i++) {
-            places->places[kept] = static_cast<uint16>(i);
+        const uint32 to = places->to;
+        for (uint32 i = places->from; i < to; i++) {
+            *kept = static_cast<uint16>(i);
             kept += test(i) ? 1 : 0;
         }
         places->scattered = true;
     } else {
-        for (uint32 j = 0; j < places->count; j++) {
-            const uint16 i = places->places[j];
-            places->places[kept] = i;
+        const uint16 *const end = before + places->count;
+        for (const uint16 *place = before; place < end; place++) {
+            const uint16 i = *place;
+            *kept = i;
             kept += test(i) ? 1 : 0;
         }
     }
-    places->count = kept;
+    places->count = static_cast<uint32>(kept - before);
 }
 
 // Columns of the range's dimensions that ask more than a range of codes.
@@ -330,12 +339,11 @@ Step next_batch(RunScan *scan, const Condition &condition, Batch *batch) {
             const uint32 count =
                 match_entries(format, condition, range, page, static_cast<uint32>(scan->at - page.first),
                               static_cast<uint32>(end - page.first), places);
-            for (uint32 i = 0; i < count; i++) {
-                batch->tids[batch->count] = read_tid(page, places[i]);
-                if (batch->rows != nullptr)
-                    read_row(format, page, places[i], batch->rows + batch->count * words);
-                batch->count++;
-            }
+            read_tids(page, places, count, batch->tids + batch->count);
+            if (batch->rows != nullptr)
+                for (uint32 i = 0; i < count; i++)
+                    read_row(format, page, places[i], batch->rows + (batch->count + i) * words);
+            batch->count += count;
             scan->at = end;
             if (end == range.end)
                 go_to_range(scan, scan->range + 1);

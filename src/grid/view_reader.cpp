@@ -73,6 +73,12 @@ void check_tid(ViewReader *reader, const ItemPointerData &tid) {
 }
 
 void check_tids(ViewReader *reader, const Batch &batch) {
+    const BlockNumber blocks = reader->heap_blocks;
+    bool are_within = true;
+    for (uint32 i = 0; i < batch.count; i++)
+        are_within &= is_tid_within(batch.tids[i], blocks);
+    if (likely(are_within))
+        return;
     for (uint32 i = 0; i < batch.count; i++)
         check_tid(reader, batch.tids[i]);
 }
