@@ -40,12 +40,17 @@ void add_entries(VisibleCount *count, const ItemPointerData *tids, uint32 tid_co
         count->doubtful_room = (count->doubtful_count + tid_count) * 2;
         count->doubtful = reallocate(count->doubtful, count->doubtful_room);
     }
+    ItemPointerData *doubtful = count->doubtful + count->doubtful_count;
+    const bool trusts = count->trusts;
     for (uint32 i = 0; i < tid_count; i++) {
-        if (count->trusts && is_all_visible(&count->visibility, ItemPointerGetBlockNumberNoCheck(&tids[i])))
-            count->trusted++;
-        else
-            count->doubtful[count->doubtful_count++] = tids[i];
+        const bool is_trusted =
+            trusts && is_all_visible(&count->visibility, ItemPointerGetBlockNumberNoCheck(&tids[i]));
+        *doubtful = tids[i];
+        doubtful += is_trusted ? 0 : 1;
     }
+    const auto doubtful_count = static_cast<uint64>(doubtful - count->doubtful);
+    count->trusted += tid_count - (doubtful_count - count->doubtful_count);
+    count->doubtful_count = doubtful_count;
 }
 
 int64 count_by_tid(Relation heap, Relation index, const storage::RunKind *kind, Snapshot snapshot,
