@@ -187,7 +187,8 @@ $counted;");
 	check_usable($node, 'grow', $what);
 	$node->safe_psql('postgres', q{SELECT count(*) FROM gpu.merge('grow_k')});
 	check_usable($node, 'grow', "$what, merged");
-	$node->safe_psql('postgres', 'DROP INDEX t_k; INSERT INTO t (k) SELECT k FROM t; DELETE FROM grow WHERE id % 4 <> 0; VACUUM grow; REINDEX INDEX grow_k; CHECKPOINT');
+	# Half of the rows have an even number again.
+	$node->safe_psql('postgres', 'DROP INDEX t_k; INSERT INTO t (id, k) SELECT id - 1, k FROM t; DELETE FROM grow WHERE id % 4 <> 0; VACUUM grow; REINDEX INDEX grow_k; CHECKPOINT');
 }
 
 $node->safe_psql('postgres', 'DROP TABLE grow; DROP TABLE t; DROP TABLESPACE small');
