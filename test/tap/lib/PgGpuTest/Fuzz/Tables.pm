@@ -259,7 +259,9 @@ sub _leave_to_other
 	my $where = $random->once_in(6) ? " WHERE $others[0]{name} IS NOT NULL" : '';
 	$table->{indexed} = \@others;
 	$table->{elsewhere} = $column;
-	$table->{other} = "CREATE INDEX $table->{name}_e ON $table->{name} USING $method ($column->{name})$where";
+	# gpu_kary has no default for text.
+	my $class = $method eq 'gpu_kary' && $column->{type} eq 'text' ? ' gpu.hash_ops' : '';
+	$table->{other} = "CREATE INDEX $table->{name}_e ON $table->{name} USING $method ($column->{name}$class)$where";
 	return;
 }
 
