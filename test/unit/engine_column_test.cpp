@@ -411,6 +411,8 @@ TYPED_TEST(EngineColumns, PagesThatLie) {
             // A layout that claims too much memory would only be refused for want of memory, which is not
             // tested here.
             pages.layout.rows = std::min<std::uint64_t>(pages.layout.rows, 1 << 20);
+            // Callers give pages of as many bytes as the layout says.
+            pages.layout.page_bytes = column_test::page_bytes;
         }
         std::unique_ptr<ColumnStore> store;
         const Status status = this->load(pages, &store);

@@ -88,7 +88,9 @@ class HeapFacts {
         const std::uint64_t group_bytes = known.group_count * sizeof(gpu_engine::BlockGroup);
         const std::uint64_t rows_at = at + (group_bytes + 15) / 16 * 16;
         std::memcpy(buffer + at, groups_.data(), group_bytes);
-        std::memcpy(buffer + rows_at, packed_.data(), known.slots * row_words_ * sizeof(std::uint64_t));
+        if (known.slots > 0) {
+            std::memcpy(buffer + rows_at, packed_.data(), known.slots * row_words_ * sizeof(std::uint64_t));
+        }
         return {at, known.group_count, rows_at, known.slots, row_words_, 0};
     }
 

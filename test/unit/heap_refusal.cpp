@@ -25,6 +25,15 @@ void *operator new(std::size_t bytes) {
     }
     throw std::bad_alloc();
 }
+// As the standard library's own does; AddressSanitizer's would take memory of its own, which the operators
+// below may not give back.
+void *operator new(std::size_t bytes, const std::nothrow_t &) noexcept {
+    try {
+        return operator new(bytes);
+    } catch (const std::bad_alloc &) {
+        return nullptr;
+    }
+}
 void operator delete(void *memory) noexcept {
     std::free(memory);
 }
