@@ -49,7 +49,7 @@ static void restrict_column(const KeyColumn &column, const CodeRange<Bits<Key>> 
 // Sorts by the code of each element, in place.
 template <typename Key, typename Element, typename CodeOf>
 static void sort_by_code(Element *elements, uint32 count, CodeOf code_of) {
-    // Below this the histograms cost more than the comparisons (3,000 keys of 64 bits: 42 instead of 180 us).
+    // Below this the histograms cost more than the comparisons.
     constexpr uint32 kRadixFrom = 256;
     const auto less = [code_of](const Element &a, const Element &b) { return code_of(a) < code_of(b); };
     if (std::is_sorted(elements, elements + count, less))
