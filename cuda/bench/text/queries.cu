@@ -21,7 +21,8 @@ constexpr std::uint32_t list_count = 300;
 constexpr std::uint32_t query_count = 1000;
 constexpr std::uint32_t queries_alone = 200;
 constexpr std::uint32_t few_queries = device::min_probed_queries;
-constexpr std::uint32_t host_queries = 100;
+// As many as are probed where their hits are compared with the host engine's.
+constexpr std::uint32_t host_queries = device::min_probed_queries;
 constexpr std::uint32_t shortest_list = 2000;
 constexpr std::uint32_t longest_list = 3000000;
 

@@ -19,13 +19,14 @@ constexpr std::uint32_t probe_threads = probe_warps * 32;
 constexpr int probe_blocks_at_once = 8;
 
 // Thresholds are raised between rounds, each of which takes `width` of sixteen chunks from number `first` on.
-// Most chunks are left to the last one, when the thresholds are high.
+// Most chunks are left to the last one, when the thresholds are high. More rounds than two would look into
+// fewer blocks, but at the end of each all warps wait for the one with the most to look up.
 struct Round {
     std::uint32_t first;
     std::uint32_t width;
 };
 constexpr std::uint32_t rounds_of = 16;
-constexpr Round rounds[] = {{0, 1}, {1, 2}, {3, 4}, {7, 9}};
+constexpr Round rounds[] = {{0, 4}, {4, 12}};
 
 // In place of what later lists add at most, where a window's documents have been ranked.
 constexpr std::uint32_t window_is_done = UINT32_MAX;

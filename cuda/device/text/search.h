@@ -102,7 +102,7 @@ inline std::uint32_t window_count(const DeviceEngine &engine, std::uint32_t docu
 }
 
 // A batch that is probed has scores summed up in so many windows, or up to twice as many.
-inline constexpr std::uint32_t summed_windows = 32;
+inline constexpr std::uint32_t summed_windows = 24;
 
 // How far apart they are.
 inline std::uint32_t probing_stride(std::uint32_t windows) {
