@@ -119,7 +119,7 @@ class Window {
           size_(min(batch.text.documents - first_, Windows::documents)) {
         clear(threadIdx.x, threads);
         if (threadIdx.x == 0) {
-            shared.norms = {static_cast<float>(batch.norms.base), static_cast<float>(batch.norms.slope)};
+            shared.norms = batch.approximate_norms;
         }
     }
 

@@ -1,6 +1,7 @@
 #include "device/text/batch.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "gpu_engine/boundary.h"
@@ -133,6 +134,7 @@ DeviceBatch::DeviceBatch(const Call &call, const TextView &text, const TextRanki
     call.copy(queries_.data(), queries.data(), queries.size());
     batch_ = {text,
               ranking.norms,
+              {static_cast<float>(ranking.norms.base), static_cast<float>(ranking.norms.slope)},
               ranking.shrink,
               terms_.data(),
               queries_.data(),
@@ -140,6 +142,7 @@ DeviceBatch::DeviceBatch(const Call &call, const TextView &text, const TextRanki
               static_cast<std::uint32_t>(queries.size()),
               window_count(call.engine(), text.documents),
               documents_a_window(call.engine()),
+              static_cast<std::uint32_t>(std::countr_zero(documents_a_window(call.engine()))),
               probed ? probing_stride(window_count(call.engine(), text.documents)) : 1,
               static_cast<std::uint32_t>(chunk_terms_.size()),
               starts_.data(),

@@ -87,11 +87,6 @@ __device__ __forceinline__ std::uint32_t min_of_warp(std::uint32_t value) {
     return ~max_of_warp(~value);
 }
 
-// Windows have a power of two documents.
-__device__ __forceinline__ std::uint32_t shift_of(std::uint32_t documents) {
-    return __ffs(static_cast<int>(documents)) - 1;
-}
-
 // A lane's postings of the block that a warp goes through.
 struct Members {
     std::uint32_t ordinals[a_lane];
@@ -108,13 +103,11 @@ class Probe {
         : batch_(batch),
           scratch_(scratch),
           lane_(threadIdx.x % 32),
-          window_shift_(shift_of(batch.window_documents)),
           number_(batch.chunk_terms[chunk]),
           term_(batch.terms[number_]),
           query_(batch.queries[term_.query]),
           first_block_((chunk - term_.first_chunk) * a_chunk),
-          floor_(floor_of(query_, batch.thresholds[term_.query])),
-          norms_({static_cast<float>(batch.norms.base), static_cast<float>(batch.norms.slope)}) {}
+          floor_(floor_of(query_, batch.thresholds[term_.query])) {}
 
     // Puts those of the chunk's blocks that can have hits among the round's work, which has a place for every
     // block there is.
@@ -141,7 +134,7 @@ class Probe {
     }
 
     __device__ __forceinline__ std::uint64_t place_of(std::uint32_t term, std::uint32_t ordinal) const {
-        return std::uint64_t(term) * (batch_.windows + 1) + (ordinal >> window_shift_);
+        return std::uint64_t(term) * (batch_.windows + 1) + (ordinal >> batch_.window_shift);
     }
 
     // By the lane's block's bound, and those of the later lists' where it reaches.
@@ -202,7 +195,7 @@ class Probe {
             members.ordinals[j] = block.ordinals[j];
             if (lane_ * a_lane + j < block.count) {
                 const std::uint32_t rest = batch_.rests[place_of(number_, block.ordinals[j])];
-                members.scores[j] = approximate_contribution(term_.scaled, norms_,
+                members.scores[j] = approximate_contribution(term_.scaled, batch_.approximate_norms,
                                                              length_of(block.ordinals[j]), frequencies[j]);
                 members.are[j] = rest != window_is_done && members.scores[j] + rest >= floor_;
                 is_any = is_any || members.are[j];
@@ -259,8 +252,8 @@ class Probe {
             }
         }
         look_up(term.list, members->ordinals, blocks, [&](std::uint32_t j, std::uint32_t frequency) {
-            members->scores[j] +=
-                approximate_contribution(term.scaled, norms_, length_of(members->ordinals[j]), frequency);
+            members->scores[j] += approximate_contribution(term.scaled, batch_.approximate_norms,
+                                                           length_of(members->ordinals[j]), frequency);
         });
 #pragma unroll
         for (std::uint32_t j = 0; j < a_lane; ++j) {
@@ -370,13 +363,11 @@ class Probe {
     const SearchBatch &batch_;
     std::uint32_t *const scratch_;  // null where blocks are only selected
     const std::uint32_t lane_;
-    const std::uint32_t window_shift_;
     const std::uint32_t number_;
     const RankedTerm &term_;
     const RankedQuery &query_;
     const std::uint32_t first_block_;
     const std::uint32_t floor_;
-    const float2 norms_;
 };
 
 // Each warp takes one of the round's chunks.

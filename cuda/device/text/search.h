@@ -72,13 +72,15 @@ inline constexpr std::uint32_t max_finished_together = 1024;
 struct SearchBatch {
     TextView text;
     postings::Norms norms;
-    double shrink;  // TextRanking::shrink
+    float2 approximate_norms;  // base, slope
+    double shrink;             // TextRanking::shrink
     const RankedTerm *terms;
     const RankedQuery *queries;
     std::uint32_t term_count;
     std::uint32_t query_count;
     std::uint32_t windows;
-    std::uint32_t window_documents;  // in each of them but the last
+    std::uint32_t window_documents;  // in each of them but the last, a power of two
+    std::uint32_t window_shift;      // its logarithm
     std::uint32_t window_stride;     // so many windows further is the next one that scores are summed up in
     std::uint32_t chunk_count;       // of all terms' lists; only for probing
     std::uint32_t *starts;           // of each term, windows + 1
