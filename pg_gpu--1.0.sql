@@ -215,7 +215,7 @@ COMMENT ON FUNCTION gpu.byte_histogram(bytea[]) IS 'gpu.byte_histogram for each 
 
 CREATE FUNCTION gpu.mirror_rows(OUT index_name regclass, OUT run_id bigint, OUT kind text, OUT entries bigint,
                                 OUT bytes bigint, OUT device int, OUT part int, OUT parts int, OUT pinned bool,
-                                OUT loaded_at timestamptz, OUT last_used timestamptz, OUT hits bigint)
+                                OUT loaded_at timestamptz, OUT last_used timestamptz, OUT hits bigint, OUT path text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_mirror_rows'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 1000 ROWS 100;
@@ -631,7 +631,7 @@ COMMENT ON OPERATOR pg_catalog.<@> (text[], tsquery) IS 'minus the BM25 score; 0
 -- views
 
 CREATE VIEW gpu.mirrors AS
-SELECT index_name, run_id, kind, entries, bytes, device, part, parts, pinned, loaded_at, last_used, hits FROM gpu.mirror_rows();
+SELECT index_name, run_id, kind, entries, bytes, device, part, parts, pinned, loaded_at, last_used, hits, path FROM gpu.mirror_rows();
 COMMENT ON VIEW gpu.mirrors IS 'runs that lie in the server process';
 GRANT SELECT ON gpu.mirrors TO PUBLIC;
 

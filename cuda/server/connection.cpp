@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "server/log.h"
+#include "server/own_objects.h"
 #include "server/placement.h"
 #include "server/request.h"
 #include "server/run_set.h"
@@ -249,7 +251,7 @@ void Connection::compute(const Handler &handler) {
     Work work{*this, name, range.first()};
     work.purpose = purpose_of(*header);
     Chosen chosen;
-    if (range.size() > 1 && engines.state(name) == Engines::State::ready &&
+    if (has_choice(handler, name) && engines.state(name) == Engines::State::ready &&
         !choose_engines(handler, work, &chosen)) {
         return;
     }
@@ -277,6 +279,13 @@ void Connection::compute(const Handler &handler) {
         return;
     }
     if (turn.computed) {
+        const auto bit = [](EngineName kind) {
+            return static_cast<std::uint16_t>(1U << static_cast<unsigned>(kind));
+        };
+        reply->engines = chosen.engines.empty() ? bit(name) : std::uint16_t(0);
+        for (const EngineId id : chosen.engines) {
+            reply->engines |= bit(engines.name_of(id));
+        }
         reply->queued_microseconds = microseconds_of(turn.began - arrived);
         reply->microseconds = microseconds_of(turn.took);
     }
@@ -297,7 +306,7 @@ void Connection::note_lost(const Work &work, EngineId lost, const Status &status
     Engines &engines = server.engines();
     if (engines.lose_if_broken(lost, status.message)) {
         log_warning("engine %s is lost: %s", engines.get(lost)->name(), status.message);
-        if (engines.state(work.engine_name) != Engines::State::ready) {
+        if (engines.state(engines.name_of(lost)) != Engines::State::ready) {
             server.give_up("an engine is lost");
         }
     }
@@ -322,6 +331,16 @@ void Connection::note_lost(const Work &work, EngineId lost, const Status &status
 
 // ---- one of several engines -------------------------------------------------------------------------------
 
+bool Connection::has_choice(const Handler &handler, EngineName name) {
+    Engines &engines = server.engines();
+    if (engines.of(name).size() > 1) {
+        return true;
+    }
+    // What a device has no room for lies with the host engine.
+    return engines.overflow_of(name) && (handler.load_size != nullptr || handler.holders != nullptr ||
+                                         (handler.find_runs != nullptr && server.mirrors().has_overflow()));
+}
+
 bool Connection::choose_engines(const Handler &handler, Work &work, Chosen *chosen) {
     auto *reply = reinterpret_cast<ReplyHeader *>(reply_);
     std::vector<EngineId> &ids = chosen->engines;
@@ -332,20 +351,25 @@ bool Connection::choose_engines(const Handler &handler, Work &work, Chosen *chos
             return false;
         }
         work.found = &found;
-        for (const EngineId id : server.engines().all()) {
-            for (std::size_t i = 0; i < found.size(); ++i) {
-                if (found.is_on(i, id)) {
-                    ids.push_back(id);
-                    break;
+        const auto take_if_asked = [&](EngineId id) {
+            bool is_asked = false;
+            for (std::size_t i = 0; i < found.size() && !is_asked; ++i) {
+                is_asked = found.is_on(i, id);
+            }
+            if (is_asked) {
+                ids.push_back(id);
+            }
+        };
+        // Those of another kind are the last ones, since groups are merged on the first.
+        for (const bool is_overflow : {false, true}) {
+            for (const EngineId id : server.engines().all()) {
+                if ((server.engines().name_of(id) != work.engine_name) == is_overflow) {
+                    take_if_asked(id);
                 }
             }
         }
     } else if (handler.holders != nullptr) {
         ids = handler.holders(work, request_);
-        // A handle may be another kind's, which the handler refuses.
-        if (!ids.empty() && server.engines().name_of(ids.front()) != work.engine_name) {
-            ids.clear();
-        }
     } else if (handler.load_size != nullptr) {
         place(handler, work, chosen);
     }
@@ -385,12 +409,24 @@ EngineId Connection::least_waited_for(EngineName name) {
 
 void Connection::place(const Handler &handler, const Work &work, Chosen *chosen) {
     Engines &engines = server.engines();
+    const EngineRange range = engines.of(work.engine_name);
+    const auto candidate_of = [&](EngineId id) {
+        const MemoryBudget &memory = engines.get(id)->memory();
+        const Mirrors::EngineRoom room = server.mirrors().room_on(id, memory, work.purpose);
+        return PlacementCandidate{id, memory.limit(), memory.used(), 0, room.by_any, room.by_idle};
+    };
+    if (range.size() == 1 && engines.state(range.first()) == Engines::State::ready) {
+        Engine &only = *engines.get(range.first());
+        const MemoryBudget &memory = only.memory();
+        const std::uint64_t free = memory.limit() - std::min(memory.limit(), memory.used());
+        if (handler.load_size(only, request_).load.bytes <= free) {
+            return;
+        }
+    }
     std::vector<PlacementCandidate> candidates;
-    for (const EngineId id : engines.of(work.engine_name)) {
+    for (const EngineId id : range) {
         if (engines.state(id) == Engines::State::ready) {
-            const MemoryBudget &memory = engines.get(id)->memory();
-            candidates.push_back(
-                {id, memory.limit(), memory.used(), 0, server.mirrors().room_on(id, memory, work.purpose)});
+            candidates.push_back(candidate_of(id));
         }
     }
     if (candidates.empty()) {
@@ -401,22 +437,21 @@ void Connection::place(const Handler &handler, const Work &work, Chosen *chosen)
     for (PlacementCandidate &candidate : candidates) {
         candidate.of_index = of_index[candidate.id];
     }
-    const Options &options = server.options();
-    const bool is_small = is_kept_together(candidates, size.bytes, options.kept_together);
-    candidates = order_candidates(candidates, size.bytes, is_small);
-    const PlacementCandidate &best = choose_place(candidates, size.bytes);
-    const bool fits = room_of(best) >= size.bytes;
-    if (size.divisible.entries > 0 &&
-        (!fits ||
-         (!is_small && (options.divides_all ||
-                        (size.gains_by_division && gains_by_shares(size.bytes, options.kept_together)))))) {
-        chosen->shares = divide_run(candidates, size.divisible, !fits);
+    std::optional<OverflowPlace> overflow;
+    // Arrays that nobody will ask are to be sorted or merged, and are as well on pages.
+    if (const std::optional<EngineId> id = engines.overflow_of(work.engine_name); id && is_named(size.name)) {
+        const LoadSize there = handler.load_size(*engines.get(*id), request_);
+        overflow = {candidate_of(*id), there.load.bytes, there.load.divisible};
     }
+    const Options &options = server.options();
+    Placement placement =
+        place_load(candidates, overflow, size.load, {options.kept_together, options.divides_all});
+    chosen->shares = std::move(placement.shares);
     for (const RunShare &share : chosen->shares) {
         chosen->engines.push_back(share.held_by);
     }
     if (chosen->shares.empty()) {
-        chosen->engines.push_back(best.id);
+        chosen->engines.push_back(placement.whole);
     }
 }
 
@@ -429,8 +464,8 @@ Connection::Turn Connection::compute_spread(const Handler &handler, Work &work,
         part.engine = server.engines().get(id);
         parts.push_back(part);
     }
-    // Here, where no other part's thread does.
-    if (work.engine_name == EngineName::cuda) {
+    // Here, where no other part's thread does. The first one is a device, if any is.
+    if (server.engines().name_of(engines.front()) == EngineName::cuda) {
         buffer.pin(*work.engine);
     }
     Turn turn;
@@ -558,7 +593,7 @@ Status Connection::on_engine(Work &work, Body &&body) {
         if (stream == nullptr) {
             check(work.engine->open_stream(&stream));
         }
-        if (work.engine_name == EngineName::cuda) {
+        if (server.engines().name_of(work.id) == EngineName::cuda) {
             buffer.pin(*work.engine);
         }
         work.stream = stream.get();

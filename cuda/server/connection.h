@@ -67,9 +67,10 @@ class Connection {
     // they take memory of the engine.
     void keep(KeptGroups groups);
     KeptGroups take_kept();
-    // Returns the engine that they are of.
-    std::optional<EngineId> holder_of_kept() const noexcept {
-        return kept_.answer != nullptr ? std::optional(kept_.held_by) : std::nullopt;
+    // Returns the engine that has them, where they are of this kind's.
+    std::optional<EngineId> holder_of_kept(protocol::EngineName engine) const noexcept {
+        return kept_.answer != nullptr && kept_.engine == engine ? std::optional(kept_.held_by)
+                                                                 : std::nullopt;
     }
 
     Server &server;
@@ -98,6 +99,7 @@ class Connection {
     // Where there are several engines of the kind, says which compute. Returns false when the reply says why
     // none does.
     struct Chosen;
+    bool has_choice(const Handler &handler, protocol::EngineName name);
     bool choose_engines(const Handler &handler, Work &work, Chosen *chosen);
     void place(const Handler &handler, const Work &work, Chosen *chosen);
     EngineId least_waited_for(protocol::EngineName name);

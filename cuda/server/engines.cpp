@@ -7,6 +7,7 @@
 #include "gpu_engine/guard.h"
 #include "server/log.h"
 #include "server/machine.h"
+#include "server/stand_in.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -47,7 +48,8 @@ Engines::Engines(const Options &options, Watcher &watcher, std::function<void(co
       options_(options),
       give_up_(std::move(give_up)),
       open_device_(options.open_device),
-      identify_devices_(options.identify_devices) {
+      identify_devices_(options.identify_devices),
+      overflows_(options.overflows) {
     Machine machine = read_machine();
     processors_ = options.processors > 0 ? options.processors : machine.processors;
     threads_ =
@@ -69,6 +71,9 @@ Engines::Engines(const Options &options, Watcher &watcher, std::function<void(co
         };
     }
 #endif
+    if (options.stand_ins > 0) {
+        use_stand_ins(options.stand_ins);
+    }
     // Until it is known what devices there are, this place stands for them.
     Place &first = places_[hosts_];
     first.queue = new_queue(EngineName::cuda);
@@ -107,6 +112,23 @@ std::unique_ptr<Queue> Engines::new_queue(EngineName name) {
                                   processors_ > threads_ ? processors_ - threads_ : 1});
     queue->set_limit(queue_limit_);
     return queue;
+}
+
+void Engines::use_stand_ins(std::uint32_t count) {
+    identify_devices_ = [count](std::vector<DeviceIdentity> *devices) {
+        for (std::uint32_t number = 0; number < count; ++number) {
+            devices->push_back({static_cast<std::int32_t>(number), "", "stand-in"});
+        }
+        return Status{};
+    };
+    open_device_ = [this](const EngineOptions &wanted, std::unique_ptr<Engine> *engine) {
+        auto stand_in = std::make_unique<StandInEngine>(wanted.device);
+        EngineOptions options;
+        options.threads = static_cast<std::int32_t>(threads_);
+        const Status status = stand_in->open(options);
+        *engine = std::move(stand_in);
+        return status;
+    };
 }
 
 // Several engines share the threads and the memory that one would have.

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -71,6 +72,14 @@ class Engines {
         return name == protocol::EngineName::host ? EngineRange(0, hosts_) : EngineRange(hosts_, count_);
     }
     EngineRange all() const noexcept { return {0, count_}; }
+    // The engine that takes what those of the kind have no room for: the host's, for devices. None: there is
+    // none that is ready, or it mustn't.
+    std::optional<EngineId> overflow_of(protocol::EngineName name) const noexcept {
+        constexpr EngineId host = 0;
+        return overflows_ && name == protocol::EngineName::cuda && state(host) == State::ready
+                   ? std::optional(host)
+                   : std::nullopt;
+    }
     protocol::EngineName name_of(EngineId id) const noexcept {
         return id < hosts_ ? protocol::EngineName::host : protocol::EngineName::cuda;
     }
@@ -128,6 +137,7 @@ class Engines {
     };
 
     void open_host_engines(const Options &options, std::uint64_t default_memory);
+    void use_stand_ins(std::uint32_t count);
     // What the list of devices comes to, with a place for each.
     void find_devices();
     void add_place(const DeviceIdentity &identity, const std::string &why_absent);
@@ -147,6 +157,7 @@ class Engines {
     std::function<Status(const EngineOptions &, std::unique_ptr<Engine> *)> open_device_;
     std::function<Status(std::vector<DeviceIdentity> *)> identify_devices_;
     std::uint32_t hosts_ = 0;
+    const bool overflows_;
     // A place is set up before it is counted, and its state says when its engine is.
     std::array<Place, max_engines> places_;
     std::atomic<std::uint32_t> count_{0};

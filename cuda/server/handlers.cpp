@@ -102,7 +102,7 @@ constexpr Handler load() {
     Handler loading = handler<function>(true);
     loading.load_size = [](Engine &engine, const void *request) {
         const auto &begun = *static_cast<const Request *>(request);
-        return LoadSize{begun.name, load_bytes(engine, begun)};
+        return LoadSize{begun.name, {load_bytes(engine, begun)}};
     };
     return loading;
 }
@@ -114,7 +114,7 @@ constexpr Handler divisible_load() {
     Handler loading = handler<function>(true);
     loading.load_size = [](Engine &engine, const void *request) {
         const auto &begun = *static_cast<const Request *>(request);
-        return LoadSize{begun.name, load_bytes(engine, begun), divisible(engine, begun), gains};
+        return LoadSize{begun.name, {load_bytes(engine, begun), divisible(engine, begun), gains}};
     };
     loading.spread = spreading<spread>();
     return loading;
@@ -143,7 +143,8 @@ template <typename Request>
 std::vector<EngineId> holders_of_array(Work &work, const Request &request) {
     const auto found = work.connection.objects.find(request.handle);
     std::vector<EngineId> holders;
-    if (found == work.connection.objects.end()) {
+    // A handle may be another kind's, which the handler refuses.
+    if (found == work.connection.objects.end() || found->second.engine != work.engine_name) {
         return holders;
     }
     if (found->second.in_parts == nullptr) {
@@ -161,7 +162,7 @@ std::vector<EngineId> holders_of_mirror(Work &work, const protocol::SetDead &req
 }
 
 std::vector<EngineId> holders_of_groups(Work &work, const protocol::ReadGroups &) {
-    const std::optional<EngineId> holder = work.connection.holder_of_kept();
+    const std::optional<EngineId> holder = work.connection.holder_of_kept(work.engine_name);
     return holder ? std::vector<EngineId>{*holder} : std::vector<EngineId>();
 }
 

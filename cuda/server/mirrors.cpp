@@ -119,6 +119,7 @@ bool Mirrors::add(std::shared_ptr<Mirror> mirror, const Purpose &purpose) {
         return false;
     }
     touch(added, purpose);
+    overflow_ += added.is_overflow ? 1 : 0;
     ++counts_[added.parts.front().held_by].loads;
     return true;
 }
@@ -162,6 +163,7 @@ void Mirrors::unlink(const Leavers &leavers, EngineId engine, Wanted wanted, Gon
             break;
         }
         bytes += leaver->second->bytes_on(engine);
+        overflow_ -= leaver->second->is_overflow ? 1 : 0;
         gone->push_back(std::move(leaver->second));
         table_.erase(leaver);
     }
@@ -282,13 +284,23 @@ bool Mirrors::make_room(EngineId engine, MemoryBudget &memory, std::uint64_t byt
     return true;
 }
 
-std::uint64_t Mirrors::room_on(EngineId engine, const MemoryBudget &memory, const Purpose &purpose) {
+Mirrors::EngineRoom Mirrors::room_on(EngineId engine, const MemoryBudget &memory, const Purpose &purpose) {
     const std::lock_guard lock(mutex_);
     const std::uint64_t limit = memory.limit();
     const std::uint64_t used = memory.used();
-    const std::uint64_t leaving = bytes_of_all(leavers(engine, purpose), engine) + bytes_of_copies(engine);
-    const std::uint64_t stays = used - std::min(used, leaving);
-    return limit - std::min(limit, stays);
+    const std::int64_t lately = microseconds_since_1970() - undisturbed_microseconds;
+    const std::uint64_t copies = bytes_of_copies(engine);
+    std::uint64_t any = 0;
+    std::uint64_t idle = 0;
+    for (const Table::iterator &leaver : leavers(engine, purpose)) {
+        const std::uint64_t bytes = leaver->second->bytes_on(engine);
+        any += bytes;
+        idle += leaver->second->touched_at <= lately ? bytes : 0;
+    }
+    const auto room_without = [&](std::uint64_t leaving) {
+        return limit - std::min(limit, used - std::min(used, leaving));
+    };
+    return {room_without(any + copies), room_without(idle + copies)};
 }
 
 template <typename Counts>
@@ -309,8 +321,14 @@ std::uint64_t Mirrors::taken(EngineName engine, Counts counts) const {
 }
 
 Room Mirrors::choose_leavers(const NewMirror &mirror, const Purpose &purpose, Leavers *chosen) {
-    // Quotas are of all engines of the kind together.
-    Leavers left = leavers(purpose, [&mirror](const Mirror &other) { return other.engine == mirror.engine; });
+    // Quotas are of all engines of the kind together, and memory is an engine's, whatever kind its mirrors
+    // are of.
+    Leavers left = leavers(purpose, [&mirror](const Mirror &other) {
+        return other.engine == mirror.engine ||
+               std::any_of(mirror.parts.begin(), mirror.parts.end(), [&other](const NewMirrorPart &part) {
+                   return part.memory != nullptr && other.part_on(part.held_by) != nullptr;
+               });
+    });
     // Moves mirrors to the chosen ones until what counts of them is as many bytes as are needed.
     const auto choose = [&](std::uint64_t needed, auto counted_bytes) {
         std::uint64_t bytes = 0;
@@ -336,7 +354,10 @@ Room Mirrors::choose_leavers(const NewMirror &mirror, const Purpose &purpose, Le
         const std::uint64_t bytes = mirror.bytes();
         const std::uint64_t used = taken(mirror.engine, counts) + bytes;
         return bytes <= quota && (used <= quota || choose(used - quota, [&](const Mirror &other) {
-                                      return counts(other.name, other.holder.user) ? bytes_of(other) : 0;
+                                      return other.engine == mirror.engine &&
+                                                     counts(other.name, other.holder.user)
+                                                 ? bytes_of(other)
+                                                 : 0;
                                   }));
     };
     if (!keeps_within(mirror.holder.role_quota,

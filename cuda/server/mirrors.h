@@ -61,6 +61,8 @@ struct Mirror {
     std::atomic<std::int64_t> last_used{0};
     std::atomic<std::uint64_t> hits{0};
     std::atomic<std::uint32_t> crowded{0};  // requests that met others on its engine, since the last copy
+    // An engine of another kind has it, or a part of it, since those of its own kind had no room.
+    bool is_overflow = false;
     // The following belong to the table and are read and written under its mutex.
     std::vector<std::shared_ptr<const MirrorCopy>> copies;  // each on another engine
     bool is_being_copied = false;
@@ -187,8 +189,13 @@ class Mirrors {
     // connection used within the last minute stay too. Returns false, and drops nothing, when dropping all
     // the others would not make enough room.
     bool make_room(EngineId engine, MemoryBudget &memory, std::uint64_t bytes, const Purpose &purpose);
-    // For how many bytes it would make room.
-    std::uint64_t room_on(EngineId engine, const MemoryBudget &memory, const Purpose &purpose);
+    // For how many bytes it would make room, and for how many where only those mirrors leave that nobody used
+    // within the last minute.
+    struct EngineRoom {
+        std::uint64_t by_any = 0;
+        std::uint64_t by_idle = 0;
+    };
+    EngineRoom room_on(EngineId engine, const MemoryBudget &memory, const Purpose &purpose);
     // The same for a mirror with all of its parts, which must also stay within its holder's quotas: for
     // these, mirrors of the same role or the same database leave. `claim`, where there is one, holds the
     // mirror's part of the quotas until the mirror is in the table.
@@ -229,6 +236,9 @@ class Mirrors {
                                                            const protocol::RunName &relation);
 
     MirrorCounts counts(EngineId engine);
+
+    // Whether an engine has mirrors of another kind.
+    bool has_overflow() const noexcept { return overflow_.load(std::memory_order_relaxed) > 0; }
 
   private:
     using Table = std::unordered_map<Place, std::shared_ptr<Mirror>, Hash>;
@@ -273,6 +283,7 @@ class Mirrors {
     std::unordered_map<Place, Share, Hash> claimed_;
     std::uint64_t uses_ = 0;
     std::array<MirrorCounts, max_engines> counts_;
+    std::atomic<std::uint64_t> overflow_{0};  // mirrors in the table
 };
 
 }  // namespace gpu_engine::server

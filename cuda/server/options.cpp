@@ -29,8 +29,9 @@ usage: pg_gpu_server --socket PATH [option ...]
   --connections N          connections at most (default: 1000)
   --threads N              of the host engine (default: half of the processors, two of two)
   --devices LIST           the devices to compute on, by number or UUID (default: all), or none
-  --engines LIST           host once, and cuda for the devices (default: host,cuda); host may come several
-                           times for tests, where each stands for a device
+  --engines LIST           host once, and cuda for the devices (default: host,cuda). For tests: host may come
+                           several times, where each stands for a device; or stand-in does in place of
+                           cuda, each a device that computes on the processors
   --kept-together BYTES    an index's runs of so many bytes stay on one engine (default: 64 MiB), and runs of
                            columns below eight times as many aren't divided
   --divide-all             for tests: divide also runs that one engine would answer sooner alone
@@ -64,19 +65,23 @@ bool take_devices(const char *text, Options *options) {
     return true;
 }
 
-// Reads words between commas: host, any number of times, and cuda.
+// Reads words between commas: host, any number of times, and cuda, or stand-in any number of times.
 bool take_engines(const char *text, Options *options) {
     constexpr std::uint32_t max_host_engines = max_engines / 2;
     std::uint32_t hosts = 0;
+    std::uint32_t stand_ins = 0;
     bool devices = false;
     bool good = true;
     std::string_view left = text;
     while (good) {
         const std::size_t end = left.find(',');
         const std::string_view word = left.substr(0, end);
+        const bool is_device = word == "cuda" && !devices;
         hosts += word == "host" ? 1 : 0;
-        good = word == "host" ? hosts <= max_host_engines : word == "cuda" && !devices;
-        devices = devices || word == "cuda";
+        stand_ins += word == "stand-in" ? 1 : 0;
+        devices = devices || is_device;
+        good = (word == "host" || word == "stand-in" || is_device) && hosts <= max_host_engines &&
+               stand_ins <= max_host_engines && !(devices && stand_ins > 0);
         if (end == std::string_view::npos) {
             break;
         }
@@ -87,7 +92,8 @@ bool take_engines(const char *text, Options *options) {
         return false;
     }
     options->host_engines = hosts;
-    options->uses_devices = options->uses_devices && devices;
+    options->stand_ins = stand_ins;
+    options->uses_devices = stand_ins > 0 || (options->uses_devices && devices);
     return true;
 }
 

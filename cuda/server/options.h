@@ -35,6 +35,8 @@ struct Options {
     // How many engines compute on the machine's processors. One is of use; several stand for devices in
     // tests.
     std::uint32_t host_engines = 1;
+    // How many further ones do that as if they were devices; 0: devices are devices.
+    std::uint32_t stand_ins = 0;
     // An index's runs of so many bytes together stay on one engine; larger indexes are spread over those of a
     // kind.
     std::uint64_t kept_together = std::uint64_t(64) << 20;
@@ -42,6 +44,8 @@ struct Options {
     // waiting, on the one that has it; 0: never.
     std::uint32_t copied_after = 64;
     std::uint32_t crowd = 2;
+    // What devices have no room for the host engine takes. Tests of their limits do without.
+    bool overflows = true;
     // For tests: runs of every kind that can be divided are, also where that gains nothing.
     bool divides_all = false;
     bool testing = false;  // takes protocol::Inject

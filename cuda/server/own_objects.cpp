@@ -125,6 +125,10 @@ void make_mirror(Work &work, std::vector<MirrorPart> parts, const RunName &name,
     mirror->holder = holder;
     mirror->loaded_at = microseconds_since_1970();
     mirror->last_used = mirror->loaded_at;
+    for (const MirrorPart &part : mirror->parts) {
+        mirror->is_overflow =
+            mirror->is_overflow || work.server().engines().name_of(part.held_by) != mirror->engine;
+    }
     static_cast<void>(work.server().mirrors().add(std::move(mirror), work.purpose));
 }
 

@@ -1,8 +1,9 @@
-// Which of several engines of a kind gets what is about to be loaded.
+// Which of several engines gets what is about to be loaded.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "server/engine_id.h"
@@ -16,6 +17,8 @@ struct PlacementCandidate {
     std::uint64_t used = 0;
     std::uint64_t of_index = 0;  // bytes of the same index's runs
     std::uint64_t room = 0;      // free memory, and what mirrors that may leave take
+    // The same of mirrors that nobody used lately: those can leave without being loaded again at once.
+    std::uint64_t idle_room = 0;
 };
 
 // The candidates in the order in which they should be tried.
@@ -43,9 +46,10 @@ inline bool gains_by_shares(std::uint64_t bytes, std::uint64_t kept_together) {
 
 // How much an engine can take.
 std::uint64_t room_of(const PlacementCandidate &candidate);
+std::uint64_t idle_room_of(const PlacementCandidate &candidate);
 
-// The first candidate in that order on which there is room, or where mirrors may leave that are enough; else
-// the first, which will refuse. There must be a candidate.
+// The first candidate in that order on which there is room, or where idle mirrors may leave that are enough,
+// or any mirrors; else the first, which will refuse. There must be a candidate.
 const PlacementCandidate &choose_place(const std::vector<PlacementCandidate> &ordered, std::uint64_t bytes);
 
 // The entries of a run that an engine gets.
@@ -64,10 +68,60 @@ struct DivisibleRun {
     std::function<std::uint64_t(std::uint64_t entries)> bytes_of;
 };
 
+// What counts as an engine's room.
+enum class RoomBy {
+    free_memory,
+    idle_leaving,  // and what mirrors take that nobody used lately
+    any_leaving,   // and what all mirrors take that may leave
+};
+
 // Divides a run evenly among the candidates; one that hasn't the room for its share gets what it has room
-// for, and the others get more. With `by_leaving` what mirrors may leave is room. Shares are in the order of
-// entries. None: there isn't the room, or no more than one engine gets any.
+// for, and the others get more. Shares are in the order of entries. None: there isn't the room, or no more
+// than one engine gets any.
 std::vector<RunShare> divide_run(const std::vector<PlacementCandidate> &candidates, const DivisibleRun &run,
-                                 bool by_leaving);
+                                 RoomBy by);
+
+// ---- another kind's engine --------------------------------------------------------------------------------
+
+// The engine that takes what those of a kind have no room for, and what the load takes there: the host's, for
+// devices.
+struct OverflowPlace {
+    PlacementCandidate candidate;
+    std::uint64_t bytes = 0;
+    DivisibleRun divisible{};
+};
+
+// The candidates get as much of a run as they have room for, and leave a part of their memory for what
+// questions take there; the overflow's engine gets the rest, as the last share. None: it hasn't the room for
+// that, or the candidates get nothing.
+std::vector<RunShare> divide_with_overflow(const std::vector<PlacementCandidate> &candidates,
+                                           const DivisibleRun &run, const OverflowPlace &overflow, RoomBy by);
+
+// ---- all together -----------------------------------------------------------------------------------------
+
+struct PlacedLoad {
+    std::uint64_t bytes = 0;
+    DivisibleRun divisible{};  // without entries it can't be divided
+    // Several engines answer sooner together than one alone, as where all entries are looked at. Else a run
+    // is divided only where no engine has room for it.
+    bool gains_by_division = false;
+};
+
+struct PlacementRules {
+    std::uint64_t kept_together = 0;
+    bool divides_all = false;  // for tests
+};
+
+// Where a load goes: to one engine, or in shares to several.
+struct Placement {
+    EngineId whole = 0;
+    std::vector<RunShare> shares;
+};
+
+// What is in use lately doesn't leave for a load that the overflow's engine has room for, or else a working
+// set that is larger than the candidates' memory would be loaded again and again. There must be a candidate.
+Placement place_load(const std::vector<PlacementCandidate> &candidates,
+                     const std::optional<OverflowPlace> &overflow, const PlacedLoad &load,
+                     const PlacementRules &rules);
 
 }  // namespace gpu_engine::server

@@ -39,11 +39,7 @@ struct Work {
 // What is about to be loaded. Arrays without a name are nobody's.
 struct LoadSize {
     protocol::RunName name;
-    std::uint64_t bytes;
-    DivisibleRun divisible{};  // without entries it can't be divided
-    // Several engines answer sooner together than one alone, as where all entries are looked at. Else a run
-    // is divided only where no engine has room for it.
-    bool gains_by_division = false;
+    PlacedLoad load;
 };
 
 // How one kind of request is handled. `run` gets structures of these sizes; the reply's header already says

@@ -15,7 +15,7 @@ using protocol::Answer;
 
 namespace {
 
-// Begins to load what the work's shares say. `bytes_of(entries)` is what a part takes.
+// Begins to load what the work's shares say. `bytes_of(engine, entries)` is what a part takes there.
 template <typename Request, typename BytesOf>
 bool begin_in_parts(Work &work, const Request &request, BytesOf bytes_of, OwnObject *own,
                     protocol::BeginReply &reply) {
@@ -25,8 +25,9 @@ bool begin_in_parts(Work &work, const Request &request, BytesOf bytes_of, OwnObj
     std::vector<NewMirrorPart> room;
     own->in_parts = std::make_unique<LoadInParts>();
     for (const RunShare &share : *work.shares) {
-        const std::uint64_t bytes = bytes_of(share.entries);
-        room.push_back({share.held_by, &work.server().engines().get(share.held_by)->memory(), bytes, bytes});
+        Engine &engine = *work.server().engines().get(share.held_by);
+        const std::uint64_t bytes = bytes_of(engine, share.entries);
+        room.push_back({share.held_by, &engine.memory(), bytes, bytes});
         own->in_parts->parts.push_back({share.held_by, share.first, share.entries, {}, {}});
     }
     require_room(work, *own, room);
@@ -233,8 +234,8 @@ void spread_begin_kary(Spread &spread, const protocol::BeginKary &request, proto
         own.sorted = true;
         if (!begin_in_parts(
                 work, request,
-                [&](std::uint64_t entries) { return kary<Key>(*work.engine).array_bytes(entries); }, &own,
-                reply)) {
+                [](Engine &engine, std::uint64_t entries) { return kary<Key>(engine).array_bytes(entries); },
+                &own, reply)) {
             return;
         }
         spread.run([&](std::size_t i, Work &its_work) {
@@ -252,8 +253,8 @@ void spread_begin_column(Spread &spread, const protocol::BeginColumn &request, p
     OwnObject own;
     if (!begin_in_parts(
             work, request,
-            [&](std::uint64_t rows) {
-                return work.engine->column().store_bytes(layout_of_rows(request.layout, rows));
+            [&request](Engine &engine, std::uint64_t rows) {
+                return engine.column().store_bytes(layout_of_rows(request.layout, rows));
             },
             &own, reply)) {
         return;

@@ -4,6 +4,7 @@
 #include "client/quarantine.h"
 #include "client/experience.h"
 #include "client/supervisor.h"
+#include "client/usage.h"
 #include "settings.h"
 #include "storage/index_statistics.h"
 
@@ -168,6 +169,8 @@ void note_answered(RequestKind kind, Path path, uint64 items, uint64 bytes,
     rests[static_cast<int>(path)] = {};
     end_quarantine(kind, path);
     note_wait(path, static_cast<double>(reply.queued_microseconds));
+    if (path == Path::Cuda && (reply.engines >> static_cast<int>(protocol::EngineName::host) & 1) != 0)
+        count_help_of_host();
     count_request(path, kind, items, bytes, static_cast<double>(reply.microseconds),
                   static_cast<double>(last_round_trip()));
 }

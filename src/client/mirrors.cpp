@@ -5,6 +5,7 @@
 #include "client/cost.h"
 #include "client/experience.h"
 #include "client/gone_mirrors.h"
+#include "client/inventory.h"
 #include "client/page_load.h"
 #include "client/wanted_runs.h"
 #include "progress.h"
@@ -347,6 +348,26 @@ static bool load_listed_runs(Relation index, const storage::RunKind *kind, const
     return complete;
 }
 
+// Tells of what no device had room for, since questions take longer then.
+static void report_overflow(Relation index) {
+    Inventory<protocol::MirrorRow> mirrors;
+    uint64 bytes = 0;
+    list_mirrors(&mirrors);
+    for (uint64 i = 0; i < mirrors.count; i++) {
+        const protocol::MirrorRow &mirror = mirrors.rows[i];
+        if (mirror.name == run_name(index, mirror.name.run) && mirror.device < 0 &&
+            mirror.engine == static_cast<uint32>(protocol::EngineName::cuda))
+            bytes += mirror.bytes;
+    }
+    if (mirrors.rows != nullptr)
+        pfree(mirrors.rows);
+    if (bytes > 0)
+        ereport(NOTICE, (errmsg("%llu kB of index \"%s\" lie in the machine's memory",
+                                static_cast<unsigned long long>((bytes + 1023) / 1024),
+                                RelationGetRelationName(index)),
+                         errdetail("No device has room for them.")));
+}
+
 uint64 load_index(Relation index, const storage::RunKind *kind, const MirrorFormat *format, bool pinned) {
     constexpr long kPauseMs = 20;
     uint64 bytes = 0;
@@ -357,8 +378,11 @@ uint64 load_index(Relation index, const storage::RunKind *kind, const MirrorForm
         Loading loading = {};
         if (!find_engine_to_load(&path))
             report_not_loaded(index, loading);
-        if (load_listed_runs(index, kind, format, path, pinned, &bytes, &loading))
+        if (load_listed_runs(index, kind, format, path, pinned, &bytes, &loading)) {
+            if (path == Path::Cuda)
+                report_overflow(index);
             return bytes;
+        }
         if (!is_worth_another_look())
             report_not_loaded(index, loading);
         pause_for(kPauseMs);

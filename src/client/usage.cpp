@@ -16,6 +16,10 @@ void count_usage(Path path, uint64 items, uint64 bytes, double milliseconds) {
     used.bytes += bytes;
 }
 
+void count_help_of_host() {
+    used.helped++;
+}
+
 void count_fallback(const char *reason) {
     used.fallbacks++;
     strlcpy(used.last_reason, reason, sizeof(used.last_reason));
@@ -36,6 +40,7 @@ void add_usage_since(const Usage &before, Usage *total) {
         total->items[path] += used.items[path] - before.items[path];
         total->milliseconds[path] += used.milliseconds[path] - before.milliseconds[path];
     }
+    total->helped += used.helped - before.helped;
     total->bytes += used.bytes - before.bytes;
     total->small_runs += used.small_runs - before.small_runs;
     total->lacking_runs += used.lacking_runs - before.lacking_runs;

@@ -10,6 +10,7 @@ struct Usage {
     uint64 requests[kPaths];
     uint64 items[kPaths];
     double milliseconds[kPaths];
+    uint64 helped;     // requests to the device that the host engine computed a part of, or all
     uint64 bytes;      // that went to the server process and came from it
     uint64 fallbacks;  // requests that a path didn't answer
     char last_reason[128];
@@ -24,6 +25,9 @@ const Usage &session_usage();
 
 // Adds a request to the session's.
 void count_usage(Path path, uint64 items, uint64 bytes, double milliseconds);
+
+// Says of the session's last request that the host engine had what no device had room for.
+void count_help_of_host();
 
 // Adds a request that a path didn't answer.
 void count_fallback(const char *reason);

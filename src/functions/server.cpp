@@ -111,6 +111,8 @@ Datum pg_gpu_mirror_rows(PG_FUNCTION_ARGS) {
             functions::to_timestamp(mirror.loaded_at),
             functions::to_timestamp(mirror.last_used),
             Int64GetDatum(static_cast<int64>(mirror.hits)),
+            CStringGetTextDatum(mirror.engine == static_cast<uint32>(protocol::EngineName::cuda) ? "cuda"
+                                                                                                 : "host"),
         };
         bool nulls[lengthof(values)] = {};
         nulls[0] = !OidIsValid(index);

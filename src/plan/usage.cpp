@@ -38,6 +38,8 @@ static void explain_paths(const client::Usage &usage, ExplainState *explain) {
         else
             milliseconds_of_processor += usage.milliseconds[i];
     }
+    if (usage.helped > 0 && usage.requests[static_cast<int>(Path::Host)] == 0)
+        appendStringInfo(&paths, ", %s", client::path_name(Path::Host));
     ExplainPropertyText("Path", requests > 0 ? paths.data : client::path_name(Path::Paged), explain);
     if (requests == 0)
         return;

@@ -83,7 +83,7 @@ INSERT INTO wanted VALUES
    'TABLE(step text, column_name name, entries bigint, bytes bigint, milliseconds double precision, path text)', true),
   ('mirror_rows', NULL,
    'TABLE(index_name regclass, run_id bigint, kind text, entries bigint, bytes bigint, device integer, part integer, parts integer, '
-   'pinned boolean, loaded_at timestamp with time zone, last_used timestamp with time zone, hits bigint)', true),
+   'pinned boolean, loaded_at timestamp with time zone, last_used timestamp with time zone, hits bigint, path text)', true),
   ('progress_rows', NULL,
    'TABLE(pid integer, datname name, usename name, command text, index_name regclass, phase text, tuples_done bigint, tuples_total bigint, '
    'started timestamp with time zone)', true),

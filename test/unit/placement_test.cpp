@@ -87,23 +87,27 @@ std::string told(const std::vector<RunShare> &shares) {
 
 TEST(Placement, RunsAreDividedEvenly) {
     const std::vector<PlacementCandidate> engines = {{4, 9000, 0, 0}, {5, 9000, 0, 0}, {6, 9000, 0, 0}};
-    EXPECT_EQ(told(divide_run(engines, of_entries(1920), false)),
+    EXPECT_EQ(told(divide_run(engines, of_entries(1920), RoomBy::free_memory)),
               "4: 0 + 640; 5: 640 + 640; 6: 1280 + 640; ");
     // Shares begin with whole words of bitmaps.
-    EXPECT_EQ(told(divide_run(engines, of_entries(1000), false)), "4: 0 + 384; 5: 384 + 320; 6: 704 + 296; ");
+    EXPECT_EQ(told(divide_run(engines, of_entries(1000), RoomBy::free_memory)),
+              "4: 0 + 384; 5: 384 + 320; 6: 704 + 296; ");
     // Too little for three, or for two.
-    EXPECT_EQ(told(divide_run(engines, of_entries(70), false)), "4: 0 + 64; 5: 64 + 6; ");
-    EXPECT_EQ(told(divide_run(engines, of_entries(64), false)), "");
+    EXPECT_EQ(told(divide_run(engines, of_entries(70), RoomBy::free_memory)), "4: 0 + 64; 5: 64 + 6; ");
+    EXPECT_EQ(told(divide_run(engines, of_entries(64), RoomBy::free_memory)), "");
 }
 
 TEST(Placement, WhoLacksRoomGetsASmallerShare) {
     const std::vector<PlacementCandidate> engines = {
         {4, 9000, 0, 0, 9000}, {5, 9000, 8000, 0, 6000}, {6, 9000, 8999, 0, 1}};
-    EXPECT_EQ(told(divide_run(engines, of_entries(960), false)), "5: 0 + 64; 4: 64 + 896; ");
-    EXPECT_EQ(told(divide_run(engines, of_entries(960), true)), "5: 0 + 512; 4: 512 + 448; ");
-    EXPECT_EQ(told(divide_run(engines, of_entries(1200), false)), "") << "they haven't the room together";
-    EXPECT_EQ(told(divide_run(engines, of_entries(960, 2000), false)), "") << "what all need counts for each";
-    EXPECT_EQ(told(divide_run(engines, of_entries(960, 2000), true)), "5: 0 + 384; 4: 384 + 576; ");
+    EXPECT_EQ(told(divide_run(engines, of_entries(960), RoomBy::free_memory)), "5: 0 + 64; 4: 64 + 896; ");
+    EXPECT_EQ(told(divide_run(engines, of_entries(960), RoomBy::any_leaving)), "5: 0 + 512; 4: 512 + 448; ");
+    EXPECT_EQ(told(divide_run(engines, of_entries(1200), RoomBy::free_memory)), "")
+        << "they haven't the room together";
+    EXPECT_EQ(told(divide_run(engines, of_entries(960, 2000), RoomBy::free_memory)), "")
+        << "what all need counts for each";
+    EXPECT_EQ(told(divide_run(engines, of_entries(960, 2000), RoomBy::any_leaving)),
+              "5: 0 + 384; 4: 384 + 576; ");
 }
 
 // Whatever the engines have, shares cover the run without a gap, each within its engine's room.
@@ -117,7 +121,7 @@ TEST(Placement, SharesCoverTheRun) {
         }
         const DivisibleRun run = of_entries(1 + random() % 20000, random() % 3000);
         std::uint64_t next = 0;
-        for (const RunShare &share : divide_run(engines, run, false)) {
+        for (const RunShare &share : divide_run(engines, run, RoomBy::free_memory)) {
             EXPECT_EQ(share.first, next);
             EXPECT_EQ(share.first % share_granule, 0U);
             EXPECT_GT(share.entries, 0U);
@@ -128,6 +132,83 @@ TEST(Placement, SharesCoverTheRun) {
         EXPECT_TRUE(next == 0 || next == run.entries);
     }
     EXPECT_GT(divided, 200U);
+}
+
+// ---- what the engines have no room for
+// ---------------------------------------------------------------------
+
+// The overflow's engine is number 0. Tells the engine, or the shares.
+std::string told_place(const std::vector<PlacementCandidate> &candidates, const PlacementCandidate &host,
+                       std::uint64_t entries, bool gains = false, bool is_divisible = true) {
+    const DivisibleRun run = is_divisible ? of_entries(entries) : DivisibleRun{};
+    const OverflowPlace overflow = {host, entries * 10, run};
+    const Placement placement =
+        place_load(candidates, overflow, {entries * 10, run, gains}, PlacementRules{0, false});
+    return placement.shares.empty() ? std::to_string(placement.whole) : told(placement.shares);
+}
+
+TEST(Placement, TheOverflowTakesWhatNobodyElseHasRoomFor) {
+    const PlacementCandidate host = {0, 10000, 0, 0, 10000, 10000};
+    // Room comes first, then what nobody used lately, then the engines together.
+    EXPECT_EQ(told_place({{1, 2000, 0, 0}, {2, 2000, 1900, 0}}, host, 192), "1");
+    EXPECT_EQ(told_place({{1, 2000, 1900, 0, 2000, 0}, {2, 2000, 1900, 0, 2000, 2000}}, host, 192), "2");
+    EXPECT_EQ(told_place({{1, 2000, 1000, 0, 2000, 0}, {2, 2000, 1000, 0, 2000, 0}}, host, 128),
+              "1: 0 + 64; 2: 64 + 64; ");
+    // What is in use stays.
+    EXPECT_EQ(told_place({{1, 2000, 1900, 0, 2000, 0}, {2, 2000, 1900, 0, 2000, 0}}, host, 192), "0");
+    EXPECT_EQ(told_place({{1, 2000, 1000, 0, 2000, 0}}, host, 192, false, false), "0");
+    // Unless the overflow has no room either.
+    EXPECT_EQ(told_place({{1, 2000, 1900, 0, 2000, 0}, {2, 2000, 1900, 0, 1000, 0}},
+                         {0, 10000, 10000, 0, 10000, 0}, 192),
+              "1");
+    // Nothing suffices: somebody has to refuse.
+    EXPECT_EQ(told_place({{1, 2000, 1900, 0, 100, 0}}, {0, 10000, 9000, 0, 1500, 1000}, 192), "1");
+    // There, too, what is in use leaves at last.
+    EXPECT_EQ(told_place({{1, 2000, 1900, 0, 100, 0}}, {0, 10000, 9000, 0, 2000, 1000}, 192), "0");
+}
+
+TEST(Placement, WhatIsLookedAtAsAWholeIsSharedWithTheOverflow) {
+    const PlacementCandidate host = {0, 40000, 0, 0, 40000, 40000};
+    const std::vector<PlacementCandidate> devices = {{1, 8000, 0, 0, 8000, 8000},
+                                                     {2, 8000, 0, 0, 8000, 8000}};
+    // An eighth of the engines' memory is left for questions.
+    EXPECT_EQ(told_place(devices, host, 3200, true), "1: 0 + 640; 2: 640 + 640; 0: 1280 + 1920; ");
+    // What is looked up isn't found sooner by more engines.
+    EXPECT_EQ(told_place(devices, host, 3200, false), "0");
+    // But one that is too large for any of them must be shared.
+    EXPECT_EQ(told_place(devices, {0, 20000, 0, 0, 20000, 20000}, 3200, false),
+              "1: 0 + 640; 2: 640 + 640; 0: 1280 + 1920; ");
+    EXPECT_EQ(told_place(devices, {0, 10000, 0, 0, 10000, 10000}, 3200, true), "1") << "not all together";
+    // A part of a run that is hardly any isn't worth asking for.
+    EXPECT_EQ(told_place({{1, 8000, 0, 0, 8000, 8000}}, host, 3900, true), "1: 0 + 640; 0: 640 + 3260; ");
+    EXPECT_EQ(told_place({{1, 2000, 0, 0, 2000, 2000}}, host, 3900, true), "0");
+}
+
+// Whatever they have, nobody gets more than he has room for, and nothing is left out.
+TEST(Placement, SharesWithTheOverflowCoverTheRun) {
+    std::mt19937_64 random(20261127);
+    std::size_t shared = 0;
+    for (int round = 0; round < 2000; ++round) {
+        std::vector<PlacementCandidate> engines;
+        for (EngineId id = 0; id < 1 + random() % 4; ++id) {
+            const std::uint64_t used = random() % 100001;
+            engines.push_back({id, 100000, used, 0, 100000 - used + random() % (used + 1), 0});
+        }
+        const PlacementCandidate host = {9, 100000, random() % 100001, 0, 0, 0};
+        const DivisibleRun run = of_entries(1 + random() % 40000, random() % 3000);
+        const OverflowPlace overflow = {host, run.bytes_of(run.entries), run};
+        std::uint64_t next = 0;
+        for (const RunShare &share : divide_with_overflow(engines, run, overflow, RoomBy::any_leaving)) {
+            EXPECT_EQ(share.first, next);
+            EXPECT_EQ(share.first % share_granule, 0U);
+            const std::uint64_t room = share.held_by == 9 ? 100000 - host.used : engines[share.held_by].room;
+            EXPECT_LE(run.bytes_of(share.entries), room);
+            next += share.entries;
+        }
+        shared += next > 0 ? 1 : 0;
+        EXPECT_TRUE(next == 0 || next == run.entries);
+    }
+    EXPECT_GT(shared, 200U);
 }
 
 // The list, as numbers and UUIDs; or where it is wrong.

@@ -59,9 +59,11 @@ ServerUnderTest::ServerUnderTest(Options options) : path_(folder_.file("socket")
     // Where there are several devices, an index's runs are shared out among them, and each that can be is
     // divided.
     options.kept_together = 0;
-    options.divides_all = options.host_engines == 1;
+    options.divides_all = options.host_engines == 1 && options.stand_ins == 0;
+    // Tests of a kind's limits are for that kind alone.
+    options.overflows = options.overflows && options.stand_ins > 0;
 #ifndef PG_GPU_HAVE_CUDA
-    if (!options.open_device) {
+    if (!options.open_device && options.stand_ins == 0) {
         stand_in_for_devices(&options);
     }
 #endif

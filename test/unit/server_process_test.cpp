@@ -204,7 +204,10 @@ TEST_F(ServerProcess, RefusesBadArguments) {
         {"--queue", ""},        {"--host-memory", "1k"},
         {"--nothing"},          {"something"},
         {"--connections", "0"}, {"--threads", "99999999999999999999"},
-        {"--parent", "0"},      {"--stuck-milliseconds", "0"}};
+        {"--parent", "0"},      {"--stuck-milliseconds", "0"},
+        {"--engines", "cuda"},  {"--engines", "host,cuda,cuda"},
+        {"--engines", ""},      {"--engines", "host,cuda,stand-in"},
+        {"--engines", "host,"}, {"--engines", "stand-in"}};
     for (const std::vector<std::string> &arguments : bad) {
         EXPECT_EQ(start(arguments)->wait(), 1) << arguments[0];
     }
@@ -250,6 +253,20 @@ TEST_F(ServerProcess, TakesItsLimits) {
     EXPECT_EQ(client.begin_kary(run_name(1), 10, 64).header.status.code, StatusCode::unavailable);
     client.engine = EngineName::host;
     EXPECT_EQ(client.inject(5).status.code, StatusCode::invalid_argument);
+}
+
+// Two kinds of engines without a device.
+TEST_F(ServerProcess, StandInsAreDevices) {
+    const auto process = start({"--engines", "host,stand-in,stand-in", "--device-memory", "1048576"});
+    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    Client client(socket_);
+    ASSERT_TRUE(wait_until([&] {
+        return client.ask<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).engines == 3U &&
+               client.list(Message::devices, 0, 0).memory_limit[1] == 2 * 1048576U;
+    }));
+    EXPECT_EQ(client.list(Message::devices, 0, 0).rows, 2U);
+    client.engine = EngineName::cuda;
+    EXPECT_EQ(Client::answer_of(client.begin_kary(run_name(1), 10, 64).header), Answer::done);
 }
 
 // Of another user: the socket's mode keeps it out, and so does the server.

@@ -9,7 +9,7 @@
 #include "server/request.h"
 #include "server/run_set.h"
 #include "server_checks.h"
-#include "server_runs.h"
+#include "server_several_engines.h"
 #include "stand_in.h"
 
 namespace {
@@ -17,9 +17,8 @@ namespace {
 using namespace server_test;
 
 constexpr std::uint32_t engines = 3;
-constexpr std::size_t entries = 10000;
 
-class ServerSpread : public testing::Test {
+class ServerSpread : public ServerOfSeveralEngines {
   protected:
     static gpu_engine::server::Options three_hosts() {
         gpu_engine::server::Options options;
@@ -29,75 +28,7 @@ class ServerSpread : public testing::Test {
         return options;
     }
 
-    ServerSpread() : server_(three_hosts()), client_(server_.path()) {
-        EXPECT_EQ(Client::answer_of(client_.attach(4 << 20)), Answer::done);
-        for (std::size_t i = 0; i < entries; ++i) {
-            keys_.push_back(i);
-            tids_.push_back(make_tid(i / 100, static_cast<std::uint16_t>(i % 100 + 1)));
-        }
-    }
-
-    void load_runs(std::uint64_t count) {
-        for (std::uint64_t run = 1; run <= count; ++run) {
-            ASSERT_EQ(client_.load(run_name(run), keys_, tids_), Answer::done);
-        }
-    }
-    // The device of each run's mirror, by run; -1: there is none.
-    std::vector<std::int32_t> holders(std::uint64_t count) {
-        std::vector<std::int32_t> result(count, -1);
-        const auto reply = client_.list(Message::mirrors, 0, 65536);
-        for (std::uint64_t i = 0; i < reply.rows; ++i) {
-            const auto &row = client_.at<protocol::MirrorRow>(0)[i];
-            result[row.name.run - 1] = row.device;
-        }
-        return result;
-    }
-    // The rows of a run's mirror, in the order of its parts.
-    std::vector<protocol::MirrorRow> parts_of(std::uint64_t run) {
-        std::vector<protocol::MirrorRow> parts;
-        const auto reply = client_.list(Message::mirrors, 0, 65536);
-        for (std::uint64_t i = 0; i < reply.rows; ++i) {
-            const auto &row = client_.at<protocol::MirrorRow>(0)[i];
-            if (row.name.run == run) {
-                parts.push_back(row);
-            }
-        }
-        return parts;
-    }
-    protocol::ResultReply count_runs(std::uint64_t count) {
-        protocol::CountKary request{};
-        request.key_bits = 64;
-        request.runs = static_cast<std::uint32_t>(count);
-        for (std::uint64_t run = 1; run <= count; ++run) {
-            request.run[run - 1].name = run_name(run);
-        }
-        request.count = 1;
-        request.high = 64;
-        *client_.at<std::uint64_t>(request.low) = 100;
-        *client_.at<std::uint64_t>(request.high) = 199;
-        request.blocks.all_visible = 1;
-        request.results = 4096;
-        request.capacity = 65536;
-        return client_.ask<protocol::ResultReply>(Message::count_kary, request);
-    }
-    std::uint64_t counted() { return *client_.at<std::uint64_t>(4096); }
-    void lose(std::uint32_t number) {
-        protocol::Inject request{};
-        request.number = number;
-        request.loses = protocol::lose_engine;
-        EXPECT_EQ(Client::answer_of(client_.ask<protocol::ReplyHeader>(Message::inject, request)),
-                  Answer::done);
-    }
-    std::vector<protocol::DeviceRow> devices() {
-        const auto reply = client_.list(Message::devices, 0, 65536);
-        const auto *rows = client_.at<protocol::DeviceRow>(0);
-        return {rows, rows + reply.rows};
-    }
-
-    ServerUnderTest server_;
-    Client client_;
-    std::vector<std::uint64_t> keys_;
-    std::vector<Tid> tids_;
+    ServerSpread() : ServerOfSeveralEngines(three_hosts(), EngineName::host) {}
 };
 
 TEST_F(ServerSpread, RunsAreSharedOutAndAnswersAddedUp) {

@@ -11,7 +11,7 @@
 namespace gpu_engine::protocol {
 
 // Rises with every change of these headers that a peer could notice.
-inline constexpr std::uint32_t version = 20;
+inline constexpr std::uint32_t version = 21;
 inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
 inline constexpr std::size_t max_message = 8192;
 inline constexpr std::size_t max_runs = 64;  // of a request
@@ -94,7 +94,7 @@ static_assert(sizeof(RequestHeader) == 32);
 struct ReplyHeader {
     std::uint32_t magic;
     std::uint16_t type;
-    std::uint16_t reserved;
+    std::uint16_t engines;  // that computed: bit i is EngineName i
     std::uint32_t bytes;
     std::uint32_t answer;  // Answer
     std::uint64_t request;

@@ -80,9 +80,9 @@ struct MirrorRow {
     std::uint64_t hits;
     std::int64_t loaded_at;  // microseconds since 1970
     std::int64_t last_used;
-    std::uint32_t engine;
+    std::uint32_t engine;  // EngineName, whose questions it answers
     std::uint32_t pinned;
-    std::int32_t device;  // that holds it; -1: none
+    std::int32_t device;  // that holds it; -1: none, but the machine's memory
     std::uint32_t user;
     std::uint32_t kind;  // RunKind
     std::uint16_t part;  // its number, from 1 on

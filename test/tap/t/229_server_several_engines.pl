@@ -9,6 +9,7 @@ use warnings FATAL => 'all';
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
 use PgGpuTest;
+use PgGpuTest::EveryQuestion;
 use PgGpuTest::Faults;
 use PgGpuTest::Server;
 use PostgreSQL::Test::Cluster;
@@ -17,68 +18,11 @@ use Test::More;
 
 local $ENV{PG_GPU_SERVER} = server_with('--engines host,host,host --kept-together 0 --testing');
 my $node = new_node('engines', conf => "autovacuum = off\npg_gpu.request_timeout = 60s\npg_gpu.min_mirror_entries = 0\n");
-$node->safe_psql('postgres', q{
-CREATE EXTENSION IF NOT EXISTS pg_gpu;
-CREATE TABLE t (k int8, x int8, n float8, c text, v tsvector);
-CREATE FUNCTION add(first int8, last int8) RETURNS void LANGUAGE sql AS $$
-	INSERT INTO t SELECT i, i % 1000, CASE WHEN i % 11 > 0 THEN i % 500 / 4.0 END, 'c' || i % 10, to_tsvector('simple', 'common w' || i % 7 || ' u' || i)
-	FROM generate_series(first, last) AS i $$;
-SELECT add(1, 6000);
-CREATE INDEX t_kary ON t USING gpu_kary (k);
-CREATE INDEX t_grid ON t USING gpu_grid (k, x);
-CREATE INDEX t_column ON t USING gpu_column (k, n, c);
-CREATE INDEX t_text ON t USING gpu_text (v);
-});
-my @indexes = qw(t_kary t_grid t_column t_text);
-# Each index has several runs.
-sql_value($node, "SELECT add($_ * 3000 + 1, $_ * 3000 + 3000)") foreach 2 .. 5;
-foreach my $index (@indexes)
-{
-	cmp_ok(sql_value($node, "SELECT count(*) FROM gpu.runs('$index') WHERE entries > 0"), '>', 2, "$index has several runs");
-}
+make_every_index($node);
+my @indexes = every_index();
+my @questions = every_question();
 
-my $keys = q{ARRAY(SELECT generate_series(1, 20000::bigint, 3))};
-my @questions = (
-	"SELECT count(*), sum((l.tid::text::point)[0]), sum(ordinal) FROM gpu.lookup('t_kary', $keys) AS l",
-	"SELECT gpu.count('t_kary', ARRAY[777], ARRAY[15000])",
-	q{SELECT ordinal, count FROM gpu.count_batch('t_kary', ARRAY(SELECT ARRAY[i] FROM generate_series(1, 20000::bigint, 500) AS i), ARRAY(SELECT ARRAY[i + 890] FROM generate_series(1, 20000::bigint, 500) AS i)) ORDER BY 1},
-	"SET enable_seqscan = off; SET enable_indexscan = off; SET pg_gpu.enable_count_scan = off; SELECT count(*), sum(x) FROM t WHERE k = ANY ($keys)",
-	'SET enable_seqscan = off; SELECT count(*), sum(k), sum(x) FROM t WHERE k BETWEEN 500 AND 14000 AND x < 400',
-	q{SELECT ordinal, count FROM gpu.count_batch('t_grid', ARRAY(SELECT ROW(i, i % 500) FROM generate_series(1, 20000::bigint, 500) AS i), ARRAY(SELECT ROW(i + 5000, i % 500 + 400) FROM generate_series(1, 20000::bigint, 500) AS i)) ORDER BY 1},
-	q{SELECT count(*), sum(ordinal), sum((l.tid::text::point)[0]) FROM gpu.lookup('t_grid', ARRAY(SELECT ROW(i, i % 1000) FROM generate_series(1, 20000::bigint, 3) AS i)) AS l},
-	q{SELECT gpu.count('t_column', $$c <> 'c3' AND n < 100$$)},
-	q{SELECT value, count FROM gpu.dictionary('t_column', 'c', 'k > 100') ORDER BY 1},
-	q{SELECT bin, count FROM gpu.histogram('t_column', 'n', 16, filter => 'k > 7') ORDER BY 1},
-	q{SELECT count, nulls, distinct_values, minimum, maximum, sum FROM gpu.summary('t_column', 'n')},
-	q{SELECT tid, score FROM gpu.search('t_text', 'w3 & common', 2000, 'and') ORDER BY score DESC, tid},
-	q{SELECT ordinal, tid, score FROM gpu.search_batch('t_text', ARRAY['w3 | u9000', 'w1 & common', 'u5 | u17999']::tsquery[], 20, 'or') ORDER BY 1, 3 DESC, 2},
-	q{SELECT tid FROM gpu.intersect('t_text', ARRAY['w3', 'common']) AS tid ORDER BY 1},
-	'SELECT c, count(*), sum(k), sum(n), avg(n), stddev(k), min(n), max(k), bit_and(k) FROM t WHERE k > 50 GROUP BY c ORDER BY c',
-	'SELECT sum(k), avg(n), count(*) FILTER (WHERE n > 50) FROM t',
-	'SELECT k % 100, sum(k) FROM t GROUP BY 1 HAVING sum(k) > 1600000 ORDER BY 1',
-	'SELECT k, sum(n) FROM t GROUP BY k ORDER BY sum(n) DESC NULLS LAST, k LIMIT 7',
-	'SELECT count(DISTINCT k), count(DISTINCT c) FROM t WHERE n > 10',
-	'SELECT DISTINCT n FROM t ORDER BY n LIMIT 400',
-	'SELECT k, n, c FROM t ORDER BY n DESC NULLS LAST, k LIMIT 25',
-	'SELECT k, c FROM t WHERE n > 3 ORDER BY c, k DESC LIMIT 25 OFFSET 5');
-
-# Compares the answers of the three engines with those of pages, of aggregates with PostgreSQL's own; returns how many requests
-# the server process answered.
-sub compare
-{
-	my ($title) = @_;
-	my $own = 'SET pg_gpu.path = paged; SET pg_gpu.enable_aggregate = off; SET pg_gpu.enable_sort = off';
-	my $answered = 'SELECT coalesce(sum(requests), 0) FROM gpu.stat WHERE path = $$host$$';
-	my $before = sql_value($node, $answered);
-	my $number = 0;
-	foreach my $question (@questions)
-	{
-		$number++;
-		is(sql_value($node, "SET pg_gpu.path = host; $question"), sql_value($node, "$own; $question"), "$title: question $number");
-	}
-	cmp_ok(sql_value($node, $answered) - $before, '>=', scalar @questions, "$title: the server process has answered");
-	return;
-}
+sub compare { return compare_with_pages($node, 'host', @_); }
 
 sub engines_in_use { return sql_value($node, q{SELECT string_agg(DISTINCT device::text, ' ' ORDER BY device::text) FROM gpu.mirrors}); }
 
@@ -123,7 +67,7 @@ compare('two engines lost');
 is(sql_value($node, $states), 'ready lost lost', 'the last one serves');
 is(wait_for_server($node), $pid, 'by the same server process');
 kill 'USR1', $pid;
-my $lookup = "SELECT count(*) FROM gpu.lookup('t_kary', $keys)";
+my $lookup = $questions[0];
 is(sql_value($node, "SET pg_gpu.path = host; $lookup"), sql_value($node, "SET pg_gpu.path = paged; $lookup"), 'pages answer when the last one is lost');
 $pid = wait_for_server($node, $pid);
 ok(wait_until(sub { return sql_value($node, $states) eq 'ready ready ready' }), 'and a new server process has all of them');

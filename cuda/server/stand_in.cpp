@@ -1,0 +1,22 @@
+#include "server/stand_in.h"
+
+#include <cstdio>
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::server {
+
+Status StandInEngine::open(const EngineOptions &options) noexcept {
+    return host::open_engine(options, &host_);
+}
+
+Status StandInEngine::describe(DeviceInfo *info) noexcept {
+    *info = DeviceInfo{};
+    info->device = device_;
+    std::snprintf(info->name, sizeof(info->name), "stand-in");
+    info->memory_total = free_bytes + free_bytes / 4;
+    info->memory_free = free_bytes;
+    return {};
+}
+
+}  // namespace gpu_engine::server

@@ -1,0 +1,215 @@
+// What devices have no room for lies with the host engine, and is asked in the same question. Stand-ins are
+// the devices.
+#include "server_several_engines.h"
+
+namespace {
+
+using namespace server_test;
+
+class ServerOverflow : public ServerOfSeveralEngines {
+  protected:
+    static gpu_engine::server::Options with_stand_ins(std::uint32_t count) {
+        gpu_engine::server::Options options;
+        options.stand_ins = count;
+        options.testing = true;
+        return options;
+    }
+
+    explicit ServerOverflow(std::uint32_t devices = 2)
+        : ServerOfSeveralEngines(with_stand_ins(devices), EngineName::cuda) {
+        load_runs(1);
+        run_bytes_ = memory_used(EngineName::cuda);
+        client_.evict(run_name(1));
+    }
+
+    void limit(std::uint64_t device, std::uint64_t host) {
+        protocol::Configure request{};
+        request.memory_limit[static_cast<std::size_t>(EngineName::cuda)] = device;
+        request.memory_limit[static_cast<std::size_t>(EngineName::host)] = host;
+        EXPECT_EQ(Client::answer_of(client_.ask<protocol::ReplyHeader>(Message::configure, request)),
+                  Answer::done);
+    }
+    std::uint64_t memory_used(EngineName kind) {
+        return client_.list(Message::mirrors, 0, 65536).memory_used[static_cast<std::size_t>(kind)];
+    }
+    std::uint64_t mirrors() { return client_.list(Message::mirrors, 0, 65536).rows; }
+    std::uint64_t evictions() {
+        return client_.state().engines[0].evictions + client_.state().engines[1].evictions;
+    }
+    void expect_counted(std::uint64_t runs) {
+        const protocol::ResultReply reply = count_runs(runs);
+        ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+        EXPECT_EQ(counted(), runs * 100);
+    }
+    StatusCode begin(std::uint64_t run) {
+        return client_.begin_kary(run_name(run), entries, 64).header.status.code;
+    }
+
+    std::uint64_t run_bytes_ = 0;
+};
+
+class ServerOverflowOfOne : public ServerOverflow {
+  protected:
+    ServerOverflowOfOne() : ServerOverflow(1) {}
+};
+
+constexpr std::int32_t on_host = -1;
+
+TEST_F(ServerOverflow, TheRestLiesWithTheHostAndIsAskedToo) {
+    limit(run_bytes_ * 7 / 5, run_bytes_ * 12 / 5);
+    client_.purpose = 7;
+    load_runs(4);
+    std::vector<std::int32_t> held = holders(4);
+    std::sort(held.begin(), held.end());
+    EXPECT_EQ(held, (std::vector<std::int32_t>{on_host, on_host, 0, 1}));
+    expect_counted(4);
+    // Those of the host alone take the way without parts.
+    for (std::uint64_t run = 1; run <= 4; ++run) {
+        EXPECT_EQ(parts_of(run).front().engine, static_cast<std::uint32_t>(EngineName::cuda));
+    }
+    // Where nobody has room, nothing goes for what the same question needs.
+    EXPECT_EQ(begin(5), StatusCode::out_of_memory);
+    EXPECT_EQ(mirrors(), 4U);
+    expect_counted(4);
+    EXPECT_EQ(evictions(), 0U);
+    // For another purpose the one goes that was used longest ago.
+    client_.purpose = 8;
+    EXPECT_EQ(client_.load(run_name(5), keys_, tids_), Answer::done);
+    EXPECT_EQ(evictions(), 1U);
+}
+
+TEST_F(ServerOverflow, WhatIsUsedStaysWhereTheHostHasRoom) {
+    limit(run_bytes_ * 7 / 5, run_bytes_ * 20);
+    for (std::uint64_t run = 1; run <= 10; ++run) {
+        client_.purpose = static_cast<std::uint32_t>(run);
+        ASSERT_EQ(client_.load(run_name(run), keys_, tids_), Answer::done);
+    }
+    EXPECT_EQ(evictions(), 0U);
+    expect_counted(10);
+    EXPECT_EQ(memory_used(EngineName::host), 8 * run_bytes_);
+}
+
+TEST_F(ServerOverflow, ARunLargerThanTheDevicesIsDividedWithTheHost) {
+    limit(run_bytes_ * 2 / 5, run_bytes_ * 3 / 5);
+    load_runs(1);
+    const std::vector<protocol::MirrorRow> parts = parts_of(1);
+    ASSERT_EQ(parts.size(), 3U);
+    EXPECT_EQ(parts[2].device, on_host);
+    EXPECT_EQ(parts[0].entries + parts[1].entries + parts[2].entries, entries);
+    EXPECT_LT(memory_used(EngineName::cuda), 2 * (run_bytes_ * 2 / 5) * 9 / 10)
+        << "questions take memory, too";
+    expect_counted(1);
+    std::vector<std::uint64_t> dead((entries + 63) / 64);
+    for (std::size_t i = 0; i < entries; i += 2) {
+        dead[i / 64] |= std::uint64_t(1) << (i % 64);
+    }
+    ASSERT_EQ(Client::answer_of(client_.set_dead(run_name(1), dead, 3)), Answer::done);
+    ASSERT_EQ(Client::answer_of(count_runs(1).header), Answer::done);
+    EXPECT_EQ(counted(), 50U);
+    EXPECT_EQ(client_.evict(run_name(1)).mirrors, 1U);
+    EXPECT_EQ(memory_used(EngineName::cuda) + memory_used(EngineName::host), 0U);
+    // Not even all of them together.
+    limit(run_bytes_ / 4, run_bytes_ / 4);
+    EXPECT_EQ(begin(1), StatusCode::out_of_memory);
+    EXPECT_EQ(mirrors(), 0U);
+}
+
+// A device that is the only one takes requests without a look at who has what, as long as it has all.
+TEST_F(ServerOverflowOfOne, ASingleDeviceHasAnOverflowToo) {
+    limit(run_bytes_ * 3 / 2, 0);
+    load_runs(1);
+    expect_counted(1);
+    load_runs(4);
+    EXPECT_EQ(holders(4), (std::vector<std::int32_t>{0, on_host, on_host, on_host}));
+    expect_counted(4);
+    // Handles of what lies with the host are found there.
+    protocol::MergeKary merge{};
+    merge.key_bits = 64;
+    merge.runs = 3;
+    for (std::uint32_t i = 0; i < merge.runs; ++i) {
+        merge.run[i].name = run_name(i + 2);
+    }
+    const auto merged = client_.ask<protocol::HandleReply>(Message::merge_kary, merge);
+    ASSERT_EQ(Client::answer_of(merged.header), Answer::done) << merged.header.status.message;
+    EXPECT_EQ(merged.entries, 3 * entries);
+    protocol::ReadKary read{};
+    read.handle = merged.handle;
+    read.count = 6;
+    read.tids_offset = 1024;
+    ASSERT_EQ(Client::answer_of(client_.ask<protocol::ReplyHeader>(Message::read_kary, read)), Answer::done);
+    EXPECT_EQ(client_.at<std::uint64_t>(0)[5], 1U);
+    protocol::NameKary name{};
+    name.handle = merged.handle;
+    name.name = run_name(5);
+    ASSERT_EQ(Client::answer_of(client_.ask<protocol::HandleReply>(Message::name_kary, name).header),
+              Answer::done);
+    EXPECT_EQ(holders(5)[4], on_host);
+    for (std::uint64_t run = 2; run <= 4; ++run) {
+        client_.evict(run_name(run));
+    }
+    protocol::CountKary request{};
+    request.key_bits = 64;
+    request.runs = 2;
+    request.run[0].name = run_name(1);
+    request.run[1].name = run_name(5);
+    request.count = 1;
+    request.high = 64;
+    *client_.at<std::uint64_t>(request.low) = 100;
+    *client_.at<std::uint64_t>(request.high) = 199;
+    request.blocks.all_visible = 1;
+    request.results = 4096;
+    request.capacity = 65536;
+    ASSERT_EQ(Client::answer_of(client_.ask<protocol::ResultReply>(Message::count_kary, request).header),
+              Answer::done);
+    EXPECT_EQ(counted(), 400U);
+    client_.evict(run_name(5));
+    EXPECT_FALSE(server_->mirrors().has_overflow());
+    expect_counted(1);
+}
+
+// A question by the host's own name doesn't find what lies there for devices, and each kind has its quotas;
+// but what makes room in the host's memory is decided among all that lies there.
+TEST_F(ServerOverflow, MirrorsOfBothKindsShareTheHostsMemory) {
+    limit(run_bytes_ * 7 / 5, run_bytes_ * 5 / 2);
+    load_runs(4);
+    ASSERT_EQ(memory_used(EngineName::host), 2 * run_bytes_);
+    Client other(server_.path(), EngineName::host);
+    ASSERT_EQ(Client::answer_of(other.attach(4 << 20)), Answer::done);
+    protocol::CountKary request{};
+    request.key_bits = 64;
+    request.runs = 1;
+    request.run[0].name = run_name(4);
+    EXPECT_EQ(Client::answer_of(other.ask<protocol::ResultReply>(Message::count_kary, request).header),
+              Answer::not_resident);
+    other.holder.role_quota = run_bytes_;
+    ASSERT_EQ(other.load(run_name(4), keys_, tids_), Answer::done);
+    EXPECT_EQ(memory_used(EngineName::host), 2 * run_bytes_);
+    EXPECT_EQ(mirrors(), 4U) << "one went";
+    EXPECT_EQ(client_.state().engines[1].evictions + client_.state().engines[0].evictions, 1U);
+}
+
+TEST_F(ServerOverflow, ALostDeviceLeavesItsRunsToTheHost) {
+    limit(run_bytes_ * 3 / 2, 0);
+    load_runs(2);
+    lose(1);
+    EXPECT_EQ(Client::answer_of(count_runs(2).header), Answer::not_resident);
+    EXPECT_EQ(server_.given_up(), 0);
+    load_runs(2);
+    std::vector<std::int32_t> held = holders(2);
+    std::sort(held.begin(), held.end());
+    EXPECT_EQ(held, (std::vector<std::int32_t>{on_host, 0}));
+    expect_counted(2);
+}
+
+// Part of an answer is never left out because the engine that has it is gone.
+TEST_F(ServerOverflow, WithoutTheHostTheServerEnds) {
+    limit(run_bytes_ * 7 / 5, 0);
+    load_runs(3);
+    client_.engine = EngineName::host;
+    lose(0);
+    client_.engine = EngineName::cuda;
+    EXPECT_NE(Client::answer_of(count_runs(3).header), Answer::done);
+    EXPECT_EQ(server_.given_up(), 1);
+}
+
+}  // namespace
