@@ -11,9 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "server/chosen.h"
 #include "server/log.h"
-#include "server/own_objects.h"
-#include "server/placement.h"
 #include "server/request.h"
 #include "server/run_set.h"
 #include "server/spread.h"
@@ -236,12 +235,6 @@ void Connection::run(const Handler &handler) {
     handler.run(work, request_, reply_);
 }
 
-struct Connection::Chosen {
-    std::optional<RunSet> found;    // the runs that the request asks
-    std::vector<RunShare> shares;   // of a run that is to be loaded in parts
-    std::vector<EngineId> engines;  // where the request computes
-};
-
 void Connection::compute(const Handler &handler) {
     const auto *header = reinterpret_cast<const RequestHeader *>(request_);
     auto *reply = reinterpret_cast<ReplyHeader *>(reply_);
@@ -291,6 +284,8 @@ void Connection::compute(const Handler &handler) {
     }
     if (!status.ok()) {
         fail(reply, status);
+    } else if (chosen.found && static_cast<Answer>(reply->answer) == Answer::done) {
+        reply->lacking = find_movable(work, *chosen.found);
     }
     server.statistics().add(
         name, static_cast<Message>(header->type), user,
@@ -405,54 +400,6 @@ EngineId Connection::least_waited_for(EngineName name) {
         }
     }
     return best.value_or(engines.of(name).first());
-}
-
-void Connection::place(const Handler &handler, const Work &work, Chosen *chosen) {
-    Engines &engines = server.engines();
-    const EngineRange range = engines.of(work.engine_name);
-    const auto candidate_of = [&](EngineId id) {
-        const MemoryBudget &memory = engines.get(id)->memory();
-        const Mirrors::EngineRoom room = server.mirrors().room_on(id, memory, work.purpose);
-        return PlacementCandidate{id, memory.limit(), memory.used(), 0, room.by_any, room.by_idle};
-    };
-    if (range.size() == 1 && engines.state(range.first()) == Engines::State::ready) {
-        Engine &only = *engines.get(range.first());
-        const MemoryBudget &memory = only.memory();
-        const std::uint64_t free = memory.limit() - std::min(memory.limit(), memory.used());
-        if (handler.load_size(only, request_).load.bytes <= free) {
-            return;
-        }
-    }
-    std::vector<PlacementCandidate> candidates;
-    for (const EngineId id : range) {
-        if (engines.state(id) == Engines::State::ready) {
-            candidates.push_back(candidate_of(id));
-        }
-    }
-    if (candidates.empty()) {
-        return;
-    }
-    const LoadSize size = handler.load_size(*engines.get(candidates.front().id), request_);
-    const auto of_index = server.mirrors().bytes_by_engine(work.engine_name, size.name);
-    for (PlacementCandidate &candidate : candidates) {
-        candidate.of_index = of_index[candidate.id];
-    }
-    std::optional<OverflowPlace> overflow;
-    // Arrays that nobody will ask are to be sorted or merged, and are as well on pages.
-    if (const std::optional<EngineId> id = engines.overflow_of(work.engine_name); id && is_named(size.name)) {
-        const LoadSize there = handler.load_size(*engines.get(*id), request_);
-        overflow = {candidate_of(*id), there.load.bytes, there.load.divisible};
-    }
-    const Options &options = server.options();
-    Placement placement =
-        place_load(candidates, overflow, size.load, {options.kept_together, options.divides_all});
-    chosen->shares = std::move(placement.shares);
-    for (const RunShare &share : chosen->shares) {
-        chosen->engines.push_back(share.held_by);
-    }
-    if (chosen->shares.empty()) {
-        chosen->engines.push_back(placement.whole);
-    }
 }
 
 Connection::Turn Connection::compute_spread(const Handler &handler, Work &work,

@@ -35,6 +35,7 @@ struct OwnObject {
     bool sorted = false;
     protocol::Holder holder{};  // and whose
     Mirrors::Claim claim;
+    bool moves = false;         // takes the place of a mirror that is elsewhere
     GridPageColumns columns{};  // this and the next are for points
     GridOptions grid;
     TextShape lists{};                      // this and the next are for inverted lists
@@ -101,7 +102,9 @@ class Connection {
     struct Chosen;
     bool has_choice(const Handler &handler, protocol::EngineName name);
     bool choose_engines(const Handler &handler, Work &work, Chosen *chosen);
-    void place(const Handler &handler, const Work &work, Chosen *chosen);
+    // Where a load goes, and which of a question's runs would be better off elsewhere (placing.cpp).
+    void place(const Handler &handler, Work &work, Chosen *chosen);
+    std::uint64_t find_movable(const Work &work, const RunSet &found);
     EngineId least_waited_for(protocol::EngineName name);
     // Where all runs are on one engine and others have copies of them, chooses the one with least to do, and
     // has copies made where requests keep meeting others there. Returns the engine (run_copies.cpp).

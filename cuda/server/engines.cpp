@@ -305,6 +305,7 @@ bool Engines::try_to_open(Place &place) {
     place.default_limit = info.memory_free / device_memory_share;
     apply_limit(place, EngineName::cuda);
     place.state = State::ready;
+    ++arrivals_;
     apply_limit(place, EngineName::cuda);
     log_line(
         "engine cuda: device %d, %s, compute capability %d.%d, %llu MiB of %llu MiB free, limit %llu MiB",

@@ -91,8 +91,14 @@ std::shared_ptr<Mirror> Mirrors::find(EngineName engine, const RunName &name, co
     return found->second;
 }
 
+std::shared_ptr<Mirror> Mirrors::look_up(EngineName engine, const RunName &name) {
+    const std::lock_guard lock(mutex_);
+    const auto found = table_.find(Place{engine, name});
+    return found != table_.end() ? found->second : nullptr;
+}
+
 Mirrors::Claimed Mirrors::claim(EngineName engine, const RunName &name, bool pinned, Claim *claim,
-                                std::uint64_t *dead_version) {
+                                std::uint64_t *dead_version, std::optional<protocol::Holder> *moved) {
     const Place place{engine, name};
     const std::lock_guard lock(mutex_);
     const auto found = table_.find(place);
@@ -101,7 +107,10 @@ Mirrors::Claimed Mirrors::claim(EngineName engine, const RunName &name, bool pin
         if (pinned) {
             found->second->holder.pinned = 1;
         }
-        return Claimed::present;
+        if (moved == nullptr) {
+            return Claimed::present;
+        }
+        *moved = found->second->holder;
     }
     if (!claimed_.try_emplace(place).second) {
         return Claimed::by_another;
@@ -111,17 +120,22 @@ Mirrors::Claimed Mirrors::claim(EngineName engine, const RunName &name, bool pin
     return Claimed::yes;
 }
 
-bool Mirrors::add(std::shared_ptr<Mirror> mirror, const Purpose &purpose) {
+void Mirrors::add(std::shared_ptr<Mirror> mirror, const Purpose &purpose, bool moves) {
+    // What it replaces goes when the mutex is free.
+    std::shared_ptr<Mirror> gone;
     const std::lock_guard lock(mutex_);
-    const Place place{mirror->engine, mirror->name};
-    Mirror &added = *mirror;
-    if (!table_.try_emplace(place, std::move(mirror)).second) {
-        return false;
+    std::shared_ptr<Mirror> &place = table_[Place{mirror->engine, mirror->name}];
+    if (place != nullptr && !moves) {
+        return;
     }
-    touch(added, purpose);
-    overflow_ += added.is_overflow ? 1 : 0;
-    ++counts_[added.parts.front().held_by].loads;
-    return true;
+    if (place != nullptr) {
+        overflow_ -= place->is_overflow ? 1 : 0;
+        mirror->holder.pinned |= place->holder.pinned;
+    }
+    touch(*mirror, purpose);
+    overflow_ += mirror->is_overflow ? 1 : 0;
+    ++counts_[mirror->parts.front().held_by].loads;
+    gone = std::exchange(place, std::move(mirror));
 }
 
 template <typename Asked>

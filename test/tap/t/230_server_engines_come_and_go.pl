@@ -65,7 +65,7 @@ END $$;
 foreach my $method (methods())
 {
 	my $name = $method->name;
-	local $ENV{PG_GPU_SERVER} = server_with('--engines host,host,host --kept-together 0 --divide-all --testing');
+	local $ENV{PG_GPU_SERVER} = server_with('--engines host,host,host --kept-together 0 --divide-all --move-milliseconds 1 --testing');
 	my $node = new_node($name, conf => "pg_gpu.request_timeout = 2s\nmax_worker_processes = 16\npg_gpu.server_threads = 6\n");
 	$method->make($node);
 	my $scripts = [ @{ $method->writes }, $method->check(0, 12), $name eq 'gpu_column' ? make_groups($node) : () ];

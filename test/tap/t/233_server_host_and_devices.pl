@@ -18,7 +18,7 @@ use Test::More;
 use constant CUDA => 'SET pg_gpu.path = cuda';
 use constant PAGED => 'SET pg_gpu.path = paged; SET pg_gpu.enable_aggregate = off; SET pg_gpu.enable_sort = off';
 
-local $ENV{PG_GPU_SERVER} = server_with('--engines host,stand-in --kept-together 0 --testing');
+local $ENV{PG_GPU_SERVER} = server_with('--engines host,stand-in --kept-together 0 --move-milliseconds 1 --testing');
 my $node = new_node('overflow', conf => "autovacuum = off\njit = off\npg_gpu.request_timeout = 60s\npg_gpu.min_mirror_entries = 0\n"
 	. "pg_gpu.device_memory_limit = 1MB\npg_gpu.host_memory_limit = 64MB\n");
 make_every_index($node);
@@ -91,6 +91,21 @@ set_host_limit($node, '64MB');
 ok(wait_until(sub { return sql_value($node, 'SELECT host_memory_limit > 1048576 FROM gpu.server') eq 't' }), 'room again');
 ok(wait_until(sub { return sql($node, CUDA . q{; SELECT gpu.load('wide_c')})->{code} eq '' }), 'is used');
 compare_wide('room again');
+
+# Room on the device: what the host has moves there, while it is asked. The first question is told so, and the next one loads.
+change_setting($node, 'pg_gpu.device_memory_limit', '256MB');
+ok(wait_until(sub { return sql_value($node, 'SELECT max(memory_limit) > 1048576 FROM gpu.devices()') eq 't' }), 'a higher limit for the device');
+$node->safe_psql('postgres', CUDA . "; SELECT gpu.load('$_')") foreach every_index();
+foreach my $round (1 .. 2)
+{
+	compare_wide("moving, round $round");
+	compare("moving, round $round");
+}
+# A session is told by its first question, and moves the run with its next one.
+$node->safe_psql('postgres', 'SET enable_seqscan = off; ' . CUDA . "; $lookup; $lookup; $wide[0]; $wide[0]");
+is(places(), '0', 'all that is asked moves to the device');
+is(sql_value($node, q{SELECT host_memory_used FROM gpu.server}), 0, 'and nothing stays');
+change_setting($node, 'pg_gpu.device_memory_limit', '1MB');
 
 # ---- several devices ------------------------------------------------------------------------------------------------------
 

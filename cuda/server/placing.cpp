@@ -1,0 +1,162 @@
+// Where loads go, and which runs would be better off elsewhere: since an engine has come, or room.
+#include <algorithm>
+#include <utility>
+
+#include "server/chosen.h"
+#include "server/own_objects.h"
+#include "server/request.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::server {
+namespace {
+
+using Bytes = std::array<std::uint64_t, max_engines>;
+
+std::uint64_t free_bytes(const MemoryBudget &memory) {
+    return memory.limit() - std::min(memory.limit(), memory.used());
+}
+
+PresentPlace place_of(const Mirror &mirror) {
+    PresentPlace present{mirror.is_overflow, {}};
+    for (const MirrorPart &part : mirror.parts) {
+        present.engines.push_back(part.held_by);
+    }
+    return present;
+}
+
+// Where the present mirror is elsewhere it doesn't speak for its engine.
+Bytes without(Bytes of_index, const Mirror &mirror) {
+    for (const MirrorPart &part : mirror.parts) {
+        std::uint64_t &bytes = of_index[part.held_by];
+        bytes -= std::min(bytes, bytes_of(part.object));
+    }
+    return of_index;
+}
+
+}  // namespace
+
+void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
+    Engines &engines = server.engines();
+    const EngineRange range = engines.of(work.engine_name);
+    std::vector<EngineId> ready;
+    for (const EngineId id : range) {
+        if (engines.state(id) == Engines::State::ready) {
+            ready.push_back(id);
+        }
+    }
+    if (ready.empty()) {
+        return;
+    }
+    Engine &first = *engines.get(ready.front());
+    const LoadSize size = handler.load_size(first, request_);
+    const std::shared_ptr<Mirror> present =
+        is_named(size.name) ? server.mirrors().look_up(work.engine_name, size.name) : nullptr;
+    // What needs no look at all that is there.
+    if (range.size() == 1 && (present == nullptr || !present->is_overflow) &&
+        size.load.bytes <= free_bytes(first.memory())) {
+        return;
+    }
+    Bytes of_index = server.mirrors().bytes_by_engine(work.engine_name, size.name);
+    if (present != nullptr) {
+        of_index = without(of_index, *present);
+    }
+    const auto candidate_of = [&](EngineId id) {
+        const MemoryBudget &memory = engines.get(id)->memory();
+        const Mirrors::EngineRoom room = server.mirrors().room_on(id, memory, work.purpose);
+        return PlacementCandidate{id, memory.limit(), memory.used(), of_index[id], room.by_any, room.by_idle};
+    };
+    std::vector<PlacementCandidate> candidates;
+    for (const EngineId id : ready) {
+        candidates.push_back(candidate_of(id));
+    }
+    const PlacementRules rules = {server.options().kept_together, server.options().divides_all};
+    Placement placement;
+    if (present != nullptr) {
+        std::optional<Placement> anew = place_anew(candidates, place_of(*present), size.load, rules);
+        work.moves = anew.has_value();
+        placement = anew ? std::move(*anew) : Placement{ready.front(), {}};
+    } else {
+        std::optional<OverflowPlace> overflow;
+        // Arrays that nobody will ask are to be sorted or merged, and are as well on pages.
+        if (const std::optional<EngineId> id = engines.overflow_of(work.engine_name);
+            id && is_named(size.name)) {
+            const LoadSize there = handler.load_size(*engines.get(*id), request_);
+            overflow = {candidate_of(*id), there.load.bytes, there.load.divisible};
+        }
+        placement = place_load(candidates, overflow, size.load, rules);
+    }
+    chosen->shares = std::move(placement.shares);
+    for (const RunShare &share : chosen->shares) {
+        chosen->engines.push_back(share.held_by);
+    }
+    if (chosen->shares.empty()) {
+        chosen->engines.push_back(placement.whole);
+    }
+}
+
+namespace {
+
+// Whether it is worth a session's while to ask for a new place, which the request to load it then looks for.
+bool may_move(const Mirror &mirror, const std::vector<PlacementCandidate> &candidates,
+              const Options &options) {
+    const std::uint64_t bytes = bytes_of(mirror);
+    std::uint64_t room = 0;
+    std::uint64_t most_room = 0;
+    std::uint64_t least_of_index = UINT64_MAX;
+    std::uint64_t of_index_here = 0;
+    for (const PlacementCandidate &candidate : candidates) {
+        room += room_to_move(candidate);
+        most_room = std::max(most_room, room_to_move(candidate));
+        if (candidate.id == mirror.parts.front().held_by) {
+            of_index_here = candidate.of_index;
+        } else if (room_to_move(candidate) >= bytes) {
+            least_of_index = std::min(least_of_index, candidate.of_index);
+        }
+    }
+    if (mirror.is_overflow) {
+        const AnyObject &object = mirror.parts.front().object;
+        const bool is_divisible = object.grid() == nullptr && object.text() == nullptr;
+        return (is_divisible ? room : most_room) >= bytes;
+    }
+    if (is_kept_together(candidates, bytes, options.kept_together)) {
+        return false;
+    }
+    const bool gains = options.divides_all || (mirror.parts.front().object.column() != nullptr &&
+                                               gains_by_shares(bytes, options.kept_together));
+    const bool is_better_shared = gains && mirror.parts.size() < candidates.size() && room >= bytes;
+    return is_better_shared || (mirror.parts.size() == 1 && least_of_index != UINT64_MAX &&
+                                of_index_here >= least_of_index + bytes / 2);
+}
+
+}  // namespace
+
+std::uint64_t Connection::find_movable(const Work &work, const RunSet &found) {
+    Engines &engines = server.engines();
+    const std::int64_t now = microseconds_since_1970();
+    const std::uint32_t arrivals = engines.arrivals();
+    std::uint64_t movable = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        Mirror &mirror = *found.mirror(i);
+        // Of requests at the same time more than one may look, which does no harm.
+        if (now < mirror.looked_at_next.load(std::memory_order_relaxed) &&
+            mirror.arrivals.load(std::memory_order_relaxed) == arrivals) {
+            continue;
+        }
+        mirror.looked_at_next.store(now + server.options().move_microseconds, std::memory_order_relaxed);
+        mirror.arrivals.store(arrivals, std::memory_order_relaxed);
+        const Bytes of_index =
+            without(server.mirrors().bytes_by_engine(work.engine_name, mirror.name), mirror);
+        std::vector<PlacementCandidate> candidates;
+        for (const EngineId id : engines.of(work.engine_name)) {
+            if (engines.state(id) == Engines::State::ready) {
+                const MemoryBudget &memory = engines.get(id)->memory();
+                candidates.push_back({id, memory.limit(), memory.used(), of_index[id]});
+            }
+        }
+        movable |= may_move(mirror, candidates, server.options()) ? std::uint64_t(1) << i : 0;
+    }
+    return movable;
+}
+
+}  // namespace gpu_engine::server
