@@ -118,9 +118,11 @@ SELECT gpu.count('column_hot_i', 'v < 0'), (SELECT count(*) FROM column_hot WHER
 -- Values that a page doesn't hold, stored elsewhere and compressed.
 CREATE TABLE column_long (k int4, t text);
 CREATE INDEX column_long_i ON column_long USING gpu_column (k, t);
+SET pg_gpu.insert_memory = 0;
 INSERT INTO column_long SELECT g, (SELECT string_agg(md5((g * 1000 + i)::text), '') FROM generate_series(1, 400) AS i) FROM generate_series(1, 5) AS g;
 INSERT INTO column_long SELECT g, repeat('x', 100000 + g) FROM generate_series(1, 3) AS g;
 INSERT INTO column_long SELECT g, 'short' FROM generate_series(1, 3000) AS g;
+RESET pg_gpu.insert_memory;
 SELECT * FROM gpu.verify('column_long_i');
 SELECT gpu.count('column_long_i', 't LIKE ''xx%'''), gpu.count('column_long_i', 't > ''short'''), gpu.count('column_long_i', 'k = 2');
 SELECT entries FROM gpu.merge('column_long_i') WHERE step = 'merge runs';

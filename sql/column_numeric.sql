@@ -3,6 +3,8 @@
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET pg_gpu.listed_numerics = 0;
+-- Runs of one statement's rows are small, and the last rows are in the tail.
+SET pg_gpu.insert_memory = 0;
 \getenv source PG_ABS_SRCDIR
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none

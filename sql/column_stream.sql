@@ -1,6 +1,7 @@
--- Statements that fill one tail of gpu_column after the other, whose small runs merge sixteen at a time: NULLs, dead rows, strings that
+-- Statements whose rows don't wait for each other and fill one tail of gpu_column after the other, whose small runs merge sixteen at a time: NULLs, dead rows, strings that
 -- begin alike, integers whose ranges meet and that don't. Answers by the index are held against those without it.
 SET search_path = public;
+SET pg_gpu.insert_memory = 0;
 \getenv source PG_ABS_SRCDIR
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none

@@ -14,6 +14,16 @@
 #define PG_GPU_MODULE_MAGIC PG_MODULE_MAGIC
 #endif
 
+// What hooks of ExecutorRun take.
+#if PG_VERSION_NUM >= 180000
+#define PG_GPU_EXECUTOR_RUN_PARAMETERS QueryDesc *query, ScanDirection direction, uint64 count
+#define PG_GPU_EXECUTOR_RUN_ARGUMENTS query, direction, count
+#else
+#define PG_GPU_EXECUTOR_RUN_PARAMETERS \
+    QueryDesc *query, ScanDirection direction, uint64 count, bool execute_once
+#define PG_GPU_EXECUTOR_RUN_ARGUMENTS query, direction, count, execute_once
+#endif
+
 namespace pg_gpu {
 
 #if PG_VERSION_NUM >= 160000

@@ -18,6 +18,7 @@
 #include "storage/index_statistics.h"
 #include "storage/merge.h"
 #include "storage/put_off.h"
+#include "storage/waiting_rows.h"
 #include "table/rounds.h"
 #include "table/shared_facts.h"
 #include "text/options.h"
@@ -47,6 +48,7 @@ void _PG_init(void) {
     pg_gpu::plan::register_advise();
     pg_gpu::plan::register_lent_families();
     pg_gpu::client::register_client();
+    pg_gpu::storage::register_waiting_rows();
     if (process_shared_preload_libraries_in_progress) {
         pg_gpu::storage::reserve_put_off_merges();
         pg_gpu::storage::reserve_index_statistics();

@@ -56,6 +56,7 @@ extern "C" {
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "catalog/storage.h"
+#include "commands/copy.h"
 #include "commands/dbcommands.h"
 #include "commands/defrem.h"
 #include "commands/explain.h"
@@ -121,6 +122,7 @@ extern "C" {
 #endif
 #include "storage/spin.h"
 #include "tcop/tcopprot.h"
+#include "tcop/utility.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/backend_status.h"

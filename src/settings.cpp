@@ -15,6 +15,7 @@ static bool enable_count_scan = true;
 static bool enable_lookup_join = true;
 static bool enable_aggregate = true;
 static int map_memory_kb = 32768;
+static int insert_memory_kb = 4096;
 static bool enable_join = true;
 static bool enable_sort = true;
 static bool enable_search = true;
@@ -164,6 +165,13 @@ void define_settings() {
         "Memory in which a session keeps results of expressions for the values of columns.",
         "Later statements with the same expressions don't compute them again.", &map_memory_kb, 32768, 0,
         INT_MAX, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable(
+        "pg_gpu.insert_memory",
+        "Memory in which a statement that inserts many rows keeps them for indexes of gpu_column.",
+        "Their entries are written many at a time, and at the latest at the end of the statement. 0 writes "
+        "each at once.",
+        &insert_memory_kb, insert_memory_kb, 0, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr,
+        nullptr);
     DefineCustomBoolVariable("pg_gpu.enable_block_facts",
                              "Remembers which rows of a changed block everyone sees.",
                              "Until the block changes again its rows aren't looked at any more. The memory "
@@ -193,6 +201,10 @@ bool aggregate_enabled() {
 
 size_t map_memory() {
     return static_cast<size_t>(map_memory_kb) * 1024;
+}
+
+size_t insert_memory() {
+    return static_cast<size_t>(insert_memory_kb) * 1024;
 }
 
 bool join_enabled() {

@@ -33,6 +33,10 @@ bool search_enabled();
 // Bytes that a session may keep maps of expressions in.
 size_t map_memory();
 
+// Bytes in which a statement may keep rows that it has inserted before their entries are written; 0: none
+// (storage/waiting_rows.h).
+size_t insert_memory();
+
 // May visibility be told by what is known of heap blocks (table/block_facts.h)?
 bool block_facts_enabled();
 

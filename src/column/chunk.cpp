@@ -11,6 +11,7 @@ namespace pg_gpu::column {
 static constexpr uint32 kFirstRoom = 64;
 static constexpr uint64 kFirstRows = 256;
 static constexpr uint64 kRowsPerInterrupt = 65536;
+static constexpr uint32 kDistinctSample = 65536;
 
 // ---- tables -----------------------------------------------------------------------------------------------
 
@@ -118,6 +119,7 @@ Chunk *begin_chunk(Relation index, const Format &format, size_t memory, NumericF
     // A key and its slots take up to 24 bytes.
     const size_t most = memory / static_cast<size_t>(format.columns) / 32;
     chunk->max_distinct = static_cast<uint32>(Max(Min(most, size_t{1} << 28), size_t{1} << 16));
+    chunk->sample = kDistinctSample;
     for (int i = 0; i < format.columns; i++) {
         ChunkColumn *column = &chunk->column[i];
         column->type = format.types[i];
@@ -172,7 +174,7 @@ void add_null(Chunk *chunk, int number) {
 // With about as many values as rows a dictionary doesn't pay, and a large one takes memory.
 static bool is_too_diverse(const Chunk *chunk, const ChunkColumn *column) {
     const uint64 distinct = column->integers.count;
-    return distinct > chunk->max_distinct || (distinct >= 65536 && distinct > chunk->rows / 8 * 7);
+    return distinct > chunk->max_distinct || (distinct >= chunk->sample && distinct > chunk->rows / 8 * 7);
 }
 
 static void give_up_dictionary(Chunk *chunk, ChunkColumn *column) {

@@ -92,6 +92,7 @@ struct Chunk {
     uint64 room;
     uint64 *places;  // heap block << 16 | offset number
     uint32 max_distinct;
+    uint32 sample;  // so many different integers tell whether almost all differ
 };
 
 // The form that runs of the index may have.

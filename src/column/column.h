@@ -39,6 +39,16 @@ inline char *read_raw_items(Relation index, const storage::RunEntry &run, uint32
 void insert_long_row(Relation index, const Format &format, const Datum *values, const bool *nulls,
                      const ItemPointerData &tid);
 
+// ---- rows that wait (storage/waiting_rows.h)
+// ---------------------------------------------------------------
+
+struct WaitingColumns;
+
+WaitingColumns *begin_waiting_columns(Relation index, const Format &format);
+// What a value is detoasted to is palloc'd.
+void add_waiting_row(Relation index, WaitingColumns *waiting, const Datum *values, const bool *nulls,
+                     const ItemPointerData &tid);
+
 // ---- the method's parts (method.h) ------------------------------------------------------------------------
 
 const table::BuildSteps *build_steps(Relation index);

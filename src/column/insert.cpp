@@ -1,5 +1,6 @@
-// Inserts: storage does the work.
+// Inserts: storage does the work, row by row, or, where a statement inserts many, of many at a time.
 #include "column/column.h"
+#include "storage/waiting_rows.h"
 
 namespace pg_gpu::column {
 
@@ -10,7 +11,20 @@ struct InsertState {
     Format *format;
     MemoryContext row_context;
     storage::InsertStream stream;
+    uint32 rows;  // inserted so far, up to kRowsAtOnce
+    // Rows that wait, as long as the epoch is this one.
+    WaitingColumns *waiting;
+    uint64 epoch;
+    uint32 waiting_rows;
+    uint32 vain_waits;
 };
+
+// The first rows of a statement are written at once: most statements have no more.
+constexpr uint32 kRowsAtOnce = 32;
+
+// Rows that are read after each of them, by a trigger for instance, needn't wait.
+constexpr uint32 kFewRows = 32;
+constexpr uint32 kMaxVainWaits = 8;
 
 }  // namespace
 
@@ -27,9 +41,35 @@ static InsertState *insert_state(Relation index, IndexInfo *index_info) {
     return static_cast<InsertState *>(index_info->ii_AmCache);
 }
 
+// Has the row wait for more; false when it can't.
+static bool wait_for_more(Relation index, const IndexInfo *index_info, InsertState *state,
+                          const Datum *values, const bool *nulls, const ItemPointerData &tid) {
+    if (state->waiting != nullptr && state->epoch != storage::waiting_epoch()) {
+        state->waiting = nullptr;
+        state->vain_waits = state->waiting_rows < kFewRows ? state->vain_waits + 1 : 0;
+    }
+    if (state->waiting == nullptr) {
+        if (state->vain_waits == kMaxVainWaits || !storage::may_rows_wait(index_info))
+            return false;
+        state->waiting = begin_waiting_columns(index, *state->format);
+        state->epoch = storage::waiting_epoch();
+        state->waiting_rows = 0;
+    }
+    state->waiting_rows++;
+    MemoryContext caller = MemoryContextSwitchTo(state->row_context);
+    add_waiting_row(index, state->waiting, values, nulls, tid);
+    MemoryContextSwitchTo(caller);
+    MemoryContextReset(state->row_context);
+    return true;
+}
+
 bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relation, IndexUniqueCheck, bool,
             IndexInfo *index_info) {
     InsertState *state = insert_state(index, index_info);
+    if (state->rows < kRowsAtOnce)
+        state->rows++;
+    else if (wait_for_more(index, index_info, state, values, nulls, *tid))
+        return false;
     MemoryContext caller = MemoryContextSwitchTo(state->row_context);
     storage::TailItem *item = make_item(*state->format, values, nulls, *tid);
     MemoryContextSwitchTo(caller);

@@ -7,11 +7,39 @@ namespace pg_gpu::column {
 // ---- pages ------------------------------------------------------------------------------------------------
 
 void begin_file_sink(PageSink *sink, BufFile *file) {
-    *sink = {nullptr, file, 0, allocate_zeroed<char>(BLCKSZ)};
+    *sink = {nullptr, file, 0, allocate_zeroed<char>(BLCKSZ), nullptr, 0, nullptr};
+}
+
+void begin_memory_sink(PageSink *sink) {
+    constexpr uint32 kFirstRoom = 64;
+    *sink = {nullptr, nullptr, 0, nullptr, allocate<char *>(kFirstRoom), kFirstRoom, CurrentMemoryContext};
+}
+
+static Page next_page_in_memory(PageSink *sink) {
+    CHECK_FOR_INTERRUPTS();
+    if (sink->begun > sink->room) {
+        sink->room *= 2;
+        sink->pages = reallocate(sink->pages, sink->room);
+    }
+    auto *page = static_cast<char *>(MemoryContextAlloc(sink->context, BLCKSZ));
+    sink->pages[sink->begun - 1] = page;
+    PageInit(page, BLCKSZ, sizeof(storage::PageStamp));
+    return page;
+}
+
+void copy_pages(const PageSink &sink, storage::RunWriter *writer) {
+    for (uint32 i = 0; i < sink.begun; i++) {
+        Page page = storage::next_run_page(writer);
+        const uint32 length = storage::content_length(sink.pages[i]);
+        memcpy(storage::page_content(page), storage::page_content(sink.pages[i]), length);
+        storage::set_content_length(page, length);
+    }
 }
 
 Page next_page(PageSink *sink) {
     sink->begun++;
+    if (sink->pages != nullptr)
+        return next_page_in_memory(sink);
     if (sink->file == nullptr)
         return storage::next_run_page(sink->writer);
     CHECK_FOR_INTERRUPTS();

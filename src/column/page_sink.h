@@ -5,21 +5,28 @@
 
 namespace pg_gpu::column {
 
-// Where a run's pages go: into the index, or, while a build collects, into a temporary file.
+// Where a run's pages go: into the index, while a build collects into a temporary file, or into memory, for
+// those who want to know how many there are before they write to the index.
 struct PageSink {
     storage::RunWriter *writer;
     BufFile *file;
     uint32 begun;
-    char *image;  // the file's page being filled
+    char *image;   // the file's page being filled
+    char **pages;  // in memory, allocated in `context`
+    uint32 room;
+    MemoryContext context;
 };
 
 void begin_file_sink(PageSink *sink, BufFile *file);
 inline void begin_index_sink(PageSink *sink, storage::RunWriter *writer) {
-    *sink = {writer, nullptr, 0, nullptr};
+    *sink = {writer, nullptr, 0, nullptr, nullptr, 0, nullptr};
 }
+void begin_memory_sink(PageSink *sink);
 Page next_page(PageSink *sink);
 // Writes the last page.
 void finish_sink(PageSink *sink);
+// Hands over what was written to memory, page by page.
+void copy_pages(const PageSink &sink, storage::RunWriter *writer);
 
 // ---- TIDs -------------------------------------------------------------------------------------------------
 

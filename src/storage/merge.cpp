@@ -169,8 +169,8 @@ static uint64 take_order(Relation index, const RunKind *kind) {
     return order;
 }
 
-void insert_run(Relation index, const RunKind *kind, uint32 pages,
-                void (*write)(RunWriter *writer, RunEntry *entry, void *context), void *context) {
+void add_run(Relation index, const RunKind *kind, uint32 pages,
+             void (*write)(RunWriter *writer, RunEntry *entry, void *context), void *context) {
     MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "pg_gpu run", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(memory);
     // Held until the run is listed, so that no horizon is set between it and its order.
@@ -178,7 +178,7 @@ void insert_run(Relation index, const RunKind *kind, uint32 pages,
     RunEntry run = {};
     run.run_id = new_run_id();
     run.order = take_order(index, kind);
-    reserve(index, kind, ReservationOwner::YoungRuns, pages + 1, &run);
+    reserve(index, kind, ReservationOwner::YoungRuns, pages, &run);
     RunWriter *writer = begin_run(index, &run, false);
     write(writer, &run, context);
     finish_run(writer);
@@ -187,6 +187,11 @@ void insert_run(Relation index, const RunKind *kind, uint32 pages,
     unlock_runs(index, RunLock::YoungRuns, ExclusiveLock);
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(memory);
+}
+
+void insert_run(Relation index, const RunKind *kind, uint32 pages,
+                void (*write)(RunWriter *writer, RunEntry *entry, void *context), void *context) {
+    add_run(index, kind, pages + dead_bitmap_pages(1), write, context);
     merge_after_seal(index, kind);
 }
 

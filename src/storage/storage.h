@@ -285,8 +285,15 @@ struct InsertStream {
 // fills one tail after the other merges more of them at once (rule "Tiers").
 void insert_item(Relation index, const RunKind *kind, const TailItem *item, InsertStream *stream = nullptr);
 
-// Adds a run of at most `pages` pages, without its dead bitmap, that `write` writes as RunKind::merge does:
-// for what does not fit a tail. Waits for the young-runs lock, which is held for long by gpu.verify alone.
+// Appends items that lie one behind the other, whose TIDs have been looked at, as many by one record as the
+// tail has room for. True if tails were sealed: then merges may be due, which are left to the caller.
+bool append_items(Relation index, const RunKind *kind, const char *items, uint32 bytes);
+
+// Adds a run of at most `pages` pages that `write` writes as RunKind::merge does. Waits for the young-runs
+// lock, which is held for long by gpu.verify alone. Merges that are due then are left to the caller.
+void add_run(Relation index, const RunKind *kind, uint32 pages,
+             void (*write)(RunWriter *writer, RunEntry *entry, void *context), void *context);
+// The same for an entry that does not fit a tail, of so many pages without its dead bitmap. Merges.
 void insert_run(Relation index, const RunKind *kind, uint32 pages,
                 void (*write)(RunWriter *writer, RunEntry *entry, void *context), void *context);
 

@@ -21,7 +21,7 @@ static constexpr uint16 kLowerOffset = offsetof(PageHeaderData, pd_lower);
 // Logs an append as the two fragments it consists of. GenericXLogFinish would find the same by copying the
 // page twice and comparing it byte by byte, which costs more than the rest of the insert (rule "Cost of a
 // record").
-static void log_append(Buffer buffer, Page page, uint16 offset, const TailItem *item, uint32 size) {
+static void log_append(Buffer buffer, Page page, uint16 offset, const char *items, uint32 size) {
     alignas(4) char delta[2 * sizeof(DeltaFragmentHead) + sizeof(LocationIndex) + kContentBytes];
     char *end = delta;
     const LocationIndex lower = reinterpret_cast<PageHeader>(page)->pd_lower;
@@ -31,7 +31,7 @@ static void log_append(Buffer buffer, Page page, uint16 offset, const TailItem *
     memcpy(end + sizeof(lower_head), &lower, sizeof(lower));
     end += sizeof(lower_head) + sizeof(lower);
     memcpy(end, &item_head, sizeof(item_head));
-    memcpy(end + sizeof(item_head), item, size);
+    memcpy(end + sizeof(item_head), items, size);
     end += sizeof(item_head) + size;
 
     XLogBeginInsert();
@@ -41,24 +41,38 @@ static void log_append(Buffer buffer, Page page, uint16 offset, const TailItem *
     PageSetLSN(page, end_of_record);
 }
 
-static bool append_to_tail(Relation index, const RunKind *kind, const TailItem *item, uint32 size) {
+// How many bytes of the items have room.
+static uint32 fitting_bytes(const char *items, uint32 bytes, uint32 room) {
+    if (likely(bytes <= room))
+        return bytes;
+    uint32 fitting = 0;
+    for (;;) {
+        const uint32 size = tail_item_size(reinterpret_cast<const TailItem *>(items + fitting));
+        if (fitting + size > room)
+            return fitting;
+        fitting += size;
+    }
+}
+
+// Appends as many of the items as fit, by one record; returns how many bytes they have.
+static uint32 append_to_tail(Relation index, const RunKind *kind, const char *items, uint32 bytes) {
     Buffer buffer = ReadBuffer(index, kTailBlock);
     LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
     Page page = BufferGetPage(buffer);
     check_tail(index, kind, page);
     const uint32 length = content_length(page);
-    const bool fits = length + size <= kind->tail_capacity;
-    if (fits) {
+    const uint32 size = fitting_bytes(items, bytes, kind->tail_capacity - length);
+    if (size > 0) {
         START_CRIT_SECTION();
-        memcpy(page_content(page) + length, item, size);
+        memcpy(page_content(page) + length, items, size);
         set_content_length(page, length + size);
         MarkBufferDirty(buffer);
         if (RelationNeedsWAL(index))
-            log_append(buffer, page, static_cast<uint16>(kContentStart + length), item, size);
+            log_append(buffer, page, static_cast<uint16>(kContentStart + length), items, size);
         END_CRIT_SECTION();
     }
     UnlockReleaseBuffer(buffer);
-    return fits;
+    return size;
 }
 
 bool is_tail_sound(const RunKind *kind, Page page) {
@@ -196,19 +210,27 @@ void require_usable_tid(Relation index, const ItemPointerData &tid) {
                     errhint("Use an index of another access method, or a table of access method heap.")));
 }
 
-void insert_item(Relation index, const RunKind *kind, const TailItem *item, InsertStream *stream) {
-    require_usable_tid(index, item->tid);
-    const uint32 size = tail_item_size(item);
+bool append_items(Relation index, const RunKind *kind, const char *items, uint32 bytes) {
     bool sealed = false;
     check_metapage_once(index, kind);
-    while (!append_to_tail(index, kind, item, size)) {
+    for (;;) {
+        const uint32 appended = append_to_tail(index, kind, items, bytes);
+        if (appended == bytes)
+            return sealed;
+        items += appended;
+        bytes -= appended;
         CHECK_FOR_INTERRUPTS();
-        const BlockNumber blocks = seal_tail(index, kind, size);
+        const BlockNumber blocks =
+            seal_tail(index, kind, tail_item_size(reinterpret_cast<const TailItem *>(items)));
         if (blocks > 0)
             extend_file(index, blocks);
         sealed = true;
     }
-    if (!sealed)
+}
+
+void insert_item(Relation index, const RunKind *kind, const TailItem *item, InsertStream *stream) {
+    require_usable_tid(index, item->tid);
+    if (!append_items(index, kind, reinterpret_cast<const char *>(item), tail_item_size(item)))
         return;
     const bool is_stream = stream != nullptr && ++stream->seals > kSealsOfStream;
     merge_after_seal(index, kind, is_stream);

@@ -6,6 +6,7 @@
 #include "compat.h"
 #include "storage/holds.h"
 #include "storage/notes.h"
+#include "storage/waiting_rows.h"
 
 namespace pg_gpu::storage {
 
@@ -91,6 +92,7 @@ static void copy_all_runs(Relation index, const RunKind *kind, Page meta_image, 
 
 void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *view, TailVisitor visit,
                void *context) {
+    write_waiting_rows();
     Buffer meta_buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
     Page meta_image = BufferGetPage(meta_buffer);
     check_old_snapshot(snapshot, index, meta_image);

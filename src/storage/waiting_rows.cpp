@@ -1,0 +1,210 @@
+// Waiting rows: which there are, in which statements rows may wait, and when they are written or forgotten.
+#include "storage/waiting_rows.h"
+
+#include "compat.h"
+#include "settings.h"
+#include "storage/merge.h"
+
+namespace pg_gpu::storage {
+
+static WaitingRows *first_waiting = nullptr;
+static uint64 epoch = 0;
+static size_t total_bytes = 0;
+// The nest level at which rows are being written; 0: none are.
+static int writing_level = 0;
+
+namespace {
+
+// The plan that is executed, if rows that it inserts stay for as long as their transaction does.
+struct WatchedPlan {
+    int nest_level;         // 0: there is none
+    MemoryContext context;  // in which it has its indexes' IndexInfos
+};
+
+enum class Merging { Now, Later };
+
+}  // namespace
+
+static WatchedPlan watched = {};
+
+static ExecutorRun_hook_type previous_run = nullptr;
+static ProcessUtility_hook_type previous_utility = nullptr;
+
+// COPY is told by what it puts on top of the stack of errors' contexts for as long as it inserts by itself; a
+// function or trigger that it calls has its own there. So it is also known where no hook was called, because
+// it is what loaded the library, or the first copy of a subscription.
+static bool is_copy_inserting() {
+    return error_context_stack != nullptr && error_context_stack->callback == CopyFromErrorCallback;
+}
+
+bool may_rows_wait(const IndexInfo *index_info) {
+    const bool is_watched =
+        watched.nest_level == GetCurrentTransactionNestLevel() && watched.context == index_info->ii_Context;
+    return (is_watched || is_copy_inserting()) && !IsInParallelMode() && insert_memory() > 0;
+}
+
+uint64 waiting_epoch() {
+    return epoch;
+}
+
+WaitingRows *begin_waiting(Relation index, const RunKind *kind, size_t size,
+                           void (*write)(Relation index, WaitingRows *rows)) {
+    // Not in the statement's memory: that of COPY is gone before we are called.
+    MemoryContext context =
+        AllocSetContextCreate(TopTransactionContext, "pg_gpu waiting rows", ALLOCSET_DEFAULT_SIZES);
+    auto *rows = static_cast<WaitingRows *>(MemoryContextAllocZero(context, size));
+    rows->index = RelationGetRelid(index);
+    rows->kind = kind;
+    rows->nest_level = GetCurrentTransactionNestLevel();
+    rows->context = context;
+    rows->write = write;
+    rows->next = first_waiting;
+    first_waiting = rows;
+    return rows;
+}
+
+static void forget(WaitingRows *rows) {
+    WaitingRows **link = &first_waiting;
+    while (*link != rows)
+        link = &(*link)->next;
+    *link = rows->next;
+    total_bytes -= rows->bytes;
+    epoch++;
+    MemoryContextDelete(rows->context);
+}
+
+// Their rows are gone, and their TIDs may soon be others': an entry that is written now would lead to those.
+static void forget_from_level(int nest_level) {
+    for (WaitingRows *rows = first_waiting; rows != nullptr;) {
+        WaitingRows *next = rows->next;
+        if (rows->nest_level >= nest_level)
+            forget(rows);
+        rows = next;
+    }
+    if (writing_level >= nest_level)
+        writing_level = 0;
+    // The statements in which it was taken back have left without a word. Rows of one around them, which
+    // isn't known any more, wait no longer.
+    if (watched.nest_level >= nest_level)
+        watched = {};
+}
+
+static void write_all(Merging merging) {
+    if (writing_level != 0)
+        return;
+    while (first_waiting != nullptr) {
+        WaitingRows *rows = first_waiting;
+        const RunKind *kind = rows->kind;
+        // The statement may have closed it.
+        Relation index = index_open(rows->index, RowExclusiveLock);
+        writing_level = GetCurrentTransactionNestLevel();
+        rows->write(index, rows);
+        writing_level = 0;
+        forget(rows);
+        // PostgreSQL looks for conflicts when a row is inserted. Who has read the index since, and didn't
+        // find the entry, had locked it first.
+        CheckForSerializableConflictIn(index, nullptr, InvalidBlockNumber);
+        if (merging == Merging::Now)
+            merge_after_seal(index, kind);
+        index_close(index, RowExclusiveLock);
+    }
+}
+
+void write_waiting_rows() {
+    if (unlikely(first_waiting != nullptr))
+        write_all(Merging::Later);
+}
+
+void note_waiting_bytes(WaitingRows *rows, size_t bytes) {
+    total_bytes += bytes - rows->bytes;
+    rows->bytes = bytes;
+    if (total_bytes > insert_memory())
+        write_all(Merging::Now);
+}
+
+// ---- statements -------------------------------------------------------------------------------------------
+
+// A row of ON CONFLICT that has met a conflict is dead at once, whatever becomes of its transaction: VACUUM
+// may free its TID while the transaction goes on.
+static bool inserts_for_good(const Plan *plan) {
+    return plan == nullptr || !IsA(plan, ModifyTable) ||
+           reinterpret_cast<const ModifyTable *>(plan)->onConflictAction == ONCONFLICT_NONE;
+}
+
+static bool is_watchable(const PlannedStmt *statement) {
+    bool watchable = inserts_for_good(statement->planTree);
+    ListCell *cell;
+    foreach (cell, statement->subplans)
+        watchable = watchable && inserts_for_good(static_cast<const Plan *>(lfirst(cell)));
+    return watchable;
+}
+
+// What has waited until a statement's end is written before anything else can happen.
+static void end_watch(const WatchedPlan &outer) {
+    if (unlikely(first_waiting != nullptr))
+        write_all(Merging::Now);
+    watched = outer;
+}
+
+static void run_executor(PG_GPU_EXECUTOR_RUN_PARAMETERS) {
+    // Parallel workers know nothing of what waits here.
+    write_waiting_rows();
+    const WatchedPlan outer = watched;
+    const bool writes = query->operation != CMD_SELECT || query->plannedstmt->hasModifyingCTE;
+    if (writes)
+        watched = is_watchable(query->plannedstmt)
+                      ? WatchedPlan{GetCurrentTransactionNestLevel(), query->estate->es_query_cxt}
+                      : WatchedPlan{};
+    if (previous_run != nullptr)
+        previous_run(PG_GPU_EXECUTOR_RUN_ARGUMENTS);
+    else
+        standard_ExecutorRun(PG_GPU_EXECUTOR_RUN_ARGUMENTS);
+    if (writes)
+        end_watch(outer);
+}
+
+static void process_utility(PlannedStmt *statement, const char *text, bool read_only_tree,
+                            ProcessUtilityContext context, ParamListInfo parameters,
+                            QueryEnvironment *environment, DestReceiver *receiver,
+                            QueryCompletion *completion) {
+    write_waiting_rows();
+    const WatchedPlan outer = watched;
+    watched = {};
+    if (previous_utility != nullptr)
+        previous_utility(statement, text, read_only_tree, context, parameters, environment, receiver,
+                         completion);
+    else
+        standard_ProcessUtility(statement, text, read_only_tree, context, parameters, environment, receiver,
+                                completion);
+    end_watch(outer);
+}
+
+// ---- transactions -----------------------------------------------------------------------------------------
+
+// Statements have written what waited at their ends. This is for those that would have ended otherwise.
+static void end_of_transaction(XactEvent event, void *) {
+    if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE)
+        write_waiting_rows();
+    else if (event == XACT_EVENT_ABORT)
+        forget_from_level(0);
+}
+
+// Rows that wait belong to the current subtransaction: so those that are taken back with it are forgotten,
+// and no error is caught behind which others would be missed.
+static void end_of_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void *) {
+    if (event == SUBXACT_EVENT_START_SUB || event == SUBXACT_EVENT_PRE_COMMIT_SUB)
+        write_waiting_rows();
+    else if (event == SUBXACT_EVENT_ABORT_SUB)
+        forget_from_level(GetCurrentTransactionNestLevel());
+}
+
+void register_waiting_rows() {
+    previous_run = ExecutorRun_hook;
+    ExecutorRun_hook = run_executor;
+    previous_utility = ProcessUtility_hook;
+    ProcessUtility_hook = process_utility;
+    RegisterXactCallback(end_of_transaction, nullptr);
+    RegisterSubXactCallback(end_of_subtransaction, nullptr);
+}
+
+}  // namespace pg_gpu::storage
