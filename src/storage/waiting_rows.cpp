@@ -15,17 +15,18 @@ static int writing_level = 0;
 
 namespace {
 
-// The plan that is executed, if rows that it inserts stay for as long as their transaction does.
-struct WatchedPlan {
-    int nest_level;         // 0: there is none
-    MemoryContext context;  // in which it has its indexes' IndexInfos
+// The plan or utility statement that is executed.
+struct WatchedStatement {
+    int nest_level;         // 0: it is no plan whose rows stay for as long as their transaction does
+    MemoryContext context;  // in which such a plan has its indexes' IndexInfos
+    const ErrorContextCallback *around;  // what was on top of the errors' contexts when it began
 };
 
 enum class Merging { Now, Later };
 
 }  // namespace
 
-static WatchedPlan watched = {};
+static WatchedStatement watched = {};
 
 static ExecutorRun_hook_type previous_run = nullptr;
 static ProcessUtility_hook_type previous_utility = nullptr;
@@ -34,7 +35,8 @@ static ProcessUtility_hook_type previous_utility = nullptr;
 // function or trigger that it calls has its own there. So it is also known where no hook was called, because
 // it is what loaded the library, or the first copy of a subscription.
 static bool is_copy_inserting() {
-    return error_context_stack != nullptr && error_context_stack->callback == CopyFromErrorCallback;
+    return error_context_stack != nullptr && error_context_stack != watched.around &&
+           error_context_stack->callback == CopyFromErrorCallback;
 }
 
 bool may_rows_wait(const IndexInfo *index_info) {
@@ -85,7 +87,7 @@ static void forget_from_level(int nest_level) {
         writing_level = 0;
     // The statements in which it was taken back have left without a word. Rows of one around them, which
     // isn't known any more, wait no longer.
-    if (watched.nest_level >= nest_level)
+    if (watched.nest_level == 0 || watched.nest_level >= nest_level)
         watched = {};
 }
 
@@ -140,27 +142,34 @@ static bool is_watchable(const PlannedStmt *statement) {
 }
 
 // What has waited until a statement's end is written before anything else can happen.
-static void end_watch(const WatchedPlan &outer) {
-    if (unlikely(first_waiting != nullptr))
+static void end_watch(const WatchedStatement &outer, Instrumentation *total) {
+    if (unlikely(first_waiting != nullptr)) {
+        // It is part of what the statement takes.
+        if (total != nullptr)
+            InstrStartNode(total);
         write_all(Merging::Now);
+        if (total != nullptr)
+            InstrStopNode(total, 0);
+    }
     watched = outer;
 }
 
 static void run_executor(PG_GPU_EXECUTOR_RUN_PARAMETERS) {
     // Parallel workers know nothing of what waits here.
     write_waiting_rows();
-    const WatchedPlan outer = watched;
+    const WatchedStatement outer = watched;
     const bool writes = query->operation != CMD_SELECT || query->plannedstmt->hasModifyingCTE;
     if (writes)
         watched = is_watchable(query->plannedstmt)
-                      ? WatchedPlan{GetCurrentTransactionNestLevel(), query->estate->es_query_cxt}
-                      : WatchedPlan{};
+                      ? WatchedStatement{GetCurrentTransactionNestLevel(), query->estate->es_query_cxt,
+                                         error_context_stack}
+                      : WatchedStatement{0, nullptr, error_context_stack};
     if (previous_run != nullptr)
         previous_run(PG_GPU_EXECUTOR_RUN_ARGUMENTS);
     else
         standard_ExecutorRun(PG_GPU_EXECUTOR_RUN_ARGUMENTS);
     if (writes)
-        end_watch(outer);
+        end_watch(outer, query->totaltime);
 }
 
 static void process_utility(PlannedStmt *statement, const char *text, bool read_only_tree,
@@ -168,15 +177,15 @@ static void process_utility(PlannedStmt *statement, const char *text, bool read_
                             QueryEnvironment *environment, DestReceiver *receiver,
                             QueryCompletion *completion) {
     write_waiting_rows();
-    const WatchedPlan outer = watched;
-    watched = {};
+    const WatchedStatement outer = watched;
+    watched = {0, nullptr, error_context_stack};
     if (previous_utility != nullptr)
         previous_utility(statement, text, read_only_tree, context, parameters, environment, receiver,
                          completion);
     else
         standard_ProcessUtility(statement, text, read_only_tree, context, parameters, environment, receiver,
                                 completion);
-    end_watch(outer);
+    end_watch(outer, nullptr);
 }
 
 // ---- transactions -----------------------------------------------------------------------------------------
