@@ -1,6 +1,9 @@
 #include "column/aggregate_run.h"
 
+#include "column/aggregate_filters.h"
+#include "column/aggregate_packed.h"
 #include "column/aggregate_steps.h"
+#include "column/packing.h"
 #include "gpu_engine/aggregate_sums.h"
 
 namespace pg_gpu::column {
@@ -15,14 +18,10 @@ using gpu_engine::StepValues;
 
 namespace {
 
-// Conditions that must all hold.
+// A filter of accumulators.
 struct Filter {
-    uint16 step;
-    const uint64 **rows;  // of each condition that is known by row (true_rows_of)
-    uint32 row_count;
-    uint16 *others;  // steps of the other conditions
-    uint32 other_count;
-    uint64 *passing;  // kBatchGroups: rows of the batch that pass the former
+    KnownFilter known;
+    uint64 *passing;  // kBatchGroups: rows of the batch that pass as far as known
     uint32 count;     // of these rows; kMany: so many that steps are better computed for all
 };
 
@@ -35,10 +34,11 @@ struct Run {
     uint32 *numbers;     // kBatch: each row's group
     uint8 *counted;      // kBatch: rows that an accumulator takes
     AggregatePart part;  // of the rows that are selected those that pass the program's filter as far as known
-    Filter where;        // that filter
+    KnownFilter where;   // that filter
     Filter *filters;     // of accumulators: those of which conditions are known by row
     uint32 filter_count;
-    uint16 *places;  // kBatch: where rows are that pass one
+    uint16 *places;  // kBatch, and more (list_bits): where rows are that pass one
+    bool *is_added;  // of each accumulator: is it added up without steps?
 };
 
 constexpr uint32 kMany = PG_UINT32_MAX;
@@ -99,32 +99,6 @@ static void accumulate(Run *run, const Accumulator &accumulator, uint16 filter) 
 
 // ---- filters ----------------------------------------------------------------------------------------------
 
-static Filter read_filter(const AggregateProgram &program, const AggregatePart &part, uint16 step) {
-    uint16 conditions[gpu_engine::max_aggregate_steps];
-    const uint32 count =
-        step == no_aggregate_step ? 0 : gpu_engine::list_conditions(program, step, conditions);
-    Filter filter = {step, allocate<const uint64 *>(count + 1), 0, allocate<uint16>(count + 1), 0, nullptr,
-                     0};
-    for (uint32 i = 0; i < count; i++) {
-        const gpu_engine::AggregateStep &condition = program.step[conditions[i]];
-        const uint64 *rows = condition.operation == gpu_engine::AggregateOperation::input
-                                 ? true_rows_of(part, condition.left)
-                                 : nullptr;
-        if (rows == nullptr)
-            filter.others[filter.other_count++] = conditions[i];
-        else
-            filter.rows[filter.row_count++] = rows;
-    }
-    return filter;
-}
-
-// Takes rows away that a filter is known to keep out.
-static void apply_known(const Filter &filter, uint64 first, uint64 groups, uint64 *rows) {
-    for (uint32 i = 0; i < filter.row_count; i++)
-        for (uint64 group = 0; group < groups; group++)
-            rows[group] &= filter.rows[i][first + group];
-}
-
 static void begin_where(Run *run) {
     run->where = read_filter(*run->program, run->part, run->program->filter);
     if (run->where.row_count == 0)
@@ -138,26 +112,24 @@ static void begin_where(Run *run) {
 
 static void add_filter(Run *run, uint16 step) {
     for (uint32 i = 0; i < run->filter_count; i++)
-        if (run->filters[i].step == step)
+        if (run->filters[i].known.step == step)
             return;
-    Filter filter = read_filter(*run->program, run->part, step);
-    if (filter.row_count == 0)
-        return;
-    filter.passing = allocate<uint64>(kBatchGroups);
-    run->filters[run->filter_count++] = filter;
+    const KnownFilter known = read_filter(*run->program, run->part, step);
+    if (known.row_count > 0)
+        run->filters[run->filter_count++] = {known, allocate<uint64>(kBatchGroups), 0};
 }
 
 static void begin_filters(Run *run) {
     run->filters = allocate<Filter>(run->program->accumulator_count + 1);
-    run->places = allocate<uint16>(kBatch);
+    run->places = allocate<uint16>(kBatch + kMorePlaces);
     for (uint32 i = 0; run->part.true_rows != nullptr && i < run->program->accumulator_count; i++)
-        if (run->program->accumulator[i].filter != no_aggregate_step)
+        if (!run->is_added[i] && run->program->accumulator[i].filter != no_aggregate_step)
             add_filter(run, run->program->accumulator[i].filter);
 }
 
 static const Filter *find_filter(const Run &run, uint16 step) {
     for (uint32 i = 0; i < run.filter_count; i++)
-        if (run.filters[i].step == step)
+        if (run.filters[i].known.step == step)
             return &run.filters[i];
     return nullptr;
 }
@@ -177,15 +149,14 @@ static void apply_filters(Run *run, uint64 first, uint32 groups) {
     for (uint32 i = 0; i < run->filter_count; i++) {
         Filter *filter = &run->filters[i];
         memcpy(filter->passing, chosen, groups * sizeof(uint64));
-        apply_known(*filter, first, groups, filter->passing);
-        const auto count = static_cast<uint32>(pg_popcount(reinterpret_cast<const char *>(filter->passing),
-                                                           static_cast<int>(groups * sizeof(uint64))));
+        apply_known(filter->known, first, groups, filter->passing);
+        const uint32 count = count_bits(filter->passing, groups);
         filter->count = count > run->batch.count / rows_per_passing ? kMany : count;
     }
 }
 
 // Leaves the chosen rows that pass the conditions that aren't known by row; false when there is none.
-static bool choose_passing(StepBatch *batch, const Filter &filter) {
+static bool choose_passing(StepBatch *batch, const KnownFilter &filter) {
     for (uint32 i = 0; i < filter.other_count; i++)
         if (!choose_passing(batch, filter.others[i]))
             return false;
@@ -198,10 +169,10 @@ static bool accumulate_passing(Run *run, const Filter &filter, uint32 groups) {
     uint16 *chosen = batch->chosen;
     batch->chosen = run->places;
     choose_rows(batch, run->places, list_bits(filter.passing, groups, run->places));
-    const bool any = choose_passing(batch, filter);
+    const bool any = choose_passing(batch, filter.known);
     const bool has_room = !any || run->program->key_count == 0 || find_numbers(run);
     for (uint32 i = 0; i < run->program->accumulator_count && any && has_room; i++)
-        if (run->program->accumulator[i].filter == filter.step)
+        if (!run->is_added[i] && run->program->accumulator[i].filter == filter.known.step)
             accumulate(run, run->program->accumulator[i], no_aggregate_step);
     batch->chosen = chosen;
     return has_room;
@@ -215,7 +186,7 @@ static bool accumulate_batch(Run *run, uint64 first, uint32 groups) {
     for (uint32 i = 0; i < run->program->accumulator_count; i++) {
         const Accumulator &accumulator = run->program->accumulator[i];
         const Filter *filter = find_filter(*run, accumulator.filter);
-        if (filter == nullptr || filter->count == kMany)
+        if (!run->is_added[i] && (filter == nullptr || filter->count == kMany))
             accumulate(run, accumulator, accumulator.filter);
     }
     for (uint32 i = 0; i < run->filter_count; i++) {
@@ -240,8 +211,28 @@ static void begin_run(Run *run, const AggregateParts &parts, const AggregateProg
         run->keys[word] = allocate<uint64>(kBatch);
     run->numbers = allocate<uint32>(kBatch);
     run->counted = allocate<uint8>(kBatch);
+    run->is_added = allocate_zeroed<bool>(size_t{program.accumulator_count} + 1);
     begin_where(run);
+}
+
+static bool is_all_added(const Run &run) {
+    const uint32 count = run.program->accumulator_count;
+    return count > 0 && memchr(run.is_added, 0, count) == nullptr;
+}
+
+// False: there is no room for the groups.
+static bool aggregate_part(Run *run, const AggregateInput *inputs) {
+    if (run->where.other_count == 0 &&
+        !add_packed(run->part, *run->program, inputs, run->groups, run->is_added))
+        return false;
+    if (is_all_added(*run))
+        return true;
     begin_filters(run);
+    return for_batches(&run->batch, run->part, 1, [run](uint64 first, uint32 groups) {
+        if (!choose_passing(&run->batch, run->where))
+            return true;
+        return accumulate_batch(run, first, groups) && !run->batch.has_failed;
+    });
 }
 
 AggregateOutcome aggregate_parts(const AggregateParts &parts, const AggregateProgram &program,
@@ -252,11 +243,7 @@ AggregateOutcome aggregate_parts(const AggregateParts &parts, const AggregatePro
         MemoryContext caller = MemoryContextSwitchTo(context);
         Run run;
         begin_run(&run, parts, program, part, inputs[part], groups);
-        const bool has_room = for_batches(&run.batch, run.part, 1, [&](uint64 first, uint32 groups) {
-            if (!choose_passing(&run.batch, run.where))
-                return true;
-            return accumulate_batch(&run, first, groups) && !run.batch.has_failed;
-        });
+        const bool has_room = aggregate_part(&run, inputs[part]);
         const bool has_failed = run.batch.has_failed;
         MemoryContextSwitchTo(caller);
         MemoryContextDelete(context);
@@ -277,7 +264,7 @@ bool select_by_step(const AggregateParts &parts, const AggregateProgram &program
         MemoryContext caller = MemoryContextSwitchTo(context);
         Run run;
         begin_run(&run, parts, program, part, inputs[part], nullptr);
-        const Filter filter = read_filter(program, run.part, step);
+        const KnownFilter filter = read_filter(program, run.part, step);
         apply_known(filter, 0, groups_of(run.part.rows), selected[part]);
         for_batches(&run.batch, parts.part[part], 1, [&](uint64 first, uint32 groups) {
             const bool any = choose_passing(&run.batch, filter);
@@ -299,7 +286,7 @@ bool select_by_step(const AggregateParts &parts, const AggregateProgram &program
 
 // ---- how much there is to do ------------------------------------------------------------------------------
 
-static uint64 count_passing(const AggregatePart &part, const Filter &filter) {
+static uint64 count_passing(const AggregatePart &part, const KnownFilter &filter) {
     uint64 fewest = part.rows;
     for (uint32 i = 0; i < filter.row_count; i++) {
         uint64 count = 0;
@@ -314,14 +301,14 @@ static uint64 count_passing(const AggregatePart &part, const Filter &filter) {
 
 static uint64 count_computed_in_part(const AggregatePart &part, const AggregateProgram &program,
                                      bool *is_any_known) {
-    const Filter where = read_filter(program, part, program.filter);
+    const KnownFilter where = read_filter(program, part, program.filter);
     const uint64 rows = count_passing(part, where);
     bool are_all_computed = program.key_count > 0 || where.other_count > 0;
     uint64 filtered = 0;
     *is_any_known = *is_any_known || where.row_count > 0;
     for (uint32 i = 0; i < program.accumulator_count; i++) {
         const Accumulator &accumulator = program.accumulator[i];
-        const Filter filter = read_filter(program, part, accumulator.filter);
+        const KnownFilter filter = read_filter(program, part, accumulator.filter);
         *is_any_known = *is_any_known || filter.row_count > 0;
         are_all_computed =
             are_all_computed ||

@@ -1,5 +1,6 @@
 #include "column/aggregate_steps.h"
 
+#include "column/packing.h"
 #include "gpu_engine/aggregate_sums.h"
 
 namespace pg_gpu::column {
@@ -32,7 +33,7 @@ void begin_steps(StepBatch *batch, const AggregateProgram &program, const Aggreg
     batch->program = &program;
     batch->part = &part;
     batch->inputs = inputs;
-    batch->chosen = allocate<uint16>(kBatch);
+    batch->chosen = allocate<uint16>(kBatch + kMorePlaces);
     make_guides(batch);
     batch->codes = allocate_zeroed<PartCodes>(columns);
     batch->results = allocate_zeroed<StepResult>(program.step_count + 1);
@@ -64,15 +65,6 @@ void choose_rows(StepBatch *batch, const uint16 *positions, uint32 count) {
     batch->choice++;
     for (uint32 i = 0; i < batch->program->step_count; i++)
         batch->results[i].is_computed = false;
-}
-
-uint32 list_bits(const uint64 *bits, uint32 words, uint16 *positions) {
-    uint32 count = 0;
-    for (uint32 word = 0; word < words; word++)
-        for (uint64 left = bits[word]; left != 0; left &= left - 1)
-            positions[count++] =
-                static_cast<uint16>(word * kGroup + static_cast<uint32>(__builtin_ctzll(left)));
-    return count;
 }
 
 bool choose_selected(StepBatch *batch, const uint64 *selected, uint32 words) {

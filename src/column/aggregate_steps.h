@@ -26,7 +26,7 @@ struct StepBatch {
     uint64 first;                           // group of rows
     uint32 count;                           // rows
     const uint16 *positions;                // of these rows; nullptr: the first `count`
-    uint16 *chosen;                         // kBatch: room for positions
+    uint16 *chosen;                         // kBatch, and more (list_bits): room for positions
     uint64 choice;                          // a number of the rows: others have another one
     uint64 *places;                         // kBatch
     bool has_places;
@@ -43,9 +43,6 @@ void begin_batch(StepBatch *batch, uint64 first, uint32 groups);
 
 // Forgets what has been computed: other rows are looked at from now on.
 void choose_rows(StepBatch *batch, const uint16 *positions, uint32 count);
-
-// Writes down the places of set bits; returns their number.
-uint32 list_bits(const uint64 *bits, uint32 words, uint16 *positions);
 
 // Chooses the selected rows, a bit each; false when there is none.
 bool choose_selected(StepBatch *batch, const uint64 *selected, uint32 words);

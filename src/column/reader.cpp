@@ -339,7 +339,7 @@ void begin_codes(CodeCursor<Value> *cursor, RunReader *reader, const Area &area,
 }
 
 template <typename Value>
-static uint32 next_words(CodeCursor<Value> *cursor) {
+uint32 next_packed_groups(CodeCursor<Value> *cursor) {
     const auto groups = static_cast<uint32>(Min(cursor->groups - cursor->group, uint64{kBatchGroups}));
     if (groups == 0 || cursor->reader->stale)
         return 0;
@@ -354,7 +354,7 @@ static uint32 next_words(CodeCursor<Value> *cursor) {
 
 template <typename Value>
 uint32 next_groups(CodeCursor<Value> *cursor) {
-    const uint32 groups = next_words(cursor);
+    const uint32 groups = next_packed_groups(cursor);
     if (groups > 0)
         unpack(cursor->bits, cursor->words, groups, cursor->values);
     return groups;
@@ -362,7 +362,7 @@ uint32 next_groups(CodeCursor<Value> *cursor) {
 
 // A value may end in the next word.
 void next_few_values(CodeCursor<uint32> *cursor, const uint16 *rows, uint32 count) {
-    if (next_words(cursor) == 0)
+    if (next_packed_groups(cursor) == 0)
         return;
     const uint32 bits = cursor->bits;
     const uint64 *words = cursor->words;
@@ -378,6 +378,8 @@ void next_few_values(CodeCursor<uint32> *cursor, const uint16 *rows, uint32 coun
 
 template void begin_codes(CodeCursor<uint32> *, RunReader *, const Area &, uint32, uint64, bool);
 template void begin_codes(CodeCursor<uint64> *, RunReader *, const Area &, uint32, uint64, bool);
+template uint32 next_packed_groups(CodeCursor<uint32> *);
+template uint32 next_packed_groups(CodeCursor<uint64> *);
 template uint32 next_groups(CodeCursor<uint32> *);
 template uint32 next_groups(CodeCursor<uint64> *);
 

@@ -140,6 +140,9 @@ void begin_codes(CodeCursor<Value> *cursor, RunReader *reader, const Area &area,
 // The next groups' values, at most kBatchGroups; how many groups. 0 at the end and when stale.
 template <typename Value>
 uint32 next_groups(CodeCursor<Value> *cursor);
+// The same, but values stay packed: cursor->words has them, and one word more that means nothing.
+template <typename Value>
+uint32 next_packed_groups(CodeCursor<Value> *cursor);
 // Only the values of these rows of the next groups, which don't move: the others are any.
 void next_few_values(CodeCursor<uint32> *cursor, const uint16 *rows, uint32 count);
 // The same as next_groups, but batches of which no row is selected, a bit each, are passed over;
