@@ -144,6 +144,18 @@ inline Datum value_of_code(const AggregatePart &part, const ColumnType &type, in
     return datum_of_scaled(type, code, part.reader->header.column[column].scale, buffer);
 }
 
+// Calls visit(code, bytes) for the marked entries of a run's dictionary of strings, or for all (`marks`
+// nullptr).
+template <typename Visit>
+void visit_strings(const AggregatePart &part, int column, const uint8 *marks, Visit visit) {
+    StringCursor cursor;
+    begin_strings(&cursor, part.reader, column);
+    while (next_string(&cursor))
+        if (marks == nullptr || marks[cursor.ordinal] != 0)
+            visit(cursor.ordinal, cursor.value);
+    end_strings(&cursor);
+}
+
 // Calls visit(code, datum) for the codes that are marked, or for all that are entries of a dictionary
 // (`marks` nullptr). The datum is good during the call. Integers without a dictionary need marks: not every
 // number is a value.
@@ -187,12 +199,8 @@ void visit_entries(const AggregatePart &part, const ColumnType &type, int column
         }
         pfree(entries);
     } else {
-        StringCursor cursor;
-        begin_strings(&cursor, part.reader, column);
-        while (next_string(&cursor))
-            if (wanted(cursor.ordinal))
-                visit(cursor.ordinal, datum_of(type, cursor.value, &buffer));
-        end_strings(&cursor);
+        visit_strings(part, column, marks,
+                      [&](uint64 code, const Bytes &bytes) { visit(code, datum_of(type, bytes, &buffer)); });
     }
     if (buffer.data != nullptr)
         pfree(buffer.data);

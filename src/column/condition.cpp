@@ -295,6 +295,18 @@ static void compare_strings(const ColumnType &type, Key *key) {
               [](const Bytes &a, const Bytes &b) { return compare_bytes(a, b) < 0; });
 }
 
+static void read_patterns(const ColumnType &type, Key *key) {
+    if (type.is_integer || type.length != -1)
+        return;
+    auto *patterns = allocate<const LikePattern *>(size_t{key->argument_count} + 1);
+    for (uint32 i = 0; i < key->argument_count; i++) {
+        patterns[i] = read_like_pattern(key->function.fn_oid, key->collation, key->arguments[i]);
+        if (patterns[i] == nullptr)
+            return;
+    }
+    key->patterns = patterns;
+}
+
 static void make_key(Relation index, const Format &format, const ScanKeyData &scan_key,
                      Condition *condition) {
     Key *key = &condition->keys[condition->count++];
@@ -331,6 +343,7 @@ static void make_key(Relation index, const Format &format, const ScanKeyData &sc
     find_function(index, type, scan_key, key);
     if (is_equality_of_bytes(type, key->function.fn_oid, key->collation))
         compare_strings(type, key);
+    read_patterns(type, key);
     if (type.base_type == NUMERICOID && strategy_of_numerics(key->function.fn_oid) != InvalidStrategy) {
         key->compares_numerics = true;
         key->context = CurrentMemoryContext;
@@ -373,6 +386,8 @@ bool item_matches(const Key &key, const ColumnType &type, const ItemValue &value
         case KeyKind::Strings:
             return is_among_strings(key, value.bytes);
         default:
+            if (key.patterns != nullptr)
+                return is_like_any(key, value.bytes);
             return evaluate(key, type.is_integer ? decode_integer(type, value.integer)
                                                  : datum_of(type, value.bytes, buffer));
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "column/item.h"
+#include "column/like_pattern.h"
 #include "table/row_set.h"
 
 namespace pg_gpu::column {
@@ -38,6 +39,8 @@ struct Key {
     Oid collation;
     Datum *arguments;
     uint32 argument_count;
+    const LikePattern *
+        *patterns;  // of the arguments, where values' bytes tell what the operator would; or nullptr
     // The operator is a comparison of numerics: ranges by scale, made when they are first asked for.
     bool compares_numerics;
     MemoryContext context;
@@ -65,6 +68,14 @@ void make_condition(Relation index, const Format &format, const ScanKeyData *key
                     Condition *condition);
 
 bool evaluate(const Key &key, Datum value);
+
+// The same of a string that `patterns` tell about.
+inline bool is_like_any(const Key &key, const Bytes &value) {
+    for (uint32 i = 0; i < key.argument_count; i++)
+        if (is_like(*key.patterns[i], value))
+            return true;
+    return false;
+}
 
 inline bool is_in_ranges(const CodeRanges &ranges, uint64 code) {
     for (uint32 low = 0, high = ranges.count; low < high;) {

@@ -46,7 +46,10 @@ class Evaluation {
                look(key, is_scaled(header_) ? datum_of_scaled(type_, code, header_.scale, &buffer_)
                                             : decode_integer(type_, code));
     }
-    bool matches(const Key &key, const Bytes &bytes) { return look(key, datum_of(type_, bytes, &buffer_)); }
+    bool matches(const Key &key, const Bytes &bytes) {
+        return key.patterns != nullptr ? is_like_any(key, bytes)
+                                       : look(key, datum_of(type_, bytes, &buffer_));
+    }
     void end() { MemoryContextDelete(scratch_); }
 
   private:

@@ -1,6 +1,7 @@
 // Maps from a part's codes to what an expression gives for them: room for these, and the evaluation.
 #pragma once
 
+#include "column/like_pattern.h"
 #include "compat.h"
 #include "plan/aggregate_inputs.h"
 #include "plan/aggregate_ranges.h"
@@ -85,6 +86,11 @@ bool can_repeat(const InputSource &source);
 // For results that can't be.
 inline void repeat_nothing(uint64, uint64) {}
 
+// The pattern of an expression that is a column's LIKE, if its entries' bytes tell what that gives; nullptr
+// otherwise.
+const column::LikePattern *find_like_pattern(const InputMaker *maker, const InputSource &source,
+                                             const column::AggregatePart &part);
+
 // Calls take(code, value, is_null) for the results of a part's codes, or repeat(code, earlier) where an
 // earlier code has the same one (can_repeat), and take_null(value, is_null) for that of the column's NULL.
 // Values are good during the call only.
@@ -121,6 +127,10 @@ bool evaluate_codes(InputMaker *maker, const InputSource &source, const column::
     };
     if (source.is_joined)
         visit_joined(joined, marks, take_result, repeat);
+    else if (const column::LikePattern *pattern = find_like_pattern(maker, source, part))
+        column::visit_strings(part, source.column, marks, [&](uint64 code, const column::Bytes &bytes) {
+            take(code, BoolGetDatum(column::is_like(*pattern, bytes)), false);
+        });
     else
         visit_values(maker, source, part, input, marks, [&](uint64 code, Datum value) {
             row->tts_values[source.column] = value;
