@@ -263,20 +263,16 @@ void mark_codes(const AggregatePart &part, int column, const uint64 *selected, u
     }
 }
 
-void find_true_rows(const AggregatePart &part, int column, const uint8 *truth, bool of_null, uint64 *rows) {
+void find_true_rows(const AggregatePart &part, int column, const uint64 *truth, bool of_null, uint64 *rows) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_column true rows", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
     PartCodes codes;
     begin_part_codes(&codes, part, column);
-    uint8 true_here[kGroup];
     for (uint64 group = 0; group < groups_of(part.rows); group++) {
         if (group % kBatchGroups == 0)
             read_part_codes(&codes, group);
-        const uint32 *here = codes.narrow + group % kBatchGroups * kGroup;
-        for (uint32 i = 0; i < kGroup; i++)
-            true_here[i] = truth[here[i]] != 0 ? 1 : 0;
-        rows[group] = pack_bits(true_here);
+        rows[group] = bits_of_codes(codes.narrow + group % kBatchGroups * kGroup, truth);
         if (codes.null_bits != nullptr)
             rows[group] = (rows[group] & ~codes.null_bits[group]) | (of_null ? codes.null_bits[group] : 0);
     }

@@ -64,8 +64,8 @@ inline const uint64 *true_rows_of(const AggregatePart &part, uint32 input) {
 // From now on that is read of the input instead of the column's codes.
 void use_true_rows(AggregatePart *part, uint32 inputs, uint32 input, const uint64 *rows);
 
-// A bit for each row of a run, selected or not, by a byte for each code, and by what holds for NULL.
-void find_true_rows(const AggregatePart &part, int column, const uint8 *truth, bool of_null, uint64 *rows);
+// A bit for each row of a run, selected or not, by one for each code, and by what holds for NULL.
+void find_true_rows(const AggregatePart &part, int column, const uint64 *truth, bool of_null, uint64 *rows);
 
 // What the values of integers that come row by row are more than their codes.
 uint64 base_of_codes(const AggregatePart &part, int column);

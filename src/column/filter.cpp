@@ -88,13 +88,6 @@ static inline uint64 look_group_up(const uint32 *values, const uint8 *match) {
     return pack_bits(hits);
 }
 
-static inline uint64 look_group_up_in_bits(const uint32 *values, const uint64 *match) {
-    uint64 hits = 0;
-    for (uint32 i = 0; i < kGroup; i++)
-        hits |= (match[values[i] / 64] >> (values[i] % 64) & 1) << i;
-    return hits;
-}
-
 static void clear_all(ColumnView *view, int run) {
     memset(view->selected[run], 0, groups_of(view->runs[run].run.entries) * sizeof(uint64));
 }
@@ -141,8 +134,7 @@ static void apply_match(ColumnView *view, int run, int column, const uint8 *matc
 }
 
 static void apply_code_bits(ColumnView *view, int run, int column, const uint64 *match) {
-    apply_looked_up(view, run, column,
-                    [match](const uint32 *codes) { return look_group_up_in_bits(codes, match); });
+    apply_looked_up(view, run, column, [match](const uint32 *codes) { return bits_of_codes(codes, match); });
 }
 
 // ---- dictionaries -----------------------------------------------------------------------------------------
@@ -206,7 +198,7 @@ static uint64 *rows_of_codes(RunReader *reader, int column, const uint64 *codes)
     begin_codes(&cursor, reader, header.codes, header.bits, reader->run.entries);
     while (const uint32 groups = next_groups(&cursor))
         for (uint32 i = 0; i < groups; i++)
-            rows[cursor.group - groups + i] = look_group_up_in_bits(cursor.values + i * kGroup, codes);
+            rows[cursor.group - groups + i] = bits_of_codes(cursor.values + i * kGroup, codes);
     end_codes(&cursor);
     return rows;
 }

@@ -117,6 +117,14 @@ inline bool is_any_set(const uint64 *bits, uint64 words) {
     return any != 0;
 }
 
+// The bits of a group's codes.
+inline uint64 bits_of_codes(const uint32 *codes, const uint64 *bits) {
+    uint64 found = 0;
+    for (uint32 i = 0; i < kGroup; i++)
+        found |= (bits[codes[i] / 64] >> (codes[i] % 64) & 1) << i;
+    return found;
+}
+
 inline bool is_scaled(const ColumnHeader &column) {
     return column.encoding == static_cast<uint8>(Encoding::Scaled);
 }

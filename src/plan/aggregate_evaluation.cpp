@@ -76,7 +76,8 @@ bool make_map(InputMaker *maker, const AggregatePart &part, bool is_joined, Aggr
         return false;
     }
     // What a NULL of the column gives has a place behind the others.
-    input->values = take_memory(maker, (input->places + 1) * bytes);
+    input->values = take_memory(maker, kind == AggregateInputKind::bits ? gpu_engine::bytes_of_map(*input)
+                                                                        : (input->places + 1) * bytes);
     input->nulls =
         input->values == nullptr
             ? nullptr

@@ -30,8 +30,12 @@ inline void note_bounds(InputMaker *maker, uint32 input, const InputBounds &boun
     maker->greatest[input] = Max(maker->greatest[input], bounds.greatest);
 }
 
+inline void set_bit(uint64 *bits, uint64 place) {
+    bits[place / 64] |= UINT64CONST(1) << (place % 64);
+}
+
 inline void set_null(gpu_engine::AggregateInput *input, uint64 code) {
-    const_cast<uint64 *>(input->nulls)[code / 64] |= UINT64CONST(1) << (code % 64);
+    set_bit(const_cast<uint64 *>(input->nulls), code);
 }
 
 // Sets what a NULL of the column gives.
@@ -50,7 +54,8 @@ RangeQuestion ask_for_ranges(const InputMaker *maker, const InputSource &source,
 bool make_ranges(InputMaker *maker, const InputSource &source, const column::AggregatePart &part,
                  MemoryContext room, gpu_engine::AggregateInput *input);
 
-// A map of the kind, all of whose values are 0, with room for NULLs, in the current memory context.
+// A map of the kind, all of whose values are 0, with room for NULLs, in the current memory context. `bytes`
+// of a value mean nothing of bits.
 bool make_map(InputMaker *maker, const column::AggregatePart &part, bool is_joined,
               gpu_engine::AggregateInputKind kind, uint32 bytes, gpu_engine::AggregateInput *input);
 

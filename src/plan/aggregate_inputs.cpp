@@ -127,10 +127,6 @@ static bool make_table(InputMaker *maker, uint32 number, const AggregatePart &pa
     return true;
 }
 
-static void set_bit(uint64 *bits, uint64 place) {
-    bits[place / 64] |= UINT64CONST(1) << (place % 64);
-}
-
 // Sets the bits of the codes of rows.
 static void mark_rows(const JoinedRows &rows, const NumberedCodes &codes, uint64 *bits) {
     for (uint32 row = 0; row < rows.count; row++) {
@@ -201,7 +197,7 @@ static void keep_true_rows(InputMaker *maker, uint32 number, AggregatePart *part
     const InputSource &source = maker->compiled->input[number];
     column::KeptKey key;
     if (!maker->keeps_true_rows || part->reader == nullptr || source.is_joined ||
-        input.kind != AggregateInputKind::map8 || input.nulls != nullptr ||
+        input.kind != AggregateInputKind::bits || input.nulls != nullptr ||
         !column::are_rows_worth_keeping(*part->reader, source.column) ||
         !describe_map(source, *part, nullptr, &key))
         return;
@@ -215,9 +211,14 @@ static void keep_true_rows(InputMaker *maker, uint32 number, AggregatePart *part
 }
 
 static bool make_truth(InputMaker *maker, uint32 number, AggregatePart *part, AggregateInput *input) {
+    // A byte for each of more codes would go out of a processor's nearer caches, and is more to be sent.
+    constexpr uint64 max_bytes = 65536;
+    const InputSource &source = maker->compiled->input[number];
+    const auto truth_of = [](Datum result) { return DatumGetBool(result) ? 1 : 0; };
     const bool was_kept = use_kept(maker, number, *part, place_of_map(maker, number, *part)) != nullptr;
-    if (!make_kept_map<uint8>(maker, number, *part, AggregateInputKind::map8, input,
-                              [](Datum result) { return DatumGetBool(result) ? 1 : 0; }))
+    if (!(!source.is_joined && column::count_places(*part, source.column) > max_bytes
+              ? make_kept_map<bool>(maker, number, *part, AggregateInputKind::bits, input, truth_of)
+              : make_kept_map<uint8>(maker, number, *part, AggregateInputKind::map8, input, truth_of)))
         return false;
     if (was_kept)
         keep_true_rows(maker, number, part, *input);

@@ -2,6 +2,7 @@
 // are made to be kept.
 #pragma once
 
+#include "gpu_engine/aggregate_steps.h"
 #include "plan/aggregate_evaluation.h"
 #include "plan/aggregate_maps.h"
 
@@ -38,6 +39,25 @@ void begin_room(MapPlace *place);
 // it comes. Of joined rows, and of ranges, all are.
 bool is_whole(const InputSource &source, const column::AggregatePart &part, uint64 evaluated, bool has_null);
 
+// A map's values as a statement writes them: of bool a bit each.
+template <typename Value>
+struct MapValues {
+    Value *values;
+
+    void set(uint64 code, int64 number) { values[code] = static_cast<Value>(number); }
+    void repeat(uint64 code, uint64 earlier) { values[code] = values[earlier]; }
+};
+template <>
+struct MapValues<bool> {
+    uint64 *values;
+
+    void set(uint64 code, int64 number) {
+        if (number != 0)
+            set_bit(values, code);
+    }
+    void repeat(uint64 code, uint64 earlier) { set(code, gpu_engine::bit_at(values, earlier) ? 1 : 0); }
+};
+
 // Makes a map whose values `number_of(result)` gives, in the place's room. *whole: it may be kept.
 template <typename Value, typename NumberOf>
 bool make_number_map(InputMaker *maker, uint32 number, const column::AggregatePart &part,
@@ -52,7 +72,8 @@ bool make_number_map(InputMaker *maker, uint32 number, const column::AggregatePa
     MemoryContextSwitchTo(caller);
     if (!has_room)
         return false;
-    auto *values = static_cast<Value *>(const_cast<void *>(input->values));
+    MapValues<Value> values = {
+        static_cast<decltype(MapValues<Value>::values)>(const_cast<void *>(input->values))};
     auto *numbers = static_cast<int64 *>(const_cast<void *>(input->values)) + input->places;
     uint64 evaluated = 0;
     bool has_null = false;
@@ -65,10 +86,10 @@ bool make_number_map(InputMaker *maker, uint32 number, const column::AggregatePa
             else if (has_ranges)
                 numbers[code] = static_cast<int64>(number_of(result));
             else
-                values[code] = static_cast<Value>(number_of(result));
+                values.set(code, static_cast<int64>(number_of(result)));
         },
         [&](uint64 code, uint64 earlier) {
-            values[code] = values[earlier];
+            values.repeat(code, earlier);
             if ((input->nulls[earlier / 64] >> (earlier % 64) & 1) != 0)
                 set_null(input, code);
         },

@@ -131,10 +131,6 @@ static uint64 *take_bits(InputMaker *maker, uint64 places) {
     return static_cast<uint64 *>(take_memory(maker, (places + 63) / 64 * sizeof(uint64)));
 }
 
-static void set_bit(uint64 *bits, uint64 place) {
-    bits[place / 64] |= UINT64CONST(1) << (place % 64);
-}
-
 // Truth values, and numbers of a byte, by code.
 static bool map_by_code(InputMaker *maker, const ListedCodes &listed, AggregateInput *input) {
     const AggregateInput from = *input;

@@ -160,7 +160,7 @@ const uint64 *make_true_rows(const column::KeptKey &key, const column::Aggregate
     if (context == nullptr)
         return nullptr;
     auto *rows = static_cast<uint64 *>(MemoryContextAllocHuge(context, bytes));
-    column::find_true_rows(part, key.column, static_cast<const uint8 *>(truth.values),
+    column::find_true_rows(part, key.column, static_cast<const uint64 *>(truth.values),
                            !truth.column_null_is_null && truth.of_column_null != 0, rows);
     if (!part.reader->stale && column::share_results(key, context, rows, changes))
         return rows;
