@@ -1,6 +1,7 @@
 #include "column/aggregate_groups.h"
 
 #include "gpu_engine/aggregate_sums.h"
+#include "gpu_engine/large_pages.h"
 
 namespace pg_gpu::column {
 
@@ -21,11 +22,17 @@ static uint64 *make_initial(const AggregateProgram &program) {
     return words;
 }
 
+static uint64 *allocate_large(uint64 words) {
+    auto *table = allocate<uint64>(words + 1);
+    gpu_engine::use_large_pages(table, words * sizeof(uint64));
+    return table;
+}
+
 // Dense groups are made at once, all of them.
 static void make_dense(AggregateGroups *groups, uint32 bits) {
     groups->is_dense = true;
     groups->count = UINT64CONST(1) << bits;
-    groups->values = allocate<uint64>(groups->count * groups->value_words + 1);
+    groups->values = allocate_large(groups->count * groups->value_words);
     for (uint64 group = 0; group < groups->count; group++)
         memcpy(groups->values + group * groups->value_words, groups->initial,
                groups->value_words * sizeof(uint64));
@@ -114,6 +121,8 @@ static bool grow(AggregateGroups *groups) {
     CHECK_FOR_INTERRUPTS();
     groups->keys = reallocate(groups->keys, room * groups->key_words);
     groups->values = reallocate(groups->values, room * groups->value_words);
+    gpu_engine::use_large_pages(groups->keys, room * groups->key_words * sizeof(uint64));
+    gpu_engine::use_large_pages(groups->values, room * groups->value_words * sizeof(uint64));
     groups->room = room;
     MemoryContext caller = MemoryContextSwitchTo(groups->context);
     pfree(groups->slots);
@@ -238,7 +247,7 @@ bool add_table(AggregateGroups *groups, const gpu_engine::GroupTable &table) {
 // Dense groups get their keys, and those with rows move to the front.
 static void leave_out_empty(AggregateGroups *groups) {
     MemoryContext caller = MemoryContextSwitchTo(groups->context);
-    groups->keys = allocate<uint64>(groups->count * groups->key_words + 1);
+    groups->keys = allocate_large(groups->count * groups->key_words);
     MemoryContextSwitchTo(caller);
     const uint32 rows_word = groups->program->accumulator[0].word;
     uint64 kept = 0;

@@ -1,9 +1,9 @@
 #include "host/column/groups.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
+
+#include "gpu_engine/large_pages.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -17,18 +17,9 @@ constexpr std::uint32_t max_dense_bits = 24;
 // Large tables lie beyond the caches, so their lines are fetched this many keys ahead.
 constexpr std::uint32_t keys_ahead = 16;
 
-// Rows are added to groups all over a large table. In pages of this size, where the system has them, most
-// places need no walk through the page tables, and 512 first touches are one.
 template <typename Element>
-void use_large_pages(Buffer<Element> &table) noexcept {
-    constexpr std::uintptr_t page = 2 << 20;
-    const auto at = reinterpret_cast<std::uintptr_t>(table.data());
-    const std::uintptr_t begin = (at + page - 1) / page * page;
-    const std::uintptr_t end = (at + table.bytes()) / page * page;
-    if (begin < end) {
-        // It is no more than a wish, so it doesn't matter whether it is granted.
-        static_cast<void>(madvise(reinterpret_cast<void *>(begin), end - begin, MADV_HUGEPAGE));
-    }
+void use_large_pages_for(Buffer<Element> &table) noexcept {
+    use_large_pages(table.data(), table.bytes());
 }
 
 // std::equal would call memcmp for a word or two.
@@ -55,7 +46,7 @@ Groups::Groups(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t ma
                 std::uint64_t(1) << bits <= 2 * plan.rows + first_room;
     room_ = is_dense_ ? std::uint64_t(1) << bits : std::bit_ceil(std::max(expected, first_room));
     records_ = Buffer<std::uint64_t>(budget, room_ * plan.record_words());
-    use_large_pages(records_);
+    use_large_pages_for(records_);
     if (!is_dense_) {
         make_slots();
         return;
@@ -91,7 +82,7 @@ bool Groups::grow() {
     }
     const std::uint64_t room = 2 * room_;
     Buffer<std::uint64_t> records(*budget_, room * plan_->record_words());
-    use_large_pages(records);
+    use_large_pages_for(records);
     std::copy_n(records_.data(), count_ * plan_->record_words(), records.data());
     records_ = std::move(records);
     room_ = room;
@@ -118,7 +109,7 @@ bool Groups::grow() {
 void Groups::make_slots() {
     mask_ = 2 * room_ - 1;
     slots_ = Buffer<std::uint32_t>(*budget_, mask_ + 1);
-    use_large_pages(slots_);
+    use_large_pages_for(slots_);
     std::fill_n(slots_.data(), slots_.size(), 0);
 }
 
