@@ -116,13 +116,9 @@ static void collect_row(Relation, ItemPointer tid, Datum *values, bool *nulls, b
             put_aside(state);
         begin_block(state, block);
     }
-    add_row(state->chunk, uint64{block} << 16 | ItemPointerGetOffsetNumber(tid));
+    add_row(state->chunk, place_of(*tid));
     MemoryContextSwitchTo(state->row_context);
-    for (int i = 0; i < state->format->columns; i++)
-        if (nulls[i])
-            add_null(state->chunk, i);
-        else
-            add_datum(state->chunk, i, values[i]);
+    add_values(state->chunk, values, nulls);
     MemoryContextSwitchTo(caller);
     MemoryContextReset(state->row_context);
     state->total++;

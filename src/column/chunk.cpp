@@ -273,6 +273,14 @@ void add_datum(Chunk *chunk, int column, Datum value) {
     add_string(chunk, column, bytes);
 }
 
+void add_values(Chunk *chunk, const Datum *values, const bool *nulls) {
+    for (int i = 0; i < chunk->columns; i++)
+        if (nulls[i])
+            add_null(chunk, i);
+        else
+            add_datum(chunk, i, values[i]);
+}
+
 size_t chunk_bytes_with(const Chunk *chunk, uint64 more_rows) {
     const uint64 room = chunk->rows + more_rows > chunk->room ? chunk->room * 2 : chunk->room;
     size_t total = room * sizeof(uint64);

@@ -95,6 +95,10 @@ struct Chunk {
     uint32 sample;  // so many different integers tell whether almost all differ
 };
 
+inline uint64 place_of(const ItemPointerData &tid) {
+    return uint64{ItemPointerGetBlockNumberNoCheck(&tid)} << 16 | ItemPointerGetOffsetNumberNoCheck(&tid);
+}
+
 // The form that runs of the index may have.
 NumericForm wanted_form(Relation index);
 
@@ -108,6 +112,8 @@ void add_null(Chunk *chunk, int column);
 void add_integer(Chunk *chunk, int column, uint64 code);
 void add_string(Chunk *chunk, int column, const Bytes &bytes);
 void add_datum(Chunk *chunk, int column, Datum value);
+// All of the new row's. What a value is detoasted to is palloc'd.
+void add_values(Chunk *chunk, const Datum *values, const bool *nulls);
 
 // What it will take with so many more rows, their distinct strings aside.
 size_t chunk_bytes_with(const Chunk *chunk, uint64 more_rows);

@@ -25,8 +25,7 @@ void for_each_item(Relation index, const Format &format, BlockNumber block, cons
                    Visit visit);
 
 inline void add_item(Chunk *chunk, const storage::TailItem *item, const ItemValue *values) {
-    add_row(chunk, uint64{ItemPointerGetBlockNumberNoCheck(&item->tid)} << 16 |
-                       ItemPointerGetOffsetNumberNoCheck(&item->tid));
+    add_row(chunk, place_of(item->tid));
     for (int i = 0; i < chunk->columns; i++) {
         if (values[i].is_null)
             add_null(chunk, i);

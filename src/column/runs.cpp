@@ -307,16 +307,11 @@ static void write_long_row(storage::RunWriter *writer, storage::RunEntry *entry,
 void insert_long_row(Relation index, const Format &format, const Datum *values, const bool *nulls,
                      const ItemPointerData &tid) {
     Chunk *chunk = begin_chunk(index, format, 0, NumericForm::Strings);
-    add_row(chunk,
-            uint64{ItemPointerGetBlockNumberNoCheck(&tid)} << 16 | ItemPointerGetOffsetNumberNoCheck(&tid));
+    add_row(chunk, place_of(tid));
+    add_values(chunk, values, nulls);
     uint64 words = 0;
-    for (int i = 0; i < format.columns; i++) {
-        if (nulls[i])
-            add_null(chunk, i);
-        else
-            add_datum(chunk, i, values[i]);
+    for (int i = 0; i < format.columns; i++)
         words += kGroup + chunk->column[i].strings.used / sizeof(uint64) + 8;
-    }
     finish_chunk(chunk);
     storage::insert_run(index, run_kind(), max_tid_pages(1, 1) + pages_of_words(words) + 2, write_long_row,
                         chunk);

@@ -115,23 +115,16 @@ static void add_to_items(Relation index, WaitingColumns *waiting, const storage:
 void add_waiting_row(Relation index, WaitingColumns *waiting, const Datum *values, const bool *nulls,
                      const ItemPointerData &tid) {
     storage::require_usable_tid(index, tid);
-    if (waiting->chunk == nullptr) {
-        const storage::TailItem *item = make_item(waiting->format, values, nulls, tid);
-        if (item == nullptr) {
-            // Its merges have those that wait written.
-            insert_long_row(index, waiting->format, values, nulls, tid);
-            return;
-        }
+    const storage::TailItem *item =
+        waiting->chunk == nullptr ? make_item(waiting->format, values, nulls, tid) : nullptr;
+    // A row that is longer than a tail is worth a run, too.
+    if (waiting->chunk == nullptr && item == nullptr)
+        begin_columns(index, waiting);
+    if (item != nullptr) {
         add_to_items(index, waiting, item);
     } else {
-        Chunk *chunk = waiting->chunk;
-        add_row(chunk, uint64{ItemPointerGetBlockNumberNoCheck(&tid)} << 16 |
-                           ItemPointerGetOffsetNumberNoCheck(&tid));
-        for (int i = 0; i < waiting->format.columns; i++)
-            if (nulls[i])
-                add_null(chunk, i);
-            else
-                add_datum(chunk, i, values[i]);
+        add_row(waiting->chunk, place_of(tid));
+        add_values(waiting->chunk, values, nulls);
     }
     storage::note_waiting_bytes(
         &waiting->rows,
