@@ -22,6 +22,15 @@ void unlock_runs(Relation index, RunLock which, LOCKMODE mode) {
     LockRelease(&tag, mode, false);
 }
 
+void lock_runs_patiently(Relation index, RunLock which, LOCKMODE mode) {
+    constexpr long kLongestPauseMs = 20;
+    for (long pause = 1; !lock_runs(index, which, mode, true); pause = Min(pause * 2, kLongestPauseMs)) {
+        WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, pause, PG_WAIT_EXTENSION);
+        ResetLatch(MyLatch);
+        CHECK_FOR_INTERRUPTS();
+    }
+}
+
 bool claim_old_runs(Relation index, const RunKind *kind, bool conditional, uint64 *horizon,
                     Buffer *metapage) {
     if (!lock_runs(index, RunLock::OldRuns, ExclusiveLock, conditional))

@@ -174,7 +174,7 @@ void add_run(Relation index, const RunKind *kind, uint32 pages,
     MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "pg_gpu run", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(memory);
     // Held until the run is listed, so that no horizon is set between it and its order.
-    lock_runs(index, RunLock::YoungRuns, ExclusiveLock, false);
+    lock_runs_patiently(index, RunLock::YoungRuns, ExclusiveLock);
     RunEntry run = {};
     run.run_id = new_run_id();
     run.order = take_order(index, kind);

@@ -162,6 +162,9 @@ enum class RunLock : uint16 { OldRuns = 1, YoungRuns = 2 };
 // Heavyweight locks on the index's run list; false only when conditional and not to be had.
 bool lock_runs(Relation index, RunLock which, LOCKMODE mode, bool conditional);
 void unlock_runs(Relation index, RunLock which, LOCKMODE mode);
+// Looks again and again whether the lock is free: in its queue lock_timeout would end an INSERT, and
+// PostgreSQL cancel an autovacuum that has it.
+void lock_runs_patiently(Relation index, RunLock which, LOCKMODE mode);
 
 // Takes the old-runs lock and makes every run of this moment old: until the lock is given back only its
 // holder may change them. Returns the horizon. With `conditional`, false when the lock is not free.

@@ -185,16 +185,6 @@ static bool verify_round(Verification *verification, const storage::View &view,
     return complete;
 }
 
-// Waiting in the lock's queue would make PostgreSQL cancel an autovacuum that holds it.
-static void lock_patiently(Relation index, storage::RunLock which) {
-    constexpr long kLookMs = 20;
-    while (!storage::lock_runs(index, which, ShareLock, true)) {
-        WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, kLookMs, PG_WAIT_EXTENSION);
-        ResetLatch(MyLatch);
-        CHECK_FOR_INTERRUPTS();
-    }
-}
-
 void verify_index(Relation heap, Relation index, const storage::RunKind *kind, const VerifySteps &steps,
                   bool check_heap, storage::ProblemReporter report, void *context) {
     constexpr int kRoundsWithoutLocks = 8;
@@ -229,8 +219,8 @@ void verify_index(Relation heap, Relation index, const storage::RunKind *kind, c
                             errhint("Try again when less is written.")));
         // A standby has no such locks to offer.
         if (round == kRoundsWithoutLocks && !RecoveryInProgress()) {
-            lock_patiently(index, storage::RunLock::OldRuns);
-            lock_patiently(index, storage::RunLock::YoungRuns);
+            storage::lock_runs_patiently(index, storage::RunLock::OldRuns, ShareLock);
+            storage::lock_runs_patiently(index, storage::RunLock::YoungRuns, ShareLock);
             locked = true;
         }
         storage::take_view(index, kind, snapshot, &view, storage::copy_tail, &tail);

@@ -63,6 +63,15 @@ foreach my $when (sort keys %stands_still)
 		has_rows($node, 0, "$what, beside it");
 		$node->safe_psql('postgres', 'VACUUM (INDEX_CLEANUP ON) waiting') if $when eq 'while rows wait';
 		check_sound($node, "$what: gpu.verify beside it", 'waiting_i');
+		# One run is written at a time. Who comes second takes its turn, however short its patience with locks is.
+		my $second;
+		if ($end eq 'commit' && $when eq 'while they are written')
+		{
+			$second = start_sql($node, "LOAD 'pg_gpu'; SET lock_timeout = '20ms'; INSERT INTO waiting SELECT -g, md5(g::text) FROM generate_series(1, 5000) AS g");
+			my $turn = q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'victim' AND wait_event_type = 'Extension'};
+			ok(wait_until(sub { return sql_value($node, $turn) eq '1' || !$second->{handle}->pumpable }), "$what: another one takes its turn");
+			$beside += 5000;
+		}
 		if ($end eq 'crash')
 		{
 			crash_cluster($node);
@@ -77,6 +86,7 @@ foreach my $when (sort keys %stands_still)
 			my %expected = (cancel => '57014', terminate => '57P01', commit => '');
 			is(finish_sql($statement)->{code}, $expected{$end}, "$what: the statement's end");
 			$holder->quit if $end ne 'commit';
+			is(finish_sql($second)->{code}, '', "$what: the other one") if $second;
 		}
 		my $many = $end eq 'commit' ? $rows - ($when eq 'while rows wait' ? 1 : 0) : 0;
 		has_rows($node, $many, $what);
