@@ -1,8 +1,10 @@
 #include "column/aggregate_packed.h"
 
+#include <algorithm>
+
 #include "column/aggregate_filters.h"
 #include "column/packing.h"
-#include "gpu_engine/aggregate_sums.h"
+#include "gpu_engine/packed_sums.h"
 
 namespace pg_gpu::column {
 
@@ -69,12 +71,9 @@ struct PackedRun {
     // The column that groups depend on; nullptr without keys. Its codes are slots, and NULL has the last one.
     PackedColumn *key;
     uint64 slots;
-    // Neighbours often belong to the same group, and an addition would wait for the one before it. So there
-    // are several copies of what is added up by slot, so far apart; 0: one.
+    // How far the copies of what is added up by slot lie apart; 0: there is one.
     uint64 apart;
 };
-
-constexpr uint32 kCopies = 4;
 
 }  // namespace
 
@@ -112,9 +111,8 @@ static bool has_nulls(const PackedRun &run, uint32 column) {
 // Are a column's numbers its codes and something more, whatever code a damaged page may have?
 static bool is_sum_of_codes(const PackedRun &run, const AggregateInput &input) {
     const uint32 bits = run.part->reader->header.column[input.column].bits;
-    const gpu_engine::Int128 greatest = gpu_engine::Int128{static_cast<int64>(input.offset)} + low_bits(bits);
-    return input.kind == AggregateInputKind::code && input.nulls == nullptr && greatest <= PG_INT64_MAX &&
-           has_packed_codes(run, input.column) && (run.program->key_count == 0 || bits <= 32) &&
+    return gpu_engine::are_codes_with_offset(input, bits) && has_packed_codes(run, input.column) &&
+           (run.program->key_count == 0 || bits <= 32) &&
            (input.column_null_is_null || !has_nulls(run, input.column));
 }
 
@@ -182,7 +180,7 @@ static void take(PackedRun *run, const Accumulator &accumulator) {
                                ? nullptr
                                : use_column(run, input->column);
     packed->set = use_set(run, accumulator.filter, skips_nulls ? column : nullptr);
-    packed->bound = accumulator.kind == AccumulatorKind::least ? PG_UINT64_MAX : 0;
+    packed->bound = gpu_engine::no_codes(accumulator.kind);
     if (accumulator.kind == AccumulatorKind::count)
         return;
     packed->set->is_listed = true;
@@ -193,9 +191,9 @@ static void take(PackedRun *run, const Accumulator &accumulator) {
 // ---- room -------------------------------------------------------------------------------------------------
 
 static uint64 *make_by_slot(const PackedRun &run, AccumulatorKind kind) {
-    const uint64 places = run.slots + (kCopies - 1) * run.apart;
+    const uint64 places = run.slots + (gpu_engine::slot_copies - 1) * run.apart;
     auto *by_slot = allocate<uint64>(places);
-    memset(by_slot, kind == AccumulatorKind::least ? 0xff : 0, places * sizeof(uint64));
+    std::fill_n(by_slot, places, gpu_engine::no_codes(kind));
     return by_slot;
 }
 
@@ -205,7 +203,7 @@ static bool make_slots(PackedRun *run, size_t memory) {
     constexpr size_t part_of_memory = 4;
     run->slots = (UINT64CONST(1) << run->key->bits) + 1;
     run->apart = run->slots <= few ? run->slots : 0;
-    const uint64 places = run->slots + (kCopies - 1) * run->apart;
+    const uint64 places = run->slots + (gpu_engine::slot_copies - 1) * run->apart;
     if (places * (run->set_count + run->packed_count) * sizeof(uint64) > memory / part_of_memory)
         return false;
     for (uint32 i = 0; i < run->set_count; i++) {
@@ -296,20 +294,6 @@ static bool read_batch(PackedColumn *column, CodeCursor<Value> *cursor, uint64 f
 
 // ---- adding up --------------------------------------------------------------------------------------------
 
-// Calls add(i, distance to the copy that row i is added to).
-template <typename Add>
-static inline void for_copies(size_t count, size_t apart, Add add) {
-    size_t i = 0;
-    for (; i + kCopies <= count; i += kCopies) {
-        add(i, 0);
-        add(i + 1, apart);
-        add(i + 2, 2 * apart);
-        add(i + 3, 3 * apart);
-    }
-    for (; i < count; i++)
-        add(i, 0);
-}
-
 static void find_slots(const PackedRun &run, RowSet *set, uint64 first, uint32 groups) {
     gather(run.key->narrow, *set, groups, set->slots);
     const uint64 *nulls = run.key->null_bits;
@@ -322,42 +306,20 @@ static void count_set(const PackedRun &run, RowSet *set) {
     set->count += set->in_batch;
     if (run.key == nullptr)
         return;
-    const uint32 *slots = set->slots;
-    uint32 *counts = set->counts;
-    for_copies(set->in_batch, run.apart,
-               [slots, counts](size_t i, size_t copy) { counts[copy + slots[i]]++; });
-}
-
-template <AccumulatorKind kind, typename Number>
-static inline Number join(Number a, Number b) {
-    if constexpr (kind == AccumulatorKind::sum)
-        return a + b;
-    else if constexpr (kind == AccumulatorKind::least)
-        return Min(a, b);
-    else
-        return Max(a, b);
-}
-
-template <AccumulatorKind kind>
-static void add_by_slot(const PackedRun &run, const Packed &packed, const uint32 *codes) {
-    const uint32 *slots = packed.set->slots;
-    uint64 *by_slot = packed.by_slot;
-    for_copies(packed.set->in_batch, run.apart, [slots, by_slot, codes](size_t i, size_t copy) {
-        uint64 *place = by_slot + copy + slots[i];
-        *place = join<kind>(*place, uint64{codes[i]});
-    });
+    gpu_engine::count_slots(set->slots, set->in_batch, run.apart, set->counts);
 }
 
 // Several sums or bounds at a time, none of which waits for another.
 template <AccumulatorKind kind, typename Number, typename Value>
-static Number join_codes(Number first, const Value *codes, uint32 count) {
-    Number joined[kCopies] = {first, first, first, first};
+static Number join_all_codes(Number first, const Value *codes, uint32 count) {
+    Number joined[gpu_engine::slot_copies] = {first, first, first, first};
     if constexpr (kind == AccumulatorKind::sum)
         joined[1] = joined[2] = joined[3] = 0;
-    for_copies(count, 1, [&joined, codes](size_t i, size_t copy) {
-        joined[copy] = join<kind>(joined[copy], Number{codes[i]});
+    gpu_engine::for_copies(count, 1, [&joined, codes](size_t i, size_t copy) {
+        joined[copy] = gpu_engine::join_codes<kind>(joined[copy], Number{codes[i]});
     });
-    return join<kind>(join<kind>(joined[0], joined[1]), join<kind>(joined[2], joined[3]));
+    return gpu_engine::join_codes<kind>(gpu_engine::join_codes<kind>(joined[0], joined[1]),
+                                        gpu_engine::join_codes<kind>(joined[2], joined[3]));
 }
 
 template <AccumulatorKind kind, typename Value>
@@ -365,15 +327,15 @@ static void add_codes(const PackedRun &run, Packed *packed, const Value *codes) 
     const uint32 count = packed->set->in_batch;
     if constexpr (std::is_same_v<Value, uint32>)
         if (run.key != nullptr) {
-            add_by_slot<kind>(run, *packed, codes);
+            gpu_engine::add_codes_by_slot<kind>(packed->set->slots, codes, count, run.apart, packed->by_slot);
             return;
         }
     if constexpr (kind != AccumulatorKind::sum)
-        packed->bound = join_codes<kind>(packed->bound, codes, count);
+        packed->bound = join_all_codes<kind>(packed->bound, codes, count);
     else if constexpr (std::is_same_v<Value, uint32>)
-        gpu_engine::add_wide(packed->sum, join_codes<kind>(uint64{0}, codes, count));
+        gpu_engine::add_wide(packed->sum, join_all_codes<kind>(uint64{0}, codes, count));
     else
-        gpu_engine::add_wide(packed->sum, join_codes<kind>(UInt128{0}, codes, count));
+        gpu_engine::add_wide(packed->sum, join_all_codes<kind>(UInt128{0}, codes, count));
 }
 
 template <typename Value>
@@ -382,12 +344,8 @@ static bool add_batch(const PackedRun &run, Packed *packed, CodeCursor<Value> *c
     if (!read_batch(packed->column, cursor, first))
         return false;
     gather(*cursor, *packed->set, groups, codes);
-    if (packed->accumulator->kind == AccumulatorKind::sum)
-        add_codes<AccumulatorKind::sum>(run, packed, codes);
-    else if (packed->accumulator->kind == AccumulatorKind::least)
-        add_codes<AccumulatorKind::least>(run, packed, codes);
-    else
-        add_codes<AccumulatorKind::greatest>(run, packed, codes);
+    gpu_engine::with_kind_of_codes(packed->accumulator->kind,
+                                   [&](auto kind) { add_codes<decltype(kind)::value>(run, packed, codes); });
     return true;
 }
 
@@ -428,39 +386,15 @@ static bool add_rows(PackedRun *run, uint64 first, uint32 groups) {
 
 // ---- groups -----------------------------------------------------------------------------------------------
 
-// Adds what so many rows with a sum of codes, or a bound of theirs, come to.
-static void add_to_group(const Packed &packed, uint64 count, UInt128 sum, uint64 bound, uint64 *words) {
-    const AccumulatorKind kind = packed.accumulator->kind;
-    words += packed.accumulator->word;
-    if (count == 0)
-        return;
-    if (kind == AccumulatorKind::count)
-        words[0] += count;
-    else if (kind == AccumulatorKind::sum)
-        gpu_engine::add_wide(
-            words, sum + gpu_engine::wide_of_number(static_cast<int64>(packed.offset)) * UInt128{count});
-    else
-        words[0] = gpu_engine::join_words(kind, words[0], bound + packed.offset);
-}
-
 static void join_copies(PackedRun *run) {
-    for (uint32 copy = 1; copy < kCopies && run->apart > 0; copy++)
-        for (uint64 slot = 0; slot < run->slots; slot++) {
-            const uint64 other = copy * run->apart + slot;
-            for (uint32 i = 0; i < run->set_count; i++)
-                run->sets[i].counts[slot] += run->sets[i].counts[other];
-            for (uint32 i = 0; i < run->packed_count; i++) {
-                uint64 *by_slot = run->packed[i].by_slot;
-                if (by_slot == nullptr)
-                    continue;
-                if (run->packed[i].accumulator->kind == AccumulatorKind::sum)
-                    by_slot[slot] += by_slot[other];
-                else if (run->packed[i].accumulator->kind == AccumulatorKind::least)
-                    by_slot[slot] = Min(by_slot[slot], by_slot[other]);
-                else
-                    by_slot[slot] = Max(by_slot[slot], by_slot[other]);
-            }
-        }
+    for (uint32 i = 0; i < run->set_count; i++)
+        gpu_engine::join_copies<AccumulatorKind::sum>(run->slots, run->apart, run->sets[i].counts);
+    for (uint32 i = 0; i < run->packed_count; i++)
+        if (run->packed[i].by_slot != nullptr)
+            gpu_engine::with_kind_of_codes(run->packed[i].accumulator->kind, [run, i](auto kind) {
+                gpu_engine::join_copies<decltype(kind)::value>(run->slots, run->apart,
+                                                               run->packed[i].by_slot);
+            });
 }
 
 namespace {
@@ -510,9 +444,10 @@ static bool add_slots(const PackedRun &run, const SlotBatch &batch, bool is_null
         const Packed &packed = run.packed[i];
         for (uint32 j = 0; j < batch.count; j++) {
             const uint32 slot = batch.slots[j];
-            const uint64 code = packed.by_slot == nullptr ? 0 : packed.by_slot[slot];
-            add_to_group(packed, packed.set->counts[slot], code, code,
-                         groups->values + uint64{batch.numbers[j]} * groups->value_words);
+            gpu_engine::add_codes_to_group(*packed.accumulator, packed.set->counts[slot],
+                                           packed.by_slot == nullptr ? 0 : packed.by_slot[slot],
+                                           packed.offset,
+                                           groups->values + uint64{batch.numbers[j]} * groups->value_words);
         }
     }
     return true;
@@ -552,10 +487,14 @@ bool add_packed(const AggregatePart &part, const AggregateProgram &program, cons
     }
     if (run.key != nullptr)
         return finish_slots(&run, groups);
-    for (uint32 i = 0; i < run.packed_count; i++)
-        add_to_group(run.packed[i], run.packed[i].set->count,
-                     gpu_engine::wide_of_words(run.packed[i].sum[0], run.packed[i].sum[1]),
-                     run.packed[i].bound, groups->values);
+    for (uint32 i = 0; i < run.packed_count; i++) {
+        const Packed &packed = run.packed[i];
+        gpu_engine::add_codes_to_group(*packed.accumulator, packed.set->count,
+                                       packed.accumulator->kind == AccumulatorKind::sum
+                                           ? gpu_engine::wide_of_words(packed.sum[0], packed.sum[1])
+                                           : UInt128{packed.bound},
+                                       packed.offset, groups->values);
+    }
     return true;
 }
 

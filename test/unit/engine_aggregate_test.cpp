@@ -216,6 +216,61 @@ TYPED_TEST(EngineAggregates, SumsOfNumbersThatAreKnownToBeSmall) {
     }
 }
 
+// Keys of one column with few codes, and columns' own numbers: processors add these up by code. Some of the
+// keys are the same for several codes, and some numbers are at an end of their type.
+TYPED_TEST(EngineAggregates, GroupsOfFewCodes) {
+    int few = 0;
+    for (const bool with_nulls : {false, true}) {
+        for (const std::size_t rows : {70, 5000, 70001}) {
+            std::vector<TestRun> runs;
+            const auto stores = this->make_runs({rows, rows / 2}, &runs, with_nulls);
+            const auto &layout = runs[0].pages.layout;
+            for (std::uint32_t column = 0; column < layout.columns; ++column) {
+                if (code_slots(layout.column[column]) == 0 || code_slots(layout.column[column]) > 4096 ||
+                    code_slots(runs[1].pages.layout.column[column]) == 0) {
+                    continue;
+                }
+                few++;
+                TestQuestion question;
+                Builder builder(&question);
+                for (const TestRun &run : runs) {
+                    TestInputs inputs;
+                    inputs.add_map(run, column, AggregateInputKind::map32,
+                                   [](std::uint64_t code) { return static_cast<std::int64_t>(code % 100); });
+                    inputs.add_map(run, column, AggregateInputKind::map8,
+                                   [](std::uint64_t code) { return static_cast<std::int64_t>(code & 1); });
+                    for (std::uint32_t other = 0; other < layout.columns; ++other) {
+                        const std::uint32_t bits = run.pages.layout.column[other].bits;
+                        inputs.add_code(run, other,
+                                        bits > 32 || other % 3 == 0 ? 0
+                                        : other % 3 == 1            ? static_cast<std::uint64_t>(INT64_MIN)
+                                                         : INT64_MAX - ((std::uint64_t(1) << bits) - 1));
+                    }
+                    question.inputs.push_back(std::move(inputs));
+                }
+                builder.add_key(builder.add_input(), 7, 0, true);
+                builder.add_key(builder.add_input(), 2, 0, true);
+                builder.accumulate(AccumulatorKind::count, no_aggregate_step);
+                for (std::uint32_t other = 0; other < layout.columns; ++other) {
+                    const std::uint16_t number = builder.add_input();
+                    builder.accumulate(AccumulatorKind::count, number);
+                    // Numbers of more bits would have all computed by steps.
+                    if (layout.column[other].bits <= 32 || with_nulls) {
+                        builder.accumulate(AccumulatorKind::sum, number);
+                        builder.accumulate(AccumulatorKind::least, number);
+                        builder.accumulate(AccumulatorKind::greatest, number);
+                    }
+                }
+                this->check(stores, runs, question, nullptr);
+                question.tests = {{TestKind::is_value, 0, nullptr, nullptr, 0}};
+                this->check(stores, runs, question, nullptr);
+                ASSERT_FALSE(this->HasFatalFailure()) << rows << " rows, column " << column;
+            }
+        }
+    }
+    EXPECT_GT(few, 3);
+}
+
 // Each integer operation at the ends of its width.
 TYPED_TEST(EngineAggregates, OverflowFailsAndNullsDont) {
     std::vector<TestRun> runs;

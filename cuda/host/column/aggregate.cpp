@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "gpu_engine/guard.h"
 #include "host/column/aggregate_answer.h"
+#include "host/column/code_groups.h"
 #include "host/column/column.h"
 #include "host/column/join_groups.h"
 #include "host/column/rows.h"
@@ -34,6 +36,7 @@ constexpr std::uint64_t max_dense_bytes = 512 << 20;
 struct Local {
     Tile tile;
     Groups groups;
+    CodeGroups by_code;
     Records doubtful;
     std::size_t part = SIZE_MAX;
     Buffer<std::uint64_t> keys;
@@ -43,6 +46,7 @@ struct Local {
     Local(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t most, std::uint64_t dense_bytes)
         : tile(budget, plan),
           groups(budget, plan, most, dense_bytes),
+          by_code(budget, plan),
           doubtful(budget, plan.record_words() + 1),
           keys(budget, std::uint64_t(plan.program.key_words) * tile_rows),
           numbers(budget, tile_rows),
@@ -67,6 +71,9 @@ class Aggregator {
     std::unique_ptr<AggregateAnswer> answer() {
         for (std::size_t part = 0; part < question_.part_count; ++part) {
             add_part(part);
+        }
+        for (const std::unique_ptr<Local> &own : locals_) {
+            give_by_code(*own);
         }
         if (!stopped()) {
             finish();
@@ -103,6 +110,12 @@ class Aggregator {
         return *local;
     }
 
+    void give_by_code(Local &own) {
+        if (!stopped() && !own.by_code.give(&own.groups)) {
+            is_full_ = true;
+        }
+    }
+
     void add_part(std::size_t part) {
         const AggregatePart &asked = question_.parts[part];
         const auto *store = dynamic_cast<const HostColumnStore *>(asked.store);
@@ -113,6 +126,7 @@ class Aggregator {
         RowTests tests(engine_, parts, asked.tests, asked.test_count);
         const std::vector<bool> is_tested =
             tests.take_conditions(engine_, parts, plan_, plan_.inputs_of(part));
+        const bool are_all_tested = std::all_of(is_tested.begin(), is_tested.end(), std::identity());
         const std::shared_ptr<const DeadBitmap> dead = store->dead();
         const std::uint64_t groups = tests.none_passes() ? 0 : packed_groups(parts.layout.rows);
         workers_.for_pieces(groups, groups_a_piece, [&](std::uint64_t first, std::uint64_t last) {
@@ -120,6 +134,10 @@ class Aggregator {
             if (own.part != part) {
                 own.part = part;
                 own.tile.begin_part(parts, plan_.inputs_of(part), is_tested);
+                give_by_code(own);
+                if (are_all_tested && known_ == nullptr) {
+                    own.by_code.begin_part(parts, plan_.inputs_of(part));
+                }
             }
             for (std::uint64_t begin = first; begin < last && !stopped(); begin += tile_groups) {
                 const std::uint64_t some = std::min<std::uint64_t>(tile_groups, last - begin);
@@ -134,6 +152,10 @@ class Aggregator {
     void add_tile(Local &own, const StoreParts &parts, std::size_t part, std::uint64_t first,
                   std::uint32_t groups, std::uint64_t *selected) {
         if (std::all_of(selected, selected + groups, [](std::uint64_t bits) { return bits == 0; })) {
+            return;
+        }
+        if (own.by_code.is_used()) {
+            own.by_code.add(first, groups, selected);
             return;
         }
         std::uint64_t doubtful[tile_groups];
