@@ -114,22 +114,23 @@ const uint8 *find_wanted(InputMaker *maker, const InputSource &source, const Agg
     return mark_selected(maker, source, part, any_null);
 }
 
-const column::LikePattern *find_like_pattern(const InputMaker *maker, const InputSource &source,
-                                             const AggregatePart &part) {
+LikeOfValue find_like(const InputMaker *maker, const InputSource &source, const AggregatePart &part) {
     const auto *match = reinterpret_cast<const OpExpr *>(source.expression);
-    const column::ColumnType &type = maker->parts->format->types[source.column];
-    if (part.reader == nullptr || type.is_integer || type.length != -1 ||
-        !column::is_dictionary(part.reader->header.column[source.column]) || !IsA(match, OpExpr) ||
-        list_length(match->args) != 2)
-        return nullptr;
-    const Node *value = static_cast<const Node *>(linitial(match->args));
-    const auto *pattern = static_cast<const Const *>(lsecond(match->args));
+    if (match == nullptr || !IsA(match, OpExpr) || list_length(match->args) != 2)
+        return {};
+    auto *value = static_cast<Expr *>(linitial(match->args));
+    const auto *argument = static_cast<const Const *>(lsecond(match->args));
+    if (!IsA(argument, Const) || argument->constisnull)
+        return {};
+    const column::LikePattern *pattern =
+        column::read_like_pattern(match->opfuncid, match->inputcollid, argument->constvalue);
     // varchar's values are those of text.
-    if (IsA(value, RelabelType))
-        value = reinterpret_cast<const Node *>(reinterpret_cast<const RelabelType *>(value)->arg);
-    if (!IsA(value, Var) || !IsA(pattern, Const) || pattern->constisnull)
-        return nullptr;
-    return column::read_like_pattern(match->opfuncid, match->inputcollid, pattern->constvalue);
+    const Expr *plain = IsA(value, RelabelType) ? reinterpret_cast<RelabelType *>(value)->arg : value;
+    const column::ColumnType &type = maker->parts->format->types[source.column];
+    const bool is_entry = pattern != nullptr && IsA(plain, Var) && !source.is_joined &&
+                          part.reader != nullptr && !type.is_integer && type.length == -1 &&
+                          column::is_dictionary(part.reader->header.column[source.column]);
+    return {pattern, value, is_entry};
 }
 
 bool can_repeat(const InputSource &source) {

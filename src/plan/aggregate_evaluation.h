@@ -91,10 +91,19 @@ bool can_repeat(const InputSource &source);
 // For results that can't be.
 inline void repeat_nothing(uint64, uint64) {}
 
-// The pattern of an expression that is a column's LIKE, if its entries' bytes tell what that gives; nullptr
-// otherwise.
-const column::LikePattern *find_like_pattern(const InputMaker *maker, const InputSource &source,
-                                             const column::AggregatePart &part);
+// An expression that is LIKE of a value whose bytes tell what that gives.
+struct LikeOfValue {
+    const column::LikePattern *pattern;  // nullptr: it isn't
+    Expr *value;
+    bool is_entry;  // of the part's dictionary
+};
+LikeOfValue find_like(const InputMaker *maker, const InputSource &source, const column::AggregatePart &part);
+
+// What it is of a value that isn't NULL; leaves memory behind.
+inline Datum evaluate_like(const LikeOfValue &like, Datum value) {
+    const struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
+    return BoolGetDatum(column::is_like(*like.pattern, {VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)}));
+}
 
 // Calls take(code, value, is_null) for the results of a part's codes, or repeat(code, earlier) where an
 // earlier code has the same one (can_repeat), and take_null(value, is_null) for that of the column's NULL.
@@ -114,11 +123,19 @@ bool evaluate_codes(InputMaker *maker, const InputSource &source, const column::
     const uint8 *marks = find_wanted(maker, source, part, &any_null);
     if (maker->problem != nullptr)
         return false;
+    // Privileges are those of the whole expression.
     ExprState *state = ExecInitExpr(source.expression, nullptr);
+    const LikeOfValue like = find_like(maker, source, part);
+    ExprState *value = like.pattern == nullptr ? nullptr : ExecInitExpr(like.value, nullptr);
     TupleTableSlot *row = maker->row;
     maker->context->ecxt_scantuple = row;
     const auto look = [&](bool *is_null) {
-        return ExecEvalExprSwitchContext(state, maker->context, is_null);
+        MemoryContext caller = MemoryContextSwitchTo(maker->context->ecxt_per_tuple_memory);
+        Datum result = ExecEvalExpr(value == nullptr ? state : value, maker->context, is_null);
+        if (value != nullptr && !*is_null)
+            result = evaluate_like(like, result);
+        MemoryContextSwitchTo(caller);
+        return result;
     };
     uint32 count = 0;
     const auto take_result = [&](uint64 code) {
@@ -132,9 +149,9 @@ bool evaluate_codes(InputMaker *maker, const InputSource &source, const column::
     };
     if (source.is_joined)
         visit_joined(joined, marks, take_result, repeat);
-    else if (const column::LikePattern *pattern = find_like_pattern(maker, source, part))
+    else if (like.is_entry)
         column::visit_strings(part, source.column, marks, [&](uint64 code, const column::Bytes &bytes) {
-            take(code, BoolGetDatum(column::is_like(*pattern, bytes)), false);
+            take(code, BoolGetDatum(column::is_like(*like.pattern, bytes)), false);
         });
     else
         visit_values(maker, source, part, input, marks, [&](uint64 code, Datum value) {

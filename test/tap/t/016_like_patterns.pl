@@ -73,7 +73,7 @@ END \$\$;
 CREATE VIEW queries AS
 SELECT id, replace(replace(query, 'COLUMN', column_name), 'PATTERN',
 	CASE column_name WHEN 'y' THEN quote_literal(value) || '::bytea' ELSE quote_literal(convert_from(value, '$encoding')) END) AS query
-FROM patterns, unnest(ARRAY['t', 'v', 'c', 'y']) AS column_name, unnest(ARRAY[
+FROM patterns, unnest(ARRAY['t', 'v', 'c', 'y', 'lower(t)', 'substr(v, 2)', 'nullif(t, ''a'')']) AS column_name, unnest(ARRAY[
 	'SELECT (count(*), sum(id)) FROM likes WHERE COLUMN LIKE PATTERN',
 	'SELECT (count(*) FILTER (WHERE COLUMN LIKE PATTERN), sum(id) FILTER (WHERE COLUMN NOT LIKE PATTERN), max(id)) FROM likes',
 	'SELECT count(*) FROM likes WHERE COLUMN LIKE ANY (ARRAY[PATTERN, ''a%''])']) AS query;
