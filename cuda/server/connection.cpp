@@ -264,7 +264,7 @@ void Connection::compute(const Handler &handler) {
     Turn turn;
     EngineId computed_on = work.id;
     const Status status = guarded([&] {
-        turn = chosen.engines.size() > 1 ? compute_spread(handler, work, chosen.engines, &computed_on)
+        turn = chosen.engines.size() > 1 ? compute_spread(handler, work, chosen, &computed_on)
                                          : take_turn(handler, work, engines.queue(work.id));
         return turn.status;
     });
@@ -379,7 +379,7 @@ bool Connection::choose_engines(const Handler &handler, Work &work, Chosen *chos
     if (chosen->found) {
         chosen->found->set_here(work.id);
         if (handler.may_ask_copies && ids.size() == 1) {
-            work.id = ids.front() = choose_copies(work, work.id, &*chosen->found);
+            choose_copies(handler, work, chosen);
         }
     }
     return true;
@@ -402,17 +402,20 @@ EngineId Connection::least_waited_for(EngineName name) {
     return best.value_or(engines.of(name).first());
 }
 
-Connection::Turn Connection::compute_spread(const Handler &handler, Work &work,
-                                            const std::vector<EngineId> &engines, EngineId *failed) {
+Connection::Turn Connection::compute_spread(const Handler &handler, Work &work, const Chosen &chosen,
+                                            EngineId *failed) {
     std::vector<Work> parts;
-    for (const EngineId id : engines) {
+    for (std::size_t i = 0; i < chosen.engines.size(); ++i) {
         Work part = work;
-        part.id = id;
-        part.engine = server.engines().get(id);
+        part.id = chosen.engines[i];
+        part.engine = server.engines().get(part.id);
+        if (!chosen.same_runs.empty()) {
+            part.found = &chosen.same_runs[i];
+        }
         parts.push_back(part);
     }
     // Here, where no other part's thread does. The first one is a device, if any is.
-    if (server.engines().name_of(engines.front()) == EngineName::cuda) {
+    if (server.engines().name_of(chosen.engines.front()) == EngineName::cuda) {
         buffer.pin(*work.engine);
     }
     Turn turn;
@@ -427,7 +430,7 @@ Connection::Turn Connection::compute_spread(const Handler &handler, Work &work,
             part_threads_.run(count, body);
         });
     try {
-        handler.spread(spread, request_, reply_);
+        (chosen.same_runs.empty() ? handler.spread : handler.share_out)(spread, request_, reply_);
     } catch (const Busy &) {
         reinterpret_cast<ReplyHeader *>(reply_)->answer = static_cast<std::uint32_t>(Answer::busy);
         turn.computed = false;

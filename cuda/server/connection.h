@@ -106,16 +106,19 @@ class Connection {
     void place(const Handler &handler, Work &work, Chosen *chosen);
     std::uint64_t find_movable(const Work &work, const RunSet &found);
     EngineId least_waited_for(protocol::EngineName name);
-    // Where all runs are on one engine and others have copies of them, chooses the one with least to do, and
-    // has copies made where requests keep meeting others there. Returns the engine (run_copies.cpp).
-    EngineId choose_copies(const Work &work, EngineId home, RunSet *found);
+    // Where all runs are on one engine and others have copies of them, chooses the one with least to do, or
+    // several for a large batch, and has copies made where requests keep meeting others there
+    // (run_copies.cpp).
+    void choose_copies(const Handler &handler, Work &work, Chosen *chosen);
+    bool share_out(const Work &work, EngineId home, Chosen *chosen);
+    EngineId choose_copies_of(const Work &work, EngineId home, bool is_large, RunSet *found);
+    void copy_where_crowded(const Work &work, EngineId home, const RunSet &found);
     std::optional<EngineId> place_of_copies(const Work &work, EngineId home, const RunSet &found);
     void make_copies(const Work &work, EngineId home, EngineId to, const RunSet &found);
     std::shared_ptr<const MirrorCopy> copy_run(const Work &work, EngineId home, EngineId to,
                                                const Mirror &mirror);
     // Computes a request on several engines, and says on which a failure was.
-    Turn compute_spread(const Handler &handler, Work &work, const std::vector<EngineId> &engines,
-                        EngineId *failed);
+    Turn compute_spread(const Handler &handler, Work &work, const Chosen &chosen, EngineId *failed);
     // Computes a part of it, once it has a place in its engine's queue.
     Status compute_part(Work &work, const std::function<void()> &body, bool *busy);
     void note_lost(const Work &work, EngineId lost, const Status &status);

@@ -3,6 +3,7 @@
 
 #include "server/request.h"
 #include "server/run_set.h"
+#include "server/shared_items.h"
 #include "server/spread_results.h"
 
 #include "gpu_engine/boundary.h"
@@ -90,8 +91,11 @@ constexpr Handler question() {
 // The same where copies of the runs would answer as well.
 template <auto function>
 constexpr Handler question_of_any_copy() {
+    using Request = typename Parts<decltype(function)>::RequestType;
     Handler asking = question<function>();
     asking.may_ask_copies = true;
+    asking.items = [](const void *request) { return static_cast<const Request *>(request)->count; };
+    asking.share_out = spreading<spread_items<function, Request>>();
     return asking;
 }
 

@@ -44,6 +44,9 @@ struct Options {
     // waiting, on the one that has it; 0: never.
     std::uint32_t copied_after = 64;
     std::uint32_t crowd = 2;
+    // A batch of so many items is shared out among engines that have the same runs and nothing to do. Where
+    // that begins to gain is estimated, and was not measured on several devices.
+    std::uint64_t shared_items = std::uint64_t(1) << 19;
     // What devices have no room for the host engine takes. Tests of their limits do without.
     bool overflows = true;
     // How often it is looked at whether a run would be better off on another engine.

@@ -67,8 +67,11 @@ struct Handler {
     // What the request begins to load: of which index, and how many bytes it takes until it is finished.
     // `engine` is any of the kind.
     LoadSize (*load_size)(Engine &engine, const void *request);
-    // Copies of its runs answer as well (run_copies.cpp).
+    // Copies of its runs answer as well (run_copies.cpp), and `share_out` has several engines that have them
+    // all answer a share of the items each.
     bool may_ask_copies = false;
+    std::uint64_t (*items)(const void *request) = nullptr;
+    void (*share_out)(Spread &spread, const void *request, void *reply) = nullptr;
 };
 
 // Returns null when there is no such kind of request.

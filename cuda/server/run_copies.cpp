@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/chosen.h"
 #include "server/moved_entries.h"
 #include "server/run_set.h"
 
@@ -31,7 +32,14 @@ RunSet::Copies copies_on(Mirrors &mirrors, EngineId engine, const RunSet &found)
     return copies;
 }
 
-// Counts a request that meets others. Returns whether it is time to make a copy.
+void count_use(const RunSet::Copies &copies, std::int64_t now) {
+    for (const auto &copy : copies) {
+        copy->hits.fetch_add(1, std::memory_order_relaxed);
+        copy->last_used.store(now, std::memory_order_relaxed);
+    }
+}
+
+// Counts a request that meets others, or a large one. Returns whether it is time to make a copy.
 bool is_crowded(const RunSet &found, std::uint32_t times) {
     bool is_time = false;
     for (std::size_t run = 0; run < found.size(); ++run) {
@@ -43,12 +51,55 @@ bool is_crowded(const RunSet &found, std::uint32_t times) {
 
 }  // namespace
 
-EngineId Connection::choose_copies(const Work &work, EngineId home, RunSet *found) {
+void Connection::choose_copies(const Handler &handler, Work &work, Chosen *chosen) {
+    RunSet &found = *chosen->found;
+    if (found.size() == 0 || server.options().copied_after == 0) {
+        return;
+    }
+    const bool is_large = handler.items(request_) >= server.options().shared_items;
+    if (!is_large || !share_out(work, work.id, chosen)) {
+        work.id = chosen->engines.front() = choose_copies_of(work, work.id, is_large, &found);
+    }
+}
+
+// Whoever has nothing to do takes a share of a large batch. Where all have, sharing it out would only cost.
+bool Connection::share_out(const Work &work, EngineId home, Chosen *chosen) {
+    Engines &engines = server.engines();
+    if (engines.queue(home).busy() > 0) {
+        return false;
+    }
+    std::vector<EngineId> ids = {home};
+    std::vector<RunSet> same_runs = {*chosen->found};
+    const std::int64_t now = microseconds_since_1970();
+    bool has_all = true;
+    for (const EngineId id : engines.of(work.engine_name)) {
+        if (id == home || engines.state(id) != Engines::State::ready || engines.queue(id).busy() > 0) {
+            continue;
+        }
+        RunSet::Copies copies = copies_on(server.mirrors(), id, *chosen->found);
+        if (!copies.empty()) {
+            count_use(copies, now);
+            ids.push_back(id);
+            same_runs.push_back(*chosen->found);
+            same_runs.back().use(std::move(copies));
+        } else {
+            has_all = false;
+        }
+    }
+    if (ids.size() == 1) {
+        return false;
+    }
+    if (!has_all) {
+        copy_where_crowded(work, home, *chosen->found);
+    }
+    chosen->engines = std::move(ids);
+    chosen->same_runs = std::move(same_runs);
+    return true;
+}
+
+EngineId Connection::choose_copies_of(const Work &work, EngineId home, bool is_large, RunSet *found) {
     Engines &engines = server.engines();
     const Options &options = server.options();
-    if (found->size() == 0 || options.copied_after == 0) {
-        return home;
-    }
     // Which of those with equally much to do is taken changes from request to request.
     const std::uint64_t turn = found->mirror(0)->hits.load(std::memory_order_relaxed);
     const EngineRange range = engines.of(work.engine_name);
@@ -68,23 +119,26 @@ EngineId Connection::choose_copies(const Work &work, EngineId home, RunSet *foun
         }
     }
     if (best != home) {
-        const std::int64_t now = microseconds_since_1970();
-        for (const auto &copy : copies_of_best) {
-            copy->hits.fetch_add(1, std::memory_order_relaxed);
-            copy->last_used.store(now, std::memory_order_relaxed);
-        }
+        count_use(copies_of_best, microseconds_since_1970());
         found->use(std::move(copies_of_best));
         return best;
     }
-    if (least.first >= options.crowd && is_crowded(*found, options.copied_after)) {
-        for (std::size_t run = 0; run < found->size(); ++run) {
-            found->mirror(run)->crowded = 0;
-        }
-        if (const std::optional<EngineId> to = place_of_copies(work, home, *found)) {
-            make_copies(work, home, *to, *found);
-        }
+    if (is_large || least.first >= options.crowd) {
+        copy_where_crowded(work, home, *found);
     }
     return home;
+}
+
+void Connection::copy_where_crowded(const Work &work, EngineId home, const RunSet &found) {
+    if (!is_crowded(found, server.options().copied_after)) {
+        return;
+    }
+    for (std::size_t run = 0; run < found.size(); ++run) {
+        found.mirror(run)->crowded = 0;
+    }
+    if (const std::optional<EngineId> to = place_of_copies(work, home, found)) {
+        make_copies(work, home, *to, found);
+    }
 }
 
 // The engine with most free memory that has no copies yet, where there is room for them without anything

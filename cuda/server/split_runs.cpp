@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
+
+#include "server/new_results.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -22,73 +23,7 @@ std::vector<std::size_t> pieces_of(Spread &spread, std::size_t run) {
     return pieces;
 }
 
-// All results anew, in memory of their own: parts of a run lie apart in the buffer, which has no more room
-// than they take. They are no more than the buffer holds, and counted as it is.
-class NewResults {
-  public:
-    NewResults(Spread &spread, std::uint64_t results, std::uint64_t bytes)
-        : at_(results), begin_(results), bytes_(bytes), scratch_(memory_of(spread), bytes) {}
-
-    // The next `bytes` of the results; *at says where they will lie.
-    char *take(std::uint64_t bytes, std::uint64_t *at) {
-        *at = at_;
-        char *place = scratch_.data() + (at_ - begin_);
-        at_ += aligned(bytes);
-        return place;
-    }
-    void write(const TransferBuffer &buffer) const {
-        if (bytes_ > 0) {
-            std::memcpy(buffer.part<char>(begin_, bytes_), scratch_.data(), bytes_);
-        }
-    }
-    static MemoryBudget &memory_of(Spread &spread) { return spread.whole().server().transfer_memory(); }
-
-  private:
-    std::uint64_t at_;
-    const std::uint64_t begin_;
-    const std::uint64_t bytes_;
-    Scratch<char> scratch_;
-};
-
-// What is put together takes no more than the parts did, unless the session has written to them meanwhile.
-void require_room(std::uint64_t bytes, std::uint64_t capacity) {
-    if (bytes > capacity) {
-        throw Failure{make_status(StatusCode::insufficient_space, "the results don't fit")};
-    }
-}
-
 // ---- entries ----------------------------------------------------------------------------------------------
-
-// What a part found in a run. The session may change the buffer, so offsets are copied before they are
-// checked, and used from there.
-struct Piece {
-    std::size_t part;
-    std::unique_ptr<Scratch<std::uint64_t>> offsets;
-    const char *tids;
-    const char *keys;
-
-    std::uint64_t found(std::uint64_t items) const { return offsets->data()[items]; }
-};
-
-Piece read_piece(Spread &spread, std::size_t part, std::size_t run, const EntryResults &wanted,
-                 const protocol::ResultReply &reply) {
-    const TransferBuffer &buffer = spread.whole().connection.buffer;
-    Piece piece{part,
-                std::make_unique<Scratch<std::uint64_t>>(NewResults::memory_of(spread), wanted.items + 1),
-                nullptr, nullptr};
-    std::uint64_t *offsets = piece.offsets->data();
-    std::memcpy(offsets, buffer.part<std::uint64_t>(reply.offsets_at[run], wanted.items + 1),
-                (wanted.items + 1) * sizeof(std::uint64_t));
-    if (offsets[0] != 0 || !std::is_sorted(offsets, offsets + wanted.items + 1) ||
-        offsets[wanted.items] > entries_limit) {
-        refuse("the transfer buffer was written to during the request");
-    }
-    const std::uint64_t found = piece.found(wanted.items);
-    piece.tids = buffer.part<char>(reply.tids_at[run], found * sizeof(Tid));
-    piece.keys =
-        wanted.key_bytes > 0 ? buffer.part<char>(reply.keys_at[run], found * wanted.key_bytes) : nullptr;
-    return piece;
-}
 
 // Copies what the pieces have for each item, one piece after the other.
 void copy_items(const std::vector<Piece> &pieces, std::uint64_t items, std::uint64_t bytes,

@@ -48,7 +48,17 @@ void Spread::require(std::size_t part) {
     }
 }
 
-void place_parts(Spread &spread, std::uint64_t results, std::uint64_t capacity,
+std::vector<double> entries_by_part(Spread &spread) {
+    std::vector<double> entries(spread.size(), 0);
+    for (std::size_t part = 0; part < spread.size(); ++part) {
+        for (std::size_t run = 0; run < spread.runs().size(); ++run) {
+            entries[part] += static_cast<double>(spread.runs().entries_on(run, spread.work(part).id));
+        }
+    }
+    return entries;
+}
+
+void place_parts(const std::vector<double> &weights, std::uint64_t results, std::uint64_t capacity,
                  std::vector<PartPlace> *places, std::uint64_t *needed) {
     constexpr std::uint64_t alignment = protocol::buffer_alignment;
     *needed = 0;
@@ -58,21 +68,16 @@ void place_parts(Spread &spread, std::uint64_t results, std::uint64_t capacity,
     if (*needed > capacity) {
         throw Failure{make_status(StatusCode::insufficient_space, "the results don't fit")};
     }
-    std::vector<double> entries(spread.size(), 1);
-    double all_entries = static_cast<double>(spread.size());
-    for (std::size_t part = 0; part < spread.size(); ++part) {
-        for (std::size_t run = 0; run < spread.runs().size(); ++run) {
-            const auto here = static_cast<double>(spread.runs().entries_on(run, spread.work(part).id));
-            entries[part] += here;
-            all_entries += here;
-        }
+    double all = 0;
+    for (const double weight : weights) {
+        all += weight + 1;
     }
     const std::uint64_t rest = capacity - *needed;
     std::uint64_t at = results;
     std::uint64_t left = rest;
-    for (std::size_t part = 0; part < spread.size(); ++part) {
+    for (std::size_t part = 0; part < weights.size(); ++part) {
         const auto share =
-            static_cast<std::uint64_t>(static_cast<double>(rest) * (entries[part] / all_entries));
+            static_cast<std::uint64_t>(static_cast<double>(rest) * ((weights[part] + 1) / all));
         const std::uint64_t more = std::min(share, left) / alignment * alignment;
         left -= more;
         (*places)[part].results = at;

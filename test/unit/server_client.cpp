@@ -58,7 +58,9 @@ ServerUnderTest::ServerUnderTest(Options options) : path_(folder_.file("socket")
     options.socket_path = path_;
     // Where there are several devices, an index's runs are shared out among them, and each that can be is
     // divided.
-    options.kept_together = 0;
+    if (options.kept_together == Options().kept_together) {
+        options.kept_together = 0;
+    }
     options.divides_all = options.host_engines == 1 && options.stand_ins == 0;
     // Tests of a kind's limits are for that kind alone.
     options.overflows = options.overflows && options.stand_ins > 0;

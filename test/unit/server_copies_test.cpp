@@ -1,8 +1,9 @@
 // Copies of runs that many ask at once: when they are made, that they answer, and when they leave.
 #include <numeric>
 
+#include "heap_facts.h"
 #include "server_checks.h"
-#include "server_client.h"
+#include "server_runs.h"
 
 namespace {
 
@@ -206,6 +207,195 @@ TEST_F(ServerCopies, AreMadeOnceAndAnswerManySessions) {
         thread.join();
     }
     EXPECT_EQ(rows_of(1).size(), 2U);
+}
+
+// ---- large batches ----------------------------------------------------------------------------------------
+
+// Three engines have the same runs and share the items of batches; a single engine answers the same.
+template <typename Key>
+class ServerSharedItems : public testing::Test {
+  protected:
+    static constexpr std::uint64_t shared = 100;
+    static constexpr std::uint64_t at_high = 1 << 16;
+    static constexpr std::uint64_t at_blocks = 1 << 17;
+    static constexpr std::uint64_t at_results = 1 << 18;
+    static constexpr std::uint64_t buffer_bytes = 8 << 20;
+
+    static gpu_engine::server::Options hosts(std::uint32_t count) {
+        gpu_engine::server::Options options;
+        options.host_engines = count;
+        options.uses_devices = false;
+        options.kept_together = std::uint64_t(1) << 30;
+        options.copied_after = 1;
+        options.shared_items = shared;
+        return options;
+    }
+
+    ServerSharedItems() : three_(hosts(3)), one_(hosts(1)), shared_(three_.path()), alone_(one_.path()) {
+        for (Client *client : {&shared_, &alone_}) {
+            EXPECT_EQ(Client::answer_of(client->attach(buffer_bytes)), Answer::done);
+        }
+        for (std::uint64_t run = 1; run <= runs; ++run) {
+            RunModel<Key> model = make_run<Key>(run == 3 ? 0 : 3000 * run, 900, random_);
+            const std::vector<std::uint64_t> dead = mark_dead(model, run == 2 ? 0.3 : 0, random_);
+            for (Client *client : {&shared_, &alone_}) {
+                EXPECT_EQ(client->load(run_name(run), model.keys(), model.tids()), Answer::done);
+                EXPECT_EQ(Client::answer_of(client->set_dead(run_name(run), dead, 1)), Answer::done);
+            }
+        }
+        // Large batches have copies made, one engine after the other.
+        for (int i = 0; i < 2; ++i) {
+            EXPECT_EQ(ask<protocol::LookupKary>(shared_, Message::lookup_kary, 200), Answer::done);
+        }
+        EXPECT_EQ(hits(), runs) << "the second batch was shared by two";
+    }
+
+    static constexpr std::uint64_t runs = 3;
+
+    // How often copies have answered.
+    std::uint64_t hits() {
+        const auto reply = shared_.list(Message::mirrors, at_results, buffer_bytes - at_results);
+        EXPECT_EQ(reply.rows, 3 * runs);
+        std::uint64_t sum = 0;
+        for (std::uint64_t i = 0; i < reply.rows; ++i) {
+            const auto &row = shared_.at<protocol::MirrorRow>(at_results)[i];
+            // Of a run's rows the first is the mirror, and the others are copies.
+            sum += is_copy(i) ? row.hits : 0;
+        }
+        return sum;
+    }
+    bool is_copy(std::uint64_t row) {
+        const auto *rows = shared_.at<protocol::MirrorRow>(at_results);
+        return std::any_of(rows, rows + row, [&](const protocol::MirrorRow &earlier) {
+            return earlier.name.run == rows[row].name.run;
+        });
+    }
+
+    template <typename Request>
+    Request request_for(std::uint64_t items) {
+        Request request{};
+        request.key_bits = sizeof(Key) * 8;
+        request.runs = runs;
+        for (std::uint64_t run = 1; run <= runs; ++run) {
+            request.run[run - 1] = {run_name(run), 1};
+        }
+        request.count = items;
+        request.results = at_results;
+        request.capacity = buffer_bytes - at_results;
+        return request;
+    }
+    template <typename Request>
+    Answer ask(Client &client, Message message, std::uint64_t items) {
+        write_items(client, items, 1);
+        return Client::answer_of(
+            client.ask<protocol::ResultReply>(message, request_for<Request>(items)).header);
+    }
+    static void write_items(Client &client, std::uint64_t items, std::uint64_t seed) {
+        std::mt19937_64 random(seed);
+        for (std::uint64_t i = 0; i < items; ++i) {
+            const std::uint64_t low = random() % 950;
+            client.at<Key>(0)[i] = make_key<Key>(1, low);
+            client.at<Key>(at_high)[i] = make_key<Key>(1, low + random() % 5);
+        }
+    }
+    // What an answer says, wherever it lies.
+    template <typename Request>
+    std::string told(Client &client, const Request &request, const protocol::ResultReply &reply,
+                     bool has_entries, bool with_keys) {
+        std::string told = std::to_string(reply.tids) + ";";
+        const auto add = [&](std::uint64_t at, std::uint64_t bytes) {
+            told.append(client.at<char>(at), bytes);
+        };
+        if constexpr (std::is_same_v<Request, protocol::CountKary>) {
+            add(request.results, request.count * sizeof(std::uint64_t));
+        }
+        for (std::uint64_t run = 0; has_entries && run < runs; ++run) {
+            add(reply.offsets_at[run], (request.count + 1) * sizeof(std::uint64_t));
+            const std::uint64_t found = client.at<std::uint64_t>(reply.offsets_at[run])[request.count];
+            add(reply.tids_at[run], found * sizeof(Tid));
+            add(with_keys ? reply.keys_at[run] : 0, with_keys ? found * sizeof(Key) : 0);
+        }
+        return told;
+    }
+    template <typename Request>
+    void expect_same(Message message, Request request, bool has_entries, bool with_keys) {
+        const std::uint64_t before = hits();
+        std::string answers[2];
+        std::uint64_t needed = 0;
+        for (Client *client : {&alone_, &shared_}) {
+            write_items(*client, request.count, request.count);
+            const auto reply = client->ask<protocol::ResultReply>(message, request);
+            ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+            answers[client == &shared_ ? 1 : 0] = told(*client, request, reply, has_entries, with_keys);
+            needed = reply.needed;
+        }
+        EXPECT_TRUE(answers[0] == answers[1]) << request.count;
+        EXPECT_GE(answers[0].size(), 9U);
+        const bool is_shared = request.count >= shared;
+        if (is_shared) {
+            EXPECT_EQ(hits() - before, 2 * runs) << "both copies of each run";
+        }
+        // With as much room as it says that it needs, and with less.
+        if (is_shared) {
+            write_items(shared_, request.count, request.count);
+            request.capacity = needed;
+            EXPECT_EQ(Client::answer_of(shared_.ask<protocol::ResultReply>(message, request).header),
+                      Answer::done);
+            request.capacity = needed / 2 / 16 * 16;
+            EXPECT_EQ(shared_.ask<protocol::ResultReply>(message, request).header.status.code,
+                      StatusCode::insufficient_space);
+        }
+    }
+
+    ServerUnderTest three_;
+    ServerUnderTest one_;
+    Client shared_;
+    Client alone_;
+    std::mt19937_64 random_{20261128};
+};
+
+using SharedKeys = testing::Types<std::uint32_t, std::uint64_t, Key128>;
+TYPED_TEST_SUITE(ServerSharedItems, SharedKeys);
+
+TYPED_TEST(ServerSharedItems, AnswersAreThoseOfOneEngine) {
+    // Few more than are shared out, so that an engine gets hardly any, or none.
+    for (const std::uint64_t items : {1U, 99U, 100U, 128U, 129U, 193U, 1000U, 2500U}) {
+        SCOPED_TRACE(items);
+        this->expect_same(Message::lookup_kary, this->template request_for<protocol::LookupKary>(items), true,
+                          false);
+        auto range = this->template request_for<protocol::RangeKary>(items);
+        range.high = this->at_high;
+        this->expect_same(Message::range_kary, range, true, false);
+        range.with_keys = 1;
+        this->expect_same(Message::range_kary, range, true, true);
+        auto count = this->template request_for<protocol::CountKary>(items);
+        count.high = this->at_high;
+        count.blocks.all_visible = 1;
+        this->expect_same(Message::count_kary, count, false, false);
+        heap_facts::HeapFacts facts = heap_facts::HeapFacts::random(4013, this->random_);
+        const auto placed = facts.place(this->alone_.buffer(), this->at_blocks);
+        count.blocks = facts.place(this->shared_.buffer(), this->at_blocks);
+        EXPECT_EQ(std::memcmp(&placed, &count.blocks, sizeof(placed)), 0);
+        this->expect_same(Message::count_kary, count, true, false);
+    }
+}
+
+TYPED_TEST(ServerSharedItems, ALaterVersionOfDeadEntriesIsNotLeftOut) {
+    const std::vector<std::uint64_t> all_dead((3000 + 63) / 64, ~std::uint64_t(0));
+    for (Client *client : {&this->shared_, &this->alone_}) {
+        ASSERT_EQ(Client::answer_of(client->set_dead(run_name(1), all_dead, 2)), Answer::done);
+    }
+    auto request = this->template request_for<protocol::LookupKary>(500);
+    request.run[0].dead_version = 2;
+    std::string answers[2];
+    for (Client *client : {&this->alone_, &this->shared_}) {
+        this->write_items(*client, request.count, 3);
+        const auto reply = client->template ask<protocol::ResultReply>(Message::lookup_kary, request);
+        ASSERT_EQ(Client::answer_of(reply.header), Answer::done);
+        EXPECT_EQ(client->template at<std::uint64_t>(reply.offsets_at[0])[request.count], 0U);
+        answers[client == &this->shared_ ? 1 : 0] = this->told(*client, request, reply, true, false);
+    }
+    EXPECT_TRUE(answers[0] == answers[1]);
 }
 
 }  // namespace

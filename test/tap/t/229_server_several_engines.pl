@@ -121,4 +121,18 @@ foreach my $question ('SELECT k, sum(x) FROM many GROUP BY k ORDER BY sum(x) DES
 cmp_ok(sql_value($node, q{SELECT count(DISTINCT device) FROM gpu.mirrors WHERE index_name = 'many_i'::regclass AND entries > 20000}), '>', 1,
 	'more than one of them has many');
 
+# ---- the same runs on several engines -----------------------------------------------------------------------------------
+
+# Small indexes stay on one engine. Large batches have copies made, and are shared out among the engines that have the runs.
+$ENV{PG_GPU_SERVER} = server_with('--engines host,host,host --shared-items 64 --testing');
+set_host_limit($node, '0');
+$node->restart;
+sql_value($node, 'SET pg_gpu.path = host; ' . join('; ', ($questions[0]) x 140));
+is(sql_value($node, q{SELECT count(*) FROM (SELECT FROM gpu.mirrors WHERE index_name = 't_kary'::regclass GROUP BY run_id HAVING count(DISTINCT device) <> 3) AS lacking}),
+	0, 'each engine has the runs of gpu_kary');
+my $hits = q{SELECT coalesce(sum(hits), 0) FROM gpu.mirrors WHERE index_name = 't_kary'::regclass AND device = };
+my @before = map { sql_value($node, $hits . $_) } 0 .. 2;
+compare('batches that are shared out');
+cmp_ok(sql_value($node, $hits . $_), '>', $before[$_], "engine $_ has answered") foreach 0 .. 2;
+
 done_testing();

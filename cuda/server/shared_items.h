@@ -1,0 +1,70 @@
+// Batches whose items are shared out among engines that have the same runs.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "server/spread_results.h"
+
+namespace gpu_engine::server {
+
+// What an engine answers of a batch.
+struct ItemShare {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+};
+
+// As many for each, and whole granules, so that inputs stay aligned.
+std::vector<ItemShare> share_items(std::uint64_t items, std::size_t engines);
+
+// The request for a share of the items, whose inputs lie side by side.
+template <typename Request>
+Request request_for(const Request &whole, const ItemShare &share) {
+    Request request = whole;
+    // An engine may get none, where the granules are few.
+    const std::uint64_t offset = share.count > 0 ? share.first * (whole.key_bits / 8U) : 0;
+    request.count = share.count;
+    if constexpr (std::is_same_v<Request, protocol::LookupKary>) {
+        request.keys += offset;
+    } else {
+        request.low += offset;
+        request.high += offset;
+    }
+    return request;
+}
+
+// Results of the shares follow each other.
+void put_shares_together(Spread &spread, const EntryResults &wanted, const Sums &sums,
+                         const std::vector<ItemShare> &shares,
+                         const PartAnswers<protocol::ResultReply> &answers, protocol::ResultReply *reply);
+
+// Has `function` answer a share of the items on each engine. What doesn't fit at first is asked again, as by
+// spread_results.
+template <auto function, typename Request>
+void spread_items(Spread &spread, const Request &request, protocol::ResultReply &reply) {
+    static_cast<void>(spread.whole().connection.buffer.part<char>(request.results, request.capacity));
+    const std::vector<ItemShare> shares = share_items(request.count, spread.size());
+    std::vector<double> weights;
+    for (const ItemShare &share : shares) {
+        weights.push_back(static_cast<double>(share.count));
+    }
+    ask_parts(
+        spread, request, weights, reply,
+        [&](std::size_t part, Work &work, const PartPlace &place, protocol::ResultReply &its) {
+            Request own = request_for(request, shares[part]);
+            own.results = place.results;
+            own.capacity = place.capacity;
+            function(work, own, its);
+        },
+        [&](const PartAnswers<protocol::ResultReply> &answers) {
+            for (std::size_t part = 0; part < spread.size(); ++part) {
+                spread.whole().items += spread.work(part).items;
+                spread.whole().bytes += spread.work(part).bytes;
+            }
+            put_shares_together(spread, entries_of(request), sums_of(request), shares, answers, &reply);
+        });
+}
+
+}  // namespace gpu_engine::server
