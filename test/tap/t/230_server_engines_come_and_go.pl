@@ -1,5 +1,6 @@
 # suite: check
-# Three host engines in one server process stand for devices, and share each run that can be divided. While clients write and ask, engines are lost, runs are dropped and
+# Three host engines in one server process stand for devices, and share each run that can be divided; then stand-ins do whose memory is too small, so that the host engine has the
+# rest. While clients write and ask, engines are lost, runs are dropped and
 # loaded again elsewhere, limits change, and the process is killed: every statement gives the right answer, for each access method.
 
 use strict;
@@ -41,6 +42,7 @@ sub make_groups
 CREATE FUNCTION faults.same_groups(low int) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	question text;
+	path text := current_setting('pg_gpu.path');
 	expected text;
 	found text;
 BEGIN
@@ -53,7 +55,7 @@ BEGIN
 		question := format('SELECT string_agg(q::text, '' '') FROM (' || question || ') AS q', low);
 		PERFORM set_config('pg_gpu.enable_aggregate', 'off', true), set_config('pg_gpu.enable_sort', 'off', true), set_config('pg_gpu.path', 'paged', true);
 		EXECUTE question INTO expected;
-		PERFORM set_config('pg_gpu.enable_aggregate', 'on', true), set_config('pg_gpu.enable_sort', 'on', true), set_config('pg_gpu.path', 'host', true);
+		PERFORM set_config('pg_gpu.enable_aggregate', 'on', true), set_config('pg_gpu.enable_sort', 'on', true), set_config('pg_gpu.path', path, true);
 		EXECUTE question INTO found;
 		PERFORM faults.must_equal(question, expected, found);
 	END LOOP;
@@ -62,19 +64,28 @@ END $$;
 	return @groups;
 }
 
-foreach my $method (methods())
+# Engines, whom clients ask, a limit, and how all serve at the end.
+my @cases = (
+	{ engines => 'host,host,host', path => 'host', conf => '', states => 'ready ready ready' },
+	{ engines => 'host,stand-in,stand-in', path => 'cuda', conf => "pg_gpu.device_memory_limit = 1MB\n", states => 'ready ready' });
+
+sub come_and_go
 {
-	my $name = $method->name;
-	local $ENV{PG_GPU_SERVER} = server_with('--engines host,host,host --kept-together 0 --divide-all --move-milliseconds 1 --testing');
-	my $node = new_node($name, conf => "pg_gpu.request_timeout = 2s\nmax_worker_processes = 16\npg_gpu.server_threads = 6\n");
+	my ($method, $case) = @_;
+	my $name = $method->name . " with $case->{engines}";
+	# Where a device's memory is full of what a question asks it may have none to compute with, and pages answer, which a NOTICE tells.
+	my $options = "-c pg_gpu.path=$case->{path} -c client_min_messages=warning";
+	local $ENV{PG_GPU_SERVER} = server_with("--engines $case->{engines} --kept-together 0 --divide-all --move-milliseconds 1 --testing");
+	my $node = new_node($method->name . "_$case->{path}", conf => "pg_gpu.request_timeout = 2s\nmax_worker_processes = 16\npg_gpu.server_threads = 6\n$case->{conf}");
 	$method->make($node);
-	my $scripts = [ @{ $method->writes }, $method->check(0, 12), $name eq 'gpu_column' ? make_groups($node) : () ];
+	my $scripts = [ @{ $method->writes }, $method->check(0, 12), $method->name eq 'gpu_column' ? make_groups($node) : () ];
 	my ($loaded) = $method->indexes;
 	my %load = (
-		start => sub { start_clients($node, $scripts, clients => 6, seconds => $_[0], options => HOST) },
+		start => sub { start_clients($node, $scripts, clients => 6, seconds => $_[0], options => $options) },
 		seconds => $seconds,
 		loaded => $loaded,
-		check => sub { $method->answers_right($node, $_[0], options => HOST) });
+		path => $case->{path},
+		check => sub { $method->answers_right($node, $_[0], options => $options) });
 	under_load($node, $name, \%load, sub { random_pick(@disturbances)->($node) }, settle => sub { set_host_limit($node, '0') }, times => 8);
 
 	# A process of which nothing was lost has runs everywhere.
@@ -83,15 +94,20 @@ foreach my $method (methods())
 	wait_for_server($node, $pid);
 	change_setting($node, 'pg_gpu.request_timeout', '1min');
 	# Merges make few runs of many, so more come until there are some for several engines.
-	my $load = 'SET pg_gpu.path = host; SELECT ' . join ', ', map { "gpu.load('$_')" } $method->indexes;
+	my $load = "SET pg_gpu.path = $case->{path}; SELECT " . join ', ', map { "gpu.load('$_')" } $method->indexes;
 	my $low = 0;
 	ok(wait_until(sub {
 			$low = ($low + 1000) % 10000;
 			sql($node, "SELECT fill($low, 3000)");
-			return sql($node, $load)->{code} eq '' && sql_value($node, 'SELECT count(DISTINCT device) > 1 FROM gpu.mirrors') eq 't'; }), "$name: several engines have runs");
-	$method->answers_right($node, "$name, in a process of which no engine was lost", options => HOST);
-	is(sql_value($node, q{SELECT string_agg(state, ' ') FROM gpu.devices()}), 'ready ready ready', "$name: all engines serve at the end");
+			return sql($node, $load)->{code} eq '' && sql_value($node, 'SELECT count(DISTINCT coalesce(device, -1)) > 1 FROM gpu.mirrors') eq 't'; }), "$name: several engines have runs");
+	$method->answers_right($node, "$name, in a process of which no engine was lost", options => $options);
+	is(sql_value($node, q{SELECT string_agg(state, ' ') FROM gpu.devices()}), $case->{states}, "$name: all engines serve at the end");
 	$node->stop;
+	return;
+}
+foreach my $case (@cases)
+{
+	come_and_go($_, $case) foreach methods();
 }
 cmp_ok($lost, '>', 3, 'engines were lost');
 done_testing();

@@ -178,7 +178,7 @@ sub under_load
 	is(client_errors(\@runs, @{ $params{errors} // [] }), '', "$name: every statement was answered, and rightly");
 	cmp_ok(client_transactions(\@runs), '>', 0, "$name: the clients had work going");
 	is(bad_log_lines($node), '', "$name: PostgreSQL did not restart");
-	ok(wait_until(sub { sql($node, "SET pg_gpu.path = host; SELECT gpu.load('$load->{loaded}')")->{code} eq '' }, 100_000),
+	ok(wait_until(sub { sql($node, "SET pg_gpu.path = " . ($load->{path} // 'host') . "; SELECT gpu.load('$load->{loaded}')")->{code} eq '' }, 100_000),
 		"$name: there is a server process afterwards, and it loads");
 	$load->{check}->($name);
 	return;
