@@ -282,7 +282,9 @@ void Connection::compute(const Handler &handler) {
         reply->queued_microseconds = microseconds_of(turn.began - arrived);
         reply->microseconds = microseconds_of(turn.took);
     }
-    if (!status.ok()) {
+    if (status.code == StatusCode::out_of_memory && make_way(handler, work, computed_on)) {
+        // The session loads it, and asks again.
+    } else if (!status.ok()) {
         fail(reply, status);
     } else if (chosen.found && static_cast<Answer>(reply->answer) == Answer::done) {
         reply->lacking = find_movable(work, *chosen.found);

@@ -104,6 +104,9 @@ class Connection {
     bool choose_engines(const Handler &handler, Work &work, Chosen *chosen);
     // Where a load goes, and which of a question's runs would be better off elsewhere (placing.cpp).
     void place(const Handler &handler, Work &work, Chosen *chosen);
+    // A question has found no memory to compute with on an engine: drops one of its runs there, as the reply
+    // says then. Returns false where that is no use.
+    bool make_way(const Handler &handler, Work work, EngineId full);
     std::uint64_t find_movable(const Work &work, const RunSet &found);
     EngineId least_waited_for(protocol::EngineName name);
     // Where all runs are on one engine and others have copies of them, chooses the one with least to do, or

@@ -7,6 +7,7 @@
 #include "gpu_engine/guard.h"
 #include "server/log.h"
 #include "server/machine.h"
+#include "server/placement.h"
 #include "server/stand_in.h"
 
 #include "gpu_engine/boundary.h"
@@ -283,7 +284,11 @@ void Engines::apply_limit(Place &place, EngineName name) {
     std::uint64_t chosen;
     do {
         chosen = chosen_limit;
-        place.engine->memory().set_limit(chosen > 0 ? chosen : place.default_limit);
+        const std::uint64_t limit = chosen > 0 ? chosen : place.default_limit;
+        if (limit != place.engine->memory().limit()) {
+            place.lacked = false;
+        }
+        place.engine->memory().set_limit(limit);
     } while (chosen != chosen_limit);
 }
 
@@ -324,6 +329,10 @@ Engines::State Engines::state(EngineName name) const noexcept {
         best = std::min<const State *>(best, std::find(order, best, state(id)));
     }
     return *best;
+}
+
+std::uint64_t Engines::kept_free(EngineId id) const noexcept {
+    return places_[id].lacked ? places_[id].engine->memory().limit() / kept_free_of_memory : 0;
 }
 
 bool Engines::is_opening() const noexcept {

@@ -87,6 +87,10 @@ class Engines {
     State state(EngineId id) const noexcept { return places_[id].state.load(); }
     // That of a kind is the best of its engines': one that is ready serves.
     State state(protocol::EngineName name) const noexcept;
+    // A question found no memory to compute with: from now on loads leave a part of the engine's limit free,
+    // until the limit is set anew. Returns true only the first time.
+    bool note_lack(EngineId id) noexcept { return !places_[id].lacked.exchange(true); }
+    std::uint64_t kept_free(EngineId id) const noexcept;
     // How many devices have been opened so far.
     std::uint32_t arrivals() const noexcept { return arrivals_.load(std::memory_order_relaxed); }
     // Is a device still being opened?
@@ -130,6 +134,7 @@ class Engines {
         std::unique_ptr<Queue> queue;
         std::atomic<State> state{State::absent};
         std::atomic<bool> broken{false};
+        std::atomic<bool> lacked{false};
         bool is_missing = false;  // the first opener's: there is no such device to open
         std::int32_t device = -1;
         DeviceIdentity identity{-1, "", ""};  // the mutex guards it

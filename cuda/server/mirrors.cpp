@@ -489,6 +489,18 @@ void Mirrors::keep(const RunName &relation, const std::unordered_set<std::uint64
         mirrors, bytes, &gone);
 }
 
+bool Mirrors::drop(const std::shared_ptr<Mirror> &mirror) {
+    Gone gone;
+    const std::lock_guard lock(mutex_);
+    const auto found = table_.find(Place{mirror->engine, mirror->name});
+    if (found == table_.end() || found->second != mirror || mirror->holder.pinned != 0) {
+        return false;
+    }
+    ++counts_[mirror->parts.front().held_by].evictions;
+    unlink({found}, &gone);
+    return true;
+}
+
 void Mirrors::clear(EngineId engine) {
     Gone gone;
     std::vector<std::shared_ptr<const MirrorCopy>> copies;

@@ -229,6 +229,8 @@ class Mirrors {
     // Does what protocol::KeepRuns asks for, and says likewise how much was dropped.
     void keep(const protocol::RunName &relation, const std::unordered_set<std::uint64_t> &listed,
               std::int64_t listed_at, std::uint64_t *mirrors, std::uint64_t *bytes);
+    // Drops one that is in the table still and isn't pinned. Returns whether it did.
+    bool drop(const std::shared_ptr<Mirror> &mirror);
     // Drops all mirrors that an engine has anything of.
     void clear(EngineId engine);
 

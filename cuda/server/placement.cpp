@@ -80,9 +80,6 @@ std::uint64_t room_by(const PlacementCandidate &candidate, RoomBy by) {
     return room_of(candidate);
 }
 
-// Of a device's memory this part stays free when runs fill it that are partly elsewhere: an aggregate or a
-// joint call that finds none fails, and its question goes to pages.
-constexpr std::uint64_t kept_free_of_memory = 8;
 // Engines that would have less than this part of a run save nothing worth asking them for.
 constexpr std::uint64_t least_share = 8;
 

@@ -10,6 +10,11 @@
 
 namespace gpu_engine::server {
 
+// Of an engine's memory this part stays free for what questions take, where runs are divided with the
+// overflow or move, and where a question has found none: an aggregate or a joint call that finds none fails,
+// and its question goes to pages.
+inline constexpr std::uint64_t kept_free_of_memory = 8;
+
 // An engine that could take it.
 struct PlacementCandidate {
     EngineId id = 0;

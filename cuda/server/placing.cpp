@@ -54,7 +54,7 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
         is_named(size.name) ? server.mirrors().look_up(work.engine_name, size.name) : nullptr;
     // What needs no look at all that is there.
     if (range.size() == 1 && (present == nullptr || !present->is_overflow) &&
-        size.load.bytes <= free_bytes(first.memory())) {
+        size.load.bytes + engines.kept_free(ready.front()) <= free_bytes(first.memory())) {
         return;
     }
     Bytes of_index = server.mirrors().bytes_by_engine(work.engine_name, size.name);
@@ -64,7 +64,10 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
     const auto candidate_of = [&](EngineId id) {
         const MemoryBudget &memory = engines.get(id)->memory();
         const Mirrors::EngineRoom room = server.mirrors().room_on(id, memory, work.purpose);
-        return PlacementCandidate{id, memory.limit(), memory.used(), of_index[id], room.by_any, room.by_idle};
+        const std::uint64_t kept_free = engines.kept_free(id);
+        const auto less = [kept_free](std::uint64_t bytes) { return bytes - std::min(bytes, kept_free); };
+        return PlacementCandidate{id,           less(memory.limit()), memory.used(),
+                                  of_index[id], less(room.by_any),    less(room.by_idle)};
     };
     std::vector<PlacementCandidate> candidates;
     for (const EngineId id : ready) {
@@ -93,6 +96,37 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
     if (chosen->shares.empty()) {
         chosen->engines.push_back(placement.whole);
     }
+}
+
+// The smallest of those that are enough goes, or the largest, and is loaded once more: elsewhere, since room
+// is kept from now on.
+bool Connection::make_way(const Handler &handler, Work work, EngineId full) {
+    Engines &engines = server.engines();
+    if (handler.find_runs == nullptr || engines.name_of(full) != work.engine_name ||
+        !engines.overflow_of(work.engine_name) || !engines.note_lack(full)) {
+        return false;
+    }
+    work.engine = nullptr;
+    work.found = nullptr;
+    protocol::ReplyHeader looked{};
+    const RunSet found = handler.find_runs(work, request_, looked);
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < found.size() && found.complete(); ++i) {
+        const std::uint64_t bytes = found.mirror(i)->bytes_on(full);
+        const std::uint64_t of_best = best ? found.mirror(*best)->bytes_on(full) : 0;
+        const std::uint64_t enough = engines.kept_free(full);
+        if (of_best < enough ? bytes > of_best : bytes >= enough && bytes < of_best) {
+            best = i;
+        }
+    }
+    if (!best || !server.mirrors().drop(found.mirror(*best))) {
+        return false;
+    }
+    auto *reply = reinterpret_cast<protocol::ReplyHeader *>(reply_);
+    reply->status = Status{};
+    set_answer(*reply, protocol::Answer::not_resident);
+    reply->lacking = std::uint64_t(1) << *best;
+    return true;
 }
 
 namespace {

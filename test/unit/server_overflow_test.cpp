@@ -217,6 +217,62 @@ TEST_F(ServerOverflow, WithoutTheHostTheServerEnds) {
     EXPECT_EQ(server_.given_up(), 1);
 }
 
+// A device is full of what a question asks, which finds no memory to compute with.
+TEST_F(ServerOverflow, AQuestionWithoutMemoryHasOneOfItsRunsGo) {
+    limit(run_bytes_ * 21 / 20, 0);
+    client_.purpose = 7;
+    load_runs(1);
+    const auto count_without_memory = [&](std::uint32_t device) {
+        protocol::Inject inject{};
+        inject.number = device;
+        EXPECT_EQ(Client::answer_of(client_.ask<protocol::ReplyHeader>(Message::inject, inject)),
+                  Answer::done);
+        protocol::CountKary request{};
+        request.key_bits = 64;
+        request.runs = 1;
+        request.run[0].name = run_name(1);
+        request.results = 4096;
+        request.capacity = 65536;
+        const protocol::ReplyHeader reply =
+            client_.ask<protocol::ResultReply>(Message::count_kary, request).header;
+        inject.refuse_after = -1;
+        client_.ask<protocol::ReplyHeader>(Message::inject, inject);
+        return reply;
+    };
+    std::vector<std::int32_t> places;
+    for (int round = 0; round < 2; ++round) {
+        places.push_back(holders(1)[0]);
+        ASSERT_NE(places.back(), on_host);
+        const auto reply = count_without_memory(static_cast<std::uint32_t>(places.back()));
+        ASSERT_EQ(Client::answer_of(reply), Answer::not_resident) << reply.status.message;
+        EXPECT_EQ(reply.lacking, 1U);
+        EXPECT_EQ(mirrors(), 0U);
+        load_runs(1);
+    }
+    EXPECT_NE(places[0], places[1]);
+    EXPECT_EQ(parts_of(1).size(), 2U) << "both keep room now, and have it together";
+    expect_counted(1);
+    // Another limit begins anew. Where a device keeps room and a question lacks memory all the same, it
+    // fails, and nothing goes.
+    client_.evict(run_name(1));
+    limit(run_bytes_ * 3, 0);
+    load_runs(1);
+    protocol::ReplyHeader reply{};
+    int gone = 0;
+    for (; gone < 3; ++gone) {
+        reply = count_without_memory(static_cast<std::uint32_t>(holders(1)[0]));
+        if (Client::answer_of(reply) != Answer::not_resident) {
+            break;
+        }
+        load_runs(1);
+        ASSERT_NE(holders(1)[0], on_host);
+    }
+    EXPECT_EQ(gone, 2);
+    EXPECT_EQ(reply.status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(mirrors(), 1U);
+    expect_counted(1);
+}
+
 // ---- moving -----------------------------------------------------------------------------------------------
 
 class ServerMoving : public ServerOverflow {
