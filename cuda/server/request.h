@@ -1,6 +1,7 @@
 // How requests are answered: one function a kind.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -100,6 +101,9 @@ Status with_room(Work &work, Call &&call) {
     Mirrors &mirrors = work.server().mirrors();
     MemoryBudget &memory = work.engine->memory();
     static_cast<void>(memory.take_refused());
+    // What was refused is only the last of several pieces that a call takes. If there was room for that and
+    // the call is refused again, it had no room beside the others, so twice as much is wanted.
+    std::uint64_t wanted = 0;
     for (int refusals = 0; refusals < max_refusals;) {
         const Status status = call();
         if (status.code != StatusCode::out_of_memory) {
@@ -107,7 +111,8 @@ Status with_room(Work &work, Call &&call) {
         }
         const std::uint64_t refused = memory.take_refused();
         refusals += refused > 0 ? 1 : 0;
-        if (refused > 0 ? !mirrors.make_room(work.id, memory, refused, work.purpose)
+        wanted = std::max(refused, 2 * wanted);
+        if (refused > 0 ? !mirrors.make_room(work.id, memory, wanted, work.purpose)
                         : !mirrors.drop_one(work.id, work.purpose)) {
             return status;
         }

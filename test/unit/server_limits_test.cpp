@@ -106,6 +106,31 @@ TEST_P(ServerLimits, LeastRecentlyUsedLeaveFirst) {
     EXPECT_EQ(state.connections, 1U);
 }
 
+// A lookup takes its memory in several pieces. Whichever of them has no room, the mirror that nobody uses
+// leaves.
+TEST_P(ServerLimits, RoomIsMadeForAllPiecesOfARequest) {
+    constexpr std::uint64_t keys = 50000;
+    constexpr std::uint64_t step = 1 << 14;
+    ASSERT_EQ(load(1), Answer::done);
+    ASSERT_EQ(load(2), Answer::done);
+    const std::uint64_t both = used();
+    int left = 0;
+    bool has_stayed = false;
+    for (std::uint64_t room = 0; room < (8 << 20) && !has_stayed; room += step) {
+        configure(0);
+        ASSERT_EQ(load(2), Answer::done);
+        configure(both + room);
+        ASSERT_EQ(resident(), (std::set<std::uint64_t>{1, 2}));
+        const auto reply = client_->ask<protocol::ResultReply>(Message::lookup_kary, lookup_of(1, keys));
+        EXPECT_EQ(Client::answer_of(reply.header), Answer::done)
+            << reply.header.status.message << " with room for " << room << " bytes";
+        has_stayed = resident().contains(2);
+        left += has_stayed ? 0 : 1;
+    }
+    EXPECT_GT(left, 1);
+    EXPECT_TRUE(has_stayed);
+}
+
 // A load of several runs, or a request about them, doesn't drop mirrors that the same purpose needs. What
 // doesn't fit is refused, and what was loaded first stays.
 TEST_P(ServerLimits, WhatIsNeededTogetherStaysTogether) {
