@@ -253,3 +253,12 @@ FROM pg_index JOIN pg_inherits ON inhrelid = indexrelid WHERE inhparent = 'parts
 DROP TABLE parts, waiting_temporary, waiting_unlogged, seen;
 DROP FUNCTION state, by_index, by_table, look, look_at_row, add_some, add_some_for_row, add_and_count, add_without_conflict;
 DROP TABLE waiting CASCADE;
+
+-- ---- beside an index whose merges begin subtransactions, which have the rows that wait written
+CREATE TABLE waiting_beside (k int8, v int4, w int2);
+CREATE INDEX waiting_beside_k ON waiting_beside USING gpu_kary (k);
+CREATE INDEX waiting_beside_v ON waiting_beside USING gpu_column (v, w);
+INSERT INTO waiting_beside SELECT g * 7919 % 1000003, g, g % 10 FROM generate_series(1, 100000) AS g;
+SELECT count(*) < 50 AS merged FROM gpu.runs('waiting_beside_v');
+SELECT * FROM gpu.verify('waiting_beside_v');
+DROP TABLE waiting_beside;

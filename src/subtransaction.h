@@ -3,6 +3,10 @@
 
 #include "postgres_headers.h"
 
+namespace pg_gpu::storage {
+void write_waiting_rows();
+}
+
 namespace pg_gpu {
 
 // It has a frame of its own, because locals inlined beside sigsetjmp could be clobbered, or draw the warning
@@ -21,6 +25,9 @@ ErrorData *try_in_subtransaction(MemoryContext context, Work work) {
     MemoryContext caller_context = CurrentMemoryContext;
     ResourceOwner caller_owner = CurrentResourceOwner;
     ErrorData *volatile error = nullptr;
+    // Where a subtransaction begins rows that wait are written. If that fails while it begins, nobody around
+    // it could catch the error.
+    storage::write_waiting_rows();
     BeginInternalSubTransaction(nullptr);
     MemoryContextSwitchTo(context);
     PG_TRY();

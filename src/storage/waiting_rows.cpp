@@ -91,6 +91,55 @@ static void forget_from_level(int nest_level) {
         watched = {};
 }
 
+namespace {
+
+struct Unmerged {
+    Oid index;
+    const RunKind *kind;
+};
+
+}  // namespace
+
+// Indexes that got runs where none could be merged: that is done where more rows are collected, or at the end
+// of the statement. They are in the transaction's memory.
+static Unmerged *unmerged = nullptr;
+static int unmerged_count = 0;
+static int unmerged_room = 0;
+
+static void note_unmerged(Oid index, const RunKind *kind) {
+    for (int i = 0; i < unmerged_count; i++)
+        if (unmerged[i].index == index)
+            return;
+    if (unmerged_count == unmerged_room) {
+        constexpr int kFirstRoom = 16;
+        const int room = Max(2 * unmerged_room, kFirstRoom);
+        const Size bytes = sizeof(Unmerged) * static_cast<Size>(room);
+        unmerged =
+            static_cast<Unmerged *>(unmerged == nullptr ? MemoryContextAlloc(TopTransactionContext, bytes)
+                                                        : repalloc(unmerged, bytes));
+        unmerged_room = room;
+    }
+    unmerged[unmerged_count++] = {index, kind};
+}
+
+static void forget_unmerged() {
+    unmerged = nullptr;
+    unmerged_count = unmerged_room = 0;
+}
+
+// Nothing waits when it is called: a merge begins a subtransaction, which would write it.
+static void merge_unmerged() {
+    while (unmerged_count > 0) {
+        const Unmerged last = unmerged[--unmerged_count];
+        // Whoever wrote the rows may have dropped the index since.
+        Relation index = try_relation_open(last.index, RowExclusiveLock);
+        if (index == nullptr)
+            continue;
+        merge_after_seal(index, last.kind);
+        relation_close(index, RowExclusiveLock);
+    }
+}
+
 static void write_all(Merging merging) {
     // Writing reads nothing and calls nobody, so this is what an error has left that nobody took back.
     if (writing_level != 0)
@@ -108,10 +157,11 @@ static void write_all(Merging merging) {
         // PostgreSQL looks for conflicts when a row is inserted. Who has read the index since, and didn't
         // find the entry, had locked it first.
         CheckForSerializableConflictIn(index, nullptr, InvalidBlockNumber);
-        if (merging == Merging::Now)
-            merge_after_seal(index, kind);
+        note_unmerged(RelationGetRelid(index), kind);
         index_close(index, RowExclusiveLock);
     }
+    if (merging == Merging::Now)
+        merge_unmerged();
 }
 
 void write_waiting_rows() {
@@ -122,7 +172,7 @@ void write_waiting_rows() {
 void note_waiting_bytes(WaitingRows *rows, size_t bytes) {
     total_bytes += bytes - rows->bytes;
     rows->bytes = bytes;
-    if (total_bytes > insert_memory())
+    if (total_bytes > insert_memory() || unlikely(unmerged_count > 0))
         write_all(Merging::Now);
 }
 
@@ -145,6 +195,7 @@ static bool is_watchable(const PlannedStmt *statement) {
 
 // What has waited until a statement's end is written before anything else can happen.
 static void end_watch(const WatchedStatement &outer, Instrumentation *total) {
+    // A statement that ends a transaction has nothing that waits, and mustn't merge.
     if (unlikely(first_waiting != nullptr)) {
         // It is part of what the statement takes.
         if (total != nullptr)
@@ -198,6 +249,8 @@ static void end_of_transaction(XactEvent event, void *) {
         write_waiting_rows();
     else if (event == XACT_EVENT_ABORT)
         forget_from_level(0);
+    if (event == XACT_EVENT_ABORT || event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE)
+        forget_unmerged();
 }
 
 // Rows that wait belong to the current subtransaction: so those that are taken back with it are forgotten,
