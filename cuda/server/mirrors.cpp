@@ -532,21 +532,25 @@ std::vector<EngineId> Mirrors::holders_of(EngineName engine, const RunName &name
     return holders;
 }
 
-std::array<std::uint64_t, max_engines> Mirrors::bytes_by_engine(EngineName engine, const RunName &relation) {
+std::array<std::uint64_t, max_engines> Mirrors::bytes_beside(EngineName engine, const RunName &name) {
     std::array<std::uint64_t, max_engines> bytes{};
     const auto counts = [&](const Place &place) {
-        return place.engine == engine && is_of_relation(place.name, relation);
+        return place.engine == engine && is_of_relation(place.name, name) && place != Place{engine, name};
     };
     const std::lock_guard lock(mutex_);
+    const auto moves = [&](const Place &place) {
+        const auto claim = claimed_.find(place);
+        return claim != claimed_.end() && !claim->second.parts.empty();
+    };
     for (const auto &[place, mirror] : table_) {
-        if (counts(place)) {
+        if (counts(place) && !moves(place)) {
             for (const MirrorPart &part : mirror->parts) {
                 bytes[part.held_by] += bytes_of(part.object);
             }
         }
     }
     for (const auto &[place, share] : claimed_) {
-        if (counts(place) && !table_.contains(place)) {
+        if (counts(place)) {
             for (const NewMirrorPart &part : share.parts) {
                 bytes[part.held_by] += part.bytes;
             }

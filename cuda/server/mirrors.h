@@ -241,9 +241,10 @@ class Mirrors {
 
     // Returns the engines that have the run; none when no engine of the kind has.
     std::vector<EngineId> holders_of(protocol::EngineName engine, const protocol::RunName &name);
-    // Adds up what each engine has of a relation on the kind, by engine, with what is being loaded.
-    std::array<std::uint64_t, max_engines> bytes_by_engine(protocol::EngineName engine,
-                                                           const protocol::RunName &relation);
+    // Adds up what each engine has of the run's relation on the kind, by engine, without the run itself. What
+    // is being loaded counts where it goes to, and not where it is now.
+    std::array<std::uint64_t, max_engines> bytes_beside(protocol::EngineName engine,
+                                                        const protocol::RunName &name);
 
     MirrorCounts counts(EngineId engine);
 

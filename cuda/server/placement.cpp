@@ -217,7 +217,10 @@ std::optional<Placement> place_anew(const std::vector<PlacementCandidate> &candi
     }
     bool gains = present.is_overflow;
     if (!gains && !is_whole) {
-        gains = placement.shares.size() > present.engines.size();
+        // What no engine has room for now but that lies on one gains nothing by shares as such.
+        gains = placement.shares.size() > present.engines.size() &&
+                (rules.divides_all ||
+                 (load.gains_by_division && gains_by_shares(load.bytes, rules.kept_together)));
     } else if (!gains && present.engines.size() == 1) {
         const auto now = find(present.engines.front());
         // By half of the run at least, or two engines would give it to each other.

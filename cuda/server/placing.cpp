@@ -25,15 +25,6 @@ PresentPlace place_of(const Mirror &mirror) {
     return present;
 }
 
-// Where the present mirror is elsewhere it doesn't speak for its engine.
-Bytes without(Bytes of_index, const Mirror &mirror) {
-    for (const MirrorPart &part : mirror.parts) {
-        std::uint64_t &bytes = of_index[part.held_by];
-        bytes -= std::min(bytes, bytes_of(part.object));
-    }
-    return of_index;
-}
-
 }  // namespace
 
 void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
@@ -57,10 +48,7 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
         size.load.bytes + engines.kept_free(ready.front()) <= free_bytes(first.memory())) {
         return;
     }
-    Bytes of_index = server.mirrors().bytes_by_engine(work.engine_name, size.name);
-    if (present != nullptr) {
-        of_index = without(of_index, *present);
-    }
+    const Bytes of_index = server.mirrors().bytes_beside(work.engine_name, size.name);
     const auto candidate_of = [&](EngineId id) {
         const MemoryBudget &memory = engines.get(id)->memory();
         const Mirrors::EngineRoom room = server.mirrors().room_on(id, memory, work.purpose);
@@ -179,8 +167,7 @@ std::uint64_t Connection::find_movable(const Work &work, const RunSet &found) {
         }
         mirror.looked_at_next.store(now + server.options().move_microseconds, std::memory_order_relaxed);
         mirror.arrivals.store(arrivals, std::memory_order_relaxed);
-        const Bytes of_index =
-            without(server.mirrors().bytes_by_engine(work.engine_name, mirror.name), mirror);
+        const Bytes of_index = server.mirrors().bytes_beside(work.engine_name, mirror.name);
         std::vector<PlacementCandidate> candidates;
         for (const EngineId id : engines.of(work.engine_name)) {
             if (engines.state(id) == Engines::State::ready) {

@@ -101,9 +101,11 @@ Status with_room(Work &work, Call &&call) {
     Mirrors &mirrors = work.server().mirrors();
     MemoryBudget &memory = work.engine->memory();
     static_cast<void>(memory.take_refused());
-    // What was refused is only the last of several pieces that a call takes. If there was room for that and
-    // the call is refused again, it had no room beside the others, so twice as much is wanted.
+    // What was refused is only the last of several pieces that a call takes. If there is room for that once
+    // the others have been given back, another caller may have had it. If there is again, the pieces have no
+    // room beside each other, and twice as much is wanted.
     std::uint64_t wanted = 0;
+    bool was_enough = false;
     for (int refusals = 0; refusals < max_refusals;) {
         const Status status = call();
         if (status.code != StatusCode::out_of_memory) {
@@ -111,7 +113,10 @@ Status with_room(Work &work, Call &&call) {
         }
         const std::uint64_t refused = memory.take_refused();
         refusals += refused > 0 ? 1 : 0;
-        wanted = std::max(refused, 2 * wanted);
+        const bool is_enough =
+            refused > 0 && refused <= memory.limit() - std::min(memory.limit(), memory.used());
+        wanted = is_enough && was_enough ? 2 * std::max(refused, wanted) : refused;
+        was_enough = is_enough;
         if (refused > 0 ? !mirrors.make_room(work.id, memory, wanted, work.purpose)
                         : !mirrors.drop_one(work.id, work.purpose)) {
             return status;

@@ -208,6 +208,8 @@ void note_movable(const RunSet &set, const LiveRuns &live, const Choice &choice,
         const int place = live.places[i];
         WantedRun *wanted = find_wanted(set, place, choice.path, HASH_ENTER);
         wanted->moves = true;
+        // It has been loaded since it was refused.
+        wanted->refused = false;
         wanted->saves = kSavedByMoving * microseconds *
                         static_cast<double>(set.format->mirrored_entries(set.runs[place])) /
                         static_cast<double>(all_entries);
