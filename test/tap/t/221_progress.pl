@@ -93,6 +93,8 @@ $holder->quit;
 
 # Workers wait in the middle of their merges.
 change_setting($node, 'pg_gpu.hold_merge_workers', 'on');
+# A merge of few pages may end without having waited.
+my $held = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_gpu merge' AND wait_event_type = 'Extension'};
 my %large = (kary => 'k', grid => 'k, v', column => 'k, f', text => 'd');
 foreach my $method (sort keys %large)
 {
@@ -106,7 +108,7 @@ foreach my $method (sort keys %large)
 	wait_until(sub {
 		$node->safe_psql('postgres', "INSERT INTO t_$method SELECT $row FROM generate_series(${begin}::bigint, $begin + $step - 1) AS i");
 		$begin += $step;
-		wait_until(sub { $found = sql_value($node, qq{SELECT $columns FROM gpu.progress WHERE command = 'merge worker' AND index_name = 't_${method}_i'::regclass}); return $found ne ''
+		wait_until(sub { $found = sql_value($node, qq{SELECT $columns FROM gpu.progress WHERE command = 'merge worker' AND index_name = 't_${method}_i'::regclass AND pid IN ($held)}); return $found ne ''
 			|| !sql_value($node, q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'pg_gpu merge'}); });
 		return $found ne '';
 	});
