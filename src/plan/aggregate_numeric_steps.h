@@ -1,5 +1,6 @@
 // Arithmetic of numerics over several columns: with integers, which are numerics without their points. How
-// many digits are behind the point follows from the inputs, and is known once these are made (settle_step).
+// many digits are behind the point follows from the inputs, and is known once these are made (settle_step,
+// aggregate_numeric_digits.cpp).
 #pragma once
 
 #include "plan/aggregate_inputs.h"
@@ -12,6 +13,10 @@ struct NumericSteps {
     uint16 number;  // the integer
     uint16 scale;   // how many digits PostgreSQL shows behind the point; anything where the number is NULL
 };
+
+// A comparison's constant has as many digits as 64 bits have room for. That others were rounded away is told
+// by this bit of `right`.
+inline constexpr uint16 kIsCut = 0x8000;
 
 bool is_numeric(const Expr *expression);
 
