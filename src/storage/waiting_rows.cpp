@@ -194,9 +194,9 @@ static bool is_watchable(const PlannedStmt *statement) {
 }
 
 // What has waited until a statement's end is written before anything else can happen.
-static void end_watch(const WatchedStatement &outer, Instrumentation *total) {
-    // A statement that ends a transaction has nothing that waits, and mustn't merge.
-    if (unlikely(first_waiting != nullptr)) {
+static void end_watch(const WatchedStatement &outer, bool is_plan, Instrumentation *total) {
+    // A utility statement may have ended the transaction. Then nothing waits, and nothing may be merged.
+    if (unlikely(first_waiting != nullptr || (is_plan && unmerged_count > 0))) {
         // It is part of what the statement takes.
         if (total != nullptr)
             InstrStartNode(total);
@@ -222,7 +222,7 @@ static void run_executor(PG_GPU_EXECUTOR_RUN_PARAMETERS) {
     else
         standard_ExecutorRun(PG_GPU_EXECUTOR_RUN_ARGUMENTS);
     if (writes)
-        end_watch(outer, query->totaltime);
+        end_watch(outer, true, query->totaltime);
 }
 
 static void process_utility(PlannedStmt *statement, const char *text, bool read_only_tree,
@@ -238,7 +238,7 @@ static void process_utility(PlannedStmt *statement, const char *text, bool read_
     else
         standard_ProcessUtility(statement, text, read_only_tree, context, parameters, environment, receiver,
                                 completion);
-    end_watch(outer, nullptr);
+    end_watch(outer, false, nullptr);
 }
 
 // ---- transactions -----------------------------------------------------------------------------------------
