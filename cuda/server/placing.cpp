@@ -91,23 +91,24 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
 bool Connection::make_way(const Handler &handler, Work work, EngineId full) {
     Engines &engines = server.engines();
     if (handler.find_runs == nullptr || engines.name_of(full) != work.engine_name ||
-        !engines.overflow_of(work.engine_name) || !engines.note_lack(full)) {
+        !engines.overflow_of(work.engine_name) || engines.kept_free(full) > 0) {
         return false;
     }
     work.engine = nullptr;
     work.found = nullptr;
     protocol::ReplyHeader looked{};
     const RunSet found = handler.find_runs(work, request_, looked);
+    const std::uint64_t enough = engines.get(full)->memory().limit() / kept_free_of_memory;
     std::optional<std::size_t> best;
     for (std::size_t i = 0; i < found.size() && found.complete(); ++i) {
         const std::uint64_t bytes = found.mirror(i)->bytes_on(full);
         const std::uint64_t of_best = best ? found.mirror(*best)->bytes_on(full) : 0;
-        const std::uint64_t enough = engines.kept_free(full);
         if (of_best < enough ? bytes > of_best : bytes >= enough && bytes < of_best) {
             best = i;
         }
     }
-    if (!best || !server.mirrors().drop(found.mirror(*best))) {
+    // Where nothing can leave, or another question has made way meanwhile, no room is kept either.
+    if (!best || !engines.note_lack(full) || !server.mirrors().drop(found.mirror(*best))) {
         return false;
     }
     auto *reply = reinterpret_cast<protocol::ReplyHeader *>(reply_);
