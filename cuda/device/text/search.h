@@ -113,9 +113,9 @@ inline std::uint32_t probing_stride(std::uint32_t windows) {
 
 // Of fewer documents too few windows are left to be probed.
 inline constexpr std::uint32_t min_probed_windows = 2 * summed_windows;
-// Fewer queries are answered in windows: probing's rounds take about a millisecond whatever there is to do,
-// and then, with 10 hits, a third of a query's time
-// (bench/results/2026-11-27-text-or-probed-library-h100.txt).
+// Fewer queries are answered in windows: probing's rounds take most of a millisecond whatever there is to do.
+// For so many queries probing takes three fifths of the time with 10 hits, and five sixths with 100
+// (bench/results/2026-11-28-text-or-probed-h100.txt).
 inline constexpr std::uint32_t min_probed_queries = 160;
 // With 10 hits probing saves more than half of a large call's time, with 100 four tenths.
 inline constexpr std::uint32_t max_probed_hits = 128;
