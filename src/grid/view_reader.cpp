@@ -38,6 +38,8 @@ static void make_tail_room(ViewReader *reader, uint32 rows) {
 
 // Copies the tail's matches while it is locked.
 static void visit_tail(const char *items, uint32 bytes, void *context) {
+    if (bytes == 0)
+        return;
     auto *reader = static_cast<ViewReader *>(context);
     const Format &format = *reader->format;
     const auto words = static_cast<size_t>(format.row_words);

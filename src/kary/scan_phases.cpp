@@ -14,6 +14,8 @@ static void visit_tail(const char *items, uint32 bytes, void *context) {
     auto *scan = static_cast<Scan<Key> *>(context);
     if (scan->whole_tail != nullptr)
         storage::copy_tail(items, bytes, scan->whole_tail);
+    if (bytes == 0)
+        return;
     if (scan->tail == nullptr)
         scan->tail = allocate<SortEntry<Key>>(kTailItems<Key>);
     uint32 count = 0;

@@ -185,7 +185,8 @@ struct View {
     KeptRuns *kept;  // the reader's, who sets it; nullptr for one that does without after a recycled page
 };
 
-// Sees the tail's items while the tail is share-locked: copy what is needed, nothing slow.
+// Sees the tail's items, none of an empty one, while the tail is share-locked: copy what is needed, nothing
+// slow.
 using TailVisitor = void (*)(const char *items, uint32 bytes, void *context);
 
 // Run list, tail and vacuum_seq of one instant. The view's array is palloc'd in the current memory context

@@ -126,8 +126,8 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
     check_tail(index, kind, tail);
     if (kind->tail_item_extra != 0)
         count_tail_items(index, kind, page_content(tail), content_length(tail));
-    if (content_length(tail) > 0)
-        visit(page_content(tail), content_length(tail), context);
+    // Also when it is empty: whoever takes a view anew still has what the last one had of the tail.
+    visit(page_content(tail), content_length(tail), context);
     UnlockReleaseBuffer(tail_buffer);
     if (unlikely(keeps))
         keep_large_runs(index, view);
