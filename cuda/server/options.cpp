@@ -32,6 +32,8 @@ usage: pg_gpu_server --socket PATH [option ...]
   --engines LIST           host once, and cuda for the devices (default: host,cuda). For tests: host may come
                            several times, where each stands for a device; or stand-in does in place of
                            cuda, each a device that computes on the processors
+  --stream WHEN            auto, never or always: a device goes over columns that have no room there in the
+                           machine's memory (default: auto, where it is quicker so than the processors)
   --kept-together BYTES    an index's runs of so many bytes stay on one engine (default: 64 MiB), and runs of
                            columns below eight times as many aren't divided
   --shared-items N         share out batches of so many items among engines that have the same runs
@@ -99,6 +101,21 @@ bool take_engines(const char *text, Options *options) {
     return true;
 }
 
+bool take_streams(std::string_view text, Options *options) {
+    if (text == "auto") {
+        options->streams = Options::Streams::where_it_is_quicker;
+    } else if (text == "never") {
+        options->streams = Options::Streams::never;
+    } else if (text == "always") {
+        options->streams = Options::Streams::always;
+    } else {
+        std::fprintf(stderr, "pg_gpu_server: --stream doesn't take \"%.*s\"\n", static_cast<int>(text.size()),
+                     text.data());
+        return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 bool parse_options(int argc, char **argv, Options *options, bool *help) {
@@ -115,6 +132,7 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         threads_option,
         devices_option,
         engines_option,
+        stream_option,
         kept_together_option,
         shared_items_option,
         move_option,
@@ -138,6 +156,7 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         {"threads", required_argument, nullptr, threads_option},
         {"devices", required_argument, nullptr, devices_option},
         {"engines", required_argument, nullptr, engines_option},
+        {"stream", required_argument, nullptr, stream_option},
         {"kept-together", required_argument, nullptr, kept_together_option},
         {"shared-items", required_argument, nullptr, shared_items_option},
         {"move-milliseconds", required_argument, nullptr, move_option},
@@ -208,6 +227,9 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
                 break;
             case engines_option:
                 good = take_engines(optarg, options);
+                break;
+            case stream_option:
+                good = take_streams(optarg, options);
                 break;
             case kept_together_option:
                 good = take(0, INT64_MAX);

@@ -13,10 +13,6 @@ namespace {
 
 using Bytes = std::array<std::uint64_t, max_engines>;
 
-std::uint64_t free_bytes(const MemoryBudget &memory) {
-    return memory.limit() - std::min(memory.limit(), memory.used());
-}
-
 PresentPlace place_of(const Mirror &mirror) {
     PresentPlace present{mirror.is_overflow, {}};
     for (const MirrorPart &part : mirror.parts) {
@@ -39,22 +35,31 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
     if (ready.empty()) {
         return;
     }
+    // Loads leave room for what they take until they are done, and for what questions take: always in the
+    // machine's memory, and on a device once a question has found none there.
+    const auto kept_free_on = [&](EngineId id) {
+        Engine &engine = *engines.get(id);
+        const std::uint64_t part = engine.memory().limit() / kept_free_of_memory;
+        return engines.is_overflow_of(work.engine_name, id)
+                   ? part
+                   : std::max(engines.kept_free(id), std::min(part, engine.loading_bytes()));
+    };
     Engine &first = *engines.get(ready.front());
     const LoadSize size = handler.load_size(first, request_);
     const std::shared_ptr<Mirror> present =
         is_named(size.name) ? server.mirrors().look_up(work.engine_name, size.name) : nullptr;
     // What needs no look at all that is there.
     if (range.size() == 1 && (present == nullptr || !present->is_overflow) &&
-        size.load.bytes + engines.kept_free(ready.front()) <= free_bytes(first.memory())) {
+        size.load.bytes + kept_free_on(ready.front()) <= first.memory().free_bytes()) {
         return;
     }
     const Bytes of_index = server.mirrors().bytes_beside(work.engine_name, size.name);
     const auto candidate_of = [&](EngineId id) {
         const MemoryBudget &memory = engines.get(id)->memory();
         const Mirrors::EngineRoom room = server.mirrors().room_on(id, memory, work.purpose);
-        const std::uint64_t kept_free = engines.kept_free(id);
+        const std::uint64_t kept_free = kept_free_on(id);
         const auto less = [kept_free](std::uint64_t bytes) { return bytes - std::min(bytes, kept_free); };
-        return PlacementCandidate{id,           less(memory.limit()), memory.used(),
+        return PlacementCandidate{id,           less(memory.limit()), memory.taken(),
                                   of_index[id], less(room.by_any),    less(room.by_idle)};
     };
     std::vector<PlacementCandidate> candidates;
@@ -70,7 +75,8 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
     } else {
         std::optional<OverflowPlace> overflow;
         // Arrays that nobody will ask are to be sorted or merged, and are as well on pages.
-        if (const std::optional<EngineId> id = engines.overflow_of(work.engine_name);
+        if (const std::optional<EngineId> id =
+                engines.overflow_of(work.engine_name, size.load.gains_by_division);
             id && is_named(size.name)) {
             const LoadSize there = handler.load_size(*engines.get(*id), request_);
             overflow = {candidate_of(*id), there.load.bytes, there.load.divisible};
@@ -90,7 +96,8 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
 // is kept from now on.
 bool Connection::make_way(const Handler &handler, Work work, EngineId full) {
     Engines &engines = server.engines();
-    if (handler.find_runs == nullptr || engines.name_of(full) != work.engine_name ||
+    full = engines.computes_in(full);
+    if (handler.find_runs == nullptr || engines.is_overflow_of(work.engine_name, full) ||
         !engines.overflow_of(work.engine_name) || engines.kept_free(full) > 0) {
         return false;
     }
@@ -173,7 +180,7 @@ std::uint64_t Connection::find_movable(const Work &work, const RunSet &found) {
         for (const EngineId id : engines.of(work.engine_name)) {
             if (engines.state(id) == Engines::State::ready) {
                 const MemoryBudget &memory = engines.get(id)->memory();
-                candidates.push_back({id, memory.limit(), memory.used(), of_index[id]});
+                candidates.push_back({id, memory.limit(), memory.taken(), of_index[id]});
             }
         }
         movable |= may_move(mirror, candidates, server.options()) ? std::uint64_t(1) << i : 0;
