@@ -337,7 +337,7 @@ void Engines::open_streaming(EngineId lender) {
     if (!open_streaming_ || !overflows_ || options_.streams == Options::Streams::never) {
         return;
     }
-    // What a thread of the host engine goes over in a second: between 0.2 and 1.6 GB of columns, and a device
+    // What a thread of the host engine goes over in a second: between 0.2 and 1.8 GB of columns, and a device
     // over 0.5 to 1 of what the bus carries (bench/results/2026-11-28-streaming-h100.txt). So a device
     // streams like a thread for each GB/s.
     constexpr double bytes_a_thread = 1e9;
