@@ -199,7 +199,7 @@ constexpr Row rows[] = {
     {Message::configure, handler<answer_configure>(at_once)},
     {Message::attach, handler<answer_attach>(at_once)},
     {Message::begin_kary, divisible_load<answer_begin_kary, spread_begin_kary, false>()},
-    {Message::begin_grid, load<answer_begin_grid>()},
+    {Message::begin_grid, divisible_load<answer_begin_grid, spread_begin_grid, false>()},
     {Message::begin_column, divisible_load<answer_begin_column, spread_begin_column, true>()},
     {Message::begin_text, load<answer_begin_text>()},
     {Message::append_pages,

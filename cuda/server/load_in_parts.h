@@ -22,7 +22,7 @@ struct PartInTheMaking {
 struct LoadInParts {
     std::vector<PartInTheMaking> parts;      // in the order of their entries
     std::unique_ptr<ColumnDivider> columns;  // for columns
-    // Of columns: no request failed. Some parts may have taken pages then that others haven't.
+    // Of columns and grid files: no request failed. Some parts may have taken pages then that others haven't.
     bool is_sound = true;
 };
 

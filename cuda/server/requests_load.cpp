@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "server/column_divider.h"
+#include "server/grid_loads.h"
 #include "server/moved_entries.h"
 #include "server/own_objects.h"
 #include "server/request.h"
@@ -18,24 +19,6 @@ namespace gpu_engine::server {
 using protocol::Answer;
 
 namespace {
-
-// The bytes of a file of so many entries without its directory: those of keys, TIDs and the order.
-std::uint64_t grid_bytes(const GridPageColumns &columns, std::uint64_t entries) {
-    return entries * (columns.entry_bytes() + sizeof(std::uint32_t));
-}
-
-GridPageColumns columns_of(const protocol::BeginGrid &request) {
-    if (request.columns > max_grid_columns || request.entries > Grid::max_entries) {
-        refuse("more columns or entries than a grid can hold");
-    }
-    GridPageColumns columns{};
-    columns.columns = request.columns;
-    for (std::uint32_t c = 0; c < request.columns; ++c) {
-        columns.key_bytes[c] = request.key_bytes[c];
-        columns.null_bit[c] = request.null_bit[c];
-    }
-    return columns;
-}
 
 TextShape shape_of(const protocol::BeginText &request) {
     if (request.codec >= postings::kCodecs) {
@@ -96,17 +79,6 @@ void finish_sorted(Work &work, OwnObject &own, bool *ordered) {
     });
 }
 
-void finish_grid(Work &work, OwnObject &own) {
-    GridLoader &loader = *own.loader.grid();
-    // Makes room for what building takes at most. Not having it all isn't fatal, so the result doesn't
-    // matter.
-    static_cast<void>(work.server().mirrors().make_room(
-        work.id, work.engine->memory(), 3 * grid_bytes(own.columns, loader.entries()), work.purpose));
-    std::unique_ptr<GridFile> file;
-    check(with_room(work, [&] { return loader.finish(*work.stream, own.grid, &file); }));
-    own.object = AnyObject(std::move(file));
-}
-
 void finish_columns(Work &work, OwnObject &own) {
     std::unique_ptr<ColumnStore> store;
     check(own.loader.column()->finish(*work.stream, &store));
@@ -143,9 +115,15 @@ DivisibleRun divisible(Engine &engine, const protocol::BeginKary &request) {
 }
 
 std::uint64_t load_bytes(Engine &, const protocol::BeginGrid &request) {
-    const GridPageColumns columns = columns_of(request);
-    // In the end the entries and the file are there together.
-    return request.entries * columns.entry_bytes() + grid_bytes(columns, request.entries);
+    return grid_bytes_in_the_making(columns_of(request), request.entries);
+}
+
+DivisibleRun divisible(Engine &, const protocol::BeginGrid &request) {
+    // Parts may take all the room that there is, so that nothing could leave for what building takes.
+    return {is_named(request.name) ? request.entries : 0,
+            [columns = columns_of(request)](std::uint64_t entries) {
+                return grid_bytes_while_built(columns, entries);
+            }};
 }
 
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginColumn &request) {
@@ -188,9 +166,7 @@ void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol:
         refuse("the name is empty");
     }
     own.columns = columns_of(request);
-    own.grid.bucket = request.bucket;
-    own.grid.unsplit = request.unsplit;
-    own.grid.splits = request.distinct != 0 ? GridSplits::distinct : GridSplits::equal;
+    own.grid = options_of(request);
     if (!begin_own(work, request.name, request.holder, &own, reply)) {
         return;
     }
@@ -198,7 +174,8 @@ void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol:
                  {{work.id, &work.engine->memory(), grid_bytes(own.columns, request.entries),
                    load_bytes(*work.engine, request)}});
     std::unique_ptr<GridLoader> loader;
-    check(work.engine->grid().open_loader(*work.stream, own.columns, request.entries, &loader));
+    check(work.engine->grid().open_loader(*work.stream, own.columns, GridStretch::whole(request.entries),
+                                          &loader));
     own.loader = AnyLoader(std::move(loader));
     reply.handle = add_own_object(work, std::move(own));
 }
@@ -282,7 +259,7 @@ void answer_finish(Work &work, const protocol::HandleRequest &request, protocol:
     OwnObject &own = node.mapped();
     bool ordered = true;
     if (own.loader.grid() != nullptr) {
-        finish_grid(work, own);
+        own.object = finish_grid(work, own, *own.loader.grid());
     } else if (own.loader.column() != nullptr) {
         finish_columns(work, own);
     } else if (own.loader.text() != nullptr) {

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "gpu_engine/grid_pages.h"
+#include "server/grid_loads.h"
 #include "server/own_objects.h"
 #include "server/run_set.h"
 #include "server/spread.h"
@@ -15,6 +17,12 @@ using protocol::Answer;
 
 namespace {
 
+// What a part takes on its engine at last, and while it is made.
+struct PartBytes {
+    std::uint64_t bytes;
+    std::uint64_t in_the_making;
+};
+
 // Begins to load what the work's shares say. `bytes_of(engine, entries)` is what a part takes there.
 template <typename Request, typename BytesOf>
 bool begin_in_parts(Work &work, const Request &request, BytesOf bytes_of, OwnObject *own,
@@ -26,8 +34,8 @@ bool begin_in_parts(Work &work, const Request &request, BytesOf bytes_of, OwnObj
     own->in_parts = std::make_unique<LoadInParts>();
     for (const RunShare &share : *work.shares) {
         Engine &engine = *work.server().engines().get(share.held_by);
-        const std::uint64_t bytes = bytes_of(engine, share.entries);
-        room.push_back({share.held_by, &engine.memory(), bytes, bytes});
+        const PartBytes its = bytes_of(engine, share.entries);
+        room.push_back({share.held_by, &engine.memory(), its.bytes, its.in_the_making});
         own->in_parts->parts.push_back({share.held_by, share.first, share.entries, {}, {}});
     }
     require_room(work, *own, room);
@@ -108,6 +116,62 @@ void append_entries(Spread &spread, LoadInParts &load, const protocol::AppendPag
                 work.items = loader.loaded() - before;
             });
     });
+}
+
+// The run's entries that are on the pages which have come: page i has those from starts[i] to starts[i + 1].
+// Pages' heads are the session's to change, so the loaders read and check them once more.
+std::vector<std::uint64_t> starts_of_pages(const LoadInParts &load, const protocol::AppendPages &request,
+                                           const char *images) {
+    const PageLayout &layout = request.layout;
+    if (layout.first_byte > layout.page_bytes ||
+        layout.page_bytes - layout.first_byte < sizeof(GridPageHead)) {
+        refuse("no page has this layout");
+    }
+    std::uint64_t entries = 0;
+    std::vector<std::uint64_t> starts(1, 0);
+    for (const PartInTheMaking &part : load.parts) {
+        starts.front() += part.loader.grid()->loaded();
+        entries += part.entries;
+    }
+    for (std::uint32_t page = 0; page < request.pages; ++page) {
+        GridPageHead head;
+        std::memcpy(&head, images + std::uint64_t(page) * layout.page_bytes + layout.first_byte,
+                    sizeof(head));
+        if (head.first != starts.back() || head.count == 0 || head.count > entries - starts.back()) {
+            refuse("a page contradicts its run");
+        }
+        starts.push_back(head.first + head.count);
+    }
+    return starts;
+}
+
+void append_points(Spread &spread, LoadInParts &load, const protocol::AppendPages &request,
+                   const char *images) {
+    const std::vector<std::uint64_t> starts = starts_of_pages(load, request, images);
+    const auto pages_of = [&](const PartInTheMaking &part) {
+        const std::uint64_t first = std::max(part.first, starts.front());
+        const std::uint64_t end = std::min(part.first + part.entries, starts.back());
+        if (first >= end) {
+            return PageRange{0, 0};
+        }
+        const auto page_of = [&](std::uint64_t entry) {
+            return static_cast<std::uint64_t>(std::upper_bound(starts.begin(), starts.end(), entry) -
+                                              starts.begin() - 1);
+        };
+        return PageRange{page_of(first), page_of(end - 1) + 1};
+    };
+    for_parts(
+        spread, load, [&](const PartInTheMaking &part) { return pages_of(part).first < pages_of(part).end; },
+        [&](Work &work, PartInTheMaking &part) {
+            const PageRange pages = pages_of(part);
+            GridLoader &loader = *part.loader.grid();
+            const std::uint64_t before = loader.loaded();
+            const GridPages images_of_part = {images + pages.first * request.layout.page_bytes,
+                                              static_cast<std::uint32_t>(pages.end - pages.first),
+                                              request.layout.page_bytes, request.layout.first_byte};
+            check(with_room(work, [&] { return loader.append_pages(*work.stream, images_of_part); }));
+            work.items = loader.loaded() - before;
+        });
 }
 
 // An engine takes TIDs apart in memory of its own.
@@ -219,6 +283,17 @@ void finish_column_parts(Spread &spread, LoadInParts &load) {
     });
 }
 
+void finish_grid_parts(Spread &spread, OwnObject &own) {
+    if (!own.in_parts->is_sound) {
+        refuse("entries of the grid are missing");
+    }
+    spread.run([&](std::size_t i, Work &work) {
+        PartInTheMaking &part = own.in_parts->parts[i];
+        part.object = finish_grid(work, own, *part.loader.grid());
+        part.loader = {};
+    });
+}
+
 void add_up_work(Spread &spread) {
     for (std::size_t part = 0; part < spread.size(); ++part) {
         spread.whole().items += spread.work(part).items;
@@ -234,7 +309,10 @@ void spread_begin_kary(Spread &spread, const protocol::BeginKary &request, proto
         own.sorted = true;
         if (!begin_in_parts(
                 work, request,
-                [](Engine &engine, std::uint64_t entries) { return kary<Key>(engine).array_bytes(entries); },
+                [](Engine &engine, std::uint64_t entries) {
+                    const std::uint64_t bytes = kary<Key>(engine).array_bytes(entries);
+                    return PartBytes{bytes, bytes};
+                },
                 &own, reply)) {
             return;
         }
@@ -248,13 +326,38 @@ void spread_begin_kary(Spread &spread, const protocol::BeginKary &request, proto
     });
 }
 
+void spread_begin_grid(Spread &spread, const protocol::BeginGrid &request, protocol::BeginReply &reply) {
+    Work &work = spread.whole();
+    OwnObject own;
+    own.columns = columns_of(request);
+    own.grid = options_of(request);
+    if (!begin_in_parts(
+            work, request,
+            [&own](Engine &, std::uint64_t entries) {
+                return PartBytes{grid_bytes(own.columns, entries),
+                                 grid_bytes_while_built(own.columns, entries)};
+            },
+            &own, reply)) {
+        return;
+    }
+    spread.run([&](std::size_t i, Work &its_work) {
+        PartInTheMaking &part = own.in_parts->parts[i];
+        std::unique_ptr<GridLoader> loader;
+        check(its_work.engine->grid().open_loader(*its_work.stream, own.columns,
+                                                  {request.entries, part.first, part.entries}, &loader));
+        part.loader = AnyLoader(std::move(loader));
+    });
+    reply.handle = add_own_object(work, std::move(own));
+}
+
 void spread_begin_column(Spread &spread, const protocol::BeginColumn &request, protocol::BeginReply &reply) {
     Work &work = spread.whole();
     OwnObject own;
     if (!begin_in_parts(
             work, request,
             [&request](Engine &engine, std::uint64_t rows) {
-                return engine.column().store_bytes(layout_of_rows(request.layout, rows));
+                const std::uint64_t bytes = engine.column().store_bytes(layout_of_rows(request.layout, rows));
+                return PartBytes{bytes, bytes};
             },
             &own, reply)) {
         return;
@@ -268,14 +371,19 @@ void spread_append_pages(Spread &spread, const protocol::AppendPages &request, p
     LoadInParts &load = load_of(spread, request.handle);
     const std::uint64_t bytes = std::uint64_t(request.pages) * request.layout.page_bytes;
     const char *images = spread.whole().connection.buffer.part<char>(request.offset, bytes);
-    if (load.columns != nullptr) {
+    if (load.columns != nullptr || load.parts.front().loader.grid() != nullptr) {
         if (!load.is_sound) {
             refuse("a part of the run could not be loaded");
         }
         load.is_sound = false;
-        append_columns(spread, load, request, images);
+        if (load.columns != nullptr) {
+            append_columns(spread, load, request, images);
+            spread.whole().items = request.pages;
+        } else {
+            append_points(spread, load, request, images);
+            add_up_work(spread);
+        }
         load.is_sound = true;
-        spread.whole().items = request.pages;
     } else {
         append_entries(spread, load, request, images);
         add_up_work(spread);
@@ -326,6 +434,8 @@ void spread_finish(Spread &spread, const protocol::HandleRequest &request, proto
     auto node = work.connection.objects.extract(request.handle);
     if (load.columns != nullptr) {
         finish_column_parts(spread, load);
+    } else if (load.parts.front().loader.grid() != nullptr) {
+        finish_grid_parts(spread, node.mapped());
     } else if (!finish_sorted_parts(spread, load)) {
         set_answer(reply.header, Answer::disorder);
         reply.header.status =

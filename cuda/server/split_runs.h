@@ -17,8 +17,8 @@ struct PartAnswers {
     const std::vector<Reply> &replies;
 };
 
-// Entries of sorted runs. Those that an item asks for lie in the order of key and TID in each part, and parts
-// in the order of entries, so they follow each other item by item.
+// Entries that items ask for. Those of sorted runs lie in the order of key and TID in each part, and parts in
+// the order of entries, so they follow each other item by item; points lie in no certain order anyway.
 struct EntryResults {
     std::uint64_t results;
     std::uint64_t capacity;
@@ -43,7 +43,17 @@ inline EntryResults entries_of(const protocol::CountKary &request) {
     return {request.results, request.capacity, request.count, 0, request.blocks.all_visible == 0};
 }
 
-// The same for any request. Points and inverted lists are never in parts.
+inline EntryResults entries_of(const protocol::SearchGrid &request) {
+    return {request.results, request.capacity, request.boxes.count, 0, true};
+}
+inline EntryResults entries_of(const protocol::CountGrid &request) {
+    return {request.results, request.capacity, request.boxes.count, 0, request.blocks.all_visible == 0};
+}
+inline EntryResults entries_of(const protocol::MatchGrid &request) {
+    return {request.results, request.capacity, request.count, 0, true};
+}
+
+// The same for any request. Inverted lists are never in parts.
 template <typename Request, typename Reply>
 void put_runs_together(Spread &spread, const Request &request, const Sums &sums,
                        const PartAnswers<Reply> &answers, Reply *reply) {

@@ -42,7 +42,7 @@ void grid_pages(const std::uint8_t *data, std::size_t size) {
     entries = std::min<std::uint64_t>(entries, 10000);
 
     std::unique_ptr<GridLoader> loader;
-    if (!host_engine().grid().open_loader(*stream, columns, entries, &loader).ok()) {
+    if (!host_engine().grid().open_loader(*stream, columns, GridStretch::whole(entries), &loader).ok()) {
         return;
     }
     const GridPages run{images.data(), pages, page_bytes, 24};
