@@ -18,6 +18,10 @@ class Versioned {
         const std::lock_guard lock(mutex_);
         return part_;
     }
+    std::pair<std::shared_ptr<const Part>, std::uint64_t> get_versioned() const noexcept {
+        const std::lock_guard lock(mutex_);
+        return {part_, version_};
+    }
     std::uint64_t version() const noexcept {
         const std::lock_guard lock(mutex_);
         return version_;

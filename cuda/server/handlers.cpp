@@ -94,7 +94,7 @@ constexpr Handler question_of_any_copy() {
     using Request = typename Parts<decltype(function)>::RequestType;
     Handler asking = question<function>();
     asking.may_ask_copies = true;
-    asking.items = [](const void *request) { return static_cast<const Request *>(request)->count; };
+    asking.items = [](const void *request) { return items_of(*static_cast<const Request *>(request)); };
     asking.share_out = spreading<spread_items<function, Request>>();
     return asking;
 }
@@ -214,9 +214,9 @@ constexpr Row rows[] = {
     {Message::lookup_kary, question_of_any_copy<answer_lookup_kary>()},
     {Message::count_kary, question_of_any_copy<answer_count_kary>()},
     {Message::range_kary, question_of_any_copy<answer_range_kary>()},
-    {Message::search_grid, question<answer_search_grid>()},
-    {Message::count_grid, question<answer_count_grid>()},
-    {Message::match_grid, question<answer_match_grid>()},
+    {Message::search_grid, question_of_any_copy<answer_search_grid>()},
+    {Message::count_grid, question_of_any_copy<answer_count_grid>()},
+    {Message::match_grid, question_of_any_copy<answer_match_grid>()},
     {Message::count_column, question<answer_count_column>()},
     {Message::count_column_values, question<answer_count_column>()},
     {Message::match_column, question<answer_match_column>()},

@@ -38,8 +38,8 @@ struct MirrorPart {
     AnyObject object;
 };
 
-// A whole run once more, on another engine than its mirror, without the entries that were dead in this
-// version.
+// A whole run once more, on another engine than its mirror. It knows the entries that were dead in this
+// version, or is without them.
 struct MirrorCopy {
     EngineId held_by = 0;
     std::uint64_t dead_version = 0;

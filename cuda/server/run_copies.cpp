@@ -1,6 +1,7 @@
 // Copies of small runs that many ask at once, on engines that would have nothing to do. A mirror of a run of
-// gpu_kary lies on one engine, and so its requests compute there alone; copies let them be shared out. They
-// are made of live entries only, go through the machine's memory, and leave before any mirror has to.
+// gpu_kary or gpu_grid lies on one engine, and so its requests compute there alone; copies let them be shared
+// out. They go through the machine's memory, and leave before any mirror has to. Of gpu_kary they are made of
+// live entries only.
 #include <algorithm>
 #include <utility>
 
@@ -145,6 +146,10 @@ void Connection::copy_where_crowded(const Work &work, EngineId home, const RunSe
 // leaving.
 std::optional<EngineId> Connection::place_of_copies(const Work &work, EngineId home, const RunSet &found) {
     Engines &engines = server.engines();
+    // What another kind of engine has for this one moves as soon as there is room; grid files go as they are.
+    if (engines.name_of(home) != work.engine_name && found.parts(0).front().object.grid() != nullptr) {
+        return std::nullopt;
+    }
     std::uint64_t bytes = 0;
     for (std::size_t run = 0; run < found.size(); ++run) {
         bytes += bytes_of(*found.mirror(run));
@@ -209,27 +214,35 @@ std::shared_ptr<const MirrorCopy> Connection::copy_run(const Work &work, EngineI
         return there;
     };
     bool is_done = false;
-    with_key(object.key_bits(), [&]<typename Key>(Key) {
-        const KaryArray<Key> &array = *object.get<Key>();
-        MovedEntries<Key> entries;
+    const auto move = [&](auto read, auto load) {
         bool is_busy = false;
         Work source = work_on(home);
         Status status = compute_part(
-            source,
-            [&] {
-                const KaryArray<Key> *arrays[] = {&array};
-                std::unique_ptr<KaryArray<Key>> live;
-                check(kary<Key>(*source.engine).merge(*source.stream, arrays, 1, &live));
-                entries.read(source, *live);
-            },
-            &is_busy);
+            source, [&] { read(source); }, &is_busy);
         if (!status.ok() || is_busy || dead_version_of(object) != copy->dead_version) {
             return;
         }
         Work target = work_on(to);
         status = compute_part(
-            target, [&] { copy->object = AnyObject(entries.load(target)); }, &is_busy);
+            target, [&] { copy->object = AnyObject(load(target)); }, &is_busy);
         is_done = status.ok() && !is_busy;
+    };
+    if (object.grid() != nullptr) {
+        MovedGrid file;
+        move([&](Work &source) { file.read(source, *object.grid()); },
+             [&](Work &target) { return file.load(target); });
+        return is_done ? copy : nullptr;
+    }
+    with_key(object.key_bits(), [&]<typename Key>(Key) {
+        MovedEntries<Key> entries;
+        move(
+            [&](Work &source) {
+                const KaryArray<Key> *arrays[] = {object.get<Key>()};
+                std::unique_ptr<KaryArray<Key>> live;
+                check(kary<Key>(*source.engine).merge(*source.stream, arrays, 1, &live));
+                entries.read(source, *live);
+            },
+            [&](Work &target) { return entries.load(target); });
     });
     return is_done ? copy : nullptr;
 }

@@ -19,7 +19,49 @@ struct ItemShare {
 // As many for each, and whole granules, so that inputs stay aligned.
 std::vector<ItemShare> share_items(std::uint64_t items, std::size_t engines);
 
+template <typename Request>
+concept AsksBoxes = requires(Request request) {
+    request.boxes;
+};
+
+// How many items a request asks.
+template <typename Request>
+std::uint64_t items_of(const Request &request) {
+    if constexpr (AsksBoxes<Request>) {
+        return request.boxes.count;
+    } else {
+        return request.count;
+    }
+}
+
+// Lets a column's keys begin with the share's first item. A column that boxes leave open has none.
+inline void begin_at(std::uint64_t *keys, std::uint64_t offset) {
+    *keys += *keys != protocol::nowhere ? offset : 0;
+}
+
 // The request for a share of the items, whose inputs lie side by side.
+template <AsksBoxes Request>
+Request request_for(const Request &whole, const ItemShare &share) {
+    Request request = whole;
+    protocol::BoxesPlace &boxes = request.boxes;
+    boxes.count = share.count;
+    const std::uint64_t first = share.count > 0 ? share.first : 0;
+    for (std::uint32_t c = 0; c < protocol::max_columns; ++c) {
+        begin_at(&boxes.low[c], first * boxes.key_bytes[c]);
+        begin_at(&boxes.high[c], first * boxes.key_bytes[c]);
+    }
+    begin_at(&boxes.open, first);
+    begin_at(&boxes.null, first);
+    return request;
+}
+inline protocol::MatchGrid request_for(const protocol::MatchGrid &whole, const ItemShare &share) {
+    protocol::MatchGrid request = whole;
+    request.count = share.count;
+    for (std::uint32_t c = 0; c < protocol::max_columns && share.count > 0; ++c) {
+        begin_at(&request.keys[c], share.first * request.key_bytes[c]);
+    }
+    return request;
+}
 template <typename Request>
 Request request_for(const Request &whole, const ItemShare &share) {
     Request request = whole;
@@ -45,7 +87,10 @@ void put_shares_together(Spread &spread, const EntryResults &wanted, const Sums 
 template <auto function, typename Request>
 void spread_items(Spread &spread, const Request &request, protocol::ResultReply &reply) {
     static_cast<void>(spread.whole().connection.buffer.part<char>(request.results, request.capacity));
-    const std::vector<ItemShare> shares = share_items(request.count, spread.size());
+    if (items_of(request) > max_items) {
+        refuse("more items than can be answered");
+    }
+    const std::vector<ItemShare> shares = share_items(items_of(request), spread.size());
     std::vector<double> weights;
     for (const ItemShare &share : shares) {
         weights.push_back(static_cast<double>(share.count));
