@@ -34,9 +34,11 @@ std::uint64_t grid_bytes_in_the_making(const GridPageColumns &columns, std::uint
 }
 
 std::uint64_t grid_bytes_while_built(const GridPageColumns &columns, std::uint64_t entries) {
-    // A device sorts entries by their cells, with numbers of both twice and the sort's own memory.
-    constexpr std::uint64_t sorting_bytes = 24;
-    return grid_bytes_in_the_making(columns, entries) + entries * sorting_bytes;
+    // Where all cells are crowded, a device sorts all entries by the cells of lower grids when the file's
+    // arrays are there already: seven numbers an entry, with the sort's own. The directory takes some, too.
+    constexpr std::uint64_t sorting_bytes = 28;
+    constexpr std::uint64_t directory_bytes = 4;
+    return grid_bytes_in_the_making(columns, entries) + entries * (sorting_bytes + directory_bytes);
 }
 
 AnyObject finish_grid(Work &work, const OwnObject &own, GridLoader &loader) {

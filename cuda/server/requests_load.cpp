@@ -115,11 +115,11 @@ DivisibleRun divisible(Engine &engine, const protocol::BeginKary &request) {
 }
 
 std::uint64_t load_bytes(Engine &, const protocol::BeginGrid &request) {
-    return grid_bytes_in_the_making(columns_of(request), request.entries);
+    // Where nothing could leave for what building takes, the load would fail at its end.
+    return grid_bytes_while_built(columns_of(request), request.entries);
 }
 
 DivisibleRun divisible(Engine &, const protocol::BeginGrid &request) {
-    // Parts may take all the room that there is, so that nothing could leave for what building takes.
     return {is_named(request.name) ? request.entries : 0,
             [columns = columns_of(request)](std::uint64_t entries) {
                 return grid_bytes_while_built(columns, entries);
@@ -172,7 +172,7 @@ void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol:
     }
     require_room(work, own,
                  {{work.id, &work.engine->memory(), grid_bytes(own.columns, request.entries),
-                   load_bytes(*work.engine, request)}});
+                   grid_bytes_in_the_making(own.columns, request.entries)}});
     std::unique_ptr<GridLoader> loader;
     check(work.engine->grid().open_loader(*work.stream, own.columns, GridStretch::whole(request.entries),
                                           &loader));

@@ -137,6 +137,45 @@ TEST_F(ServerGridPartsOfThree, ARunThatNoEngineCouldHoldIsDivided) {
     EXPECT_EQ(memory_used(), 0U);
 }
 
+// With hardly more memory than parts must have to be begun, building them succeeds, also where all points lie
+// in crowded cells, which get grids of their own.
+TEST_F(ServerGridPartsOfThree, WhatIsBegunInPartsIsBuilt) {
+    for (const Columns &columns :
+         {Columns{{false}, {0}}, Columns{{false, true}, {0, 1}},
+          Columns{{true, true, true, true, true, true, true, true}, {0, 0, 1, 1, 2, 2, 3, 3}}}) {
+        for (const bool is_crowded : {false, true}) {
+            SCOPED_TRACE(std::to_string(columns.wide.size()) +
+                         (is_crowded ? " columns, crowded" : " columns"));
+            Points points = make_points(columns, entries, false, random_);
+            for (std::uint32_t c = 0; is_crowded && c < points.columns(); ++c) {
+                points.keys[c] = Keys(columns.wide[c]);
+                for (std::size_t i = 0; i < entries; ++i) {
+                    points.keys[c].push(random_() % 9 == 0 ? random_() : random_() % 50);
+                }
+            }
+            std::uint64_t handle = 0;
+            for (std::uint64_t bytes = 10000; handle == 0; bytes += bytes / 32) {
+                ASSERT_LT(bytes, std::uint64_t(1) << 30);
+                limit(0, bytes);
+                handle =
+                    client_->ask<protocol::BeginReply>(Message::begin_grid, beginning(1, columns, entries))
+                        .handle;
+            }
+            ASSERT_EQ(Client::answer_of(append(handle, make_pages(points, columns.null_bit, 60, random_))),
+                      Answer::done);
+            const auto finished = client_->finish(handle);
+            ASSERT_EQ(Client::answer_of(finished.header), Answer::done) << finished.header.status.message;
+            EXPECT_EQ(parts_of(1).size(), 3U);
+            limit(0, 0);
+            points.dead.assign(entries, false);
+            ASSERT_EQ(Client::answer_of(client_->set_dead(run_name(1), {}, 1)), Answer::done);
+            check_all({points}, columns);
+            ASSERT_FALSE(HasFatalFailure());
+            client_->evict(run_name(1));
+        }
+    }
+}
+
 // One run in parts, others whole, and all of them in one question.
 TEST_F(ServerGridPartsOfThree, RunsInPartsAndWholeOnesAnswerTogether) {
     limit(0, little);
@@ -253,7 +292,7 @@ TEST_F(ServerGridPartsOfThree, WithoutMemoryInOnePartALoadFailsAsAWhole) {
 }
 
 TEST_F(ServerGridPartsOfThree, ARunInPartsIsLostWithAnyOfItsEngines) {
-    limit(0, little * 5 / 4);
+    limit(0, little * 13 / 10);
     load(1, columns_, points_, 80);
     ASSERT_EQ(parts_of(1).size(), 3U);
     protocol::Inject request{};
@@ -314,11 +353,11 @@ TEST_F(ServerGridPartsWithHost, WhatTheHostHasGoesToTheDevicesInParts) {
     load_with_dead(1, &points_);
     ASSERT_FALSE(HasFatalFailure());
     ASSERT_EQ(devices_of(1), (std::set<std::int32_t>{on_host}));
-    // A file has less bytes than making it takes, so that a session may ask in vain.
+    // A file has fewer bytes than making it takes, so that a session may ask in vain.
     EXPECT_EQ(client_->ask<protocol::BeginReply>(Message::begin_grid, beginning(1, columns_, entries)).handle,
               0U);
     // Enough for each half of the run, and for what questions take, but not for the whole of it.
-    limit(little * 17 / 10, plenty);
+    limit(little * 19 / 10, plenty);
     const protocol::ResultReply reply = count_all(1);
     ASSERT_EQ(Client::answer_of(reply.header), Answer::done);
     EXPECT_EQ(reply.header.lacking, 1U);

@@ -120,7 +120,7 @@ $ENV{PG_GPU_SERVER} = server_with('--engines host,stand-in,stand-in --kept-toget
 $node->append_conf('postgresql.conf', "pg_gpu.device_memory_limit = 1MB\npg_gpu.host_memory_limit = 64MB\n");
 $node->safe_psql('postgres', q{
 CREATE TABLE many (id int8, a int4, b float8);
-INSERT INTO many SELECT i, CASE WHEN i % 13 > 0 THEN hashint8(i) % 1000 END, CASE WHEN i % 17 > 0 THEN hashint8(i * 3) / 1000.0 ELSE 'NaN' END FROM generate_series(1, 100000) AS i;
+INSERT INTO many SELECT i, CASE WHEN i % 13 > 0 THEN hashint8(i) % 1000 END, CASE WHEN i % 17 > 0 THEN hashint8(i * 3) / 1000.0 ELSE 'NaN' END FROM generate_series(1, 95000) AS i;
 CREATE INDEX many_i ON many USING gpu_grid (a, b);
 });
 $node->restart;
@@ -144,7 +144,7 @@ is(sql_value($node, 'SELECT count(*) FROM gpu.devices() WHERE memory_used > memo
 # What neither the devices nor the host could hold is divided between them.
 $node->safe_psql('postgres', 'SELECT gpu.evict_all()');
 change_setting($node, 'pg_gpu.device_memory_limit', '2MB');
-set_host_limit($node, '3MB');
+set_host_limit($node, '4MB');
 ok(wait_until(sub { return sql_value($node, 'SELECT max(memory_limit) <= 2097152 FROM gpu.devices()') eq 't' }), 'lower limits');
 compare('cuda', 'devices and host');
 is(places(), '- 0 1', 'all have parts');
