@@ -18,6 +18,7 @@ class Versioned {
         const std::lock_guard lock(mutex_);
         return part_;
     }
+    // The same, with its version.
     std::pair<std::shared_ptr<const Part>, std::uint64_t> get_versioned() const noexcept {
         const std::lock_guard lock(mutex_);
         return {part_, version_};

@@ -42,6 +42,75 @@ TYPED_TEST(EngineText, AdversarialLists) {
     }
 }
 
+// What a copy is made of: another index of what was read back answers the same.
+TYPED_TEST(EngineText, WhatWasLoadedIsReadBack) {
+    for (const std::uint32_t documents : {0U, 1U, 63U, 64U, 65U, 70000U}) {
+        SCOPED_TRACE(documents);
+        TextRun run(codecs[documents % 3], documents);
+        if (documents > 0) {
+            run.lengths.back() = null_text_length;
+            run.add(random_list(this->random_, documents > 1 ? documents - 1 : 1, 1.5));
+        }
+        const auto index = this->load(run);
+        ASSERT_NE(index, nullptr);
+        const std::uint64_t bytes = run.shape().posting_bytes;
+        std::vector<std::uint8_t> postings(bytes + 1, 0x5a);
+        const std::uint64_t middle = bytes / 3;
+        ASSERT_TRUE(index->read_postings(*this->stream_, 0, middle, postings.data()).ok());
+        ASSERT_TRUE(index->read_postings(*this->stream_, middle, bytes - middle, &postings[middle]).ok());
+        EXPECT_EQ(postings.back(), 0x5a);
+        postings.pop_back();
+        EXPECT_TRUE(postings == run.bytes());
+        std::vector<Tid> tids(documents);
+        std::vector<std::uint32_t> lengths(documents);
+        const std::uint32_t half = documents / 2;
+        ASSERT_TRUE(index->read_documents(*this->stream_, 0, half, tids.data(), lengths.data()).ok());
+        ASSERT_TRUE(
+            index->read_documents(*this->stream_, half, documents - half, tids.data() + half, nullptr).ok());
+        ASSERT_TRUE(
+            index->read_documents(*this->stream_, half, documents - half, nullptr, lengths.data() + half)
+                .ok());
+        EXPECT_TRUE(tids == run.tids);
+        EXPECT_TRUE(lengths == run.lengths);
+
+        std::vector<std::uint64_t> dead(run.dead_bitmap().size(), 7);
+        std::uint64_t version = 7;
+        ASSERT_TRUE(index->read_dead(*this->stream_, dead.data(), &version).ok());
+        EXPECT_EQ(version, 0U);
+        EXPECT_TRUE(dead == run.dead_bitmap());
+        run.dead.assign(documents, false);
+        for (std::uint32_t i = 0; i < documents; i += 3) {
+            run.dead[i] = true;
+        }
+        // Bits behind the last document say nothing.
+        std::vector<std::uint64_t> bitmap = run.dead_bitmap();
+        if (documents % 64 != 0) {
+            bitmap.back() |= ~std::uint64_t(0) << documents % 64;
+        }
+        ASSERT_TRUE(index->set_dead(*this->stream_, bitmap.data(), 5).ok());
+        ASSERT_TRUE(index->read_dead(*this->stream_, dead.data(), &version).ok());
+        EXPECT_EQ(version, 5U);
+        const std::uint64_t last =
+            documents % 64 == 0 ? ~std::uint64_t(0) : (std::uint64_t(1) << documents % 64) - 1;
+        if (documents > 0) {
+            dead.back() &= last;
+        }
+        EXPECT_TRUE(dead == run.dead_bitmap());
+
+        // Beyond the end.
+        EXPECT_EQ(index->read_postings(*this->stream_, bytes + 1, 0, postings.data()).code,
+                  StatusCode::invalid_argument);
+        EXPECT_EQ(index->read_postings(*this->stream_, bytes, UINT64_MAX, postings.data()).code,
+                  StatusCode::invalid_argument);
+        EXPECT_EQ(
+            index->read_documents(*this->stream_, half, documents - half + 1, tids.data(), nullptr).code,
+            StatusCode::invalid_argument);
+        this->stream_->cancel();
+        EXPECT_EQ(index->read_dead(*this->stream_, dead.data(), &version).code, StatusCode::cancelled);
+        this->stream_->resume();
+    }
+}
+
 TYPED_TEST(EngineText, RandomQueries) {
     for (const Codec codec : codecs) {
         TextRun run(codec, 70000 + static_cast<std::uint32_t>(this->random_() % 1000));
