@@ -384,7 +384,7 @@ bool Connection::choose_engines(const Handler &handler, Work &work, Chosen *chos
     work.shares = chosen->shares.empty() ? nullptr : &chosen->shares;
     if (chosen->found) {
         chosen->found->set_here(work.id);
-        if (handler.may_ask_copies && ids.size() == 1) {
+        if (handler.may_ask_copies) {
             choose_copies(handler, work, chosen);
         }
     }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "server/load_in_parts.h"
 #include "server/mirrors.h"
@@ -109,15 +110,18 @@ class Connection {
     bool make_way(const Handler &handler, Work work, EngineId full);
     std::uint64_t find_movable(const Work &work, const RunSet &found);
     EngineId least_waited_for(protocol::EngineName name);
-    // Where all runs are on one engine and others have copies of them, chooses the one with least to do, or
-    // several for a large batch, and has copies made where requests keep meeting others there
-    // (run_copies.cpp).
+    // Where engines have all runs, by mirrors or copies, chooses the one with least to do, or several for a
+    // large batch, and has copies made where requests keep meeting others (run_copies.cpp).
+    struct HasAll;
     void choose_copies(const Handler &handler, Work &work, Chosen *chosen);
-    bool share_out(const Work &work, EngineId home, Chosen *chosen);
-    EngineId choose_copies_of(const Work &work, EngineId home, bool is_large, RunSet *found);
-    void copy_where_crowded(const Work &work, EngineId home, const RunSet &found);
-    std::optional<EngineId> place_of_copies(const Work &work, EngineId home, const RunSet &found);
-    void make_copies(const Work &work, EngineId home, EngineId to, const RunSet &found);
+    // `*is_lacking` says that others of the kind are ready that haven't.
+    std::vector<HasAll> find_having_all(const Work &work, const Chosen &chosen, bool *is_lacking);
+    bool share_out(std::vector<HasAll> *having_all, Chosen *chosen);
+    // Returns how many others the request meets there. Where the runs are spread it may leave them so.
+    std::uint32_t choose_one(std::vector<HasAll> having_all, Chosen *chosen);
+    void copy_where_crowded(const Work &work, const RunSet &found);
+    std::optional<EngineId> place_of_copies(const Work &work, const RunSet &found);
+    void make_copies(const Work &work, EngineId to, const RunSet &found);
     std::shared_ptr<const MirrorCopy> copy_run(const Work &work, EngineId home, EngineId to,
                                                const Mirror &mirror);
     // Computes a request on several engines, and says on which a failure was.

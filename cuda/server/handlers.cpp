@@ -91,10 +91,19 @@ constexpr Handler question() {
 // The same where copies of the runs would answer as well.
 template <auto function>
 constexpr Handler question_of_any_copy() {
-    using Request = typename Parts<decltype(function)>::RequestType;
     Handler asking = question<function>();
     asking.may_ask_copies = true;
-    asking.items = [](const void *request) { return items_of(*static_cast<const Request *>(request)); };
+    return asking;
+}
+
+// The same where several engines with the same runs would answer a share of the items each.
+template <auto function>
+constexpr Handler question_of_shared_items() {
+    using Request = typename Parts<decltype(function)>::RequestType;
+    Handler asking = question_of_any_copy<function>();
+    asking.items = [](Work &, const void *request) {
+        return items_of(*static_cast<const Request *>(request));
+    };
     asking.share_out = spreading<spread_items<function, Request>>();
     return asking;
 }
@@ -170,12 +179,16 @@ std::vector<EngineId> holders_of_groups(Work &work, const protocol::ReadGroups &
     return holder ? std::vector<EngineId>{*holder} : std::vector<EngineId>();
 }
 
-// A row for requests that may be computed together.
-template <auto function, auto key, auto join>
+// A row for requests that may be computed together, or shared out.
+template <auto function, auto key, auto join, auto items, auto share>
 constexpr Handler joint_handler() {
     using Request = typename Parts<decltype(function)>::RequestType;
     using Reply = typename Parts<decltype(function)>::ReplyType;
-    Handler joint = question<function>();
+    Handler joint = question_of_any_copy<function>();
+    joint.items = [](Work &work, const void *request) {
+        return items(work, *static_cast<const Request *>(request));
+    };
+    joint.share_out = spreading<share>();
     joint.joint_key = [](const void *request) { return key(*static_cast<const Request *>(request)); };
     joint.join = [](Work &work, const void *request, void *reply) {
         return join(work, *static_cast<const Request *>(request), *static_cast<Reply *>(reply));
@@ -211,20 +224,21 @@ constexpr Row rows[] = {
     {Message::drop, handler<answer_drop>(at_once)},
     {Message::evict, handler<answer_evict>(at_once)},
     {Message::keep_runs, handler<answer_keep_runs>(at_once)},
-    {Message::lookup_kary, question_of_any_copy<answer_lookup_kary>()},
-    {Message::count_kary, question_of_any_copy<answer_count_kary>()},
-    {Message::range_kary, question_of_any_copy<answer_range_kary>()},
-    {Message::search_grid, question_of_any_copy<answer_search_grid>()},
-    {Message::count_grid, question_of_any_copy<answer_count_grid>()},
-    {Message::match_grid, question_of_any_copy<answer_match_grid>()},
+    {Message::lookup_kary, question_of_shared_items<answer_lookup_kary>()},
+    {Message::count_kary, question_of_shared_items<answer_count_kary>()},
+    {Message::range_kary, question_of_shared_items<answer_range_kary>()},
+    {Message::search_grid, question_of_shared_items<answer_search_grid>()},
+    {Message::count_grid, question_of_shared_items<answer_count_grid>()},
+    {Message::match_grid, question_of_shared_items<answer_match_grid>()},
     {Message::count_column, question<answer_count_column>()},
     {Message::count_column_values, question<answer_count_column>()},
     {Message::match_column, question<answer_match_column>()},
     {Message::aggregate_column, question<answer_aggregate_column, spread_aggregate_column>()},
     {Message::read_groups, about<answer_read_groups, holders_of_groups>()},
-    {Message::search_text, joint_handler<answer_search_text, joint_key, join_search_text>()},
-    {Message::count_text, question<answer_count_text>()},
-    {Message::intersect_text, question<answer_intersect_text>()},
+    {Message::search_text,
+     joint_handler<answer_search_text, joint_key, join_search_text, work_items_of, share_search_text>()},
+    {Message::count_text, question_of_any_copy<answer_count_text>()},
+    {Message::intersect_text, question_of_any_copy<answer_intersect_text>()},
     {Message::merge_column_dictionaries, handler<answer_merge_column_dictionaries>(computes)},
     {Message::merge_kary, question<answer_merge_kary, spread_merge_kary>()},
     {Message::read_kary, about<answer_read_kary, holders_of_array<protocol::ReadKary>>()},

@@ -69,9 +69,9 @@ struct Handler {
     // `engine` is any of the kind.
     LoadSize (*load_size)(Engine &engine, const void *request);
     // Copies of its runs answer as well (run_copies.cpp), and `share_out` has several engines that have them
-    // all answer a share of the items each.
+    // all answer a share of the items each, where `items` says that it is much: as much as so many lookups.
     bool may_ask_copies = false;
-    std::uint64_t (*items)(const void *request) = nullptr;
+    std::uint64_t (*items)(Work &work, const void *request) = nullptr;
     void (*share_out)(Spread &spread, const void *request, void *reply) = nullptr;
 };
 
@@ -205,6 +205,8 @@ void answer_read_groups(Work &work, const protocol::ReadGroups &request, protoco
 
 // requests_text.cpp
 void answer_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply);
+std::uint64_t work_items_of(Work &work, const protocol::SearchText &request);
+void share_search_text(Spread &spread, const protocol::SearchText &request, protocol::ResultReply &reply);
 std::string joint_key(const protocol::SearchText &request);
 std::shared_ptr<Joint> join_search_text(Work &work, const protocol::SearchText &request,
                                         protocol::ResultReply &reply);

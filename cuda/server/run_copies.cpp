@@ -1,12 +1,13 @@
-// Copies of small runs that many ask at once, on engines that would have nothing to do. A mirror of a run of
-// gpu_kary or gpu_grid lies on one engine, and so its requests compute there alone; copies let them be shared
-// out. They go through the machine's memory, and leave before any mirror has to. Of gpu_kary they are made of
-// live entries only.
+// Copies of small runs that many ask at once, on engines that would have nothing to do, or only a part of the
+// work. A mirror of a run of gpu_kary, gpu_grid or gpu_text lies on one engine, and an index's runs may lie on several,
+// so a request computes where its runs are; with copies of all others any engine answers it alone. They go
+// through the machine's memory, and leave before any mirror has to.
 #include <algorithm>
 #include <utility>
 
 #include "server/chosen.h"
 #include "server/moved_entries.h"
+#include "server/moved_lists.h"
 #include "server/run_set.h"
 
 #include "gpu_engine/boundary.h"
@@ -14,29 +15,37 @@
 namespace gpu_engine::server {
 namespace {
 
-// A run is small if it takes this share of the engine's memory at most, and so little that whoever copies it
-// is through in some tenths of a second.
+// A request's runs are small if those that an engine lacks take this share of its memory at most, and so
+// little that whoever copies them is through in some tenths of a second.
 constexpr std::uint64_t share_of_memory = 8;
 constexpr std::uint64_t max_copied_bytes = std::uint64_t(1) << 30;
 
-// Copies of all runs on an engine; none if one of them has none there.
-RunSet::Copies copies_on(Mirrors &mirrors, EngineId engine, const RunSet &found) {
-    RunSet::Copies copies;
+bool has(const RunSet &found, std::size_t run, EngineId engine) {
+    return found.mirror(run)->part_on(engine) != nullptr;
+}
+
+// Copies of those runs that the engine has no mirror of; nothing if one of them has none there.
+std::optional<RunSet::Copies> copies_on(Mirrors &mirrors, EngineId engine, const RunSet &found) {
+    RunSet::Copies copies(found.size());
     for (std::size_t run = 0; run < found.size(); ++run) {
-        std::shared_ptr<const MirrorCopy> copy =
-            mirrors.copy_on(*found.mirror(run), engine, found.dead_version(run));
-        if (copy == nullptr) {
-            return {};
+        if (has(found, run, engine)) {
+            continue;
         }
-        copies.push_back(std::move(copy));
+        copies[run] = mirrors.copy_on(*found.mirror(run), engine, found.dead_version(run));
+        if (copies[run] == nullptr) {
+            return std::nullopt;
+        }
     }
     return copies;
 }
 
-void count_use(const RunSet::Copies &copies, std::int64_t now) {
+void count_use(const RunSet::Copies &copies) {
+    const std::int64_t now = microseconds_since_1970();
     for (const auto &copy : copies) {
-        copy->hits.fetch_add(1, std::memory_order_relaxed);
-        copy->last_used.store(now, std::memory_order_relaxed);
+        if (copy != nullptr) {
+            copy->hits.fetch_add(1, std::memory_order_relaxed);
+            copy->last_used.store(now, std::memory_order_relaxed);
+        }
     }
 }
 
@@ -50,122 +59,162 @@ bool is_crowded(const RunSet &found, std::uint32_t times) {
     return is_time;
 }
 
+bool is_in_parts(const RunSet &found) {
+    for (std::size_t run = 0; run < found.size(); ++run) {
+        if (found.mirror(run)->parts.size() > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
 }  // namespace
 
+// An engine that has all runs of a request.
+struct Connection::HasAll {
+    EngineId id = 0;
+    std::uint32_t busy = 0;
+    RunSet::Copies copies;
+};
+
 void Connection::choose_copies(const Handler &handler, Work &work, Chosen *chosen) {
-    RunSet &found = *chosen->found;
-    if (found.size() == 0 || server.options().copied_after == 0) {
+    const RunSet &found = *chosen->found;
+    const Options &options = server.options();
+    if (found.size() == 0 || options.copied_after == 0 || is_in_parts(found)) {
         return;
     }
-    const bool is_large = handler.items(request_) >= server.options().shared_items;
-    if (!is_large || !share_out(work, work.id, chosen)) {
-        work.id = chosen->engines.front() = choose_copies_of(work, work.id, is_large, &found);
+    bool is_lacking = false;
+    std::vector<HasAll> having_all = find_having_all(work, *chosen, &is_lacking);
+    const bool is_large = handler.items != nullptr && handler.items(work, request_) >= options.shared_items;
+    std::uint32_t met = 0;
+    if (!is_large || !share_out(&having_all, chosen)) {
+        met = choose_one(std::move(having_all), chosen);
+    }
+    work.id = chosen->engines.front();
+    if (is_lacking && (is_large || met >= options.crowd)) {
+        copy_where_crowded(work, found);
     }
 }
 
-// Whoever has nothing to do takes a share of a large batch. Where all have, sharing it out would only cost.
-bool Connection::share_out(const Work &work, EngineId home, Chosen *chosen) {
+std::vector<Connection::HasAll> Connection::find_having_all(const Work &work, const Chosen &chosen,
+                                                            bool *is_lacking) {
     Engines &engines = server.engines();
-    if (engines.queue(home).busy() > 0) {
-        return false;
-    }
-    std::vector<EngineId> ids = {home};
-    std::vector<RunSet> same_runs = {*chosen->found};
-    const std::int64_t now = microseconds_since_1970();
-    bool has_all = true;
+    const RunSet &found = *chosen.found;
+    std::vector<HasAll> having_all;
     for (const EngineId id : engines.of(work.engine_name)) {
-        if (id == home || engines.state(id) != Engines::State::ready || engines.queue(id).busy() > 0) {
+        if (engines.state(id) != Engines::State::ready) {
             continue;
         }
-        RunSet::Copies copies = copies_on(server.mirrors(), id, *chosen->found);
-        if (!copies.empty()) {
-            count_use(copies, now);
-            ids.push_back(id);
-            same_runs.push_back(*chosen->found);
-            same_runs.back().use(std::move(copies));
+        std::optional<RunSet::Copies> copies = copies_on(server.mirrors(), id, found);
+        if (copies) {
+            having_all.push_back({id, engines.queue(id).busy(), std::move(*copies)});
         } else {
-            has_all = false;
+            *is_lacking = true;
         }
     }
-    if (ids.size() == 1) {
+    // Another kind's engine may have what this kind's had no room for. Devices come first.
+    const EngineId home = chosen.engines.front();
+    if (chosen.engines.size() == 1 && engines.is_overflow_of(work.engine_name, home)) {
+        having_all.push_back({home, engines.queue(home).busy(), RunSet::Copies(found.size())});
+    }
+    return having_all;
+}
+
+// Those that have nothing to do take a share each of a large batch. Where all of them compute for others,
+// sharing it out would only cost.
+bool Connection::share_out(std::vector<HasAll> *having_all, Chosen *chosen) {
+    if (std::count_if(having_all->begin(), having_all->end(),
+                      [](const HasAll &one) { return one.busy == 0; }) < 2) {
         return false;
     }
-    if (!has_all) {
-        copy_where_crowded(work, home, *chosen->found);
+    chosen->engines.clear();
+    for (HasAll &one : *having_all) {
+        if (one.busy == 0) {
+            count_use(one.copies);
+            chosen->engines.push_back(one.id);
+            chosen->same_runs.push_back(*chosen->found);
+            chosen->same_runs.back().use(std::move(one.copies), one.id);
+        }
     }
-    chosen->engines = std::move(ids);
-    chosen->same_runs = std::move(same_runs);
+    *chosen->found = chosen->same_runs.front();
     return true;
 }
 
-EngineId Connection::choose_copies_of(const Work &work, EngineId home, bool is_large, RunSet *found) {
+std::uint32_t Connection::choose_one(std::vector<HasAll> having_all, Chosen *chosen) {
     Engines &engines = server.engines();
-    const Options &options = server.options();
+    RunSet &found = *chosen->found;
+    // Where the runs are spread, the request is through when the engine is that has most to do.
+    std::uint32_t busy_where_spread = 0;
+    std::size_t alone_as_well = 0;
+    for (const EngineId id : chosen->engines) {
+        busy_where_spread = std::max(busy_where_spread, engines.queue(id).busy());
+        alone_as_well += std::count_if(having_all.begin(), having_all.end(),
+                                       [id](const HasAll &one) { return one.id == id; });
+    }
+    if (having_all.empty()) {
+        return busy_where_spread;
+    }
     // Which of those with equally much to do is taken changes from request to request.
-    const std::uint64_t turn = found->mirror(0)->hits.load(std::memory_order_relaxed);
-    const EngineRange range = engines.of(work.engine_name);
-    EngineId best = home;
-    RunSet::Copies copies_of_best;
-    std::pair least = {engines.queue(home).busy(), (home + turn) % range.size()};
-    for (const EngineId id : range) {
-        if (id == home || engines.state(id) != Engines::State::ready) {
-            continue;
-        }
-        RunSet::Copies copies = copies_on(server.mirrors(), id, *found);
-        const std::pair its = {engines.queue(id).busy(), (id + turn) % range.size()};
-        if (!copies.empty() && its < least) {
-            best = id;
-            least = its;
-            copies_of_best = std::move(copies);
+    const std::uint64_t turn = found.mirror(0)->hits.load(std::memory_order_relaxed);
+    std::rotate(having_all.begin(),
+                having_all.begin() + static_cast<std::ptrdiff_t>(turn % having_all.size()), having_all.end());
+    HasAll &best = *std::min_element(having_all.begin(), having_all.end(),
+                                     [](const HasAll &a, const HasAll &b) { return a.busy < b.busy; });
+    if (chosen->engines.size() > 1) {
+        // Together they are through sooner than one alone, as long as no other request needs them. Until each
+        // of them could do it alone, those that can would get all requests, if they took what the others are
+        // as busy for.
+        const bool all_could = alone_as_well == chosen->engines.size();
+        if (best.busy >= busy_where_spread && (busy_where_spread == 0 || !all_could)) {
+            return busy_where_spread;
         }
     }
-    if (best != home) {
-        count_use(copies_of_best, microseconds_since_1970());
-        found->use(std::move(copies_of_best));
-        return best;
-    }
-    if (is_large || least.first >= options.crowd) {
-        copy_where_crowded(work, home, *found);
-    }
-    return home;
+    count_use(best.copies);
+    found.use(std::move(best.copies), best.id);
+    chosen->engines = {best.id};
+    return best.busy;
 }
 
-void Connection::copy_where_crowded(const Work &work, EngineId home, const RunSet &found) {
+void Connection::copy_where_crowded(const Work &work, const RunSet &found) {
     if (!is_crowded(found, server.options().copied_after)) {
         return;
     }
     for (std::size_t run = 0; run < found.size(); ++run) {
         found.mirror(run)->crowded = 0;
     }
-    if (const std::optional<EngineId> to = place_of_copies(work, home, found)) {
-        make_copies(work, home, *to, found);
+    if (const std::optional<EngineId> to = place_of_copies(work, found)) {
+        make_copies(work, *to, found);
     }
 }
 
-// The engine with most free memory that has no copies yet, where there is room for them without anything
-// leaving.
-std::optional<EngineId> Connection::place_of_copies(const Work &work, EngineId home, const RunSet &found) {
+// The engine with most free memory of those that lack a run, where there is room for what it lacks without
+// anything leaving.
+std::optional<EngineId> Connection::place_of_copies(const Work &work, const RunSet &found) {
     Engines &engines = server.engines();
-    // What another kind of engine has for this one moves as soon as there is room; grid files go as they are.
-    if (engines.name_of(home) != work.engine_name && found.parts(0).front().object.grid() != nullptr) {
-        return std::nullopt;
-    }
-    std::uint64_t bytes = 0;
+    // Grid files go as they are, which only engines of the same kind understand.
     for (std::size_t run = 0; run < found.size(); ++run) {
-        bytes += bytes_of(*found.mirror(run));
+        const MirrorPart &part = found.parts(run).front();
+        if (part.object.grid() != nullptr && engines.is_overflow_of(work.engine_name, part.held_by)) {
+            return std::nullopt;
+        }
     }
     std::optional<EngineId> best;
     std::uint64_t most = 0;
     for (const EngineId id : engines.of(work.engine_name)) {
-        if (id == home || engines.state(id) != Engines::State::ready ||
-            !copies_on(server.mirrors(), id, found).empty()) {
+        if (engines.state(id) != Engines::State::ready) {
             continue;
+        }
+        std::uint64_t bytes = 0;
+        for (std::size_t run = 0; run < found.size(); ++run) {
+            const bool is_there = has(found, run, id) ||
+                                  server.mirrors().copy_on(*found.mirror(run), id, found.dead_version(run));
+            bytes += is_there ? 0 : bytes_of(*found.mirror(run));
         }
         const MemoryBudget &memory = engines.get(id)->memory();
         const std::uint64_t limit = memory.limit();
-        const std::uint64_t free = limit - std::min(limit, memory.used());
+        const std::uint64_t free = memory.free_bytes();
         // Loading takes as much again.
-        if (bytes <= std::min(limit / share_of_memory, max_copied_bytes) && free >= 2 * bytes &&
+        if (bytes > 0 && bytes <= std::min(limit / share_of_memory, max_copied_bytes) && free >= 2 * bytes &&
             free > most) {
             best = id;
             most = free;
@@ -174,11 +223,11 @@ std::optional<EngineId> Connection::place_of_copies(const Work &work, EngineId h
     return best;
 }
 
-void Connection::make_copies(const Work &work, EngineId home, EngineId to, const RunSet &found) {
+void Connection::make_copies(const Work &work, EngineId to, const RunSet &found) {
     Mirrors &mirrors = server.mirrors();
     for (std::size_t run = 0; run < found.size(); ++run) {
         const std::shared_ptr<Mirror> &mirror = found.mirror(run);
-        if (mirrors.copy_on(*mirror, to, found.dead_version(run)) != nullptr) {
+        if (has(found, run, to) || mirrors.copy_on(*mirror, to, found.dead_version(run)) != nullptr) {
             continue;
         }
         if (!mirrors.begin_copy(*mirror)) {
@@ -186,7 +235,7 @@ void Connection::make_copies(const Work &work, EngineId home, EngineId to, const
         }
         std::shared_ptr<const MirrorCopy> copy;
         const Status status = guarded([&] {
-            copy = copy_run(work, home, to, *mirror);
+            copy = copy_run(work, mirror->parts.front().held_by, to, *mirror);
             return Status{};
         });
         const bool is_made = status.ok() && copy != nullptr;
@@ -198,7 +247,8 @@ void Connection::make_copies(const Work &work, EngineId home, EngineId to, const
     }
 }
 
-// Null where an engine has no place or no memory, and where entries have died meanwhile.
+// Null where an engine has no place or no memory, and where entries have died meanwhile. May throw Failure
+// for the same.
 std::shared_ptr<const MirrorCopy> Connection::copy_run(const Work &work, EngineId home, EngineId to,
                                                        const Mirror &mirror) {
     const AnyObject &object = mirror.parts.front().object;
@@ -213,6 +263,19 @@ std::shared_ptr<const MirrorCopy> Connection::copy_run(const Work &work, EngineI
         there.found = nullptr;
         return there;
     };
+    if (object.text() != nullptr) {
+        Work source = work_on(home);
+        Work target = work_on(to);
+        MovedLists lists(source, target, [this](Work &there, const std::function<void()> &body) {
+            bool is_busy = false;
+            check(compute_part(there, body, &is_busy));
+            if (is_busy) {
+                throw Failure{make_status(StatusCode::unavailable, "the engine has no place for a copy")};
+            }
+        });
+        copy->object = AnyObject(lists.copy(*object.text(), &copy->dead_version));
+        return copy;
+    }
     bool is_done = false;
     const auto move = [&](auto read, auto load) {
         bool is_busy = false;

@@ -49,16 +49,17 @@ class RunSet {
     const std::shared_ptr<Mirror> &mirror(std::size_t i) const noexcept { return mirrors_[i]; }
     // The version of its dead bitmap that is asked for.
     std::uint64_t dead_version(std::size_t i) const noexcept { return dead_versions_[i]; }
-    // Copies of all runs, on one engine, are asked instead.
-    using Copies = std::vector<std::shared_ptr<const MirrorCopy>>;
-    void use(Copies copies) noexcept {
+    // One engine is asked for all runs: for its mirrors, and for copies of those that have none there.
+    using Copies = std::vector<std::shared_ptr<const MirrorCopy>>;  // null for mirrors
+    void use(Copies copies, EngineId engine) noexcept {
         copies_ = std::move(copies);
-        here_ = copies_.front()->held_by;
+        here_ = engine;
     }
 
   private:
     const AnyObject &object_here(std::size_t i) const noexcept {
-        return copies_.empty() ? mirrors_[i]->part_on(here_)->object : copies_[i]->object;
+        const bool is_copy = !copies_.empty() && copies_[i] != nullptr;
+        return is_copy ? copies_[i]->object : mirrors_[i]->part_on(here_)->object;
     }
 
     std::vector<std::shared_ptr<Mirror>> mirrors_;
