@@ -1,7 +1,7 @@
 // Copies of small runs that many ask at once, on engines that would have nothing to do, or only a part of the
-// work. A mirror of a run of gpu_kary, gpu_grid or gpu_text lies on one engine, and an index's runs may lie on several,
-// so a request computes where its runs are; with copies of all others any engine answers it alone. They go
-// through the machine's memory, and leave before any mirror has to.
+// work. A mirror of a run of gpu_kary, gpu_grid or gpu_text lies on one engine, and an index's runs may lie
+// on several, so a request computes where its runs are; with copies of all others any engine answers it
+// alone. They go through the machine's memory, and leave before any mirror has to.
 #include <algorithm>
 #include <utility>
 
