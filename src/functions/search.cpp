@@ -2,6 +2,7 @@
 #include "access_methods.h"
 #include "functions/index_access.h"
 #include "table/server_count.h"
+#include "text/batch_terms.h"
 #include "text/mirror.h"
 #include "text/rows.h"
 #include "text/search.h"
@@ -171,12 +172,17 @@ static void search_visible(const functions::OpenIndex &open, text::Rows *rows, T
     text::with_corpus(open.index, rows->snapshot, [&](text::Corpus *corpus) {
         auto *queries = allocate<text::RankedQuery>(count);
         auto **queries_found = allocate<FoundRows *>(count);
+        auto *parsed = allocate<text::Query>(count);
+        for (int i = 0; i < count; i++)
+            parsed[i] = text::parse_query(texts[i]);
+        if (count > 1)
+            text::begin_batch(corpus, parsed, count);
         // Those for the server first, the others from the end on.
         int plain = 0;
         int others = count;
         for (int i = 0; i < count; i++) {
             found[i].count = 0;
-            const text::Query query = text::parse_query(texts[i]);
+            const text::Query &query = parsed[i];
             if (query.root == nullptr || found[i].limit == 0)
                 continue;
             const uint32 limit = first_limit(RelationGetRelid(open.index), found[i].limit);

@@ -6,6 +6,7 @@
 #include "sort.h"
 #include "storage/sealed_tail.h"
 #include "table/visibility.h"
+#include "text/batch_terms.h"
 #include "text/text.h"
 
 namespace pg_gpu::text {
@@ -283,6 +284,13 @@ static uint64 count_prefix(RunReader *reader, const QueryTerm &term) {
 }
 
 void count_in_items(const Corpus *corpus, const Query &query, uint64 *counts) {
+    auto **terms = allocate<BatchTerm *>(query.term_count + 1);
+    const bool known = find_terms_of_items(corpus, query, terms);
+    for (int term = 0; known && term < query.term_count; term++)
+        counts[term] += terms[term]->items;
+    pfree(terms);
+    if (known)
+        return;
     auto *ones = allocate<uint32>(query.term_count + 1);
     for (int i = 0; i < corpus->raw_count; i++) {
         for_each_item(corpus->raws[i], [&](const DocumentItem *item) {

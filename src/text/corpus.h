@@ -13,6 +13,8 @@ struct RawSource {
     uint64 *dead;  // a bit an item; nullptr for the tail
 };
 
+struct BatchTerms;
+
 struct Corpus {
     Relation index;
     MemoryContext context;  // of everything below; ends with the corpus
@@ -23,6 +25,7 @@ struct Corpus {
     RunReader *runs;
     int run_count;
     bool *at_home;                      // by run: it is read from pages beside requests to the others
+    BatchTerms *batch;                  // nullptr: the queries are no batch
     const storage::RunEntry *recycled;  // a sealed tail that could not be read
     // This is the number of entries that VACUUM has not removed, without those of NULLs.
     uint64 documents;

@@ -1,5 +1,7 @@
 #include "text/places.h"
 
+#include "text/batch_terms.h"
+
 namespace pg_gpu::text {
 
 namespace {
@@ -37,7 +39,44 @@ static void add_places_of(DictionaryCursor *dictionary, RunReader *reader, const
     }
 }
 
+// Of a batch's lexemes all places are known.
+static RunPlaces *copy_places(const Corpus *corpus, const Query &query, const ListPlace *const *of_term) {
+    const auto terms = static_cast<uint64>(query.term_count);
+    const auto count = static_cast<uint64>(corpus->run_count);
+    auto *runs = allocate<RunPlaces>(count + 1);
+    auto *first = allocate<uint32>(count * (terms + 1) + 1);
+    auto *places = allocate<ListPlace>(count * terms + 1);
+    for (uint64 i = 0; i < count; i++) {
+        uint32 found = 0;
+        for (uint64 term = 0; term < terms; term++) {
+            first[term] = found;
+            if (of_term[term][i].documents > 0)
+                places[found++] = of_term[term][i];
+        }
+        first[terms] = found;
+        runs[i] = {places, first};
+        first += terms + 1;
+        places += found;
+    }
+    return runs;
+}
+
+static RunPlaces *find_known_places(Corpus *corpus, const Query &query, uint32 most) {
+    if (corpus->batch == nullptr || static_cast<uint32>(query.term_count) > most)
+        return nullptr;
+    auto **of_term = allocate<const ListPlace *>(query.term_count + 1);
+    for (int term = 0; term < query.term_count; term++) {
+        of_term[term] = places_of_term(corpus, query.terms[term]);
+        if (of_term[term] == nullptr)
+            return nullptr;
+    }
+    return copy_places(corpus, query, of_term);
+}
+
 RunPlaces *find_places(Corpus *corpus, const Query &query, uint32 most) {
+    RunPlaces *known = find_known_places(corpus, query, most);
+    if (known != nullptr)
+        return known;
     auto *runs = allocate<RunPlaces>(corpus->run_count + 1);
     auto *dictionary = allocate<DictionaryCursor>(1);
     bool fits = true;

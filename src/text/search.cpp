@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "text/among.h"
+#include "text/batch_terms.h"
 #include "text/position_match.h"
 
 namespace pg_gpu::text {
@@ -77,6 +78,15 @@ Match match_item(const DocumentItem *item, const Query *query, const Query *cond
     return match;
 }
 
+static int64 score_of_item(const Ranking &ranking, const DocumentItem *item, const uint32 *frequencies) {
+    int64 score = 0;
+    for (int term = 0; term < ranking.query->term_count; term++)
+        if (frequencies[term] > 0 && ranking.query->terms[term].ranked)
+            score += postings::contribution(ranking.query->terms[term].weight, ranking.norms.of(item->length),
+                                            frequencies[term]);
+    return score;
+}
+
 static void rank_items(const RawSource &source, const Ranking &ranking, Best *best) {
     auto *frequencies = allocate<uint32>(ranking.query->term_count);
     for_each_item(source, [&](const DocumentItem *item) {
@@ -86,12 +96,7 @@ static void rank_items(const RawSource &source, const Ranking &ranking, Best *be
         if (match == Match::No)
             return;
         item_frequencies(*ranking.query, item, frequencies);
-        int64 score = 0;
-        for (int term = 0; term < ranking.query->term_count; term++)
-            if (frequencies[term] > 0 && ranking.query->terms[term].ranked)
-                score += postings::contribution(ranking.query->terms[term].weight,
-                                                ranking.norms.of(item->length), frequencies[term]);
-        offer(best, {score, item->head.tid, match == Match::Maybe});
+        offer(best, {score_of_item(ranking, item, frequencies), item->head.tid, match == Match::Maybe});
     });
     pfree(frequencies);
 }
@@ -505,7 +510,40 @@ static void end_ranking(const Best &best) {
     best.ranking->hit_count = best.count;
 }
 
+// Does what rank_items does for all items, by the frequencies that a batch knows. Most items have none of the
+// query's lexemes.
+static bool rank_known_items(const Corpus *corpus, const Ranking &ranking, Best *best) {
+    const Query &query = *ranking.query;
+    if (ranking.among != nullptr || ranking.condition_count > 0)
+        return false;
+    auto **terms = allocate<BatchTerm *>(query.term_count + 1);
+    if (!find_terms_of_items(corpus, query, terms)) {
+        pfree(terms);
+        return false;
+    }
+    auto *frequencies = allocate_zeroed<uint32>(query.term_count + 1);
+    const bool needs_lexeme = match_document(query.root, frequencies) == Match::No;
+    for (uint32 i = 0; i < corpus->batch->item_count; i++) {
+        uint32 all = 0;
+        for (int term = 0; term < query.term_count; term++)
+            all |= frequencies[term] = terms[term]->frequencies[i];
+        const DocumentItem *item = corpus->batch->items[i];
+        if ((all == 0 && needs_lexeme) || is_null(item))
+            continue;
+        Match match = match_document(query.root, frequencies);
+        if (match == Match::Maybe)
+            match = decide_item(query, item);
+        if (match != Match::No)
+            offer(best, {score_of_item(ranking, item, frequencies), item->head.tid, match == Match::Maybe});
+    }
+    pfree(frequencies);
+    pfree(terms);
+    return true;
+}
+
 static void rank_all_items(const Corpus *corpus, const Ranking &ranking, Best *best) {
+    if (rank_known_items(corpus, ranking, best))
+        return;
     for (int i = 0; i < corpus->raw_count; i++)
         rank_items(corpus->raws[i], ranking, best);
 }

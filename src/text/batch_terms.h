@@ -1,0 +1,37 @@
+// The lexemes of a batch's queries. Queries of a batch have many in common, so each is looked up once in the
+// runs' dictionaries and in the items of the tail and of sealed tails, and not once for each query.
+#pragma once
+
+#include "text/corpus.h"
+
+namespace pg_gpu::text {
+
+struct BatchTerm {
+    const char *lexeme;  // with the length: the key
+    uint32 length;
+    uint32 queries;       // that have it
+    ListPlace *places;    // by run, as a dictionary has it; nullptr until it is asked for
+    uint32 *frequencies;  // by item; nullptr where items aren't known
+    uint64 items;         // that have it
+};
+
+struct BatchTerms {
+    HTAB *terms;
+    // The corpus's items that are not dead; nullptr where they take too much for so many lexemes.
+    const DocumentItem **items;
+    uint32 item_count;
+};
+
+// Makes corpus->batch of the queries' lexemes. Prefixes are none.
+void begin_batch(Corpus *corpus, const Query *queries, int count);
+
+// Returns nullptr where the term isn't known: for a prefix, and where the queries are no batch.
+BatchTerm *find_term(const Corpus *corpus, const QueryTerm &term);
+
+// Does the batch know the items of all of the query's terms? They become terms[0] to terms[term_count - 1].
+bool find_terms_of_items(const Corpus *corpus, const Query &query, BatchTerm **terms);
+
+// Where a term's lists lie, by run. Returns nullptr where the term isn't known, or is one query's alone.
+const ListPlace *places_of_term(Corpus *corpus, const QueryTerm &term);
+
+}  // namespace pg_gpu::text
