@@ -14,8 +14,10 @@ static_assert(offsetof(BatchTerm, lexeme) == offsetof(TermKey, lexeme) &&
 
 }  // namespace
 
-// Frequencies of all lexemes in all items take no more than this, in numbers.
+// Frequencies of all lexemes in all items, and places of all lexemes in all runs, are no more than these. Of
+// a batch that has more, each query looks for its own.
 static constexpr uint64 kMaxFrequencies = uint64{4} << 20;
+static constexpr uint64 kMaxPlaces = uint64{1} << 18;
 
 static uint32 hash_term(const void *key, Size) {
     const auto *term = static_cast<const TermKey *>(key);
@@ -119,7 +121,10 @@ bool find_terms_of_items(const Corpus *corpus, const Query &query, BatchTerm **t
 const ListPlace *places_of_term(Corpus *corpus, const QueryTerm &asked) {
     BatchTerm *term = find_term(corpus, asked);
     // A list of places for each run is kept only where it is used again.
-    if (term == nullptr || term->queries < 2)
+    if (term == nullptr || term->queries < 2 ||
+        static_cast<uint64>(hash_get_num_entries(corpus->batch->terms)) *
+                static_cast<uint64>(corpus->run_count) >
+            kMaxPlaces)
         return nullptr;
     if (term->places != nullptr)
         return term->places;

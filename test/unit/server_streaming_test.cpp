@@ -183,6 +183,7 @@ TEST_F(ServerStreaming, ARunIsDividedBetweenDevicesAndWhatTheyStream) {
     ASSERT_EQ(load_columns(1), Answer::done);
     const std::vector<EngineId> held = held_by(1);
     expect_found(1);
+    ASSERT_EQ(held.size(), 3U);
     EXPECT_EQ(held.back(), streaming_engine);
 }
 
