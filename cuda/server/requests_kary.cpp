@@ -1,5 +1,5 @@
 // Questions about runs of sorted keys: lookup, range and count.
-#include "server/results.h"
+#include "server/match_results.h"
 #include "server/run_set.h"
 
 #include "gpu_engine/boundary.h"
@@ -31,6 +31,12 @@ void with_runs(Work &work, const Request &request, protocol::ResultReply &reply,
 }  // namespace
 
 void answer_lookup_kary(Work &work, const protocol::LookupKary &request, protocol::ResultReply &reply) {
+    if (!has_offsets(request)) {
+        with_runs(work, request, reply, [&]<typename Key>(const RunSet &runs, Key) {
+            answer_matches<Key>(work, runs, request, reply);
+        });
+        return;
+    }
     with_runs(work, request, reply, [&]<typename Key>(const RunSet &runs, Key) {
         const TransferBuffer &buffer = work.connection.buffer;
         const Key *keys = buffer.part<Key>(request.keys, request.count);

@@ -21,6 +21,15 @@ std::vector<ItemShare> share_items(std::uint64_t items, std::size_t engines) {
     return shares;
 }
 
+std::vector<std::vector<MatchPart>> shares_of_runs(const Spread &spread,
+                                                   const std::vector<ItemShare> &shares) {
+    std::vector<MatchPart> parts;
+    for (std::size_t part = 0; part < shares.size(); ++part) {
+        parts.push_back({part, shares[part].first});
+    }
+    return std::vector<std::vector<MatchPart>>(spread.runs().size(), parts);
+}
+
 void put_shares_together(Spread &spread, const EntryResults &wanted, const Sums &sums,
                          const std::vector<ItemShare> &shares,
                          const PartAnswers<protocol::ResultReply> &answers, protocol::ResultReply *reply) {

@@ -77,6 +77,10 @@ Request request_for(const Request &whole, const ItemShare &share) {
     return request;
 }
 
+// The parts that have looked into each run: all, for a share of the items.
+std::vector<std::vector<MatchPart>> shares_of_runs(const Spread &spread,
+                                                   const std::vector<ItemShare> &shares);
+
 // Results of the shares follow each other.
 void put_shares_together(Spread &spread, const EntryResults &wanted, const Sums &sums,
                          const std::vector<ItemShare> &shares,
@@ -107,6 +111,13 @@ void spread_items(Spread &spread, const Request &request, protocol::ResultReply 
             for (std::size_t part = 0; part < spread.size(); ++part) {
                 spread.whole().items += spread.work(part).items;
                 spread.whole().bytes += spread.work(part).bytes;
+            }
+            if constexpr (std::is_same_v<Request, protocol::LookupKary>) {
+                if (!has_offsets(request)) {
+                    put_matches_together(spread, request, shares_of_runs(spread, shares), answers.replies,
+                                         &reply);
+                    return;
+                }
             }
             put_shares_together(spread, entries_of(request), sums_of(request), shares, answers, &reply);
         });

@@ -51,6 +51,16 @@ bool has_split_runs(const Spread &spread) {
     return false;
 }
 
+std::vector<std::vector<MatchPart>> pieces_of_runs(Spread &spread) {
+    std::vector<std::vector<MatchPart>> pieces(spread.runs().size());
+    for (std::size_t run = 0; run < pieces.size(); ++run) {
+        for (const std::size_t part : pieces_of(spread, run)) {
+            pieces[run].push_back({part, 0});
+        }
+    }
+    return pieces;
+}
+
 void put_together(Spread &spread, const EntryResults &wanted, const Sums &sums,
                   const PartAnswers<protocol::ResultReply> &answers, protocol::ResultReply *reply) {
     if (!wanted.has_entries) {

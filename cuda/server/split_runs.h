@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "server/match_results.h"
 #include "server/spread.h"
 
 namespace gpu_engine::server {
@@ -53,10 +54,19 @@ inline EntryResults entries_of(const protocol::MatchGrid &request) {
     return {request.results, request.capacity, request.count, 0, true};
 }
 
+// The parts that have pieces of each run, which were asked all items.
+std::vector<std::vector<MatchPart>> pieces_of_runs(Spread &spread);
+
 // The same for any request. Inverted lists are never in parts.
 template <typename Request, typename Reply>
 void put_runs_together(Spread &spread, const Request &request, const Sums &sums,
                        const PartAnswers<Reply> &answers, Reply *reply) {
+    if constexpr (std::is_same_v<Request, protocol::LookupKary>) {
+        if (!has_offsets(request)) {
+            put_matches_together(spread, request, pieces_of_runs(spread), answers.replies, reply);
+            return;
+        }
+    }
     if constexpr (requires { entries_of(request); }) {
         put_together(spread, entries_of(request), sums, answers, reply);
     } else if constexpr (std::is_same_v<Request, protocol::AskColumn>) {

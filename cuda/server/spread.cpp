@@ -119,6 +119,7 @@ void take_part(const Spread &spread, const Work &work, const protocol::ResultRep
             reply->offsets_at[run] = its.offsets_at[run];
             reply->tids_at[run] = its.tids_at[run];
             reply->keys_at[run] = its.keys_at[run];
+            reply->found[run] = its.found[run];
         }
     }
     // Each part has been asked all items.

@@ -28,13 +28,13 @@ Layout lay_out(const Question &question, const RunSet &set, const LiveRuns &live
 }
 
 // What results take at least: without a single TID.
-static uint64 offsets_bytes(const LiveRuns &live, uint64 items) {
-    return live.count * align_offset((items + 1) * sizeof(uint64));
+static uint64 offsets_bytes(const Question &question, const LiveRuns &live, uint64 items) {
+    return question.has_offsets ? live.count * align_offset((items + 1) * sizeof(uint64)) : 0;
 }
 
 // What they are expected to take: a TID an item.
 static uint64 results_bytes(const Question &question, const LiveRuns &live, uint64 items) {
-    return offsets_bytes(live, items) + align_offset(items * question.item_bytes) +
+    return offsets_bytes(question, live, items) + align_offset(items * question.item_bytes) +
            (2 * live.count + 1) * protocol::buffer_alignment;
 }
 
@@ -51,7 +51,8 @@ bool place_inputs(const Question &question, const RunSet &set, const LiveRuns &l
     forget_results();
     *layout = lay_out(question, set, live, items);
     const uint64 wanted = layout->results + Max(results_bytes(question, live, items), room);
-    if (!need_buffer(Max(layout->results + offsets_bytes(live, items), layout->results + room), wanted))
+    if (!need_buffer(Max(layout->results + offsets_bytes(question, live, items), layout->results + room),
+                     wanted))
         return false;
     for (int i = 0; i < question.input_count; i++)
         if (question.inputs[i].data != nullptr)
@@ -115,6 +116,32 @@ bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultRe
             return fail(Trouble::Refused, "results lie outside of the transfer buffer");
         run->tids = reinterpret_cast<const ItemPointerData *>(buffer_at(reply.tids_at[i]));
         run->keys = with_keys ? buffer_at(reply.keys_at[i]) : nullptr;
+    }
+    storage::hold_results();
+    return true;
+}
+
+bool read_matches(const RunSet &set, const protocol::ResultReply &reply, Matched form,
+                  MatchesAnswer *answer) {
+    const LiveRuns live = live_runs(set);
+    answer->count = 0;
+    for (int i = 0; i < set.count; i++)
+        answer->runs[i] = {};
+    for (int i = 0; i < live.count; i++) {
+        MatchedEntries *run = &answer->runs[live.places[i]];
+        run->count = reply.found[i];
+        // Keys of one request are distinct.
+        if (run->count > set.runs[live.places[i]].entries)
+            return fail(Trouble::Refused, "more entries are found than there are");
+        answer->count += run->count;
+        if (form == Matched::Number)
+            continue;
+        if (!lies_in_buffer(reply.tids_at[i], run->count * sizeof(ItemPointerData)) ||
+            (form == Matched::Numbered && !lies_in_buffer(reply.keys_at[i], run->count * sizeof(uint32))))
+            return fail(Trouble::Refused, "results lie outside of the transfer buffer");
+        run->tids = reinterpret_cast<const ItemPointerData *>(buffer_at(reply.tids_at[i]));
+        run->items = form == Matched::Numbered ? reinterpret_cast<const uint32 *>(buffer_at(reply.keys_at[i]))
+                                               : nullptr;
     }
     storage::hold_results();
     return true;

@@ -34,6 +34,7 @@ struct Question {
     int input_count;
     uint64 item_bytes;  // of results, beside offsets
     double estimate;    // microseconds
+    bool has_offsets = true;
 };
 
 // How many bytes a key takes in requests.
@@ -73,6 +74,9 @@ bool lies_in_buffer(uint64 offset, uint64 bytes);
 // Finds each run's part of the results; they are the server's word, so they are looked at before use.
 bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultReply &reply, uint64 items,
                bool with_keys, RunAnswer *runs);
+
+// The same for what a lookup has found without offsets.
+bool read_matches(const RunSet &set, const protocol::ResultReply &reply, Matched form, MatchesAnswer *answer);
 
 // A copy of how many entries were counted for each item; no item has more than the runs have.
 bool read_counts(const RunSet &set, const Layout &layout, uint64 items, const uint64 **counts);

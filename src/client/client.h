@@ -250,6 +250,23 @@ struct EntriesAnswer {
 bool lookup_kary(const RunSet &set, const Choice &choice, const void *keys, uint64 key_count,
                  EntriesAnswer *answer);
 
+// The same without offsets, for many distinct keys: these take eight bytes for each key and run, where most
+// runs have no entry of most keys.
+enum class Matched { Numbered, Tids, Number };
+struct MatchedEntries {
+    uint64 count;
+    const ItemPointerData
+        *tids;            // in the order of the keys; unless it is their number alone that is asked for
+    const uint32 *items;  // which key each has, where that is asked for. The server process's word
+};
+struct MatchesAnswer {
+    uint64 items;  // the first so many are answered; ask again for the others
+    uint64 count;  // of all runs
+    MatchedEntries runs[kMaxRuns];
+};
+bool match_kary(const RunSet &set, const Choice &choice, const void *keys, uint64 key_count, Matched form,
+                MatchesAnswer *answer);
+
 // Live entries from low[i] to high[i], both included; with their keys when asked for.
 bool range_kary(const RunSet &set, const Choice &choice, const void *low, const void *high,
                 uint64 range_count, bool with_keys, EntriesAnswer *answer);

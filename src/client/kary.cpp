@@ -105,6 +105,37 @@ bool lookup_kary(const RunSet &set, const Choice &choice, const void *keys, uint
     return note_failed(RequestKind::LookupKary, choice);
 }
 
+bool match_kary(const RunSet &set, const Choice &choice, const void *keys, uint64 key_count, Matched form,
+                MatchesAnswer *answer) {
+    const Input inputs[] = {{keys, key_bytes(set), 0}};
+    const uint64 tid_bytes = form == Matched::Number ? 0 : sizeof(ItemPointerData);
+    const uint64 item_bytes = form == Matched::Numbered ? sizeof(uint32) : 0;
+    const Question question = {RequestKind::LookupKary,
+                               inputs,
+                               1,
+                               tid_bytes + item_bytes,
+                               estimate_of_items(set, RequestKind::LookupKary, key_count, choice.path),
+                               false};
+    answer->items = key_count;
+    Layout layout;
+    protocol::ResultReply reply;
+    const auto set_offsets = [form](protocol::LookupKary *message, const Layout &at, uint64 items,
+                                    uint64 capacity) {
+        message->keys = at.inputs[0];
+        message->count = items;
+        message->results = at.results;
+        message->capacity = capacity;
+        message->form = static_cast<uint32>(form == Matched::Numbered ? protocol::LookupForm::numbered
+                                            : form == Matched::Tids   ? protocol::LookupForm::tids
+                                                                      : protocol::LookupForm::number);
+    };
+    if (ask<protocol::LookupKary>(question, set, choice, protocol::Message::lookup_kary, set_offsets,
+                                  &answer->items, &layout, &reply) &&
+        read_matches(set, reply, form, answer))
+        return true;
+    return note_failed(RequestKind::LookupKary, choice);
+}
+
 bool range_kary(const RunSet &set, const Choice &choice, const void *low, const void *high,
                 uint64 range_count, bool with_keys, EntriesAnswer *answer) {
     const Input inputs[] = {{low, key_bytes(set), 0}, {high, key_bytes(set), 0}};

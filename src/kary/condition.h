@@ -89,12 +89,17 @@ bool make_key(const KeyFormat &format, const Datum *values, const Oid *types, Ke
 template <typename Key>
 uint32 sort_points(Key *points, uint32 count);
 
-// Receives entries batch by batch; `reset` is called when the scan starts again in a new view.
+// Receives entries batch by batch; `reset` is called when the scan starts again in a new view. Entries of
+// many points that the server process has found come without keys: by `add_points` where there is one, with
+// the numbers of their points, else by `add`, with null keys. Where only a count is wanted TIDs are null,
+// too.
 template <typename Key>
 struct EntrySink {
     void *context;
     void (*reset)(void *context);
     void (*add)(void *context, const Key *keys, ItemPointerData *tids, uint32 count);
+    void (*add_points)(void *context, const uint32 *points, const ItemPointerData *tids,
+                       uint32 count) = nullptr;
 };
 
 // All live entries that match, of one view, in no particular order. The heap decides which are visible.

@@ -24,12 +24,28 @@ static void reset_matches(void *context) {
 }
 
 template <typename Key>
-static void add_matches(void *context, const Key *keys, ItemPointerData *tids, uint32 count) {
-    auto *sink = static_cast<MatchSink<Key> *>(context);
+static void make_room(MatchSink<Key> *sink, uint32 count) {
     if (sink->count + count > sink->room) {
         sink->room = (sink->count + count) * 2;
         sink->matches = reallocate(sink->matches, sink->room);
     }
+}
+
+template <typename Key>
+static void add_numbered(void *context, const uint32 *points, const ItemPointerData *tids, uint32 count) {
+    auto *sink = static_cast<MatchSink<Key> *>(context);
+    make_room(sink, count);
+    LookupMatch *matches = sink->matches + sink->count;
+    const uint32 *elements = sink->what == MatchKey::Element ? sink->condition->elements : nullptr;
+    for (uint32 i = 0; i < count; i++)
+        matches[i] = {place_of_tid(tids[i]), elements != nullptr ? elements[points[i]] : points[i]};
+    sink->count += count;
+}
+
+template <typename Key>
+static void add_matches(void *context, const Key *keys, ItemPointerData *tids, uint32 count) {
+    auto *sink = static_cast<MatchSink<Key> *>(context);
+    make_room(sink, count);
     if (sink->what == MatchKey::None) {
         for (uint32 i = 0; i < count; i++)
             sink->matches[sink->count++] = {place_of_tid(tids[i]), 0};
@@ -52,7 +68,8 @@ LookupMatch *collect_matches(Relation heap, Relation index, Snapshot snapshot,
     const uint64 room = uint64{condition.point_count} + 1024;
     MatchSink<Key> sink = {&condition, what, allocate<LookupMatch>(room), 0, room};
     collect_entries(heap, index, snapshot, condition,
-                    EntrySink<Key>{&sink, reset_matches<Key>, add_matches<Key>});
+                    EntrySink<Key>{&sink, reset_matches<Key>, add_matches<Key>,
+                                   what == MatchKey::None ? nullptr : add_numbered<Key>});
     auto *scratch = allocate<LookupMatch>(sink.count + 1);
     auto *sorted = radix_sort_by<uint64>(
         sink.matches, scratch, sink.count, [](const LookupMatch &match) { return match.place; },

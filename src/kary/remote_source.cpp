@@ -15,6 +15,9 @@ static constexpr uint32 kLargestStep = 1U << 20;
 // Matches that are held at most, whatever work_mem is.
 static constexpr uint64 kMaxMatches = 1U << 23;
 
+// Up to so many points offsets cost nothing, and a device answers in one launch.
+static constexpr uint32 kFewPoints = 64;
+
 // Matches that are given to a sink at a time.
 static constexpr uint32 kDrainedAtOnce = 8192;
 
@@ -124,19 +127,28 @@ static bool give_up(Scan<Key> *scan) {
     return false;
 }
 
-template <typename Key>
-static bool look_up_points(const RemoteSource<Key> &remote, const client::RunSet &set, const Key *points,
-                           uint32 count, client::EntriesAnswer *answer) {
+// Calls look_up(keys) with the keys of the points.
+template <typename Key, typename LookUp>
+static bool with_keys_of_points(const RemoteSource<Key> &remote, const Key *points, uint32 count,
+                                LookUp look_up) {
     if constexpr (std::is_same_v<Key, ServerKey<Key>>) {
         if (bits_of(remote.ranges.point_low) == 0)
-            return client::lookup_kary(set, remote.choice, points, count, answer);
+            return look_up(points);
     }
     auto *keys = allocate<ServerKey<Key>>(count);
     for (uint32 i = 0; i < count; i++)
         keys[i] = to_server(join_keys(points[i], remote.ranges.point_low));
-    const bool answered = client::lookup_kary(set, remote.choice, keys, count, answer);
+    const bool answered = look_up(keys);
     pfree(keys);
     return answered;
+}
+
+template <typename Key>
+static bool look_up_points(const RemoteSource<Key> &remote, const client::RunSet &set, const Key *points,
+                           uint32 count, client::EntriesAnswer *answer) {
+    return with_keys_of_points(remote, points, count, [&](const auto *keys) {
+        return client::lookup_kary(set, remote.choice, keys, count, answer);
+    });
 }
 
 template <typename Key>
@@ -155,21 +167,29 @@ static bool look_up_ranges(const RemoteSource<Key> &remote, const client::RunSet
     return answered;
 }
 
-// Asks all runs for items [begin, end), of which the first answer->items are answered.
-template <typename Key>
-static bool ask(Scan<Key> *scan, uint32 begin, uint32 end, client::EntriesAnswer *answer) {
+// Calls question(set, points), which asks all runs for items from `begin` on; the first answer->items are
+// answered.
+template <typename Key, typename Answer, typename Question>
+static bool ask_runs(Scan<Key> *scan, uint32 begin, Answer *answer, Question question) {
     CHECK_FOR_INTERRUPTS();
-    const RemoteSource<Key> &remote = scan->remote;
     const client::RunSet set = remote_runs(scan);
     const Key *points = scan->condition.has_points ? scan->condition.points + begin : nullptr;
     const client::Usage before = client::session_usage();
     instr_time began;
     INSTR_TIME_SET_CURRENT(began);
-    const bool answered = remote.exact ? look_up_points(remote, set, points, end - begin, answer)
-                                       : look_up_ranges(remote, set, points, end - begin, answer);
+    const bool answered = question(set, points);
     client::add_usage_since(before, &scan->usage);
     scan->remote.microseconds += client::microseconds_since(began);
     return (answered && answer->items > 0) || give_up(scan);
+}
+
+// Asks all runs for items [begin, end).
+template <typename Key>
+static bool ask(Scan<Key> *scan, uint32 begin, uint32 end, client::EntriesAnswer *answer) {
+    return ask_runs(scan, begin, answer, [&](const client::RunSet &set, const Key *points) {
+        return scan->remote.exact ? look_up_points(scan->remote, set, points, end - begin, answer)
+                                  : look_up_ranges(scan->remote, set, points, end - begin, answer);
+    });
 }
 
 template <typename Key>
@@ -473,10 +493,81 @@ static void drain_run(Scan<Key> *scan, const client::EntriesAnswer &answer, uint
     }
 }
 
+// What the sink wants to know of the matches of many points.
+template <typename Key>
+static client::Matched wanted_form(const Scan<Key> *scan, const EntrySink<Key> &sink) {
+    if (sink.add_points != nullptr || scan->condition.filter_count > 0)
+        return client::Matched::Numbered;
+    return scan->counts_only ? client::Matched::Number : client::Matched::Tids;
+}
+
+// Gives one run's matches of points from number `first` on to the sink. `points` has room for kDrainedAtOnce.
+template <typename Key>
+static void drain_matches(Scan<Key> *scan, const client::MatchesAnswer &answer, uint32 first, int run,
+                          const EntrySink<Key> &sink, uint32 *points) {
+    RemoteSource<Key> *remote = &scan->remote;
+    const client::MatchedEntries &part = answer.runs[run];
+    const bool has_filters = scan->condition.filter_count > 0;
+    for (uint64 at = 0; at < part.count;) {
+        CHECK_FOR_INTERRUPTS();
+        const auto count = static_cast<uint32>(Min(part.count - at, uint64{kDrainedAtOnce}));
+        if (part.tids == nullptr) {
+            sink.add(sink.context, nullptr, nullptr, count);
+            at += count;
+            continue;
+        }
+        instr_time began;
+        INSTR_TIME_SET_CURRENT(began);
+        remote->count = 0;
+        for (uint32 i = 0; i < count; i++) {
+            // The number is the server process's word, as all that lies in the buffer.
+            if (part.items != nullptr)
+                points[i] = first + Min(part.items[at + i], static_cast<uint32>(answer.items) - 1);
+            take_entry(scan, run, has_filters ? key_of_item(scan, points[i]) : Key{}, part.tids[at + i]);
+        }
+        at += count;
+        remote->microseconds += client::microseconds_since(began);
+        if (has_filters) {
+            drop_filtered(scan);
+            if (remote->count > 0)
+                sink.add(sink.context, remote->keys, remote->tids, remote->count);
+        } else if (sink.add_points != nullptr) {
+            sink.add_points(sink.context, points, remote->tids, remote->count);
+        } else {
+            sink.add(sink.context, nullptr, remote->tids, remote->count);
+        }
+    }
+}
+
+template <typename Key>
+static bool drain_points(Scan<Key> *scan, const EntrySink<Key> &sink) {
+    RemoteSource<Key> *remote = &scan->remote;
+    const client::Matched form = wanted_form(scan, sink);
+    auto *points = allocate<uint32>(kDrainedAtOnce);
+    while (remote->end < remote->items) {
+        client::MatchesAnswer answer;
+        const uint32 first = remote->end;
+        const uint32 count = Min(kLargestStep, remote->items - first);
+        if (!ask_runs(scan, first, &answer, [&](const client::RunSet &set, const Key *asked) {
+                return with_keys_of_points(*remote, asked, count, [&](const auto *keys) {
+                    return client::match_kary(set, remote->choice, keys, count, form, &answer);
+                });
+            }))
+            return false;
+        for (int run = 0; run < remote->run_count; run++)
+            drain_matches(scan, answer, first, run, sink, points);
+        stand_before(remote, first + static_cast<uint32>(answer.items));
+    }
+    pfree(points);
+    return true;
+}
+
 template <typename Key>
 bool drain_remote(Scan<Key> *scan, const EntrySink<Key> &sink) {
     RemoteSource<Key> *remote = &scan->remote;
     make_room(scan, kDrainedAtOnce);
+    if (remote->exact && remote->items > kFewPoints)
+        return drain_points(scan, sink);
     while (remote->end < remote->items) {
         client::EntriesAnswer answer;
         const uint32 first = remote->end;

@@ -115,14 +115,16 @@ bool insertion_sort_within(Element *entries, size_t count, size_t moves, Less le
     return true;
 }
 
-// Stable sort by key: radix passes over the three highest digits among the bits in which the keys differ at
-// all, which leave little to do among keys that are spread well, and an insertion sort for the rest; when
-// that gets long, passes over all digits. `scratch` has room for `count` entries; the result is in the
-// returned array, one of the two. `between_passes` is called before every pass, for cancellation.
+// Stable sort by key: radix passes over the three highest digits (of fewer keys two) among the bits in which
+// the keys differ at all, which leave little to do among keys that are spread well, and an insertion sort for
+// the rest; when that gets long, passes over all digits. `scratch` has room for `count` entries; the result
+// is in the returned array, one of the two. `between_passes` is called before every pass, for cancellation.
 template <typename Key, typename Element, typename KeyOf, typename BetweenPasses>
 Element *radix_sort_by(Element *entries, Element *scratch, size_t count, KeyOf key_of,
                        BetweenPasses between_passes) {
     constexpr int kFirstDigits = 3;
+    // So few that two digits tell almost all of them apart.
+    constexpr size_t kFewKeys = size_t{1} << (2 * kDigitBits - 3);
     constexpr size_t kMovesPerEntry = 4;
     const auto number_of = [key_of](const Element &entry) { return bits_of<Key>(key_of(entry)); };
     const auto less = [key_of](const Element &a, const Element &b) { return key_of(a) < key_of(b); };
@@ -136,7 +138,8 @@ Element *radix_sort_by(Element *entries, Element *scratch, size_t count, KeyOf k
         radix_passes<kFirstDigits>(&entries, &scratch, count, shifts, digits, number_of, between_passes);
         return entries;
     }
-    radix_passes<kFirstDigits>(&entries, &scratch, count, shifts, kFirstDigits, number_of, between_passes);
+    radix_passes<kFirstDigits>(&entries, &scratch, count, shifts, count <= kFewKeys ? 2 : kFirstDigits,
+                               number_of, between_passes);
     if (!insertion_sort_within(entries, count, count * kMovesPerEntry, less))
         radix_passes<kMaxDigits<Key>>(&entries, &scratch, count, shifts, digits, number_of, between_passes);
     return entries;

@@ -173,6 +173,38 @@ class EngineKary : public EngineTest {
                       StatusCode::insufficient_space);
             EXPECT_EQ(offsets, expected_offsets);
         }
+        expect_matches(array, probes, expected, expected_offsets);
+    }
+
+    // What match gives: both arrays, one of them, and none.
+    void expect_matches(const KaryArray<Key> &array, const std::vector<Key> &probes,
+                        const std::vector<Tid> &expected, const std::vector<std::uint64_t> &offsets) {
+        std::vector<std::uint32_t> expected_items;
+        for (std::size_t i = 0; i < probes.size(); ++i) {
+            expected_items.insert(expected_items.end(), offsets[i + 1] - offsets[i],
+                                  static_cast<std::uint32_t>(i));
+        }
+        for (const auto &[with_tids, with_items] : {std::pair(true, true), std::pair(true, false),
+                                                    std::pair(false, true), std::pair(false, false)}) {
+            std::vector<Tid> tids(expected.size() + 1, make_tid(0x123456789abc));
+            std::vector<std::uint32_t> items(expected.size() + 1, 0xabcdef);
+            std::uint64_t number = UINT64_MAX;
+            const Status status =
+                array.match(*stream_, probes.data(), probes.size(), [&](std::uint64_t found) {
+                    number = found;
+                    return gpu_engine::MatchPlaces{
+                        found == expected.size() && with_tids ? tids.data() : nullptr,
+                        found == expected.size() && with_items ? items.data() : nullptr};
+                });
+            ASSERT_TRUE(status.ok()) << status.message;
+            ASSERT_EQ(number, expected.size());
+            ASSERT_EQ(tids.back(), make_tid(0x123456789abc)) << "written behind the end";
+            ASSERT_EQ(items.back(), 0xabcdefU) << "written behind the end";
+            tids.pop_back();
+            items.pop_back();
+            ASSERT_TRUE(!with_tids || tids == expected);
+            ASSERT_TRUE(!with_items || items == expected_items);
+        }
     }
 
     void expect_all(const std::vector<Key> &keys, const std::vector<Tid> &tids) {

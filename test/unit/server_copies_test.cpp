@@ -309,6 +309,18 @@ class ServerSharedItems : public testing::Test {
         if constexpr (std::is_same_v<Request, protocol::CountKary>) {
             add(request.results, request.count * sizeof(std::uint64_t));
         }
+        if constexpr (std::is_same_v<Request, protocol::LookupKary>) {
+            const auto form = static_cast<protocol::LookupForm>(request.form);
+            const bool is_number = form == protocol::LookupForm::number;
+            const std::uint64_t item_bytes =
+                form == protocol::LookupForm::numbered ? sizeof(std::uint32_t) : 0;
+            for (std::uint64_t run = 0; form != protocol::LookupForm::by_item && run < runs; ++run) {
+                told += "found " + std::to_string(reply.found[run]) + ";";
+                add(reply.tids_at[run], is_number ? 0 : reply.found[run] * sizeof(Tid));
+                add(item_bytes > 0 ? reply.keys_at[run] : 0, reply.found[run] * item_bytes);
+            }
+            has_entries = form == protocol::LookupForm::by_item;
+        }
         for (std::uint64_t run = 0; has_entries && run < runs; ++run) {
             add(reply.offsets_at[run], (request.count + 1) * sizeof(std::uint64_t));
             const std::uint64_t found = client.at<std::uint64_t>(reply.offsets_at[run])[request.count];
@@ -336,7 +348,7 @@ class ServerSharedItems : public testing::Test {
             EXPECT_EQ(hits() - before, 2 * runs) << "both copies of each run";
         }
         // With as much room as it says that it needs, and with less.
-        if (is_shared) {
+        if (is_shared && needed > 0) {
             write_items(shared_, request.count, request.count);
             request.capacity = needed;
             EXPECT_EQ(Client::answer_of(shared_.ask<protocol::ResultReply>(message, request).header),
@@ -363,6 +375,12 @@ TYPED_TEST(ServerSharedItems, AnswersAreThoseOfOneEngine) {
         SCOPED_TRACE(items);
         this->expect_same(Message::lookup_kary, this->template request_for<protocol::LookupKary>(items), true,
                           false);
+        for (const auto form :
+             {protocol::LookupForm::numbered, protocol::LookupForm::tids, protocol::LookupForm::number}) {
+            auto lookup = this->template request_for<protocol::LookupKary>(items);
+            lookup.form = static_cast<std::uint32_t>(form);
+            this->expect_same(Message::lookup_kary, lookup, true, false);
+        }
         auto range = this->template request_for<protocol::RangeKary>(items);
         range.high = this->at_high;
         this->expect_same(Message::range_kary, range, true, false);

@@ -50,6 +50,79 @@ TYPED_TEST(ServerQuestions, LookupOfManyRuns) {
     EXPECT_EQ(small.tids, total);
 }
 
+// Without offsets, in each form; some keys come twice.
+TYPED_TEST(ServerQuestions, LookupWithoutOffsets) {
+    using Key = typename TypeParam::Key;
+    using protocol::LookupForm;
+    const std::vector<RunModel<Key>> runs = this->load_runs({3000, 0, 1, 700, 20000});
+    for (const std::size_t count : {std::size_t(400), std::size_t(1), std::size_t(0)}) {
+        std::vector<Key> keys = this->random_keys(count);
+        if (count > 10) {
+            std::copy_n(keys.begin(), 5, keys.begin() + 5);
+        }
+        protocol::LookupKary request{};
+        this->name_runs(&request, runs.size());
+        request.keys = 4096;
+        request.count = count;
+        std::copy(keys.begin(), keys.end(), this->client_->template at<Key>(request.keys));
+        for (const LookupForm form : {LookupForm::numbered, LookupForm::tids, LookupForm::number}) {
+            SCOPED_TRACE("form " + std::to_string(static_cast<int>(form)) + ", " + std::to_string(count));
+            request.form = static_cast<std::uint32_t>(form);
+            request.results = 65536;
+            request.capacity = this->buffer_bytes - request.results;
+            const auto reply =
+                this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request);
+            ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+            std::uint64_t total = 0;
+            for (std::size_t i = 0; i < runs.size(); ++i) {
+                // Of equal keys in a run in parts the entries of one part follow those of another.
+                std::vector<std::pair<std::uint32_t, std::string>> expected;
+                std::vector<std::pair<std::uint32_t, std::string>> found;
+                const bool numbered = form == LookupForm::numbered;
+                const auto bytes_of = [](const Tid &tid) {
+                    return std::string(reinterpret_cast<const char *>(&tid), sizeof(tid));
+                };
+                for (std::size_t item = 0; item < count; ++item) {
+                    for (const auto &[key, tid] : runs[i].live(keys[item], keys[item])) {
+                        expected.emplace_back(numbered ? item : 0, bytes_of(tid));
+                    }
+                }
+                ASSERT_EQ(reply.found[i], expected.size());
+                total += expected.size();
+                for (std::size_t entry = 0; form != LookupForm::number && entry < expected.size(); ++entry) {
+                    const auto *items = this->client_->template at<std::uint32_t>(reply.keys_at[i]);
+                    found.emplace_back(numbered ? items[entry] : 0,
+                                       bytes_of(this->client_->template at<Tid>(reply.tids_at[i])[entry]));
+                }
+                std::sort(expected.begin(), expected.end());
+                std::sort(found.begin(), found.end());
+                ASSERT_TRUE(form == LookupForm::number || found == expected) << "run " << i;
+            }
+            EXPECT_EQ(reply.tids, total);
+            EXPECT_EQ(reply.needed == 0, form == LookupForm::number || total == 0);
+
+            // Exactly as much room as is needed, and 16 bytes less.
+            request.capacity = reply.needed;
+            const auto tight =
+                this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request);
+            EXPECT_EQ(Client::answer_of(tight.header), Answer::done) << tight.header.status.message;
+            EXPECT_EQ(tight.needed, reply.needed);
+            if (reply.needed > 0) {
+                request.capacity -= 16;
+                const auto small =
+                    this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request);
+                EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
+                EXPECT_EQ(small.needed, reply.needed);
+                EXPECT_EQ(small.tids, total);
+            }
+        }
+        request.form = 4;
+        EXPECT_EQ(this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request)
+                      .header.status.code,
+                  StatusCode::invalid_argument);
+    }
+}
+
 TYPED_TEST(ServerQuestions, RangesWithAndWithoutKeys) {
     using Key = typename TypeParam::Key;
     const std::vector<RunModel<Key>> runs = this->load_runs({3000, 0, 1, 700, 20000});

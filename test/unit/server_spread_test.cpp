@@ -128,6 +128,27 @@ TEST_F(ServerSpread, ARunThatNoEngineCouldHoldIsDivided) {
     }
     EXPECT_EQ(offsets[2], at);
     EXPECT_EQ(reply.tids, at);
+    // Without offsets, with the keys' numbers.
+    protocol::LookupKary lookup{};
+    lookup.key_bits = 64;
+    lookup.runs = 1;
+    lookup.run[0] = {run_name(1), 7};
+    lookup.count = 3;
+    lookup.keys = 0;
+    lookup.results = 4096;
+    lookup.capacity = 1 << 20;
+    lookup.form = static_cast<std::uint32_t>(protocol::LookupForm::numbered);
+    const std::uint64_t asked[] = {1, 3, entries - 2 - (entries - 2) % 3 + 1};
+    std::copy_n(asked, 3, client_.at<std::uint64_t>(lookup.keys));
+    const auto matched = client_.ask<protocol::ResultReply>(Message::lookup_kary, lookup);
+    ASSERT_EQ(Client::answer_of(matched.header), Answer::done) << matched.header.status.message;
+    ASSERT_EQ(matched.found[0], 2U) << "one of them has died";
+    EXPECT_EQ(client_.at<std::uint32_t>(matched.keys_at[0])[0], 0U);
+    EXPECT_EQ(client_.at<std::uint32_t>(matched.keys_at[0])[1], 2U);
+    EXPECT_TRUE(client_.at<Tid>(matched.tids_at[0])[0] == tids_[asked[0]]);
+    EXPECT_TRUE(client_.at<Tid>(matched.tids_at[0])[1] == tids_[asked[2]]);
+    lookup.form = static_cast<std::uint32_t>(protocol::LookupForm::number);
+    EXPECT_EQ(client_.ask<protocol::ResultReply>(Message::lookup_kary, lookup).tids, 2U);
     // An older bitmap than was asked for.
     request.run[0].dead_version = 8;
     EXPECT_EQ(Client::answer_of(client_.ask<protocol::ResultReply>(Message::range_kary, request).header),

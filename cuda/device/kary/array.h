@@ -36,6 +36,8 @@ class DeviceKaryArray final : public KaryArray<Key> {
                   Tid *tids, std::uint64_t capacity) const noexcept override;
     Status lookup(Stream &stream, const Key *keys, std::uint64_t count, std::uint64_t *offsets, Tid *tids,
                   std::uint64_t capacity) const noexcept override;
+    Status match(Stream &stream, const Key *keys, std::uint64_t count,
+                 const typename KaryArray<Key>::PlacesFor &places) const noexcept override;
     Status range(Stream &stream, const Key *low, const Key *high, std::uint64_t count, std::uint64_t *offsets,
                  Key *keys, Tid *tids, std::uint64_t capacity) const noexcept override;
     Status count_on(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
@@ -51,6 +53,8 @@ class DeviceKaryArray final : public KaryArray<Key> {
     std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
 
   private:
+    // Finds where each key's entries lie. The ranges stay on the device.
+    Buffer<KaryRange> equals(const Call &call, const Key *keys, std::uint64_t count) const;
     // Finds where low[i] to high[i] lie. The ranges stay on the device.
     Buffer<KaryRange> bounds(const Call &call, const Key *low, const Key *high, std::uint64_t count) const;
 
@@ -106,6 +110,9 @@ Gathered measure_ranges(const Call &call, const KaryRange *ranges, std::uint64_t
 template <typename Element>
 void gather_elements(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                      const Element *from, const Gathered &gathered, Element *to);
+
+// The number of the range that each of the live entries belongs to, in the same way.
+void gather_ranges(const Call &call, std::uint64_t count, const Gathered &gathered, std::uint32_t *to);
 
 // Does what KaryArray::count_on does, with ranges on the device and everything else the caller's.
 Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,

@@ -45,12 +45,11 @@ __global__ void measure_kernel(const KaryRange *ranges, std::uint64_t count, std
     sizes[i] = size;
 }
 
-// Writes the TIDs of outputs [first, first + size). A block first narrows down which ranges its outputs
-// belong to.
-template <typename Element>
-__global__ void gather_kernel(const KaryRange *ranges, const std::uint64_t *offsets, std::uint64_t count,
-                              DeadView dead, const Element *from, std::uint64_t first, std::uint64_t size,
-                              Element *to) {
+// Calls write(i, range) for output first + i of [first, first + size). A block first narrows down which
+// ranges its outputs belong to.
+template <typename Write>
+__device__ __forceinline__ void for_outputs(const std::uint64_t *offsets, std::uint64_t count,
+                                            std::uint64_t first, std::uint64_t size, Write write) {
     __shared__ std::uint64_t bounds[2];
     const std::uint64_t block_first = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x;
     if (threadIdx.x < 2) {
@@ -60,11 +59,24 @@ __global__ void gather_kernel(const KaryRange *ranges, const std::uint64_t *offs
     }
     __syncthreads();
     const std::uint64_t i = block_first + threadIdx.x;
-    if (i >= size) {
-        return;
+    if (i < size) {
+        write(i, range_of(offsets, bounds[0], bounds[1], first + i));
     }
-    const std::uint64_t range = range_of(offsets, bounds[0], bounds[1], first + i);
-    to[i] = from[live_position(ranges[range], dead, first + i - offsets[range])];
+}
+
+template <typename Element>
+__global__ void gather_kernel(const KaryRange *ranges, const std::uint64_t *offsets, std::uint64_t count,
+                              DeadView dead, const Element *from, std::uint64_t first, std::uint64_t size,
+                              Element *to) {
+    for_outputs(offsets, count, first, size, [&](std::uint64_t i, std::uint64_t range) {
+        to[i] = from[live_position(ranges[range], dead, first + i - offsets[range])];
+    });
+}
+
+__global__ void gather_ranges_kernel(const std::uint64_t *offsets, std::uint64_t count, std::uint64_t first,
+                                     std::uint64_t size, std::uint32_t *to) {
+    for_outputs(offsets, count, first, size,
+                [&](std::uint64_t i, std::uint64_t range) { to[i] = static_cast<std::uint32_t>(range); });
 }
 
 }  // namespace
@@ -99,18 +111,34 @@ Gathered measure_ranges(const Call &call, const KaryRange *ranges, std::uint64_t
     return result;
 }
 
-template <typename Element>
-void gather_elements(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
-                     const Element *from, const Gathered &gathered, Element *to) {
-    const Output<Element> output(call, to, gathered.total, piece_elements);
-    for (std::uint64_t first = 0; first < gathered.total; first += piece_elements) {
-        const std::uint64_t size = std::min(piece_elements, gathered.total - first);
-        gather_kernel<<<blocks_for(size), threads, 0, call.stream()>>>(
-            ranges, gathered.offsets.data(), count, dead, from, first, size, output.piece(first));
+// Calls launch(first, size, output) for piece after piece of the outputs.
+template <typename Element, typename Launch>
+void gather_pieces(const Call &call, std::uint64_t total, Element *to, Launch launch) {
+    const Output<Element> output(call, to, total, piece_elements);
+    for (std::uint64_t first = 0; first < total; first += piece_elements) {
+        const std::uint64_t size = std::min(piece_elements, total - first);
+        launch(first, size, output.piece(first));
         check_launch("gather_kernel");
         output.flush(first, size);
         call.wait();
     }
+}
+
+template <typename Element>
+void gather_elements(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
+                     const Element *from, const Gathered &gathered, Element *to) {
+    gather_pieces(call, gathered.total, to, [&](std::uint64_t first, std::uint64_t size, Element *output) {
+        gather_kernel<<<blocks_for(size), threads, 0, call.stream()>>>(ranges, gathered.offsets.data(), count,
+                                                                       dead, from, first, size, output);
+    });
+}
+
+void gather_ranges(const Call &call, std::uint64_t count, const Gathered &gathered, std::uint32_t *to) {
+    gather_pieces(call, gathered.total, to,
+                  [&](std::uint64_t first, std::uint64_t size, std::uint32_t *output) {
+                      gather_ranges_kernel<<<blocks_for(size), threads, 0, call.stream()>>>(
+                          gathered.offsets.data(), count, first, size, output);
+                  });
 }
 
 template void gather_elements(const Call &, const KaryRange *, std::uint64_t, const DeadView &, const Tid *,

@@ -84,33 +84,40 @@ Status HostKaryArray<Key>::rank(Stream &stream, const Key *keys, std::uint64_t c
 }
 
 template <typename Key>
+template <typename Visit>
+void HostKaryArray<Key>::search_piece(const Key *keys, std::uint64_t first, std::uint64_t last,
+                                      Visit visit) const {
+    const auto entries = static_cast<std::uint32_t>(entries_);
+    BatchSearch<Key> search(levels_, keys_.data(), entries_);
+    Key wanted[Levels<Key>::batch];
+    std::uint32_t ranks[Levels<Key>::batch];
+    for (std::uint64_t i = first; i < last; i += Levels<Key>::batch) {
+        const std::uint64_t searches = std::min(Levels<Key>::batch, last - i);
+        std::copy_n(keys + i, searches, wanted);
+        search.rank(wanted, searches, ranks);
+        for (std::uint64_t j = 0; j < searches; ++j) {
+            const Key key = wanted[j];
+            std::uint32_t end = ranks[j];
+            if (end < entries && keys_[end] == key) {
+                ++end;
+                if (end < entries && keys_[end] == key) {
+                    end = key == max_key<Key>() ? entries : levels_.rank(next_key(key));
+                }
+            }
+            visit(i + j, KaryRange{ranks[j], end});
+        }
+    }
+}
+
+template <typename Key>
 void HostKaryArray<Key>::find_ranges(const Workers &workers, const Key *keys, std::uint64_t count,
                                      KaryRange *ranges) const {
     if (entries_ == 0) {
         std::fill_n(ranges, count, KaryRange{0, 0});
         return;
     }
-    const auto entries = static_cast<std::uint32_t>(entries_);
     workers.for_pieces(count, searches_a_piece, [&](std::uint64_t first, std::uint64_t last) {
-        BatchSearch<Key> search(levels_, keys_.data(), entries_);
-        Key wanted[Levels<Key>::batch];
-        std::uint32_t ranks[Levels<Key>::batch];
-        for (std::uint64_t i = first; i < last; i += Levels<Key>::batch) {
-            const std::uint64_t searches = std::min(Levels<Key>::batch, last - i);
-            std::copy_n(keys + i, searches, wanted);
-            search.rank(wanted, searches, ranks);
-            for (std::uint64_t j = 0; j < searches; ++j) {
-                const Key key = wanted[j];
-                std::uint32_t end = ranks[j];
-                if (end < entries && keys_[end] == key) {
-                    ++end;
-                    if (end < entries && keys_[end] == key) {
-                        end = key == max_key<Key>() ? entries : levels_.rank(next_key(key));
-                    }
-                }
-                ranges[i + j] = {ranks[j], end};
-            }
-        }
+        search_piece(keys, first, last, [&](std::uint64_t i, const KaryRange &range) { ranges[i] = range; });
     });
 }
 
@@ -212,6 +219,30 @@ bool HostKaryArray<Key>::sum_live_entries(const Workers &workers, const KaryRang
     return inside;
 }
 
+// The work is cut by output, so that all threads share one long range.
+template <typename Key>
+template <typename Write>
+void HostKaryArray<Key>::for_each_live(const Workers &workers, const KaryRange *ranges, std::uint64_t count,
+                                       const DeadBitmap *dead_entries, const std::uint64_t *begins,
+                                       std::uint64_t total, Write write) const {
+    workers.for_pieces(total, tids_a_piece, [&](std::uint64_t first, std::uint64_t last) {
+        std::uint64_t i = std::upper_bound(begins, begins + count, first) - begins - 1;
+        for (std::uint64_t output = first; output < last; ++i) {
+            const std::uint64_t end = std::min(last, begins[i + 1]);
+            __builtin_prefetch(tids_.data() + ranges[std::min(i + ranges_ahead, count - 1)].first);
+            std::uint64_t position = ranges[i].first + (output - begins[i]);
+            if (dead_entries != nullptr && output < end) {
+                position = dead_entries->live_from(ranges[i].first, output - begins[i], entries_);
+            }
+            for (; output < end; ++position) {
+                if (dead_entries == nullptr || !dead_entries->is_dead(position)) {
+                    write(output++, i, position);
+                }
+            }
+        }
+    });
+}
+
 template <typename Key>
 Status HostKaryArray<Key>::gather_entries(const Workers &workers, const KaryRange *ranges,
                                           std::uint64_t count, std::uint64_t *offsets, Key *keys, Tid *tids,
@@ -231,27 +262,13 @@ Status HostKaryArray<Key>::gather_entries(const Workers &workers, const KaryRang
         return make_status(StatusCode::insufficient_space, "more TIDs match than there is space for");
     }
 
-    // The work is cut by output, so that all threads share one long range.
-    const std::uint64_t *begins = own_offsets.data();
-    workers.for_pieces(total, tids_a_piece, [&](std::uint64_t first, std::uint64_t last) {
-        std::uint64_t i = std::upper_bound(begins, begins + count, first) - begins - 1;
-        for (std::uint64_t output = first; output < last; ++i) {
-            const std::uint64_t end = std::min(last, begins[i + 1]);
-            __builtin_prefetch(tids_.data() + ranges[std::min(i + ranges_ahead, count - 1)].first);
-            std::uint64_t position = ranges[i].first + (output - begins[i]);
-            if (dead_entries && output < end) {
-                position = dead_entries->live_from(ranges[i].first, output - begins[i], entries_);
-            }
-            for (; output < end; ++position) {
-                if (!dead_entries || !dead_entries->is_dead(position)) {
-                    if (keys != nullptr) {
-                        keys[output] = keys_[position];
-                    }
-                    tids[output++] = tids_[position];
-                }
-            }
-        }
-    });
+    for_each_live(workers, ranges, count, dead_entries.get(), own_offsets.data(), total,
+                  [&](std::uint64_t output, std::uint64_t, std::uint64_t position) {
+                      if (keys != nullptr) {
+                          keys[output] = keys_[position];
+                      }
+                      tids[output] = tids_[position];
+                  });
     return {};
 }
 
@@ -271,6 +288,60 @@ Status HostKaryArray<Key>::lookup(Stream &stream, const Key *keys, std::uint64_t
         Buffer<KaryRange> ranges(engine_.memory(), count);
         find_ranges(workers, keys, count, ranges.data());
         return gather_entries(workers, ranges.data(), count, offsets, nullptr, tids, capacity);
+    });
+}
+
+// Most keys are not here where an index has many runs. Those that are are listed, each piece's from its first
+// key's place on, and the lists then put together.
+template <typename Key>
+Status HostKaryArray<Key>::match(Stream &stream, const Key *keys, std::uint64_t count,
+                                 const typename KaryArray<Key>::PlacesFor &places) const noexcept {
+    return guarded([&] {
+        if (count > KaryArray<Key>::max_matched_keys) {
+            return make_status(StatusCode::invalid_argument, "more keys than can be numbered");
+        }
+        const Workers workers = engine_.workers(stream);
+        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        Buffer<KaryRange> ranges(engine_.memory(), count);
+        Buffer<std::uint32_t> items(engine_.memory(), count);
+        std::vector<std::uint64_t> listed((count + searches_a_piece - 1) / searches_a_piece);
+        if (entries_ > 0) {
+            workers.for_pieces(count, searches_a_piece, [&](std::uint64_t first, std::uint64_t last) {
+                std::uint64_t at = first;
+                search_piece(keys, first, last, [&](std::uint64_t i, const KaryRange &range) {
+                    if (live_entries(range, dead_entries.get()) > 0) {
+                        ranges[at] = range;
+                        items[at++] = static_cast<std::uint32_t>(i);
+                    }
+                });
+                listed[first / searches_a_piece] = at - first;
+            });
+        }
+        std::uint64_t found = 0;
+        for (std::uint64_t piece = 0; piece < listed.size(); ++piece) {
+            const std::uint64_t from = piece * searches_a_piece;
+            std::memmove(ranges.data() + found, ranges.data() + from, listed[piece] * sizeof(KaryRange));
+            std::memmove(items.data() + found, items.data() + from, listed[piece] * sizeof(std::uint32_t));
+            found += listed[piece];
+        }
+        Buffer<std::uint64_t> begins(engine_.memory(), found + 1);
+        std::uint64_t total = 0;
+        sum_live_entries(workers, ranges.data(), found, dead_entries.get(), begins.data(), &total);
+        begins[found] = total;
+        const MatchPlaces to = places(total);
+        if (to.tids == nullptr && to.items == nullptr) {
+            return Status{};
+        }
+        for_each_live(workers, ranges.data(), found, dead_entries.get(), begins.data(), total,
+                      [&](std::uint64_t output, std::uint64_t range, std::uint64_t position) {
+                          if (to.tids != nullptr) {
+                              to.tids[output] = tids_[position];
+                          }
+                          if (to.items != nullptr) {
+                              to.items[output] = items[range];
+                          }
+                      });
+        return Status{};
     });
 }
 

@@ -38,6 +38,8 @@ class HostKaryArray final : public KaryArray<Key> {
                   Tid *tids, std::uint64_t capacity) const noexcept override;
     Status lookup(Stream &stream, const Key *keys, std::uint64_t count, std::uint64_t *offsets, Tid *tids,
                   std::uint64_t capacity) const noexcept override;
+    Status match(Stream &stream, const Key *keys, std::uint64_t count,
+                 const typename KaryArray<Key>::PlacesFor &places) const noexcept override;
     Status range(Stream &stream, const Key *low, const Key *high, std::uint64_t count, std::uint64_t *offsets,
                  Key *keys, Tid *tids, std::uint64_t capacity) const noexcept override;
     Status count_on(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
@@ -53,6 +55,9 @@ class HostKaryArray final : public KaryArray<Key> {
     std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
 
   private:
+    // Calls visit(i, range) for each key: where its entries lie. The array has entries.
+    template <typename Visit>
+    void search_piece(const Key *keys, std::uint64_t first, std::uint64_t last, Visit visit) const;
     // These do what the entry points of the same names do, but throw.
     void find_ranges(const Workers &workers, const Key *keys, std::uint64_t count, KaryRange *ranges) const;
     void find_bounds(const Key *low, const Key *high, std::uint64_t count, KaryRange *ranges) const;
@@ -60,6 +65,12 @@ class HostKaryArray final : public KaryArray<Key> {
                      KaryRange *ranges) const;
     bool sum_live_entries(const Workers &workers, const KaryRange *ranges, std::uint64_t count,
                           const DeadBitmap *dead_entries, std::uint64_t *offsets, std::uint64_t *total) const;
+    // Calls write(output, range, position) for each of the ranges' `total` live entries, of which begins[i]
+    // come before range i.
+    template <typename Write>
+    void for_each_live(const Workers &workers, const KaryRange *ranges, std::uint64_t count,
+                       const DeadBitmap *dead_entries, const std::uint64_t *begins, std::uint64_t total,
+                       Write write) const;
     // `keys` may be null.
     Status gather_entries(const Workers &workers, const KaryRange *ranges, std::uint64_t count,
                           std::uint64_t *offsets, Key *keys, Tid *tids, std::uint64_t capacity) const;

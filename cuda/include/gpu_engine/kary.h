@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "gpu_engine/engine.h"
@@ -20,6 +21,12 @@ namespace gpu_engine {
 struct alignas(8) KaryRange {
     std::uint32_t first;
     std::uint32_t last;
+};
+
+// Where the entries go that match() finds; what is null is not written.
+struct MatchPlaces {
+    Tid *tids;
+    std::uint32_t *items;
 };
 
 // All functions but the destructor may run on several streams at once. On a status that isn't ok the outputs
@@ -67,6 +74,15 @@ class KaryArray {
     // Does what find and then gather do.
     virtual Status lookup(Stream &stream, const Key *keys, std::uint64_t count, std::uint64_t *offsets,
                           Tid *tids, std::uint64_t capacity) const noexcept = 0;
+
+    // Finds the live entries whose key is one of `keys`, key after key: the key of tids[j] is keys[items[j]].
+    // There are at most `max_matched_keys` keys, since `items` has 32 bits. Once the number of entries is
+    // known places(number) says where they go; it may be called again when the call is repeated. Nothing here
+    // takes memory of the caller's for each key, as offsets do.
+    static constexpr std::uint64_t max_matched_keys = UINT32_MAX;
+    using PlacesFor = std::function<MatchPlaces(std::uint64_t number)>;
+    virtual Status match(Stream &stream, const Key *keys, std::uint64_t count,
+                         const PlacesFor &places) const noexcept = 0;
 
     // Gives, for each i, the live entries with low[i] <= key <= high[i], as lookup gives them. `keys`
     // receives their keys and may be null.

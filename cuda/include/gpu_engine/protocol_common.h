@@ -11,7 +11,7 @@
 namespace gpu_engine::protocol {
 
 // Rises with every change of these headers that a peer could notice.
-inline constexpr std::uint32_t version = 22;
+inline constexpr std::uint32_t version = 23;
 inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
 inline constexpr std::size_t max_message = 8192;
 inline constexpr std::size_t max_runs = 64;  // of a request
@@ -157,7 +157,9 @@ struct BlocksPlace {
 // they take.
 //
 // For each run: offsets[count + 1] of 64 bits, and TIDs. Live entries of item i are tids[offsets[i]] to
-// tids[offsets[i + 1] - 1], in order of key and TID.
+// tids[offsets[i + 1] - 1], in order of key and TID. Lookups may ask for another form (LookupForm); then the
+// reply itself says how many entries each run has, and there are no offsets, which would take more room than
+// all else where a request has many items and runs.
 struct ResultReply {  // of kary, grid and text
     ReplyHeader header;
     std::uint64_t needed;
@@ -165,6 +167,7 @@ struct ResultReply {  // of kary, grid and text
     std::uint64_t offsets_at[max_runs];
     std::uint64_t tids_at[max_runs];
     std::uint64_t keys_at[max_runs];
+    std::uint64_t found[max_runs];  // where there are no offsets
 };
 
 // Structures of the messages and of what lies in the buffer. Each header of the protocol lists its own, for

@@ -39,6 +39,15 @@ struct NameKary {
     Holder holder;
 };
 
+// What a lookup answers for each run. TIDs come in the order of their items; those of a run in parts, on
+// several engines, part by part.
+enum class LookupForm : std::uint32_t {
+    by_item,   // offsets and TIDs, as described at ResultReply
+    numbered,  // TIDs, and at keys_at as many items' numbers, of 32 bits
+    tids,      // TIDs
+    number,    // how many entries it has; there is nothing in the buffer
+};
+
 // Item i asks for the entries whose key is keys[i].
 struct LookupKary {
     RequestHeader header;
@@ -48,6 +57,8 @@ struct LookupKary {
     std::uint64_t capacity;
     std::uint32_t key_bits;
     std::uint32_t runs;
+    std::uint32_t form;  // LookupForm
+    std::uint32_t reserved;
     RunUse run[max_runs];
 };
 

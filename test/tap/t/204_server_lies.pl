@@ -58,9 +58,10 @@ while (accept(my $session, $listener))
 		$said = header($magic, $type, 320, 0, $request) . pack('x64') if $type == 18;
 		# It claims more mirrors, rows of statistics and devices than there are bytes of memory.
 		$said = header($magic, $type, 320, 0, $request) . pack('Q x56', (1 << 63) + 99) if $type >= 18 && $type <= 20 && $behaviour eq 'lies about results';
-		# To questions about arrays, grids, columns and lists it says that all results are far away.
+		# To questions about arrays, grids, columns and lists it says that all results are far away, of one entry in each run.
 		my $is_question = grep { $type == $_ } 12 .. 14, 23 .. 25, 27 .. 29, 31 .. 33;
-		$said = header($magic, $type, 1808, 0, $request) . pack('Q*', 64, 1, (1 << 60) x 192) if $is_question;
+		$said = header($magic, $type, 2320, 0, $request) . pack('Q*', 64, 1, (1 << 60) x 192, (1) x 64) if $is_question;
+		$said = header($magic, $type, 1808, 0, $request) . pack('Q*', 64, 1, (1 << 60) x 192) if $type >= 27 && $type <= 29;
 		# For columns it makes up a row in each run, about which nobody asked.
 		$said = header($magic, $type, 1808, 0, $request) . pack('Q*', 64, 1, (64) x 64, (1) x 64, (64) x 64) if $behaviour eq 'made-up rows' && $type >= 27 && $type <= 29;
 		if ($behaviour eq 'mismatch') { $said = header($magic, $type, 256, 2, $request); }
