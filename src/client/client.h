@@ -199,9 +199,9 @@ struct TextMirror : MirrorFormat {
 // nevertheless is loaded as any run is.
 bool is_worth_mirroring(const MirrorFormat &format, const storage::RunEntry &run);
 
-// Does the part of a request that is about one run take no more on pages than the path takes for it beside
-// other runs?
-bool is_cheaper_on_pages(const Request &of_run, Path path);
+// How many microseconds the part of a request that is about one run takes on pages beyond what the path takes
+// for it beside other runs. Below zero: so many less.
+double saved_by_server(const Request &of_run, Path path);
 
 // A request that only pages can answer, because all runs with entries are that small.
 inline constexpr char kAllRunsAreSmall[] = "all runs have fewer entries than pg_gpu.min_mirror_entries";
@@ -215,6 +215,10 @@ struct RunSet {
     const storage::RunEntry *runs;
     int count;
     uint64 vacuum_seq;
+    // What the request takes less, in microseconds, where run i is asked and not read from pages; nullptr:
+    // its part by entries of what the choice of the path saves. A batch says so of small runs: these are
+    // asked, and loaded for it, where that pays at once.
+    const double *saves = nullptr;
 };
 
 // More runs than this in one request are for the paged path.

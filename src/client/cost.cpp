@@ -35,9 +35,9 @@ double estimate_microseconds(const Request &request, Path path) {
     return path == Path::Paged ? microseconds : microseconds + lately_waited(path);
 }
 
-bool is_cheaper_on_pages(const Request &of_run, Path path) {
+double saved_by_server(const Request &of_run, Path path) {
     const RequestCost &cost = cost_of(of_run.kind);
-    return cost.work(of_run, Path::Paged) <= cost.work(of_run, path);
+    return cost.work(of_run, Path::Paged) - cost.work(of_run, path);
 }
 
 gpu_engine::protocol::ExpectedCost expected_cost(const Request &request, Path path) {

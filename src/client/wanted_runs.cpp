@@ -106,6 +106,8 @@ uint64 live_entries(const RunSet &set, const LiveRuns &live) {
 
 // A run's part of what the request would save if all were resident.
 static double saving_of(const RunSet &set, int place, const Choice &choice, uint64 all_entries) {
+    if (set.saves != nullptr && !is_worth_mirroring(*set.format, set.runs[place]))
+        return set.saves[place];
     return Max(choice.saving, 0.0) * static_cast<double>(set.format->mirrored_entries(set.runs[place])) /
            static_cast<double>(all_entries);
 }
@@ -236,13 +238,25 @@ static bool is_known_to_lack(const RunSet &set, int place, const Choice &choice,
     return true;
 }
 
+// Is the small run asked all the same? It soon is part of another run, so that its mirror must pay for itself
+// by this request alone; beside writers each batch meets young runs. Where another session loads it, or there
+// was no room, nobody waits for it.
+static bool pays_for_batch(const RunSet &set, int place, const Choice &choice, TimestampTz now) {
+    if (set.saves == nullptr || mirror_setting() != MirrorSetting::Auto ||
+        set.format->mirrored_entries(set.runs[place]) == 0 ||
+        set.saves[place] < expected_load(load_microseconds(set, place, choice.path)))
+        return false;
+    const WantedRun *wanted = find_wanted(set, place, choice.path, HASH_FIND);
+    return wanted == nullptr || wanted->moves || now >= wanted->look_again;
+}
+
 bool share_out(const RunSet &set, const Choice &choice, RequestKind kind, bool *at_home) {
     const TimestampTz now = GetCurrentTimestamp();
     found_lacking = false;
     uint64 all_entries = 0;
     uint64 small_runs = 0;
     for (int i = 0; i < set.count; i++) {
-        at_home[i] = !is_worth_mirroring(*set.format, set.runs[i]);
+        at_home[i] = !is_worth_mirroring(*set.format, set.runs[i]) && !pays_for_batch(set, i, choice, now);
         small_runs += at_home[i] ? 1 : 0;
         all_entries += at_home[i] ? 0 : set.format->mirrored_entries(set.runs[i]);
     }

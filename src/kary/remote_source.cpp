@@ -31,15 +31,33 @@ static void add_run(Scan<Key> *scan, const storage::RunEntry &run) {
         MemoryContext caller = MemoryContextSwitchTo(scan->context);
         remote->runs =
             remote->runs == nullptr ? allocate<storage::RunEntry>(room) : reallocate(remote->runs, room);
+        remote->saves = remote->saves == nullptr ? allocate<double>(room) : reallocate(remote->saves, room);
         MemoryContextSwitchTo(caller);
         remote->run_room = room;
     }
+    remote->saves[remote->run_count] = 0;
     remote->runs[remote->run_count++] = run;
 }
 
 template <typename Key>
 static client::RequestKind request_kind(const RemoteSource<Key> &remote) {
     return remote.exact ? client::RequestKind::LookupKary : client::RequestKind::RangeKary;
+}
+
+// Adds the view's runs without mirrors that a batch may yet ask. What pages take for each is known by now.
+template <typename Key>
+static void add_small_runs(Scan<Key> *scan, client::Request request) {
+    RemoteSource<Key> *remote = &scan->remote;
+    request.runs = 1;
+    for (int i = 0; i < scan->view.run_count && remote->run_count < client::kMaxRuns; i++) {
+        const storage::RunEntry &run = scan->view.runs[i];
+        request.entries = keyed_entries(run);
+        if (request.entries == 0 || client::is_worth_mirroring(*mirror_format<Key>(), run))
+            continue;
+        request.results = Min(request.items, request.entries);
+        add_run(scan, run);
+        remote->saves[remote->run_count - 1] = client::saved_by_server(request, remote->choice.path);
+    }
 }
 
 // Leaves those runs to the pages that stay at home; false when all do.
@@ -51,10 +69,12 @@ static bool leave_at_home(Scan<Key> *scan, client::RequestKind kind) {
         return false;
     int kept = 0;
     for (int i = 0; i < remote->run_count; i++)
-        if (!at_home[i])
+        if (!at_home[i]) {
+            remote->saves[kept] = remote->saves[i];
             remote->runs[kept++] = remote->runs[i];
+        }
     remote->run_count = kept;
-    return true;
+    return kept > 0;
 }
 
 template <typename Key>
@@ -91,12 +111,16 @@ void choose_remote_runs(Scan<Key> *scan, bool at_start) {
         request.items = remote->items;
         request.results = remote->exact ? Min(request.items, request.entries) : request.entries;
     }
+    // Many points are a batch, for which a mirror of a small run may pay at once.
+    const bool is_batch = scan->question == nullptr && remote->exact && remote->items > kFewPoints;
     if (remote->run_count == 0) {
         if (has_small)
             client::note_unsuited(request.kind, request.index, client::kAllRunsAreSmall);
         return;
     }
     remote->choice = client::choose_path(request);
+    if (remote->choice.path != client::Path::Paged && is_batch && has_small)
+        add_small_runs(scan, request);
     if (remote->choice.path != client::Path::Paged && !leave_at_home(scan, request.kind))
         remote->choice.path = remote->choice.attempt.path = client::Path::Paged;
     if (remote->choice.path == client::Path::Paged)
@@ -105,8 +129,13 @@ void choose_remote_runs(Scan<Key> *scan, bool at_start) {
 
 template <typename Key>
 client::RunSet remote_runs(const Scan<Key> *scan) {
-    return {scan->descriptor->indexRelation, scan->kind,           mirror_format<Key>(), scan->remote.runs,
-            scan->remote.run_count,          scan->view.vacuum_seq};
+    return {scan->descriptor->indexRelation,
+            scan->kind,
+            mirror_format<Key>(),
+            scan->remote.runs,
+            scan->remote.run_count,
+            scan->view.vacuum_seq,
+            scan->remote.saves};
 }
 
 template <typename Key>

@@ -24,6 +24,7 @@ struct Position;
 template <typename Key>
 struct RemoteSource : Source<Key> {
     storage::RunEntry *runs;  // of the scan's view
+    double *saves;            // by run: as client::RunSet's, of small runs
     int run_count;            // 0: the server process is not asked
     int run_room;
     int refusals;  // requests of the scan after which the runs were shared out again

@@ -115,6 +115,7 @@ Corpus *open_corpus(Relation index, Snapshot snapshot, storage::KeptRuns *kept) 
     corpus->raws = allocate<RawSource>(corpus->view.run_count + 1);
     corpus->runs = allocate<RunReader>(corpus->view.run_count + 1);
     corpus->at_home = allocate_zeroed<bool>(corpus->view.run_count + 1);
+    corpus->saves = allocate_zeroed<double>(corpus->view.run_count + 1);
     corpus->raws[corpus->raw_count++] = {tail.items, tail.bytes, nullptr};
     count_items(corpus, corpus->raws[0], storage::kTailBlock);
     for (int i = 0; i < corpus->view.run_count && corpus->recycled == nullptr; i++) {

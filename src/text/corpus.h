@@ -25,6 +25,7 @@ struct Corpus {
     RunReader *runs;
     int run_count;
     bool *at_home;                      // by run: it is read from pages beside requests to the others
+    double *saves;                      // by run: as client::RunSet's
     BatchTerms *batch;                  // nullptr: the queries are no batch
     const storage::RunEntry *recycled;  // a sealed tail that could not be read
     // This is the number of entries that VACUUM has not removed, without those of NULLs.

@@ -43,12 +43,14 @@ const client::MirrorFormat *mirror_format(Relation) {
 template <typename Chosen>
 static client::RunSet run_set(const Corpus *corpus, Chosen chosen, int *places) {
     auto *runs = allocate<storage::RunEntry>(corpus->run_count + 1);
-    client::RunSet set = {corpus->index, run_kind(), mirror_format(corpus->index),
-                          runs,          0,          corpus->view.vacuum_seq};
+    auto *saves = allocate<double>(corpus->run_count + 1);
+    client::RunSet set = {corpus->index,           run_kind(), mirror_format(corpus->index), runs, 0,
+                          corpus->view.vacuum_seq, saves};
     for (int i = 0; i < corpus->run_count; i++) {
         if (corpus->runs[i].run.entries == 0 || !chosen(i))
             continue;
         places[set.count] = i;
+        saves[set.count] = corpus->saves[i];
         runs[set.count++] = corpus->runs[i].run;
     }
     return set;
@@ -171,22 +173,37 @@ client::Request request_of(const Corpus *corpus, client::RequestKind kind, const
     return request;
 }
 
-// The server goes through one run after the other, and each of them takes a ranking of its own. Runs that
-// pages rank in less time stay at home, as long as they are a small part of all.
-static void keep_cheap_runs_at_home(Corpus *corpus, client::Path path, const client::Request &request,
-                                    const RankedQuery *queries, int count) {
-    constexpr uint64 kLeastPart = 16;
-    uint64 documents = 0;
-    for (int run = 0; run < corpus->run_count; run++)
-        documents += corpus->runs[run].run.entries;
+// What the queries ask of each run takes so much longer on pages. One query after the other is ranked there,
+// while a device ranks all of them in a run at once.
+static void find_savings(Corpus *corpus, client::Path path, client::RequestKind kind,
+                         const RankedQuery *queries, int count) {
     for (int run = 0; run < corpus->run_count; run++) {
-        if (corpus->at_home[run] || corpus->runs[run].run.entries > documents / kLeastPart)
-            continue;
         client::Request of_run = {};
-        of_run.kind = request.kind;
+        of_run.kind = kind;
         for (int i = 0; i < count; i++)
             add_run(corpus, queries[i], run, &of_run);
-        corpus->at_home[run] = client::is_cheaper_on_pages(of_run, path);
+        corpus->saves[run] = client::saved_by_server(of_run, path);
+    }
+}
+
+// The server goes through one run after the other, and each of them takes a ranking of its own. Runs that
+// pages rank in less time stay at home, as long as each is a small part, and all at home together are.
+static void keep_cheap_runs_at_home(Corpus *corpus) {
+    constexpr uint64 kLeastPart = 16;
+    constexpr uint64 kLeastTogether = 8;
+    uint64 documents = 0;
+    uint64 at_home = 0;
+    for (int run = 0; run < corpus->run_count; run++) {
+        documents += corpus->runs[run].run.entries;
+        at_home += corpus->at_home[run] ? corpus->runs[run].run.entries : 0;
+    }
+    for (int run = 0; run < corpus->run_count; run++) {
+        const uint64 entries = corpus->runs[run].run.entries;
+        if (corpus->at_home[run] || corpus->saves[run] > 0 || entries > documents / kLeastPart ||
+            at_home + entries > documents / kLeastTogether)
+            continue;
+        corpus->at_home[run] = true;
+        at_home += entries;
     }
 }
 
@@ -195,23 +212,33 @@ static client::Choice choose_path(Corpus *corpus, const client::Request &request
     constexpr client::Choice kPages = {client::Path::Paged, 0};
     memset(corpus->at_home, 0, static_cast<size_t>(corpus->run_count) * sizeof(bool));
     auto *places = allocate<int>(corpus->run_count + 1);
-    const client::RunSet all = run_set(
+    client::RunSet all = run_set(
         corpus, [](int) { return true; }, places);
-    if (!std::any_of(all.runs, all.runs + all.count, [&](const storage::RunEntry &run) {
-            return client::is_worth_mirroring(*all.format, run);
-        })) {
+    const bool all_are_small = !std::any_of(
+        all.runs, all.runs + all.count,
+        [&](const storage::RunEntry &run) { return client::is_worth_mirroring(*all.format, run); });
+    if (all_are_small && count == 1) {
         client::note_unsuited(request.kind, request.index, client::kAllRunsAreSmall);
         return kPages;
     }
     const client::Choice choice = client::choose_path(request);
-    auto *at_home = allocate<bool>(all.count + 1);
-    if (choice.path == client::Path::Paged || !client::share_out(all, choice, request.kind, at_home))
+    if (choice.path == client::Path::Paged)
         return kPages;
+    find_savings(corpus, choice.path, request.kind, queries, count);
+    all = run_set(
+        corpus, [](int) { return true; }, places);
+    auto *at_home = allocate<bool>(all.count + 1);
+    if (!client::share_out(all, choice, request.kind, at_home))
+        return kPages;
+    if (std::all_of(at_home, at_home + all.count, [](bool is_home) { return is_home; })) {
+        client::note_unsuited(request.kind, request.index, client::kAllRunsAreSmall);
+        return kPages;
+    }
     for (int i = 0; i < all.count; i++)
         corpus->at_home[places[i]] = at_home[i];
     // Intersections are told by run, in the runs' order.
     if (request.kind == client::RequestKind::SearchText)
-        keep_cheap_runs_at_home(corpus, choice.path, request, queries, count);
+        keep_cheap_runs_at_home(corpus);
     return choice;
 }
 

@@ -89,7 +89,8 @@ $node->safe_psql('postgres', "SELECT gpu.evict('$_')") foreach map { "t_$_" } qw
 change_setting($node, 'pg_gpu.min_mirror_entries', '15000');
 $node->safe_psql('postgres', "SET pg_gpu.path = $path; SELECT gpu.load('$_')") foreach map { "t_$_" } qw(kary grid column text);
 is($node->safe_psql('postgres', 'SELECT count(*) FROM gpu.mirrors'), 4, 'small runs are not loaded');
-compare('small runs', '');
+# Unless loading one pays for a batch at once, which it may here.
+compare('small runs', 'SET pg_gpu.mirror = manual;');
 
 # Of several runs of documents those that pages rank sooner than the server process begins with them stay at home, and
 # aren't loaded for that. Requests with more queries have more of them loaded.
