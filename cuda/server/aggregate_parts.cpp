@@ -63,14 +63,9 @@ void PartOfAnswer::mark_read(const AggregateProgram &program) {
 
 std::optional<SharedKeys> find_shared_keys(const AggregateProgram &program,
                                            std::vector<PartOfAnswer> &parts) {
-    // Where none has many there is nothing to leave out.
-    const bool is_worth_it = std::any_of(parts.begin(), parts.end(),
-                                         [](const PartOfAnswer &part) { return part.marks() != nullptr; });
     double all = 0;
     for (PartOfAnswer &part : parts) {
-        if (is_worth_it) {
-            part.mark_read(program);
-        }
+        part.mark_read(program);
         if (part.marks() == nullptr) {
             return std::nullopt;
         }
@@ -80,7 +75,7 @@ std::optional<SharedKeys> find_shared_keys(const AggregateProgram &program,
     double least = all / 2;
     std::optional<SharedKeys> best;
     for (std::uint32_t key = 0; key < program.key_count; ++key) {
-        SharedKeys shared = {program.key[key], {}};
+        SharedKeys shared = {key, {}, {}};
         mark_shared(parts, key, shared.marks);
         const double expected = expect_shared(parts, key, shared.marks);
         if (expected < least) {

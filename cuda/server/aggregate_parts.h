@@ -63,6 +63,19 @@ class PartOfAnswer {
         if (wants_less && program.key_count > 0 && answer_->doubtful() == 0 && !answer_->stays_in_table()) {
             marks_ = std::make_unique<KeyMarks>();
             require(answer_->mark_keys(stream, program, marks_.get()));
+        } else {
+            list_groups(stream);
+        }
+    }
+    // None of the groups are left out: the engine that merges them must find them listed, unless it joins
+    // tables. Where there is no memory for that they are read.
+    void list_groups(Stream &stream) {
+        if (is_read() || answer_->stays_in_table()) {
+            return;
+        }
+        const Status status = answer_->list_groups(stream);
+        if (status.code != StatusCode::out_of_memory) {
+            require(status);
         }
     }
     // Keeps only what the others must know of. Where there is no memory for that it keeps all, which does no
@@ -73,7 +86,9 @@ class PartOfAnswer {
             return;
         }
         std::unique_ptr<AggregateAnswer> rest;
-        const Status status = answer_->leave_out(stream, program, shared, limits.top, &rest);
+        SharedKeys its = shared;
+        std::copy_n(marks_->of_key[shared.key], key_mark_words, its.own);
+        const Status status = answer_->leave_out(stream, program, its, limits.top, &rest);
         if (status.code == StatusCode::out_of_memory) {
             return;
         }
@@ -141,6 +156,26 @@ inline bool have_many_groups(const std::vector<PartOfAnswer> &parts) {
 // part may leave out none. Rows that come in the order of a key, or nearly, have parts with keys of their
 // own.
 std::optional<SharedKeys> find_shared_keys(const AggregateProgram &program, std::vector<PartOfAnswer> &parts);
+
+// Has parts leave out what others needn't know of, or makes them ready to be merged whole. at_once(body)
+// calls body(part, stream) for all parts.
+template <typename AtOnce>
+void leave_out_of_parts(MemoryBudget &memory, const AggregateProgram &program, const AggregateLimits &limits,
+                        std::vector<PartOfAnswer> &parts, AtOnce at_once) {
+    const bool is_one_marked = std::any_of(parts.begin(), parts.end(),
+                                           [](const PartOfAnswer &part) { return part.marks() != nullptr; });
+    if (!is_one_marked) {
+        return;
+    }
+    const std::optional<SharedKeys> shared = find_shared_keys(program, parts);
+    at_once([&](std::size_t part, Stream &stream) {
+        if (shared) {
+            parts[part].leave_out(memory, stream, program, limits, *shared);
+        } else {
+            parts[part].list_groups(stream);
+        }
+    });
+}
 
 // Merges groups that are on devices on one of them. False where they must be read, and merged in the
 // machine's memory: they lie elsewhere too, or the device has no room. Throws other failures.

@@ -203,11 +203,9 @@ void spread_aggregate_column(Spread &spread, const protocol::AggregateColumn &re
         parts[part].keep(memory, *its_work.stream, program, limits,
                          find_groups(its_work, request, program, runs, limits_of_parts(limits), rows_of_all));
     });
-    if (const std::optional<SharedKeys> shared = find_shared_keys(program, parts)) {
-        spread.run([&](std::size_t part, Work &its_work) {
-            parts[part].leave_out(memory, *its_work.stream, program, limits, *shared);
-        });
-    }
+    leave_out_of_parts(memory, program, limits, parts, [&](auto body) {
+        spread.run([&](std::size_t part, Work &its_work) { body(part, *its_work.stream); });
+    });
     for (std::size_t part = 0; part < parts.size(); ++part) {
         work.items += spread.work(part).items;
     }

@@ -81,11 +81,11 @@ class AggregateParts : public testing::Test {
         for (std::size_t i = 0; i < found.size(); ++i) {
             parts[i].keep(engine_->memory(), *stream_, program, limits, answer_with(program, found[i]));
         }
-        if (const std::optional<SharedKeys> shared = server::find_shared_keys(program, parts)) {
-            for (PartOfAnswer &part : parts) {
-                part.leave_out(engine_->memory(), *stream_, program, limits, *shared);
+        server::leave_out_of_parts(engine_->memory(), program, limits, parts, [&](auto body) {
+            for (std::size_t part = 0; part < parts.size(); ++part) {
+                body(part, *stream_);
             }
-        }
+        });
         *left = 0;
         for (PartOfAnswer &part : parts) {
             *left += part.answer()->groups();
@@ -202,7 +202,7 @@ TEST_F(AggregateParts, WithoutMemoryAllIsKept) {
     PartOfAnswer part;
     part.keep(engine_->memory(), *stream_, program_, limits, answer_with(program_, groups));
     ASSERT_NE(part.marks(), nullptr);
-    const SharedKeys none = {program_.key[1], {}};
+    const SharedKeys none = {1, {}, {}};
     engine_->memory().set_limit(engine_->memory().used());
     part.leave_out(engine_->memory(), *stream_, program_, limits, none);
     EXPECT_EQ(part.answer()->groups(), groups.size());
@@ -213,7 +213,7 @@ TEST_F(AggregateParts, WithoutMemoryAllIsKept) {
 
 TEST_F(AggregateParts, AllGroupsAreWantedWhole) {
     const auto answer = answer_with(program_, groups_of(base, base + 100 * spread, spread));
-    const SharedKeys none = {program_.key[1], {}};
+    const SharedKeys none = {1, {}, {}};
     std::unique_ptr<AggregateAnswer> rest;
     EXPECT_EQ(answer->leave_out(*stream_, program_, none, {}, &rest).code, StatusCode::invalid_argument);
     stream_->cancel();

@@ -150,10 +150,11 @@ class MergeOnDevice : public AggregateEngineTest {
     // What an engine leaves of its half.
     std::unique_ptr<AggregateAnswer> leave_out(const AggregateAnswer &answer, std::size_t half,
                                                const AggregateProgram &program, const SharedKeys &shared,
-                                               const AggregateTop &top) {
+                                               const AggregateTop &top, const KeyMarks &own) {
+        SharedKeys its = shared;
+        std::copy_n(own.of_key[shared.key], key_mark_words, its.own);
         std::unique_ptr<AggregateAnswer> rest;
-        EXPECT_TRUE(
-            answer.leave_out(half == 0 ? *stream_ : *other_stream_, program, shared, top, &rest).ok());
+        EXPECT_TRUE(answer.leave_out(half == 0 ? *stream_ : *other_stream_, program, its, top, &rest).ok());
         return rest;
     }
 
@@ -179,14 +180,14 @@ class MergeOnDevice : public AggregateEngineTest {
         const KeyMarks plain[2] = {mark_plainly(program, read(*stream_, one, program).groups),
                                    mark_plainly(program, read(*other_stream_, two, program).groups)};
         for (std::uint32_t key = 0; key < program.key_count; ++key) {
-            SharedKeys shared = {program.key[key], {}};
+            SharedKeys shared = {key, {}, {}};
             for (std::uint32_t word = 0; word < key_mark_words; ++word) {
                 ASSERT_EQ(marks[0].of_key[key][word], plain[0].of_key[key][word]);
                 ASSERT_EQ(marks[1].of_key[key][word], plain[1].of_key[key][word]);
                 shared.marks[word] = marks[0].of_key[key][word] & marks[1].of_key[key][word];
             }
-            const auto rest_of_one = leave_out(one, 0, program, shared, top);
-            const auto rest_of_two = leave_out(two, 1, program, shared, top);
+            const auto rest_of_one = leave_out(one, 0, program, shared, top, marks[0]);
+            const auto rest_of_two = leave_out(two, 1, program, shared, top, marks[1]);
             left_out_ += rest_of_one->groups() < one.groups();
             const Found in_memory = merge_in_memory(question, *rest_of_one, *rest_of_two, UINT32_MAX, top);
             EXPECT_EQ(in_memory.groups, expected.groups);
@@ -227,10 +228,18 @@ class MergeOnDevice : public AggregateEngineTest {
             EXPECT_EQ(found.groups, other.groups);
             EXPECT_EQ(found.doubtful, other.doubtful);
             EXPECT_EQ(found.counted, other.counted);
+            if (facts == nullptr) {
+                check_leaving(question, *one, *two, top, found);
+            }
         }
-        // A listed answer and a table aren't for a device.
-        const auto listed = ask_half(question, 1, facts);
-        EXPECT_FALSE(merge(question, one.get(), listed.get(), UINT32_MAX, {}, &found));
+        // A listed answer and a table aren't for a device; two listed ones are.
+        ASSERT_TRUE(two->list_groups(*other_stream_).ok());
+        EXPECT_FALSE(two->stays_in_table());
+        EXPECT_FALSE(merge(question, one.get(), two.get(), UINT32_MAX, {}, &found));
+        ASSERT_TRUE(one->list_groups(*stream_).ok());
+        ASSERT_TRUE(merge(question, one.get(), two.get(), UINT32_MAX, {}, &found));
+        EXPECT_EQ(found.groups, expected.groups);
+        EXPECT_EQ(found.doubtful, expected.doubtful);
     }
 
     void check(const TestQuestion &question, heap_facts::HeapFacts *facts) {

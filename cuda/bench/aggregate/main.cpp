@@ -347,11 +347,9 @@ class Holders {
                           ask_one(holders_[i], statement, program, server::limits_of_parts(limits),
                                   server::is_of_groups(limits) ? statement.rows : 0));
         });
-        if (const std::optional<SharedKeys> shared = server::find_shared_keys(program, parts)) {
-            at_once([&](std::size_t i) {
-                parts[i].leave_out(host_->memory(), *holders_[i].stream, program, limits, *shared);
-            });
-        }
+        server::leave_out_of_parts(host_->memory(), program, limits, parts, [&](auto body) {
+            at_once([&](std::size_t i) { body(i, *holders_[i].stream); });
+        });
         std::unique_ptr<AggregateAnswer> answer;
         if (server::have_many_groups(parts) &&
             server::merge_on_device(*holders_[0].engine, *holders_[0].stream, program, limits, parts,

@@ -34,8 +34,8 @@ constexpr std::uint64_t max_dense_groups = 1 << 26;
 constexpr std::uint64_t max_dense_bytes = std::uint64_t(1) << 30;
 constexpr std::uint64_t first_slots = std::uint64_t(1) << 20;
 constexpr std::uint64_t least_slots = 1024;
-// A larger table is listed before it is merged with another device's, since few of its groups may be there.
-constexpr std::uint64_t max_unlisted_bytes = std::uint64_t(256) << 20;
+// A larger table isn't joined with another device's, since few of its groups may be there.
+constexpr std::uint64_t max_joined_bytes = std::uint64_t(256) << 20;
 // Behind the flags in pinned memory lies the number of groups that were listed at once.
 constexpr std::size_t flag_words = 3;
 
@@ -111,8 +111,11 @@ class Aggregator {
                 listed_ =
                     list_small_table(call_, filled(), parts_[0].program->view(), call_.answer() + flag_words);
             }
-            if (stays_in_table()) {
+            if (is_joined()) {
                 count_groups_later(call_, filled(), call_.answer() + flag_words);
+            } else if (stays_in_table()) {
+                marks_ = call_.buffer<KeyMarks>(1);
+                mark_groups_later(call_, filled(), plan_.program, marks_.data(), call_.answer() + flag_words);
             }
             if (!first_pass_done_) {
                 list_doubtful();
@@ -178,11 +181,14 @@ class Aggregator {
                question_.top.count == 0 && question_.top.of_rows == 0;
     }
 
-    // Groups have the same places on all devices that answer the question, so they can be put together there.
+    // Groups have the same places on all devices that answer the question, so they can be put together there,
+    // or be left out.
     bool stays_in_table() const {
         return question_.rows_of_all > 0 && counts_rows() && slots_ > max_few_groups &&
-               question_.top.count == 0 && question_.top.of_rows == 0 &&
-               records() * table_.stride * sizeof(std::uint64_t) <= max_unlisted_bytes;
+               question_.top.count == 0 && question_.top.of_rows == 0;
+    }
+    bool is_joined() const {
+        return stays_in_table() && records() * table_.stride * sizeof(std::uint64_t) <= max_joined_bytes;
     }
 
     static std::uint64_t bytes_of_bits(std::uint64_t groups) {
@@ -418,6 +424,8 @@ class Aggregator {
         }
         auto table = std::make_unique<UnlistedTable>();
         table->filled = filled();
+        table->is_joined = is_joined();
+        table->marks = std::move(marks_);
         // What only serves while rows are added ends with the question.
         table->filled.table.flags = nullptr;
         table->filled.table.present = nullptr;
@@ -444,6 +452,7 @@ class Aggregator {
     Buffer<std::uint32_t> states_;
     Buffer<std::uint32_t> present_;
     Buffer<std::uint64_t> listed_;
+    Buffer<KeyMarks> marks_;
     ListView list_{};
     Buffer<std::uint64_t> doubtful_;
 };

@@ -12,12 +12,15 @@
 
 namespace gpu_engine::device {
 
-// A table whose groups aren't listed yet, since that of another device will be joined to it place by place.
-// Both are the same in all but the records.
+// A table of dense groups that aren't listed yet. Where `is_joined` that of another device will be joined to
+// it place by place: both are the same in all but the records. Otherwise most of its groups may be left out
+// before the rest is listed.
 struct UnlistedTable {
     FilledTable filled;
+    bool is_joined;
     std::uint64_t rows;  // of the whole question: they say which sums are narrow
     Buffer<std::uint64_t> records;
+    Buffer<KeyMarks> marks;  // of groups that may be left out
     std::unique_ptr<PartProgram> program;
 };
 
@@ -34,7 +37,8 @@ class DeviceAggregateAnswer final : public AggregateAnswer {
                        std::uint64_t *records) const noexcept override;
     Status read_doubtful(Stream &stream, std::uint64_t first, std::uint64_t count,
                          std::uint64_t *records) const noexcept override;
-    bool stays_in_table() const noexcept override { return table_ != nullptr; }
+    bool stays_in_table() const noexcept override { return table_ != nullptr && table_->is_joined; }
+    Status list_groups(Stream &stream) noexcept override;
     Status mark_keys(Stream &stream, const AggregateProgram &program,
                      KeyMarks *marks) const noexcept override;
     Status leave_out(Stream &stream, const AggregateProgram &program, const SharedKeys &shared,
@@ -62,6 +66,7 @@ class DeviceAggregateAnswer final : public AggregateAnswer {
               std::uint64_t doubtful_count) noexcept {
         table_ = std::move(table);
         table_->records.set_stream(engine_.release_stream());
+        table_->marks.set_stream(engine_.release_stream());
         table_->program->set_stream(engine_.release_stream());
         take(Buffer<std::uint64_t>(), group_count, std::move(doubtful), doubtful_count);
     }
@@ -69,7 +74,7 @@ class DeviceAggregateAnswer final : public AggregateAnswer {
   private:
     Status read(const Call &call, const Buffer<std::uint64_t> &from, std::uint64_t records_there,
                 std::uint64_t words, std::uint64_t first, std::uint64_t count, std::uint64_t *records) const;
-    FilledTable list() const;
+    FilledTable filled(std::uint32_t key_words) const;
 
     DeviceEngine &engine_;
     std::uint32_t words_;

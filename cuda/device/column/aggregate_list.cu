@@ -1,7 +1,7 @@
 // Groups that come first are chosen by their ranks: those are counted in slots between the least one and the
 // greatest, and the groups of the slots that hold enough of the greatest ones are listed. The others, which
 // can be millions, are only looked at.
-#include "device/column/aggregate_list.h"
+#include "device/column/aggregate_groups.cuh"
 
 #include <algorithm>
 
@@ -41,25 +41,6 @@ struct RankScale {
 };
 static_assert(rank_slots == 1 << 12);
 
-__device__ bool is_group(const FilledTable &filled, std::uint64_t slot) {
-    const TableView &table = filled.table;
-    if (filled.is_list) {
-        const SharedView &shared = filled.shared;
-        if (shared.marks == nullptr) {
-            return true;
-        }
-        const auto *record = reinterpret_cast<const std::uint64_t *>(table.record(slot));
-        return is_marked(shared.marks, key_stretch(shared.key, record)) == shared.has_marked;
-    }
-    if (table.key_words == 0) {
-        return table.record(slot)[filled.rows_word] != 0;
-    }
-    if (table.key_words > 1) {
-        return slot < table.slots && table.states[slot] != slot_is_free;
-    }
-    return slot < table.slots ? table.record(slot)[0] != free_key : table.flags->has_last != 0;
-}
-
 // The rank by a word that isn't the key's.
 struct Ranker {
     AggregateTop top;
@@ -73,23 +54,54 @@ struct Ranker {
     }
 };
 
-template <typename Visit>
-__device__ void for_groups(const FilledTable &filled, Visit visit) {
-    const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-    for (std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-         i < filled.records; i += step) {
-        if (is_group(filled, i)) {
-            visit(i);
-        }
+// Adds what each thread has counted.
+__device__ void add_to_count(Word count, Survey *survey) {
+    count = join_warp(count, [](Word a, Word b) { return a + b; });
+    if (threadIdx.x % 32 == 0 && count != 0) {
+        atomicAdd(&survey->groups, count);
     }
 }
 
 __global__ void count_kernel(FilledTable filled, Survey *survey) {
     Word count = 0;
     for_groups(filled, [&](std::uint64_t) { ++count; });
-    count = join_warp(count, [](Word a, Word b) { return a + b; });
-    if (threadIdx.x % 32 == 0 && count != 0) {
-        atomicAdd(&survey->groups, count);
+    add_to_count(count, survey);
+}
+
+struct KeysView {
+    GroupKey key[max_aggregate_keys];
+    std::uint32_t count;
+};
+
+// Counts the groups as well. `marks` has max_aggregate_keys * key_mark_words * 2 words of 32 bits, those of
+// KeyMarks.
+__global__ void mark_kernel(FilledTable filled, const __grid_constant__ KeysView keys, std::uint32_t *marks,
+                            Survey *survey) {
+    constexpr std::uint32_t words_a_key = 2 * key_mark_words;
+    __shared__ std::uint32_t own[max_aggregate_keys * words_a_key];
+    for (std::uint32_t i = threadIdx.x; i < keys.count * words_a_key; i += blockDim.x) {
+        own[i] = 0;
+    }
+    __syncthreads();
+    Word count = 0;
+    for_groups(filled, [&](std::uint64_t slot) {
+        ++count;
+        for (std::uint32_t k = 0; k < keys.count; ++k) {
+            const std::uint32_t stretch = stretch_of_group(filled, keys.key[k], slot);
+            std::uint32_t *word = own + k * words_a_key + stretch / 32;
+            const std::uint32_t bit = 1U << stretch % 32;
+            // Most stretches have been marked by an earlier group.
+            if ((*static_cast<volatile std::uint32_t *>(word) & bit) == 0) {
+                atomicOr(word, bit);
+            }
+        }
+    });
+    add_to_count(count, survey);
+    __syncthreads();
+    for (std::uint32_t i = threadIdx.x; i < keys.count * words_a_key; i += blockDim.x) {
+        if ((own[i] & ~*static_cast<volatile std::uint32_t *>(marks + i)) != 0) {
+            atomicOr(marks + i, own[i]);
+        }
     }
 }
 
@@ -108,12 +120,11 @@ __global__ void find_bounds_kernel(FilledTable filled, Ranker ranker, Survey *su
         least = join_words(AccumulatorKind::least, least, rank);
         greatest = join_words(AccumulatorKind::greatest, greatest, rank);
     });
-    count = join_warp(count, [](Word a, Word b) { return a + b; });
+    add_to_count(count, survey);
     least = join_warp(least, [](Word a, Word b) { return join_words(AccumulatorKind::least, a, b); });
     greatest =
         join_warp(greatest, [](Word a, Word b) { return join_words(AccumulatorKind::greatest, a, b); });
-    if (threadIdx.x % 32 == 0 && count != 0) {
-        atomicAdd(&survey->groups, count);
+    if (threadIdx.x % 32 == 0) {
         atomicMin(&survey->least, static_cast<long long>(least));
         atomicMax(&survey->greatest, static_cast<long long>(greatest));
     }
@@ -206,27 +217,41 @@ __device__ void write_group(const FilledTable &filled, const ProgramView &progra
     }
 }
 
-// Lists the groups for which wanted(slot) holds, one behind the other, `room` at most.
+// Lists the groups for which wanted(slot) holds, one behind the other, `room` at most. A block takes places
+// for all that it finds in a step at once, since there is one number by which places are given out.
 template <typename Wanted>
 __device__ void list_wanted(const FilledTable &filled, const ProgramView &program, Survey *survey,
                             Word *groups, Word room, Wanted wanted) {
+    constexpr std::uint32_t warps = threads / 32;
+    // Of this step and of the last one, which some warps may still be reading.
+    __shared__ std::uint32_t found[2][warps];
+    __shared__ Word first;
     const std::uint32_t lane = threadIdx.x % 32;
-    const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-    // A warp's lanes go on together, since they ask each other.
-    for (std::uint64_t begin = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x - lane;
-         begin < filled.records; begin += step) {
-        const std::uint64_t slot = begin + lane;
+    const std::uint32_t warp = threadIdx.x / 32;
+    const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * threads;
+    std::uint32_t turn = 0;
+    // A block's threads go on together, since they wait for each other.
+    for (std::uint64_t begin = static_cast<std::uint64_t>(blockIdx.x) * threads; begin < filled.records;
+         begin += step) {
+        turn ^= 1;
+        const std::uint64_t slot = begin + threadIdx.x;
         const bool is_one = slot < filled.records && is_group(filled, slot) && wanted(slot);
         const std::uint32_t ones = __ballot_sync(UINT32_MAX, is_one);
-        if (ones == 0) {
+        if (lane == 0) {
+            found[turn][warp] = __popc(ones);
+        }
+        const int all = __syncthreads_count(is_one);
+        if (all == 0) {
             continue;
         }
-        Word first = 0;
-        if (lane == 0) {
-            first = atomicAdd(&survey->listed, Word(__popc(ones)));
+        if (threadIdx.x == 0) {
+            first = atomicAdd(&survey->listed, static_cast<Word>(all));
         }
-        first = __shfl_sync(UINT32_MAX, first, 0);
-        const Word place = first + __popc(ones & ((1U << lane) - 1));
+        __syncthreads();
+        Word place = first + __popc(ones & ((1U << lane) - 1));
+        for (std::uint32_t before = 0; before < warp; ++before) {
+            place += found[turn][before];
+        }
         if (is_one && place < room) {
             write_group(filled, program, slot, groups + place * filled.words);
         }
@@ -282,6 +307,32 @@ void count_groups_later(const Call &call, const FilledTable &filled, volatile st
     check_launch("count_kernel");
     call.copy(const_cast<std::uint64_t *>(number),
               reinterpret_cast<const std::uint64_t *>(&survey.data()->groups), 1);
+}
+
+void mark_groups_later(const Call &call, const FilledTable &filled, const AggregateProgram &program,
+                       KeyMarks *marks, volatile std::uint64_t *number) {
+    const Buffer<Survey> survey = begin_survey(call);
+    call.fill(marks, 0, sizeof(KeyMarks));
+    KeysView keys = {};
+    keys.count = program.key_count;
+    for (std::uint32_t k = 0; k < program.key_count; ++k) {
+        keys.key[k] = key_of(program, k);
+    }
+    mark_kernel<<<blocks_of(call, filled), threads, 0, call.stream()>>>(
+        filled, keys, reinterpret_cast<std::uint32_t *>(marks), survey.data());
+    check_launch("mark_kernel");
+    call.copy(const_cast<std::uint64_t *>(number),
+              reinterpret_cast<const std::uint64_t *>(&survey.data()->groups), 1);
+}
+
+GroupKey key_of(const AggregateProgram &program, std::uint32_t number) {
+    // Of groups that aren't dense neither is of use, and they may not fit.
+    std::uint64_t factor = 1;
+    for (std::uint32_t k = 0; k < number; ++k) {
+        factor *= AggregatePlan::codes_of(program.key[k]);
+    }
+    return {program.key[number], static_cast<std::uint32_t>(factor),
+            static_cast<std::uint32_t>(AggregatePlan::codes_of(program.key[number]))};
 }
 
 std::uint64_t count_groups(const Call &call, const FilledTable &filled) {

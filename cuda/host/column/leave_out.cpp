@@ -49,7 +49,7 @@ Status HostAggregateAnswer::leave_out(Stream &stream, const AggregateProgram &pr
         Records kept(budget_, words);
         TopGroups first(budget_, top.count);
         for_groups(stream, [&](const std::uint64_t *record) {
-            if (is_marked(shared.marks, key_stretch(shared.key, record))) {
+            if (is_marked(shared.marks, key_stretch(program.key[shared.key], record))) {
                 std::copy_n(record, words, kept.add(1));
             } else if (top.count > 0) {
                 const std::uint64_t high = top.is_wide != 0 ? record[top.word + 1] : 0;

@@ -13,14 +13,17 @@ namespace gpu_engine {
 inline constexpr std::uint32_t key_stretch_bits = 13;
 inline constexpr std::uint32_t key_mark_words = (1 << key_stretch_bits) / 64;
 
-// The stretch that a group's code of a key belongs to.
+// The stretch that a code of a key belongs to.
+GPU_ENGINE_BOTH std::uint32_t key_stretch(const AggregateKey &key, std::uint64_t code) {
+    return static_cast<std::uint32_t>(key.bits > key_stretch_bits ? code >> (key.bits - key_stretch_bits)
+                                                                  : code);
+}
+// The same of a group's code.
 GPU_ENGINE_BOTH std::uint32_t key_stretch(const AggregateKey &key, const std::uint64_t *record) {
     if (key.bits == 0) {
         return 0;
     }
-    const std::uint64_t code = record[key.word] >> key.shift & UINT64_MAX >> (64 - key.bits);
-    return static_cast<std::uint32_t>(key.bits > key_stretch_bits ? code >> (key.bits - key_stretch_bits)
-                                                                  : code);
+    return key_stretch(key, record[key.word] >> key.shift & UINT64_MAX >> (64 - key.bits));
 }
 
 GPU_ENGINE_BOTH bool is_marked(const std::uint64_t *marks, std::uint32_t stretch) {
@@ -32,10 +35,12 @@ struct KeyMarks {
     std::uint64_t of_key[max_aggregate_keys][key_mark_words];
 };
 
-// Groups that others may have too: those whose code of this key is in a marked stretch.
+// Groups that others may have too: those whose code of this key is in a marked stretch. `own` marks all
+// stretches in which the answer that is told this has groups, so that it needn't look for them elsewhere.
 struct SharedKeys {
-    AggregateKey key;
+    std::uint32_t key;  // its number in the program
     std::uint64_t marks[key_mark_words];
+    std::uint64_t own[key_mark_words];
 };
 
 }  // namespace gpu_engine

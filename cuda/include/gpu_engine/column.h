@@ -233,6 +233,9 @@ class AggregateAnswer {
 
     // Are the groups in a table whose places are the same in the other answers? They are best merged there.
     virtual bool stays_in_table() const noexcept { return false; }
+    // Makes groups ready to be merged by another engine that aren't yet and of which none are left out. Where
+    // there is no memory for that they can still be read.
+    virtual Status list_groups(Stream &) noexcept { return Status{}; }
     // Marks the stretches of all keys' codes that groups have.
     virtual Status mark_keys(Stream &stream, const AggregateProgram &program,
                              KeyMarks *marks) const noexcept = 0;
