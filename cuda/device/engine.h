@@ -24,7 +24,7 @@ class DeviceStream final : public Stream {
     // Pinned memory that kernels reach under the same address, for the numbers that a call reads back: copies
     // to memory that isn't pinned wait in the driver.
     std::uint64_t *answer() const noexcept { return answer_; }
-    static constexpr std::size_t answer_words = 8;
+    static constexpr std::size_t answer_words = 72;
 
   private:
     DeviceEngine &engine_;
@@ -46,6 +46,9 @@ class DeviceKary final : public Kary<Key> {
     std::uint64_t array_bytes(std::uint64_t entries) const noexcept override;
     Status merge(Stream &stream, const KaryArray<Key> *const *runs, std::size_t run_count,
                  std::unique_ptr<KaryArray<Key>> *array) noexcept override;
+    Status match(Stream &stream, const KaryArray<Key> *const *arrays, std::size_t array_count,
+                 const Key *keys, std::uint64_t count,
+                 const typename Kary<Key>::PlacesFor &places) noexcept override;
 
   private:
     DeviceEngine &engine_;

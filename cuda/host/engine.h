@@ -28,6 +28,9 @@ class HostKary final : public Kary<Key> {
     std::uint64_t array_bytes(std::uint64_t entries) const noexcept override;
     Status merge(Stream &stream, const KaryArray<Key> *const *runs, std::size_t run_count,
                  std::unique_ptr<KaryArray<Key>> *array) noexcept override;
+    Status match(Stream &stream, const KaryArray<Key> *const *arrays, std::size_t array_count,
+                 const Key *keys, std::uint64_t count,
+                 const typename Kary<Key>::PlacesFor &places) noexcept override;
 
   private:
     HostEngine &engine_;

@@ -1,6 +1,7 @@
 // Results of lookups without offsets (protocol::LookupForm).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "server/results.h"
@@ -28,41 +29,42 @@ void answer_matches(Work &work, const RunSet &runs, const protocol::LookupKary &
     const TransferBuffer &buffer = work.connection.buffer;
     const Key *keys = buffer.part<Key>(request.keys, request.count);
     const MatchBytes bytes = match_bytes(request);
-    Results results(buffer, request.results, request.capacity);
-    bool fits = true;
+    std::vector<std::size_t> here;
+    std::vector<const KaryArray<Key> *> arrays;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        if (!runs.is_here(i)) {
-            continue;
-        }
-        std::uint64_t found = 0;
-        const auto places = [&](std::uint64_t number) -> MatchPlaces {
-            found = number;
-            if (!fits || bytes.tid == 0 || bytes.of(number) > results.room<char>()) {
-                return {nullptr, nullptr};
-            }
-            Results here = results;
-            std::uint64_t at = 0;
-            Tid *tids = here.take<Tid>(number, &at);
-            return {tids, bytes.item > 0 ? here.take<std::uint32_t>(number, &at) : nullptr};
-        };
-        check(with_room(work,
-                        [&] { return runs.kary<Key>(i).match(*work.stream, keys, request.count, places); }));
-        reply.found[i] = found;
-        reply.tids += found;
-        reply.needed += bytes.of(found);
-        fits = fits && bytes.of(found) <= results.room<char>();
-        if (fits && bytes.tid > 0) {
-            results.take<Tid>(found, &reply.tids_at[i]);
-        }
-        if (fits && bytes.item > 0) {
-            results.take<std::uint32_t>(found, &reply.keys_at[i]);
+        if (runs.is_here(i)) {
+            here.push_back(i);
+            arrays.push_back(&runs.kary<Key>(i));
         }
     }
+    std::optional<Results> results;
+    bool fits = true;
+    const auto places = [&](std::size_t array, std::uint64_t found) -> MatchPlaces {
+        const std::size_t run = here[array];
+        reply.found[run] = found;
+        reply.tids += found;
+        reply.needed += bytes.of(found);
+        fits = fits && bytes.of(found) <= results->room<char>();
+        if (!fits) {
+            return {nullptr, nullptr};
+        }
+        return {bytes.tid > 0 ? results->take<Tid>(found, &reply.tids_at[run]) : nullptr,
+                bytes.item > 0 ? results->take<std::uint32_t>(found, &reply.keys_at[run]) : nullptr};
+    };
+    check(with_room(work, [&] {
+        // This may not be the first time.
+        results.emplace(buffer, request.results, request.capacity);
+        reply.tids = 0;
+        reply.needed = 0;
+        fits = true;
+        return kary<Key>(*work.engine)
+            .match(*work.stream, arrays.data(), arrays.size(), keys, request.count, places);
+    }));
     if (!fits) {
         throw Failure{make_status(StatusCode::insufficient_space, "the results don't fit")};
     }
     work.items = request.count;
-    work.bytes = results.used();
+    work.bytes = results->used();
 }
 
 // A part of the request that has answered for a run, or for a piece of it.

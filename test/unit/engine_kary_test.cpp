@@ -176,7 +176,7 @@ class EngineKary : public EngineTest {
         expect_matches(array, probes, expected, expected_offsets);
     }
 
-    // What match gives: both arrays, one of them, and none.
+    // What match gives of an array: TIDs and numbers, one of them, and none.
     void expect_matches(const KaryArray<Key> &array, const std::vector<Key> &probes,
                         const std::vector<Tid> &expected, const std::vector<std::uint64_t> &offsets) {
         std::vector<std::uint32_t> expected_items;
@@ -189,8 +189,9 @@ class EngineKary : public EngineTest {
             std::vector<Tid> tids(expected.size() + 1, make_tid(0x123456789abc));
             std::vector<std::uint32_t> items(expected.size() + 1, 0xabcdef);
             std::uint64_t number = UINT64_MAX;
-            const Status status =
-                array.match(*stream_, probes.data(), probes.size(), [&](std::uint64_t found) {
+            const KaryArray<Key> *arrays[] = {&array};
+            const Status status = kary().match(
+                *stream_, arrays, 1, probes.data(), probes.size(), [&](std::size_t, std::uint64_t found) {
                     number = found;
                     return gpu_engine::MatchPlaces{
                         found == expected.size() && with_tids ? tids.data() : nullptr,
@@ -221,6 +222,59 @@ class EngineKary : public EngineTest {
     }
 };
 TYPED_TEST_SUITE(EngineKary, KeyCases, KeyCaseName);
+
+// More arrays, and more keys times arrays, than a device takes at a time.
+TYPED_TEST(EngineKary, MatchesKeysInManyArraysAtOnce) {
+    using Key = typename TypeParam::Key;
+    const Pattern<Key> pattern = patterns<Key>().front();
+    std::vector<std::unique_ptr<KaryArray<Key>>> arrays;
+    std::vector<const KaryArray<Key> *> asked;
+    std::vector<Key> probes;
+    for (std::size_t i = 0; i < 150; ++i) {
+        const std::size_t size = i % 7 == 0 ? i / 70 : 40 * i;
+        const std::vector<Key> keys = pattern.make(size, this->random_);
+        const std::vector<Tid> tids = this->ascending_tids(size);
+        arrays.push_back(this->build(keys, tids));
+        ASSERT_NE(arrays.back(), nullptr);
+        if (i % 3 == 0) {
+            Reference<Key> reference = reference_of(keys, tids);
+            this->set_dead(*arrays.back(), reference, 0.4, 1);
+        }
+        asked.push_back(arrays.back().get());
+        probes.insert(probes.end(), keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(size / 10));
+    }
+    for (const std::size_t count : {std::size_t{0}, std::size_t{100}, probes.size()}) {
+        SCOPED_TRACE(std::to_string(count) + " keys");
+        std::vector<std::vector<Tid>> tids(asked.size());
+        std::vector<std::vector<std::uint32_t>> items(asked.size());
+        std::size_t next = 0;
+        const Status status =
+            this->kary().match(*this->stream_, asked.data(), asked.size(), probes.data(), count,
+                               [&](std::size_t array, std::uint64_t found) {
+                                   EXPECT_EQ(array, next++);
+                                   tids[array].resize(found);
+                                   items[array].resize(found);
+                                   return gpu_engine::MatchPlaces{tids[array].data(), items[array].data()};
+                               });
+        ASSERT_TRUE(status.ok()) << status.message;
+        ASSERT_EQ(next, asked.size());
+        for (std::size_t i = 0; i < asked.size(); ++i) {
+            std::vector<std::uint64_t> offsets(count + 1);
+            std::vector<Tid> expected(tids[i].size());
+            ASSERT_TRUE(asked[i]
+                            ->lookup(*this->stream_, probes.data(), count, offsets.data(), expected.data(),
+                                     expected.size())
+                            .ok());
+            ASSERT_EQ(offsets.back(), expected.size());
+            ASSERT_TRUE(tids[i] == expected);
+            for (std::size_t key = 0; key < count; ++key) {
+                for (std::uint64_t at = offsets[key]; at < offsets[key + 1]; ++at) {
+                    ASSERT_EQ(items[i][at], key);
+                }
+            }
+        }
+    }
+}
 
 // Around the sizes of leaves, nodes and blocks, and their powers.
 TYPED_TEST(EngineKary, AnswersAsTheReferenceOnSmallSizes) {

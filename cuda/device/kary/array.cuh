@@ -136,22 +136,6 @@ Status DeviceKaryArray<Key>::gather(Stream &stream, const KaryRange *ranges, std
 }
 
 template <typename Key>
-Buffer<KaryRange> DeviceKaryArray<Key>::equals(const Call &call, const Key *keys, std::uint64_t count) const {
-    const Input<Key> input(call, keys, count, piece_searches);
-    Buffer<KaryRange> ranges = call.buffer<KaryRange>(count);
-    for (std::uint64_t first = 0; first < count; first += piece_searches) {
-        const std::uint64_t size = std::min(piece_searches, count - first);
-        if (entries_ == 0) {
-            call.fill(ranges.data() + first, 0, size * sizeof(KaryRange));
-        } else {
-            find_piece(call, tree_, input.piece(first, size), size, ranges.data() + first);
-        }
-        call.wait();
-    }
-    return ranges;
-}
-
-template <typename Key>
 Status DeviceKaryArray<Key>::lookup(Stream &stream, const Key *keys, std::uint64_t count,
                                     std::uint64_t *offsets, Tid *tids,
                                     std::uint64_t capacity) const noexcept {
@@ -164,31 +148,18 @@ Status DeviceKaryArray<Key>::lookup(Stream &stream, const Key *keys, std::uint64
                         capacity)) {
             return Status{};
         }
-        const Buffer<KaryRange> ranges = equals(call, keys, count);
+        const Input<Key> input(call, keys, count, piece_searches);
+        const Buffer<KaryRange> ranges = call.buffer<KaryRange>(count);
+        for (std::uint64_t first = 0; first < count; first += piece_searches) {
+            const std::uint64_t size = std::min(piece_searches, count - first);
+            if (entries_ == 0) {
+                call.fill(ranges.data() + first, 0, size * sizeof(KaryRange));
+            } else {
+                find_piece(call, tree_, input.piece(first, size), size, ranges.data() + first);
+            }
+            call.wait();
+        }
         return gather_tids(call, ranges.data(), count, view, tids_.data(), entries_, offsets, tids, capacity);
-    });
-}
-
-template <typename Key>
-Status DeviceKaryArray<Key>::match(Stream &stream, const Key *keys, std::uint64_t count,
-                                   const typename KaryArray<Key>::PlacesFor &places) const noexcept {
-    return guarded([&] {
-        if (count > KaryArray<Key>::max_matched_keys) {
-            return make_status(StatusCode::invalid_argument, "more keys than can be numbered");
-        }
-        const Call call(engine_, stream);
-        const DeadBitmap *dead_entries = call.keep(dead());
-        const DeadView view = dead_entries ? dead_entries->view() : DeadView{};
-        const Buffer<KaryRange> ranges = equals(call, keys, count);
-        const Gathered gathered = measure_ranges(call, ranges.data(), count, view, entries_);
-        const MatchPlaces to = places(gathered.total);
-        if (to.tids != nullptr) {
-            gather_elements(call, ranges.data(), count, view, this->tids(), gathered, to.tids);
-        }
-        if (to.items != nullptr) {
-            gather_ranges(call, count, gathered, to.items);
-        }
-        return Status{};
     });
 }
 

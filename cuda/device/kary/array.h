@@ -36,8 +36,6 @@ class DeviceKaryArray final : public KaryArray<Key> {
                   Tid *tids, std::uint64_t capacity) const noexcept override;
     Status lookup(Stream &stream, const Key *keys, std::uint64_t count, std::uint64_t *offsets, Tid *tids,
                   std::uint64_t capacity) const noexcept override;
-    Status match(Stream &stream, const Key *keys, std::uint64_t count,
-                 const typename KaryArray<Key>::PlacesFor &places) const noexcept override;
     Status range(Stream &stream, const Key *low, const Key *high, std::uint64_t count, std::uint64_t *offsets,
                  Key *keys, Tid *tids, std::uint64_t capacity) const noexcept override;
     Status count_on(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
@@ -48,13 +46,13 @@ class DeviceKaryArray final : public KaryArray<Key> {
 
     DeviceEngine &engine() const noexcept { return engine_; }
     const Key *keys() const noexcept { return keys_.data(); }
+    // Of an array with entries.
+    const Tree<Key> &tree() const noexcept { return tree_; }
     const Tid *tids() const noexcept { return tids_.data(); }
     // Null when no entry is dead.
     std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
 
   private:
-    // Finds where each key's entries lie. The ranges stay on the device.
-    Buffer<KaryRange> equals(const Call &call, const Key *keys, std::uint64_t count) const;
     // Finds where low[i] to high[i] lie. The ranges stay on the device.
     Buffer<KaryRange> bounds(const Call &call, const Key *low, const Key *high, std::uint64_t count) const;
 
@@ -97,22 +95,33 @@ bool look_up_few(const Call &call, const Key *array_keys, const Tid *array_tids,
 void count_live(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                 std::uint32_t *counts);
 
-// Where the live entries of each of `count` ranges go when they are gathered: `offsets` has count + 1 places.
+// Where the live entries of each of `count` ranges go: those of range i to offsets[i] - first. There are
+// count + 1 offsets.
+struct Places {
+    const std::uint64_t *offsets;
+    std::uint64_t first;
+    std::uint64_t total;
+};
 struct Gathered {
     Buffer<std::uint64_t> offsets;
     std::uint64_t total = 0;
+
+    Places places() const noexcept { return {offsets.data(), 0, total}; }
 };
 // Throws Failure when a range lies outside the array. Waits for the device.
 Gathered measure_ranges(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                         std::uint64_t entries);
-// Copies the live entries' elements, from an array's keys or TIDs to the caller. Waits for the device if
-// there are any.
+// Writes the sizes of `count` ranges of an array, and 0 behind them; their sums then say where entries go.
+// *outside becomes 1 when a range lies outside the array.
+void measure_sizes(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
+                   std::uint64_t entries, std::uint64_t *sizes, std::uint32_t *outside);
+// Copies the live entries' elements, from an array's keys or TIDs to the caller, who waits for the device.
 template <typename Element>
 void gather_elements(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
-                     const Element *from, const Gathered &gathered, Element *to);
+                     const Element *from, const Places &places, Element *to);
 
 // The number of the range that each of the live entries belongs to, in the same way.
-void gather_ranges(const Call &call, std::uint64_t count, const Gathered &gathered, std::uint32_t *to);
+void gather_ranges(const Call &call, std::uint64_t count, const Places &places, std::uint32_t *to);
 
 // Does what KaryArray::count_on does, with ranges on the device and everything else the caller's.
 Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,

@@ -1,4 +1,5 @@
 #include "device/kary/array.cuh"
+#include "device/kary/match.cuh"
 #include "device/kary/ranges.cuh"
 
 #include "gpu_engine/boundary.h"
@@ -10,5 +11,8 @@ template Status DeviceKary<Key128>::build(Stream &, const Key128 *, const Tid *,
                                           std::unique_ptr<KaryArray<Key128>> *) noexcept;
 template Status DeviceKary<Key128>::load(Stream &, const Key128 *, const Tid *, std::uint64_t,
                                          std::unique_ptr<KaryArray<Key128>> *) noexcept;
+template Status DeviceKary<Key128>::match(Stream &, const KaryArray<Key128> *const *, std::size_t,
+                                          const Key128 *, std::uint64_t,
+                                          const Kary<Key128>::PlacesFor &) noexcept;
 
 }  // namespace gpu_engine::device

@@ -1,4 +1,5 @@
 #include "device/kary/array.cuh"
+#include "device/kary/match.cuh"
 #include "device/kary/ranges.cuh"
 
 #include "gpu_engine/boundary.h"
@@ -10,5 +11,8 @@ template Status DeviceKary<std::uint32_t>::build(Stream &, const std::uint32_t *
                                                  std::unique_ptr<KaryArray<std::uint32_t>> *) noexcept;
 template Status DeviceKary<std::uint32_t>::load(Stream &, const std::uint32_t *, const Tid *, std::uint64_t,
                                                 std::unique_ptr<KaryArray<std::uint32_t>> *) noexcept;
+template Status DeviceKary<std::uint32_t>::match(Stream &, const KaryArray<std::uint32_t> *const *,
+                                                 std::size_t, const std::uint32_t *, std::uint64_t,
+                                                 const Kary<std::uint32_t>::PlacesFor &) noexcept;
 
 }  // namespace gpu_engine::device

@@ -87,6 +87,13 @@ void count_live(const Call &call, const KaryRange *ranges, std::uint64_t count, 
     check_launch("count_live_kernel");
 }
 
+void measure_sizes(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
+                   std::uint64_t entries, std::uint64_t *sizes, std::uint32_t *outside) {
+    measure_kernel<<<blocks_for(count + 1), threads, 0, call.stream()>>>(ranges, count, entries, dead, sizes,
+                                                                         outside);
+    check_launch("measure_kernel");
+}
+
 Gathered measure_ranges(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                         std::uint64_t entries) {
     Gathered result;
@@ -94,9 +101,7 @@ Gathered measure_ranges(const Call &call, const KaryRange *ranges, std::uint64_t
     std::uint64_t *sums = result.offsets.data();
     const Buffer<std::uint32_t> outside = call.buffer<std::uint32_t>(1);
     call.fill(outside.data(), 0, sizeof(std::uint32_t));
-    measure_kernel<<<blocks_for(count + 1), threads, 0, call.stream()>>>(ranges, count, entries, dead, sums,
-                                                                         outside.data());
-    check_launch("measure_kernel");
+    measure_sizes(call, ranges, count, dead, entries, sums, outside.data());
     exclusive_sums(call, sums, sums, count + 1);
     volatile std::uint64_t *answer = call.answer();
     answer[0] = 0;
@@ -111,7 +116,7 @@ Gathered measure_ranges(const Call &call, const KaryRange *ranges, std::uint64_t
     return result;
 }
 
-// Calls launch(first, size, output) for piece after piece of the outputs.
+// Calls launch(first, size, output) for piece after piece of the outputs. Between two pieces it waits.
 template <typename Element, typename Launch>
 void gather_pieces(const Call &call, std::uint64_t total, Element *to, Launch launch) {
     const Output<Element> output(call, to, total, piece_elements);
@@ -120,35 +125,37 @@ void gather_pieces(const Call &call, std::uint64_t total, Element *to, Launch la
         launch(first, size, output.piece(first));
         check_launch("gather_kernel");
         output.flush(first, size);
-        call.wait();
+        if (first + size < total) {
+            call.wait();
+        }
     }
 }
 
 template <typename Element>
 void gather_elements(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
-                     const Element *from, const Gathered &gathered, Element *to) {
-    gather_pieces(call, gathered.total, to, [&](std::uint64_t first, std::uint64_t size, Element *output) {
-        gather_kernel<<<blocks_for(size), threads, 0, call.stream()>>>(ranges, gathered.offsets.data(), count,
-                                                                       dead, from, first, size, output);
+                     const Element *from, const Places &places, Element *to) {
+    gather_pieces(call, places.total, to, [&](std::uint64_t first, std::uint64_t size, Element *output) {
+        gather_kernel<<<blocks_for(size), threads, 0, call.stream()>>>(
+            ranges, places.offsets, count, dead, from, places.first + first, size, output);
     });
 }
 
-void gather_ranges(const Call &call, std::uint64_t count, const Gathered &gathered, std::uint32_t *to) {
-    gather_pieces(call, gathered.total, to,
+void gather_ranges(const Call &call, std::uint64_t count, const Places &places, std::uint32_t *to) {
+    gather_pieces(call, places.total, to,
                   [&](std::uint64_t first, std::uint64_t size, std::uint32_t *output) {
                       gather_ranges_kernel<<<blocks_for(size), threads, 0, call.stream()>>>(
-                          gathered.offsets.data(), count, first, size, output);
+                          places.offsets, count, places.first + first, size, output);
                   });
 }
 
 template void gather_elements(const Call &, const KaryRange *, std::uint64_t, const DeadView &, const Tid *,
-                              const Gathered &, Tid *);
+                              const Places &, Tid *);
 template void gather_elements(const Call &, const KaryRange *, std::uint64_t, const DeadView &,
-                              const std::uint32_t *, const Gathered &, std::uint32_t *);
+                              const std::uint32_t *, const Places &, std::uint32_t *);
 template void gather_elements(const Call &, const KaryRange *, std::uint64_t, const DeadView &,
-                              const std::uint64_t *, const Gathered &, std::uint64_t *);
+                              const std::uint64_t *, const Places &, std::uint64_t *);
 template void gather_elements(const Call &, const KaryRange *, std::uint64_t, const DeadView &,
-                              const Key128 *, const Gathered &, Key128 *);
+                              const Key128 *, const Places &, Key128 *);
 
 Status gather_tids(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                    const Tid *array_tids, std::uint64_t entries, std::uint64_t *offsets, Tid *tids,
@@ -159,7 +166,7 @@ Status gather_tids(const Call &call, const KaryRange *ranges, std::uint64_t coun
         call.wait();
         return make_status(StatusCode::insufficient_space, "more TIDs match than there is space for");
     }
-    gather_elements(call, ranges, count, dead, array_tids, gathered, tids);
+    gather_elements(call, ranges, count, dead, array_tids, gathered.places(), tids);
     call.wait();
     return {};
 }

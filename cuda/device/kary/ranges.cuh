@@ -41,9 +41,9 @@ Status DeviceKaryArray<Key>::range(Stream &stream, const Key *low, const Key *hi
             call.wait();
             return make_status(StatusCode::insufficient_space, "more TIDs match than there is space for");
         }
-        gather_elements(call, ranges.data(), count, view, tids_.data(), gathered, tids);
+        gather_elements(call, ranges.data(), count, view, tids_.data(), gathered.places(), tids);
         if (keys != nullptr) {
-            gather_elements(call, ranges.data(), count, view, this->keys(), gathered, keys);
+            gather_elements(call, ranges.data(), count, view, this->keys(), gathered.places(), keys);
         }
         call.wait();
         return Status{};

@@ -294,55 +294,49 @@ Status HostKaryArray<Key>::lookup(Stream &stream, const Key *keys, std::uint64_t
 // Most keys are not here where an index has many runs. Those that are are listed, each piece's from its first
 // key's place on, and the lists then put together.
 template <typename Key>
-Status HostKaryArray<Key>::match(Stream &stream, const Key *keys, std::uint64_t count,
-                                 const typename KaryArray<Key>::PlacesFor &places) const noexcept {
-    return guarded([&] {
-        if (count > KaryArray<Key>::max_matched_keys) {
-            return make_status(StatusCode::invalid_argument, "more keys than can be numbered");
-        }
-        const Workers workers = engine_.workers(stream);
-        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
-        Buffer<KaryRange> ranges(engine_.memory(), count);
-        Buffer<std::uint32_t> items(engine_.memory(), count);
-        std::vector<std::uint64_t> listed((count + searches_a_piece - 1) / searches_a_piece);
-        if (entries_ > 0) {
-            workers.for_pieces(count, searches_a_piece, [&](std::uint64_t first, std::uint64_t last) {
-                std::uint64_t at = first;
-                search_piece(keys, first, last, [&](std::uint64_t i, const KaryRange &range) {
-                    if (live_entries(range, dead_entries.get()) > 0) {
-                        ranges[at] = range;
-                        items[at++] = static_cast<std::uint32_t>(i);
-                    }
-                });
-                listed[first / searches_a_piece] = at - first;
+void HostKaryArray<Key>::match(Stream &stream, const Key *keys, std::uint64_t count,
+                               const std::function<MatchPlaces(std::uint64_t number)> &places) const {
+    const Workers workers = engine_.workers(stream);
+    const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+    Buffer<KaryRange> ranges(engine_.memory(), count);
+    Buffer<std::uint32_t> items(engine_.memory(), count);
+    std::vector<std::uint64_t> listed((count + searches_a_piece - 1) / searches_a_piece);
+    if (entries_ > 0) {
+        workers.for_pieces(count, searches_a_piece, [&](std::uint64_t first, std::uint64_t last) {
+            std::uint64_t at = first;
+            search_piece(keys, first, last, [&](std::uint64_t i, const KaryRange &range) {
+                if (live_entries(range, dead_entries.get()) > 0) {
+                    ranges[at] = range;
+                    items[at++] = static_cast<std::uint32_t>(i);
+                }
             });
-        }
-        std::uint64_t found = 0;
-        for (std::uint64_t piece = 0; piece < listed.size(); ++piece) {
-            const std::uint64_t from = piece * searches_a_piece;
-            std::memmove(ranges.data() + found, ranges.data() + from, listed[piece] * sizeof(KaryRange));
-            std::memmove(items.data() + found, items.data() + from, listed[piece] * sizeof(std::uint32_t));
-            found += listed[piece];
-        }
-        Buffer<std::uint64_t> begins(engine_.memory(), found + 1);
-        std::uint64_t total = 0;
-        sum_live_entries(workers, ranges.data(), found, dead_entries.get(), begins.data(), &total);
-        begins[found] = total;
-        const MatchPlaces to = places(total);
-        if (to.tids == nullptr && to.items == nullptr) {
-            return Status{};
-        }
-        for_each_live(workers, ranges.data(), found, dead_entries.get(), begins.data(), total,
-                      [&](std::uint64_t output, std::uint64_t range, std::uint64_t position) {
-                          if (to.tids != nullptr) {
-                              to.tids[output] = tids_[position];
-                          }
-                          if (to.items != nullptr) {
-                              to.items[output] = items[range];
-                          }
-                      });
-        return Status{};
-    });
+            listed[first / searches_a_piece] = at - first;
+        });
+    }
+    std::uint64_t found = 0;
+    for (std::uint64_t piece = 0; piece < listed.size(); ++piece) {
+        const std::uint64_t from = piece * searches_a_piece;
+        std::memmove(ranges.data() + found, ranges.data() + from, listed[piece] * sizeof(KaryRange));
+        std::memmove(items.data() + found, items.data() + from, listed[piece] * sizeof(std::uint32_t));
+        found += listed[piece];
+    }
+    Buffer<std::uint64_t> begins(engine_.memory(), found + 1);
+    std::uint64_t total = 0;
+    sum_live_entries(workers, ranges.data(), found, dead_entries.get(), begins.data(), &total);
+    begins[found] = total;
+    const MatchPlaces to = places(total);
+    if (to.tids == nullptr && to.items == nullptr) {
+        return;
+    }
+    for_each_live(workers, ranges.data(), found, dead_entries.get(), begins.data(), total,
+                  [&](std::uint64_t output, std::uint64_t range, std::uint64_t position) {
+                      if (to.tids != nullptr) {
+                          to.tids[output] = tids_[position];
+                      }
+                      if (to.items != nullptr) {
+                          to.items[output] = items[range];
+                      }
+                  });
 }
 
 template <typename Key>
@@ -377,8 +371,36 @@ Status HostKaryArray<Key>::read(Stream &stream, std::uint64_t first, std::uint64
     });
 }
 
+template <typename Key>
+Status HostKary<Key>::match(Stream &stream, const KaryArray<Key> *const *arrays, std::size_t array_count,
+                            const Key *keys, std::uint64_t count,
+                            const typename Kary<Key>::PlacesFor &places) noexcept {
+    return guarded([&] {
+        if (count > Kary<Key>::max_matched_keys) {
+            return make_status(StatusCode::invalid_argument, "more keys than can be numbered");
+        }
+        for (std::size_t i = 0; i < array_count; ++i) {
+            const auto *array = dynamic_cast<const HostKaryArray<Key> *>(arrays[i]);
+            if (array == nullptr || &array->engine() != &engine_) {
+                return make_status(StatusCode::invalid_argument, "an array is another engine's");
+            }
+            array->match(stream, keys, count, [&](std::uint64_t number) { return places(i, number); });
+        }
+        return Status{};
+    });
+}
+
 template class HostKaryArray<std::uint32_t>;
 template class HostKaryArray<std::uint64_t>;
 template class HostKaryArray<Key128>;
+template Status HostKary<std::uint32_t>::match(Stream &, const KaryArray<std::uint32_t> *const *, std::size_t,
+                                               const std::uint32_t *, std::uint64_t,
+                                               const Kary<std::uint32_t>::PlacesFor &) noexcept;
+template Status HostKary<std::uint64_t>::match(Stream &, const KaryArray<std::uint64_t> *const *, std::size_t,
+                                               const std::uint64_t *, std::uint64_t,
+                                               const Kary<std::uint64_t>::PlacesFor &) noexcept;
+template Status HostKary<Key128>::match(Stream &, const KaryArray<Key128> *const *, std::size_t,
+                                        const Key128 *, std::uint64_t,
+                                        const Kary<Key128>::PlacesFor &) noexcept;
 
 }  // namespace gpu_engine::host

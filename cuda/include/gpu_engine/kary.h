@@ -75,15 +75,6 @@ class KaryArray {
     virtual Status lookup(Stream &stream, const Key *keys, std::uint64_t count, std::uint64_t *offsets,
                           Tid *tids, std::uint64_t capacity) const noexcept = 0;
 
-    // Finds the live entries whose key is one of `keys`, key after key: the key of tids[j] is keys[items[j]].
-    // There are at most `max_matched_keys` keys, since `items` has 32 bits. Once the number of entries is
-    // known places(number) says where they go; it may be called again when the call is repeated. Nothing here
-    // takes memory of the caller's for each key, as offsets do.
-    static constexpr std::uint64_t max_matched_keys = UINT32_MAX;
-    using PlacesFor = std::function<MatchPlaces(std::uint64_t number)>;
-    virtual Status match(Stream &stream, const Key *keys, std::uint64_t count,
-                         const PlacesFor &places) const noexcept = 0;
-
     // Gives, for each i, the live entries with low[i] <= key <= high[i], as lookup gives them. `keys`
     // receives their keys and may be null.
     virtual Status range(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
@@ -168,6 +159,17 @@ class Kary {
     // new array's memory meanwhile.
     virtual Status merge(Stream &stream, const KaryArray<Key> *const *runs, std::size_t run_count,
                          std::unique_ptr<KaryArray<Key>> *array) noexcept = 0;
+
+    // Finds in each of `arrays`, which must be this engine's, the live entries whose key is one of `keys`,
+    // key after key: the key of tids[j] is keys[items[j]]. There are at most `max_matched_keys` keys, since
+    // `items` has 32 bits. Once it is known how many entries an array has, places(array, number) says where
+    // they go, for one array after the other; when the call is repeated it is called again. All arrays
+    // together are one call, since a device takes longer to be waited for than to find 100,000 keys in one of
+    // them. Nothing here takes memory of the caller's for each key, as offsets do.
+    static constexpr std::uint64_t max_matched_keys = UINT32_MAX;
+    using PlacesFor = std::function<MatchPlaces(std::size_t array, std::uint64_t number)>;
+    virtual Status match(Stream &stream, const KaryArray<Key> *const *arrays, std::size_t array_count,
+                         const Key *keys, std::uint64_t count, const PlacesFor &places) noexcept = 0;
 };
 
 template <typename Key>
