@@ -184,6 +184,28 @@ static void add_comparison(const KeyColumn &column, const ScanKeyData &key, Code
         pfree(array);
 }
 
+static bool is_integer(Oid type) {
+    return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+// Handles `= ANY` of integers. Asking of each element what it is and where it lies would take as long as
+// sorting them.
+template <typename Key>
+static void add_integers(const KeyColumn &column, const ScanKeyData &key, Oid type, ColumnState<Key> *state) {
+    ArrayType *array = DatumGetArrayTypeP(key.sk_argument);
+    auto *points = allocate<Key>(room_for(array));
+    const auto most = static_cast<int64>(low_bits<uint64>(column.width) >> 1);
+    uint32 count = 0;
+    for_each_integer(array, type, [&](int64 value) {
+        if (value >= -most - 1 && value <= most)
+            points[count++] =
+                key_from<Key>(orient(column, static_cast<Bits<Key>>(encode_signed(value, column.width))));
+    });
+    set_points<Key>(points, sort_points(points, count), nullptr, state);
+    if (reinterpret_cast<Pointer>(array) != DatumGetPointer(key.sk_argument))
+        pfree(array);
+}
+
 // Handles comparisons whose result depends on the time zone.
 template <typename Key>
 static void add_instant_comparison(const KeyColumn &column, const ScanKeyData &key, ColumnState<Key> *state,
@@ -242,6 +264,9 @@ static void add_scan_key(const KeyColumn &column, const ScanKeyData &key, Column
         add_hash_comparison(column, key, state);
     } else if (column.encoding == Encoding::Prefix) {
         add_text_comparison(column, key, state);
+    } else if (is_integer(column.type) && is_integer(type) && (key.sk_flags & SK_SEARCHARRAY) != 0 &&
+               key.sk_strategy == BTEqualStrategyNumber) {
+        add_integers(column, key, type, state);
     } else {
         const auto codes_of = [&](Datum value) {
             return codes_for(key.sk_strategy, place_of<Key>(column, value, type), column.width);

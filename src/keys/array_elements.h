@@ -49,4 +49,30 @@ inline void for_each_element(ArrayType *array, Visit visit) {
     }
 }
 
+// Calls visit(int64) for each element of an array of integers that is not NULL.
+template <typename Visit>
+inline void for_each_integer(ArrayType *array, Oid type, Visit visit) {
+    constexpr int kItemsACheck = 4096;
+    const auto visit_all = [&]<typename Integer>(const Integer *values) {
+        if (ARR_HASNULL(array)) {
+            for_each_element(array, [&](Datum value, uint32) { visit(int64{static_cast<Integer>(value)}); });
+            return;
+        }
+        // A step has no more to do than these few instructions.
+        const int items = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+        for (int i = 0; i < items; i++) {
+            if (i % kItemsACheck == 0)
+                CHECK_FOR_INTERRUPTS();
+            visit(int64{values[i]});
+        }
+    };
+    const char *data = ARR_DATA_PTR(array);
+    if (type == INT2OID)
+        visit_all(reinterpret_cast<const int16 *>(data));
+    else if (type == INT4OID)
+        visit_all(reinterpret_cast<const int32 *>(data));
+    else
+        visit_all(reinterpret_cast<const int64 *>(data));
+}
+
 }  // namespace pg_gpu::keys
