@@ -41,6 +41,7 @@ def arguments(description, size, default, meaning):
     parser.add_argument('--statements', default='', metavar='NAME,…', help='(all)')
     parser.add_argument('--duckdb', metavar='LIBRARY', help='a libduckdb.so')
     parser.add_argument('--threads', type=int, default=os.cpu_count() or 1, help='of DuckDB (processors)')
+    parser.add_argument('--devices', action='append', default=[], metavar='NUMBER,…', help='the paths other than paged on these devices (pg_gpu.devices); given several times, one after the other')
     parser.add_argument('--set', action='append', default=[], metavar='NAME=VALUE', help='a server setting')
     parser.add_argument('--commit', help='what is measured, where the sources are not under git')
     parser.add_argument('--output', metavar='DIR', default=os.path.join(ROOT, 'bench', 'results'))
@@ -118,6 +119,17 @@ def wait_for_device(session):
     return False
 
 
+def use_devices(session, devices):
+    """Has a new server process compute on these."""
+    for statement in ("LOAD 'pg_gpu'", f"ALTER SYSTEM SET pg_gpu.devices = '{devices}'", 'SELECT pg_reload_conf()'):
+        session.run(statement)
+    deadline = time.monotonic() + DEVICE_PATIENCE
+    while int(session.value("SELECT count(*) FROM gpu.devices() WHERE engine = 'cuda' AND state = 'ready'")) != len(devices.split(',')):
+        if time.monotonic() > deadline:
+            raise Failure(f'the devices {devices} don\'t come')
+        time.sleep(1)
+
+
 def nodes_of_ours(plan):
     """pg_gpu's nodes, and scans of gpu_column indexes, whose names are TABLE_columns. The first plan below a node is the one that it stands for."""
     below = plan.get('Plans', [])
@@ -184,6 +196,27 @@ def prepare(server, name, size, options):
     return session, rows
 
 
+def load(session, paths, tables):
+    for path in paths:
+        if not path.startswith('paged'):
+            session.settings({'pg_gpu.path': path} if path != 'auto' else {})
+            for table in tables:
+                session.run(f"SELECT gpu.load('{table}_columns')")
+
+
+def is_on_device(way):
+    """May it be? Others are measured once."""
+    return way in ('cuda', 'auto')
+
+
+def name_of_way(way, devices, turn):
+    """Devices that are measured twice have a number behind them."""
+    if not devices or not is_on_device(way):
+        return way
+    times = devices[:turn + 1].count(devices[turn])
+    return f'{way} on {devices[turn]}' + (f' ({times})' if times > 1 else '')
+
+
 def load_duckdb(options, server, session, tables):
     duck = DuckDB(options.duckdb, options.threads)
     for table in tables:
@@ -237,28 +270,35 @@ def run(name, description, size, default, meaning):
                       'date': datetime.date.today().isoformat(), 'commit': options.commit or machine.commit(ROOT), 'machine': machine.describe(),
                       'devices': session.run('SELECT engine, name FROM gpu.devices()'), 'settings': server.settings(), 'unit': 'ms', 'figures': figures,
                       'wrong': wrong}
-            for path in paths:
-                if not path.startswith('paged'):
-                    session.settings({'pg_gpu.path': path} if path != 'auto' else {})
-                    for table in rows:
-                        session.run(f"SELECT gpu.load('{table}_columns')")
+            expected = {}
+            for turn, devices in enumerate(options.devices or ['']):
+                if devices:
+                    print(f'devices {devices}:', flush=True)
+                    use_devices(session, devices)
+                load(session, paths, rows)
+                for chosen_name in chosen:
+                    print(chosen_name, flush=True)
+                    sql = statements[chosen_name][0]
+                    figure = figures.setdefault(chosen_name, {})
+                    for way, settings, runs in ways:
+                        if turn > 0 and not is_on_device(way):
+                            continue
+                        found, taken = measure(server, session, way, settings, sql, runs)
+                        figure[name_of_way(way, options.devices, turn)] = taken
+                        if found != expected.setdefault(chosen_name, found):
+                            wrong.append(note(f'{chosen_name} on path {way}'))
+                    # A run that is stopped leaves what it has measured.
+                    write(result, place)
             for chosen_name in chosen:
-                print(chosen_name, flush=True)
                 sql, sql_of_duckdb = statements[chosen_name]
-                figure = figures[chosen_name] = {}
-                for number, (way, settings, runs) in enumerate(ways):
-                    found, figure[way] = measure(server, session, way, settings, sql, runs)
-                    expected = found if number == 0 else expected
-                    if found != expected:
-                        wrong.append(note(f'{chosen_name} on path {way}'))
-                figure['result_rows'] = len(expected)
+                figure = figures[chosen_name]
+                figure['result_rows'] = len(expected[chosen_name])
                 figure['reasons'] = reasons(session, sql)
                 if duck:
                     found, figure['duckdb'] = times(duck.timed, sql_of_duckdb, options.runs)
                     print(f'  {"duckdb":<10} {report.figure(figure["duckdb"]["best"]):>10} {report.figure(figure["duckdb"]["median"]):>10} ms', flush=True)
-                    if not same_rows(found, expected):
+                    if not same_rows(found, expected[chosen_name]):
                         wrong.append(note(f'{chosen_name} by DuckDB'))
-                # A run that is stopped leaves what it has measured.
                 write(result, place)
             for sessions in (1, options.sessions) if options.sessions else ():
                 rate = throughput(server, settings_of(paths[-1], options.workers), [statements[name][0] for name in chosen], sessions)
@@ -268,7 +308,7 @@ def run(name, description, size, default, meaning):
         finally:
             if server.running():
                 server.private_cluster('stop', '--remove')
-    table = summary(figures, paths)
+    table = summary(figures, [name_of_way(path, options.devices, turn) for turn in range(max(1, len(options.devices))) for path in paths if turn == 0 or is_on_device(path)])
     with open(place.removesuffix('.json') + '.md', 'w', encoding='utf-8') as file:
         file.write(table)
     print(table, place, sep='\n')
