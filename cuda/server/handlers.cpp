@@ -108,19 +108,7 @@ constexpr Handler question_of_shared_items() {
     return asking;
 }
 
-// A row for requests that begin a load.
-template <auto function>
-constexpr Handler load() {
-    using Request = typename Parts<decltype(function)>::RequestType;
-    Handler loading = handler<function>(true);
-    loading.load_size = [](Engine &engine, const void *request) {
-        const auto &begun = *static_cast<const Request *>(request);
-        return LoadSize{begun.name, {load_bytes(engine, begun)}};
-    };
-    return loading;
-}
-
-// The same where runs can be divided; `spread` begins a load in parts.
+// A row for requests that begin a load; `spread` begins one in parts.
 template <auto function, auto spread, bool gains>
 constexpr Handler divisible_load() {
     using Request = typename Parts<decltype(function)>::RequestType;
@@ -179,12 +167,14 @@ std::vector<EngineId> holders_of_groups(Work &work, const protocol::ReadGroups &
     return holder ? std::vector<EngineId>{*holder} : std::vector<EngineId>();
 }
 
-// A row for requests that may be computed together, or shared out.
-template <auto function, auto key, auto join, auto items, auto share>
+// A row for requests that may be computed together, or shared out; `spread` answers where runs are on several
+// engines.
+template <auto function, auto spread, auto key, auto join, auto items, auto share>
 constexpr Handler joint_handler() {
     using Request = typename Parts<decltype(function)>::RequestType;
     using Reply = typename Parts<decltype(function)>::ReplyType;
-    Handler joint = question_of_any_copy<function>();
+    Handler joint = question<function, spread>();
+    joint.may_ask_copies = true;
     joint.items = [](Work &work, const void *request) {
         return items(work, *static_cast<const Request *>(request));
     };
@@ -214,7 +204,9 @@ constexpr Row rows[] = {
     {Message::begin_kary, divisible_load<answer_begin_kary, spread_begin_kary, false>()},
     {Message::begin_grid, divisible_load<answer_begin_grid, spread_begin_grid, false>()},
     {Message::begin_column, divisible_load<answer_begin_column, spread_begin_column, true>()},
-    {Message::begin_text, load<answer_begin_text>()},
+    {Message::begin_text, divisible_load<answer_begin_text, spread_begin_text, false>()},
+    {Message::append_lists,
+     about<answer_append_lists, holders_of_array<protocol::AppendLists>, spread_append_lists>()},
     {Message::append_pages,
      about<answer_append_pages, holders_of_array<protocol::AppendPages>, spread_append_pages>()},
     {Message::append_kary,
@@ -235,8 +227,8 @@ constexpr Row rows[] = {
     {Message::match_column, question<answer_match_column>()},
     {Message::aggregate_column, question<answer_aggregate_column, spread_aggregate_column>()},
     {Message::read_groups, about<answer_read_groups, holders_of_groups>()},
-    {Message::search_text,
-     joint_handler<answer_search_text, joint_key, join_search_text, work_items_of, share_search_text>()},
+    {Message::search_text, joint_handler<answer_search_text, spread_search_text, joint_key, join_search_text,
+                                         work_items_of, share_search_text>()},
     {Message::count_text, question_of_any_copy<answer_count_text>()},
     {Message::intersect_text, question_of_any_copy<answer_intersect_text>()},
     {Message::merge_column_dictionaries, handler<answer_merge_column_dictionaries>(computes)},

@@ -8,6 +8,7 @@
 #include "server/column_divider.h"
 #include "server/engine_id.h"
 #include "server/object.h"
+#include "server/text_divider.h"
 
 namespace gpu_engine::server {
 
@@ -22,7 +23,8 @@ struct PartInTheMaking {
 struct LoadInParts {
     std::vector<PartInTheMaking> parts;      // in the order of their entries
     std::unique_ptr<ColumnDivider> columns;  // for columns
-    // Of columns and grid files: no request failed. Some parts may have taken pages then that others haven't.
+    std::unique_ptr<TextDivider> lists;      // for inverted lists
+    // Of all but sorted entries: no request failed. Some parts may have taken pages then that others haven't.
     bool is_sound = true;
 };
 

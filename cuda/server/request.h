@@ -161,6 +161,8 @@ std::uint64_t load_bytes(Engine &engine, const protocol::BeginText &request);
 DivisibleRun divisible(Engine &engine, const protocol::BeginKary &request);
 DivisibleRun divisible(Engine &engine, const protocol::BeginGrid &request);
 DivisibleRun divisible(Engine &engine, const protocol::BeginColumn &request);
+DivisibleRun divisible(Engine &engine, const protocol::BeginText &request);
+TextShape shape_of(const protocol::BeginText &request);
 void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
 void answer_append_kary(Work &work, const protocol::AppendKary &request, protocol::ReplyHeader &reply);
 void answer_finish(Work &work, const protocol::HandleRequest &request, protocol::HandleReply &reply);
@@ -175,6 +177,9 @@ void spread_merge_kary(Spread &spread, const protocol::MergeKary &request, proto
 void spread_begin_kary(Spread &spread, const protocol::BeginKary &request, protocol::BeginReply &reply);
 void spread_begin_grid(Spread &spread, const protocol::BeginGrid &request, protocol::BeginReply &reply);
 void spread_begin_column(Spread &spread, const protocol::BeginColumn &request, protocol::BeginReply &reply);
+void spread_begin_text(Spread &spread, const protocol::BeginText &request, protocol::BeginReply &reply);
+void answer_append_lists(Work &work, const protocol::AppendLists &request, protocol::ReplyHeader &reply);
+void spread_append_lists(Spread &spread, const protocol::AppendLists &request, protocol::ReplyHeader &reply);
 void spread_append_pages(Spread &spread, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
 void spread_append_kary(Spread &spread, const protocol::AppendKary &request, protocol::ReplyHeader &reply);
 void spread_finish(Spread &spread, const protocol::HandleRequest &request, protocol::HandleReply &reply);
@@ -206,6 +211,7 @@ void answer_read_groups(Work &work, const protocol::ReadGroups &request, protoco
 // requests_text.cpp
 void answer_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply);
 std::uint64_t work_items_of(Work &work, const protocol::SearchText &request);
+void spread_search_text(Spread &spread, const protocol::SearchText &request, protocol::ResultReply &reply);
 void share_search_text(Spread &spread, const protocol::SearchText &request, protocol::ResultReply &reply);
 std::string joint_key(const protocol::SearchText &request);
 std::shared_ptr<Joint> join_search_text(Work &work, const protocol::SearchText &request,
