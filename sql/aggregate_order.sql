@@ -132,6 +132,21 @@ FETCH 2 FROM f;
 FETCH BACKWARD 1 FROM f;
 COMMIT;
 
+-- Where the other plan groups what it has sorted, it doesn't go back. Of a cursor that is to do so PostgreSQL keeps the rows then, and others don't.
+BEGIN;
+SELECT top_nodes('SELECT small, sum(f8), count(DISTINCT flag) FROM ordered GROUP BY 1 ORDER BY 1');
+DECLARE g SCROLL CURSOR FOR SELECT small, sum(f8), count(DISTINCT flag) FROM ordered GROUP BY 1 ORDER BY 1;
+FETCH 2 FROM g;
+MOVE ALL FROM g;
+FETCH BACKWARD 2 FROM g;
+DECLARE h SCROLL CURSOR FOR SELECT small, count(DISTINCT flag) FROM ordered GROUP BY 1 ORDER BY 1;
+FETCH 2 FROM h;
+FETCH BACKWARD 1 FROM h;
+DECLARE i CURSOR FOR SELECT small, sum(f8), count(DISTINCT flag) FROM ordered GROUP BY 1 ORDER BY 1;
+FETCH 2 FROM i;
+FETCH BACKWARD 1 FROM i;
+ROLLBACK;
+
 -- Rows that are in no run, and rows that the snapshot doesn't see.
 BEGIN;
 INSERT INTO ordered SELECT id + 20000, small + 100, wide, word || 'q', num, f8, day + 100, at, flag, feels, name, many FROM ordered WHERE id < 50;

@@ -571,7 +571,7 @@ static Plan *plan_aggregate(PlannerInfo *root, RelOptInfo *, CustomPath *path, L
     note_chosen(root, path);
     const AggregatePlanning planning = read_planning(path);
     auto *scan = makeNode(CustomScan);
-    scan->flags = path->flags;
+    scan->flags = flags_of_plan(path, child_plans);
     scan->scan.plan.targetlist = of_set(below_grouping(root, target_list), planning.row, planning.set);
     scan->scan.plan.qual = of_set(planning.having, planning.row, planning.set);
     scan->scan.scanrelid = 0;

@@ -69,6 +69,15 @@ inline bool move_on(Position *position, uint64 rows, ScanDirection direction) {
     return position->next > 0;
 }
 
+// What a node's plan can do of what its path could: rows come backward only where the plan that is replaced,
+// which gives them where the node can't answer, gives them backward, too. PostgreSQL keeps the rows of others
+// for cursors that go back.
+inline uint32 flags_of_plan(const CustomPath *path, const List *child_plans) {
+    return ExecSupportsBackwardScan(static_cast<Plan *>(linitial(child_plans)))
+               ? path->flags
+               : path->flags & ~CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
+}
+
 // A path that becomes a plan by `plan`. No path depends on rows of another table, so none is made anew for a
 // partition of that one.
 constexpr CustomPathMethods path_methods_of(const char *name,

@@ -371,7 +371,7 @@ static Plan *plan_rows(PlannerInfo *root, RelOptInfo *, CustomPath *path, List *
     note_chosen(root, path);
     const RowsPlanning planning = read_rows_planning(path->custom_private);
     auto *scan = makeNode(CustomScan);
-    scan->flags = path->flags;
+    scan->flags = flags_of_plan(path, child_plans);
     scan->scan.plan.targetlist = target_list;
     scan->scan.scanrelid = planning.table;
     scan->custom_plans = child_plans;
