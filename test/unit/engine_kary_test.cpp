@@ -243,8 +243,14 @@ TYPED_TEST(EngineKary, MatchesKeysInManyArraysAtOnce) {
         asked.push_back(arrays.back().get());
         probes.insert(probes.end(), keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(size / 10));
     }
-    for (const std::size_t count : {std::size_t{0}, std::size_t{100}, probes.size()}) {
+    gpu_engine::MemoryBudget &memory = this->engine_->memory();
+    const std::uint64_t limit = memory.limit();
+    // The last time with memory for a few arrays at a time.
+    for (const auto &[count, spare] :
+         {std::pair(std::size_t{0}, limit), std::pair(std::size_t{100}, limit),
+          std::pair(probes.size(), limit), std::pair(probes.size(), std::uint64_t{8} << 20)}) {
         SCOPED_TRACE(std::to_string(count) + " keys");
+        memory.set_limit(spare == limit ? limit : memory.used() + spare);
         std::vector<std::vector<Tid>> tids(asked.size());
         std::vector<std::vector<std::uint32_t>> items(asked.size());
         std::size_t next = 0;
@@ -256,6 +262,7 @@ TYPED_TEST(EngineKary, MatchesKeysInManyArraysAtOnce) {
                                    items[array].resize(found);
                                    return gpu_engine::MatchPlaces{tids[array].data(), items[array].data()};
                                });
+        memory.set_limit(limit);
         ASSERT_TRUE(status.ok()) << status.message;
         ASSERT_EQ(next, asked.size());
         for (std::size_t i = 0; i < asked.size(); ++i) {

@@ -11,8 +11,9 @@
 
 namespace gpu_engine::device {
 
-// So many ranges are on the device at a time, at 16 bytes each, or those of one array.
+// So many ranges are on the device at a time, with an offset each, or those of one array.
 inline constexpr std::uint64_t max_matched_ranges = std::uint64_t(1) << 21;
+inline constexpr std::uint64_t matched_range_bytes = sizeof(KaryRange) + sizeof(std::uint64_t);
 // The numbers of entries go where a call's answers do.
 inline constexpr std::size_t max_matched_arrays = DeviceStream::answer_words - 1;
 
@@ -115,8 +116,11 @@ Status DeviceKary<Key>::match(Stream &stream, const KaryArray<Key> *const *array
             return Status{};
         }
         const Input<Key> input(call, keys, count, piece_searches);
+        // Where mirrors have almost all memory no more than a quarter of the rest: others ask at the same
+        // time, and none of them should make a mirror leave that one array at a time has room for.
+        const std::uint64_t room = engine_.memory().free_bytes() / 4 / matched_range_bytes;
         const std::size_t at_once =
-            std::clamp<std::size_t>(max_matched_ranges / count, 1, max_matched_arrays);
+            std::clamp<std::size_t>(std::min(room, max_matched_ranges) / count, 1, max_matched_arrays);
         for (std::size_t first = 0; first < array_count; first += at_once) {
             const std::size_t last = std::min(first + at_once, array_count);
             MatchedArrays<Key> some(call,
