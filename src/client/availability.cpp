@@ -187,6 +187,11 @@ bool note_failed(RequestKind kind, Path path, Oid index) {
     return false;
 }
 
+bool avoid_absent(Path path) {
+    rest_after(path, last_trouble());
+    return false;
+}
+
 void decline(RequestKind kind, const Choice &choice, const char *reason) {
     fail(Trouble::NotWanted, "%s", reason);
     note_failed(kind, choice.path, choice.index);

@@ -53,8 +53,12 @@ static bool is_reached(const Request &request, Path path) {
     }
     // Waiting for a server that is being started is worth it only to those who asked for one.
     note_asked(request, path);
-    const bool is_there = path_setting() == PathSetting::Auto ? ready_for(path) : await_engine(path);
-    return is_there || note_failed(request.kind, path, request.index);
+    if (is_path_forced() ? await_engine(path) : ready_for(path))
+        return true;
+    // A machine without a device is nothing that anybody has to look into, unless the session asks for one.
+    if (!is_path_forced() && last_trouble() == Trouble::NoEngine)
+        return avoid_absent(path);
+    return note_failed(request.kind, path, request.index);
 }
 
 static Choice choose_forced(const Request &request) {

@@ -52,5 +52,18 @@ is(sql_value($node, q{SELECT gpu.evict('t_k') > 0}), 't', 'the mirror is evicted
 is(sql_value($node, $question), $right, 'the answer is right again');
 is(resident_runs(), 0, 'one more session does not load it again');
 
+# None of these sessions asked for a device, so that none has missed it where there is none.
+SKIP:
+{
+	skip 'there is a device', 3 if sql_value($node, q{SELECT cuda <> 'absent' FROM gpu.server}) eq 't';
+	my $missed = q{SELECT coalesce(sum(fallbacks), 0) FROM gpu.stat WHERE path = 'cuda'};
+	# Pages and the processors look dear, so that the device is tried first.
+	my $dear = "paged_key = 1.5, host_request = 1000, host_key = 0.1, cuda_request = 1, cuda_key = 0.001, cuda_entry = 0.001";
+	is(sql_value($node, "SET pg_gpu.costs = '$dear'; $question"), $right, 'a session that would take a device gets its answer');
+	is(sql_value($node, $missed), 0, 'which is no fallback');
+	sql_value($node, "SET client_min_messages = error; SET pg_gpu.path = cuda; $question");
+	cmp_ok(sql_value($node, $missed), '>', 0, 'a session that asks for a device has one');
+}
+
 $node->stop;
 done_testing();
