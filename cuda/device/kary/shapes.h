@@ -1,5 +1,5 @@
 // The tree shapes the library uses, by key width and number of entries: the fastest of those that
-// cuda/bench/kary/shapes_*.cu try on an H100, bench/results/2026-11-21-kary-device-h100.json.
+// cuda/bench/kary/shapes_*.cu try on an H100, bench/results/kary/2026-11-21-kary-device-h100.json.
 #pragma once
 
 #include <cstdint>

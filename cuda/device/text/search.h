@@ -115,7 +115,7 @@ inline std::uint32_t probing_stride(std::uint32_t windows) {
 inline constexpr std::uint32_t min_probed_windows = 2 * summed_windows;
 // Fewer queries are answered in windows: probing's rounds take most of a millisecond whatever there is to do.
 // For so many queries probing takes three fifths of the time with 10 hits, and five sixths with 100
-// (bench/results/2026-11-28-text-or-probed-h100.txt).
+// (bench/results/text/2026-11-28-text-or-probed-h100.txt).
 inline constexpr std::uint32_t min_probed_queries = 160;
 // With 10 hits probing saves more than half of a large call's time, with 100 four tenths.
 inline constexpr std::uint32_t max_probed_hits = 128;
