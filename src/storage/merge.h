@@ -18,8 +18,9 @@ MergeStep merge_next(Relation index, const RunKind *kind);
 // Asks for a worker if there is something for it to do.
 void request_merge_if_due(Relation index, const RunKind *kind);
 
-// Asks for a background worker that merges what tiers and dead entries call for. Best effort.
-void request_merge_worker(Relation index);
+// Asks for a background worker that merges what tiers and dead entries call for. False when none can be had:
+// no slot is free, or the index belongs to this session alone.
+bool request_merge_worker(Relation index);
 
 // Defines pg_gpu.hold_merge_workers, a setting for tests alone, which pg_settings does not show. To be called
 // before the prefix is reserved.

@@ -21,13 +21,16 @@ static_assert(sizeof(MergeRequest) <= BGW_EXTRALEN);
 // is not repeated with every seal.
 static constexpr int kRequestIntervalMs = 1000;
 
-void request_merge_worker(Relation index) {
+bool request_merge_worker(Relation index) {
+    if (RELATION_IS_LOCAL(index))
+        return false;
     static TimestampTz last_request = 0;
     static Oid last_index = InvalidOid;
+    static bool was_registered = false;
     const TimestampTz now = GetCurrentTimestamp();
-    if (RELATION_IS_LOCAL(index) || (last_index == RelationGetRelid(index) &&
-                                     !TimestampDifferenceExceeds(last_request, now, kRequestIntervalMs)))
-        return;
+    if (last_index == RelationGetRelid(index) &&
+        !TimestampDifferenceExceeds(last_request, now, kRequestIntervalMs))
+        return was_registered;
     last_request = now;
     last_index = RelationGetRelid(index);
 
@@ -42,7 +45,8 @@ void request_merge_worker(Relation index) {
     worker.bgw_restart_time = BGW_NEVER_RESTART;
     worker.bgw_notify_pid = 0;
     memcpy(worker.bgw_extra, &request, sizeof(request));
-    RegisterDynamicBackgroundWorker(&worker, nullptr);
+    was_registered = RegisterDynamicBackgroundWorker(&worker, nullptr);
+    return was_registered;
 }
 
 // Is anybody waiting for a lock on the table or the index that ours stand in the way of? Looked for among all
