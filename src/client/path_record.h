@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace pg_gpu::client {
 
@@ -64,7 +65,10 @@ class ShapesRecord {
     // which they take `ratio`, or -1.
     double guess(int path, int known, double ratio) const {
         const auto at = static_cast<std::size_t>(path);
+        // All of it is sorted, with what is unused at the end: g++ 14 takes a sort of the first `count` for
+        // one that may pass the end.
         std::array<double, kMaxVoices + 1> said;
+        said.fill(std::numeric_limits<double>::infinity());
         // Who takes less than estimated on one path is likely to do so on another. The opposite may be for
         // the path's sake.
         said[0] = known < 0 ? 1 : std::min(ratio, 1.0);
@@ -78,7 +82,7 @@ class ShapesRecord {
             else if (const double other = ratios[static_cast<std::size_t>(known)]; other > 0)
                 said[count++] = ratio * ratios[at] / other;
         }
-        std::sort(said.begin(), said.begin() + count);
+        std::sort(said.begin(), said.end());
         return std::sqrt(said[(count - 1) / 2] * said[count / 2]);
     }
 

@@ -6,6 +6,10 @@
 
 #include "table/shared_facts.h"
 
+extern "C" {
+#include "access/xlog_internal.h"
+}
+
 namespace pg_gpu::table {
 
 namespace {
