@@ -1,11 +1,12 @@
--- The demo's table and the functions around it.
+-- The demo's tables and the functions around them.
 \set ON_ERROR_STOP on
 \set QUIET on
 SET client_min_messages = warning;
 
 DROP SCHEMA IF EXISTS demo CASCADE;
-DROP TABLE IF EXISTS coast;
+DROP TABLE IF EXISTS coast, shore, note;
 CREATE EXTENSION IF NOT EXISTS pg_gpu;
+CREATE EXTENSION IF NOT EXISTS pg_stat_statements;
 CREATE SCHEMA demo;
 
 -- Spreads the lower 25 bits of a number over the even bits of the result. (Without the inner parentheses | would
@@ -29,15 +30,6 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN demo.spread(least(floor((longitude + 180) / 360 * 33554432), 33554431)::bigint)
     | (demo.spread(least(floor((latitude + 90) / 180 * 33554432), 33554431)::bigint) << 1);
 
--- The first and the last number of the tile around a place; zoom 0 is the world, each step halves both sides.
-CREATE FUNCTION demo.tile_low(longitude float8, latitude float8, zoom int) RETURNS bigint
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (demo.place(longitude, latitude) >> (50 - 2 * zoom)) << (50 - 2 * zoom);
-
-CREATE FUNCTION demo.tile_high(longitude float8, latitude float8, zoom int) RETURNS bigint
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN demo.tile_low(longitude, latitude, zoom) + (1::bigint << (50 - 2 * zoom)) - 1;
-
 CREATE UNLOGGED TABLE demo.raw (shore int, longitude float8, latitude float8);
 
 CREATE TABLE coast (
@@ -45,4 +37,15 @@ CREATE TABLE coast (
     longitude float8 NOT NULL,
     latitude float8 NOT NULL,
     shore int NOT NULL          -- the coastline it belongs to
+);
+
+CREATE TABLE shore (
+    shore int PRIMARY KEY,
+    size text NOT NULL,
+    surveyor text NOT NULL
+);
+
+CREATE TABLE note (
+    id int PRIMARY KEY,
+    words tsvector NOT NULL
 );
