@@ -3,10 +3,6 @@
 
 #include "postgres_headers.h"
 
-namespace pg_gpu::storage {
-void write_waiting_rows();
-}
-
 namespace pg_gpu {
 
 // It has a frame of its own, because locals inlined beside sigsetjmp could be clobbered, or draw the warning
@@ -16,24 +12,27 @@ pg_noinline void run_out_of_line(Work &work) {
     work();
 }
 
+// What becomes of the changes of work that went through.
+enum class Changes { Keep, TakeBack };
+
 // Runs `work` in a subtransaction, with `context` as the current memory context. Returns nullptr when it went
 // through. After an error the subtransaction is rolled back, which gives back locks and pins, and the error's
 // copy is returned, palloc'd in the caller's context: for FreeErrorData or ReThrowError. Not to be called in
 // parallel mode, where no subtransaction can be started.
 template <typename Work>
-ErrorData *try_in_subtransaction(MemoryContext context, Work work) {
+ErrorData *try_in_subtransaction(MemoryContext context, Work work, Changes changes = Changes::Keep) {
     MemoryContext caller_context = CurrentMemoryContext;
     ResourceOwner caller_owner = CurrentResourceOwner;
     ErrorData *volatile error = nullptr;
-    // Where a subtransaction begins rows that wait are written. If that fails while it begins, nobody around
-    // it could catch the error.
-    storage::write_waiting_rows();
     BeginInternalSubTransaction(nullptr);
     MemoryContextSwitchTo(context);
     PG_TRY();
     {
         run_out_of_line(work);
-        ReleaseCurrentSubTransaction();
+        if (changes == Changes::Keep)
+            ReleaseCurrentSubTransaction();
+        else
+            RollbackAndReleaseCurrentSubTransaction();
     }
     PG_CATCH();
     {

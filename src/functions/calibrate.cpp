@@ -152,23 +152,26 @@ static Measured measure() {
     return measured;
 }
 
-// Measures in a subtransaction that is rolled back, with settings of its own, so that nothing stays behind.
-static Measured measure_and_forget() {
-    MemoryContext context = CurrentMemoryContext;
-    ResourceOwner owner = CurrentResourceOwner;
-    begin_progress("calibrate", InvalidOid, "filling a table", kRows);
-    BeginInternalSubTransaction(nullptr);
+static void measure_by_settled_plans(Measured *measured) {
     const int nest_level = NewGUCNestLevel();
     settle_plans();
     if (SPI_connect() != SPI_OK_CONNECT)
         ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("gpu.calibrate could not measure"),
                         errdetail("Statements cannot be executed within this call.")));
-    const Measured measured = measure();
+    *measured = measure();
     SPI_finish();
     AtEOXact_GUC(false, nest_level);
-    RollbackAndReleaseCurrentSubTransaction();
-    MemoryContextSwitchTo(context);
-    CurrentResourceOwner = owner;
+}
+
+// Measures in a subtransaction that is rolled back, with settings of its own, so that nothing stays behind,
+// after an error neither: who catches that expects to be in the subtransaction in which it called.
+static Measured measure_and_forget() {
+    Measured measured;
+    begin_progress("calibrate", InvalidOid, "filling a table", kRows);
+    ErrorData *error = try_in_subtransaction(
+        CurrentMemoryContext, [&] { measure_by_settled_plans(&measured); }, Changes::TakeBack);
+    if (error != nullptr)
+        ReThrowError(error);
     end_progress();
     return measured;
 }

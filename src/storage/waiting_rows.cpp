@@ -10,8 +10,10 @@ namespace pg_gpu::storage {
 static WaitingRows *first_waiting = nullptr;
 static uint64 epoch = 0;
 static size_t total_bytes = 0;
-// The nest level at which rows are being written; 0: none are.
+// The nest level of the rows that are being written; 0: none are. After an error it stays until they are
+// taken back, and the error with it.
 static int writing_level = 0;
+static ErrorData *writing_error = nullptr;
 
 namespace {
 
@@ -83,12 +85,23 @@ static void forget_from_level(int nest_level) {
             forget(rows);
         rows = next;
     }
-    if (writing_level >= nest_level)
+    if (writing_level >= nest_level) {
         writing_level = 0;
+        if (writing_error != nullptr)
+            FreeErrorData(writing_error);
+        writing_error = nullptr;
+    }
     // The statements in which it was taken back have left without a word. Rows of one around them, which
     // isn't known any more, wait no longer.
     if (watched.nest_level == 0 || watched.nest_level >= nest_level)
         watched = {};
+}
+
+// The rows of a subtransaction that ends well are those of the one around it.
+static void hand_on_from_level(int nest_level) {
+    for (WaitingRows *rows = first_waiting; rows != nullptr; rows = rows->next)
+        rows->nest_level = Min(rows->nest_level, nest_level - 1);
+    writing_level = Min(writing_level, nest_level - 1);
 }
 
 namespace {
@@ -127,7 +140,6 @@ static void forget_unmerged() {
     unmerged_count = unmerged_room = 0;
 }
 
-// Nothing waits when it is called: a merge begins a subtransaction, which would write it.
 static void merge_unmerged() {
     while (unmerged_count > 0) {
         const Unmerged last = unmerged[--unmerged_count];
@@ -140,24 +152,48 @@ static void merge_unmerged() {
     }
 }
 
+static void write(Relation index, WaitingRows *rows) {
+    const RunKind *kind = rows->kind;
+    rows->write(index, rows);
+    forget(rows);
+    // PostgreSQL looks for conflicts when a row is inserted. Who has read the index since, and didn't find
+    // the entry, had locked it first.
+    CheckForSerializableConflictIn(index, nullptr, InvalidBlockNumber);
+    note_unmerged(RelationGetRelid(index), kind);
+}
+
+// Rows of a statement may be written within a subtransaction that it has called, where the error may be
+// caught though the rows stay: then it is raised again where others are to be written, until they are taken
+// back.
+static pg_noinline void write_or_remember_error(Relation index, WaitingRows *rows) {
+    writing_level = rows->nest_level;
+    PG_TRY();
+    { write(index, rows); }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(TopTransactionContext);
+        writing_error = CopyErrorData();
+        PG_RE_THROW();
+    }
+    PG_END_TRY();
+    writing_level = 0;
+}
+
+static bool is_anything_to_write() {
+    return first_waiting != nullptr || writing_level != 0;
+}
+
 static void write_all(Merging merging) {
-    // Writing reads nothing and calls nobody, so this is what an error has left that nobody took back.
+    // Writing reads nothing and calls nobody, so this is what an error has left behind which was caught.
+    if (writing_error != nullptr)
+        ReThrowError(writing_error);
     if (writing_level != 0)
         ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR),
                         errmsg("an error in writing entries of inserted rows was ignored")));
     while (first_waiting != nullptr) {
-        WaitingRows *rows = first_waiting;
-        const RunKind *kind = rows->kind;
         // The statement may have closed it.
-        Relation index = index_open(rows->index, RowExclusiveLock);
-        writing_level = GetCurrentTransactionNestLevel();
-        rows->write(index, rows);
-        writing_level = 0;
-        forget(rows);
-        // PostgreSQL looks for conflicts when a row is inserted. Who has read the index since, and didn't
-        // find the entry, had locked it first.
-        CheckForSerializableConflictIn(index, nullptr, InvalidBlockNumber);
-        note_unmerged(RelationGetRelid(index), kind);
+        Relation index = index_open(first_waiting->index, RowExclusiveLock);
+        write_or_remember_error(index, first_waiting);
         index_close(index, RowExclusiveLock);
     }
     if (merging == Merging::Now)
@@ -165,14 +201,14 @@ static void write_all(Merging merging) {
 }
 
 void write_waiting_rows() {
-    if (unlikely(first_waiting != nullptr))
+    if (unlikely(is_anything_to_write()))
         write_all(Merging::Later);
 }
 
 void note_waiting_bytes(WaitingRows *rows, size_t bytes) {
     total_bytes += bytes - rows->bytes;
     rows->bytes = bytes;
-    if (total_bytes > insert_memory() || unlikely(unmerged_count > 0))
+    if (total_bytes > insert_memory() || unlikely(unmerged_count > 0 || writing_level != 0))
         write_all(Merging::Now);
 }
 
@@ -196,7 +232,7 @@ static bool is_watchable(const PlannedStmt *statement) {
 // What has waited until a statement's end is written before anything else can happen.
 static void end_watch(const WatchedStatement &outer, bool is_plan, Instrumentation *total) {
     // A utility statement may have ended the transaction. Then nothing waits, and nothing may be merged.
-    if (unlikely(first_waiting != nullptr || (is_plan && unmerged_count > 0))) {
+    if (unlikely(is_anything_to_write() || (is_plan && unmerged_count > 0))) {
         // It is part of what the statement takes.
         if (total != nullptr)
             InstrStartNode(total);
@@ -253,11 +289,11 @@ static void end_of_transaction(XactEvent event, void *) {
         forget_unmerged();
 }
 
-// Rows that wait belong to the current subtransaction: so those that are taken back with it are forgotten,
-// and no error is caught behind which others would be missed.
+// Nothing here may fail: an error in a subtransaction that is about to begin ends the session where one
+// around it catches the error.
 static void end_of_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void *) {
-    if (event == SUBXACT_EVENT_START_SUB || event == SUBXACT_EVENT_PRE_COMMIT_SUB)
-        write_waiting_rows();
+    if (event == SUBXACT_EVENT_COMMIT_SUB)
+        hand_on_from_level(GetCurrentTransactionNestLevel());
     else if (event == SUBXACT_EVENT_ABORT_SUB)
         forget_from_level(GetCurrentTransactionNestLevel());
 }

@@ -98,32 +98,6 @@ foreach my $when (sort keys %stands_still)
 	}
 }
 
-# An error in writing them is the statement's, and can't be caught within it by a function that reads: else it would go on without their entries.
-$node->safe_psql('postgres', "TRUNCATE waiting; CREATE FUNCTION look(k int8) RETURNS int8 LANGUAGE plpgsql AS \$\$
-BEGIN
-	IF k = 15000 THEN
-		BEGIN
-			PERFORM gpu.count('waiting_i', 'k > 0');
-		EXCEPTION WHEN query_canceled THEN
-			RAISE WARNING 'caught';
-		END;
-	END IF;
-	RETURN k;
-END \$\$");
-$beside = 0;
-{
-	my $holder = new_session($node);
-	$holder->query_safe('SELECT pg_advisory_lock(1)');
-	my $statement = start_sql($node, "LOAD 'pg_gpu'; SET pg_gpu.hold_extensions = 1; INSERT INTO waiting SELECT look(g), md5(g::text) FROM generate_series(1, $rows) AS g");
-	wait_until(sub { return sql_value($node, $held) ne '' }) or die "the statement that reads doesn't stand still";
-	sql_value($node, "SELECT pg_cancel_backend(pid) FROM ($held) AS s");
-	$holder->quit;
-	my $result = finish_sql($statement);
-	is($result->{code}, '57014', 'cancelled while a function has rows written');
-	unlike($result->{err}, qr/caught/, 'it catches no error of that');
-	has_rows($node, 0, 'cancelled while a function has rows written');
-}
-
 # ---- prepared, and a crash between the statement and the end of its transaction ------------------------------
 
 $node->safe_psql('postgres', 'TRUNCATE waiting');
