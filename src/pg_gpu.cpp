@@ -17,6 +17,7 @@
 #include "storage/holds.h"
 #include "storage/index_statistics.h"
 #include "storage/merge.h"
+#include "storage/merge_requests.h"
 #include "storage/put_off.h"
 #include "storage/waiting_rows.h"
 #include "table/rounds.h"
@@ -52,6 +53,7 @@ void _PG_init(void) {
     if (process_shared_preload_libraries_in_progress) {
         pg_gpu::storage::reserve_put_off_merges();
         pg_gpu::storage::reserve_index_statistics();
+        pg_gpu::storage::reserve_merge_requests();
         pg_gpu::reserve_progress();
         pg_gpu::table::reserve_shared_facts();
         pg_gpu::table::reserve_shared_rounds();

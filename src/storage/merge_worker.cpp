@@ -1,6 +1,7 @@
 // A short-lived background worker for merges too big for an INSERT or VACUUM.
 #include "compat.h"
 #include "storage/merge.h"
+#include "storage/merge_requests.h"
 
 namespace pg_gpu::storage {
 
@@ -11,31 +12,10 @@ void set_kind_resolver(KindResolver resolver) {
 }
 
 // Passed to the worker in bgw_extra.
-struct MergeRequest {
-    Oid database;
-    Oid index;
-};
 static_assert(sizeof(MergeRequest) <= BGW_EXTRALEN);
 
-// A session asks at most this often: a request that found no free slot, or a worker that has not started yet,
-// is not repeated with every seal.
-static constexpr int kRequestIntervalMs = 1000;
-
-bool request_merge_worker(Relation index) {
-    if (RELATION_IS_LOCAL(index))
-        return false;
-    static TimestampTz last_request = 0;
-    static Oid last_index = InvalidOid;
-    static bool was_registered = false;
-    const TimestampTz now = GetCurrentTimestamp();
-    if (last_index == RelationGetRelid(index) &&
-        !TimestampDifferenceExceeds(last_request, now, kRequestIntervalMs))
-        return was_registered;
-    last_request = now;
-    last_index = RelationGetRelid(index);
-
+static bool register_worker(const MergeRequest &request) {
     BackgroundWorker worker = {};
-    const MergeRequest request = {MyDatabaseId, RelationGetRelid(index)};
     strlcpy(worker.bgw_name, "pg_gpu merge", BGW_MAXLEN);
     strlcpy(worker.bgw_type, "pg_gpu merge", BGW_MAXLEN);
     strlcpy(worker.bgw_library_name, "pg_gpu", BGW_MAXLEN);
@@ -45,13 +25,35 @@ bool request_merge_worker(Relation index) {
     worker.bgw_restart_time = BGW_NEVER_RESTART;
     worker.bgw_notify_pid = 0;
     memcpy(worker.bgw_extra, &request, sizeof(request));
-    was_registered = RegisterDynamicBackgroundWorker(&worker, nullptr);
-    return was_registered;
+    if (RegisterDynamicBackgroundWorker(&worker, nullptr))
+        return true;
+    register_failed(request);
+    return false;
 }
 
-// Is anybody waiting for a lock on the table or the index that ours stand in the way of? Looked for among all
-// locks, and so not too often. (A request of our own tells only before 17, which refuses it for those who
-// wait; LockHasWaiters cannot be asked about locks this weak: they are taken by the fast path.)
+bool request_merge_worker(Relation index) {
+    if (RELATION_IS_LOCAL(index))
+        return false;
+    const MergeRequest request = {MyDatabaseId, RelationGetRelid(index)};
+    const Asking asking = ask_for_merge(request);
+    return asking == Asking::Register ? register_worker(request) : asking == Asking::Noted;
+}
+
+static bool waits_for(const PGPROC &process, Oid relation, LOCKMODE weakest) {
+    // Read without a lock: it may have got what it waits for, and the lock's place be another one's. Then the
+    // answer is wrong for once.
+    const LOCK *lock = *const_cast<LOCK *const volatile *>(&process.waitLock);
+    if (lock == nullptr || process.waitLockMode < weakest)
+        return false;
+    const LOCKTAG tag = lock->tag;
+    return tag.locktag_type == LOCKTAG_RELATION && tag.locktag_field1 == MyDatabaseId &&
+           tag.locktag_field2 == relation;
+}
+
+// Is anybody waiting for a lock on the table or the index that ours stand in the way of? What each process
+// waits for tells, without the locks on the tables of locks, which a look through those takes.
+// (LockHasWaiters cannot be asked about locks this weak: they are taken by the fast path. A request of our
+// own tells only before 17, which refuses it for those who wait.)
 static bool are_wanted_exclusively(Oid table, Oid index) {
     constexpr int kLookIntervalMs = 50;
     static TimestampTz last_look = 0;
@@ -59,19 +61,12 @@ static bool are_wanted_exclusively(Oid table, Oid index) {
     if (!TimestampDifferenceExceeds(last_look, now, kLookIntervalMs))
         return false;
     last_look = now;
-    LockData *all = GetLockStatusData();
-    bool wanted = false;
-    for (int i = 0; i < all->nelements && !wanted; i++) {
-        const LockInstanceData &lock = all->locks[i];
-        if (lock.locktag.locktag_type != LOCKTAG_RELATION || lock.locktag.locktag_field1 != MyDatabaseId)
-            continue;
-        const Oid relation = lock.locktag.locktag_field2;
-        wanted = (relation == table && lock.waitLockMode == AccessExclusiveLock) ||
-                 (relation == index && lock.waitLockMode >= ShareLock);
+    for (uint32 i = 0; i < ProcGlobal->allProcCount; i++) {
+        const PGPROC &process = ProcGlobal->allProcs[i];
+        if (waits_for(process, table, AccessExclusiveLock) || waits_for(process, index, ShareLock))
+            return true;
     }
-    pfree(all->locks);
-    pfree(all);
-    return wanted;
+    return false;
 }
 
 // DROP DATABASE, CREATE DATABASE with this one as its template and their like hold a lock on it while they
@@ -128,14 +123,25 @@ void pause_merge(Relation index) {
                                RelationGetRelationName(index))));
 }
 
+// Workers are few, so that none may wait for a lock that somebody has for long.
+static Relation try_open(Oid relation, LOCKMODE mode) {
+    return ConditionalLockRelationOid(relation, mode) ? try_relation_open(relation, NoLock) : nullptr;
+}
+
 // One merge, in a transaction of its own.
 static MergeStep merge_in_worker(const MergeRequest &request) {
     MergeStep step = MergeStep::NothingDue;
     StartTransactionCommand();
     pgstat_report_activity(STATE_RUNNING, "pg_gpu: merging runs");
     const Oid heap_oid = IndexGetRelation(request.index, true);
-    Relation heap = OidIsValid(heap_oid) ? try_table_open(heap_oid, AccessShareLock) : nullptr;
-    Relation index = heap != nullptr ? try_relation_open(request.index, RowExclusiveLock) : nullptr;
+    Relation heap = nullptr;
+    Relation index = nullptr;
+    if (OidIsValid(heap_oid)) {
+        heap = try_open(heap_oid, AccessShareLock);
+        index = heap != nullptr ? try_open(request.index, RowExclusiveLock) : nullptr;
+        if (index == nullptr)
+            step = MergeStep::Busy;
+    }
     if (index != nullptr && index->rd_rel->relkind == RELKIND_INDEX && index->rd_index->indisready) {
         const RunKind *kind = kind_resolver(index);
         merged_table = heap_oid;
@@ -147,7 +153,7 @@ static MergeStep merge_in_worker(const MergeRequest &request) {
     if (index != nullptr)
         relation_close(index, RowExclusiveLock);
     if (heap != nullptr)
-        table_close(heap, AccessShareLock);
+        relation_close(heap, AccessShareLock);
     CommitTransactionCommand();
     return step;
 }
@@ -157,18 +163,19 @@ static MergeStep merge_in_worker(const MergeRequest &request) {
 static constexpr int kTries = 100;
 static constexpr long kTryAgainMs = 50;
 
-static void merge_until_done(const MergeRequest &request) {
+// False when a lack or a lock is in the way.
+static bool merge_until_done(const MergeRequest &request) {
     int tries = 0;
     for (;;) {
         const MergeStep step = merge_in_worker(request);
         if (step == MergeStep::NothingDue || step == MergeStep::PutOff)
-            return;
+            return step == MergeStep::NothingDue;
         if (step == MergeStep::Merged) {
             tries = 0;
             continue;
         }
         if (++tries == kTries)
-            return;
+            return false;
         pgstat_report_activity(STATE_IDLE, nullptr);
         WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, kTryAgainMs, PG_WAIT_EXTENSION);
         ResetLatch(MyLatch);
@@ -176,13 +183,37 @@ static void merge_until_done(const MergeRequest &request) {
     }
 }
 
+// What the worker has in hand.
+static MergeRequest current = {};
+
+static void give_up_at_exit(int, Datum) {
+    if (OidIsValid(current.index))
+        give_request_up(current);
+}
+
+// One index after the other, until nothing waits.
+static void merge_all_requested() {
+    bool has_next = true;
+    while (has_next) {
+        if (!merge_until_done(current))
+            give_request_up(current);
+        else if (!end_request(current))
+            continue;
+        current = {};
+        has_next = take_waiting_request(Databases::This, &current);
+    }
+    MergeRequest elsewhere;
+    if (take_waiting_request(Databases::Others, &elsewhere))
+        register_worker(elsewhere);
+}
+
 }  // namespace pg_gpu::storage
 
 extern "C" PGDLLEXPORT void pg_gpu_merge_worker_main(Datum);
 
-// Merges one index and ends. Holds AccessShare on the table and, as an INSERT would, RowExclusive on the
-// index; gives them up in the middle of a merge when somebody waits for an exclusive lock or for the
-// database.
+// Merges an index, and others of its database that wait for a worker, and ends. Holds AccessShare on the
+// table and, as an INSERT would, RowExclusive on the index; gives them up in the middle of a merge when
+// somebody waits for an exclusive lock or for the database.
 void pg_gpu_merge_worker_main(Datum) {
     using namespace pg_gpu::storage;
 
@@ -190,9 +221,12 @@ void pg_gpu_merge_worker_main(Datum) {
     memcpy(&request, MyBgworkerEntry->bgw_extra, sizeof(request));
     pqsignal(SIGTERM, die);
     pqsignal(SIGHUP, SignalHandlerForConfigReload);
+    if (!begin_request(request))
+        proc_exit(0);
+    current = request;
+    before_shmem_exit(give_up_at_exit, Datum{0});
     BackgroundWorkerUnblockSignals();
     BackgroundWorkerInitializeConnectionByOid(request.database, InvalidOid, 0);
-
-    merge_until_done(request);
+    merge_all_requested();
     proc_exit(0);
 }

@@ -1,0 +1,41 @@
+// Which indexes wait for a merge worker or have one, for all sessions in shared memory: one worker an index,
+// and few at once.
+#pragma once
+
+#include "postgres_headers.h"
+
+namespace pg_gpu::storage {
+
+struct MergeRequest {
+    Oid database;
+    Oid index;
+};
+
+// From _PG_init while preloading.
+void reserve_merge_requests();
+
+enum class Asking {
+    Register,  // a worker is to be registered, and register_failed called if that doesn't work
+    Noted,     // a worker has it in hand, or will come to it
+    Refused,   // no worker will: a moment ago there was no free slot, or too many indexes wait
+};
+
+// A session asks for an index's merges.
+Asking ask_for_merge(const MergeRequest &request);
+void register_failed(const MergeRequest &request);
+
+// A worker begins. False when another one merges the index.
+bool begin_request(const MergeRequest &request);
+
+// The worker is done with its request: false when it was asked for again meanwhile, and is still the
+// worker's.
+bool end_request(const MergeRequest &request);
+// It didn't get done: nobody is to try that again at once.
+void give_request_up(const MergeRequest &request);
+
+// What waits for a worker is the caller's now, if there is something: to begin with it, or to register a
+// worker for it. A worker can merge in its own database alone.
+enum class Databases { This, Others };
+bool take_waiting_request(Databases databases, MergeRequest *request);
+
+}  // namespace pg_gpu::storage
