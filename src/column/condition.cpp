@@ -300,6 +300,7 @@ static void read_patterns(const ColumnType &type, Key *key) {
         return;
     auto *patterns = allocate<const LikePattern *>(size_t{key->argument_count} + 1);
     for (uint32 i = 0; i < key->argument_count; i++) {
+        CHECK_FOR_INTERRUPTS();
         patterns[i] = read_like_pattern(key->function.fn_oid, key->collation, key->arguments[i]);
         if (patterns[i] == nullptr)
             return;

@@ -155,6 +155,7 @@ static bool are_same(const Proposal &left, const Proposal &right) {
 
 // Estimates all statements with the proposed index, unless that has been done.
 static void add_candidate(Advice *advice, const Proposal &proposal) {
+    CHECK_FOR_INTERRUPTS();
     ListCell *cell;
     foreach (cell, advice->candidates)
         if (are_same(static_cast<Candidate *>(lfirst(cell))->proposal, proposal))
@@ -239,6 +240,7 @@ static void choose(Advice *advice) {
         int best = -1;
         double most = 0;
         for (int i = 0; i < list_length(advice->candidates); i++) {
+            CHECK_FOR_INTERRUPTS();
             const double saved =
                 saved_by(*advice, *static_cast<Candidate *>(list_nth(advice->candidates, i)));
             if (saved > most) {

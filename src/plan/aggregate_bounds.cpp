@@ -129,22 +129,30 @@ void find_bounds(const InputMaker &maker, const AggregateProgram &program, Numbe
 }
 
 bool may_be_any_number(const AggregateProgram &program, uint16 number) {
-    const AggregateStep &step = program.step[number];
-    switch (step.operation) {
-        case AggregateOperation::add:
-        case AggregateOperation::subtract:
-        case AggregateOperation::multiply:
-        case AggregateOperation::divide:
-            return step.width == sizeof(int64);
-        case AggregateOperation::only_where:
-            return may_be_any_number(program, step.right);
-        case AggregateOperation::greater:
-        case AggregateOperation::or_else:
-            return may_be_any_number(program, step.left) || may_be_any_number(program, step.right);
-        default:
-            // A remainder is never the least number, or is the dividend itself.
-            return false;
+    bool may[gpu_engine::max_aggregate_steps];
+    // Operands come before the steps that take them.
+    for (uint32 i = 0; i <= number; i++) {
+        const AggregateStep &step = program.step[i];
+        switch (step.operation) {
+            case AggregateOperation::add:
+            case AggregateOperation::subtract:
+            case AggregateOperation::multiply:
+            case AggregateOperation::divide:
+                may[i] = step.width == sizeof(int64);
+                break;
+            case AggregateOperation::only_where:
+                may[i] = may[step.right];
+                break;
+            case AggregateOperation::greater:
+            case AggregateOperation::or_else:
+                may[i] = may[step.left] || may[step.right];
+                break;
+            default:
+                // A remainder is never the least number, or is the dividend itself.
+                may[i] = false;
+        }
     }
+    return may[number];
 }
 
 // ---- a number for NULL ------------------------------------------------------------------------------------

@@ -29,13 +29,13 @@ void end_branch(const Branch &branch, bool is_guarded) {
 
 // ---- CASE -------------------------------------------------------------------------------------------------
 
-// Puts what a CASE compares in place of the node that stands for it. Another CASE, and casts of arrays, have
-// such nodes of their own.
+// Puts what a CASE compares in place of the node that stands for it: the expression itself, which is compiled
+// once for all that compare with it. Another CASE, and casts of arrays, have such nodes of their own.
 static Node *with_compared(Node *node, void *compared) {
     if (node == nullptr)
         return nullptr;
     if (IsA(node, CaseTestExpr))
-        return static_cast<Node *>(copyObjectImpl(compared));
+        return static_cast<Node *>(compared);
     if ((IsA(node, CaseExpr) && reinterpret_cast<CaseExpr *>(node)->arg != nullptr) ||
         IsA(node, ArrayCoerceExpr))
         return node;
@@ -50,7 +50,7 @@ static bool is_null_constant(const Expr *expression) {
 int list_choices(Compiler *compiler, const CaseExpr *expression, Choice *choices) {
     int count = 0;
     uint16 none_before = no_aggregate_step;
-    for (int i = 0; i < list_length(expression->args); i++) {
+    for (int i = 0; i < list_length(expression->args) && !is_refused(compiler); i++) {
         const auto *when = list_nth_node(CaseWhen, expression->args, i);
         auto *condition = reinterpret_cast<Node *>(when->expr);
         if (expression->arg != nullptr)
@@ -71,8 +71,8 @@ int list_choices(Compiler *compiler, const CaseExpr *expression, Choice *choices
 uint16 compile_case(Compiler *compiler, const CaseExpr *expression, CompileResult compile) {
     auto *choices = allocate<Choice>(static_cast<size_t>(max_choices(expression)));
     const int count = list_choices(compiler, expression, choices);
-    uint16 result = no_aggregate_step;
-    for (int i = 0; i < count; i++) {
+    uint16 result = 0;
+    for (int i = 0; i < count && !is_refused(compiler); i++) {
         const Branch branch = begin_branch(compiler, choices[i].where);
         const uint16 chosen = add_step(compiler, AggregateOperation::only_where, 0, choices[i].where,
                                        compile(compiler, choices[i].result));
@@ -86,7 +86,7 @@ uint16 compile_case(Compiler *compiler, const CaseExpr *expression, CompileResul
 
 uint16 compile_coalesce(Compiler *compiler, const CoalesceExpr *expression, CompileResult compile) {
     uint16 result = compile(compiler, static_cast<Expr *>(linitial(expression->args)));
-    for (int i = 1; i < list_length(expression->args); i++) {
+    for (int i = 1; i < list_length(expression->args) && !is_refused(compiler); i++) {
         const Branch branch = begin_branch(compiler, no_aggregate_step);
         const uint16 other = compile(compiler, static_cast<Expr *>(list_nth(expression->args, i)));
         end_branch(branch);

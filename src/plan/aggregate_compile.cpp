@@ -82,6 +82,8 @@ static void add_conjunct(Compiler *compiler, uint16 *filter, uint16 step) {
 }
 
 static void compile_condition(Compiler *compiler, Node *condition) {
+    if (is_refused(compiler))
+        return;
     CompiledAggregate *compiled = compiler->compiled;
     const bool is_unsafe = may_fail(condition);
     compiled->unsafe_conditions += is_unsafe ? 1 : 0;
@@ -141,6 +143,8 @@ static void compile_joins(Compiler *compiler) {
 // ---- aggregates -------------------------------------------------------------------------------------------
 
 static uint8 add_accumulator(Compiler *compiler, AccumulatorKind kind, uint16 step, uint16 filter) {
+    if (is_refused(compiler))
+        return 0;
     gpu_engine::AggregateProgram *program = &compiler->compiled->program;
     for (uint32 i = 0; i < program->accumulator_count; i++) {
         const gpu_engine::Accumulator &other = program->accumulator[i];
@@ -307,10 +311,10 @@ static void compile_deviation_of_floats(Compiler *compiler, Oid aggregate, Expr 
     result->type = column::describe_type(exprType(reinterpret_cast<Node *>(argument)), InvalidOid);
     result->deviation = deviation_of(aggregate);
     const uint16 number = compile_number(compiler, argument);
-    if (compiler->reason == nullptr &&
+    if (!is_refused(compiler) &&
         compiler->compiled->program.step[number].operation != AggregateOperation::input)
         refuse(compiler, "a variance of floats isn't over a column", argument);
-    if (compiler->reason != nullptr)
+    if (is_refused(compiler))
         return;
     uint16 step = compile_cut_float(compiler, number, result->type, &result->input);
     step = add_step(compiler, AggregateOperation::subtract, sizeof(int64), step, add_centre(compiler, step));
@@ -374,8 +378,8 @@ static void compile_distinct(Compiler *compiler, Aggref *aggregate, Expr *argume
         : is_counted_numeric ? identity_of_number(compiler, compile_numeric(compiler, argument).number)
                              : compile_identity(compiler, argument,
                                                 linitial_node(SortGroupClause, aggregate->aggdistinct)->eqop);
-    const uint16 input = is_scaled && compiler->reason == nullptr ? compiled->program.step[identity.step].left
-                                                                  : identity.input;
+    const uint16 input =
+        is_scaled && !is_refused(compiler) ? compiled->program.step[identity.step].left : identity.input;
     result->input = is_added_up ? input : 0;
     for (uint32 i = 0; i < compiled->distinct_count; i++) {
         DistinctArgument *other = &compiled->distinct[i];
@@ -638,41 +642,48 @@ void narrow_summary(column::IndexSummary *summary, const column::IndexSummary &o
 
 // ---- the whole --------------------------------------------------------------------------------------------
 
+static void compile_query(Compiler *compiler, const AggregateQuery &query) {
+    CompiledAggregate *compiled = compiler->compiled;
+    ListCell *cell;
+    foreach (cell, query.conditions)
+        compile_condition(compiler, static_cast<Node *>(lfirst(cell)));
+    compile_common_filter(compiler, query);
+    compile_joins(compiler);
+    compiler->is_condition = false;
+    if (wants_rows(query)) {
+        compile_sort_keys(compiler, query);
+        return;
+    }
+    // The first accumulator counts a group's rows.
+    add_accumulator(compiler, AccumulatorKind::count, no_aggregate_step, no_aggregate_step);
+    if (list_length(query.keys) > static_cast<int>(gpu_engine::max_aggregate_keys))
+        refuse(compiler, "there are too many grouping columns");
+    for (int i = 0; i < list_length(query.keys) && !is_refused(compiler); i++)
+        compile_key(compiler, static_cast<Expr *>(list_nth(query.keys, i)),
+                    list_nth_oid(query.key_operators, i), &compiled->key[i]);
+    compiled->result = allocate_zeroed<AggregateResult>(list_length(query.aggregates) + 1);
+    for (int i = 0; i < list_length(query.aggregates) && !is_refused(compiler); i++) {
+        auto *aggregate = list_nth_node(Aggref, query.aggregates, i);
+        compile_result(compiler, aggregate, &compiled->result[i]);
+        if (aggregate->aggsplit != AGGSPLIT_SIMPLE)
+            compile_state(compiler, aggregate, &compiled->result[i]);
+    }
+    if (compiled->has_place)
+        compiled->place =
+            add_accumulator(compiler, AccumulatorKind::least,
+                            add_step(compiler, AggregateOperation::place, 0, 0, 0), no_aggregate_step);
+}
+
 const char *compile_by_codes(const AggregateQuery &query, const IndexColumns &columns, ExprContext *context,
                              CompiledAggregate *compiled) {
     *compiled = {};
     compiled->safe_filter = no_aggregate_step;
     compiled->unsafe_filter = no_aggregate_step;
     compiled->program.filter = no_aggregate_step;
-    Compiler compiler = {compiled, &columns, context, true, no_aggregate_step, UINT16_MAX, nullptr};
-    ListCell *cell;
-    foreach (cell, query.conditions)
-        compile_condition(&compiler, static_cast<Node *>(lfirst(cell)));
-    compile_common_filter(&compiler, query);
-    compile_joins(&compiler);
-    compiler.is_condition = false;
-    if (wants_rows(query)) {
-        compile_sort_keys(&compiler, query);
-        return compiler.reason;
-    }
-    // The first accumulator counts a group's rows.
-    add_accumulator(&compiler, AccumulatorKind::count, no_aggregate_step, no_aggregate_step);
-    if (list_length(query.keys) > static_cast<int>(gpu_engine::max_aggregate_keys))
-        return "there are too many grouping columns";
-    for (int i = 0; i < list_length(query.keys) && compiler.reason == nullptr; i++)
-        compile_key(&compiler, static_cast<Expr *>(list_nth(query.keys, i)),
-                    list_nth_oid(query.key_operators, i), &compiled->key[i]);
-    compiled->result = allocate_zeroed<AggregateResult>(list_length(query.aggregates) + 1);
-    for (int i = 0; i < list_length(query.aggregates) && compiler.reason == nullptr; i++) {
-        auto *aggregate = list_nth_node(Aggref, query.aggregates, i);
-        compile_result(&compiler, aggregate, &compiled->result[i]);
-        if (aggregate->aggsplit != AGGSPLIT_SIMPLE)
-            compile_state(&compiler, aggregate, &compiled->result[i]);
-    }
-    if (compiled->has_place)
-        compiled->place =
-            add_accumulator(&compiler, AccumulatorKind::least,
-                            add_step(&compiler, AggregateOperation::place, 0, 0, 0), no_aggregate_step);
+    Compiler compiler = {compiled, &columns, context, true, no_aggregate_step, UINT16_MAX, nullptr, nullptr};
+    compile_query(&compiler, query);
+    if (compiler.compiled_once != nullptr)
+        hash_destroy(compiler.compiled_once);
     return compiler.reason;
 }
 

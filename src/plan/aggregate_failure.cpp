@@ -73,6 +73,7 @@ static Node *sound_node(const Node *node, List *operands) {
 static Node *columns_for_constants(Node *node, void *context) {
     if (node == nullptr)
         return nullptr;
+    check_stack_depth();
     // Subqueries here are read before anything else is evaluated.
     if (IsA(node, Const) || IsA(node, Param) || IsA(node, SubPlan))
         return reinterpret_cast<Node *>(

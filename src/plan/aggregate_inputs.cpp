@@ -14,6 +14,7 @@ using column::AggregatePart;
 using gpu_engine::AggregateInput;
 using gpu_engine::AggregateInputKind;
 using gpu_engine::AggregateOperation;
+using gpu_engine::AggregateProgram;
 using gpu_engine::AggregateStep;
 
 TupleTableSlot *make_row(Relation index, const JoinedTables *joins) {
@@ -365,45 +366,61 @@ static bool has_operands(AggregateOperation operation, int count) {
     }
 }
 
-bool is_never_null(const InputMaker &maker, uint16 number) {
-    const AggregateStep &step = maker.compiled->program.step[number];
-    switch (step.operation) {
-        case AggregateOperation::input:
-            return is_input_never_null(maker, step.left);
-        case AggregateOperation::constant:
-            return true;
-        case AggregateOperation::add:
-        case AggregateOperation::subtract:
-        case AggregateOperation::multiply:
-            return is_never_null(maker, step.left) && is_never_null(maker, step.right);
-        case AggregateOperation::or_else:
-            return is_never_null(maker, step.right);
-        default:
-            return false;
+// Marks what marked steps are computed from, too. Operands come before the steps that take them.
+static void mark_operands(const AggregateProgram &program, bool *is_needed) {
+    for (uint32 i = program.step_count; i-- > 0;) {
+        const AggregateStep &step = program.step[i];
+        if (!is_needed[i])
+            continue;
+        const bool of_digits = depends_on_digits(step);
+        if (of_digits || has_operands(step.operation, 1))
+            is_needed[step.left] = true;
+        if (of_digits || has_operands(step.operation, 2))
+            is_needed[step.right] = true;
     }
 }
 
-// Marks the steps that this one takes, and itself, unless they are settled.
-static void mark_needed(const InputMaker &maker, uint16 number, bool *is_needed) {
-    if (is_needed[number] || maker.is_settled[number])
-        return;
+bool is_never_null(const InputMaker &maker, uint16 number) {
+    const AggregateProgram &program = maker.compiled->program;
+    bool is_needed[gpu_engine::max_aggregate_steps] = {};
+    bool is_never[gpu_engine::max_aggregate_steps] = {};
     is_needed[number] = true;
-    const AggregateStep &step = maker.compiled->program.step[number];
-    const bool of_digits = depends_on_digits(step);
-    if (of_digits || has_operands(step.operation, 1))
-        mark_needed(maker, step.left, is_needed);
-    if (of_digits || has_operands(step.operation, 2))
-        mark_needed(maker, step.right, is_needed);
+    mark_operands(program, is_needed);
+    for (uint32 i = 0; i <= number; i++) {
+        const AggregateStep &step = program.step[i];
+        if (!is_needed[i])
+            continue;
+        switch (step.operation) {
+            case AggregateOperation::input:
+                is_never[i] = is_input_never_null(maker, step.left);
+                break;
+            case AggregateOperation::constant:
+                is_never[i] = true;
+                break;
+            case AggregateOperation::add:
+            case AggregateOperation::subtract:
+            case AggregateOperation::multiply:
+                is_never[i] = is_never[step.left] && is_never[step.right];
+                break;
+            case AggregateOperation::or_else:
+                is_never[i] = is_never[step.right];
+                break;
+            default:
+                break;
+        }
+    }
+    return is_never[number];
 }
 
 bool make_inputs(InputMaker *maker, const uint16 *steps, uint32 count) {
+    const AggregateProgram &program = maker->compiled->program;
     bool is_needed[gpu_engine::max_aggregate_steps] = {};
     for (uint32 i = 0; i < count; i++)
-        mark_needed(*maker, steps[i], is_needed);
-    // Operands come before the steps that take them.
-    for (uint32 i = 0; i < maker->compiled->program.step_count; i++) {
-        const AggregateStep &step = maker->compiled->program.step[i];
-        if (!is_needed[i])
+        is_needed[steps[i]] = true;
+    mark_operands(program, is_needed);
+    for (uint32 i = 0; i < program.step_count; i++) {
+        const AggregateStep &step = program.step[i];
+        if (!is_needed[i] || maker->is_settled[i])
             continue;
         if (step.operation == AggregateOperation::input && !make_once(maker, step.left))
             return false;

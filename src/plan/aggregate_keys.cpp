@@ -13,6 +13,8 @@ using gpu_engine::AggregateOperation;
 using gpu_engine::no_aggregate_step;
 
 static void add_key(Compiler *compiler, uint16 step, bool may_be_null) {
+    if (is_refused(compiler))
+        return;
     gpu_engine::AggregateProgram *program = &compiler->compiled->program;
     if (program->key_count == gpu_engine::max_aggregate_keys) {
         refuse(compiler, "there are too many grouping columns");

@@ -137,20 +137,33 @@ static int greatest_exponent_of_input(const InputMaker &maker, bool is_single, u
 // Floats are those of inputs, constants, and what is chosen of either.
 static int greatest_exponent(const InputMaker &maker, bool is_single, const AggregateProgram &program,
                              uint16 number) {
-    const AggregateStep &step = program.step[number];
-    switch (step.operation) {
-        case AggregateOperation::input:
-            return greatest_exponent_of_input(maker, is_single, step.left);
-        case AggregateOperation::constant:
-            return exponent_of_float(is_single, step.constant);
-        case AggregateOperation::only_where:
-            return greatest_exponent(maker, is_single, program, step.right);
-        case AggregateOperation::or_else:
-            return Max(greatest_exponent(maker, is_single, program, step.left),
-                       greatest_exponent(maker, is_single, program, step.right));
-        default:
-            return 1;
+    bool is_chosen[gpu_engine::max_aggregate_steps] = {};
+    is_chosen[number] = true;
+    int greatest = 1;
+    // Operands come before the steps that take them.
+    for (uint32 i = number + 1U; i-- > 0;) {
+        const AggregateStep &step = program.step[i];
+        if (!is_chosen[i])
+            continue;
+        switch (step.operation) {
+            case AggregateOperation::input:
+                greatest = Max(greatest, greatest_exponent_of_input(maker, is_single, step.left));
+                break;
+            case AggregateOperation::constant:
+                greatest = Max(greatest, exponent_of_float(is_single, step.constant));
+                break;
+            case AggregateOperation::or_else:
+                is_chosen[step.left] = true;
+                is_chosen[step.right] = true;
+                break;
+            case AggregateOperation::only_where:
+                is_chosen[step.right] = true;
+                break;
+            default:
+                break;
+        }
     }
+    return greatest;
 }
 
 // Of integers of 128 bits magnitudes aren't known.

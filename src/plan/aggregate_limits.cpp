@@ -520,6 +520,7 @@ static Extent extent_of_column(const Look *look, Node *node) {
 }
 
 static Extent extent_of(Look *look, Node *node) {
+    check_stack_depth();
     Oid function;
     List *arguments;
     if (read_call(node, &function, &arguments))

@@ -17,6 +17,7 @@ static AppendRelInfo *place_of(PlannerInfo *root, Index member) {
 static Node *translate(PlannerInfo *root, Node *expression, Index table, Index member) {
     if (member == table)
         return expression;
+    check_stack_depth();
     AppendRelInfo *place = place_of(root, member);
     expression = translate(root, expression, table, place->parent_relid);
     return adjust_appendrel_attrs(root, expression, 1, &place);

@@ -25,7 +25,7 @@ static uint16 add_plain_constant(Compiler *compiler, int64 number) {
 
 static NumericSteps compile_numeric_constant(Compiler *compiler, Expr *expression) {
     Const constant;
-    if (!find_constant(compiler, expression, &constant) || compiler->reason != nullptr)
+    if (!find_constant(compiler, expression, &constant) || is_refused(compiler))
         return {add_plain_constant(compiler, 0), add_plain_constant(compiler, 0)};
     if (constant.constisnull) {
         const uint16 null = add_step(compiler, AggregateOperation::null, 0, 0, 0);
@@ -45,7 +45,7 @@ static NumericSteps compile_numeric_constant(Compiler *compiler, Expr *expressio
 
 static uint16 compile_cut_constant(Compiler *compiler, Expr *expression, bool rounds_up) {
     Const constant;
-    if (!find_constant(compiler, expression, &constant) || compiler->reason != nullptr)
+    if (!find_constant(compiler, expression, &constant) || is_refused(compiler))
         return add_plain_constant(compiler, 0);
     if (constant.constisnull)
         return add_step(compiler, AggregateOperation::null, 0, 0, 0);
@@ -70,7 +70,7 @@ static uint16 compile_cut_constant(Compiler *compiler, Expr *expression, bool ro
 
 NumericSteps compile_numeric_input(Compiler *compiler, Expr *expression) {
     const uint16 input = add_source(compiler, SourceKind::Wide, expression);
-    if (compiler->reason != nullptr)
+    if (is_refused(compiler))
         return {0, 0};
     return {add_input_step(compiler, input),
             add_input_step(compiler, add_dependent_source(compiler, SourceKind::Scale, input))};
@@ -360,7 +360,7 @@ static NumericSteps compile_numeric_case(Compiler *compiler, const CaseExpr *exp
     auto *choices = allocate<Choice>(static_cast<size_t>(max_choices(expression)));
     const int count = list_choices(compiler, expression, choices);
     NumericSteps all = {0, 0};
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && !is_refused(compiler); i++) {
         const Branch branch = begin_branch(compiler, choices[i].where);
         NumericSteps chosen = compile_numeric(compiler, choices[i].result);
         end_branch(branch);
@@ -376,7 +376,7 @@ static NumericSteps compile_numeric_case(Compiler *compiler, const CaseExpr *exp
 
 static NumericSteps compile_numeric_coalesce(Compiler *compiler, const CoalesceExpr *expression) {
     NumericSteps all = compile_numeric(compiler, static_cast<Expr *>(linitial(expression->args)));
-    for (int i = 1; i < list_length(expression->args); i++) {
+    for (int i = 1; i < list_length(expression->args) && !is_refused(compiler); i++) {
         const Branch branch = begin_branch(compiler, gpu_engine::no_aggregate_step);
         const NumericSteps other =
             compile_numeric(compiler, static_cast<Expr *>(list_nth(expression->args, i)));
@@ -395,7 +395,7 @@ static NumericSteps compile_numeric_greatest(Compiler *compiler, const MinMaxExp
         return step(AggregateOperation::or_else, step(AggregateOperation::only_where, where, other), first);
     };
     NumericSteps all = compile_numeric(compiler, static_cast<Expr *>(linitial(expression->args)));
-    for (int i = 1; i < list_length(expression->args); i++) {
+    for (int i = 1; i < list_length(expression->args) && !is_refused(compiler); i++) {
         NumericSteps next = compile_numeric(compiler, static_cast<Expr *>(list_nth(expression->args, i)));
         align_numerics(compiler, &all.number, &next.number);
         const uint16 is_better = expression->op == IS_GREATEST
@@ -426,7 +426,7 @@ static bool is_cast_of_integer(Oid function) {
 
 // Arithmetic of numerics might fail for very many digits, so that it would be evaluated for visible rows'
 // codes only. What is computed row by row needs no such care.
-NumericSteps compile_numeric(Compiler *compiler, Expr *expression) {
+static NumericSteps compile_numeric_anew(Compiler *compiler, Expr *expression) {
     if (!contain_var_clause(reinterpret_cast<Node *>(expression)))
         return compile_numeric_constant(compiler, expression);
     Oid function = InvalidOid;
@@ -471,6 +471,10 @@ NumericSteps compile_numeric(Compiler *compiler, Expr *expression) {
             refuse_columns(compiler, expression);
             return {0, 0};
     }
+}
+
+NumericSteps compile_numeric(Compiler *compiler, Expr *expression) {
+    return compile_once(compiler, StepForm::Numeric, expression, compile_numeric_anew);
 }
 
 // ---- comparisons ------------------------------------------------------------------------------------------

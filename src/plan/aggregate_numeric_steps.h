@@ -8,12 +8,6 @@
 
 namespace pg_gpu::plan {
 
-// A numeric's steps.
-struct NumericSteps {
-    uint16 number;  // the integer
-    uint16 scale;   // how many digits PostgreSQL shows behind the point; anything where the number is NULL
-};
-
 // A comparison's constant has as many digits as 64 bits have room for. That others were rounded away is told
 // by this bit of `right`.
 inline constexpr uint16 kIsCut = 0x8000;

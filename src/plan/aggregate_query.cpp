@@ -1,6 +1,7 @@
 #include "plan/aggregate_query.h"
 
 #include "compat.h"
+#include "gpu_engine/aggregate.h"
 #include "plan/join_path.h"
 #include "plan/subqueries.h"
 
@@ -111,7 +112,28 @@ static bool has_storage_function(Node *node, void *context) {
     return walk_expression(node, has_storage_function, context);
 }
 
+// No program has more steps, and what is found out about a node takes a look at all below it.
+static constexpr int kMaxDepth = gpu_engine::max_aggregate_steps;
+
+static bool is_deeper(Node *node, void *context) {
+    auto *depth = static_cast<int *>(context);
+    if (node == nullptr)
+        return false;
+    if (IsA(node, List))
+        return walk_expression(node, is_deeper, context);
+    if (*depth == 0)
+        return true;
+    --*depth;
+    const bool found = walk_expression(node, is_deeper, context);
+    ++*depth;
+    return found;
+}
+
 Node *over_index(Node *expression, const IndexOptInfo *index, const JoinTree *tree, Refusal *refusal) {
+    CHECK_FOR_INTERRUPTS();
+    int depth = kMaxDepth;
+    if (is_deeper(expression, &depth))
+        refuse(refusal, "an expression is nested too deeply");
     if (contain_volatile_functions(expression))
         refuse(refusal, "an expression is volatile", expression);
     if (has_storage_function(expression, nullptr))

@@ -105,6 +105,7 @@ static int unit_of_call(Expr *expression, Expr **time) {
 }
 
 static bool find_period(Expr *expression, Period *period) {
+    check_stack_depth();
     expression = without_relabels(expression);
     period->unit = unit_of_call(expression, &period->time);
     // What is made of something that is the same in all of a period is so, too.

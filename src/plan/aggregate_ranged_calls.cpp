@@ -321,6 +321,7 @@ bool is_moment(Expr *time) {
 // told by the column's values, so what computes with it must be over the column itself, or over moments of
 // numbers.
 bool is_monotone(Expr *expression) {
+    check_stack_depth();
     expression = without_relabels(expression);
     if (IsA(expression, Var))
         return is_suitable_column(reinterpret_cast<Var *>(expression));
@@ -335,6 +336,7 @@ bool is_monotone(Expr *expression) {
 }
 
 bool is_coarse(Expr *expression, bool of_quotients) {
+    check_stack_depth();
     expression = without_relabels(expression);
     Expr *argument;
     const KnownFunction *function = read_call(expression, &argument);

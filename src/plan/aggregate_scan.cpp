@@ -211,6 +211,7 @@ static uint64 group_in_order(AggregateScanState *state, uint64 place) {
 // ---- the question, asked ----------------------------------------------------------------------------------
 
 static void ask(AggregateScanState *state) {
+    check_stack_depth();
     EState *estate = state->custom.ss.ps.state;
     forget_answer(state);
     MemoryContextReset(state->work);

@@ -19,6 +19,8 @@ using gpu_engine::no_aggregate_step;
 
 uint16 add_step(Compiler *compiler, AggregateOperation operation, uint8 width, uint16 left, uint16 right,
                 int64 constant) {
+    if (is_refused(compiler))
+        return 0;
     AggregateProgram *program = &compiler->compiled->program;
     const AggregateStep step = {operation, width, left, right, 0, constant};
     for (uint32 i = 0; i < program->step_count; i++) {
@@ -100,8 +102,10 @@ static bool may_be_ranged(SourceKind kind) {
            kind == SourceKind::Group;
 }
 
-// A new one; nullptr where there are too many.
+// A new one; nullptr where there are too many, or something is refused.
 static InputSource *take_source(Compiler *compiler, SourceKind kind, int column) {
+    if (is_refused(compiler))
+        return nullptr;
     CompiledAggregate *compiled = compiler->compiled;
     if (compiled->program.input_count == gpu_engine::max_aggregate_inputs) {
         refuse(compiler, "there are too many expressions");
@@ -132,6 +136,8 @@ uint16 add_dependent_source(Compiler *compiler, SourceKind kind, uint16 scaled) 
 }
 
 uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid operator_oid, Oid collation) {
+    if (is_refused(compiler))
+        return 0;
     CompiledAggregate *compiled = compiler->compiled;
     const int column = single_column(*compiler, expression);
     const bool joined = is_joined(*compiler, expression);
@@ -189,6 +195,66 @@ uint16 add_match_step(Compiler *compiler, int table) {
     source->is_joined = true;
     source->table = table;
     return add_input_step(compiler, static_cast<uint16>(source - compiler->compiled->input));
+}
+
+// ---- expressions that are compiled once -------------------------------------------------------------------
+
+namespace {
+
+// What the result depends on. It is hashed byte by byte, so there is no room between the members.
+struct CompiledKey {
+    Expr *expression;
+    uint32 form;
+    uint32 chosen_where;
+};
+
+struct CompiledOnce {
+    CompiledKey key;
+    NumericSteps steps;
+};
+
+}  // namespace
+
+static HTAB *make_compiled_once() {
+    HASHCTL control = {};
+    control.keysize = sizeof(CompiledKey);
+    control.entrysize = sizeof(CompiledOnce);
+    control.hcxt = CurrentMemoryContext;
+    return hash_create("compiled expressions", gpu_engine::max_aggregate_steps, &control,
+                       HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+// A truth value that is true wherever this one is; no_aggregate_step: always.
+static uint16 wider_choice(const AggregateProgram &program, uint16 where) {
+    const AggregateStep &step = program.step[where];
+    return step.operation == AggregateOperation::logical_and ? step.left : no_aggregate_step;
+}
+
+NumericSteps compile_once(Compiler *compiler, StepForm form, Expr *expression, CompileForm compile) {
+    if (is_refused(compiler))
+        return {0, 0};
+    CHECK_FOR_INTERRUPTS();
+    check_stack_depth();
+    if (IsA(expression, Const) || IsA(expression, Var))
+        return compile(compiler, expression);
+    if (compiler->compiled_once == nullptr)
+        compiler->compiled_once = make_compiled_once();
+    const auto find = [&](uint16 where, HASHACTION action) {
+        const CompiledKey key = {expression, static_cast<uint32>(form), where};
+        return static_cast<CompiledOnce *>(hash_search(compiler->compiled_once, &key, action, nullptr));
+    };
+    // What is wanted for more rows does for fewer.
+    for (uint16 where = compiler->chosen_where;; where = wider_choice(compiler->compiled->program, where)) {
+        if (const CompiledOnce *done = find(where, HASH_FIND))
+            return done->steps;
+        if (where == no_aggregate_step)
+            break;
+    }
+    const NumericSteps steps = compile(compiler, expression);
+    if (is_refused(compiler))
+        return {0, 0};
+    find(compiler->chosen_where, HASH_ENTER)->steps = steps;
+    return steps;
 }
 
 // ---- expressions without columns --------------------------------------------------------------------------
@@ -360,7 +426,7 @@ static uint16 compile_greatest(Compiler *compiler, const MinMaxExpr *expression)
     };
     const column::ColumnType type = column::describe_type(expression->minmaxtype, InvalidOid);
     uint16 result = compile_number(compiler, static_cast<Expr *>(linitial(expression->args)));
-    for (int i = 1; i < list_length(expression->args); i++) {
+    for (int i = 1; i < list_length(expression->args) && !is_refused(compiler); i++) {
         const uint16 next = compile_number(compiler, static_cast<Expr *>(list_nth(expression->args, i)));
         if (is_float(type)) {
             // Of equal ones, as -0 and 0, it is the first.
@@ -402,7 +468,7 @@ uint16 compile_nullness(Compiler *compiler, Expr *expression) {
                                   : compile_number(compiler, expression);
 }
 
-uint16 compile_number(Compiler *compiler, Expr *expression) {
+static uint16 compile_number_anew(Compiler *compiler, Expr *expression) {
     const column::ColumnType type =
         column::describe_type(exprType(reinterpret_cast<Node *>(expression)), InvalidOid);
     if (!type.is_integer || !type.is_ordered) {
@@ -422,6 +488,13 @@ uint16 compile_number(Compiler *compiler, Expr *expression) {
     if (type.base_type == BOOLOID)
         return compile_truth(compiler, expression);
     return compile_over_columns(compiler, expression);
+}
+
+uint16 compile_number(Compiler *compiler, Expr *expression) {
+    const CompileForm compile = [](Compiler *with, Expr *number) -> NumericSteps {
+        return {compile_number_anew(with, number), 0};
+    };
+    return compile_once(compiler, StepForm::Number, expression, compile).number;
 }
 
 // ---- groups of choices ------------------------------------------------------------------------------------
@@ -452,6 +525,10 @@ static uint16 compile_group_constant(Compiler *compiler, const Const *constant) 
 }
 
 static uint16 compile_member(Compiler *compiler, Expr *expression) {
+    if (is_refused(compiler))
+        return 0;
+    CHECK_FOR_INTERRUPTS();
+    check_stack_depth();
     Expr *choice = without_relabels(expression);
     if (!contain_var_clause(reinterpret_cast<Node *>(expression))) {
         Const constant;
@@ -557,7 +634,7 @@ static uint16 compile_boolean(Compiler *compiler, const BoolExpr *expression) {
         return add_step(compiler, AggregateOperation::logical_not, 0, result, 0);
     const AggregateOperation operation =
         expression->boolop == AND_EXPR ? AggregateOperation::logical_and : AggregateOperation::logical_or;
-    for (int i = 1; i < list_length(expression->args); i++) {
+    for (int i = 1; i < list_length(expression->args) && !is_refused(compiler); i++) {
         auto *operand = static_cast<Expr *>(list_nth(expression->args, i));
         compiler->compiled->has_unsafe_branch = compiler->compiled->has_unsafe_branch || may_fail(operand);
         result = add_step(compiler, operation, 0, result, compile_truth(compiler, operand));
@@ -587,7 +664,7 @@ static uint16 compile_boolean_test(Compiler *compiler, const BooleanTest *test) 
     }
 }
 
-uint16 compile_truth(Compiler *compiler, Expr *expression) {
+static uint16 compile_truth_anew(Compiler *compiler, Expr *expression) {
     if (IsA(expression, Const))
         return compile_constant(compiler, reinterpret_cast<Const *>(expression));
     if (!contain_var_clause(reinterpret_cast<Node *>(expression)))
@@ -626,6 +703,13 @@ uint16 compile_truth(Compiler *compiler, Expr *expression) {
             refuse_columns(compiler, expression);
             return 0;
     }
+}
+
+uint16 compile_truth(Compiler *compiler, Expr *expression) {
+    const CompileForm compile = [](Compiler *with, Expr *truth) -> NumericSteps {
+        return {compile_truth_anew(with, truth), 0};
+    };
+    return compile_once(compiler, StepForm::Truth, expression, compile).number;
 }
 
 }  // namespace pg_gpu::plan

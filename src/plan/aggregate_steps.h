@@ -6,7 +6,8 @@
 
 namespace pg_gpu::plan {
 
-// What is compiled so far. After the first `refuse` the rest means nothing.
+// What is compiled so far. With the first `refuse` it ends: no step, input, key or accumulator is added any
+// more, and 0 stands for what would have been one, which nobody looks at.
 struct Compiler {
     CompiledAggregate *compiled;
     const IndexColumns *columns;
@@ -14,17 +15,37 @@ struct Compiler {
     bool is_condition;     // the inputs are WHERE's
     uint16 chosen_where;   // a truth value: only where it is true a result of CASE is wanted; or no step
     uint16 family;         // of the groups that are compiled: an input; UINT16_MAX: there is none
+    HTAB *compiled_once;   // what compile_once has found; nullptr: nothing
     const char *reason;
 };
 
+inline bool is_refused(const Compiler *compiler) {
+    return compiler->reason != nullptr;
+}
+
 inline void refuse(Compiler *compiler, const char *reason, Expr *expression = nullptr) {
-    if (compiler->reason != nullptr)
+    if (is_refused(compiler))
         return;
     compiler->reason = reason;
     compiler->compiled->refused = expression;
 }
 
-// The same step, or input, is there once.
+// A numeric's steps.
+struct NumericSteps {
+    uint16 number;  // the integer
+    uint16 scale;   // how many digits PostgreSQL shows behind the point; anything where the number is NULL
+};
+
+// What an expression is compiled to. Of all but numerics `number` is the only step.
+enum class StepForm : uint8 { Number, Truth, Numeric };
+using CompileForm = NumericSteps (*)(Compiler *compiler, Expr *expression);
+
+// Calls `compile`, unless it was called for the same expression before: NULLIF and its like need an operand
+// for two things, and would otherwise compile it twice for each level of them.
+NumericSteps compile_once(Compiler *compiler, StepForm form, Expr *expression, CompileForm compile);
+
+// The same step, or input, is there once. Operands come before the steps that take them, so that whoever
+// goes from a step to its operands comes to an end.
 uint16 add_step(Compiler *compiler, gpu_engine::AggregateOperation operation, uint8 width, uint16 left,
                 uint16 right, int64 constant = 0);
 uint16 add_input_step(Compiler *compiler, uint16 input);

@@ -94,6 +94,7 @@ static void open_at_home(OpenViews *views, int number, void (*go_on)(OpenViews *
 }
 
 static void open_next(OpenViews *views, int number) {
+    check_stack_depth();
     if (number < views->rows.count)
         open_at_home(views, number, open_next);
     else
@@ -114,6 +115,7 @@ static bool is_any_remote(const AllRows &rows) {
 }
 
 static void open_next_for_server(OpenViews *views, int number) {
+    check_stack_depth();
     Opening *opening = views->opening;
     if (number == views->rows.count) {
         views->is_answered = is_any_remote(views->rows) && opening->work(opening->context, &views->rows);

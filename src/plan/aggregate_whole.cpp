@@ -73,6 +73,7 @@ bool consider_whole(const TableAggregate &table, const char **refused) {
     auto *sources = allocate<AggregateSource>(static_cast<size_t>(count));
     Common common = {};
     for (int i = 0; i < count; i++) {
+        CHECK_FOR_INTERRUPTS();
         auto *member = static_cast<RelOptInfo *>(list_nth(table.members, i));
         const IndexOptInfo *index = choose_index(aggregate_of_member(table, member), &common);
         if (index == nullptr) {

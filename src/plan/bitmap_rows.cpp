@@ -52,6 +52,7 @@ bool has_exact_clause(const IndexPath *path, const RestrictInfo *condition) {
 // Of several bitmaps' common rows one answers it. What a partial index's predicate implies isn't among the
 // conditions that are asked of it, and holds for all of its rows.
 static bool is_answered(const Path *bitmap, const RestrictInfo *condition) {
+    check_stack_depth();
     if (IsA(bitmap, BitmapAndPath)) {
         ListCell *cell;
         foreach (cell, reinterpret_cast<const BitmapAndPath *>(bitmap)->bitmapquals)

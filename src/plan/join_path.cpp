@@ -237,6 +237,7 @@ static bool add_conditions(Growth *growth, const List *conditions, const Restric
 static bool any_gather(const List *paths);
 
 static bool has_gather(const Path *path) {
+    check_stack_depth();
     switch (path->pathtype) {
         case T_Gather:
         case T_GatherMerge:

@@ -38,7 +38,7 @@ static void compile_sort_key(Compiler *compiler, Expr *expression, Oid order, So
     if (type.is_integer && type.is_ordered &&
         family == lookup_type_cache(getBaseType(type_oid), TYPECACHE_BTREE_OPFAMILY)->btree_opf) {
         key->step = compile_number(compiler, expression);
-        if (compiler->reason != nullptr)
+        if (is_refused(compiler))
             return;
         compiled->sorts_by_inputs = compiled->sorts_by_inputs &&
                                     compiled->program.step[key->step].operation == AggregateOperation::input;
@@ -50,7 +50,7 @@ static void compile_sort_key(Compiler *compiler, Expr *expression, Oid order, So
     if (is_numeric(expression) && is_over_scaled(*compiler, expression) &&
         family == lookup_type_cache(NUMERICOID, TYPECACHE_BTREE_OPFAMILY)->btree_opf) {
         key->step = compile_numeric(compiler, expression).number;
-        compiled->sorts_by_inputs = compiled->sorts_by_inputs && compiler->reason == nullptr &&
+        compiled->sorts_by_inputs = compiled->sorts_by_inputs && !is_refused(compiler) &&
                                     compiled->program.step[key->step].operation == AggregateOperation::input;
         return;
     }
@@ -70,7 +70,7 @@ void compile_sort_keys(Compiler *compiler, const AggregateQuery &query) {
     }
     compiled->result = allocate_zeroed<AggregateResult>(1);  // there are none
     compiled->sorts_by_inputs = true;
-    for (int i = 0; i < count && compiler->reason == nullptr; i++) {
+    for (int i = 0; i < count && !is_refused(compiler); i++) {
         SortKey *key = &compiled->sort_key[i];
         *key = {0, false, list_nth_int(query.nulls_first, i) != 0};
         compile_sort_key(compiler, static_cast<Expr *>(list_nth(query.keys, i)),
