@@ -59,7 +59,9 @@ int list_choices(Compiler *compiler, const CaseExpr *expression, Choice *choices
         const uint16 truth = add_step(compiler, AggregateOperation::is_true, 0,
                                       compile_truth(compiler, reinterpret_cast<Expr *>(condition)), 0);
         end_branch(branch, i > 0);
-        if (!is_null_constant(when->result))
+        // The last condition is evaluated though it chooses nothing: it may fail.
+        const bool is_last = i == list_length(expression->args) - 1;
+        if (!is_null_constant(when->result) || (is_last && is_null_constant(expression->defresult)))
             choices[count++] = {join_truths(compiler, none_before, truth), when->result};
         none_before = join_truths(compiler, none_before, negate(compiler, truth));
     }

@@ -12,7 +12,8 @@ struct Choice {
     Expr *result;
 };
 
-// Their number; there is room for `max_choices`. Results that are NULL aren't listed.
+// Their number; there is room for `max_choices`. Results that are NULL aren't listed,
+// unless a condition would be left out with them.
 int list_choices(Compiler *compiler, const CaseExpr *expression, Choice *choices);
 inline int max_choices(const CaseExpr *expression) {
     return list_length(expression->args) + 1;

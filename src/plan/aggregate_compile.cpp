@@ -97,8 +97,10 @@ static void compile_condition(Compiler *compiler, Node *condition) {
 }
 
 // Do all aggregates of a statement without groups have this FILTER, which can't fail? Then no other rows are
-// needed, and it is a condition.
-static bool is_common_filter(const AggregateQuery &query, Expr *filter) {
+// needed, and it is a condition. It must not keep rows from conditions that may fail, though.
+static bool is_common_filter(const Compiler &compiler, const AggregateQuery &query, Expr *filter) {
+    if (compiler.compiled->unsafe_conditions > 0)
+        return false;
     if (filter == nullptr || query.keys != NIL || query.has_barrier || query.has_bitmap || may_fail(filter))
         return false;
     ListCell *cell;
@@ -110,7 +112,7 @@ static bool is_common_filter(const AggregateQuery &query, Expr *filter) {
 
 static void compile_common_filter(Compiler *compiler, const AggregateQuery &query) {
     Expr *filter = query.aggregates == NIL ? nullptr : linitial_node(Aggref, query.aggregates)->aggfilter;
-    compiler->compiled->has_common_filter = is_common_filter(query, filter);
+    compiler->compiled->has_common_filter = is_common_filter(*compiler, query, filter);
     if (!compiler->compiled->has_common_filter)
         return;
     ListCell *cell;

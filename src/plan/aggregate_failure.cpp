@@ -35,8 +35,41 @@ static bool is_sound_match(Node *node) {
     }
 }
 
+static bool is_zero_or_unknown(const Node *number) {
+    const auto *constant = reinterpret_cast<const Const *>(number);
+    return !IsA(number, Const) || constant->constisnull ||
+           DatumGetBool(
+               DirectFunctionCall2(numeric_eq, constant->constvalue, NumericGetDatum(int64_to_numeric(0))));
+}
+
+// Arithmetic of numerics of few digits.
+static bool is_sound_arithmetic(Oid function, const List *arguments) {
+    switch (function) {
+        case F_NUMERIC_ADD:
+        case F_NUMERIC_SUB:
+        case F_NUMERIC_MUL:
+        case F_NUMERIC_UMINUS:
+        case F_NUMERIC_ABS:
+        case F_ABS_NUMERIC:
+        case F_ROUND_NUMERIC:
+        case F_ROUND_NUMERIC_INT4:
+        case F_TRUNC_NUMERIC:
+        case F_TRUNC_NUMERIC_INT4:
+        case F_CEIL_NUMERIC:
+        case F_CEILING_NUMERIC:
+        case F_FLOOR_NUMERIC:
+        case F_FLOAT8_INT4:
+        case F_FLOAT8_INT8:
+            return true;
+        case F_NUMERIC_DIV:
+            return !is_zero_or_unknown(static_cast<Node *>(lsecond(arguments)));
+        default:
+            return false;
+    }
+}
+
 // Casts of integers to numeric, and comparisons of numerics, aren't leakproof either.
-static bool is_sound_call(Node *node, List **arguments) {
+static bool is_sound_call(Node *node, bool of_groups, List **arguments) {
     Oid function = InvalidOid;
     if (IsA(node, OpExpr)) {
         function = reinterpret_cast<OpExpr *>(node)->opfuncid;
@@ -57,9 +90,18 @@ static bool is_sound_call(Node *node, List **arguments) {
         case F_NUMERIC_GT:
             return true;
         default:
-            return false;
+            return of_groups && is_sound_arithmetic(function, *arguments);
     }
 }
+
+namespace {
+
+// What expressions are computed of, besides aggregates.
+struct Groups {
+    const List *keys;
+};
+
+}  // namespace
 
 // A node of the same type as another one, over so many operands, that can't fail by itself.
 static Node *sound_node(const Node *node, List *operands) {
@@ -74,8 +116,10 @@ static Node *columns_for_constants(Node *node, void *context) {
     if (node == nullptr)
         return nullptr;
     check_stack_depth();
+    const auto *groups = static_cast<const Groups *>(context);
+    const bool is_given = groups != nullptr && (IsA(node, Aggref) || list_member(groups->keys, node));
     // Subqueries here are read before anything else is evaluated.
-    if (IsA(node, Const) || IsA(node, Param) || IsA(node, SubPlan))
+    if (is_given || IsA(node, Const) || IsA(node, Param) || IsA(node, SubPlan))
         return reinterpret_cast<Node *>(
             makeVar(1, 1, exprType(node), exprTypmod(node), exprCollation(node), 0));
     if (is_sound_match(node)) {
@@ -86,7 +130,7 @@ static Node *columns_for_constants(Node *node, void *context) {
         return reinterpret_cast<Node *>(test);
     }
     List *arguments = NIL;
-    if (is_sound_call(node, &arguments)) {
+    if (is_sound_call(node, groups != nullptr, &arguments)) {
         List *operands = NIL;
         ListCell *cell;
         foreach (cell, arguments)
@@ -101,6 +145,12 @@ static Node *columns_for_constants(Node *node, void *context) {
 bool may_fail(const void *expression) {
     auto *node = const_cast<Node *>(static_cast<const Node *>(expression));
     return contain_leaked_vars(columns_for_constants(node, nullptr));
+}
+
+bool may_fail_of_groups(const List *expressions, const List *keys) {
+    Groups groups = {keys};
+    auto *node = reinterpret_cast<Node *>(const_cast<List *>(expressions));
+    return contain_leaked_vars(columns_for_constants(node, &groups));
 }
 
 bool evaluate_without_columns(Expr *expression, ExprContext *context, Const *constant) {

@@ -8,6 +8,10 @@ namespace pg_gpu::plan {
 // May the expression raise an error, with columns among a function's arguments or without?
 bool may_fail(const void *expression);
 
+// May one of these raise an error, if aggregates and keys don't? No aggregate is taken to have so many digits
+// that a numeric has no room for what is computed of it.
+bool may_fail_of_groups(const List *expressions, const List *keys);
+
 // Sets what an expression without columns gives. False: it raised an error about a value, which PostgreSQL's
 // plan may never meet, because it evaluates the expression for rows.
 bool evaluate_without_columns(Expr *expression, ExprContext *context, Const *constant);

@@ -380,6 +380,16 @@ static void mark_operands(const AggregateProgram &program, bool *is_needed) {
     }
 }
 
+bool may_fail_by_row(const AggregateProgram &program, uint16 number) {
+    bool is_needed[gpu_engine::max_aggregate_steps] = {};
+    is_needed[number] = true;
+    mark_operands(program, is_needed);
+    for (uint32 i = 0; i <= number; i++)
+        if (is_needed[i] && gpu_engine::is_arithmetic(program.step[i].operation))
+            return true;
+    return false;
+}
+
 bool is_never_null(const InputMaker &maker, uint16 number) {
     const AggregateProgram &program = maker.compiled->program;
     bool is_needed[gpu_engine::max_aggregate_steps] = {};

@@ -70,6 +70,9 @@ InputMaker *begin_inputs(CompiledAggregate *compiled, const column::AggregatePar
 // evaluated for codes of rows that are selected now. False: `problem` says why not.
 bool make_inputs(InputMaker *maker, const uint16 *steps, uint32 count);
 
+// Is there something in a step that may fail in a row, as a sum that has no room in its type?
+bool may_fail_by_row(const gpu_engine::AggregateProgram &program, uint16 step);
+
 // Is a step never NULL, as far as columns and maps tell?
 bool is_never_null(const InputMaker &maker, uint16 step);
 

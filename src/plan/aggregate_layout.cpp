@@ -267,6 +267,27 @@ static bool is_known_scale(const CompiledAggregate &compiled, int results, uint8
     return is_scale && !is_value_of_any(compiled, results, word);
 }
 
+// Does a key, or an accumulator that stays, compute this step of all rows anyhow?
+static bool is_computed_elsewhere(const AggregateProgram &program, uint16 step) {
+    for (uint32 i = 0; i < program.key_count; i++)
+        if (program.key[i].step == step)
+            return true;
+    for (uint32 i = 0; i < program.accumulator_count; i++) {
+        const gpu_engine::Accumulator &other = program.accumulator[i];
+        if (other.kind != AccumulatorKind::count && other.filter == no_aggregate_step && other.step == step)
+            return true;
+    }
+    return false;
+}
+
+// Does an accumulator count nothing but the group's rows? What may fail has to be computed all the same.
+static bool counts_rows(const InputMaker &maker, const gpu_engine::Accumulator &accumulator) {
+    const AggregateProgram &program = maker.compiled->program;
+    return accumulator.kind == AccumulatorKind::count && accumulator.filter == no_aggregate_step &&
+           is_never_null(maker, accumulator.step) &&
+           (!may_fail_by_row(program, accumulator.step) || is_computed_elsewhere(program, accumulator.step));
+}
+
 void leave_out_accumulators(const InputMaker &maker, bool has_place, int results,
                             CompiledAggregate *compiled) {
     AggregateProgram *program = &compiled->program;
@@ -276,10 +297,8 @@ void leave_out_accumulators(const InputMaker &maker, bool has_place, int results
     for (uint32 i = 0; i < program->accumulator_count; i++) {
         gpu_engine::Accumulator accumulator = program->accumulator[i];
         const bool is_place = compiled->has_place && i == program->accumulator_count - 1;
-        const bool counts_rows = i > 0 && accumulator.kind == AccumulatorKind::count &&
-                                 accumulator.filter == no_aggregate_step &&
-                                 is_never_null(maker, accumulator.step);
-        if ((is_place && !has_place) || counts_rows || is_known_scale(*compiled, results, accumulator.word))
+        if ((is_place && !has_place) || (i > 0 && counts_rows(maker, accumulator)) ||
+            is_known_scale(*compiled, results, accumulator.word))
             continue;  // word 0 has the group's rows
         const uint32 width = gpu_engine::accumulator_words(accumulator.kind);
         for (uint32 word = 0; word < width; word++)

@@ -5,6 +5,7 @@
 #include "compat.h"
 #include "plan/aggregate_compile.h"
 #include "plan/aggregate_cost.h"
+#include "plan/aggregate_failure.h"
 #include "plan/aggregate_listed.h"
 #include "plan/aggregate_members.h"
 #include "plan/aggregate_order.h"
@@ -206,7 +207,10 @@ bool make_query(const TableAggregate &table, const IndexOptInfo *index, Aggregat
             return false;
         query->aggregates = lappend(query->aggregates, aggregate);
     }
-    query->top = table.split == AGGSPLIT_SIMPLE && table.set == NIL && !table.is_part
+    // PostgreSQL computes its target list of all groups before it sorts them.
+    const bool may_leave_out = !may_fail_of_groups(table.output->reltarget->exprs,
+                                                   get_sortgrouplist_exprs(table.clauses, table.columns));
+    query->top = table.split == AGGSPLIT_SIMPLE && table.set == NIL && !table.is_part && may_leave_out
                      ? find_top(table.root->parse, table.columns, table.having, aggregates)
                      : kAllGroups;
     return true;
