@@ -2,7 +2,7 @@
 
 #include "client/counters.h"
 #include "client/quarantine.h"
-#include "client/experience.h"
+#include "client/cost_learner.h"
 #include "client/supervisor.h"
 #include "client/usage.h"
 #include "settings.h"

@@ -2,7 +2,7 @@
 
 #include "client/connection.h"
 #include "client/counters.h"
-#include "client/mirror_savings.h"
+#include "client/cost_learner.h"
 #include "client/supervisor.h"
 #include "client/supervisor_record.h"
 
@@ -13,7 +13,7 @@ void register_client() {
     if (process_shared_preload_libraries_in_progress) {
         reserve_supervisor_record();
         reserve_counters();
-        reserve_mirror_savings();
+        reserve_cost_learner();
         register_supervisor();
     }
 }

@@ -9,7 +9,7 @@
 
 #include <array>
 
-#include "client/path_record.h"
+#include "client/cost_record.h"
 #include "gpu_engine/column.h"
 #include "gpu_engine/text.h"
 #include "settings.h"
@@ -42,7 +42,7 @@ enum class RequestKind : int {
 inline constexpr int kRequestKinds = 16;
 const char *request_name(RequestKind kind);
 
-// ---- choosing (dispatch.cpp, cost.cpp, counters.cpp, experience.cpp)
+// ---- choosing (dispatch.cpp, cost.cpp, counters.cpp, cost_learner.cpp)
 // -----------------------------------------------------------------------------
 
 // A request as the cost model sees it.

@@ -3,7 +3,7 @@
 #include "client/cost.h"
 #include "client/counters.h"
 #include "client/expected.h"
-#include "client/experience.h"
+#include "client/cost_learner.h"
 #include "client/quarantine.h"
 #include "settings.h"
 

@@ -3,7 +3,7 @@
 
 #include "client/availability.h"
 #include "client/cost.h"
-#include "client/experience.h"
+#include "client/cost_learner.h"
 #include "client/gone_mirrors.h"
 #include "client/inventory.h"
 #include "client/page_load.h"

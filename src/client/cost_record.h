@@ -1,5 +1,5 @@
-// What requests of one sort really took on each path, beside what they were expected to take, and which path
-// the next one takes. Plain C++, tested without PostgreSQL.
+// What requests and loads of mirrors really took, beside what they were expected to take, and which path the
+// next request takes. Plain C++, tested without PostgreSQL.
 //
 // An estimate by constants knows neither rows that must be looked up in the table, nor queues, nor caches. So
 // each path's estimates are multiplied by the ratio of what its last requests took to what was estimated for
@@ -16,7 +16,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 namespace pg_gpu::client {
 
@@ -43,60 +42,51 @@ using PathEstimates = std::array<double, kRecordedPaths>;
 // What requests take on each path as a share of their estimates; below 0 for a path that none has taken.
 using PathRatios = std::array<double, kRecordedPaths>;
 
-// What requests of several shapes lately took. Each shape has one voice, and so have the estimates.
+// What requests of all shapes lately took. Means are of logarithms, so that a shape that is slow somewhere
+// for what is its own has no more than its voice.
 class ShapesRecord {
   public:
-    void note(std::uint32_t shape, const PathRatios &ratios) {
-        Voice *const end = voices_.data() + count_;
-        Voice *voice =
-            std::find_if(voices_.data(), end, [shape](const Voice &one) { return one.shape == shape; });
-        if (voice == end) {
-            if (count_ < voices_.size())
-                count_++;
-            else
-                voice = std::min_element(voices_.data(), end, [](const Voice &one, const Voice &other) {
-                    return one.heard < other.heard;
-                });
+    // A request of a shape that takes these shares of its estimates was answered.
+    void note(const PathRatios &ratios) {
+        for (int path = 0; path < kRecordedPaths; path++) {
+            if (ratios[at(path)] <= 0)
+                continue;
+            shares_[at(path)].note(std::log(ratios[at(path)]));
+            for (int other = 0; other < kRecordedPaths; other++)
+                if (other != path && ratios[at(other)] > 0)
+                    compared_[at(path)][at(other)].note(std::log(ratios[at(path)] / ratios[at(other)]));
         }
-        *voice = {shape, ratios, ++heard_};
     }
 
-    // The median of what all voices say of a path that requests have not taken yet. `known` is another one on
-    // which they take `ratio`, or -1.
+    // The share that a request is likely to take on a path that those of its shape have not taken yet.
+    // `known` is one on which they take the share `ratio`, or -1. It lies halfway, by its logarithm, between
+    // what the estimates say and what others take, of whom those count that have taken both paths.
     double guess(int path, int known, double ratio) const {
-        const auto at = static_cast<std::size_t>(path);
-        // All of it is sorted, with what is unused at the end: g++ 14 takes a sort of the first `count` for
-        // one that may pass the end.
-        std::array<double, kMaxVoices + 1> said;
-        said.fill(std::numeric_limits<double>::infinity());
         // Who takes less than estimated on one path is likely to do so on another. The opposite may be for
         // the path's sake.
-        said[0] = known < 0 ? 1 : std::min(ratio, 1.0);
-        std::size_t count = 1;
-        for (std::size_t i = 0; i < count_; i++) {
-            const PathRatios &ratios = voices_[i].ratios;
-            if (ratios[at] < 0)
-                continue;
-            if (known < 0)
-                said[count++] = ratios[at];
-            else if (const double other = ratios[static_cast<std::size_t>(known)]; other > 0)
-                said[count++] = ratio * ratios[at] / other;
-        }
-        std::sort(said.begin(), said.end());
-        return std::sqrt(said[(count - 1) / 2] * said[count / 2]);
+        const double estimated = known < 0 ? 1 : std::min(ratio, 1.0);
+        const Mean &mean = known < 0 ? shares_[at(path)] : compared_[at(path)][at(known)];
+        if (mean.weight == 0)
+            return estimated;
+        return std::sqrt(estimated * (known < 0 ? 1 : ratio) * std::exp(mean.sum / mean.weight));
     }
 
   private:
-    static constexpr std::size_t kMaxVoices = 8;
-    struct Voice {
-        std::uint32_t shape;
-        PathRatios ratios;
-        std::uint64_t heard;  // the greater, the later
+    struct Mean {
+        double sum = 0;
+        double weight = 0;
+
+        void note(double value) {
+            constexpr double kKept = 15.0 / 16;
+            sum = sum * kKept + value;
+            weight = weight * kKept + 1;
+        }
     };
 
-    std::array<Voice, kMaxVoices> voices_{};
-    std::size_t count_ = 0;
-    std::uint64_t heard_ = 0;
+    static std::size_t at(int path) { return static_cast<std::size_t>(path); }
+
+    std::array<Mean, kRecordedPaths> shares_{};
+    std::array<std::array<Mean, kRecordedPaths>, kRecordedPaths> compared_{};
 };
 
 // Of requests of one shape. `others` is asked about paths that none of them has taken yet.
@@ -104,9 +94,8 @@ class PathRecord {
   public:
     // What requests took on a path as a share of their estimates.
     double ratio(int path, const ShapesRecord &others) const {
-        const FadedRatio &own = tracks_[at(path)].ratio;
-        if (own.is_known())
-            return own.value();
+        if (tracks_[at(path)].ratio.is_known())
+            return tracks_[at(path)].ratio.value();
         // The path that was taken last.
         int last = -1;
         for (int other = 0; other < kRecordedPaths; other++)
@@ -203,6 +192,52 @@ class PathRecord {
     }
 
     std::array<Track, kRecordedPaths> tracks_{};
+};
+
+// Loads of mirrors of one size are compared with one another. A small run that waits for others at the server
+// process may take ten times its estimate, which tells that a load waits so many milliseconds, and not that
+// one of a thousand times the size takes ten times its own.
+class LoadRecord {
+  public:
+    // A load took so many microseconds where so many were estimated.
+    void note(double estimate, double taken) { ratios_[class_of(estimate)].note(estimate, taken); }
+
+    // What a load is expected to take, in microseconds.
+    double expected(double estimate) const {
+        const std::size_t own = class_of(estimate);
+        if (ratios_[own].is_known())
+            return estimate * ratios_[own].value();
+        for (std::size_t distance = 1; distance < kClasses; distance++) {
+            // A larger load that is slow is likely to be so by its size.
+            if (own + distance < kClasses && ratios_[own + distance].is_known())
+                return estimate * ratios_[own + distance].value();
+            if (distance <= own && ratios_[own - distance].is_known())
+                return estimate + ratios_[own - distance].excess();
+        }
+        return estimate;
+    }
+
+  private:
+    // Each is four times as large as the one before.
+    static constexpr std::size_t kClasses = 20;
+
+    struct Ratio : FadedRatio {
+        double loads = 0;
+
+        void note(double estimate, double taken) {
+            loads = loads * kKept + 1;
+            FadedRatio::note(estimate, taken);
+        }
+        // Microseconds that a load took beyond its estimate.
+        double excess() const { return std::max((actual - estimated) / loads, 0.0); }
+    };
+
+    static std::size_t class_of(double estimate) {
+        const double size = std::log2(std::max(estimate, 1.0)) / 2;
+        return std::min(static_cast<std::size_t>(size), kClasses - 1);
+    }
+
+    std::array<Ratio, kClasses> ratios_{};
 };
 
 }  // namespace pg_gpu::client

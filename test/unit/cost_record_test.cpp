@@ -1,5 +1,5 @@
 // Choosing a path by what requests took. The times are made up, and no clock is read.
-#include "client/path_record.h"
+#include "client/cost_record.h"
 
 #include <gtest/gtest.h>
 
@@ -10,13 +10,10 @@
 #include <random>
 #include <vector>
 
-#include "client/load_record.h"
-
 using pg_gpu::client::FadedRatio;
 using pg_gpu::client::kRecordedPaths;
 using pg_gpu::client::LoadRecord;
 using pg_gpu::client::PathEstimates;
-using pg_gpu::client::PathRatios;
 using pg_gpu::client::PathRecord;
 using pg_gpu::client::ShapesRecord;
 
@@ -174,47 +171,32 @@ TEST(PathRecord, LeavesOutAPathThatIsNotThere) {
 TEST(PathRecord, AsksOthersAboutPathsThatItHasNotTaken) {
     constexpr PathEstimates estimates = {300, 200, 100};
     ShapesRecord others;
-    for (std::uint32_t shape = 0; shape < 3; ++shape) {
-        others.note(shape, {1, 1, 4});
-    }
+    others.note({1, 1, 16});
     PathRecord record;
+    // Halfway between the estimate and what others take, by their logarithms: four times the estimate.
+    EXPECT_DOUBLE_EQ(record.expected(2, estimates, others), 400);
     EXPECT_EQ(record.choose(estimates, others), 1);
     // What it knows by itself counts more, and what others take on a path is compared with what they take on
     // that one.
     record.note(1, estimates, others, 1'000);
     EXPECT_DOUBLE_EQ(record.expected(1, estimates, others), 1'000);
-    EXPECT_DOUBLE_EQ(record.expected(0, estimates, others), 1'500);
-    EXPECT_DOUBLE_EQ(record.expected(2, estimates, others), 2'000);
-    EXPECT_EQ(record.known_ratios(), (PathRatios{-1, 5, -1}));
+    EXPECT_DOUBLE_EQ(record.expected(0, estimates, others), 300 * std::sqrt(5));
+    EXPECT_DOUBLE_EQ(record.expected(2, estimates, others), 100 * std::sqrt(5 * 16));
 }
 
-TEST(ShapesRecord, GuessesTheMedianOfVoices) {
-    ShapesRecord record;
-    EXPECT_DOUBLE_EQ(record.guess(1, -1, 1), 1);
-    // One shape is one voice, however often it is heard, beside that of the estimates.
-    for (int i = 0; i < 10; ++i) {
-        record.note(7, {-1, 16, -1});
-    }
-    EXPECT_DOUBLE_EQ(record.guess(1, -1, 1), 4);
-    EXPECT_DOUBLE_EQ(record.guess(0, -1, 1), 1);
-    record.note(8, {-1, 0.25, -1});
-    EXPECT_DOUBLE_EQ(record.guess(1, -1, 1), 1);
-    record.note(9, {0.5, 0.25, -1});
-    EXPECT_DOUBLE_EQ(record.guess(1, -1, 1), 0.5);
-    // Only the last one has taken both paths. It takes half as much of its estimate on one as on the other,
-    // and the estimates say that who takes less on one path takes less on the other.
-    EXPECT_DOUBLE_EQ(record.guess(1, 0, 0.5), std::sqrt(0.5 * 0.25));
-    EXPECT_DOUBLE_EQ(record.guess(1, 0, 8), std::sqrt(1 * 4.0));
-    // The voices that were not heard for the longest time are replaced by new ones.
-    for (std::uint32_t shape = 10; shape < 18; ++shape) {
-        record.note(shape, {-1, 50, -1});
-    }
-    EXPECT_DOUBLE_EQ(record.guess(1, -1, 1), 50);
+TEST(PathRecord, WhoTakesLessOnOnePathIsExpectedToTakeLessOnAnother) {
+    constexpr PathEstimates estimates = {400, 100, -1};
+    PathRecord record;
+    record.note(1, estimates, no_others, 25);
+    EXPECT_DOUBLE_EQ(record.expected(0, estimates, no_others), 100);
+    PathRecord slow;
+    slow.note(1, estimates, no_others, 400);
+    EXPECT_DOUBLE_EQ(slow.expected(0, estimates, no_others), 400);
 }
 
 // One statement takes far more on a path than its estimate, for what is its own; the others don't leave that
 // path.
-TEST(ShapesRecord, OneShapeMisleadsNoOther) {
+TEST(PathRecord, OneShapeMisleadsNoOther) {
     constexpr PathEstimates estimates = {50'000, 30'000, -1};
     constexpr std::size_t shapes = 6;
     std::array<PathRecord, shapes> records;
@@ -228,7 +210,7 @@ TEST(ShapesRecord, OneShapeMisleadsNoOther) {
         const int path = records[shape].choose(estimates, all);
         const double one = taken(path, i);
         records[shape].note(path, estimates, all, one);
-        all.note(static_cast<std::uint32_t>(shape), records[shape].known_ratios());
+        all.note(records[shape].known_ratios());
         on_pages[shape] += path == 0 ? 1 : 0;
         total += one;
         least += shape == 0 ? 86'000 : 9'000;
