@@ -178,7 +178,7 @@ static Measured measure_and_forget() {
 
 // ---- storing ----------------------------------------------------------------------------------------------
 
-// What disturbances have hidden, a cost of 0 that cannot be true, keeps its old value.
+// A cost of 0 that cannot be true is one that disturbances have hidden. It keeps its old value.
 static bool is_measured(const Measured &measured, const CostConstant &constant) {
     return (constant.path < 0 || measured.engines[constant.path]) &&
            (constant.may_be_zero || cost_of(measured.costs, constant) > 0);

@@ -150,7 +150,7 @@ static double time_sort(uint64 count, bool on_server) {
     return sorted ? microseconds : -1;
 }
 
-// What is left for each of `count` things once the rest is paid.
+// Returns the share of each of `count` things in the time that is left when `paid` is taken off.
 static double rest_for_each(double microseconds, double paid, double count) {
     return Max(microseconds - paid, 0.0) / count;
 }
@@ -199,7 +199,7 @@ bool measure_engine(const CalibrationIndex &calibration, client::Path path, Cost
 
 namespace {
 
-// What is done on either path.
+// Measures the same work on either path.
 struct Work {
     const CalibrationIndex *sample;
     double (*time)(const Work &work);

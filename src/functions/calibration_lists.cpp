@@ -163,7 +163,8 @@ static bool add_all_queries(const Measurement &measurement) {
 }
 
 bool measure_lists(const Relation *indexes, int count, client::Path path, CostSettings *costs) {
-    // What measurements leave open stays as it is: an old cost counts like a sample with an error of that.
+    // A cost that measurements leave open stays as it is: the old cost counts like a sample with an error of
+    // that size.
     constexpr double kTrust = 1;
     const int p = static_cast<int>(path);
     if (path != client::Path::Paged && !client::is_available(path))

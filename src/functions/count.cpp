@@ -80,7 +80,7 @@ static functions::OpenIndex open_for_counting(Oid index_oid, Snapshot snapshot) 
     return open;
 }
 
-// Where filters are known too, the NULL may be either.
+// The access method counts by filters too, so the NULL may be a filter as well as a bound.
 static void require_no_filter(Oid index_oid) {
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, AccessShareLock);
     if (find_access_method(open.index) == &gpu_column)

@@ -19,7 +19,7 @@ constexpr int kMaxAlike = 64;
 constexpr int kMaxDistance = 2;
 // Longer words are taken as they are.
 constexpr int kMaxBytes = 255;
-// Of a character.
+// UTF-8 takes at most four bytes a character.
 constexpr int kMaxCharacterBytes = 4;
 
 struct Alike {
@@ -101,7 +101,7 @@ static void look_in_index(Relation index, const Search &search) {
     for (int i = 0; i < search.count; i++)
         before[i] = search.words[i].count;
     text::with_corpus(index, GetActiveSnapshot(), [&](text::Corpus *corpus) {
-        // What was found in a view with a recycled page doesn't count.
+        // Words found in a view with a recycled page are dropped, since the next view finds them again.
         for (int i = 0; i < search.count; i++)
             search.words[i].count = before[i];
         for (int i = 0; i < corpus->raw_count; i++)
@@ -146,7 +146,8 @@ static void append_quoted(StringInfo text, const char *bytes, int length) {
     appendStringInfoChar(text, '\'');
 }
 
-// What stands for a word: itself, or what is written alike.
+// Makes the part of the query that stands for a word: the word itself, or any of those that are written
+// alike.
 static QTNode *alternatives(Word *word) {
     choose_alike(word);
     StringInfoData text;

@@ -116,7 +116,7 @@ static void count_numbers(const Bins &bins, const double *numbers, uint32 count)
         bins.counts[slot_near(bins, guesses[i], numbers[i])]++;
 }
 
-// What is behind the last number is 0.
+// Fills the numbers behind the last one with 0.
 static void convert_scaled(const uint64 *values, uint32 count, uint64 base, uint8 scale, double *numbers) {
     for (uint32 i = 0; i < count; i++)
         numbers[i] = column::float8_of_scaled(values[i] + base, scale);
@@ -425,7 +425,8 @@ static bool count_on_server(const functions::OpenIndex &open, Snapshot snapshot,
                 find_missing_bounds(rows->view, &request);
             if (column::is_stale(rows->view))
                 return false;
-            // Whatever is wrong with them, a view that held to its end must tell.
+            // An error about the bounds is raised only when the view has held to its end: recycled pages may
+            // have given wrong ones.
             if (!are_bounds(request.low, request.high))
                 return false;
             MemoryContext caller = MemoryContextSwitchTo(context);

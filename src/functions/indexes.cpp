@@ -21,7 +21,7 @@ namespace {
 
 using Mirrors = client::Inventory<protocol::MirrorRow>;
 
-// What an index is found to be.
+// The state in which an index was found.
 struct Looked {
     const char *state;
     const char *problem;  // of a damaged one

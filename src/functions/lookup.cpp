@@ -61,7 +61,7 @@ kary::LookupResult look_up_array(const OpenIndex &open, ArrayType *array, Snapsh
                           : errdetail("Its access method is %s.", method.name),
                  errhint("Name an index created with USING gpu_kary or gpu_grid.")));
     const Oid element_type = ARR_ELEMTYPE(array);
-    // Where rows are checked, the keys are needed as long as the result.
+    // The keys are needed as long as the result when rows are checked against them.
     if (&method == &gpu_kary && kary::has_lossy_columns(open.index))
         array = DatumGetArrayTypePCopy(PointerGetDatum(array));
     auto *reader = allocate_zeroed<KeyReader>(1);

@@ -15,7 +15,7 @@ using namespace pg_gpu;
 
 namespace {
 
-// What BM25 asks of an index, or of those of all partitions together.
+// The statistics that BM25 needs of an index, or of those of all partitions together.
 struct Statistics {
     uint64 documents;
     uint64 length;

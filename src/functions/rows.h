@@ -1,4 +1,4 @@
-// What functions behind views have in common: rows, and who may see them.
+// Functions behind views share these: they make rows, and decide who may see them.
 #pragma once
 
 #include "postgres_headers.h"

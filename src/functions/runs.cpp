@@ -55,7 +55,7 @@ static void put_step(ReturnSetInfo *result, const char *step, const char *column
                          const_cast<bool *>(nulls));
 }
 
-// What the merge took, column by column.
+// Returns the time and bytes that the merge took, a row for each column.
 static void put_column_steps(ReturnSetInfo *result, const functions::OpenIndex &open) {
     int count;
     const column::MergeStep *steps = column::last_merge_steps(&count);
@@ -65,8 +65,8 @@ static void put_column_steps(ReturnSetInfo *result, const functions::OpenIndex &
                  steps[i].entries, steps[i].bytes, steps[i].milliseconds, steps[i].path);
 }
 
-// Where runs were merged: pages alone, or pages that had to take up what a server process began, are the
-// paged path.
+// Tells which path merged the runs. A merge whose work the server process began and pages had to finish
+// counts as the paged path's.
 static client::Path path_since(const client::Usage &before) {
     client::Usage used = {};
     client::add_usage_since(before, &used);
@@ -98,7 +98,8 @@ Datum pg_gpu_merge(PG_FUNCTION_ARGS) {
     INSTR_TIME_SET_CURRENT(elapsed);
     INSTR_TIME_SUBTRACT(elapsed, start);
     if (outcome.inputs > 0) {
-        // Of gpu_column a server process merges dictionaries at most, which its steps tell of.
+        // The server process merges no more than the dictionaries of gpu_column, which have steps of their
+        // own.
         const bool of_column = find_access_method(open.index) == &gpu_column;
         put_step(result, "merge runs", nullptr, outcome.entries, outcome.bytes,
                  INSTR_TIME_GET_MILLISEC(elapsed), of_column ? client::Path::Paged : path_since(before));

@@ -214,7 +214,8 @@ static void search(const functions::OpenIndex &open, text::Rows *rows, const TSQ
     search_visible(open, rows, texts, count, found);
     if (mode != text::Mode::AndOr)
         return;
-    // Where all lexemes have too few documents, one of them is enough.
+    // The query by any lexeme answers for that by all lexemes where all of them together have too few
+    // documents.
     auto *any = allocate<TSQuery>(count);
     auto *rest = allocate<FoundRows>(count);
     auto *numbers = allocate<int>(count);
@@ -281,8 +282,8 @@ struct BatchPart {
 
 }  // namespace
 
-// So many from `first` on that their rows take no more than 16 MiB, and what their lexemes take by run stays
-// within reason.
+// Returns how many queries from `first` on are asked at once: their rows take no more than 16 MiB, and the
+// lists of their lexemes, by run, stay within reason.
 static int queries_at_once(const Datum *queries, const bool *nulls, int first, int count, uint32 limit) {
     constexpr uint32 kMaxRows = 1u << 20;
     constexpr uint32 kMaxQueries = 4096;

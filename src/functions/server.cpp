@@ -37,7 +37,7 @@ static const char *state_name(uint32 state) {
     }
 }
 
-// What is only known of a device that is open is NULL otherwise.
+// Columns that only an open device can fill are NULL for the others.
 Datum pg_gpu_devices(PG_FUNCTION_ARGS) {
     require_matching_objects();
     InitMaterializedSRF(fcinfo, 0);

@@ -15,7 +15,7 @@ namespace protocol = gpu_engine::protocol;
 
 namespace {
 
-// What is known, from whoever knows it.
+// The state of the server process, as the supervisor or this session's connection knows it.
 struct Known {
     bool answers;  // then `state` is the server's
     protocol::StateReply state;

@@ -1,4 +1,4 @@
-// What the functions that are asked of an index of gpu_text have in common.
+// Functions that take an index of gpu_text share these.
 #pragma once
 
 #include "functions/index_access.h"
@@ -31,7 +31,7 @@ void for_each_leaf(const OpenIndex &open, Visit visit) {
     }
 }
 
-// What makes the index's documents.
+// Returns the function that makes the index's documents.
 text::DocumentSource document_source(Relation index);
 
 // The call's second argument: a tsquery, whose words have been made already, or what was typed. That needs an

@@ -204,7 +204,7 @@ static void add_converted_comparison(const Column &column, const ScanKeyData &ke
         condition->nulls |= null_bit(key);
         return;
     }
-    // What lies nowhere is NULL in the index, and not in the table.
+    // A point that lies nowhere is NULL in the index, and not NULL in the table.
     if (key.sk_flags & SK_SEARCHNOTNULL)
         return;
     if (key.sk_flags & SK_ISNULL) {

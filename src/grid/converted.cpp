@@ -62,8 +62,8 @@ static void *convert(const Column &column, FmgrInfo *function, Datum value) {
     return call->isnull ? nullptr : DatumGetPointer(result);
 }
 
-// What such a point overlaps depends on which of two numbers PostGIS compares with the other. No range of
-// codes says that.
+// PostGIS compares one of two numbers with the other to decide what such a point overlaps. No range of codes
+// says that.
 static void require_numbers(const Column &column, const Point &point) {
     if (!std::isnan(point.x) && !std::isnan(point.y))
         return;

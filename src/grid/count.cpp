@@ -71,7 +71,7 @@ static bool count_in_runs(const Question &question, const Condition &condition, 
     return true;
 }
 
-// What lies in the cells that one box meets.
+// Returns how many entries lie in the cells that one box meets.
 static uint64 max_entries_in_view(void *context) {
     const Question &question = *question_of(context);
     uint64 entries = question.reader->tail_count;
@@ -88,7 +88,7 @@ static Outcome count_entries_in_view(void *context, int64 *counts) {
         uint64 count = 0;
         for (uint32 j = 0; j < reader.tail_count; j++)
             count += matches(*reader.format, condition, reader.tail + j * words) ? 1 : 0;
-        // What the scans keep outlives the box.
+        // The scans keep memory that outlives the box.
         MemoryContext caller = MemoryContextSwitchTo(reader.context);
         const bool counted = condition.nothing || count_in_runs(question, condition, &count);
         MemoryContextSwitchTo(caller);
@@ -166,7 +166,7 @@ static void add_effort(const Question &question, const Condition &condition, boo
     }
 }
 
-// What it takes when the directory doesn't tell.
+// Returns the effort of looking at the entries one by one, for boxes that the directory can't count.
 static Effort one_by_one(const Effort &effort) {
     return {effort.on_server, effort.on_server};
 }

@@ -72,8 +72,8 @@ struct Search {
 
 }  // namespace
 
-// What all entries with a row's codes meet. Of columns of two lanes that are one dimension only the upper
-// lane is compared, and others may meet it too.
+// Makes a condition that all entries with a row's codes meet. Where two lanes of columns are one dimension,
+// it compares only the upper lane, so other entries may meet it too.
 static Condition condition_of(const Format &format, const uint64 *row) {
     Condition condition = {};
     condition.nulls = place_nulls(row[0]);

@@ -7,7 +7,7 @@
 
 namespace pg_gpu::grid {
 
-// What it takes to search a run for a row, in entries looked at one by one.
+// The cost of searching a run for a row, in entries looked at one by one.
 inline constexpr uint64 kCostOfSearch = 64;
 
 // Leaves those rows that counted entries of the view have, by their first lane. Unknown when more than

@@ -39,7 +39,7 @@ static void add_match(Search *search, uint32 key, const ItemPointerData &tid) {
     found->matches[found->count++] = {place_of_tid(tid), key};
 }
 
-// What makes a row one with the caller's key `position`; false when none can be.
+// Reads the condition that rows with the caller's key `position` meet. Returns false when no row can.
 static bool read_condition(const Search &search, uint32 position, Condition *condition) {
     const Format &format = *search.reader->format;
     Datum values[kMaxColumns];

@@ -1,7 +1,7 @@
-// Runs that the server answers for: it makes a grid of its own of a run's points and is asked for boxes.
+// The server answers for these runs: it makes a grid of its own of a run's points and is asked for boxes.
 //
-// What it says holds for a run at a dead bitmap no older than the view, so the rules for entries read from
-// pages hold for it too (rule "Trust"): visibility map, then vacuum_seq once more.
+// Its answers hold for a run at a dead bitmap no older than the view. So the rules for entries read from
+// pages hold for them too (rule "Trust"): visibility map, then vacuum_seq once more.
 #pragma once
 
 #include "client/client.h"

@@ -204,7 +204,7 @@ static void subtract(void *context, const EntryRows &rows, int64 *counts) {
 // Takes the entries of the view off whose rows the snapshot doesn't see.
 static Outcome take_off_in_view(Question *question, client::Path path, int64 *counts) {
     ViewReader *reader = question->reader;
-    // What is at home is part of the view again.
+    // Runs that the session has read itself are part of the view again.
     for (int i = 0; i < question->home.count; i++)
         reader->view.runs[reader->view.run_count++] = question->home.runs[i];
     uint64 entries = 0;

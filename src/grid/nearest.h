@@ -43,8 +43,8 @@ struct Order {
     int column;
     bool is_null;  // ORDER BY column <-> NULL
     Point from;
-    // Of a value that is converted. Distances are then lower bounds of those that PostgreSQL works out, to
-    // the value or to the box around it.
+    // True for a value that is converted. Distances are then lower bounds of those that PostgreSQL works out,
+    // to the value or to the box around it.
     bool gives_bounds;
     bool is_unknown;  // nothing can be said
     bool of_boxes;

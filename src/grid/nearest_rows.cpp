@@ -15,7 +15,8 @@ static uint64 distance_of(const Format &format, const Order &order, const uint64
     if (order.is_null || ((place_nulls(row[0]) >> order.column) & 1))
         return kNullDistance;
     const Point point = point_of(format.columns[order.column], row);
-    // Of a bound nobody hears that a number became too large.
+    // A number that becomes too large raises no error in a bound, since PostgreSQL computes the distance
+    // itself.
     return order.gives_bounds ? code_of_distance(std::hypot(point.x - order.from.x, point.y - order.from.y))
                               : distance_between(point, order.from);
 }
@@ -28,7 +29,7 @@ void read_place(const NearestSearch &search, const RowPage &page, uint32 place, 
     memcpy(row, page.tail + place * words, words * sizeof(uint64));
 }
 
-// Where a page has the points of the first order's column.
+// The arrays of a page that hold the points of the first order's column.
 struct PointArrays {
     const EntryPage *page;
     int x;
@@ -45,7 +46,8 @@ static double rough_square(const Point &a, const Point &b) {
     const double x = a.x - b.x;
     const double y = a.y - b.y;
     const double square = x * x + y * y;
-    // What is lost in small numbers, infinity and NaN tell nothing about the distance.
+    // A square outside this range has lost digits, or is infinite or NaN. It tells nothing about the
+    // distance.
     return square >= DBL_MIN && square <= DBL_MAX ? square : 0;
 }
 

@@ -93,7 +93,7 @@ enum class Step { Entry, End, Recycled };
 // Finds the matches on the next page that has some.
 Step next_batch(RunScan *scan, const Condition &condition, Batch *batch);
 
-// Of a batch with dead entries: is entry i one? false when a page was recycled.
+// Reads whether entry i of a batch with dead entries is dead. Returns false when a page was recycled.
 bool read_dead_bit(const RunScan &scan, uint32 i, bool *dead);
 
 // Counts the live matches that are left. false when a page was recycled.

@@ -25,7 +25,7 @@ void forget_returned(ReturnedRows *returned) {
     begin_returned(returned, returned->context);
 }
 
-// What fits into work_mem is kept in memory, and the rest in a file.
+// Keeps in memory the rows that work_mem has room for, and the others in a file.
 void note_more_returned(ReturnedRows *returned) {
     MemoryContext caller = MemoryContextSwitchTo(returned->context);
     const uint64 most = Max(static_cast<uint64>(work_mem) * 1024 / sizeof(uint64), kFirstRoom);

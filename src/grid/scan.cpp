@@ -119,7 +119,7 @@ static bool get_nearest(Scan *scan) {
     descriptor->xs_recheckorderby = gives_bounds(*scan->nearest);
     descriptor->xs_orderbyvals[0] = Float8GetDatum(distance);
     descriptor->xs_orderbynulls[0] = is_null;
-    // Of the further distances nothing is told: PostgreSQL works them out.
+    // The scan knows nothing of the further distances: PostgreSQL works them out.
     for (int i = 1; descriptor->xs_recheckorderby && i < descriptor->numberOfOrderBys; i++) {
         descriptor->xs_orderbyvals[i] = Float8GetDatum(-get_float8_infinity());
         descriptor->xs_orderbynulls[i] = false;

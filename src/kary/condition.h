@@ -7,7 +7,7 @@
 
 namespace pg_gpu::kary {
 
-// What else a column must satisfy of entries within a condition's ranges. Codes are stored codes.
+// Further conditions on a column of the entries within a condition's ranges. Codes are stored codes.
 template <typename Key>
 struct ColumnFilter {
     const KeyColumn *column;
@@ -31,8 +31,8 @@ struct Condition {
     bool has_points;
     Key *points;  // sorted, distinct; each joined with low and high gives the ends of a range
     uint32 point_count;
-    // Where points are hashes of an array's elements, this has the place of one element for each point.
-    // Elsewhere it is nullptr.
+    // The place of one array element for each point, if points are hashes of an array's elements; otherwise
+    // nullptr.
     const uint32 *elements;
     const ColumnFilter<Key> *filters;
     uint32 filter_count;

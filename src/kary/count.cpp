@@ -292,7 +292,7 @@ static int64 count_visible(Relation heap, Relation index, const KeyFormat &forma
              : count_by_rank<Key>(heap, index, format, snapshot, &condition, nullptr, &result, heap_fetches)))
         return result;
     *heap_fetches = 0;
-    // What the ranks gave is a good guess at the entries to be looked at.
+    // The count by ranks is a good guess at the number of entries to be looked at.
     if (count_on_server(heap, index, format, snapshot, condition, static_cast<uint64>(result), &result,
                         heap_fetches))
         return result;

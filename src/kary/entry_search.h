@@ -8,10 +8,10 @@
 
 namespace pg_gpu::kary {
 
-// What an entry has, as one of EntryRows: the words are TID, NULLs, and the key's lower and upper half.
+// The words of an entry as one of EntryRows: TID, NULLs, and the key's lower and upper half.
 inline constexpr uint64 kEntryWords = 4;
 
-// What it takes to search a run for a key, in entries looked at one by one.
+// The cost of searching a run for a key, in entries looked at one by one.
 inline constexpr uint64 kCostOfSearch = 64;
 
 template <typename Key>

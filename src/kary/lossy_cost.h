@@ -1,4 +1,4 @@
-// What lossy keys cost: a scan reads, and fetches rows for, more entries than its conditions let through.
+// The cost of lossy keys: a scan reads, and fetches rows for, more entries than its conditions let through.
 #pragma once
 
 #include "kary/format.h"
@@ -19,8 +19,8 @@ bool checks_rows(PlannerInfo *root, const IndexPath *path);
 // Looking again at the rows found for lossy keys, which PostgreSQL leaves out of an index scan's costs.
 Cost recheck_cost(PlannerInfo *root, const IndexPath *path, double rows);
 
-// What reading pages of the table in its order costs beyond what PostgreSQL reckons for rows that lie
-// together.
+// Returns the cost of reading the table's pages in their order, beyond what PostgreSQL reckons for rows that
+// lie together.
 Cost table_order_cost(const IndexOptInfo *index, Selectivity selectivity);
 
 // Returns the planner's guess at how many elements an array has.

@@ -6,8 +6,8 @@
 
 namespace pg_gpu::kary {
 
-// What a match has as its `key`: nothing, the number of the condition's point that it matches, or the array
-// element that the point was made of. With Point and Element, points must be whole keys.
+// The `key` of a match: nothing, the number of the condition's point that it matches, or the array element
+// that the point was made of. With Point and Element, points must be whole keys.
 enum class MatchKey { None, Point, Element };
 
 // Returns all live entries of one view that match, sorted by their place in the table. The result is

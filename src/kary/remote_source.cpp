@@ -226,7 +226,8 @@ static Key key_of_item(const Scan<Key> *scan, uint32 item) {
     return join_keys(scan->condition.points[item], scan->remote.ranges.point_low);
 }
 
-// Where a run's matches of an item begin, or behind the last item's end. It is the server process's word.
+// Returns where a run's matches of an item begin, or the end of the last item's. The server process wrote it,
+// so it is checked.
 static uint64 offset_in(const client::RunAnswer &run, uint64 item) {
     return Min(run.offsets[item], run.entries);
 }
@@ -477,7 +478,7 @@ static uint32 item_for_key(const Scan<Key> *scan, Key key) {
 template <typename Key>
 bool seek_remote(Scan<Key> *scan, const Position<Key> &position, bool after) {
     RemoteSource<Key> *remote = &scan->remote;
-    // Where other columns are NULL than here, the place may be before all items or behind them.
+    // The place may be before all items or behind them if other columns are NULL there than here.
     stand_before(remote, position.nulls == remote->nulls ? item_for_key(scan, position.key) : 0);
     while (remote->end < remote->items) {
         if (!load_items(scan, remote->end, remote->end + Min(remote->step, remote->items - remote->end),
@@ -522,7 +523,7 @@ static void drain_run(Scan<Key> *scan, const client::EntriesAnswer &answer, uint
     }
 }
 
-// What the sink wants to know of the matches of many points.
+// The part of the matches of many points that the sink asks for.
 template <typename Key>
 static client::Matched wanted_form(const Scan<Key> *scan, const EntrySink<Key> &sink) {
     if (sink.add_points != nullptr || scan->condition.filter_count > 0)

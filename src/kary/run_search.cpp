@@ -160,7 +160,7 @@ bool find_ordinal(Relation index, const storage::RunEntry &run, const Partition 
 
 namespace {
 
-// Where an entry is, or would be, among a partition's places on a leaf.
+// The place of an entry, found or not, relative to a partition's places on a leaf.
 enum class Side { Before, Here, Between, Behind };
 
 }  // namespace

@@ -106,7 +106,7 @@ static int64 add_checked_to_bitmap(Scan<Key> *scan, Relation heap, TIDBitmap *bi
 // ---- callbacks --------------------------------------------------------------------------------------------
 
 // Rule "Other snapshots". The planner's look for a column's end gives up at an entry that asks for a recheck.
-// What another row under the entry's TID can spoil is an estimate.
+// Another row under the entry's TID can spoil no more than an estimate there.
 static bool may_meet_other_rows(const SnapshotData *snapshot) {
     return !IsMVCCSnapshot(snapshot) && !is_planners_look(snapshot);
 }

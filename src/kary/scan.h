@@ -101,7 +101,7 @@ struct Scan {
     bool index_only;  // the above is set up
     IndexOnlyTuple tuple;
 
-    // Where the scan was marked (scan_mark.cpp).
+    // The position that the scan was marked at (scan_mark.cpp).
     Position<Key> marked;
     uint64 marked_view;
     int marked_phase;

@@ -85,7 +85,7 @@ static void add_keyed_cursor(Scan<Key> *scan, const storage::RunEntry *run) {
 // All partitions of a run; false: Restart.
 template <typename Key>
 static bool add_run_cursors(Scan<Key> *scan, const storage::RunEntry *run) {
-    // Where no column may be NULL the others needn't be looked for.
+    // Entries with NULLs need no search if the condition lets no column be NULL.
     if (listed_partitions(*run) == 0 || scan->condition.not_nulls == scan->format.all_null) {
         add_keyed_cursor(scan, run);
         return true;

@@ -10,8 +10,8 @@ static constexpr uint32 kPiece = 1U << 16;
 // Fewer are sorted and merged here without asking what a request would cost.
 static constexpr uint64 kFewestEntries = 1000000;
 
-// What merge_on_server merged last, until the output is listed. An error on the way ends the connection, and
-// the array with it.
+// The array that merge_on_server merged last, until the output is listed. An error on the way ends the
+// connection, and the array with it.
 static client::ServerArray merged_array;
 
 static client::Choice choice_for(client::RequestKind kind, Oid index, int key_bits, int runs,

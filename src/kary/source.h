@@ -1,4 +1,4 @@
-// What a scan merges: sources of matches.
+// The sources of matches that a scan merges.
 #pragma once
 
 #include "kary/format.h"
@@ -17,7 +17,7 @@ struct Source {
     uint32 at;
 };
 
-// What a step of a source comes to. Restart: its view has gone stale, or the server process does not answer.
+// The outcome of a source's step. Restart: its view has gone stale, or the server process does not answer.
 enum class Step { Entry, End, Restart };
 
 }  // namespace pg_gpu::kary

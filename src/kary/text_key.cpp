@@ -26,7 +26,8 @@ static TextBytes all_bytes(Oid type, Datum value) {
 
 Key128 text_key(Oid type, Datum value) {
     auto *string = reinterpret_cast<varlena *>(DatumGetPointer(value));
-    // Of long strings only the beginning is fetched. How many blanks end one shows only at its end.
+    // Long strings are fetched only as far as the key needs. Blanks at a string's end show only there, so
+    // bpchar is fetched whole.
     const TextBytes bytes = type != BPCHAROID && (VARATT_IS_COMPRESSED(string) || VARATT_IS_EXTERNAL(string))
                                 ? bytes_of(DatumGetTextPSlice(value, 0, static_cast<int32>(kPrefixBytes)))
                                 : all_bytes(type, value);

@@ -34,7 +34,7 @@ struct TextKeys {
 };
 TextKeys text_keys_for(Oid type, StrategyNumber strategy, Datum constant);
 
-// What all strings begin with that a LIKE pattern, or a constant of ^@, accepts.
+// Returns the bytes with which all strings begin that a LIKE pattern, or a constant of ^@, accepts.
 LikePrefix text_pattern_prefix(Oid type, StrategyNumber strategy, Datum pattern);
 
 // The first bytes of a string. is_whole says that these are the whole string, so that no other string has its

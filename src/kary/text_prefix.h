@@ -29,7 +29,7 @@ constexpr size_t length_without_blanks(const char *string, size_t length) {
     return length;
 }
 
-// What all strings that match a LIKE pattern begin with, up to 16 bytes.
+// The bytes, up to 16, with which all strings begin that match a LIKE pattern.
 struct LikePrefix {
     char bytes[kPrefixBytes];
     size_t length;

@@ -8,7 +8,7 @@
 
 namespace pg_gpu::kary {
 
-// What the filter remembers of an entry.
+// The part of an entry that the filter remembers.
 struct Fingerprint {
     Key128 key;
     uint32 block;

@@ -168,8 +168,8 @@ constexpr void decode_bytes(uint64_t code, int count, unsigned char *bytes) {
         bytes[i] = static_cast<unsigned char>(code);
 }
 
-// Where a constant lies among the codes of `width` bits: the greatest code below it and the least above it. A
-// constant of another type can lie between two codes, or outside all of them.
+// The place of a constant among the codes of `width` bits: the greatest code below it and the least above it.
+// A constant of another type can lie between two codes, or outside all of them.
 template <typename Code>
 struct Place {
     bool any_below;

@@ -51,7 +51,7 @@ constexpr int bit_length(Number number) {
     }
 }
 
-// Where the digits begin that cover the bits set in `varying`, the highest first. Returns how many there are.
+// Returns how many digits cover the bits set in `varying`, and where they begin, the highest first.
 template <typename Number>
 int choose_digits(Number varying, int *shifts) {
     int count = 0;

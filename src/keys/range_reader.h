@@ -13,7 +13,7 @@ struct RangeReader {
 };
 
 // Calls visit(i, keys, key_count) with the scan keys of one range after another, until a call returns false.
-// What a call allocates is freed after it. Returns whether all calls returned true.
+// Memory that a call allocates is freed after it. Returns whether all calls returned true.
 template <typename Visit>
 bool for_each_range(const RangeReader &reader, Visit &&visit) {
     MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pg_gpu range", ALLOCSET_SMALL_SIZES);
