@@ -678,6 +678,19 @@ COMMENT ON ACCESS METHOD gpu_kary IS 'sorted runs of fixed-width keys with K-ary
 CREATE ACCESS METHOD gpu_text TYPE INDEX HANDLER gpu.gpu_text_handler;
 COMMENT ON ACCESS METHOD gpu_text IS 'inverted lists with BM25 ranking';
 
+-- The option `configuration` of gpu_text's indexes follows a text search configuration that is renamed.
+CREATE FUNCTION gpu.configuration_renamed()
+RETURNS event_trigger
+AS 'MODULE_PATHNAME', 'pg_gpu_configuration_renamed'
+LANGUAGE C;
+COMMENT ON FUNCTION gpu.configuration_renamed() IS 'writes renamed text search configurations into the options of gpu_text indexes';
+
+CREATE EVENT TRIGGER pg_gpu_configuration_renamed ON ddl_command_end
+WHEN TAG IN ('ALTER TEXT SEARCH CONFIGURATION', 'ALTER SCHEMA', 'ALTER EXTENSION')
+EXECUTE FUNCTION gpu.configuration_renamed();
+ALTER EVENT TRIGGER pg_gpu_configuration_renamed ENABLE ALWAYS;
+COMMENT ON EVENT TRIGGER pg_gpu_configuration_renamed IS 'indexes of gpu_text follow a text search configuration that is renamed';
+
 -- opclasses
 
 CREATE OPERATOR FAMILY gpu.tsvector_ops USING gpu_text;

@@ -159,6 +159,8 @@ RESET quote_all_identifiers;
 ALTER INDEX typed_own SET (configuration = 'english');
 REINDEX INDEX typed_own;
 DROP TEXT SEARCH CONFIGURATION public.own_english;
+DROP INDEX typed_own;
+DROP TEXT SEARCH CONFIGURATION public.own_english;
 CREATE INDEX ON typed USING gpu_text (body, short);
 CREATE INDEX ON typed USING gpu_text (id);
 SELECT gpu.ranking_query('typed_tsvector', 'array');

@@ -22,6 +22,7 @@
 #include "storage/waiting_rows.h"
 #include "table/rounds.h"
 #include "table/shared_facts.h"
+#include "text/configuration_names.h"
 #include "text/options.h"
 
 extern "C" {
@@ -38,6 +39,7 @@ void _PG_init(void) {
     pg_gpu::grid::register_options();
     pg_gpu::column::register_options();
     pg_gpu::text::register_options();
+    pg_gpu::text::follow_configuration_options();
     // The merge worker is only ever asked for by an index of ours.
     pg_gpu::storage::set_kind_resolver(pg_gpu::run_kind_of);
     pg_gpu::plan::register_count_scan();

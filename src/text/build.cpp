@@ -59,7 +59,6 @@ static void *begin_part(const BuildPart &part) {
     collector->row_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_text row", ALLOCSET_DEFAULT_SIZES);
     if (is_leader) {
-        depend_on_configuration(part.index);
         collector->builder = allocate<RunBuilder>(1);
         begin_run_builder(collector->builder, part.index, options_of(part.index));
         if (part.files != nullptr)

@@ -1,5 +1,6 @@
 #include "text/configuration.h"
 
+#include "text/configuration_names.h"
 #include "text/text.h"
 
 namespace pg_gpu::text {
@@ -7,45 +8,11 @@ namespace pg_gpu::text {
 // Beside the weights, of which each takes five bits of its byte.
 static constexpr uint64 kKeepsPositions = UINT64CONST(1) << 63;
 
-// A hash of schema and name: unlike OIDs they outlive pg_upgrade. Names are quoted where they must be,
-// whether the session quotes all or not.
-static uint32 hash_name(Oid schema, const char *name) {
-    const int nest_level = NewGUCNestLevel();
-    if (unlikely(quote_all_identifiers))
-        set_config_option("quote_all_identifiers", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
-                          0, false);
-    const char *whole = quote_qualified_identifier(get_namespace_name(schema), name);
-    AtEOXact_GUC(false, nest_level);
-    return DatumGetUInt32(
-        hash_any(reinterpret_cast<const unsigned char *>(whole), static_cast<int>(strlen(whole))));
-}
-
-static uint32 hash_name(HeapTuple row) {
-    const auto *form = reinterpret_cast<FormData_pg_ts_config *>(GETSTRUCT(row));
-    return hash_name(form->cfgnamespace, NameStr(form->cfgname));
-}
-
-static uint32 name_of(Oid configuration) {
-    HeapTuple row = SearchSysCache1(TSCONFIGOID, ObjectIdGetDatum(configuration));
-    if (!HeapTupleIsValid(row))
-        return 0;
-    const uint32 hash = hash_name(row);
-    ReleaseSysCache(row);
-    return hash;
-}
-
-// Is asked only where an option has been changed since the index was built.
-static Oid find_by_name(uint32 name) {
-    Relation catalog = table_open(TSConfigRelationId, AccessShareLock);
-    SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, nullptr, 0, nullptr);
-    Oid found = InvalidOid;
-    HeapTuple row;
-    while (!OidIsValid(found) && HeapTupleIsValid(row = systable_getnext(scan)))
-        if (hash_name(row) == name)
-            found = reinterpret_cast<FormData_pg_ts_config *>(GETSTRUCT(row))->oid;
-    systable_endscan(scan);
-    table_close(catalog, AccessShareLock);
-    return found;
+[[noreturn]] static void report_lost_configuration(Relation index, const char *name) {
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+                    errmsg("text search configuration \"%s\" of index \"%s\" does not exist", name,
+                           RelationGetRelationName(index)),
+                    errhint("Name another one by ALTER INDEX ... SET (configuration = ...), then REINDEX.")));
 }
 
 DocumentSource source_to_build(Relation index) {
@@ -59,19 +26,11 @@ DocumentSource source_to_build(Relation index) {
              errhint("Several columns are indexed as an array: USING gpu_text ((ARRAY[title, body])).")));
     if (type == TSVECTOROID)
         return {type, InvalidOid, 0};
-    return {type, configuration_option(index, false), weights};
-}
-
-void depend_on_configuration(Relation index) {
-    const Oid configuration = source_to_build(index).configuration;
-    const Oid oid = RelationGetRelid(index);
-    // An earlier build may have had another one.
-    deleteDependencyRecordsForClass(RelationRelationId, oid, TSConfigRelationId, DEPENDENCY_NORMAL);
+    const char *option = configuration_name(index->rd_options);
+    const Oid configuration = configuration_known_as(RelationGetRelid(index), option);
     if (!OidIsValid(configuration))
-        return;
-    const ObjectAddress user = {RelationRelationId, oid, 0};
-    const ObjectAddress used = {TSConfigRelationId, configuration, 0};
-    recordDependencyOn(&user, &used, DEPENDENCY_NORMAL);
+        report_lost_configuration(index, option);
+    return {type, configuration, weights};
 }
 
 DocumentSource source_of(Relation index) {
@@ -79,16 +38,12 @@ DocumentSource source_of(Relation index) {
     if (type == TSVECTOROID)
         return {type, InvalidOid, 0};
     const storage::BuiltWith with = storage::read_built_with(index, run_kind());
-    const uint32 name = with.names;
-    Oid configuration = configuration_option(index, true);
-    if (!OidIsValid(configuration) || name_of(configuration) != name)
-        configuration = find_by_name(name);
+    const char *option = configuration_name(index->rd_options);
+    Oid configuration = configuration_known_as(RelationGetRelid(index), option);
+    if (hash_configuration_name(option) != with.names)
+        configuration = configuration_known_as(index, with.names, configuration);
     if (!OidIsValid(configuration))
-        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                        errmsg("the text search configuration of index \"%s\" is not there",
-                               RelationGetRelationName(index)),
-                        errdetail("It has been renamed since the index was built, or the index is damaged."),
-                        errhint("Name it by ALTER INDEX ... SET (configuration = ...), then REINDEX.")));
+        report_lost_configuration(index, option);
     return {type, configuration, with.numbers & ~kKeepsPositions};
 }
 
@@ -104,8 +59,9 @@ Options built_options(Relation index) {
 
 storage::BuiltWith built_with(Relation index) {
     const DocumentSource source = source_to_build(index);
-    return {OidIsValid(source.configuration) ? name_of(source.configuration) : 0,
-            source.weights | (options_of(index).positions ? kKeepsPositions : 0)};
+    return {
+        OidIsValid(source.configuration) ? hash_configuration_name(configuration_name(index->rd_options)) : 0,
+        source.weights | (options_of(index).positions ? kKeepsPositions : 0)};
 }
 
 // A lexeme that stands between elements until all are there, so that no phrase begins in one and ends in

@@ -17,9 +17,6 @@ struct DocumentSource {
 // The source that an index is built from: its option, which names a configuration.
 DocumentSource source_to_build(Relation index);
 
-// Keeps the configuration from being dropped as long as the index is there. For who builds it.
-void depend_on_configuration(Relation index);
-
 // The source that an index was built from. ALTER INDEX may have named another configuration since, which
 // counts from the next REINDEX on.
 DocumentSource source_of(Relation index);

@@ -1,4 +1,5 @@
 #include "compat.h"
+#include "text/configuration_names.h"
 #include "text/options.h"
 
 namespace pg_gpu::text {
@@ -24,25 +25,10 @@ static relopt_enum_elt_def codec_names[] = {
     {nullptr, 0},
 };
 
-// A name without a schema is looked for in pg_catalog alone: an index must mean the same under every search
-// path, that of a restored dump, too.
-static Oid find_configuration(const char *name, bool missing_ok) {
-    List *names = read_qualified_name(name);
-    if (list_length(names) == 1)
-        names = lcons(makeString(pstrdup("pg_catalog")), names);
-    const Oid found = get_ts_config_oid(names, true);
-    if (!OidIsValid(found) && !missing_ok)
-        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-                        errmsg("text search configuration \"%s\" does not exist", name),
-                        errdetail("A name without a schema is looked for in pg_catalog."),
-                        errhint("Write its schema, too; \\dF lists all configurations.")));
-    return found;
-}
-
 // CREATE INDEX and ALTER INDEX say at once that there is no such configuration.
 static void validate_configuration(const char *name) {
     if (name != nullptr)
-        find_configuration(name, false);
+        find_configuration(name);
 }
 
 static constexpr long kLargestWeight = 16;
@@ -128,12 +114,11 @@ uint64 weights_option(Relation index) {
     return weights;
 }
 
-Oid configuration_option(Relation index, bool missing_ok) {
-    const auto *stored = reinterpret_cast<const StoredOptions *>(index->rd_options);
+const char *configuration_name(const bytea *options) {
+    const auto *stored = reinterpret_cast<const StoredOptions *>(options);
     const bool is_default = stored == nullptr || stored->configuration == 0;
-    return find_configuration(
-        is_default ? kDefaultConfiguration : reinterpret_cast<const char *>(stored) + stored->configuration,
-        missing_ok);
+    return is_default ? kDefaultConfiguration
+                      : reinterpret_cast<const char *>(stored) + stored->configuration;
 }
 
 }  // namespace pg_gpu::text

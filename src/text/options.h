@@ -17,9 +17,8 @@ bytea *read_options(Datum options, bool validate);
 // What a build goes by.
 Options options_of(Relation index);
 
-// The text search configuration that the option names, or an ERROR unless `missing_ok`. Only indexes of other
-// types than tsvector have one.
-Oid configuration_option(Relation index, bool missing_ok);
+// The text search configuration's name, as what read_options() has made has it.
+const char *configuration_name(const bytea *options);
 
 inline constexpr int kMaxWeights = 8;
 

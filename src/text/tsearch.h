@@ -1,11 +1,18 @@
-// PostgreSQL's full-text types. As a system header, for the same reason as postgres_headers.h.
+// PostgreSQL's full-text types, and what an index's dependencies on configurations take. As a system header,
+// for the same reason as postgres_headers.h.
 #pragma once
 #pragma GCC system_header
 
 #include "postgres_headers.h"
 
 extern "C" {
+#include "catalog/catalog.h"
+#include "catalog/indexing.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_depend.h"
 #include "catalog/pg_ts_config.h"
+#include "commands/event_trigger.h"
+#include "utils/inval.h"
 #include "tsearch/ts_cache.h"
 #include "tsearch/ts_type.h"
 #include "tsearch/ts_utils.h"

@@ -23,6 +23,24 @@ $node->safe_psql('postgres', 'DELETE FROM every.item WHERE id % 10 = 0');
 $node->safe_psql('postgres', 'VACUUM ANALYZE every.item');
 $node->safe_psql('postgres', 'SELECT every.insert(20001, 20100); DELETE FROM every.item WHERE id % 10 = 1');
 
+# Of a text search configuration that has been renamed since, a dump has the new name.
+$node->safe_psql('postgres', <<'SQL');
+CREATE SCHEMA app;
+CREATE TEXT SEARCH CONFIGURATION app.mine (COPY = english);
+CREATE TEXT SEARCH CONFIGURATION app.parts (COPY = english);
+CREATE TABLE app.note AS SELECT g AS id, 'running dogs ' || g AS body FROM generate_series(1, 200) AS g;
+CREATE INDEX note_body ON app.note USING gpu_text (body) WITH (configuration = 'app.mine');
+CREATE INDEX note_words ON app.note USING gpu_text (to_tsvector('app.mine', body));
+CREATE TABLE app.part (id int, body text) PARTITION BY RANGE (id);
+CREATE INDEX part_body ON app.part USING gpu_text (body) WITH (configuration = 'app.parts');
+CREATE TABLE app.part_low PARTITION OF app.part FOR VALUES FROM (0) TO (1000);
+INSERT INTO app.part SELECT * FROM app.note;
+ALTER SCHEMA app RENAME TO application;
+ALTER TEXT SEARCH CONFIGURATION application.mine RENAME TO "Ours";
+SQL
+my $search = q{SELECT count(*) FROM application.note WHERE body @@@ 'dog'; SELECT count(*) FROM application.part WHERE body @@@ 'run'};
+is($node->safe_psql('postgres', $search), "200\n200", 'renamed: searches');
+
 sub check_sound_and_same
 {
 	my ($where, $database, $name) = @_;
@@ -49,6 +67,8 @@ foreach my $format ('custom', 'plain')
 	is($node->safe_psql($format, $everything), $node->safe_psql('postgres', $everything), "$format: the rows are there");
 	$node->safe_psql($format, 'ANALYZE every.item');
 	check_sound_and_same($node, $format, $format);
+	is($node->safe_psql($format, $search), "200\n200", "$format: by a configuration that has been renamed");
+	like(($node->psql($format, 'DROP TEXT SEARCH CONFIGURATION application.parts'))[2], qr/index application.part_body depends on/, "$format: the indexes depend on theirs");
 }
 
 # ---- base backup --------------------------------------------------------------------------------------------
