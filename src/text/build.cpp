@@ -139,7 +139,8 @@ static HandedOver hand_over(void *state) {
 static DocumentPart *number_documents(Collector *collector, ParallelBuild *parallel, RunBuilder *builder) {
     const int participants = parallel_participants(parallel);
     auto *parts = allocate<DocumentPart>(participants);
-    rewind_file(collector->documents, builder->index);
+    if (collector->documents != nullptr)
+        rewind_file(collector->documents, builder->index);
     open_part(&parts[0], builder->index, collector->documents, collector->total);
     for (int i = 1; i < participants; i++) {
         char name[kFileNameLength];
@@ -159,6 +160,11 @@ static DocumentPart *number_documents(Collector *collector, ParallelBuild *paral
 static uint64 finish_collecting(void *state) {
     auto *collector = static_cast<Collector *>(state);
     invert_pending(collector);
+    // Where no participant has rows, nothing is written, and nobody would close the file.
+    if (collector->documents != nullptr && collector->total == 0) {
+        BufFileClose(collector->documents);
+        collector->documents = nullptr;
+    }
     return collector->total;
 }
 
