@@ -127,12 +127,24 @@ inline bool walk_expression(Node *node, bool (*walker)(Node *, void *), void *co
 }
 #endif
 
-// The grouping clauses that a query has left; from 16 on the planner drops those that can't matter.
+// The grouping clauses that a query has left; from 16 on the planner drops those that can't matter. Where it
+// drops all of them one stays, because without any there would be a group even of no rows.
 inline List *grouping_clauses(PlannerInfo *root) {
 #if PG_VERSION_NUM >= 160000
+    if (root->processed_groupClause == NIL && root->parse->groupClause != NIL)
+        return list_make1(linitial(root->parse->groupClause));
     return root->processed_groupClause;
 #else
     return root->parse->groupClause;
+#endif
+}
+
+// Those that it has dropped. Before 16 it drops columns alone, those that depend on others, and forgets them.
+inline List *dropped_grouping_clauses([[maybe_unused]] PlannerInfo *root) {
+#if PG_VERSION_NUM >= 160000
+    return list_difference(root->parse->groupClause, grouping_clauses(root));
+#else
+    return NIL;
 #endif
 }
 

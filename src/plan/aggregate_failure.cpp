@@ -96,9 +96,9 @@ static bool is_sound_call(Node *node, bool of_groups, List **arguments) {
 
 namespace {
 
-// What expressions are computed of, besides aggregates.
+// What expressions of groups are computed of.
 struct Groups {
-    const List *keys;
+    const List *given;
 };
 
 }  // namespace
@@ -117,7 +117,7 @@ static Node *columns_for_constants(Node *node, void *context) {
         return nullptr;
     check_stack_depth();
     const auto *groups = static_cast<const Groups *>(context);
-    const bool is_given = groups != nullptr && (IsA(node, Aggref) || list_member(groups->keys, node));
+    const bool is_given = groups != nullptr && list_member(groups->given, node);
     // Subqueries here are read before anything else is evaluated.
     if (is_given || IsA(node, Const) || IsA(node, Param) || IsA(node, SubPlan))
         return reinterpret_cast<Node *>(
@@ -147,8 +147,8 @@ bool may_fail(const void *expression) {
     return contain_leaked_vars(columns_for_constants(node, nullptr));
 }
 
-bool may_fail_of_groups(const List *expressions, const List *keys) {
-    Groups groups = {keys};
+bool may_fail_of_groups(const List *expressions, const List *given) {
+    Groups groups = {given};
     auto *node = reinterpret_cast<Node *>(const_cast<List *>(expressions));
     return contain_leaked_vars(columns_for_constants(node, &groups));
 }

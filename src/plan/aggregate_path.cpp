@@ -51,12 +51,7 @@ static const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) 
 
 static const char *refuse_groups(PlannerInfo *root) {
     const Query *query = root->parse;
-    if (!query->hasAggs && query->groupClause == NIL)
-        return "there are no aggregates and no groups";
-    // There may be no row, and then no group, which an aggregate without groups wouldn't tell.
-    if (query->groupClause != NIL && grouping_clauses(root) == NIL)
-        return "all grouping columns are constant";
-    return nullptr;
+    return query->hasAggs || query->groupClause != NIL ? nullptr : "there are no aggregates and no groups";
 }
 
 bool is_column_index(const IndexOptInfo *index) {
@@ -94,26 +89,37 @@ namespace {
 
 // What a walk over target list and HAVING finds.
 struct Targets {
-    const List *keys;  // of the table
+    const List *keys;     // of the table
+    const List *dropped;  // that the planner doesn't group by
     bool has_sets;
+    List *dependents;
     List *aggregates;
     Refusal *refusal;
 };
 
 }  // namespace
 
-// Collects aggregates. Columns outside of them must be grouped by, so that they aren't found here.
+// Collects aggregates, and what is the same in all rows of a group though it isn't grouped by: keys that the
+// planner has dropped, and other columns, which SQL allows only where they depend on keys.
 static bool collect_targets(Node *node, void *context) {
     auto *targets = static_cast<Targets *>(context);
     if (node == nullptr || list_member(targets->keys, node))
         return false;
+    if (list_member(targets->dropped, node)) {
+        targets->dependents = list_append_unique(targets->dependents, node);
+        return false;
+    }
     switch (nodeTag(node)) {
         case T_Aggref:
             targets->aggregates = list_append_unique(targets->aggregates, node);
             return false;
         case T_Var:
-            refuse(targets->refusal, "a column is neither grouped by nor aggregated", node);
-            return true;
+            if (targets->has_sets) {
+                refuse(targets->refusal, "a column is neither grouped by nor aggregated", node);
+                return true;
+            }
+            targets->dependents = list_append_unique(targets->dependents, node);
+            return false;
         case T_GroupingFunc:
             if (targets->has_sets)
                 return false;
@@ -161,14 +167,34 @@ bool add_conditions(const TableAggregate &table, const IndexOptInfo *index, Aggr
     return true;
 }
 
+// A part has its own clauses, all of which it groups by.
+static List *dropped_clauses(const TableAggregate &table) {
+    return table.is_part ? NIL : dropped_grouping_clauses(table.root);
+}
+
 List *row_of(const TableAggregate &table, Refusal *refusal) {
     List *keys = get_sortgrouplist_exprs(table.clauses, table.columns);
     // A set's rows have NULL in place of the keys that it leaves out.
-    Targets targets = {list_concat_copy(keys, absent_keys(table.set)), table.set != NIL, NIL, refusal};
+    Targets targets = {list_concat_copy(keys, absent_keys(table.set)),
+                       get_sortgrouplist_exprs(dropped_clauses(table), table.columns),
+                       table.set != NIL,
+                       NIL,
+                       NIL,
+                       refusal};
     collect_targets(reinterpret_cast<Node *>(below_grouping(table.root, table.output->reltarget->exprs)),
                     &targets);
     collect_targets(reinterpret_cast<Node *>(table.having), &targets);
-    return list_concat(keys, targets.aggregates);
+    return list_concat(list_concat(keys, targets.dependents), targets.aggregates);
+}
+
+static bool add_key(const TableAggregate &table, const IndexOptInfo *index, Node *key, Oid equality,
+                    AggregateQuery *query, Refusal *refusal) {
+    Node *expression = over_index(key, index, table.tree, refusal);
+    if (expression == nullptr)
+        return false;
+    query->keys = lappend(query->keys, expression);
+    query->key_operators = lappend_oid(query->key_operators, equality);
+    return true;
 }
 
 static bool add_keys(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
@@ -176,13 +202,40 @@ static bool add_keys(const TableAggregate &table, const IndexOptInfo *index, Agg
     ListCell *cell;
     foreach (cell, table.clauses) {
         auto *clause = lfirst_node(SortGroupClause, cell);
-        Node *expression =
-            over_index(get_sortgroupclause_expr(clause, table.columns), index, table.tree, refusal);
-        if (expression == nullptr)
+        if (!add_key(table, index, get_sortgroupclause_expr(clause, table.columns), clause->eqop, query,
+                     refusal))
             return false;
-        query->keys = lappend(query->keys, expression);
-        query->key_operators = lappend_oid(query->key_operators, clause->eqop);
     }
+    return true;
+}
+
+// What a key's values, or a dependent column's, are equal by.
+static Oid equality_of(const TableAggregate &table, Node *expression) {
+    ListCell *cell;
+    foreach (cell, dropped_clauses(table)) {
+        auto *clause = lfirst_node(SortGroupClause, cell);
+        if (equal(get_sortgroupclause_expr(clause, table.columns), expression))
+            return clause->eqop;
+    }
+    return lookup_type_cache(exprType(expression), TYPECACHE_EQ_OPR)->eq_opr;
+}
+
+// What depends on keys is grouped by, too, which makes no more groups of them; *aggregates are the rest of
+// the node's tuples.
+static bool add_dependents(const TableAggregate &table, const IndexOptInfo *index, const List *row,
+                           AggregateQuery *query, List **aggregates, Refusal *refusal) {
+    int number = list_length(table.clauses);
+    for (; number < list_length(row) && !IsA(list_nth(row, number), Aggref); number++) {
+        auto *dependent = static_cast<Node *>(list_nth(row, number));
+        const Oid equality = equality_of(table, dependent);
+        if (!OidIsValid(equality)) {
+            refuse(refusal, "what depends on a grouping column can't be compared", dependent);
+            return false;
+        }
+        if (!add_key(table, index, dependent, equality, query, refusal))
+            return false;
+    }
+    *aggregates = list_copy_tail(row, number);
     return true;
 }
 
@@ -197,9 +250,9 @@ bool make_query(const TableAggregate &table, const IndexOptInfo *index, Aggregat
     if (table.tree != nullptr && !add_joined_tables(table.root, *table.tree, index, query, refusal))
         return false;
     *row = row_of(table, refusal);
-    if (refusal->reason != nullptr)
+    List *aggregates;
+    if (refusal->reason != nullptr || !add_dependents(table, index, *row, query, &aggregates, refusal))
         return false;
-    List *aggregates = list_copy_tail(*row, list_length(table.clauses));
     ListCell *cell;
     foreach (cell, aggregates) {
         Node *aggregate = over_index(static_cast<Node *>(lfirst(cell)), index, table.tree, refusal);
@@ -208,8 +261,7 @@ bool make_query(const TableAggregate &table, const IndexOptInfo *index, Aggregat
         query->aggregates = lappend(query->aggregates, aggregate);
     }
     // PostgreSQL computes its target list of all groups before it sorts them.
-    const bool may_leave_out = !may_fail_of_groups(table.output->reltarget->exprs,
-                                                   get_sortgrouplist_exprs(table.clauses, table.columns));
+    const bool may_leave_out = !may_fail_of_groups(table.output->reltarget->exprs, *row);
     query->top = table.split == AGGSPLIT_SIMPLE && table.set == NIL && !table.is_part && may_leave_out
                      ? find_top(table.root->parse, table.columns, table.having, aggregates)
                      : kAllGroups;

@@ -10,7 +10,7 @@ namespace pg_gpu::plan {
 // and what a grouping set leaves out (GroupingSet).
 struct AggregatePlanning {
     List *query;
-    List *row;     // keys, then Aggrefs
+    List *row;     // keys, what depends on them, then Aggrefs
     List *having;  // expressions
     List *set;
 };
@@ -63,8 +63,8 @@ bool is_column_index(const IndexOptInfo *index);
 // Is there one, whether or not it answers?
 bool has_column_index(const RelOptInfo *table);
 
-// Expressions of the node's tuples: what is grouped by, then the aggregates that target and HAVING are
-// computed from; they mean nothing where it refuses.
+// Expressions of the node's tuples: what is grouped by, what depends on that, then the aggregates that target
+// and HAVING are computed from; they mean nothing where it refuses.
 List *row_of(const TableAggregate &table, Refusal *refusal);
 
 // What the node would compute from this index of a table; false, with the reason, when it can't. *row are the
