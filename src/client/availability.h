@@ -39,8 +39,8 @@ inline bool note_failed(RequestKind kind, const Choice &choice) {
     return note_failed(kind, choice.path, choice.index);
 }
 
-// The server has no such engine and nobody asked for it by name: the path cools down, and no fall-back is counted.
-// Returns false.
+// The server has no such engine and nobody asked for it by name: the path cools down, and no fall-back is
+// counted. Returns false.
 bool avoid_absent(Path path);
 
 }  // namespace pg_gpu::client
