@@ -11,9 +11,9 @@ namespace {
 
 using namespace gpu_engine;
 
-constexpr std::uint32_t first_byte = 24;
+constexpr std::uint32_t text_first_byte = 24;
 constexpr std::uint32_t content_bytes = 456;
-constexpr std::uint32_t page_bytes = 496;
+constexpr std::uint32_t text_page_bytes = 496;
 constexpr std::uint32_t documents_a_page = content_bytes / 9;
 
 // Sections of page images: documents with ascending TIDs, and any bytes for postings.
@@ -23,7 +23,7 @@ struct Sections {
 };
 
 std::vector<std::uint8_t> pages_for(std::uint64_t parts, std::uint64_t a_page) {
-    return std::vector<std::uint8_t>((parts + a_page - 1) / a_page * page_bytes);
+    return std::vector<std::uint8_t>((parts + a_page - 1) / a_page * text_page_bytes);
 }
 
 Sections compose_sections(Input &input, const TextShape &shape, bool sound_tids) {
@@ -31,7 +31,7 @@ Sections compose_sections(Input &input, const TextShape &shape, bool sound_tids)
                       pages_for(shape.posting_bytes, content_bytes)};
     for (std::uint32_t first = 0; first < shape.documents; first += documents_a_page) {
         std::uint8_t *content =
-            sections.documents.data() + first / documents_a_page * page_bytes + first_byte;
+            sections.documents.data() + first / documents_a_page * text_page_bytes + text_first_byte;
         const std::uint32_t here = std::min(documents_a_page, shape.documents - first);
         for (std::uint32_t i = 0; i < here; ++i) {
             const auto block = static_cast<std::uint16_t>((first + i) / 100);
@@ -44,7 +44,8 @@ Sections compose_sections(Input &input, const TextShape &shape, bool sound_tids)
     for (std::uint64_t at = 0; at < shape.posting_bytes; at += content_bytes) {
         const auto here =
             static_cast<std::size_t>(std::min<std::uint64_t>(content_bytes, shape.posting_bytes - at));
-        input.take_bytes(sections.postings.data() + at / content_bytes * page_bytes + first_byte, here);
+        input.take_bytes(sections.postings.data() + at / content_bytes * text_page_bytes + text_first_byte,
+                         here);
     }
     return sections;
 }
@@ -118,8 +119,8 @@ void text_pages(const std::uint8_t *data, std::size_t size) {
     input.take_bytes(questions, sizeof(questions));
     const Sections sections = compose_sections(input, shape, sound_tids);
     const auto pages_of = [](const std::vector<std::uint8_t> &images) {
-        return TextPages{images.data(), static_cast<std::uint32_t>(images.size() / page_bytes), page_bytes,
-                         first_byte, content_bytes};
+        return TextPages{images.data(), static_cast<std::uint32_t>(images.size() / text_page_bytes),
+                         text_page_bytes, text_first_byte, content_bytes};
     };
     std::unique_ptr<TextLoader> loader;
     require(host_engine().text().open_loader(*stream, shape, &loader).ok(), "no loader");

@@ -14,7 +14,6 @@ namespace {
 
 using namespace gpu_engine;
 using column_test::ColumnRun;
-using column_test::Pages;
 using column_test::Random;
 using column_test::RowTest;
 
@@ -23,7 +22,7 @@ class EngineColumns : public EngineTest {
   protected:
     void SetUp() override { open<UnderTest>(); }
 
-    Status load(const Pages &pages, std::unique_ptr<ColumnStore> *store, std::size_t most = 7) {
+    Status load(const column_test::Pages &pages, std::unique_ptr<ColumnStore> *store, std::size_t most = 7) {
         std::unique_ptr<ColumnLoader> loader;
         Status status = engine_->column().open_loader(*stream_, pages.layout, &loader);
         for (std::size_t page = 0; status.ok() && page < pages.count();) {
@@ -38,7 +37,7 @@ class EngineColumns : public EngineTest {
         return status.ok() ? loader->finish(*stream_, store) : status;
     }
 
-    std::vector<RowTest> make_tests(const ColumnRun &run, const Pages &pages) {
+    std::vector<RowTest> make_tests(const ColumnRun &run, const column_test::Pages &pages) {
         std::vector<RowTest> tests;
         for (std::uint32_t c = 0; c < run.columns.size(); ++c) {
             const StoredColumn &stored = pages.layout.column[c];
@@ -98,7 +97,8 @@ class EngineColumns : public EngineTest {
         return tests;
     }
 
-    std::vector<bool> passing(const ColumnRun &run, const Pages &pages, const std::vector<RowTest> &tests) {
+    std::vector<bool> passing(const ColumnRun &run, const column_test::Pages &pages,
+                              const std::vector<RowTest> &tests) {
         std::vector<bool> result(run.rows());
         for (std::size_t row = 0; row < run.rows(); ++row) {
             result[row] = !run.is_dead(row);
@@ -128,7 +128,7 @@ class EngineColumns : public EngineTest {
         return starts;
     }
 
-    void check(const ColumnStore &store, const ColumnRun &run, const Pages &pages) {
+    void check(const ColumnStore &store, const ColumnRun &run, const column_test::Pages &pages) {
         const std::vector<RowTest> tests = make_tests(run, pages);
         std::vector<ColumnTest> views;
         for (const RowTest &test : tests) {
@@ -172,7 +172,7 @@ class EngineColumns : public EngineTest {
         }
     }
 
-    void check_count(const ColumnStore &store, const ColumnRun &run, const Pages &pages,
+    void check_count(const ColumnStore &store, const ColumnRun &run, const column_test::Pages &pages,
                      const std::vector<ColumnTest> &tests, const std::vector<bool> &in, TargetKind kind,
                      std::uint32_t column, bool all_visible) {
         ColumnTarget target = {};
@@ -275,7 +275,7 @@ TYPED_TEST(EngineColumns, AnswersEqualAPlainReference) {
     for (const std::size_t rows : {1, 2, 63, 64, 65, 1000, 4096, 30011, 120000}) {
         SCOPED_TRACE(std::to_string(rows) + " rows");
         ColumnRun run = column_test::make_run(rows, this->random_, rows % 2 == 0);
-        const Pages pages = column_test::make_pages(run);
+        const column_test::Pages pages = column_test::make_pages(run);
         std::unique_ptr<ColumnStore> store;
         const Status status = this->load(pages, &store, rows > 10000 ? 200 : 3);
         ASSERT_TRUE(status.ok()) << status.message;
@@ -350,7 +350,7 @@ TYPED_TEST(EngineColumns, BinsOfFloats) {
 
 TYPED_TEST(EngineColumns, QuestionsThatCantBe) {
     const ColumnRun run = column_test::make_run(500, this->random_);
-    const Pages pages = column_test::make_pages(run);
+    const column_test::Pages pages = column_test::make_pages(run);
     std::unique_ptr<ColumnStore> store;
     ASSERT_TRUE(this->load(pages, &store).ok());
     std::vector<std::uint64_t> counts(2000);
@@ -389,10 +389,10 @@ TYPED_TEST(EngineColumns, QuestionsThatCantBe) {
 // Whatever pages and layouts say, they are refused or give some answer.
 TYPED_TEST(EngineColumns, PagesThatLie) {
     const ColumnRun run = column_test::make_run(3000, this->random_);
-    const Pages honest = column_test::make_pages(run);
+    const column_test::Pages honest = column_test::make_pages(run);
     int refused = 0;
     for (int round = 0; round < 300; ++round) {
-        Pages pages = honest;
+        column_test::Pages pages = honest;
         auto *layout = reinterpret_cast<unsigned char *>(&pages.layout);
         for (std::uint64_t lies = 1 + this->random_() % 3; lies > 0; --lies) {
             const std::size_t tid_bytes = pages.layout.tid_pages * column_test::page_bytes;
@@ -447,9 +447,9 @@ TYPED_TEST(EngineColumns, PagesThatLie) {
 
 TYPED_TEST(EngineColumns, LayoutsThatCantBe) {
     const ColumnRun run = column_test::make_run(3000, this->random_);
-    const Pages honest = column_test::make_pages(run);
+    const column_test::Pages honest = column_test::make_pages(run);
     const auto refused = [&](auto change) {
-        Pages pages = honest;
+        column_test::Pages pages = honest;
         change(pages.layout);
         std::unique_ptr<ColumnLoader> loader;
         return this->engine_->column().open_loader(*this->stream_, pages.layout, &loader).code ==
@@ -493,7 +493,7 @@ TYPED_TEST(EngineColumns, LayoutsThatCantBe) {
 
 TYPED_TEST(EngineColumns, MemoryRefusedAtEachPlace) {
     ColumnRun run = column_test::make_run(5000, this->random_);
-    const Pages pages = column_test::make_pages(run);
+    const column_test::Pages pages = column_test::make_pages(run);
     for (std::int64_t refusal = 0;; ++refusal) {
         ASSERT_LT(refusal, 1000);
         this->engine_->memory().refuse_after(refusal);

@@ -12,7 +12,7 @@ using namespace pg_gpu::grid;
 namespace {
 
 // A page of one array for the block, offset and NULLs each and some lanes, packed the slow way.
-std::vector<char> make_page(uint64_t first, const std::vector<std::vector<uint64_t>> &arrays) {
+std::vector<char> pack_page(uint64_t first, const std::vector<std::vector<uint64_t>> &arrays) {
     const int count = static_cast<int>(arrays.size());
     const auto entries = static_cast<uint32_t>(arrays[0].size());
     std::vector<char> page(8192 + 16, 0);
@@ -52,7 +52,7 @@ TEST(GridPage, GivesBackEveryWidth) {
         for (auto &array : arrays)
             for (int i = 0; i < 100; i++)
                 array.push_back(bits == 0 ? 5 : random() >> (64 - bits));
-        const std::vector<char> content = make_page(77, arrays);
+        const std::vector<char> content = pack_page(77, arrays);
         EntryPage page;
         ASSERT_TRUE(open_entry_page(content.data(), static_cast<uint32_t>(content.size()) - 8, 4, &page));
         EXPECT_EQ(page.first, 77u);
@@ -72,7 +72,7 @@ TEST(GridPage, WidthsAreThoseThatOneLoadReads) {
 }
 
 TEST(GridPage, RefusesWhatCannotBeOne) {
-    const std::vector<char> sound = make_page(0, std::vector<std::vector<uint64_t>>(5, {1, 2, 300}));
+    const std::vector<char> sound = pack_page(0, std::vector<std::vector<uint64_t>>(5, {1, 2, 300}));
     const auto length = static_cast<uint32_t>(sound.size()) - 8;
     EntryPage page;
     ASSERT_TRUE(open_entry_page(sound.data(), length, 5, &page));

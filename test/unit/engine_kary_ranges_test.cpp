@@ -22,7 +22,6 @@ using gpu_engine::Kary;
 using gpu_engine::KaryArray;
 using gpu_engine::KaryLoader;
 using gpu_engine::PageLayout;
-using gpu_engine::Pages;
 using gpu_engine::Status;
 using gpu_engine::StatusCode;
 using gpu_engine::Tid;
@@ -331,12 +330,12 @@ TYPED_TEST(EngineRanges, LoadersTakePagesAndArrays) {
         ASSERT_TRUE(this->kary().open_loader(*this->stream_, count, &loader).ok());
         const auto first_page = static_cast<std::uint32_t>(first / per_page);
         const auto middle = static_cast<std::uint32_t>(images.size() / 8192 / 3);
-        Pages pages{images.data() + std::uint64_t(first_page) * 8192,
-                    size,
-                    first,
-                    first_page,
-                    middle - first_page,
-                    layout};
+        gpu_engine::Pages pages{images.data() + std::uint64_t(first_page) * 8192,
+                                size,
+                                first,
+                                first_page,
+                                middle - first_page,
+                                layout};
         Status status = loader->append_pages(*this->stream_, pages);
         ASSERT_TRUE(status.ok()) << status.message;
         EXPECT_EQ(loader->loaded(), std::uint64_t(middle) * per_page - first);

@@ -27,13 +27,11 @@ using gpu_engine::Status;
 using gpu_engine::StatusCode;
 using gpu_engine::Stream;
 using gpu_engine::Tid;
-using kary_test::highest;
 using kary_test::make_key;
 using kary_test::make_tid;
 using kary_test::Pattern;
 using kary_test::patterns;
 using kary_test::probes_of;
-using kary_test::Reference;
 using kary_test::reference_of;
 
 // ---- The engines --------------------------------------------------------------------------------
@@ -62,7 +60,8 @@ class EngineKary : public EngineTest {
         return array;
     }
 
-    void set_dead(KaryArray<Key> &array, Reference<Key> &reference, double share, std::uint64_t version) {
+    void set_dead(KaryArray<Key> &array, kary_test::Reference<Key> &reference, double share,
+                  std::uint64_t version) {
         reference.dead.assign(reference.entries.size(), false);
         std::vector<std::uint64_t> bitmap((reference.entries.size() + 63) / 64, 0);
         std::uint64_t count = 0;
@@ -83,7 +82,7 @@ class EngineKary : public EngineTest {
         ASSERT_EQ(array.dead_version(), version);
     }
 
-    void expect_content(const KaryArray<Key> &array, const Reference<Key> &reference) {
+    void expect_content(const KaryArray<Key> &array, const kary_test::Reference<Key> &reference) {
         const std::size_t count = reference.entries.size();
         ASSERT_EQ(array.entries(), count);
         std::vector<Key> keys(count);
@@ -95,7 +94,7 @@ class EngineKary : public EngineTest {
         }
     }
 
-    void expect_answers(const KaryArray<Key> &array, const Reference<Key> &reference,
+    void expect_answers(const KaryArray<Key> &array, const kary_test::Reference<Key> &reference,
                         const std::vector<Key> &probes) {
         const std::size_t count = probes.size();
         std::vector<std::uint32_t> ranks(count, 0xdeadbeef);
@@ -126,7 +125,7 @@ class EngineKary : public EngineTest {
 
     // A device answers small batches in another way. Answers get long where keys are equal, so a batch whose
     // answer had a million entries is the last one.
-    void expect_tids(const KaryArray<Key> &array, const Reference<Key> &reference,
+    void expect_tids(const KaryArray<Key> &array, const kary_test::Reference<Key> &reference,
                      const std::vector<Key> &probes) {
         for (const std::size_t batch : {std::size_t(1), std::size_t(2), std::size_t(33), std::size_t(64),
                                         std::size_t(65), std::size_t(200)}) {
@@ -145,7 +144,7 @@ class EngineKary : public EngineTest {
         }
     }
 
-    void expect_tids_of_batch(const KaryArray<Key> &array, const Reference<Key> &reference,
+    void expect_tids_of_batch(const KaryArray<Key> &array, const kary_test::Reference<Key> &reference,
                               const std::vector<Key> &probes) {
         std::vector<Tid> expected;
         std::vector<std::uint64_t> expected_offsets = {0};
@@ -209,7 +208,7 @@ class EngineKary : public EngineTest {
     }
 
     void expect_all(const std::vector<Key> &keys, const std::vector<Tid> &tids) {
-        Reference<Key> reference = reference_of(keys, tids);
+        kary_test::Reference<Key> reference = reference_of(keys, tids);
         const std::unique_ptr<KaryArray<Key>> array = build(keys, tids);
         ASSERT_NE(array, nullptr);
         expect_content(*array, reference);
@@ -237,7 +236,7 @@ TYPED_TEST(EngineKary, MatchesKeysInManyArraysAtOnce) {
         arrays.push_back(this->build(keys, tids));
         ASSERT_NE(arrays.back(), nullptr);
         if (i % 3 == 0) {
-            Reference<Key> reference = reference_of(keys, tids);
+            kary_test::Reference<Key> reference = reference_of(keys, tids);
             this->set_dead(*arrays.back(), reference, 0.4, 1);
         }
         asked.push_back(arrays.back().get());
@@ -370,7 +369,7 @@ TYPED_TEST(EngineKary, AnswersLargeBatches) {
             const std::vector<Tid> tids = this->ascending_tids(size);
             const auto array = this->build(keys, tids);
             ASSERT_NE(array, nullptr);
-            const Reference<Key> reference = reference_of(keys, tids);
+            const kary_test::Reference<Key> reference = reference_of(keys, tids);
             std::vector<Key> probes = probes_of(reference, 200000, this->random_);
             // Enough for every multiprocessor, however few differ.
             for (std::size_t i = 0; probes.size() < 200000; ++i) {
@@ -386,7 +385,7 @@ TYPED_TEST(EngineKary, LoadTakesOnlyOrderedEntries) {
     using Key = typename TypeParam::Key;
     for (const std::size_t size : {0, 1, 2, 5000, 140000}) {
         const std::vector<Key> keys = patterns<Key>()[1].make(size, this->random_);
-        const Reference<Key> reference = reference_of(keys, this->ascending_tids(size));
+        const kary_test::Reference<Key> reference = reference_of(keys, this->ascending_tids(size));
         std::vector<Key> sorted_keys;
         std::vector<Tid> sorted_tids;
         for (const auto &[key, tid] : reference.entries) {
@@ -431,7 +430,7 @@ TYPED_TEST(EngineKary, MergeDropsDeadEntries) {
                 SCOPED_TRACE(std::string(pattern.name) + ", " + std::to_string(sizes.size()) + " runs");
                 std::vector<std::unique_ptr<KaryArray<Key>>> arrays;
                 std::vector<const KaryArray<Key> *> runs;
-                Reference<Key> expected;
+                kary_test::Reference<Key> expected;
                 for (const std::size_t size : sizes) {
                     const std::vector<Key> keys = pattern.make(size, this->random_);
                     std::vector<Tid> tids = this->ascending_tids(size);
@@ -439,7 +438,7 @@ TYPED_TEST(EngineKary, MergeDropsDeadEntries) {
                     arrays.push_back(this->build(keys, tids));
                     ASSERT_NE(arrays.back(), nullptr);
                     runs.push_back(arrays.back().get());
-                    Reference<Key> part = reference_of(keys, tids);
+                    kary_test::Reference<Key> part = reference_of(keys, tids);
                     // Runs without dead entries, some, and only dead ones, side by side.
                     const double share = runs.size() % 3 == 2 ? 0.0 : dead_share;
                     this->set_dead(*arrays.back(), part, share, 1);
@@ -466,7 +465,7 @@ TYPED_TEST(EngineKary, GatherOfArbitraryRanges) {
     using Key = typename TypeParam::Key;
     const std::size_t size = 400000;
     const std::vector<Key> keys = patterns<Key>()[0].make(size, this->random_);
-    Reference<Key> reference = reference_of(keys, this->ascending_tids(size));
+    kary_test::Reference<Key> reference = reference_of(keys, this->ascending_tids(size));
     const auto array = this->build(keys, this->ascending_tids(size));
     ASSERT_NE(array, nullptr);
     for (const double share : {0.0, 0.2, 0.999}) {
@@ -507,7 +506,7 @@ TYPED_TEST(EngineKary, GatherOfArbitraryRanges) {
 TYPED_TEST(EngineKary, ReadAndDeadBitmapRefuseWhatDoesNotFit) {
     using Key = typename TypeParam::Key;
     const std::vector<Key> keys = patterns<Key>()[0].make(1000, this->random_);
-    Reference<Key> reference = reference_of(keys, this->ascending_tids(1000));
+    kary_test::Reference<Key> reference = reference_of(keys, this->ascending_tids(1000));
     const auto array = this->build(keys, this->ascending_tids(1000));
     ASSERT_NE(array, nullptr);
     std::vector<Key> read_keys(1000);
@@ -572,7 +571,7 @@ TYPED_TEST(EngineKary, SurvivesEveryRefusedAllocation) {
     const std::vector<Key> keys = patterns<Key>()[1].make(70000, this->random_);
     std::vector<Tid> tids = this->ascending_tids(keys.size());
     std::shuffle(tids.begin(), tids.end(), this->random_);
-    const Reference<Key> reference = reference_of(keys, tids);
+    const kary_test::Reference<Key> reference = reference_of(keys, tids);
     const std::vector<Key> probes = probes_of(reference, 1000, this->random_);
     std::vector<std::uint64_t> offsets(probes.size() + 1);
     std::vector<std::uint64_t> bitmap((keys.size() + 63) / 64, 0x5555555555555555);
@@ -653,7 +652,7 @@ TYPED_TEST(EngineKary, StreamsWorkBesideEachOther) {
             }
             while (!done) {
                 const Key low{};
-                const Key high = highest<Key>();
+                const Key high = kary_test::highest<Key>();
                 std::uint32_t count = 1;
                 if (!array->count(*stream, &low, &high, 1, &count).ok() || (count != 0 && count != size)) {
                     ++wrong;

@@ -10,7 +10,6 @@ namespace {
 
 using namespace gpu_engine;
 using column_test::ColumnRun;
-using column_test::Pages;
 
 class EngineStreaming : public EngineTest {
   protected:
@@ -38,7 +37,7 @@ class EngineStreaming : public EngineTest {
         EngineTest::TearDown();
     }
 
-    static Status load(Engine &engine, Stream &stream, const Pages &pages,
+    static Status load(Engine &engine, Stream &stream, const column_test::Pages &pages,
                        std::unique_ptr<ColumnStore> *store) {
         std::unique_ptr<ColumnLoader> loader;
         Status status = engine.column().open_loader(stream, pages.layout, &loader);
@@ -84,7 +83,7 @@ class EngineStreaming : public EngineTest {
 
 TEST_F(EngineStreaming, AnswersEqualTheHosts) {
     ColumnRun run = column_test::make_run(50000, random_);
-    const Pages pages = column_test::make_pages(run);
+    const column_test::Pages pages = column_test::make_pages(run);
     std::unique_ptr<ColumnStore> streamed;
     std::unique_ptr<ColumnStore> expected;
     ASSERT_TRUE(load(*host_, *host_stream_, pages, &expected).ok());
@@ -109,7 +108,7 @@ TEST_F(EngineStreaming, AnswersEqualTheHosts) {
 
 TEST_F(EngineStreaming, EachMemoryHasItsLimit) {
     const ColumnRun run = column_test::make_run(20000, random_);
-    const Pages pages = column_test::make_pages(run);
+    const column_test::Pages pages = column_test::make_pages(run);
     std::unique_ptr<ColumnStore> store;
     machine_.set_limit(1000);
     EXPECT_EQ(load(*streaming_, *streaming_stream_, pages, &store).code, StatusCode::out_of_memory);

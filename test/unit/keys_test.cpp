@@ -14,9 +14,9 @@
 using namespace pg_gpu::keys;
 
 template <typename Key>
-class Keys : public testing::Test {};
-using Widths = testing::Types<uint32_t, uint64_t, Key96, Key128>;
-TYPED_TEST_SUITE(Keys, Widths);
+class KeysOfWidth : public testing::Test {};
+using Widths = testing::Types<uint32_t, uint64_t, Key96, pg_gpu::keys::Key128>;
+TYPED_TEST_SUITE(KeysOfWidth, Widths);
 
 // The number in the key's lower bits, or spread over all of a wide key.
 template <typename Key>
@@ -69,15 +69,15 @@ TEST(Key96, ComparesAsOneInteger) {
 TEST(Key128, ComparesAsOneInteger) {
     std::mt19937_64 random(4);
     for (int i = 0; i < 100000; i++) {
-        const Key128 a = {random_word(random), random_word(random)};
-        const Key128 b = {random_word(random), random_word(random)};
+        const pg_gpu::keys::Key128 a = {random_word(random), random_word(random)};
+        const pg_gpu::keys::Key128 b = {random_word(random), random_word(random)};
         const auto words_a = std::tie(a.high, a.low);
         const auto words_b = std::tie(b.high, b.low);
         expect_order(a, b, words_a < words_b, words_a == words_b);
     }
 }
 
-TYPED_TEST(Keys, BoundsAgreeWithTheStandardLibrary) {
+TYPED_TEST(KeysOfWidth, BoundsAgreeWithTheStandardLibrary) {
     std::mt19937_64 random(2);
     for (uint32_t count = 0; count < 70; count++) {
         for (int round = 0; round < 20; round++) {
@@ -115,7 +115,7 @@ static void expect_sorted(std::vector<SortEntry<Key>> entries, int *passes) {
     }
 }
 
-TYPED_TEST(Keys, RadixSortOrdersByKeyThenTid) {
+TYPED_TEST(KeysOfWidth, RadixSortOrdersByKeyThenTid) {
     std::mt19937_64 random(3);
     // Wide keys with the high half constant, and with both varying.
     for (const auto &[count, wide] : std::vector<std::pair<size_t, bool>>{{0, false},
@@ -143,7 +143,7 @@ TYPED_TEST(Keys, RadixSortOrdersByKeyThenTid) {
 }
 
 // Few keys differ in their highest digits, so that those leave too much to the insertion sort.
-TYPED_TEST(Keys, RadixSortOfClustersTakesAllDigits) {
+TYPED_TEST(KeysOfWidth, RadixSortOfClustersTakesAllDigits) {
     std::mt19937_64 random(5);
     std::vector<TypeParam> clusters(4);
     for (auto &cluster : clusters)

@@ -9,7 +9,6 @@ namespace {
 
 using namespace server_test;
 using column_test::ColumnRun;
-using column_test::Pages;
 using column_test::Random;
 using gpu_engine::DoubtfulRow;
 using gpu_engine::TargetKind;
@@ -76,7 +75,7 @@ class ServerColumns : public ServerColumnsTest {
 
 TEST_P(ServerColumns, AnswersEqualAPlainReference) {
     std::vector<ColumnRun> runs;
-    std::vector<Pages> pages;
+    std::vector<column_test::Pages> pages;
     std::vector<std::vector<std::uint64_t>> codes;
     for (const std::size_t rows : {20000, 3000}) {
         runs.push_back(column_test::make_run(rows, random_));
@@ -185,7 +184,7 @@ TEST_P(ServerColumns, TellWhichRunsAreAbsentOrStale) {
 
 TEST_P(ServerColumns, RefuseWhatCantBe) {
     const ColumnRun run = column_test::make_run(1000, random_);
-    const Pages pages = column_test::make_pages(run);
+    const column_test::Pages pages = column_test::make_pages(run);
     const auto code_of_begin = [&](auto change) {
         protocol::BeginColumn request = beginning(1, pages);
         change(request);
@@ -332,8 +331,8 @@ TEST_P(ServerColumns, KeepWithinTheLimitOfMemory) {
     if (has_several_engines()) {
         GTEST_SKIP() << "the test is of one engine";
     }
-    const Pages pages = column_test::make_pages(column_test::make_run(20000, random_));
-    const Pages large = column_test::make_pages(column_test::make_run(400000, random_));
+    const column_test::Pages pages = column_test::make_pages(column_test::make_run(20000, random_));
+    const column_test::Pages large = column_test::make_pages(column_test::make_run(400000, random_));
     limit_memory(*client_, GetParam(), 4 << 20);
     load(1, pages);
     EXPECT_EQ(begin(beginning(2, large)).header.status.code, StatusCode::out_of_memory);

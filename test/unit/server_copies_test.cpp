@@ -366,7 +366,7 @@ class ServerSharedItems : public testing::Test {
     std::mt19937_64 random_{20261128};
 };
 
-using SharedKeys = testing::Types<std::uint32_t, std::uint64_t, Key128>;
+using SharedKeys = testing::Types<std::uint32_t, std::uint64_t, gpu_engine::Key128>;
 TYPED_TEST_SUITE(ServerSharedItems, SharedKeys);
 
 TYPED_TEST(ServerSharedItems, AnswersAreThoseOfOneEngine) {

@@ -13,8 +13,8 @@ namespace {
 using namespace server_test;
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t entries = 100000;
-constexpr std::uint64_t array_bytes = entries * 10;  // and some per cent
+constexpr std::uint64_t array_entries = 100000;
+constexpr std::uint64_t array_bytes = array_entries * 10;  // and some per cent
 
 class ServerLimits : public ServerTestOfEngine {
   protected:
@@ -23,7 +23,7 @@ class ServerLimits : public ServerTestOfEngine {
     void SetUp() override {
         ServerTestOfEngine::SetUp();
         skip_on_several_engines();
-        for (std::uint64_t i = 0; i < entries; ++i) {
+        for (std::uint64_t i = 0; i < array_entries; ++i) {
             keys_.push_back(static_cast<std::uint32_t>(i));
             tids_.push_back(make_tid(i / 100, static_cast<std::uint16_t>(i % 100 + 1)));
         }
@@ -91,7 +91,8 @@ TEST_P(ServerLimits, LeastRecentlyUsedLeaveFirst) {
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{5}));
     configure(1000);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{}));
-    EXPECT_EQ(client_->begin_kary(run_name(6), entries, 32).header.status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(client_->begin_kary(run_name(6), array_entries, 32).header.status.code,
+              StatusCode::out_of_memory);
     configure(0);
     EXPECT_EQ(load(6), Answer::done);
 
@@ -141,7 +142,8 @@ TEST_P(ServerLimits, WhatIsNeededTogetherStaysTogether) {
         ASSERT_EQ(load(run), Answer::done);
     }
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 3})) << "others leave";
-    EXPECT_EQ(client_->begin_kary(run_name(4), entries, 32).header.status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(client_->begin_kary(run_name(4), array_entries, 32).header.status.code,
+              StatusCode::out_of_memory);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 3}));
     // A request that finds two of the mirrors needs these two; the third may go.
     client_->purpose = 2;
@@ -149,11 +151,12 @@ TEST_P(ServerLimits, WhatIsNeededTogetherStaysTogether) {
     EXPECT_EQ(use(3), Answer::done);
     ASSERT_EQ(load(4), Answer::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 3, 4}));
-    EXPECT_EQ(client_->begin_kary(run_name(5), entries, 32).header.status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(client_->begin_kary(run_name(5), array_entries, 32).header.status.code,
+              StatusCode::out_of_memory);
     // Another purpose, and a connection whose purpose has the same number, aren't bound by that.
     Client other(server_.path(), GetParam());
     other.purpose = 2;
-    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(5), entries, 32).header), Answer::done);
+    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(5), array_entries, 32).header), Answer::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{3, 4}));
 }
 
@@ -166,17 +169,17 @@ TEST_P(ServerLimits, ForcedPathsDisturbNobody) {
     }
     Client other(server_.path(), GetParam());
     other.forced = true;
-    const auto refused = other.begin_kary(run_name(4), entries, 32);
+    const auto refused = other.begin_kary(run_name(4), array_entries, 32);
     EXPECT_EQ(refused.header.status.code, StatusCode::out_of_memory);
     EXPECT_PRED_FORMAT2(testing::IsSubstring, "other sessions used lately",
                         static_cast<const char *>(refused.header.status.message));
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 3}));
     other.forced = false;
-    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(4), entries, 32).header), Answer::done);
+    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(4), array_entries, 32).header), Answer::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{2, 3}));
     // The session's own mirrors may go.
     client_->forced = true;
-    EXPECT_EQ(Client::answer_of(client_->begin_kary(run_name(5), entries, 32).header), Answer::done);
+    EXPECT_EQ(Client::answer_of(client_->begin_kary(run_name(5), array_entries, 32).header), Answer::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{3}));
 }
 
@@ -204,15 +207,16 @@ TEST_P(ServerLimits, QuotasOfRolesAndDatabases) {
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{5, 6, 7})) << "another database";
     // What alone is beyond the quota, or beside what is pinned, drops nothing.
     client_->holder = {12, 0, array_bytes / 2, 0};
-    auto refused = client_->begin_kary(run_name(8), entries, 32);
+    auto refused = client_->begin_kary(run_name(8), array_entries, 32);
     EXPECT_EQ(refused.header.status.code, StatusCode::out_of_memory);
     EXPECT_PRED_FORMAT2(testing::IsSubstring, "role_mirror_quota",
                         static_cast<const char *>(refused.header.status.message));
     client_->holder = {13, 0, array_bytes * 12 / 10, 0};
     ASSERT_EQ(load(8, true), Answer::done);
-    EXPECT_EQ(client_->begin_kary(run_name(9), entries, 32).header.status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(client_->begin_kary(run_name(9), array_entries, 32).header.status.code,
+              StatusCode::out_of_memory);
     client_->holder = {14, 0, 0, array_bytes / 2};
-    refused = client_->begin_kary(run_name(9), entries, 32);
+    refused = client_->begin_kary(run_name(9), array_entries, 32);
     EXPECT_EQ(refused.header.status.code, StatusCode::out_of_memory);
     EXPECT_PRED_FORMAT2(testing::IsSubstring, "database_mirror_quota",
                         static_cast<const char *>(refused.header.status.message));
@@ -222,20 +226,20 @@ TEST_P(ServerLimits, QuotasOfRolesAndDatabases) {
 // What is being loaded counts for a quota, until it is given up.
 TEST_P(ServerLimits, QuotasCountWhatIsBeingLoaded) {
     client_->holder = {11, 0, 2 * array_bytes * 12 / 10 - array_bytes / 2, 0};
-    const auto first = client_->begin_kary(run_name(1), entries, 32);
+    const auto first = client_->begin_kary(run_name(1), array_entries, 32);
     ASSERT_EQ(Client::answer_of(first.header), Answer::done);
     Client other(server_.path(), GetParam());
     other.holder = client_->holder;
-    EXPECT_EQ(other.begin_kary(run_name(2), entries, 32).header.status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(other.begin_kary(run_name(2), array_entries, 32).header.status.code, StatusCode::out_of_memory);
     client_->drop(first.handle);
-    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(2), entries, 32).header), Answer::done);
+    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(2), array_entries, 32).header), Answer::done);
 }
 
 // An array that gets a name is dropped where a quota leaves no room for it.
 TEST_P(ServerLimits, QuotasBoundNamedArrays) {
     ASSERT_EQ(load(1, true), Answer::done);
     for (const std::uint64_t quota : {array_bytes * 15 / 10, 3 * array_bytes}) {
-        const auto own = client_->begin_kary({}, entries, 32);
+        const auto own = client_->begin_kary({}, array_entries, 32);
         ASSERT_EQ(Client::answer_of(client_->append(own.handle, keys_, tids_)), Answer::done);
         ASSERT_EQ(Client::answer_of(client_->finish(own.handle).header), Answer::done);
         protocol::NameKary name{};
@@ -257,7 +261,7 @@ TEST_P(ServerLimits, PinnedOnesStay) {
     ASSERT_EQ(load(3, true), Answer::done);
     ASSERT_EQ(load(4), Answer::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 3, 4}));
-    EXPECT_EQ(client_->begin_kary(run_name(5), 2 * entries, 32).header.status.code,
+    EXPECT_EQ(client_->begin_kary(run_name(5), 2 * array_entries, 32).header.status.code,
               StatusCode::out_of_memory);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 3, 4}));
     EXPECT_EQ(client_->evict(run_name(1)).mirrors, 1U);
@@ -268,36 +272,36 @@ TEST_P(ServerLimits, PinnedOnesStay) {
 // Loads are admitted by memory before they begin: of two that don't fit together the second is refused.
 TEST_P(ServerLimits, LoadsReserveTheirMemory) {
     configure(array_bytes * 15 / 10);
-    const auto first = client_->begin_kary(run_name(1), entries, 32);
+    const auto first = client_->begin_kary(run_name(1), array_entries, 32);
     ASSERT_EQ(Client::answer_of(first.header), Answer::done);
     EXPECT_GE(used(), array_bytes);
     Client other(server_.path(), GetParam());
-    EXPECT_EQ(other.begin_kary(run_name(2), entries, 32).header.status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(other.begin_kary(run_name(2), array_entries, 32).header.status.code, StatusCode::out_of_memory);
     client_->drop(first.handle);
     EXPECT_EQ(used(), 0U);
-    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(2), entries, 32).header), Answer::done);
+    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(2), array_entries, 32).header), Answer::done);
     EXPECT_GE(used(), array_bytes);
     other.disconnect();
     EXPECT_TRUE(wait_until([&] { return used() == 0; }));
 }
 
 TEST_P(ServerLimits, TwoLoadersOfOneRun) {
-    const auto first = client_->begin_kary(run_name(1), entries, 32);
+    const auto first = client_->begin_kary(run_name(1), array_entries, 32);
     ASSERT_EQ(Client::answer_of(first.header), Answer::done);
     Client other(server_.path(), GetParam());
     ASSERT_EQ(Client::answer_of(other.attach(1 << 20)), Answer::done);
-    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(1), entries, 32).header), Answer::loading);
+    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(1), array_entries, 32).header), Answer::loading);
     // When the first session gives up loading, the second one may.
     client_->disconnect();
     protocol::BeginReply second{};
     EXPECT_TRUE(wait_until([&] {
-        second = other.begin_kary(run_name(1), entries, 32);
+        second = other.begin_kary(run_name(1), array_entries, 32);
         return Client::answer_of(second.header) == Answer::done;
     }));
     ASSERT_EQ(Client::answer_of(other.append(second.handle, keys_, tids_)), Answer::done);
     ASSERT_EQ(Client::answer_of(other.finish(second.handle).header), Answer::done);
     ASSERT_EQ(Client::answer_of(other.set_dead(run_name(1), {}, 9)), Answer::done);
-    const auto third = other.begin_kary(run_name(1), entries, 32);
+    const auto third = other.begin_kary(run_name(1), array_entries, 32);
     EXPECT_EQ(Client::answer_of(third.header), Answer::done);
     EXPECT_EQ(third.handle, 0U);
     EXPECT_EQ(third.dead_version, 9U);
@@ -305,11 +309,11 @@ TEST_P(ServerLimits, TwoLoadersOfOneRun) {
 
 // An array that is named while another session loads a run of that name: one of them is dropped.
 TEST_P(ServerLimits, NamedWhileItIsLoaded) {
-    const auto loading = client_->begin_kary(run_name(1), entries, 32);
+    const auto loading = client_->begin_kary(run_name(1), array_entries, 32);
     ASSERT_EQ(Client::answer_of(client_->append(loading.handle, keys_, tids_)), Answer::done);
     Client other(server_.path(), GetParam());
     ASSERT_EQ(Client::answer_of(other.attach(4 << 20)), Answer::done);
-    const auto own = other.begin_kary({}, entries, 32);
+    const auto own = other.begin_kary({}, array_entries, 32);
     ASSERT_EQ(Client::answer_of(other.append(own.handle, keys_, tids_)), Answer::done);
     ASSERT_EQ(Client::answer_of(other.finish(own.handle).header), Answer::done);
     protocol::NameKary name{};
@@ -464,7 +468,7 @@ TEST_P(ServerLimits, EvictedWhileInUse) {
     protocol::ResultReply reply;
     ASSERT_TRUE(other.receive_reply(&reply));
     ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
-    EXPECT_EQ(other.at<std::uint64_t>(request.results)[0], entries);
+    EXPECT_EQ(other.at<std::uint64_t>(request.results)[0], array_entries);
     EXPECT_TRUE(wait_until([&] { return used() == 0; }));
 }
 

@@ -7,7 +7,6 @@ namespace {
 
 using namespace server_test;
 using column_test::ColumnRun;
-using column_test::Pages;
 using gpu_engine::MemoryBudget;
 using gpu_engine::TestKind;
 using gpu_engine::ValueRange;
@@ -132,7 +131,7 @@ class ServerStreaming : public ServerOfSeveralEngines {
 
     std::mt19937_64 random_{20261128};
     ColumnRun run_;
-    Pages pages_;
+    column_test::Pages pages_;
 };
 
 class ServerThatNeverStreams : public ServerStreaming {

@@ -20,7 +20,7 @@ using gpu_engine::TextTerm;
 using text_test::Postings;
 using text_test::TextRun;
 using Random = std::mt19937_64;
-using Pages = std::vector<char>;
+using TextImages = std::vector<char>;
 
 // A run of lists that grow shorter, the first of which has every document.
 inline TextRun make_text_run(postings::Codec codec, std::uint32_t documents, Random &random) {
@@ -69,13 +69,13 @@ class ServerText : public ServerTestOfEngine {
         return begun.header.status.code;
     }
     // All pages of a run, as they are numbered.
-    static Pages pages_of(const TextRun &run) {
-        Pages pages = run.document_pages();
-        const Pages lists = run.posting_pages();
+    static TextImages pages_of(const TextRun &run) {
+        TextImages pages = run.document_pages();
+        const TextImages lists = run.posting_pages();
         pages.insert(pages.end(), lists.begin(), lists.end());
         return pages;
     }
-    protocol::ReplyHeader append(std::uint64_t handle, const Pages &pages, std::size_t first,
+    protocol::ReplyHeader append(std::uint64_t handle, const TextImages &pages, std::size_t first,
                                  std::size_t count) {
         protocol::AppendPages message{};
         message.handle = handle;
@@ -104,7 +104,7 @@ class ServerText : public ServerTestOfEngine {
         std::memcpy(client_->buffer(), lists.data() + first, count * sizeof(TextList));
         return client_->ask<protocol::ReplyHeader>(Message::append_lists, message);
     }
-    protocol::ReplyHeader append_all(std::uint64_t handle, const Pages &pages) {
+    protocol::ReplyHeader append_all(std::uint64_t handle, const TextImages &pages) {
         const std::size_t count = pages.size() / text_test::page_bytes;
         protocol::ReplyHeader reply{};
         for (std::size_t first = 0; first < count && reply.status.ok();) {

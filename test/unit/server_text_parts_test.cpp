@@ -250,7 +250,7 @@ TEST_P(ServerTextPartsOfThree, LongDocumentsAreSharedOutAsMuchAsShortOnes) {
 TEST_P(ServerTextPartsOfThree, WhatContradictsItsRunIsRefused) {
     limit(0, little);
     const std::vector<TextList> lists = lists_of(run_);
-    const Pages pages = pages_of(run_);
+    const TextImages pages = pages_of(run_);
     const auto begin = [&] {
         const auto begun = client_->ask<protocol::BeginReply>(Message::begin_text, beginning(1, run_));
         EXPECT_NE(begun.handle, 0U) << begun.header.status.message;
@@ -319,11 +319,11 @@ TEST_P(ServerTextPartsOfThree, WhatContradictsItsRunIsRefused) {
     // Other pages the second time: of lists, of TIDs.
     TextRun other = make_text_run(postings::Codec::PForDelta, documents, random_);
     other.bytes().resize(run_.shape().posting_bytes);
-    Pages descending = pages;
+    TextImages descending = pages;
     std::swap_ranges(descending.begin() + text_test::first_byte,
                      descending.begin() + text_test::first_byte + 6,
                      descending.begin() + text_test::first_byte + 600);
-    for (const Pages &wrong : {pages_of(other), descending}) {
+    for (const TextImages &wrong : {pages_of(other), descending}) {
         handle = begin();
         append_lists(handle, lists, 0, lists.size());
         ASSERT_TRUE(append_all(handle, pages).status.ok());
@@ -416,7 +416,7 @@ TEST_P(ServerTextPartsOfThree, WithoutMemoryInOnePartALoadFailsAsAWhole) {
     }
     EXPECT_GT(failures, 6U);
     // At any point, a connection that ends leaves nothing.
-    const Pages pages = pages_of(run_);
+    const TextImages pages = pages_of(run_);
     const std::size_t count = pages.size() / text_test::page_bytes;
     for (std::size_t sent = 0; sent < 2 * count; sent += 7) {
         const auto begun = client_->ask<protocol::BeginReply>(Message::begin_text, beginning(1, run_));

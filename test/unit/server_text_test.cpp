@@ -52,7 +52,7 @@ TEST_P(ServerText, TellWhichRunsAreAbsentOrStale) {
 
 TEST_P(ServerText, RefuseWrongPages) {
     const TextRun run = make_text_run(postings::Codec::Bitpack, 20000, random_);
-    const Pages pages = pages_of(run);
+    const TextImages pages = pages_of(run);
     const std::size_t count = pages.size() / text_test::page_bytes;
     const std::size_t documents = run.document_pages().size() / text_test::page_bytes;
     ASSERT_GT(count, documents + 1);
@@ -63,7 +63,7 @@ TEST_P(ServerText, RefuseWrongPages) {
         ASSERT_EQ(append(begun.handle, pages, 0, have).status.code, StatusCode::ok);
         EXPECT_EQ(client_->finish(begun.handle).header.status.code, StatusCode::invalid_argument);
     }
-    const auto refused = [&](const Pages &wrong, std::size_t first, std::size_t number) {
+    const auto refused = [&](const TextImages &wrong, std::size_t first, std::size_t number) {
         const auto begun = client_->ask<protocol::BeginReply>(Message::begin_text, beginning(1, run));
         EXPECT_NE(begun.handle, 0U);
         const StatusCode code = append(begun.handle, wrong, first, number).status.code;
@@ -75,7 +75,7 @@ TEST_P(ServerText, RefuseWrongPages) {
         client_->evict(run_name(1));
         return !ok;
     };
-    Pages wrong = pages;
+    TextImages wrong = pages;
     std::swap_ranges(wrong.begin() + text_test::first_byte, wrong.begin() + text_test::first_byte + 6,
                      wrong.begin() + text_test::first_byte + 600);
     EXPECT_TRUE(refused(wrong, 0, count)) << "TIDs descend";

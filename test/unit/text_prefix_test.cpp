@@ -9,7 +9,7 @@
 
 using namespace pg_gpu::kary;
 
-static Key128 key_of(const std::string &string, unsigned char fill = 0) {
+static pg_gpu::keys::Key128 key_of(const std::string &string, unsigned char fill = 0) {
     return prefix_key(string.data(), string.size(), fill);
 }
 
