@@ -36,9 +36,10 @@ BEGIN
     IF keys IS DISTINCT FROM (SELECT array_agg(n + 1 - i::bigint) FROM generate_series(1, n) AS i) THEN
       RETURN NEXT format('%s (%s), %s rows %s: the reverse order is wrong', type_name, columns, n, how);
     END IF;
+    -- One by one those at both ends, and some between; gpu.lookup below finds all.
     FOR wanted, found IN EXECUTE
       'SELECT (i BETWEEN 1 AND $1)::int, (SELECT count(*) FROM boundary_test WHERE k = i)'
-      ' FROM generate_series(0, $1 + 1) AS i' USING n LOOP
+      ' FROM generate_series(0, $1 + 1) AS i WHERE i < 3 OR i > $1 - 3 OR i % 13 = $1 % 13' USING n LOOP
       IF found <> wanted THEN
         RETURN NEXT format('%s (%s), %s rows %s: %s rows of a key instead of %s', type_name, columns, n, how, found, wanted);
       END IF;
