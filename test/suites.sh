@@ -254,13 +254,26 @@ unit() {
     limited make -C "$root" unit "${build_flags[@]}"
 }
 
-# regress NAME, isolation NAME: the folder of the outputs under $logs.
+# The files of sql/ that are asked again with pg_gpu.path = host: all but those that set the path themselves before their first
+# question and leave it at that, and so would do the same again.
+files_of_any_path() {
+    local file
+    for file in "$root"/sql/*.sql; do
+        if ! awk '/^SET pg_gpu\.path/ { set = 1 } set || /^(SELECT|EXPLAIN|WITH|TABLE|DECLARE|DO)/ { exit } END { exit !set }' "$file" ||
+            grep -q '^RESET pg_gpu\.path' "$file"; then
+            echo "$file"
+        fi
+    done
+}
+
+# regress NAME FILE..., isolation NAME: the folder of the outputs under $logs, and the tests.
 regress() {
-    mkdir -p "$logs/$1"
-    local tests
-    mapfile -t tests < <(chosen "$root"/sql/*.sql)
+    local name=$1 tests
+    shift
+    mkdir -p "$logs/$name"
+    mapfile -t tests < <(chosen "$@")
     (cd "$root" && limited "$pgxs_test/regress/pg_regress" --bindir="$("$pg_config" --bindir)" \
-        --inputdir=. --outputdir="$logs/$1" --load-extension=pg_gpu --dbname=pg_gpu_regress "${tests[@]}")
+        --inputdir=. --outputdir="$logs/$name" --load-extension=pg_gpu --dbname=pg_gpu_regress "${tests[@]}")
 }
 
 isolation() {
