@@ -7,7 +7,7 @@
 # PG_GPU_MIRROR         where Debian's packages come from
 # PG_GPU_SECURITY_MIRROR  and their security updates
 # PG_GPU_UBUNTU_MIRROR  where Ubuntu's packages come from
-# PG_GPU_UBUNTU_KEYRING   the keys they are signed with, as Debian's package ubuntu-keyring has them
+# PG_GPU_UBUNTU_KEYRING   the keys they are signed with; without that file get_keys takes them from a package of Debian 13
 # PG_GPU_APT_OPTIONS    options of apt inside, one a line
 # PG_GPU_CUDA_TOOLKIT   a folder that is inside too, by its name, and as /usr/local/cuda
 : "${PG_GPU_CHROOTS:=$root/build/chroots}"
@@ -23,15 +23,18 @@ need_root() {
         { echo "$(basename "$0"): mmdebstrap is not here. Hint: apt-get install mmdebstrap" >&2; exit 2; }
 }
 
-# The release that has this version of PostgreSQL. No release of Debian has 16.
+# The release of Debian that has this version of PostgreSQL. None has 16.
 release_of() {
     case $1 in
         15) echo bookworm ;;
-        16) echo noble ;;
         17) echo trixie ;;
         18) echo sid ;;
-        *) echo "$(basename "$0"): no release is known to have PostgreSQL $1" >&2; return 1 ;;
+        *) echo "$(basename "$0"): no release of Debian is known to have PostgreSQL $1" >&2; return 1 ;;
     esac
+}
+
+is_ubuntu() {
+    [ "$1" = noble ] || [ "$1" = resolute ]
 }
 
 apt_options() {
@@ -44,7 +47,7 @@ apt_options() {
 # A release with its updates, as those who use it have it: minor releases of PostgreSQL come by them.
 sources_of() {
     local pocket
-    if [ "$1" = noble ]; then
+    if is_ubuntu "$1"; then
         for pocket in "$1" "$1-updates" "$1-security"; do
             echo "deb $PG_GPU_UBUNTU_MIRROR $pocket main universe"
         done
@@ -65,7 +68,7 @@ make_chroot() {
     while read -r option; do
         options+=("--aptopt=$option")
     done < <(apt_options "$release")
-    [ "$release" != noble ] || options+=("--keyring=$PG_GPU_UBUNTU_KEYRING")
+    ! is_ubuntu "$release" || options+=("--keyring=$PG_GPU_UBUNTU_KEYRING")
     packages=$(IFS=, && echo "$*")
     remove_chroot "$folder"
     mkdir -p "$(dirname "$folder")"
@@ -85,6 +88,16 @@ make_bare_chroot() {
     # Unstable's lists are dated, and a mirror's may be some days old.
     [ "$2" != sid ] || options=('--aptopt=Acquire::Check-Valid-Until "false"')
     mmdebstrap --quiet --mode=root --variant=minbase "${options[@]}" "$2" "$1" - < <(sources_of "$2")
+}
+
+# get_keys RELEASE: what a release of Ubuntu is signed with. Debian 12 has no package of these keys.
+get_keys() {
+    if ! is_ubuntu "$1" || [ -e "$PG_GPU_UBUNTU_KEYRING" ]; then
+        return 0
+    fi
+    local folder=$PG_GPU_CHROOTS/keys
+    make_chroot "$folder" trixie ubuntu-keyring || return
+    PG_GPU_UBUNTU_KEYRING=$folder/usr/share/keyrings/ubuntu-archive-keyring.gpg
 }
 
 remove_chroot() {

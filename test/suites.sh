@@ -71,6 +71,13 @@ count_layout() {
          END { printf "%d %d 0\n", passed, failed }' "$1"
 }
 
+# test/versions writes a line a version. One that ended before its tests has no counts.
+count_versions() {
+    awk 'match($0, /[0-9]+ passed, [0-9]+ failed/) { split(substr($0, RSTART), n, /[^0-9]+/); passed += n[1]; failed += n[2] }
+         $2 == "FAILED" && !/passed/ { failed++ }
+         END { printf "%d %d 0\n", passed, failed }' "$1"
+}
+
 # ---- Running ---------------------------------------------------------------------------------------------
 
 # Does this suite run? All do, unless PG_GPU_SUITES names some.
@@ -349,6 +356,13 @@ stress() {
     else
         echo "not ok 1 - $(basename "$1")"
     fi
+}
+
+# versions VERSION...: the suites of pg_regress on other versions of PostgreSQL, each in a chroot of a release that has it, with
+# its compiler.
+versions() {
+    as_root env PG_GPU_CHECK='WERROR=1 PG_GPU_SUITES="regress regress-host isolation pgtap" test/check' \
+        timeout -k 60 "$suite_limit" "$root/test/versions" "$@" </dev/null
 }
 
 # sanitized SANITIZERS TESTS [BUT]: unit tests whose names match, but for some, on the host engine.
