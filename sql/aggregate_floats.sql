@@ -19,8 +19,10 @@ SELECT column_name, encoding FROM gpu.columns('floats_i');
 
 \getenv source PG_ABS_SRCDIR
 \set compare :source '/test/regress/compare.sql'
+\set plan_of :source '/test/regress/plan_of.sql'
 \set ECHO none
 \i :compare
+\i :plan_of
 \set ECHO all
 CREATE FUNCTION by_node(query text) RETURNS text LANGUAGE sql AS $$ SELECT who || ', ' || same FROM compare(query) $$;
 
@@ -50,7 +52,7 @@ FROM unnest(ARRAY['<', '<=', '=', '<>', '>=', '>', 'IS DISTINCT FROM', 'IS NOT D
 SELECT by_node('SELECT count(*) FROM floats WHERE odd4 < signed OR id < 3');
 PREPARE above (float8) AS SELECT count(*) FILTER (WHERE odd > $1), count(*) FILTER (WHERE odd4 <= $1) FROM floats;
 SET plan_cache_mode = force_generic_plan;
-EXPLAIN (COSTS OFF) EXECUTE above (0);
+SELECT * FROM pg_temp.plan_of('EXECUTE above (0)');
 EXECUTE above (0);
 EXECUTE above (100.3);
 EXECUTE above (NULL);

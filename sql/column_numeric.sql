@@ -90,14 +90,17 @@ SELECT number, c.who, c.rows, c.same FROM asked, compare(query) AS c WHERE query
 CREATE FUNCTION function_differences() RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     name text;
+    shown text;
     filter text;
     expected text;
     found text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['price', 'change', 'whole', 'few', 'odd'] LOOP
+        -- 1 and 1.0 are one value, and either may stand for it: PostgreSQL's hashed groups show the one that comes first in the table.
+        shown := CASE name WHEN 'whole' THEN 'trim_scale(%s)' ELSE '%s' END;
         FOREACH filter IN ARRAY ARRAY['true', 'id < 1000', 'change > 0.0005 AND change < 100.00001', 'price = ANY (''{0,0.01,-0.010,NaN}'')'] LOOP
-            EXECUTE format('SELECT array_agg((value, count)::text ORDER BY value::numeric)::text FROM gpu.dictionary(''money_i'', %L, %L)', name, filter) INTO found;
-            EXECUTE format('SELECT array_agg((v, c)::text ORDER BY v)::text FROM (SELECT %I AS v, count(*) AS c FROM (SELECT * FROM money OFFSET 0) AS m WHERE %s GROUP BY 1) AS t', name, filter)
+            EXECUTE format('SELECT array_agg((%s, count)::text ORDER BY value::numeric)::text FROM gpu.dictionary(''money_i'', %L, %L)', format(shown, 'value::numeric'), name, filter) INTO found;
+            EXECUTE format('SELECT array_agg((%s, c)::text ORDER BY v)::text FROM (SELECT %I AS v, count(*) AS c FROM (SELECT * FROM money OFFSET 0) AS m WHERE %s GROUP BY 1) AS t', format(shown, 'v'), name, filter)
             INTO expected;
             IF found IS DISTINCT FROM expected THEN
                 RETURN NEXT format('gpu.dictionary of %s, %s: %s, and not %s', name, filter, left(found, 100), left(expected, 100));
@@ -172,7 +175,12 @@ INSERT INTO asked (query) VALUES
     ('SELECT count(*) FROM scales WHERE n > 2000.25 AND n <= 3003375.3750 AND n <> 3000750.000'),
     ('SELECT sum(DISTINCT n), avg(DISTINCT n) FROM scales'),
     ('SELECT count(*) FROM scales WHERE n = 1000.25 OR n = 3003375.3750 OR n = 3003375.3751');
+-- 18 makes one condition of the last statement's three, which an index scan answers for less.
+SET enable_bitmapscan = off;
+SET enable_indexscan = off;
 SELECT * FROM comparison;
+RESET enable_bitmapscan;
+RESET enable_indexscan;
 SELECT count(*) FROM gpu.merge('scales_i') WHERE step = 'merge TIDs';
 SELECT column_name, encoding FROM gpu.columns('scales_i');
 SELECT * FROM gpu.verify('scales_i');

@@ -74,8 +74,9 @@ SELECT explained('SELECT id FROM explain_test WHERE c < 3', 'Bitmap Index Scan (
 SELECT explained('SELECT id FROM explain_test WHERE v @@ ''w1 & w2''', 'Bitmap Index Scan (Path paged)');
 RESET enable_indexscan;
 SELECT explained('SELECT id FROM explain_test ORDER BY v OPERATOR(gpu.<=>) gpu.query(''explain_text'', ''w1'') LIMIT 3', 'Index Scan (Path host, Requests 1, Batch Size 1, Processor Time)');
-SELECT explained('SELECT id FROM explain_test WHERE v @@ ''w1'' ORDER BY v OPERATOR(gpu.<=>) gpu.query(''explain_text'', ''w1'') LIMIT 300',
-                 'Index Scan (Path host, Requests 2, Batch Size 1, Processor Time)');
+-- The second request is for more hits than the server process is asked for.
+SELECT explained('SELECT id FROM explain_test WHERE v @@ ''w1'' ORDER BY v OPERATOR(gpu.<=>) gpu.query(''explain_text'', ''w1'') LIMIT 3000',
+                 'Index Scan (Path paged, host, Requests 2, Batch Size 1, Processor Time)');
 SET pg_gpu.path = paged;
 SELECT explained('SELECT id FROM explain_test ORDER BY v OPERATOR(gpu.<=>) gpu.query(''explain_text'', ''w1'') LIMIT 3', 'Index Scan (Path paged, Requests 1, Batch Size 1, Processor Time)');
 SET enable_indexscan = off;

@@ -55,13 +55,13 @@ REINDEX INDEX p_tsv;
 SELECT scores('p_tsv') = scores AS same FROM before;
 -- Counts look at no rows.
 VACUUM p;
-CREATE FUNCTION shown(statement text, what text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || statement LOOP
-        IF line ~ what THEN RETURN NEXT trim(line); END IF;
-    END LOOP;
-END $$;
+\getenv source PG_ABS_SRCDIR
+\set plan_of :source '/test/regress/plan_of.sql'
+\set ECHO none
+\i :plan_of
+\set ECHO all
+CREATE FUNCTION shown(statement text, what text) RETURNS SETOF text LANGUAGE sql AS $$
+    SELECT trim(plan) FROM pg_temp.plan_of(statement, 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') WHERE plan ~ what $$;
 SET enable_seqscan = off;
 SET enable_indexscan = off;
 SELECT shown($$SELECT id FROM p WHERE tsv @@ 'w1 <-> w2'$$, 'Scan|Removed');
