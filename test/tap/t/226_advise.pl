@@ -54,7 +54,8 @@ my %workload = (
 	box => q{SELECT count(*) FROM sale WHERE x BETWEEN 10 AND 20 AND y BETWEEN 10 AND 20},
 	text => q{SELECT id FROM page WHERE body @@ 'word17'::tsquery},
 	hashed => q{SELECT id FROM sale WHERE note = 'none'},
-	primary => q{SELECT note FROM sale WHERE id = 17});
+	primary => q{SELECT note FROM sale WHERE id = 17},
+	refused => q{SELECT coalesce(strpos(note, city), strpos(city, note)), count(*) FROM sale GROUP BY 1});
 value('CREATE EXTENSION pg_stat_statements');
 value('SELECT pg_stat_statements_reset()');
 value("SET enable_seqscan = off; $workload{hashed}");
@@ -77,6 +78,7 @@ is($about->('x BETWEEN'), 'CREATE INDEX ON public.sale USING gpu_grid (x, y)', '
 is($about->('@@'), 'CREATE INDEX ON public.page USING gpu_text (body)', 'text is searched by gpu_text');
 is($about->('WHERE id ='), '', 'a primary key needs nothing');
 is($about->('note ='), '', 'and what has an index of ours neither');
+is($about->('strpos'), '', 'nor what no index answers');
 is(ask(q{SELECT string_agg(command, ',') FROM taken WHERE advice = 'drop'}), 'DROP INDEX public.page_unused',
 	'an index that was used is no longer told');
 is(ask(q{SELECT bool_and(calls = 2 AND milliseconds > 0 AND cost_with < 0.9 * cost AND queryid IS NOT NULL AND bytes IS NULL)
