@@ -44,24 +44,12 @@ struct PhysicalPlace {
     Oid database;
     uint32 relation;
 };
-inline PhysicalPlace place_of(const PhysicalRelation &physical) {
+inline PhysicalPlace physical_place(Relation relation) {
+    const PhysicalRelation physical = physical_relation(relation);
 #if PG_VERSION_NUM >= 160000
     return {physical.spcOid, physical.dbOid, physical.relNumber};
 #else
     return {physical.spcNode, physical.dbNode, physical.relNode};
-#endif
-}
-
-inline PhysicalPlace physical_place(Relation relation) {
-    return place_of(physical_relation(relation));
-}
-
-// The oldest transaction id that clog has.
-inline TransactionId oldest_clog_id() {
-#if PG_VERSION_NUM >= 170000
-    return TransamVariables->oldestClogXid;
-#else
-    return ShmemVariableCache->oldestClogXid;
 #endif
 }
 

@@ -59,6 +59,5 @@ void _PG_init(void) {
         pg_gpu::reserve_progress();
         pg_gpu::table::reserve_shared_facts();
         pg_gpu::table::reserve_shared_rounds();
-        pg_gpu::table::reserve_wal_follower();
     }
 }

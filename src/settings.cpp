@@ -20,7 +20,6 @@ static bool enable_join = true;
 static bool enable_sort = true;
 static bool enable_search = true;
 static bool enable_block_facts = true;
-static int bytes_of_wal_per_look = 8;
 
 static ServerSettings server = {};
 static char *devices = nullptr;
@@ -177,11 +176,6 @@ void define_settings() {
                              "Until the block changes again its rows aren't looked at any more. The memory "
                              "is bounded by work_mem.",
                              &enable_block_facts, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
-    DefineCustomIntVariable(
-        "pg_gpu.wal_bytes_per_look", "Bytes of WAL that are read rather than look at one changed block.",
-        "Which blocks have changed again is read from WAL, where the library is preloaded and that is less "
-        "than to look at each. 0 reads none.",
-        &bytes_of_wal_per_look, bytes_of_wal_per_look, 0, INT_MAX, PGC_USERSET, 0, nullptr, nullptr, nullptr);
     define_server_settings();
     define_cost_settings();
     MarkGUCPrefixReserved("pg_gpu");
@@ -221,10 +215,6 @@ bool search_enabled() {
 
 bool block_facts_enabled() {
     return enable_block_facts;
-}
-
-uint64 wal_bytes_per_look() {
-    return static_cast<uint64>(bytes_of_wal_per_look);
 }
 
 PathSetting path_setting() {

@@ -40,9 +40,6 @@ size_t insert_memory();
 // May visibility be told by what is known of heap blocks (table/block_facts.h)?
 bool block_facts_enabled();
 
-// How many bytes of WAL are read rather than look at one page (table/wal_follower.h); 0: none.
-uint64 wal_bytes_per_look();
-
 PathSetting path_setting();
 MirrorSetting mirror_setting();
 

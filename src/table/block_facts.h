@@ -32,8 +32,6 @@ struct FactsGroup {
     uint64 shared_looks;    // what was known of unchanged pages then,
     uint64 learned;         // and the question that it did that for
     uint64 same;            // blocks whose LSN was the same there,
-    uint64 current;         // those that were current there,
-    uint64 current_epoch;   // in which epoch of following WAL,
     uint64 missed;          // and those of which something was not learned that may be news later
     Buffer buffer[kGroupBlocks];
     XLogRecPtr lsn[kGroupBlocks];  // invalid: the page was not read yet

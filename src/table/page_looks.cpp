@@ -120,15 +120,6 @@ static uint32 glance_at_all(Relation heap, const PageLook *looks, uint32 count, 
     return 0;
 }
 
-uint32 find_unchanged_locked(Relation heap, const PageLook *looks, uint32 count) {
-    uint32 unchanged = 0;
-    for (uint32 i = 0; i < count; i++)
-        bring_near(looks[i].buffer);
-    for (uint32 i = 0; i < count; i++)
-        unchanged |= is_unchanged(heap, looks[i]) ? 1U << i : 0;
-    return unchanged;
-}
-
 uint32 find_unchanged(Relation heap, const PageLook *looks, uint32 count) {
     // They lie far apart in memory, and those of several pages come from there together.
     for (uint32 i = 0; i < count; i++)

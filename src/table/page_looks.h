@@ -26,7 +26,4 @@ void expect_look(Buffer buffer);
 // may be none, or another page's.
 void bring_near(Buffer buffer);
 
-// The same, with a share lock on each page.
-uint32 find_unchanged_locked(Relation heap, const PageLook *looks, uint32 count);
-
 }  // namespace pg_gpu::table

@@ -120,8 +120,7 @@ static Entry *find_visible_in_group(const RowVisibility &rows, const GroupOfEntr
 static uint64 find_visible_by_group(RowVisibility *rows, const ItemPointerData *tids, uint64 count,
                                     Entry *entries, bool *visible) {
     const Entry *const end = entries + list_entries(tids, count, visible, entries);
-    expect_looks(rows,
-                 Min(static_cast<uint64>(end - entries), uint64{RelationGetNumberOfBlocks(rows->heap)}));
+    begin_question(rows);
     if (!rows->uses_facts)
         return static_cast<uint64>(end - entries);
     const Entry *near = entries;
@@ -209,7 +208,7 @@ static void look_at_groups(RowVisibility *rows, const OpenEntries &open) {
 static uint64 find_visible_in_any_order(RowVisibility *rows, const ItemPointerData *tids, uint64 count,
                                         OpenEntries *open, Entry *entries, bool *visible) {
     list_groups(tids, count, visible, open);
-    expect_looks(rows, Min(open->count, uint64{RelationGetNumberOfBlocks(rows->heap)}));
+    begin_question(rows);
     if (rows->uses_facts)
         look_at_groups(rows, *open);
     const uint32 words = facts_row_words();

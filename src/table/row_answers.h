@@ -35,7 +35,7 @@ void enter_group(const RowVisibility &rows, FactsGroup *group);
 
 // May facts tell of rows under this snapshot, if the page has not changed?
 inline bool do_facts_suit(const RowVisibility &rows, bool by_moment, uint64 since) {
-    return do_facts_suit(facts_suit(rows), by_moment, since);
+    return by_moment ? since <= rows.moment : since < rows.xmin;
 }
 
 inline bool do_facts_suit(const RowVisibility &rows, const FactsGroup &group, uint32 place) {

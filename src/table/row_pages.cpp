@@ -13,24 +13,19 @@ namespace {
 // What was found out of a page. Its LSN is known in any case.
 struct PageFacts : BlockFacts {
     bool known;
-    bool is_new;         // to all sessions
-    uint64 read_in;      // the last round of all sessions then
-    WalReading reading;  // and the last reading of WAL
+    bool is_new;     // to all sessions
+    uint64 read_in;  // the last round of all sessions then
 };
 
 }  // namespace
 
 // Is it worth making facts, which take a look at all rows? When many are asked about, when the page has
-// not changed since it was read last, and when facts of it, which it has outlived, were of use. Where the
-// session has noted nothing of the page, for want of room or because it reads it first, questions for which
-// WAL is followed, which are large ones, make them for all sessions.
-static bool is_worth_facts(const RowVisibility &rows, const FactsGroup *group, uint32 place, Page page,
-                           XLogRecPtr lsn, uint64 asked) {
+// not changed since it was read last, and when facts of it, which it has outlived, were of use.
+static bool is_worth_facts(const FactsGroup *group, uint32 place, Page page, XLogRecPtr lsn, uint64 asked) {
     constexpr uint64 kFewestAsked = 8;  // one in so many
     if (asked * kFewestAsked >= PageGetMaxOffsetNumber(page))
         return true;
-    return group == nullptr ? rows.file.is_followed
-                            : group->lsn[place] == lsn || (group->proven & bit_of(place)) != 0;
+    return group != nullptr && (group->lsn[place] == lsn || (group->proven & bit_of(place)) != 0);
 }
 
 // Makes facts of a locked page, unless they are there and the page has only moved to another buffer.
@@ -39,7 +34,6 @@ static void find_page_facts(const RowVisibility &rows, FactsGroup *group, Buffer
     const uint32 place = block % kGroupBlocks;
     Page page = BufferGetPage(buffer);
     facts->read_in = last_shared_round();
-    facts->reading = last_wal_reading();
     // Before the rows: who sets a hint bit meanwhile may log the page and so change its LSN.
     facts->lsn = BufferGetLSNAtomic(buffer);
     // Pages without an LSN can't be told from each other.
@@ -57,10 +51,10 @@ static void find_page_facts(const RowVisibility &rows, FactsGroup *group, Buffer
     BlockFacts shared;
     if (find_shared_facts(rows.file, block, facts->lsn, &shared) &&
         do_facts_suit(rows, shared.by_moment, shared.since)) {
-        *facts = {shared, true, false, facts->read_in, facts->reading};
+        *facts = {shared, true, false, facts->read_in};
         return;
     }
-    if (!is_worth_facts(rows, group, place, page, facts->lsn, asked))
+    if (!is_worth_facts(group, place, page, facts->lsn, asked))
         return;
     const PageOutcome outcome = outcome_of(rows, page);
     if (!outcome.decided)
@@ -87,13 +81,10 @@ static void keep_facts(const RowVisibility &rows, Buffer buffer, BlockNumber blo
             break;
         }
     if (facts.is_new)
-        share_facts(rows.file, block, buffer, facts, facts.read_in, facts.reading);
+        share_facts(rows.file, block, buffer, facts, facts.read_in);
     FactsGroup *group = take_group(rows.table, block / kGroupBlocks, rows.question);
-    if (group == nullptr) {
-        if (facts.known && !facts.is_new)
-            share_current(rows.file, block, facts.lsn, facts.reading);
+    if (group == nullptr)
         return;
-    }
     enter_group(rows, group);
     group->buffer[place] = buffer;
     // A snapshot that is older than what is known leaves it to others.

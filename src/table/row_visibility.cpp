@@ -1,6 +1,5 @@
 // What is known of blocks whose pages have not changed, for one question (block_facts.h).
 #include "client/client.h"
-#include "table/block_picture.h"
 #include "table/page_looks.h"
 #include "table/rounds.h"
 #include "table/row_answers.h"
@@ -18,8 +17,6 @@ void open_row_visibility(RowVisibility *rows, Relation heap, Snapshot snapshot) 
 
 void close_row_visibility(RowVisibility *rows) {
     close_heap_probe(&rows->probe);
-    if (rows->picture_user != 0)
-        leave_pictures(rows->picture_user);
     *rows = {};
 }
 
@@ -37,14 +34,6 @@ void begin_question(RowVisibility *rows) {
     rows->moment = moment_of(rows->snapshot, full_id(*rows, rows->snapshot->xmax));
     rows->round = round_of(rows->snapshot, rows->xmin);
     rows->file = facts_file(rows->heap, shared_round());
-}
-
-void expect_looks(RowVisibility *rows, uint64 looks) {
-    if (!rows->by_page)
-        return;
-    begin_question(rows);
-    if (rows->uses_facts && !rows->file.is_followed)
-        rows->file.is_followed = follow_wal(rows->snapshot, looks);
 }
 
 void enter_group(const RowVisibility &rows, FactsGroup *group) {
@@ -133,9 +122,8 @@ void forget_wanted_blocks(RowVisibility *rows) {
     rows->wanted = nullptr;
 }
 
-// Looks at the pages of those blocks whose facts suit the snapshot, with their locks or without; returns
-// which have not changed.
-static uint64 look_at_blocks(const RowVisibility &rows, FactsGroup *group, uint64 blocks, bool locked) {
+// Looks at the pages of those blocks whose facts suit the snapshot; returns which have not changed.
+static uint64 look_at_blocks(const RowVisibility &rows, FactsGroup *group, uint64 blocks) {
     PageLook looks[kMaxLooks];
     const BlockNumber first = static_cast<uint32>(group->key) * kGroupBlocks;
     uint64 unchanged = 0;
@@ -146,9 +134,7 @@ static uint64 look_at_blocks(const RowVisibility &rows, FactsGroup *group, uint6
             looks[count++] = {first + place, group->buffer[place], group->lsn[place]};
         }
         facts_use()->pages += count;
-        for (uint32 found = locked ? find_unchanged_locked(rows.heap, looks, count)
-                                   : find_unchanged(rows.heap, looks, count);
-             found != 0; found &= found - 1)
+        for (uint32 found = find_unchanged(rows.heap, looks, count); found != 0; found &= found - 1)
             unchanged |= bit_of(looks[__builtin_ctz(found)].block);
     }
     group->proven |= unchanged;
@@ -157,11 +143,9 @@ static uint64 look_at_blocks(const RowVisibility &rows, FactsGroup *group, uint6
 
 void look_and_tell(const RowVisibility &rows, FactsGroup *group, uint64 blocks) {
     const uint64 looked_in = last_shared_round();
-    // Where WAL is followed one look with the page's lock spares all others.
-    const WalReading reading = rows.file.is_followed && is_shared(*group) ? last_wal_reading() : WalReading{};
-    const uint64 unchanged = look_at_blocks(rows, group, blocks, reading.epoch != 0);
+    const uint64 unchanged = look_at_blocks(rows, group, blocks);
     group->holds |= unchanged;
-    share_unchanged(rows.file, *group, unchanged, looked_in, reading);
+    share_unchanged(rows.file, *group, unchanged, looked_in);
 }
 
 // The rest of what others know by now is left to be learned by the next question.
@@ -183,19 +167,11 @@ static uint32 first_group_to_look_at(const RowVisibility &rows) {
     return static_cast<uint32>(groups * fraction >> 32);
 }
 
-static uint64 count_wanted(const RowVisibility &rows) {
-    uint64 wanted = 0;
-    for (const FactsGroup *group = rows.wanted; group != nullptr; group = group->next)
-        wanted += static_cast<uint64>(__builtin_popcountll(group->wanted));
-    return wanted;
-}
-
 void look_at_wanted_blocks(RowVisibility *rows) {
     if (rows->wanted == nullptr)
         return;
     instr_time began;
     INSTR_TIME_SET_CURRENT(began);
-    expect_looks(rows, count_wanted(*rows));
     const uint32 first = first_group_to_look_at(*rows);
     for (const bool before : {false, true})
         for (FactsGroup *group = rows->wanted; group != nullptr; group = group->next)
@@ -210,23 +186,14 @@ FactsGroup *group_with_facts(const RowVisibility &rows, uint32 number) {
     return group != nullptr && group->round == rows.round ? group : nullptr;
 }
 
-uint64 blocks_with_facts(const RowVisibility &rows, uint32 number) {
-    const FactsGroup *group = group_with_facts(rows, number);
-    return group != nullptr ? group->holds : 0;
-}
-
-CopiedFacts copy_facts(const RowVisibility &rows, uint32 number, uint64 blocks, uint64 *copy) {
-    CopiedFacts copied = {};
-    copied.mark = kNoMark;
-    if (!rows.uses_facts)
-        return copied;
+uint64 copy_facts(const RowVisibility &rows, uint32 number, uint64 blocks, uint64 *copy) {
     FactsGroup *group = group_with_facts(rows, number);
     if (group == nullptr)
-        return copy_current_facts(rows.file, number, blocks, facts_suit(rows), copy);
-    copied.blocks = blocks & group->holds;
+        return 0;
+    const uint64 copied = blocks & group->holds;
     const uint32 words = facts_row_words();
     // Most often all blocks of a group, or nearly all, have facts.
-    for (uint64 left = copied.blocks; left != 0;) {
+    for (uint64 left = copied; left != 0;) {
         const auto place = static_cast<uint32>(__builtin_ctzll(left));
         const uint64 others = ~(left >> place);
         const uint32 count = others == 0 ? kGroupBlocks : static_cast<uint32>(__builtin_ctzll(others));
@@ -234,11 +201,6 @@ CopiedFacts copy_facts(const RowVisibility &rows, uint32 number, uint64 blocks, 
         copy += size_t{count} * words;
         left = place + count < kGroupBlocks ? left & (PG_UINT64_MAX << (place + count)) : 0;
     }
-    copied.newest_id = group->newest_id;
-    copied.newest_moment = group->newest_moment;
-    // What holds in this round alone, or was missed, is found out again next time.
-    if (is_shared(*group) && group->missed == 0 && copied.blocks == current_blocks(rows.file, *group))
-        copied.mark = {group->shared_version, group->shared_looks, group->shared_way};
     return copied;
 }
 
@@ -250,7 +212,7 @@ uint64 find_plain_blocks(RowVisibility *rows, uint32 number, uint64 blocks, uint
     const uint64 known = blocks & group->known & group->plain;
     *looks += static_cast<uint64>(__builtin_popcountll(known));
     // Whatever was found out before the view was taken doesn't tell of entries that have come since.
-    const uint64 plain = look_at_blocks(*rows, group, known, false);
+    const uint64 plain = look_at_blocks(*rows, group, known);
     for (uint64 left = plain; left != 0; left &= left - 1) {
         const uint64 *visible = rows_of(group, static_cast<uint32>(__builtin_ctzll(left)));
         for (uint32 word = 0; word < facts_row_words(); word++)

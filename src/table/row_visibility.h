@@ -13,16 +13,15 @@ struct RowVisibility {
     bool by_page;     // the heap is read page by page; else row by row, by its table access method
     bool uses_facts;  // block facts are used and made
     CommandId command;
-    uint32 table;         // its number among the block facts
-    uint32 round;         // of what the snapshot sees; 0: nothing was asked yet
-    uint64 question;      // this one, for the block facts
-    FactsFile file;       // the table's, for the facts of all sessions
-    FactsGroup *wanted;   // groups with blocks to be looked at
-    uint64 picture_user;  // as which it has a picture of its blocks (block_picture.h); 0: it has none
-    uint64 next;          // full transaction id that no snapshot of now has seen the beginning of
-    uint64 xmin;          // the snapshot's
-    uint64 moment;        // at which it was taken (rounds.h)
-    HeapProbe probe;      // not by page
+    uint32 table;        // its number among the block facts
+    uint32 round;        // of what the snapshot sees; 0: nothing was asked yet
+    uint64 question;     // this one, for the block facts
+    FactsFile file;      // the table's, for the facts of all sessions
+    FactsGroup *wanted;  // groups with blocks to be looked at
+    uint64 next;         // full transaction id that no snapshot of now has seen the beginning of
+    uint64 xmin;         // the snapshot's
+    uint64 moment;       // at which it was taken (rounds.h)
+    HeapProbe probe;     // not by page
     storage::NearBuffer near;
     uint64 fetches;  // entries looked up in the heap, which facts told nothing about
 };
@@ -34,10 +33,6 @@ void close_row_visibility(RowVisibility *rows);
 // ones (is_possible_tid).
 void find_visible(RowVisibility *rows, const ItemPointerData *tids, uint64 count, bool *visible);
 
-// About so many pages may have to be looked at: follows WAL (wal_follower.h) where that takes less. Looks at
-// wanted blocks and find_visible call it by themselves.
-void expect_looks(RowVisibility *rows, uint64 looks);
-
 // ---- block by block, for callers that have many entries of each at hand -----------------------------------
 
 // All blocks that something is to be known of are named first, in any order and as often as it comes; then
@@ -46,19 +41,11 @@ void want_block(RowVisibility *rows, BlockNumber block);
 void look_at_wanted_blocks(RowVisibility *rows);
 void forget_wanted_blocks(RowVisibility *rows);
 
-// Blocks of group n (block_facts.h), a bit each: wants them, and returns for how many that takes a look; and
-// those that facts hold of now.
+// Blocks of group n (block_facts.h), a bit each: wants them, and returns for how many that takes a look.
 uint32 want_blocks_of_group(RowVisibility *rows, uint32 number, uint64 blocks);
-uint64 blocks_with_facts(const RowVisibility &rows, uint32 number);
 
-// Copies the rows' words of some of its blocks. Where work_mem has no room for the group they come from the
-// facts of all sessions, if WAL is followed: all of those with facts, and maybe more.
-CopiedFacts copy_facts(const RowVisibility &rows, uint32 number, uint64 blocks, uint64 *copy);
-
-// What the question's snapshot takes.
-inline FactsSuit facts_suit(const RowVisibility &rows) {
-    return {rows.xmin, rows.moment};
-}
+// Copies the rows' words of those of its blocks that facts hold of, one behind the other; returns which.
+uint64 copy_facts(const RowVisibility &rows, uint32 number, uint64 blocks, uint64 *copy);
 
 // Those of them on which, at this moment, no index entry can be but those of visible rows, as far as facts
 // tell: others may add rows to a page for which facts hold. *looks pages were looked at.

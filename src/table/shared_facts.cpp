@@ -35,10 +35,6 @@ struct SharedGroup {
     uint64 known;
     uint64 by_moment;
     uint64 plain;
-    // Those among the known ones that no record which was read in this epoch (wal_follower.h) has changed
-    // since their facts were made.
-    uint64 current;
-    uint64 epoch;
     Looks looks[kKeptLooks];  // the latest first
     uint8 recent[kRecent];    // change number n told of the block in place recent[n % kRecent]
     Buffer buffer[kGroupBlocks];
@@ -160,7 +156,7 @@ static uint32 find_way(const SharedSet &set, const PhysicalPlace &file, uint32 n
 }
 
 FactsFile facts_file(Relation heap, uint64 round) {
-    return {physical_place(heap), round, static_cast<uint32>(GetCurrentTimestamp() / USECS_PER_SEC), false};
+    return {physical_place(heap), round, static_cast<uint32>(GetCurrentTimestamp() / USECS_PER_SEC)};
 }
 
 // Sessions that note different seconds at a time do no harm.
@@ -191,7 +187,6 @@ static uint32 take_way(SharedSet *set, const FactsFile &file, uint32 number, All
     set->keys[chosen] = {file.place, number};
     SharedGroup *group = group_at(all, static_cast<uint32>(set - all->set), chosen);
     group->known = 0;
-    group->current = 0;
     memset(group->looks, 0, sizeof(group->looks));
     // Whoever knows the group that was here, or this one from before it went, looks at all of it.
     add(&changes_at(all, static_cast<uint32>(set - all->set), chosen)->version, kRecent + 1);
@@ -323,17 +318,14 @@ static uint64 told_since(const SharedGroup &shared, const FactsGroup &group, uin
     return blocks;
 }
 
-static uint64 current_blocks(const FactsGroup &group, uint64 epoch) {
-    return epoch != 0 && group.current_epoch == epoch ? group.current & group.same & group.known : 0;
-}
-
-static bool is_mark_of(GroupChanges &changes, uint64 version, uint64 looks) {
-    return pg_atomic_read_u64(&changes.version) == version && pg_atomic_read_u64(&changes.looks) == looks;
+// Has nothing been told of the group in this place since the session learned of it?
+static bool has_learned_all(GroupChanges &changes, const FactsGroup &group) {
+    return pg_atomic_read_u64(&changes.version) == group.shared_version &&
+           pg_atomic_read_u64(&changes.looks) == group.shared_looks;
 }
 
 bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchanged) {
     *unchanged = 0;
-    const uint64 epoch = file.is_followed ? wal_epoch() : 0;
     AllFacts *all = all_facts();
     if (all == nullptr)
         return true;
@@ -341,9 +333,8 @@ bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchan
     const uint32 at = set_of(*all, file.place, number);
     SharedSet *set = &all->set[at];
     if (group->shared_way < kWays && (group->missed & ~group->holds) == 0 &&
-        is_mark_of(*changes_at(all, at, group->shared_way), group->shared_version, group->shared_looks)) {
+        has_learned_all(*changes_at(all, at, group->shared_way), *group)) {
         note_use(set, group->shared_way, file.second);
-        *unchanged = current_blocks(*group, epoch);
         return true;
     }
     LWLockAcquire(&set->lock, LW_SHARED);
@@ -357,9 +348,6 @@ bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchan
         group->same = (group->same & ~told) | same_pages(shared, *group, told);
         if (file.round != 0)
             *unchanged = unchanged_since(shared, file.round) & group->same;
-        group->current = shared.current;
-        group->current_epoch = shared.epoch;
-        *unchanged |= current_blocks(*group, epoch);
         group->shared_version = version;
         group->shared_looks = pg_atomic_read_u64(&changes_at(all, at, way)->looks);
         note_use(set, way, file.second);
@@ -373,29 +361,6 @@ void bring_changes_near(const FactsFile &file, uint32 number) {
     AllFacts *all = all_facts();
     if (all != nullptr)
         __builtin_prefetch(&all->set[set_of(*all, file.place, number)]);
-}
-
-uint64 current_blocks(const FactsFile &file, const FactsGroup &group) {
-    return current_blocks(group, file.is_followed ? wal_epoch() : 0);
-}
-
-void find_changed(const FactsFile &file, bool notes_use, const SharedMark *marks, uint32 count,
-                  bool *changed) {
-    AllFacts *all = all_facts();
-    for (uint32 i = 0; i < count; i++) {
-        const SharedMark &mark = marks[i];
-        changed[i] = all == nullptr || mark.way >= kWays;
-        if (changed[i])
-            continue;
-        const uint32 at = set_of(*all, file.place, i);
-        changed[i] = !is_mark_of(*changes_at(all, at, mark.way), mark.version, mark.looks);
-        if (notes_use && !changed[i])
-            note_use(&all->set[at], mark.way, file.second);
-    }
-}
-
-bool is_shared(const FactsGroup &group) {
-    return group.shared_way < kWays;
 }
 
 bool has_shared_facts(const FactsFile &file, uint32 number) {
@@ -433,75 +398,9 @@ bool find_shared_facts(const FactsFile &file, BlockNumber block, XLogRecPtr lsn,
     return found;
 }
 
-// A reading that began since may have passed by a record that the page didn't have when it was read.
-static void note_current(SharedGroup *shared, uint64 blocks, const WalReading &reading) {
-    if (blocks == 0 || !is_last_wal_reading(reading))
-        return;
-    if (shared->epoch != reading.epoch) {
-        shared->epoch = reading.epoch;
-        shared->current = 0;
-    }
-    shared->current |= blocks;
-}
-
-void share_current(const FactsFile &file, BlockNumber block, XLogRecPtr lsn, const WalReading &reading) {
-    AllFacts *all = reading.epoch == 0 ? nullptr : all_facts();
-    if (all == nullptr)
-        return;
-    const uint32 number = block / kGroupBlocks;
-    const uint32 place = block % kGroupBlocks;
-    const uint32 at = set_of(*all, file.place, number);
-    SharedSet *set = &all->set[at];
-    LWLockAcquire(&set->lock, LW_EXCLUSIVE);
-    const uint32 way = find_way(*set, file.place, number);
-    SharedGroup *shared = way < kWays ? group_at(all, at, way) : nullptr;
-    if (shared != nullptr && (shared->known & bit_at(place)) != 0 && shared->lsn[place] == lsn) {
-        note_current(shared, bit_at(place), reading);
-        add(&changes_at(all, at, way)->looks, 1);
-    }
-    LWLockRelease(&set->lock);
-}
-
-CopiedFacts copy_current_facts(const FactsFile &file, uint32 number, uint64 blocks, const FactsSuit &suit,
-                               uint64 *copy) {
-    CopiedFacts copied = {};
-    copied.mark.way = kWays;
-    const uint64 epoch = file.is_followed ? wal_epoch() : 0;
-    AllFacts *all = epoch == 0 ? nullptr : all_facts();
-    if (all == nullptr)
-        return copied;
-    const uint32 words = facts_row_words();
-    const uint32 at = set_of(*all, file.place, number);
-    SharedSet *set = &all->set[at];
-    LWLockAcquire(&set->lock, LW_SHARED);
-    const uint32 way = find_way(*set, file.place, number);
-    if (way < kWays) {
-        const SharedGroup &shared = *group_at(all, at, way);
-        const uint64 current = shared.epoch == epoch ? shared.known & shared.current : 0;
-        for (uint64 left = blocks & current; left != 0; left &= left - 1) {
-            const auto place = static_cast<uint32>(__builtin_ctzll(left));
-            const bool by_moment = (shared.by_moment & bit_at(place)) != 0;
-            const uint64 since = shared.since[place];
-            if (!do_facts_suit(suit, by_moment, since) || !fits(shared.rows[place]))
-                continue;
-            memcpy(copy, shared.rows[place], words * sizeof(uint64));
-            copy += words;
-            copied.blocks |= bit_at(place);
-            uint64 *newest = by_moment ? &copied.newest_moment : &copied.newest_id;
-            *newest = Max(*newest, since);
-        }
-        note_use(set, way, file.second);
-        GroupChanges *changes = changes_at(all, at, way);
-        if (copied.blocks == current)
-            copied.mark = {pg_atomic_read_u64(&changes->version), pg_atomic_read_u64(&changes->looks), way};
-    }
-    LWLockRelease(&set->lock);
-    return copied;
-}
-
 // Nothing below can raise an error, and nobody sees half of a change: the set is locked exclusively.
 static void put_facts(SharedGroup *shared, uint32 place, Buffer buffer, const BlockFacts &facts,
-                      uint64 read_in, const WalReading &reading) {
+                      uint64 read_in) {
     const uint64 bit = bit_at(place);
     const bool is_same_page = (shared->known & bit) != 0 && shared->lsn[place] == facts.lsn;
     // Whoever reads the page finds it so. Later looks were at another page.
@@ -511,9 +410,6 @@ static void put_facts(SharedGroup *shared, uint32 place, Buffer buffer, const Bl
         else if (!is_same_page)
             looks.unchanged &= ~bit;
     }
-    if (!is_same_page)
-        shared->current &= ~bit;
-    note_current(shared, bit, reading);
     shared->known |= bit;
     shared->by_moment = with_bit(shared->by_moment, bit, facts.by_moment ? bit : 0);
     shared->plain = with_bit(shared->plain, bit, facts.plain ? bit : 0);
@@ -539,7 +435,7 @@ static bool is_worth_keeping(const SharedGroup &shared, uint32 place, const Bloc
 }
 
 void share_facts(const FactsFile &file, BlockNumber block, Buffer buffer, const BlockFacts &facts,
-                 uint64 read_in, const WalReading &reading) {
+                 uint64 read_in) {
     AllFacts *all = all_facts();
     if (all == nullptr)
         return;
@@ -551,15 +447,14 @@ void share_facts(const FactsFile &file, BlockNumber block, Buffer buffer, const 
     const uint32 way = take_way(set, file, number, all);
     SharedGroup *shared = way < kWays ? group_at(all, at, way) : nullptr;
     if (shared != nullptr && is_worth_keeping(*shared, place, facts)) {
-        put_facts(shared, place, buffer, facts, read_in, reading);
+        put_facts(shared, place, buffer, facts, read_in);
         note_change(changes_at(all, at, way), shared, place);
         note_use(set, way, file.second);
     }
     LWLockRelease(&set->lock);
 }
 
-void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unchanged, uint64 looked_in,
-                     const WalReading &reading) {
+void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unchanged, uint64 looked_in) {
     AllFacts *all = looked_in == 0 || unchanged == 0 ? nullptr : all_facts();
     if (all == nullptr)
         return;
@@ -575,37 +470,7 @@ void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unch
             pg_atomic_read_u64(&changes_at(all, at, way)->version) == group.shared_version;
         const uint64 same = has_learned ? unchanged & group.same : same_pages(*shared, group, unchanged);
         add_looks(shared, {looked_in, same});
-        note_current(shared, same, reading);
         add(&changes_at(all, at, way)->looks, 1);
-    }
-    LWLockRelease(&set->lock);
-}
-
-static bool is_current(const SharedGroup &shared, uint32 place, XLogRecPtr end) {
-    return (shared.known & shared.current & bit_at(place)) != 0 && shared.lsn[place] < end;
-}
-
-void clear_current(const PhysicalPlace &file, BlockNumber block, XLogRecPtr end) {
-    AllFacts *all = all_facts();
-    if (all == nullptr)
-        return;
-    const uint32 number = block / kGroupBlocks;
-    const uint32 place = block % kGroupBlocks;
-    const uint32 at = set_of(*all, file, number);
-    SharedSet *set = &all->set[at];
-    // Most records are of other files.
-    LWLockAcquire(&set->lock, LW_SHARED);
-    uint32 way = find_way(*set, file, number);
-    const bool is_to_clear = way < kWays && is_current(*group_at(all, at, way), place, end);
-    LWLockRelease(&set->lock);
-    if (!is_to_clear)
-        return;
-    LWLockAcquire(&set->lock, LW_EXCLUSIVE);
-    way = find_way(*set, file, number);
-    SharedGroup *shared = way < kWays ? group_at(all, at, way) : nullptr;
-    if (shared != nullptr && is_current(*shared, place, end)) {
-        shared->current &= ~bit_at(place);
-        note_change(changes_at(all, at, way), shared, place);
     }
     LWLockRelease(&set->lock);
 }

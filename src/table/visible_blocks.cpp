@@ -1,6 +1,5 @@
 #include "table/visible_blocks.h"
 
-#include "table/block_picture.h"
 #include "table/visible_count.h"
 
 namespace pg_gpu::table {
@@ -66,57 +65,20 @@ struct Reading {
 
 }  // namespace
 
-// Looks at the blocks of these groups, of all where `which` is nullptr. For few rows fewer pages are looked
-// at when the answer names them.
-// *learning: how many microseconds it took to learn what others know.
-static void look_at_groups(const Reading &reading, const bool *which, double *learning) {
-    instr_time began;
-    INSTR_TIME_SET_CURRENT(began);
+// For few rows fewer pages are looked at when the answer names them.
+static void look_at_groups(const Reading &reading) {
     uint64 wanted = 0;
     for (uint32 i = 0; i < reading.group_count; i++)
-        if (which == nullptr || which[i])
-            wanted +=
-                want_blocks_of_group(reading.rows, i, hidden_blocks(reading.groups[i], reading.blocks, i));
-    *learning = client::microseconds_since(began);
+        wanted += want_blocks_of_group(reading.rows, i, hidden_blocks(reading.groups[i], reading.blocks, i));
     if (wanted <= reading.entries)
         look_at_wanted_blocks(reading.rows);
     else
         forget_wanted_blocks(reading.rows);
 }
 
-// Takes from the table's picture what has not changed since it was made; false where there is none.
-static bool read_picture(const Reading &reading, gpu_engine::KnownBlocks *known) {
-    BlockPicture *picture = find_picture(reading.rows, reading.group_count);
-    if (picture == nullptr)
-        return false;
-    const bool is_new = picture->second == 0;
-    auto *changed = allocate<bool>(picture->group_count);
-    find_changed_groups(*reading.rows, picture, changed);
-    double learning;
-    look_at_groups(reading, changed, &learning);
-    // Rows of more words were met.
-    if (picture->row_words != facts_row_words())
-        return false;
-    instr_time began;
-    INSTR_TIME_SET_CURRENT(began);
-    for (uint32 i = 0; i < reading.group_count; i++) {
-        picture->groups[i].all_visible = reading.groups[i].all_visible;
-        if (changed[i] && hidden_blocks(reading.groups[i], reading.blocks, i) != 0)
-            copy_group(*reading.rows, picture, i);
-    }
-    pfree(changed);
-    // Made once, as mirrors are, it says nothing of what the next question takes.
-    if (is_new)
-        client::leave_out(learning + client::microseconds_since(began));
-    *known = {picture->groups, reading.group_count, picture->rows, uint64{reading.group_count} * kGroupBlocks,
-              picture->row_words};
-    return true;
-}
-
 // Copies what is known of the blocks that aren't all-visible, of which there are so many.
 static void read_all(const Reading &reading, uint64 hidden, gpu_engine::KnownBlocks *known) {
-    double learning;
-    look_at_groups(reading, nullptr, &learning);
+    look_at_groups(reading);
     const uint32 words = facts_row_words();
     auto *copy = allocate<uint64>(hidden * words + 1);
     uint64 slots = 0;
@@ -124,7 +86,7 @@ static void read_all(const Reading &reading, uint64 hidden, gpu_engine::KnownBlo
         BlockGroup *group = &reading.groups[i];
         const uint64 here = hidden_blocks(*group, reading.blocks, i);
         group->first_slot = slots;
-        group->known = here == 0 ? 0 : copy_facts(*reading.rows, i, here, copy + slots * words).blocks;
+        group->known = here == 0 ? 0 : copy_facts(*reading.rows, i, here, copy + slots * words);
         slots += static_cast<uint64>(__builtin_popcountll(group->known));
     }
     *known = {reading.groups, reading.group_count, copy, slots, words};
@@ -134,8 +96,6 @@ client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Relation index, S
     static constexpr uint64 kNoRows = 0;
     // To copy what is known of some blocks takes as long as to look at one entry.
     constexpr uint64 kBlocksPerEntry = 8;
-    // A picture has room for all blocks, and so much is sent.
-    constexpr uint64 kHiddenOfPicture = 4;  // one in so many
     client::VisibleBlocks visible = {};
     visible.all = is_table_all_visible(rows->heap);
     if (visible.all)
@@ -150,10 +110,9 @@ client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Relation index, S
     else
         reading.entries = expected > 0 ? expected : entries_in_last_question(index);
     const uint64 hidden = read_map(rows->heap, reading.blocks, reading.groups, reading.group_count);
-    expect_looks(rows, hidden);
     if (hidden / kBlocksPerEntry > reading.entries)
         visible.known = {reading.groups, reading.group_count, &kNoRows, 0, facts_row_words()};
-    else if (hidden < reading.blocks / kHiddenOfPicture || !read_picture(reading, &visible.known))
+    else
         read_all(reading, hidden, &visible.known);
     return visible;
 }

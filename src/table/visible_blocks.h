@@ -13,7 +13,7 @@ enum class Scope {
 };
 
 // Reads the visibility map, after the view (rule "Trust"), and looks at the pages of other blocks. The memory
-// is the caller's context's, or the session's: good until the rows are closed, or asked about again.
+// is the caller's context's.
 client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Relation index, Scope scope,
                                           uint64 expected = 0);
 

@@ -24,9 +24,7 @@ my $seconds = $ENV{PG_GPU_TEST_SECONDS} || rounds(3, 60);
 my $checksums = random_int(0, 1);
 my $buffers = random_pick('2MB', '16MB');
 note "checksums $checksums, shared_buffers $buffers";
-# Which have changed is then read from WAL, where that takes less than looks, or always.
-my $bytes = random_pick(0, 8, 1000000);
-my $shared = random_int(0, 1) ? "shared_preload_libraries = 'pg_gpu'\npg_gpu.wal_bytes_per_look = $bytes\n" : '';
+my $shared = random_int(0, 1) ? "shared_preload_libraries = 'pg_gpu'\n" : '';
 my $primary = new_node('primary', streaming => 1, checksums => $checksums, conf => $shared . qq{
 shared_buffers = $buffers
 autovacuum = off

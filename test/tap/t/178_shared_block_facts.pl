@@ -14,8 +14,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# Hint bits that are logged would change pages. 184_followed_wal.pl has what is read from WAL.
-my $settings = "shared_preload_libraries = 'pg_gpu'\nautovacuum = off\npg_gpu.path = paged\nmax_prepared_transactions = 2\nwal_log_hints = off\npg_gpu.wal_bytes_per_look = 0\n";
+# Hint bits that are logged would change pages.
+my $settings = "shared_preload_libraries = 'pg_gpu'\nautovacuum = off\npg_gpu.path = paged\nmax_prepared_transactions = 2\nwal_log_hints = off\n";
 my $primary = new_node('primary', streaming => 1, checksums => 0, conf => $settings . "shared_buffers = 16MB\n");
 $primary->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');

@@ -1,5 +1,5 @@
 # suite: check
-# Readers that learn from WAL which blocks have changed, beside transactions of all kinds at once: with subtransactions, more
+# Readers that tell each other which blocks have changed, beside transactions of all kinds at once: with subtransactions, more
 # of them than a snapshot lists, rolled back in part, committed asynchronously, prepared, or long. Each reader compares answers of indexes
 # with a sequential scan's in one snapshot. PG_GPU_TEST_SECONDS sets how long.
 
@@ -23,7 +23,6 @@ autovacuum_naptime = 5s
 max_prepared_transactions = 2
 wal_writer_delay = 10s
 pg_gpu.path = $path
-pg_gpu.wal_bytes_per_look = 100000
 pg_gpu.request_timeout = 60s
 });
 $node->safe_psql('postgres', q{
