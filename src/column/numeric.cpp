@@ -63,11 +63,6 @@ static Digits digits_of(Numeric value) {
             data + 2 * word};
 }
 
-int shown_scale(Numeric value) {
-    const Digits digits = digits_of(value);
-    return digits.is_finite ? digits.scale : -1;
-}
-
 bool multiply_by_power(Int128 *number, int power) {
     for (; power > 0; power--)
         if (__builtin_mul_overflow(*number, Int128{10}, number))

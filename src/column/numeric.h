@@ -7,9 +7,6 @@ namespace pg_gpu::column {
 
 __extension__ typedef __int128 Int128;
 
-// How many digits the numeric shows behind the point; -1: it is NaN or infinite.
-int shown_scale(Numeric value);
-
 // Two words, the lower one first, and the scale. False: it isn't finite, or has too many digits.
 bool read_wide(Numeric value, uint64 *words, uint8 *scale);
 

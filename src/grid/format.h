@@ -97,20 +97,6 @@ inline ItemPointerData place_tid(uint64 place) {
     return tid;
 }
 
-// Returns what a row keeps for an array of an entry page.
-inline uint64 row_value(const uint64 *row, int array) {
-    switch (array) {
-        case kBlockArray:
-            return place_block(row[0]);
-        case kOffsetArray:
-            return place_offset(row[0]);
-        case kNullArray:
-            return place_nulls(row[0]);
-        default:
-            return row[1 + array - kFirstLaneArray];
-    }
-}
-
 // Encodes the columns' values as a row. A converted value that lies nowhere is NULL there.
 void encode_row(const Format &format, const Datum *values, const bool *is_null, const ItemPointerData &tid,
                 uint64 *row);

@@ -241,15 +241,6 @@ void end_run_scan(RunScan *scan) {
     scan->ranges = {};
 }
 
-void read_only_range(RunScan *scan, const EntryRange &range) {
-    scan->ranges.ranges = allocate<EntryRange>(1);
-    scan->ranges.ranges[0] = range;
-    scan->ranges.count = scan->ranges.room = 1;
-    scan->found = true;
-    scan->at = range.begin;
-    scan->page = range.page;
-}
-
 uint32 recycled_position(const RunScan &scan) {
     return scan.found ? page_position(*scan.pages.run, scan.pages.number) : scan.directory.position;
 }

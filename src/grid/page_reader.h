@@ -85,9 +85,6 @@ void rewind_run_scan(RunScan *scan);
 // Finds the ranges that hold the condition's matches, unless they are there. false when a page was recycled.
 bool find_matches(RunScan *scan, const Condition &condition);
 
-// Sets ranges in place of the condition's own.
-void read_only_range(RunScan *scan, const EntryRange &range);
-
 enum class Step { Entry, End, Recycled };
 
 // Finds the matches on the next page that has some.

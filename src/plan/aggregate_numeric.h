@@ -9,7 +9,6 @@ namespace pg_gpu::plan {
 using column::Int128;
 using column::make_numeric;
 using column::read_wide;
-using column::shown_scale;
 using column::wide_of_words;
 
 // Numbers that were read, each with the scale that it has; kNoScale: there is none.
