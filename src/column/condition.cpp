@@ -4,6 +4,7 @@
 
 #include "column/column.h"
 #include "column/operators.h"
+#include "column/reader.h"
 #include "column/scaled_numeric.h"
 
 namespace pg_gpu::column {
@@ -365,6 +366,12 @@ void make_condition(Relation index, const Format &format, const ScanKeyData *key
         make_key(index, format, keys[i], condition);
 }
 
+const CodeRanges *ranges_in(const ColumnHeader &header, const Key &key) {
+    if (is_scaled(header))
+        return key.compares_numerics ? &ranges_of_scale(key, header.scale) : nullptr;
+    return key.kind == KeyKind::Ranges ? &key.ranges : nullptr;
+}
+
 // ---- values -----------------------------------------------------------------------------------------------
 
 bool evaluate(const Key &key, Datum value) {
@@ -392,6 +399,30 @@ bool item_matches(const Key &key, const ColumnType &type, const ItemValue &value
             return evaluate(key, type.is_integer ? decode_integer(type, value.integer)
                                                  : datum_of(type, value.bytes, buffer));
     }
+}
+
+// ---- whole runs -------------------------------------------------------------------------------------------
+
+// Are all of the key's ranges below or above the column's values?
+static bool is_outside(const ColumnHeader &header, const Key &key) {
+    const CodeRanges *ranges = key.kind == KeyKind::Ranges ? &key.ranges : ranges_in(header, key);
+    if (ranges == nullptr)
+        return false;
+    for (uint32 i = 0; i < ranges->count; i++)
+        if (ranges->item[i].low <= header.highest && ranges->item[i].high >= header.base)
+            return false;
+    return true;
+}
+
+bool is_excluded(const RunHeader &header, const Condition &condition) {
+    for (int i = 0; i < condition.count; i++) {
+        const Key &key = condition.keys[i];
+        const ColumnHeader &column = header.column[key.column];
+        const bool has_values = column.nulls < header.entries;
+        if (key.kind == KeyKind::IsNull ? column.nulls == 0 : !has_values || is_outside(column, key))
+            return true;
+    }
+    return condition.matches_nothing;
 }
 
 }  // namespace pg_gpu::column

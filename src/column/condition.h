@@ -107,6 +107,12 @@ inline bool is_among_strings(const Key &key, const Bytes &value) {
 // The codes of a run's numerics that match (scaled_numeric.h), of a key that compares numerics.
 const CodeRanges &ranges_of_scale(const Key &key, uint8 scale);
 
+// The values that match a key in a run without a dictionary, by their codes; nullptr: that isn't known.
+const CodeRanges *ranges_in(const ColumnHeader &header, const Key &key);
+
+// Can no row of the run match?
+bool is_excluded(const RunHeader &header, const Condition &condition);
+
 // Does a row of the tail match? `buffer` is for strings.
 bool item_matches(const Key &key, const ColumnType &type, const ItemValue &value, ValueBuffer *buffer);
 

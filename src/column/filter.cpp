@@ -1,8 +1,9 @@
 // Conditions on columns: a dictionary's entries are looked at once each, codes are compared in bulk.
+#include "column/filter.h"
+
 #include "column/kept_matches.h"
 #include "column/kept_results.h"
 #include "column/scaled_numeric.h"
-#include "column/view.h"
 
 namespace pg_gpu::column {
 
@@ -20,13 +21,6 @@ struct CodeTest {
 
 // Operators may leave memory behind; it is given back after so many values.
 static constexpr uint32 kValuesPerReset = 1024;
-
-// The values that match a key in a run without a dictionary, by their codes; nullptr: that isn't known.
-static const CodeRanges *ranges_in(const ColumnHeader &header, const Key &key) {
-    if (is_scaled(header))
-        return key.compares_numerics ? &ranges_of_scale(key, header.scale) : nullptr;
-    return key.kind == KeyKind::Ranges ? &key.ranges : nullptr;
-}
 
 namespace {
 
@@ -376,30 +370,6 @@ static void apply_to_integers(ColumnView *view, int run, const ColumnKeys &keys,
         apply_to_few_integers(view, run, others, nulls);
     else if (others.count > 0)
         apply_one_by_one(view, run, others, nulls);
-}
-
-// ---- whole runs -------------------------------------------------------------------------------------------
-
-// Are all of the key's ranges below or above the column's values?
-static bool is_outside(const ColumnHeader &header, const Key &key) {
-    const CodeRanges *ranges = key.kind == KeyKind::Ranges ? &key.ranges : ranges_in(header, key);
-    if (ranges == nullptr)
-        return false;
-    for (uint32 i = 0; i < ranges->count; i++)
-        if (ranges->item[i].low <= header.highest && ranges->item[i].high >= header.base)
-            return false;
-    return true;
-}
-
-bool is_excluded(const RunHeader &header, const Condition &condition) {
-    for (int i = 0; i < condition.count; i++) {
-        const Key &key = condition.keys[i];
-        const ColumnHeader &column = header.column[key.column];
-        const bool has_values = column.nulls < header.entries;
-        if (key.kind == KeyKind::IsNull ? column.nulls == 0 : !has_values || is_outside(column, key))
-            return true;
-    }
-    return condition.matches_nothing;
 }
 
 // ---- views ------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "client/client.h"
-#include "column/view.h"
+#include "column/filter.h"
 #include "table/server_count.h"
 
 namespace pg_gpu::column {
