@@ -19,9 +19,12 @@ MODULE_DIR = build/module
 SOURCES := $(sort $(wildcard src/*.cpp src/*/*.cpp))
 OBJS = $(SOURCES:src/%.cpp=$(MODULE_DIR)/%.o)
 
-REGRESS = $(sort $(patsubst sql/%.sql,%,$(wildcard sql/*.sql)))
+# Where the tests' own library isn't installed (test/check installs it), installcheck leaves out the tests that load it.
+LOADING = $(basename $(notdir $(shell grep -l "LOAD 'pg_gpu_test'" sql/*.sql test/isolation/specs/*.spec)))
+LEFT_OUT = $(if $(wildcard $(pkglibdir)/pg_gpu_test.so),,$(LOADING))
+REGRESS = $(filter-out $(LEFT_OUT),$(sort $(patsubst sql/%.sql,%,$(wildcard sql/*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=build/regress --load-extension=pg_gpu
-ISOLATION = $(sort $(patsubst test/isolation/specs/%.spec,%,$(wildcard test/isolation/specs/*.spec)))
+ISOLATION = $(filter-out $(LEFT_OUT),$(sort $(patsubst test/isolation/specs/%.spec,%,$(wildcard test/isolation/specs/*.spec))))
 ISOLATION_OPTS = --inputdir=test/isolation --outputdir=build/isolation --load-extension=pg_gpu
 
 EXTRA_CLEAN = $(MODULE_DIR) build/engine build/sanitized-address-undefined build/sanitized-thread build/benchmark build/check \
@@ -102,7 +105,19 @@ VERSIONED = $(MODULE_DIR)/pg_gpu.o $(MODULE_DIR)/version.o
 $(VERSIONED): override CPPFLAGS += -DPG_GPU_VERSION='"$(EXTVERSION)"'
 $(VERSIONED): pg_gpu.control
 
--include $(OBJS:.o=.d) $(PRECOMPILED).d
+# What tests load beside the module, and nobody else has.
+TEST_MODULE = $(MODULE_DIR)/pg_gpu_test.so
+.PHONY: test-module install-test-module
+test-module: $(TEST_MODULE)
+
+$(TEST_MODULE): test/module/pg_gpu_test.cpp $(PRECOMPILED).gch $(MODULE_DIR)/flags
+	$(COMPILE_MODULE) -include $(PRECOMPILED) -MMD -MP -MF $(@:.so=.d) -MT $@ -shared -o $@ $< $(LDFLAGS)
+
+install-test-module: $(TEST_MODULE)
+	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
+	$(INSTALL_SHLIB) $< '$(DESTDIR)$(pkglibdir)/'
+
+-include $(OBJS:.o=.d) $(TEST_MODULE:.so=.d) $(PRECOMPILED).d
 
 else ifneq ($(filter-out clean distclean,$(MAKECMDGOALS) $(if $(MAKECMDGOALS),,all)),)
 

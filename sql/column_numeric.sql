@@ -1,8 +1,9 @@
 -- Numerics without a dictionary (scaled_numerics): integers, with the same digits behind the point in all of a run. A run of a small
--- table has them here, too (pg_gpu.listed_numerics).
+-- table has them here, too (pg_gpu_test.listed_numerics).
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
-SET pg_gpu.listed_numerics = 0;
+LOAD 'pg_gpu_test';
+SET pg_gpu_test.listed_numerics = 0;
 -- Runs of one statement's rows are small, and the last rows are in the tail.
 SET pg_gpu.insert_memory = 0;
 \getenv source PG_ABS_SRCDIR
@@ -24,11 +25,11 @@ INSERT INTO money VALUES (0, 0, 0, 0, 0, 0, 'zero'), (-1, -0.01, -0.001, -1, -0.
 CREATE INDEX money_i ON money USING gpu_column (id, price, change, whole) WITH (scaled_numerics = off);
 SELECT column_name, encoding FROM gpu.columns('money_i');
 DROP INDEX money_i;
-RESET pg_gpu.listed_numerics;
+RESET pg_gpu_test.listed_numerics;
 CREATE INDEX money_i ON money USING gpu_column (id, price, change, whole) WITH (scaled_numerics = on);
 SELECT column_name, encoding FROM gpu.columns('money_i');
 DROP INDEX money_i;
-SET pg_gpu.listed_numerics = 0;
+SET pg_gpu_test.listed_numerics = 0;
 CREATE INDEX money_i ON money USING gpu_column (id, price, change, whole, few, odd, word) WITH (scaled_numerics = on);
 VACUUM ANALYZE money;
 SELECT column_name, encoding, distinct_values FROM gpu.columns('money_i');

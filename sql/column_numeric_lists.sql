@@ -2,7 +2,8 @@
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET work_mem = '16MB';
-SET pg_gpu.listed_numerics = 0;
+LOAD 'pg_gpu_test';
+SET pg_gpu_test.listed_numerics = 0;
 \getenv source PG_ABS_SRCDIR
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none

@@ -4,6 +4,8 @@ SELECT current_user AS main_user \gset
 \set path_is_reset 'SELECT setting = reset_val AS path_is_reset FROM pg_settings WHERE name = \'pg_gpu.path\';'
 :path_is_reset
 SELECT name, vartype, context, enumvals, boot_val FROM pg_settings WHERE name LIKE 'pg\_gpu.%' ORDER BY name COLLATE "C";
+-- What tests alone need is in a library of theirs.
+SET pg_gpu.hold_results = 1;
 CREATE TABLE settings_test (k int4);
 INSERT INTO settings_test SELECT i FROM generate_series(1, 1000) AS i;
 CREATE INDEX settings_test_k ON settings_test USING gpu_kary (k);

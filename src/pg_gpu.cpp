@@ -14,7 +14,6 @@
 #include "plan/search_scan.h"
 #include "progress.h"
 #include "settings.h"
-#include "storage/holds.h"
 #include "storage/index_statistics.h"
 #include "storage/merge.h"
 #include "storage/merge_requests.h"
@@ -22,6 +21,7 @@
 #include "storage/waiting_rows.h"
 #include "table/rounds.h"
 #include "table/shared_facts.h"
+#include "test_hooks.h"
 #include "text/configuration_names.h"
 #include "text/options.h"
 
@@ -31,9 +31,7 @@ PGDLLEXPORT void _PG_init(void);
 }
 
 void _PG_init(void) {
-    pg_gpu::storage::define_merge_settings();
-    pg_gpu::storage::define_hold_settings();
-    pg_gpu::column::define_numeric_settings();
+    pg_gpu::find_test_hooks();
     pg_gpu::define_settings();
     pg_gpu::storage::register_storage_options();
     pg_gpu::grid::register_options();

@@ -3,7 +3,7 @@
 #include "client/column_tests.h"
 #include "client/cost.h"
 #include "memory.h"
-#include "storage/holds.h"
+#include "test_hooks.h"
 
 namespace pg_gpu::client {
 
@@ -165,7 +165,7 @@ static bool read_answer(const protocol::AggregateReply &first, const Choice &cho
         pfree(answer->doubtful_records);
         return false;
     }
-    storage::hold_results();
+    hold(HoldPoint::Result);
     return true;
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "storage/holds.h"
+#include "test_hooks.h"
 
 namespace pg_gpu::client {
 
@@ -117,7 +117,7 @@ bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultRe
         run->tids = reinterpret_cast<const ItemPointerData *>(buffer_at(reply.tids_at[i]));
         run->keys = with_keys ? buffer_at(reply.keys_at[i]) : nullptr;
     }
-    storage::hold_results();
+    hold(HoldPoint::Result);
     return true;
 }
 
@@ -143,7 +143,7 @@ bool read_matches(const RunSet &set, const protocol::ResultReply &reply, Matched
         run->items = form == Matched::Numbered ? reinterpret_cast<const uint32 *>(buffer_at(reply.keys_at[i]))
                                                : nullptr;
     }
-    storage::hold_results();
+    hold(HoldPoint::Result);
     return true;
 }
 

@@ -2,7 +2,7 @@
 #include "client/asking.h"
 #include "client/column_tests.h"
 #include "client/cost.h"
-#include "storage/holds.h"
+#include "test_hooks.h"
 
 namespace pg_gpu::client {
 
@@ -176,7 +176,7 @@ bool count_column(const RunSet &set, const Choice &choice, const RowTests &tests
             return note_failed(kind, choice);
         }
     }
-    storage::hold_results();
+    hold(HoldPoint::Result);
     return true;
 }
 
@@ -201,7 +201,7 @@ bool match_column(const RunSet &set, const Choice &choice, const RowTests &tests
             copy_of_results(reply.found_at[i], reply.found[i] * sizeof(ItemPointerData)));
         answer->found[live.places[i]] = reply.found[i];
     }
-    storage::hold_results();
+    hold(HoldPoint::Result);
     return true;
 }
 
@@ -279,7 +279,7 @@ bool merge_column_dictionaries(const Choice &choice, const uint64 *main, uint64 
     if (is_sound(main, main_count, *main_map, *entries, *count) &&
         is_sound(delta, delta_count, *delta_map, *entries, *count) &&
         is_union(*entries, *count, *main_map, main_count, *delta_map, delta_count)) {
-        storage::hold_results();
+        hold(HoldPoint::Result);
         return true;
     }
     fail(Trouble::Refused, "merged dictionaries are wrong");

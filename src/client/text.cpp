@@ -4,7 +4,7 @@
 
 #include "client/asking.h"
 #include "client/cost.h"
-#include "storage/holds.h"
+#include "test_hooks.h"
 
 namespace pg_gpu::client {
 
@@ -257,7 +257,7 @@ static bool read_hits(const RunSet &set, const TextSearch &search, const SearchP
                 return fail(Trouble::Refused, "a query has more hits than were asked for");
     }
     hits->queries = part.count;
-    storage::hold_results();
+    hold(HoldPoint::Result);
     return true;
 }
 
@@ -305,7 +305,7 @@ bool count_text(const RunSet &set, const Choice &choice, const TextLists &lists,
           fail(Trouble::Refused, "results lie outside of the transfer buffer")))
         return note_failed(RequestKind::CountText, choice);
     *documents = static_cast<const uint32 *>(copy_of_results(reply.offsets_at[0], bytes));
-    storage::hold_results();
+    hold(HoldPoint::Result);
     return true;
 }
 

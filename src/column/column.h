@@ -24,10 +24,6 @@ bool scales_numerics(Relation index);
 // option leaves the choice to each run. nullptr: as the option's default has it.
 uint64 max_listed_numerics(Relation index, uint64 rows, uint64 few);
 
-// Defines pg_gpu.listed_numerics, a setting for tests alone, which pg_settings does not show. To be called
-// before the prefix is reserved.
-void define_numeric_settings();
-
 // ---- runs -------------------------------------------------------------------------------------------------
 
 // A copy of a raw run's items, palloc'd; nullptr when the page was recycled.

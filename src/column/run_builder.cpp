@@ -6,6 +6,7 @@
 #include "column/feed.h"
 #include "column/dictionary_merge.h"
 #include "progress.h"
+#include "test_hooks.h"
 
 namespace pg_gpu::column {
 
@@ -221,21 +222,16 @@ static void find_bounds(const Builder &builder, const InputColumn *columns, uint
 
 // So few different numerics have a dictionary, which is small, and by whose codes any expression is
 // evaluated. Tests have fewer.
-static int listed_numerics = kMaxListedNumerics;
-
-void define_numeric_settings() {
-    DefineCustomIntVariable("pg_gpu.listed_numerics",
-                            "So many different numerics of a run have a dictionary in any case. For tests.",
-                            nullptr, &listed_numerics, kMaxListedNumerics, 0, kMaxListedNumerics, PGC_SUSET,
-                            GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE, nullptr, nullptr, nullptr);
+static uint64 few_numerics() {
+    const TestHooks *hooks = test_hooks();
+    return hooks == nullptr ? kMaxListedNumerics : static_cast<uint64>(hooks->listed_numerics());
 }
 
 // Numerics as integers, where that pays. False: they need a dictionary, or it is better.
 static bool write_scaled(Builder *builder, int number, ColumnHeader *header) {
     uint8 scale = 0;
     Relation index = index_of(builder->inputs[0]);
-    const uint64 listed =
-        max_listed_numerics(index, builder->order.rows, static_cast<uint64>(listed_numerics));
+    const uint64 listed = max_listed_numerics(index, builder->order.rows, few_numerics());
     if (!scales_numerics(index) || builder->order.rows <= listed ||
         !find_common_scale(builder->inputs, builder->count, number, &scale))
         return false;

@@ -22,10 +22,6 @@ void request_merge_if_due(Relation index, const RunKind *kind);
 // no slot is free, or the index belongs to this session alone.
 bool request_merge_worker(Relation index);
 
-// Defines pg_gpu.hold_merge_workers, a setting for tests alone, which pg_settings does not show. To be called
-// before the prefix is reserved.
-void define_merge_settings();
-
 // Gives storage the kind of an index's runs, for the worker: set by the access methods at load time.
 using KindResolver = const RunKind *(*)(Relation index);
 void set_kind_resolver(KindResolver resolver);

@@ -2,6 +2,7 @@
 #include "compat.h"
 #include "storage/merge.h"
 #include "storage/merge_requests.h"
+#include "test_hooks.h"
 
 namespace pg_gpu::storage {
 
@@ -80,31 +81,6 @@ static bool is_database_wanted() {
     return false;
 }
 
-static bool hold_workers = false;
-
-void define_merge_settings() {
-    DefineCustomBoolVariable("pg_gpu.hold_merge_workers", "Merge workers wait between two pages. For tests.",
-                             "They go on when it is off again.", &hold_workers, false, PGC_SIGHUP,
-                             GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE, nullptr, nullptr, nullptr);
-}
-
-// Where a test wants to see what others do while a worker merges, the worker waits here: it holds the locks
-// of a merge and no buffer lock or lightweight lock. A signal would stop it at any instruction, with any lock
-// held.
-static void wait_while_held() {
-    constexpr long kLookIntervalMs = 20;
-    while (hold_workers) {
-        WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, kLookIntervalMs,
-                  PG_WAIT_EXTENSION);
-        ResetLatch(MyLatch);
-        CHECK_FOR_INTERRUPTS();
-        if (ConfigReloadPending) {
-            ConfigReloadPending = false;
-            ProcessConfigFile(PGC_SIGHUP);
-        }
-    }
-}
-
 // The table whose index the worker is merging; InvalidOid in other processes.
 static Oid merged_table = InvalidOid;
 static constexpr uint32 kPagesBetweenLooks = 64;
@@ -116,7 +92,7 @@ void pause_merge(Relation index) {
         return;
     // What was looked up in catalogs must not hold VACUUM back everywhere for as long as the merge takes.
     InvalidateCatalogSnapshotConditionally();
-    wait_while_held();
+    hold(HoldPoint::MergeWorker);
     if (are_wanted_exclusively(merged_table, RelationGetRelid(index)) || is_database_wanted())
         ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
                         errmsg("merge of index \"%s\" gives way to a waiting session",

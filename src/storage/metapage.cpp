@@ -2,7 +2,7 @@
 #include "storage/storage.h"
 
 #include "compat.h"
-#include "storage/holds.h"
+#include "test_hooks.h"
 
 namespace pg_gpu::storage {
 
@@ -278,7 +278,7 @@ static constexpr BlockNumber kPortion = 128;
 void extend_file(Relation index, BlockNumber blocks) {
     const bool needs_lock = !RELATION_IS_LOCAL(index);
     if (blocks > RelationGetNumberOfBlocks(index) + 1 + kMaxInAdvance)
-        hold_extension();
+        hold(HoldPoint::Extension);
     while (blocks > RelationGetNumberOfBlocks(index)) {
         CHECK_FOR_INTERRUPTS();
         if (needs_lock)

@@ -1,8 +1,8 @@
 // VACUUM: purge the tail, set dead bits in the runs, bump vacuum_seq (rule "VACUUM"); afterwards a little
 // merging (rule "Lack of space").
 #include "compat.h"
-#include "storage/holds.h"
 #include "storage/merge.h"
+#include "test_hooks.h"
 
 namespace pg_gpu::storage {
 
@@ -200,7 +200,7 @@ IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, const RunKind *kind, I
             vacuumed++;
         }
     }
-    hold_vacuum();
+    hold(HoldPoint::Vacuum);
     publish(&state, runs, vacuumed);
     unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
     pfree(runs);

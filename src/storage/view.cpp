@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "compat.h"
-#include "storage/holds.h"
 #include "storage/notes.h"
 #include "storage/waiting_rows.h"
+#include "test_hooks.h"
 
 namespace pg_gpu::storage {
 
@@ -131,7 +131,7 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
     UnlockReleaseBuffer(tail_buffer);
     if (unlikely(keeps))
         keep_large_runs(index, view);
-    hold_reader();
+    hold(HoldPoint::Reader);
 }
 
 void check_snapshot_of_view(Relation index, const RunKind *kind, Snapshot snapshot) {

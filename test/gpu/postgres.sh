@@ -18,7 +18,7 @@ fi
 bindir=$("$pg_config" --bindir)
 libdir=$("$pg_config" --pkglibdir)
 # As new files, since another suite may be running the old ones.
-cp --remove-destination "$bundle/postgres/pg_gpu.so" "$bundle/bin/pg_gpu_server" "$libdir/"
+cp --remove-destination "$bundle"/postgres/pg_gpu*.so "$bundle/bin/pg_gpu_server" "$libdir/"
 cp --remove-destination "$bundle"/postgres/pg_gpu*.control "$bundle"/postgres/pg_gpu*.sql "$("$pg_config" --sharedir)/extension/"
 PATH=$bindir:$PATH
 # The server process finds the libraries it needs there.

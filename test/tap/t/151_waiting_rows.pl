@@ -42,7 +42,7 @@ sub add_beside
 # Rows wait while their statement waits for the lock behind its last row, and are being written while it waits to make the file longer.
 my %stands_still = (
 	'while rows wait' => "INSERT INTO waiting $series WHERE g < $rows OR pg_advisory_xact_lock(1)::text IS NULL",
-	'while they are written' => "SET pg_gpu.hold_extensions = 1; INSERT INTO waiting $series");
+	'while they are written' => "LOAD 'pg_gpu_test'; SET pg_gpu_test.hold_extensions = 1; INSERT INTO waiting $series");
 my $held = q{SELECT pid FROM pg_stat_activity WHERE application_name = 'victim' AND wait_event = 'advisory'};
 
 foreach my $when (sort keys %stands_still)

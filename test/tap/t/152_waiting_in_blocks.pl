@@ -45,7 +45,7 @@ sub cancelled_in_writing
 	my ($text) = @_;
 	my $holder = new_session($node);
 	$holder->query_safe('SELECT pg_advisory_lock(1)');
-	my $statement = start_sql($node, "LOAD 'pg_gpu'; SET pg_gpu.hold_extensions = 1; $text");
+	my $statement = start_sql($node, "LOAD 'pg_gpu'; LOAD 'pg_gpu_test'; SET pg_gpu_test.hold_extensions = 1; $text");
 	wait_until(sub { return sql_value($node, $held) ne '' }) or die "doesn't stand still: $text";
 	sql_value($node, "SELECT pg_cancel_backend(pid) FROM ($held) AS s");
 	$holder->quit;

@@ -25,7 +25,7 @@ my %kinds = (
 	gpu_column => { columns => 'k, filler', rows => 30_000, foreground => 52_000, step => 1000 },);
 my %kind_of;
 
-my $node = new_node('worker', conf => "shared_buffers = 128MB\nlog_min_messages = debug1\nmax_worker_processes = 8\npg_gpu.hold_merge_workers = off\n");
+my $node = new_node('worker', conf => "shared_buffers = 128MB\nlog_min_messages = debug1\nmax_worker_processes = 8\nshared_preload_libraries = pg_gpu_test\n");
 
 my $worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_gpu merge'};
 
@@ -34,7 +34,7 @@ my $worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_gpu mer
 sub hold_workers
 {
 	my ($hold) = @_;
-	change_setting($node, 'pg_gpu.hold_merge_workers', $hold);
+	change_setting($node, 'pg_gpu_test.hold_merge_workers', $hold);
 	return;
 }
 
@@ -190,7 +190,7 @@ $gate->query_safe('SELECT pg_advisory_lock(1)');
 my @growing;
 foreach my $who ('merges', 'seals')
 {
-	push @growing, start_sql($node, q{LOAD 'pg_gpu'; SET pg_gpu.hold_extensions = 1; SELECT fill('grown_gpu_kary', 1, 400000)});
+	push @growing, start_sql($node, q{LOAD 'pg_gpu'; LOAD 'pg_gpu_test'; SET pg_gpu_test.hold_extensions = 1; SELECT fill('grown_gpu_kary', 1, 400000)});
 	ok(wait_until(sub { return sql_value($node, q{SELECT count(*) FROM pg_stat_activity
 		WHERE application_name = 'victim' AND wait_event = 'advisory'}) eq @growing }), "a session that $who is about to extend the file");
 }

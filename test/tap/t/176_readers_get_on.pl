@@ -110,7 +110,7 @@ foreach my $node ($primary, $standby)
 			$primary->wait_for_catchup($standby);
 			my $right = sql($node, "$settings $question")->{out};
 			my $run = start_sql($node, "SET work_mem = '64kB'; $settings
-LOAD 'pg_gpu'; SET pg_gpu.hold_readers = " . FIRST_KEY . "; $question");
+LOAD 'pg_gpu'; LOAD 'pg_gpu_test'; SET pg_gpu_test.hold_readers = " . FIRST_KEY . "; $question");
 			my $views = 0;
 			for (;;)
 			{

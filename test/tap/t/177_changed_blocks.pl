@@ -104,7 +104,7 @@ VACUUM ANALYZE $table");
 
 	my $holder = new_session($primary);
 	$holder->query_safe('SELECT pg_advisory_lock(1)');
-	my $vacuum = start_sql($primary, "LOAD 'pg_gpu'; SET pg_gpu.hold_vacuum = 1; VACUUM (INDEX_CLEANUP ON, PARALLEL 0) $table");
+	my $vacuum = start_sql($primary, "LOAD 'pg_gpu'; LOAD 'pg_gpu_test'; SET pg_gpu_test.hold_vacuum = 1; VACUUM (INDEX_CLEANUP ON, PARALLEL 0) $table");
 	my $held = q{SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory' AND query LIKE 'VACUUM%'};
 	wait_until(sub { return sql_value($primary, $held) ne '' }) or die 'VACUUM is not held';
 	$is_right->('marked by a VACUUM that is under way');

@@ -102,8 +102,8 @@ foreach my $question ($groups, $many)
 	{
 		like($node->safe_psql('postgres', "SET max_parallel_workers_per_gather = $workers; EXPLAIN $question"), qr/Parallel Custom Scan \(GpuAggregate\)/, "$workers workers share $question");
 		$gate->query_safe('SELECT pg_advisory_lock(' . (FIRST_KEY + $_) . ')') for 0, 1;
-		my $run = start_sql($node, "LOAD 'pg_gpu'; BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL pg_gpu.enable_aggregate = off; $question;
-SET LOCAL pg_gpu.enable_aggregate = on; SET LOCAL max_parallel_workers_per_gather = $workers; SET LOCAL pg_gpu.hold_readers = " . FIRST_KEY . "; $question; COMMIT;");
+		my $run = start_sql($node, "LOAD 'pg_gpu'; LOAD 'pg_gpu_test'; BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL pg_gpu.enable_aggregate = off; $question;
+SET LOCAL pg_gpu.enable_aggregate = on; SET LOCAL max_parallel_workers_per_gather = $workers; SET LOCAL pg_gpu_test.hold_readers = " . FIRST_KEY . "; $question; COMMIT;");
 		my $changes = 0;
 		while (1)
 		{
@@ -128,7 +128,7 @@ cmp_ok($all_changes, '>', 4, 'and behind those that they took again');
 # --- Workers that are ended --------------------------------------------------
 
 $gate->query_safe('SELECT pg_advisory_lock(' . (FIRST_KEY + $_) . ')') for 0, 1;
-my $run = start_sql($node, "LOAD 'pg_gpu'; SET max_parallel_workers_per_gather = 2; SET pg_gpu.hold_readers = " . FIRST_KEY . "; $groups;");
+my $run = start_sql($node, "LOAD 'pg_gpu'; LOAD 'pg_gpu_test'; SET max_parallel_workers_per_gather = 2; SET pg_gpu_test.hold_readers = " . FIRST_KEY . "; $groups;");
 wait_until(sub { return waiting() > 1 && parallel_workers($node) > 0 }) or die 'no worker has begun';
 $node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'parallel worker'});
 wait_until(sub { return parallel_workers($node) == 0 }) or die 'a worker stays';

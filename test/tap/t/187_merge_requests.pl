@@ -49,14 +49,14 @@ sub registered { my ($from) = @_; my $times = () = slurp_file($node->logfile, $f
 
 my $workers = q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'pg_gpu merge'};
 
-foreach my $library ('', 'pg_gpu')
+foreach my $library ('pg_gpu_test', 'pg_gpu, pg_gpu_test')
 {
-	my $what = $library ? 'preloaded' : 'not preloaded';
+	my $what = $library =~ /pg_gpu,/ ? 'preloaded' : 'not preloaded';
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = '$library'");
 	$node->restart;
 	make_table_in($_) foreach sort keys %columns_in;
 	my $log_size = -s $node->logfile;
-	change_setting($node, 'pg_gpu.hold_merge_workers', 'on');
+	change_setting($node, 'pg_gpu_test.hold_merge_workers', 'on');
 	$node->safe_psql('postgres', $vacuum);
 	$node->safe_psql('other', $vacuum);
 	ok(wait_until(sub { return sql_value($node, "$workers AND wait_event = 'Extension'") eq '2' }), "$what: two workers merge");
@@ -64,7 +64,7 @@ foreach my $library ('', 'pg_gpu')
 	# Who asks again a while later is told that they are at it.
 	$node->safe_psql('postgres', "SELECT pg_sleep(1.1); $vacuum");
 	is(registered($log_size), 2, "$what: no more were asked for");
-	change_setting($node, 'pg_gpu.hold_merge_workers', 'off');
+	change_setting($node, 'pg_gpu_test.hold_merge_workers', 'off');
 	ok(wait_until(sub { return have_no_dead('postgres') }), "$what: all indexes are merged");
 	ok(wait_until(sub { return have_no_dead('other') }), "$what: those of the other database, too");
 	ok(wait_until(sub { return sql_value($node, $workers) eq '0' }), "$what: the workers end");

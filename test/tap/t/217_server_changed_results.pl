@@ -52,7 +52,7 @@ sub ask_and_change
 	my $gate = $node->background_psql('postgres', on_error_stop => 1);
 	my $key = KEY;
 	$gate->query_safe("SELECT pg_advisory_lock($key)");
-	my $run = start_sql($node, "LOAD 'pg_gpu'; SET pg_gpu.hold_results = $key; SET enable_seqscan = off; $statement; SELECT 'done'");
+	my $run = start_sql($node, "LOAD 'pg_gpu'; LOAD 'pg_gpu_test'; SET pg_gpu_test.hold_results = $key; SET enable_seqscan = off; $statement; SELECT 'done'");
 	my $changes = 0;
 	my $waiting = q{SELECT coalesce(max(pid), 0) FROM pg_stat_activity WHERE application_name = 'victim' AND wait_event = 'advisory'};
 	while (1)

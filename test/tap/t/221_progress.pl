@@ -16,7 +16,7 @@ use Test::More;
 
 fault_seed();
 
-my $node = new_node('progress', conf => "pg_gpu.path = paged\npg_gpu.mirror = manual\nautovacuum = off\nmax_worker_processes = 16\npg_gpu.hold_merge_workers = off\n");
+my $node = new_node('progress', conf => "pg_gpu.path = paged\npg_gpu.mirror = manual\nautovacuum = off\nmax_worker_processes = 16\nshared_preload_libraries = pg_gpu_test\n");
 my $columns = q{command || '|' || coalesce(index_name::text, '') || '|' || phase};
 
 # The row of a command, once $condition is true of one; '' when that didn't come to be.
@@ -92,7 +92,7 @@ $holder->quit;
 # ---- merge workers --------------------------------------------------------------------------------------------------
 
 # Workers wait in the middle of their merges.
-change_setting($node, 'pg_gpu.hold_merge_workers', 'on');
+change_setting($node, 'pg_gpu_test.hold_merge_workers', 'on');
 # A merge of few pages may end without having waited.
 my $held = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_gpu merge' AND wait_event_type = 'Extension'};
 my %large = (kary => 'k', grid => 'k, v', column => 'k, f', text => 'd');
@@ -120,12 +120,12 @@ foreach my $method (sort keys %large)
 	is(sql_value($node, qq{SELECT bool_and(CASE WHEN tuples_total IS NULL THEN phase = 'merging lists' ELSE tuples_done BETWEEN 0 AND tuples_total
 			AND tuples_total <= (SELECT sum(entries) FROM gpu.runs('t_${method}_i')) * 2 END) FROM gpu.progress WHERE index_name = 't_${method}_i'::regclass}), 't',
 		"$method: with tuples done and in all");
-	change_setting($node, 'pg_gpu.hold_merge_workers', 'off');
+	change_setting($node, 'pg_gpu_test.hold_merge_workers', 'off');
 	ok(wait_until(sub { sql_value($node, q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'pg_gpu merge'}) == 0 }), "$method: the worker goes on and ends");
 	none_left("$method: the worker");
-	change_setting($node, 'pg_gpu.hold_merge_workers', 'on');
+	change_setting($node, 'pg_gpu_test.hold_merge_workers', 'on');
 }
-change_setting($node, 'pg_gpu.hold_merge_workers', 'off');
+change_setting($node, 'pg_gpu_test.hold_merge_workers', 'off');
 
 # ---- merges, loads and measurements in sessions ---------------------------------------------------------------------
 

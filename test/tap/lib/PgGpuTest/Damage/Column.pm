@@ -26,7 +26,8 @@ CREATE TABLE rows AS SELECT i AS id, i * 7919 % 5003 AS k, CASE WHEN i % 13 > 0 
 sub table
 {
 	return q{
-SET pg_gpu.listed_numerics = 0;
+LOAD 'pg_gpu_test';
+SET pg_gpu_test.listed_numerics = 0;
 CREATE TABLE :t (id int, k int, t text, l int8, n numeric, m numeric(12,2));
 INSERT INTO :t SELECT * FROM rows WHERE id <= 3500;
 CREATE INDEX :t_i ON :t USING gpu_column (k, t, l, n, m) WITH (scaled_numerics = on);

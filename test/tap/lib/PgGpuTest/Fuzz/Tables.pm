@@ -155,9 +155,9 @@ sub _create_indexes
 		return "CREATE INDEX ${on}_i ON $on USING gpu_column (" . join(', ', @names) . ')' .  _options($random);
 	};
 	# As from tables of millions of rows, numerics become integers.
-	my $setting = 'SET pg_gpu.listed_numerics = ' . $random->pick(0, 0, 500, 65536);
-	return ($setting, $create->($table->{name})) if $table->{kind} eq 'plain' || ($table->{kind} eq 'partitions' && $random->once_in(2));
-	return $setting, map { $create->($_) } grep { !$random->once_in(12) } @{ $table->{parts} }, $table->{kind} eq 'children' ? $table->{name} : ();
+	my @setting = (q{LOAD 'pg_gpu_test'}, 'SET pg_gpu_test.listed_numerics = ' . $random->pick(0, 0, 500, 65536));
+	return (@setting, $create->($table->{name})) if $table->{kind} eq 'plain' || ($table->{kind} eq 'partitions' && $random->once_in(2));
+	return @setting, map { $create->($_) } grep { !$random->once_in(12) } @{ $table->{parts} }, $table->{kind} eq 'children' ? $table->{name} : ();
 }
 
 sub _create_parts

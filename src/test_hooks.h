@@ -1,0 +1,38 @@
+// What a library of the tests (test/module) changes in a session that has loaded it, to see what others do
+// meanwhile. The two find each other by a rendezvous variable, so that this library has neither settings nor
+// exported symbols for them.
+#pragma once
+
+#include "postgres_headers.h"
+
+namespace pg_gpu {
+
+// Where a session can be held. It has no buffer lock there.
+enum class HoldPoint : int {
+    Reader,       // behind each view that a reader takes
+    Extension,    // before a file is made longer by more than a seal may do under its locks
+    Result,       // between the check of what the server process has answered and its use
+    Vacuum,       // when VACUUM has marked an index's dead entries, before it says so
+    MergeWorker,  // between two pages that a merge worker writes, with the locks of the merge
+};
+
+struct TestHooks {
+    void (*hold)(HoldPoint point);
+    // So many different numerics of a run have a dictionary in any case.
+    int (*listed_numerics)();
+};
+
+inline constexpr char kTestHooks[] = "pg_gpu_test_hooks";
+
+// From _PG_init.
+void find_test_hooks();
+
+// nullptr: none are loaded.
+const TestHooks *test_hooks();
+
+inline void hold(HoldPoint point) {
+    if (const TestHooks *hooks = test_hooks(); unlikely(hooks != nullptr))
+        hooks->hold(point);
+}
+
+}  // namespace pg_gpu
