@@ -2,6 +2,7 @@
 #include "column/column.h"
 #include "column/operators.h"
 #include "compat.h"
+#include "expressions.h"
 #include "functions/column_access.h"
 #include "functions/count.h"
 #include "functions/filter_parameters.h"
@@ -77,12 +78,6 @@ static Node *parse_filter(const OpenIndex &open, const char *filter, FilterParam
     expression = eval_const_expressions(nullptr, expression);
     free_parsestate(state);
     return reinterpret_cast<Node *>(canonicalize_qual(reinterpret_cast<Expr *>(expression), false));
-}
-
-static Node *without_relabels(Node *node) {
-    while (node != nullptr && IsA(node, RelabelType))
-        node = reinterpret_cast<Node *>(reinterpret_cast<RelabelType *>(node)->arg);
-    return node;
 }
 
 // The index's column that an expression is; -1 for none.

@@ -2,6 +2,7 @@
 // be.
 #include "access_methods.h"
 #include "compat.h"
+#include "expressions.h"
 #include "plan/advise.h"
 #include "plan/statement.h"
 
@@ -54,14 +55,8 @@ struct Methods {
 
 }  // namespace
 
-static Node *without_relabelling(Node *node) {
-    while (node != nullptr && IsA(node, RelabelType))
-        node = reinterpret_cast<Node *>(reinterpret_cast<RelabelType *>(node)->arg);
-    return node;
-}
-
 static const Var *column_of(Node *node, Index table) {
-    node = without_relabelling(node);
+    node = without_relabels(node);
     if (node == nullptr || !IsA(node, Var))
         return nullptr;
     const auto *var = reinterpret_cast<const Var *>(node);

@@ -1,6 +1,7 @@
 #include "plan/aggregate_compile.h"
 
 #include "compat.h"
+#include "expressions.h"
 #include "plan/aggregate_failure.h"
 #include "plan/aggregate_float_steps.h"
 #include "plan/aggregate_keys.h"
@@ -17,12 +18,6 @@ using gpu_engine::AggregateOperation;
 using gpu_engine::no_aggregate_step;
 
 // ---- conditions -------------------------------------------------------------------------------------------
-
-static Node *without_relabels(Node *node) {
-    while (node != nullptr && IsA(node, RelabelType))
-        node = reinterpret_cast<Node *>(reinterpret_cast<RelabelType *>(node)->arg);
-    return node;
-}
 
 // A column of the index.
 static bool read_column(Node *node, const IndexColumns &columns, int *column) {

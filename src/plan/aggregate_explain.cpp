@@ -1,6 +1,7 @@
 #include "plan/aggregate_explain.h"
 
 #include "compat.h"
+#include "expressions.h"
 #include "memory.h"
 #include "plan/aggregate_compile.h"
 #include "plan/join_query.h"
@@ -143,12 +144,6 @@ static char *words_of(Naming *naming, const void *expression) {
 }
 
 // ---- how what is computed ---------------------------------------------------------------------------------
-
-static const Expr *without_relabels(const Expr *expression) {
-    while (IsA(expression, RelabelType))
-        expression = reinterpret_cast<const RelabelType *>(expression)->arg;
-    return expression;
-}
 
 namespace {
 

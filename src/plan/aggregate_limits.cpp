@@ -5,6 +5,7 @@
 
 #include "column/value.h"
 #include "compat.h"
+#include "expressions.h"
 
 namespace pg_gpu::plan {
 
@@ -117,19 +118,6 @@ static Effect effect_of(Oid function) {
         default:
             return Effect::None;
     }
-}
-
-static bool read_call(Node *node, Oid *function, List **arguments) {
-    if (IsA(node, OpExpr)) {
-        *function = reinterpret_cast<OpExpr *>(node)->opfuncid;
-        *arguments = reinterpret_cast<OpExpr *>(node)->args;
-        return true;
-    }
-    if (!IsA(node, FuncExpr))
-        return false;
-    *function = reinterpret_cast<FuncExpr *>(node)->funcid;
-    *arguments = reinterpret_cast<FuncExpr *>(node)->args;
-    return true;
 }
 
 // ---- constants --------------------------------------------------------------------------------------------

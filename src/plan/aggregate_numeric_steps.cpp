@@ -1,6 +1,7 @@
 #include "plan/aggregate_numeric_steps.h"
 
 #include "compat.h"
+#include "expressions.h"
 #include "gpu_engine/aggregate_steps.h"
 #include "plan/aggregate_choices.h"
 #include "plan/aggregate_common_inputs.h"

@@ -1,6 +1,7 @@
 #include "plan/aggregate_query.h"
 
 #include "compat.h"
+#include "expressions.h"
 #include "gpu_engine/aggregate.h"
 #include "plan/join_path.h"
 #include "plan/subqueries.h"
@@ -32,9 +33,7 @@ AggregateQuery unpack_query(List *packed) {
 // ---- expressions over an index ----------------------------------------------------------------------------
 
 bool is_table_oid(const void *expression) {
-    const auto *node = static_cast<const Node *>(expression);
-    while (IsA(node, RelabelType))
-        node = reinterpret_cast<const Node *>(reinterpret_cast<const RelabelType *>(node)->arg);
+    const auto *node = without_relabels(static_cast<const Node *>(expression));
     return IsA(node, Var) && reinterpret_cast<const Var *>(node)->varattno == TableOidAttributeNumber;
 }
 

@@ -2,6 +2,7 @@
 
 #include "column/kept_results.h"
 #include "compat.h"
+#include "expressions.h"
 #include "plan/aggregate_limits.h"
 #include "plan/aggregate_ranged_calls.h"
 
@@ -110,7 +111,7 @@ static bool find_period(Expr *expression, Period *period) {
     period->unit = unit_of_call(expression, &period->time);
     // What is made of something that is the same in all of a period is so, too.
     if (period->unit == kNoUnit)
-        return read_call(expression, &period->time) != nullptr && find_period(period->time, period);
+        return read_known_call(expression, &period->time) != nullptr && find_period(period->time, period);
     period->time = without_relabels(period->time);
     if (is_coarse(period->time))
         return find_period(period->time, period);
@@ -272,7 +273,7 @@ static bool is_otherwise(Node *node, void *context) {
 static List *arguments_of(Expr *call) {
     Oid function;
     List *arguments = NIL;
-    (void)read_any_call(call, &function, &arguments);
+    (void)read_call(call, &function, &arguments);
     return arguments;
 }
 
@@ -300,7 +301,7 @@ static bool pays_by_ranges(Expr *ranged) {
     bool is_sound = true;
     for (Expr *argument;; ranged = argument) {
         ranged = without_relabels(ranged);
-        const KnownFunction *function = read_call(ranged, &argument);
+        const KnownFunction *function = read_known_call(ranged, &argument);
         if (function == nullptr)
             break;
         const bool divides = has_quotient(ranged, *function);
@@ -331,7 +332,7 @@ static bool depends_on_more(Node *node, void *context) {
     const KnownFunction *known = nullptr;
     Oid function;
     List *arguments;
-    if (!IsA(node, List) && read_any_call(reinterpret_cast<Expr *>(node), &function, &arguments))
+    if (!IsA(node, List) && read_call(reinterpret_cast<Expr *>(node), &function, &arguments))
         known = find_function_of_results(function);
     if ((known == nullptr || known->pattern == CallPattern::Format) &&
         check_functions_in_node(node, may_differ, nullptr))
@@ -348,7 +349,7 @@ bool depends_on_zone_at_most(Expr *expression) {
 bool has_buckets(Expr *ranged) {
     for (Expr *argument;; ranged = argument) {
         ranged = without_relabels(ranged);
-        const KnownFunction *function = read_call(ranged, &argument);
+        const KnownFunction *function = read_known_call(ranged, &argument);
         if (function == nullptr)
             return false;
         if (function->pattern == CallPattern::Buckets)
@@ -361,7 +362,7 @@ Expr *find_moment(Expr *ranged) {
         ranged = without_relabels(ranged);
         if (is_moment(ranged))
             return ranged;
-        if (read_call(ranged, &argument) == nullptr)
+        if (read_known_call(ranged, &argument) == nullptr)
             return nullptr;
     }
 }
@@ -377,7 +378,7 @@ bool find_zone(Expr *ranged, const pg_tz **zone) {
     *zone = nullptr;
     for (Expr *argument;; ranged = argument) {
         ranged = without_relabels(ranged);
-        const KnownFunction *function = read_call(ranged, &argument);
+        const KnownFunction *function = read_known_call(ranged, &argument);
         if (function == nullptr)
             return true;
         if (!function->is_local)

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "compat.h"
+#include "expressions.h"
 #include "plan/aggregate_limits.h"
 #include "plan/aggregate_ranged.h"
 
@@ -223,12 +224,6 @@ bool has_pattern(CallPattern pattern, List *arguments) {
 
 // ---- ranged expressions -----------------------------------------------------------------------------------
 
-Expr *without_relabels(Expr *expression) {
-    while (IsA(expression, RelabelType))
-        expression = reinterpret_cast<RelabelType *>(expression)->arg;
-    return expression;
-}
-
 Expr *dividend_of(Expr *expression) {
     if (!IsA(expression, OpExpr) || !has_limits(reinterpret_cast<Node *>(expression)))
         return expression;
@@ -255,19 +250,6 @@ static Expr *argument_of(List *arguments, const KnownFunction &function) {
     }
 }
 
-bool read_any_call(Expr *expression, Oid *function, List **arguments) {
-    if (IsA(expression, OpExpr)) {
-        *function = reinterpret_cast<OpExpr *>(expression)->opfuncid;
-        *arguments = reinterpret_cast<OpExpr *>(expression)->args;
-        return true;
-    }
-    if (!IsA(expression, FuncExpr))
-        return false;
-    *function = reinterpret_cast<FuncExpr *>(expression)->funcid;
-    *arguments = reinterpret_cast<FuncExpr *>(expression)->args;
-    return true;
-}
-
 static bool is_time_type(Oid type) {
     return type == TIMESTAMPOID || type == TIMESTAMPTZOID;
 }
@@ -288,10 +270,10 @@ static bool is_suitable_column(const Var *column) {
     }
 }
 
-const KnownFunction *read_call(Expr *expression, Expr **argument) {
+const KnownFunction *read_known_call(Expr *expression, Expr **argument) {
     Oid called;
     List *arguments;
-    if (!read_any_call(expression, &called, &arguments))
+    if (!read_call(expression, &called, &arguments))
         return nullptr;
     const KnownFunction *function = find_function(called);
     if (function == nullptr || !has_pattern(function->pattern, arguments))
@@ -304,7 +286,7 @@ bool is_steady(Expr *time) {
     if (IsA(time, Var))
         return true;
     Expr *argument;
-    const KnownFunction *function = read_call(time, &argument);
+    const KnownFunction *function = read_known_call(time, &argument);
     return function != nullptr && function->pattern == CallPattern::DayShift && IsA(argument, Var) &&
            has_steady_clocks();
 }
@@ -312,7 +294,7 @@ bool is_steady(Expr *time) {
 bool is_moment(Expr *time) {
     if (!IsA(time, FuncExpr) || reinterpret_cast<FuncExpr *>(time)->funcid != F_TO_TIMESTAMP_FLOAT8)
         return false;
-    for (Expr *argument; read_call(time, &argument) != nullptr;)
+    for (Expr *argument; read_known_call(time, &argument) != nullptr;)
         time = argument;
     return IsA(time, Var) && !is_time_type(getBaseType(reinterpret_cast<Var *>(time)->vartype));
 }
@@ -326,7 +308,7 @@ bool is_monotone(Expr *expression) {
     if (IsA(expression, Var))
         return is_suitable_column(reinterpret_cast<Var *>(expression));
     Expr *argument;
-    const KnownFunction *function = read_call(expression, &argument);
+    const KnownFunction *function = read_known_call(expression, &argument);
     const bool is_of_session = function != nullptr && function->pattern != CallPattern::Zone &&
                                function->pattern != CallPattern::UnitAndZone;
     return function != nullptr &&
@@ -339,7 +321,7 @@ bool is_coarse(Expr *expression, bool of_quotients) {
     check_stack_depth();
     expression = without_relabels(expression);
     Expr *argument;
-    const KnownFunction *function = read_call(expression, &argument);
+    const KnownFunction *function = read_known_call(expression, &argument);
     if (function == nullptr)
         return false;
     const bool is_exact =

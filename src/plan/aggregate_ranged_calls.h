@@ -64,17 +64,12 @@ bool is_word(const Const *constant, const char *const (&words)[count]) {
 // Are the arguments besides the column what the pattern wants?
 bool has_pattern(CallPattern pattern, List *arguments);
 
-Expr *without_relabels(Expr *expression);
-
 // What is divided by a constant that nothing can go wrong with; the expression itself when it is no quotient.
 // A quotient's digits behind the point depend on the number, so it isn't ranged by itself.
 Expr *dividend_of(Expr *expression);
 
-// Of a call of a function, or of an operator. False: it is neither.
-bool read_any_call(Expr *expression, Oid *function, List **arguments);
-
 // A function of the table, of nothing but constants and what `*argument` is; nullptr when it isn't.
-const KnownFunction *read_call(Expr *expression, Expr **argument);
+const KnownFunction *read_known_call(Expr *expression, Expr **argument);
 
 // Is it the column, or the column and an interval where local time never goes back?
 bool is_steady(Expr *time);

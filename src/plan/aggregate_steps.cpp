@@ -1,6 +1,7 @@
 #include "plan/aggregate_steps.h"
 
 #include "compat.h"
+#include "expressions.h"
 #include "plan/aggregate_choices.h"
 #include "plan/aggregate_failure.h"
 #include "plan/aggregate_float_steps.h"
@@ -348,19 +349,6 @@ static const Arithmetic *find_arithmetic(const Arithmetic (&table)[count], Oid f
     return nullptr;
 }
 
-bool read_call(Expr *expression, Oid *function, List **arguments) {
-    if (IsA(expression, OpExpr)) {
-        *function = reinterpret_cast<OpExpr *>(expression)->opfuncid;
-        *arguments = reinterpret_cast<OpExpr *>(expression)->args;
-        return true;
-    }
-    if (!IsA(expression, FuncExpr))
-        return false;
-    *function = reinterpret_cast<FuncExpr *>(expression)->funcid;
-    *arguments = reinterpret_cast<FuncExpr *>(expression)->args;
-    return true;
-}
-
 static uint16 compile_arithmetic(Compiler *compiler, Expr *expression) {
     Oid function;
     List *arguments;
@@ -498,12 +486,6 @@ uint16 compile_number(Compiler *compiler, Expr *expression) {
 }
 
 // ---- groups of choices ------------------------------------------------------------------------------------
-
-static Expr *without_relabels(Expr *expression) {
-    while (IsA(expression, RelabelType))
-        expression = reinterpret_cast<RelabelType *>(expression)->arg;
-    return expression;
-}
 
 bool is_group_choice(Expr *expression, Oid equality) {
     const Expr *choice = without_relabels(expression);

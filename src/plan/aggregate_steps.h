@@ -94,9 +94,6 @@ uint16 compile_constant(Compiler *compiler, const Const *constant);
 // What an expression without columns gives. False: that isn't known yet.
 bool find_constant(Compiler *compiler, Expr *expression, Const *constant);
 
-// Function and arguments of a call, or of an operator.
-bool read_call(Expr *expression, Oid *function, List **arguments);
-
 // An expression that can be evaluated only once for each of one column's codes is refused.
 void refuse_columns(Compiler *compiler, Expr *expression);
 

@@ -1,6 +1,7 @@
 #include "plan/join_path.h"
 
 #include "compat.h"
+#include "expressions.h"
 #include "memory.h"
 #include "plan/aggregate_failure.h"
 #include "plan/aggregate_members.h"
@@ -532,8 +533,7 @@ void add_join_cost(const JoinTree &tree, Path *path) {
 
 // A side of an equality, as EXPLAIN shows it.
 static char *name_side(PlannerInfo *root, Expr *side) {
-    while (IsA(side, RelabelType))
-        side = reinterpret_cast<RelabelType *>(side)->arg;
+    side = without_relabels(side);
     if (!IsA(side, Var))
         return pstrdup("(expression)");
     const auto *var = reinterpret_cast<const Var *>(side);

@@ -3,15 +3,14 @@
 #include <initializer_list>
 
 #include "compat.h"
+#include "expressions.h"
 
 namespace pg_gpu::plan {
 
 // ---- planning ---------------------------------------------------------------------------------------------
 
 static bool is_parameter(const Expr *expression) {
-    while (IsA(expression, RelabelType))
-        expression = reinterpret_cast<const RelabelType *>(expression)->arg;
-    return IsA(expression, Param);
+    return IsA(without_relabels(expression), Param);
 }
 
 // Only if one function hashes both sides an array is searched by hashing.

@@ -1,0 +1,31 @@
+// How expressions are looked at.
+#pragma once
+
+#include "postgres_headers.h"
+
+namespace pg_gpu {
+
+// Without the casts between binary-compatible types around it. nullptr stays nullptr.
+template <typename Tree>
+Tree *without_relabels(Tree *tree) {
+    while (tree != nullptr && IsA(tree, RelabelType))
+        tree = reinterpret_cast<Tree *>(reinterpret_cast<const RelabelType *>(tree)->arg);
+    return tree;
+}
+
+// Function and arguments of a call, or of an operator. False: it is neither.
+template <typename Tree>
+bool read_call(Tree *tree, Oid *function, List **arguments) {
+    if (IsA(tree, OpExpr)) {
+        *function = reinterpret_cast<const OpExpr *>(tree)->opfuncid;
+        *arguments = reinterpret_cast<const OpExpr *>(tree)->args;
+        return true;
+    }
+    if (!IsA(tree, FuncExpr))
+        return false;
+    *function = reinterpret_cast<const FuncExpr *>(tree)->funcid;
+    *arguments = reinterpret_cast<const FuncExpr *>(tree)->args;
+    return true;
+}
+
+}  // namespace pg_gpu
