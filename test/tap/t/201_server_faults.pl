@@ -21,7 +21,7 @@ fault_seed();
 
 # A short run disturbs in all ways within one round, a long one in each way by itself.
 my $each = test_rounds() > 1;
-my $seconds = rounds(2, 60);
+my $seconds = few_or_many(1, rounds(2, 60));
 my $reloads = 0;
 
 # What is done to the server process, by name. It may be stopped, since it shares no lock with PostgreSQL, and nobody
