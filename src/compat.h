@@ -375,6 +375,15 @@ constexpr relopt_parse_elt parsed_option(const char *name, relopt_type type, siz
     return option;
 }
 
+// Of how many tables a plan that EXPLAIN shows is. From 18 on grouping has an entry beside theirs.
+inline int explained_tables(const ExplainState *explain) {
+#if PG_VERSION_NUM >= 180000
+    return explain->rtable_size;
+#else
+    return list_length(explain->rtable);
+#endif
+}
+
 // To be called once a search: for pg_stat_all_indexes, and EXPLAIN's "Index Searches" from 18 on.
 inline void count_index_search(IndexScanDesc scan) {
     pgstat_count_index_scan(scan->indexRelation);

@@ -42,7 +42,7 @@ void explain_indexes(const AggregateQuery &query, ExplainState *explain) {
 char *words_of_sort_key(const SortedBy &sorted, const CustomScanState *node, List *ancestors,
                         const ExplainState *explain) {
     List *context = set_deparse_context_plan(explain->deparse_cxt, node->ss.ps.plan, ancestors);
-    const bool prefixes = list_length(explain->rtable) > 1 || explain->verbose;
+    const bool prefixes = explained_tables(explain) > 1 || explain->verbose;
     Oid family;
     Oid operand;
     bool descends;
