@@ -507,6 +507,16 @@ inline void set_version_dependent_fields([[maybe_unused]] IndexAmRoutine *routin
 #endif
 }
 
+// May VACUUM cut off a free end, as the table's options have it? (That of one VACUUM is not told to indexes.)
+inline bool lets_vacuum_truncate(Relation table) {
+    const auto *options = reinterpret_cast<const StdRdOptions *>(table->rd_options);
+#if PG_VERSION_NUM >= 180000
+    return options != nullptr && options->vacuum_truncate_set ? options->vacuum_truncate : vacuum_truncate;
+#else
+    return options == nullptr || options->vacuum_truncate;
+#endif
+}
+
 // Calls visit(block, offsets, count, recheck) for each block of a bitmap, in order. count is -1 where all
 // rows of the block may be in it; with `recheck` they need a look at the row.
 template <typename Visit>

@@ -242,9 +242,6 @@ static uint32 merge_page_bound(Relation index, const storage::RunKind *, const s
     return max_tid_pages(rows, heap_blocks) + pages_of_words(words) + 1;
 }
 
-// Two rows of narrow columns can make wide ones of a page of them; 32768 rows take a page at least.
-static constexpr uint32 kMergeGrowth = 2048;
-
 // ---- the rest ---------------------------------------------------------------------------------------------
 
 static bool is_sound(const storage::RunKind *, const storage::RunEntry &run) {
@@ -280,7 +277,6 @@ const storage::RunKind *run_kind() {
         .tail_capacity = kTailCapacity,
         .seal = seal,
         .merge_page_bound = merge_page_bound,
-        .merge_growth = kMergeGrowth,
         .merge = merge,
         .merged = client::forget_inputs,
         .is_sound = is_sound,

@@ -9,6 +9,7 @@
 #include "functions/rows.h"
 #include "settings.h"
 #include "storage/index_statistics.h"
+#include "storage/merge_choice.h"
 #include "subtransaction.h"
 #include "version.h"
 
@@ -114,6 +115,10 @@ static void read_runs(Relation index, const Mirrors &mirrors, bool sees_all, Loo
         looked->dead += runs[i].dead;
         if (is_resident(mirrors, client::run_name(index, runs[i].run_id), sees_all))
             looked->resident += runs[i].entries;
+        if (runs[i].level == storage::kSetAsideLevel) {
+            looked->state = "damaged";
+            looked->problem = "a merge has met damage in one of its runs";
+        }
     }
     pfree(runs);
     looked->is_read = true;

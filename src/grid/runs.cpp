@@ -168,14 +168,10 @@ static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 pos
     return entries.count;
 }
 
-// A merge may lead from runs whose rows are packed to nothing but 6 bytes to one whose lanes are all wide.
-static constexpr uint32 kMergeGrowth = 32;
-
 void set_run_callbacks(storage::RunKind *kind) {
     kind->name = "gpu_grid";
     kind->seal = seal;
     kind->merge_page_bound = merge_page_bound;
-    kind->merge_growth = kMergeGrowth;
     kind->merge_weight = 2;
     kind->merge = merge;
     kind->merged = client::forget_inputs;

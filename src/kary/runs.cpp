@@ -13,9 +13,6 @@ namespace pg_gpu::kary {
 static constexpr uint32 kRunKindBase = 0x6b720000;  // and the key's width
 static constexpr uint32 kRunKindComposite = 0x100;
 
-// A merged run takes hardly more pages than its inputs.
-static constexpr uint32 kMergeGrowth = 2;
-
 // Puts the partitions but the first behind the entries, which are in run order.
 template <typename Key>
 static uint32 write_sealed_partitions(const SortEntry<Key> *entries, uint32 count, uint64 *words) {
@@ -278,7 +275,6 @@ static const storage::RunKind *run_kind_for() {
         .tail_capacity = kTailItems<Key> * static_cast<uint32>(sizeof(KaryTailItem<Key>)),
         .seal = seal<Key, Composite>,
         .merge_page_bound = merge_page_bound<Key, Composite>,
-        .merge_growth = kMergeGrowth,
         .merge = merge<Key>,
         .merged = settle_merge_on_server,
         .is_sound = is_sound<Key, Composite>,

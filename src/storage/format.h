@@ -92,8 +92,8 @@ static_assert(offsetof(MetaPage, runs) == 128);
 
 inline constexpr uint32 kInlineRuns = (kContentBytes - offsetof(MetaPage, runs)) / sizeof(RunEntry);
 
-// A chained directory page: the overflow of the metapage's run list. Its structure never changes once linked;
-// only the dead counts in its entries do. All access is under the metapage's lock.
+// A chained directory page: the overflow of the metapage's run list. Once linked it gets no other runs;
+// entries change where they are, or leave it (edit_directory). All access is under the metapage's lock.
 struct DirectoryPage {
     BlockNumber next;
     uint32 runs_on_page;

@@ -1,7 +1,7 @@
 // Merging inside storage: what an insert starts after a seal, and what the background worker runs.
 #pragma once
 
-#include "storage/storage.h"
+#include "storage/merge_choice.h"
 
 namespace pg_gpu::storage {
 
@@ -9,14 +9,33 @@ namespace pg_gpu::storage {
 // for want of a lock, space or memory. `is_stream`: the statement fills tails one after the other.
 void merge_after_seal(Relation index, const RunKind *kind, bool is_stream = false);
 
-enum class MergeStep { Merged, NothingDue, PutOff, Busy };
+// Beyond: what is left is more than the limits allow. Busy: somebody has the runs' locks. PutOff: it failed.
+enum class MergeStep { Merged, NothingDue, Beyond, PutOff, Busy };
 
-// The next of the merges that tiers and dead entries call for, of any size: for the worker. Busy: somebody
-// has the runs' locks.
-MergeStep merge_next(Relation index, const RunKind *kind);
+// Several merges of old runs, one after the other.
+struct OldMerges {
+    MergeLimits once;
+    MergeLimits left;
+    bool takes_pairs;  // nobody else will merge what is more than the limits
+    int moves_left;
+    MergeStep step;
+};
+OldMerges begin_old_merges(const MergeLimits &limits);
+
+// The next of the merges that tiers, dead entries and a loose file call for. One that fails for a lack or for
+// damage keeps no other from being tried.
+MergeStep merge_next(Relation index, const RunKind *kind, OldMerges *merges);
+
+// Merges what is called for within VACUUM's limits and asks a worker for the rest; where none can be had it
+// does more itself. Never raises for lack of space or lock. Not in parallel mode.
+void merge_in_vacuum(Relation index, const RunKind *kind);
 
 // Asks for a worker if there is something for it to do.
 void request_merge_if_due(Relation index, const RunKind *kind);
+
+// Takes runs below the horizon that have no living entry off the list, which needs no room; their lock is the
+// caller's. Returns how many pages they had.
+uint64 drop_dead_runs(Relation index, const RunKind *kind, uint64 horizon, int *dropped);
 
 // Asks for a background worker that merges what tiers and dead entries call for. False when none can be had:
 // no slot is free, or the index belongs to this session alone.

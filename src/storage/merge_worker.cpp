@@ -1,5 +1,6 @@
 // A short-lived background worker for merges too big for an INSERT or VACUUM.
 #include "compat.h"
+#include "storage/free_space.h"
 #include "storage/merge.h"
 #include "storage/merge_requests.h"
 #include "test_hooks.h"
@@ -105,7 +106,7 @@ static Relation try_open(Oid relation, LOCKMODE mode) {
 }
 
 // One merge, in a transaction of its own.
-static MergeStep merge_in_worker(const MergeRequest &request) {
+static MergeStep merge_in_worker(const MergeRequest &request, OldMerges *merges) {
     MergeStep step = MergeStep::NothingDue;
     StartTransactionCommand();
     pgstat_report_activity(STATE_RUNNING, "pg_gpu: merging runs");
@@ -123,7 +124,9 @@ static MergeStep merge_in_worker(const MergeRequest &request) {
         merged_table = heap_oid;
         InvalidateCatalogSnapshotConditionally();
         if (kind != nullptr)
-            step = merge_next(index, kind);
+            step = merge_next(index, kind, merges);
+        if (step == MergeStep::NothingDue && kind != nullptr)
+            truncate_free_end(index, kind);
         merged_table = InvalidOid;
     }
     if (index != nullptr)
@@ -141,10 +144,11 @@ static constexpr long kTryAgainMs = 50;
 
 // False when a lack or a lock is in the way.
 static bool merge_until_done(const MergeRequest &request) {
+    OldMerges merges = begin_old_merges(kNoLimits);
     int tries = 0;
     for (;;) {
-        const MergeStep step = merge_in_worker(request);
-        if (step == MergeStep::NothingDue || step == MergeStep::PutOff)
+        const MergeStep step = merge_in_worker(request, &merges);
+        if (step != MergeStep::Merged && step != MergeStep::Busy)
             return step == MergeStep::NothingDue;
         if (step == MergeStep::Merged) {
             tries = 0;

@@ -2,11 +2,12 @@
 #include "storage/storage.h"
 
 #include "compat.h"
-#include "test_hooks.h"
+#include "storage/last_damage.h"
 
 namespace pg_gpu::storage {
 
 void report_corruption(Relation index, BlockNumber block, const char *detail) {
+    last_damage.block = block;
     ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
                     errmsg("index \"%s\" is corrupted at block %u", RelationGetRelationName(index), block),
                     errdetail("%s", detail), errhint("Rebuild it with REINDEX INDEX.")));
@@ -197,6 +198,78 @@ RunEntry *copy_directory(Relation index, const RunKind *kind, Page meta_image, i
     return runs;
 }
 
+// Keeps the runs that `keep` wants; returns how many.
+static uint32 keep_runs(RunEntry *runs, uint32 count, RunEditor keep, void *context) {
+    uint32 kept = 0;
+    for (uint32 i = 0; i < count; i++)
+        if (keep(&runs[i], context))
+            runs[kept++] = runs[i];
+    return kept;
+}
+
+static Buffer lock_block(Relation index, BlockNumber block) {
+    Buffer buffer = ReadBuffer(index, block);
+    LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+    return buffer;
+}
+
+static DirectoryPage *register_directory(GenericXLogState *state, Buffer buffer) {
+    return reinterpret_cast<DirectoryPage *>(page_content(GenericXLogRegisterBuffer(state, buffer, 0)));
+}
+
+// One chained page, by one record; a page that is left without runs leaves the chain. `before` is the page
+// that leads to it, or the metapage itself. Returns whether the page is left.
+static bool edit_chained_page(Relation index, Buffer meta_buffer, BlockNumber before, BlockNumber block,
+                              RunEditor keep, void *context, BlockNumber *next) {
+    Buffer before_buffer = before == kMetaBlock ? InvalidBuffer : lock_block(index, before);
+    Buffer buffer = lock_block(index, block);
+    GenericXLogState *state = GenericXLogStart(index);
+    MetaPage *meta = meta_page(GenericXLogRegisterBuffer(state, meta_buffer, 0));
+    DirectoryPage *leading = before == kMetaBlock ? nullptr : register_directory(state, before_buffer);
+    Page image = GenericXLogRegisterBuffer(state, buffer, 0);
+    auto *directory = reinterpret_cast<DirectoryPage *>(page_content(image));
+    const uint32 kept = keep_runs(directory->runs, directory->runs_on_page, keep, context);
+    meta->chained_runs -= directory->runs_on_page - kept;
+    directory->runs_on_page = kept;
+    set_content_length(image, offsetof(DirectoryPage, runs) + kept * sizeof(RunEntry));
+    *next = directory->next;
+    if (kept == 0)
+        *(leading != nullptr ? &leading->next : &meta->directory_head) = *next;
+    GenericXLogFinish(state);
+    UnlockReleaseBuffer(buffer);
+    if (BufferIsValid(before_buffer))
+        UnlockReleaseBuffer(before_buffer);
+    return kept > 0;
+}
+
+void edit_directory(Relation index, Buffer meta_buffer, RunEditor keep, void *context, bool ends_vacuum) {
+    BlockNumber damaged;
+    const char *problem = walk_directory(index, meta_page(BufferGetPage(meta_buffer)), &damaged,
+                                         [](BlockNumber, const DirectoryPage *) {});
+    if (problem != nullptr)
+        report_corruption(index, damaged, problem);
+    const MetaPage *old = meta_page(BufferGetPage(meta_buffer));
+    const uint32 listed = old->inline_runs + old->chained_runs;
+    BlockNumber before = kMetaBlock;
+    BlockNumber block = old->directory_head;
+    while (block != InvalidBlockNumber) {
+        BlockNumber next;
+        if (edit_chained_page(index, meta_buffer, before, block, keep, context, &next))
+            before = block;
+        block = next;
+    }
+    GenericXLogState *state = GenericXLogStart(index);
+    Page image = GenericXLogRegisterBuffer(state, meta_buffer, 0);
+    MetaPage *meta = meta_page(image);
+    meta->inline_runs = static_cast<uint16>(keep_runs(meta->runs, meta->inline_runs, keep, context));
+    set_content_length(image, offsetof(MetaPage, runs) + meta->inline_runs * sizeof(RunEntry));
+    if (meta->inline_runs + meta->chained_runs < listed)
+        meta->directory_version++;
+    if (ends_vacuum)
+        meta->vacuum_seq++;
+    GenericXLogFinish(state);
+}
+
 Summary summarise(Relation index, const RunKind *kind) {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
     int count;
@@ -221,14 +294,18 @@ Extent *used_extents(Relation index, Page meta_image, int *count) {
     auto *used = allocate<Extent>(room);
     int n = 0;
 
+    const BlockNumber blocks = RelationGetNumberOfBlocks(index);
+    const auto add = [&](const Extent &extent) {
+        used[n] = clip_extent(extent, blocks);
+        n += used[n].count > 0;
+    };
     used[n++] = {kMetaBlock, kFirstFreeBlock};
     for (int i = 0; i < run_count; i++)
         for (int j = 0; j < Min(int{runs[i].extent_count}, kExtentsPerRun); j++)
-            used[n++] = runs[i].extents[j];
+            add(runs[i].extents[j]);
     for (const auto &reservation : meta->reservations)
         for (const Extent &extent : reservation)
-            if (extent.count > 0)
-                used[n++] = extent;
+            add(extent);
     BlockNumber damaged;
     const char *problem =
         walk_directory(index, meta, &damaged, [&](BlockNumber block, const DirectoryPage *) {
@@ -239,71 +316,6 @@ Extent *used_extents(Relation index, Page meta_image, int *count) {
     pfree(runs);
     *count = n;
     return used;
-}
-
-// How far behind the end of the file merges can have reserved room: each of the two reservations holds what a
-// merge of all runs could need, behind some slack.
-static uint64 farthest_reservation_end(const RunKind *kind, BlockNumber blocks) {
-    const uint64 most = uint64{kMaxReservationSlack} + uint64{kind->merge_growth} * blocks + kMergeOverhead;
-    return blocks + kReservationOwners * most;
-}
-
-const char *find_reservation_problem(Relation index, const RunKind *kind, Page meta_image) {
-    const uint64 end = farthest_reservation_end(kind, RelationGetNumberOfBlocks(index));
-    for (const auto &reservation : meta_page(meta_image)->reservations)
-        for (const Extent &extent : reservation)
-            if (extent.count > 0 &&
-                (extent.start < kFirstFreeBlock || static_cast<uint64>(extent.start) + extent.count > end))
-                return "A reservation lies where no merge can have made it.";
-    return nullptr;
-}
-
-void check_extents_in_file(Relation index, const RunKind *kind, Page meta_image) {
-    const BlockNumber blocks = RelationGetNumberOfBlocks(index);
-    int count;
-    RunEntry *runs = copy_directory_unchecked(index, meta_image, &count);
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < Min(int{runs[i].extent_count}, kExtentsPerRun); j++)
-            if (static_cast<uint64>(runs[i].extents[j].start) + runs[i].extents[j].count > blocks)
-                report_corruption(index, kMetaBlock, "A run lies beyond the end of the file.");
-    pfree(runs);
-    const char *problem = find_reservation_problem(index, kind, meta_image);
-    if (unlikely(problem != nullptr))
-        report_corruption(index, kMetaBlock, problem);
-}
-
-// So long others wait for the lock on the file's length.
-static constexpr BlockNumber kPortion = 128;
-
-void extend_file(Relation index, BlockNumber blocks) {
-    const bool needs_lock = !RELATION_IS_LOCAL(index);
-    if (blocks > RelationGetNumberOfBlocks(index) + 1 + kMaxInAdvance)
-        hold(HoldPoint::Extension);
-    while (blocks > RelationGetNumberOfBlocks(index)) {
-        CHECK_FOR_INTERRUPTS();
-        if (needs_lock)
-            LockRelationForExtension(index, ExclusiveLock);
-        const BlockNumber now = RelationGetNumberOfBlocks(index);
-        if (blocks > now)
-            extend_with_zeros(RelationGetSmgr(index), now, static_cast<int>(Min(blocks - now, kPortion)));
-        if (needs_lock)
-            UnlockRelationForExtension(index, ExclusiveLock);
-    }
-}
-
-Buffer acquire_page(Relation index, BlockNumber block) {
-    extend_file(index, block + 1);
-    return ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, nullptr);
-}
-
-int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int max_pieces, Extent *chosen) {
-    const int count = choose_extents(used, used_count, kFirstFreeBlock, pages, max_pieces, chosen);
-    if (count == 0)
-        ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-                        errmsg("index \"%s\" cannot grow beyond %u blocks", RelationGetRelationName(index),
-                               kMaxBlocks),
-                        errhint("Partition the table.")));
-    return count;
 }
 
 // Chooses blocks for a chain of so many directory pages; returns how long the file must be for them.

@@ -3,6 +3,7 @@
 #include "storage/storage.h"
 
 #include "compat.h"
+#include "storage/free_space.h"
 
 namespace pg_gpu::storage {
 
@@ -13,10 +14,11 @@ struct RunWriter {
     Relation index;
     RunEntry *entry;
     bool bulk;
-    uint32 begun;              // pages handed out; the last one is still pending
-    BlockNumber known_blocks;  // length of the file as last looked at
-    char *images;              // kBulkBatch page images, or one
-    int pending;               // images filled or being filled
+    const RunKind *kind;      // not of a build
+    Reservation reservation;  // not of a build
+    uint32 begun;             // pages handed out; the last one is still pending
+    char *images;             // kBulkBatch page images, or one
+    int pending;              // images filled or being filled
 };
 
 uint64 new_run_id() {
@@ -29,12 +31,20 @@ uint64 new_run_id() {
     return id;
 }
 
-RunWriter *begin_run(Relation index, RunEntry *entry, bool bulk) {
+static RunWriter *make_writer(Relation index, RunEntry *entry, bool bulk) {
     auto *writer = allocate_zeroed<RunWriter>(1);
     writer->index = index;
     writer->entry = entry;
     writer->bulk = bulk;
     writer->images = allocate_file_pages(bulk ? kBulkBatch : 1);
+    return writer;
+}
+
+RunWriter *begin_run(Relation index, const RunKind *kind, const Reservation &reservation, RunEntry *entry) {
+    RunWriter *writer = make_writer(index, entry, false);
+    writer->kind = kind;
+    writer->reservation = reservation;
+    reserve_pages(index, kind, reservation, entry);
     return writer;
 }
 
@@ -56,16 +66,12 @@ static void write_pages_directly(RunWriter *writer) {
 }
 
 static void write_page_buffered(RunWriter *writer) {
-    const BlockNumber block = run_block(*writer->entry, writer->begun - 1);
-    if (block == InvalidBlockNumber)
-        ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR),
-                        errmsg("a run of index \"%s\" outgrew its %u reserved pages",
-                               RelationGetRelationName(writer->index), writer->begun - 1)));
-    if (block >= writer->known_blocks)
-        writer->known_blocks = RelationGetNumberOfBlocks(writer->index);
-    Buffer buffer = block < writer->known_blocks
-                        ? ReadBufferExtended(writer->index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, nullptr)
-                        : acquire_page(writer->index, block);
+    BlockNumber block = run_block(*writer->entry, writer->begun - 1);
+    if (block == InvalidBlockNumber) {
+        reserve_more_pages(writer->index, writer->kind, writer->reservation, writer->entry);
+        block = run_block(*writer->entry, writer->begun - 1);
+    }
+    Buffer buffer = ReadBufferExtended(writer->index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, nullptr);
     START_CRIT_SECTION();
     memcpy(BufferGetPage(buffer), writer->images, BLCKSZ);
     MarkBufferDirty(buffer);
@@ -146,7 +152,7 @@ RunWriter *begin_build(Relation index, RunEntry *entry) {
     SMgrRelation smgr = RelationGetSmgr(index);
     extend_fork(smgr, MAIN_FORKNUM, kMetaBlock, zeros.data);
     extend_fork(smgr, MAIN_FORKNUM, kTailBlock, zeros.data);
-    return begin_run(index, entry, true);
+    return make_writer(index, entry, true);
 }
 
 static void write_fork_head(Relation index, ForkNumber fork, const char *meta, const char *tail,

@@ -19,12 +19,6 @@ inline constexpr uint32 kMaxTidsPerPage = kContentBytes / sizeof(ItemPointerData
 // The most that RunKind::read_tids may give: compressed TIDs take less.
 inline constexpr uint32 kMaxTidsRead = 32768;
 
-// What a merge can need at most, in pages, beyond its inputs' pages times RunKind::merge_growth: a
-// reservation beyond that is damage.
-inline constexpr uint32 kMergeOverhead = 16;
-// Room left in front of a reservation at the end of the file, at most.
-inline constexpr uint32 kMaxReservationSlack = 16384;
-
 // What an access method must know later of how an index was built.
 struct BuiltWith {
     uint32 names;    // a hash of them
@@ -46,10 +40,8 @@ struct RunKind {
     void (*seal)(const RunKind *kind, const char *items, uint32 bytes, uint32 count, Page page,
                  RunEntry *entry);
 
-    // The most pages the runs can need once merged, without the dead bitmap; with it at most merge_growth
-    // times their pages and kMergeOverhead more.
+    // The most pages the runs can need once merged, without the dead bitmap.
     uint32 (*merge_page_bound)(Relation index, const RunKind *kind, const RunEntry *inputs, int count);
-    uint32 merge_growth;
 
     // Merges the live entries of the inputs into the writer and sets the new entry's sections,
     // access_method_data and `entries`.
@@ -130,15 +122,16 @@ Summary summarise(Relation index, const RunKind *kind);
 BlockNumber replace_directory(Relation index, Buffer meta_buffer, const RunEntry *runs, int count,
                               ReservationOwner owner);
 
-// Everything that is not free: metapage, tail, runs, directory pages, reservations. palloc'd.
+// Changes entries of the run list where they are, under the exclusively locked metapage: `keep` may change an
+// entry, but for its pages, and takes it off the list by returning false. That needs no room. Each page of
+// the list is changed by a record of its own, the metapage last; `ends_vacuum` bumps vacuum_seq in that one.
+using RunEditor = bool (*)(RunEntry *run, void *context);
+void edit_directory(Relation index, Buffer meta_buffer, RunEditor keep, void *context, bool ends_vacuum);
+
+// Everything that is not free: metapage, tail, runs, directory pages, reservations. palloc'd. What is said to
+// lie beyond the end of the file is left out: a reservation there was left over from a crash that took the
+// end of the file, and whatever else says so is damaged. Nothing is placed behind it.
 Extent *used_extents(Relation index, Page meta, int *count);
-
-// ERROR when a listed run ends behind the end of the file, or a reservation behind anything a merge can have
-// reserved: new pages would be placed behind that.
-void check_extents_in_file(Relation index, const RunKind *kind, Page meta);
-
-// Its part about reservations as an answer: what is wrong, or nullptr.
-const char *find_reservation_problem(Relation index, const RunKind *kind, Page meta);
 
 // Chooses room for new pages (extent_map.h); ERROR when the file cannot have so many blocks.
 int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int max_pieces, Extent *chosen);
@@ -257,9 +250,11 @@ inline uint32 dead_bitmap_bytes(uint64 entries) {
 
 // ---- writing runs -----------------------------------------------------------------------------------------
 
-// Writes a run's pages in order of position: through shared buffers into reserved extents, or (a build on a
-// new, empty fork) straight to the file.
-RunWriter *begin_run(Relation index, RunEntry *entry, bool bulk);
+struct Reservation;
+
+// Writes a run's pages in order of position: through shared buffers into reserved extents (free_space.h), or
+// (a build on a new, empty fork) straight to the file.
+RunWriter *begin_run(Relation index, const RunKind *kind, const Reservation &reservation, RunEntry *entry);
 Page next_run_page(RunWriter *writer);
 uint32 pages_begun(const RunWriter *writer);
 // Adds the dead bitmap for entry->entries entries, writes what is left, sets pages and trims the extents.
@@ -309,10 +304,6 @@ struct MergeOutcome {
 
 // Merges all runs into one (gpu.merge); waits for the old-runs lock.
 MergeOutcome merge_all(Relation index, const RunKind *kind);
-
-// Merges what tiers and dead entries call for, as much as takes no longer than `budget` entries of gpu_kary;
-// asks a worker for the rest. Never raises for lack of space or lock. Not in parallel mode.
-void merge_within(Relation index, const RunKind *kind, uint64 budget);
 
 // ambulkdelete and the storage part of amvacuumcleanup.
 IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, const RunKind *kind, IndexBulkDeleteResult *stats,

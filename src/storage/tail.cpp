@@ -142,7 +142,6 @@ static BlockNumber seal_tail(Relation index, const RunKind *kind, uint32 wanted)
     const bool spill = meta_page(BufferGetPage(meta_buffer))->inline_runs == kInlineRuns;
     int used_count;
     Extent *used = used_extents(index, BufferGetPage(meta_buffer), &used_count);
-    check_extents_in_file(index, kind, BufferGetPage(meta_buffer));
     used = reallocate(used, used_count + 1);
     Extent place;
     place_pages(index, used, used_count, 1, 1, &place);

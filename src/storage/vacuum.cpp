@@ -1,13 +1,11 @@
-// VACUUM: purge the tail, set dead bits in the runs, bump vacuum_seq (rule "VACUUM"); afterwards a little
-// merging (rule "Lack of space").
+// VACUUM: purge the tail, set dead bits in the runs, bump vacuum_seq (rule "VACUUM"), drop what is all dead;
+// afterwards a little merging (rule "Merges that fail"), and a shorter file.
 #include "compat.h"
+#include "storage/free_space.h"
 #include "storage/merge.h"
 #include "test_hooks.h"
 
 namespace pg_gpu::storage {
-
-// What one VACUUM merges by itself; more goes to a background worker.
-static constexpr uint64 kVacuumMergeEntries = 2000000;
 
 struct BulkDelete {
     IndexVacuumInfo *info;
@@ -141,35 +139,29 @@ static uint64 vacuum_run(BulkDelete *state, const RunEntry &run) {
     return dead;
 }
 
-static void set_dead_counts(RunEntry *runs, uint32 count, const RunEntry *vacuumed, int vacuumed_count) {
-    for (uint32 i = 0; i < count; i++)
-        for (int j = 0; j < vacuumed_count; j++)
-            if (runs[i].run_id == vacuumed[j].run_id)
-                runs[i].dead = vacuumed[j].dead;
+namespace {
+
+struct Vacuumed {
+    const RunEntry *runs;
+    int count;
+};
+
+}  // namespace
+
+static bool set_dead_count(RunEntry *run, void *context) {
+    const auto *vacuumed = static_cast<const Vacuumed *>(context);
+    for (int i = 0; i < vacuumed->count; i++)
+        if (run->run_id == vacuumed->runs[i].run_id)
+            run->dead = vacuumed->runs[i].dead;
+    return true;
 }
 
 // The end of ambulkdelete: dead counts, then vacuum_seq. Also when nothing changed: the bump is what tells
 // readers that heap slots may be recycled from here on.
-static void publish(BulkDelete *state, const RunEntry *vacuumed, int vacuumed_count) {
+static void publish(BulkDelete *state, Vacuumed vacuumed) {
     Relation index = state->info->index;
     Buffer meta_buffer = lock_metapage(index, state->kind, BUFFER_LOCK_EXCLUSIVE);
-    BlockNumber block = meta_page(BufferGetPage(meta_buffer))->directory_head;
-    while (block != InvalidBlockNumber) {
-        Buffer buffer = ReadBuffer(index, block);
-        LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-        GenericXLogState *xlog = GenericXLogStart(index);
-        Page image = GenericXLogRegisterBuffer(xlog, buffer, 0);
-        auto *directory = reinterpret_cast<DirectoryPage *>(page_content(image));
-        set_dead_counts(directory->runs, directory->runs_on_page, vacuumed, vacuumed_count);
-        block = directory->next;
-        GenericXLogFinish(xlog);
-        UnlockReleaseBuffer(buffer);
-    }
-    GenericXLogState *xlog = GenericXLogStart(index);
-    MetaPage *meta = meta_page(GenericXLogRegisterBuffer(xlog, meta_buffer, 0));
-    set_dead_counts(meta->runs, meta->inline_runs, vacuumed, vacuumed_count);
-    meta->vacuum_seq++;
-    GenericXLogFinish(xlog);
+    edit_directory(index, meta_buffer, set_dead_count, &vacuumed, true);
     UnlockReleaseBuffer(meta_buffer);
 }
 
@@ -201,7 +193,8 @@ IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, const RunKind *kind, I
         }
     }
     hold(HoldPoint::Vacuum);
-    publish(&state, runs, vacuumed);
+    publish(&state, {runs, vacuumed});
+    drop_dead_runs(index, kind, horizon, nullptr);
     unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
     pfree(runs);
     return stats;
@@ -212,11 +205,14 @@ IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, const RunKind *kind
     Relation index = info->index;
     if (info->analyze_only)
         return stats;
-    // In a parallel VACUUM, whose leader is in parallel mode too, no merge can be done.
-    if (IsInParallelMode())
+    // In a parallel VACUUM, whose leader is in parallel mode too, no merge can be done, and a lock against
+    // readers would be the whole group's.
+    if (IsInParallelMode()) {
         request_merge_if_due(index, kind);
-    else
-        merge_within(index, kind, kVacuumMergeEntries);
+    } else {
+        merge_in_vacuum(index, kind);
+        truncate_free_end(index, kind);
+    }
 
     const bool counted = stats != nullptr;
     if (stats == nullptr)

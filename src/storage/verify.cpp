@@ -15,7 +15,7 @@ struct Verification {
 static void verify_extents(const Verification &state, Page meta_image) {
     int count;
     Extent *used = used_extents(state.index, meta_image, &count);
-    std::sort(used, used + count, [](const Extent &a, const Extent &b) { return a.start < b.start; });
+    sort_extents(used, count);
     for (int i = 1; i < count; i++)
         if (used[i].start < used[i - 1].start + used[i - 1].count)
             state.report(used[i].start, nullptr, "Two extents overlap.", state.context);
@@ -107,12 +107,8 @@ static bool verify_directory(const Verification &state, RunEntry **runs, int *co
             sound = false;
         }
     }
-    if (sound) {
+    if (sound)
         verify_extents(state, page);
-        problem = find_reservation_problem(state.index, state.kind, page);
-        if (problem != nullptr)
-            state.report(kMetaBlock, nullptr, problem, state.context);
-    }
     UnlockReleaseBuffer(buffer);
     return sound;
 }

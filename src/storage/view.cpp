@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compat.h"
+#include "storage/last_damage.h"
 #include "storage/notes.h"
 #include "storage/waiting_rows.h"
 #include "test_hooks.h"
@@ -159,6 +160,7 @@ RunPage read_run_page(Relation index, const RunEntry &run, uint32 position, Buff
         if (copy.page != nullptr)
             return copy;
     }
+    last_damage.run_read = run.run_id;
     const BlockNumber block = run_block(run, position);
     if (block == InvalidBlockNumber)
         report_corruption(index, kMetaBlock, "A section of a run lies outside its extents.");

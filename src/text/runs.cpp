@@ -414,9 +414,6 @@ static double posting_bits(double documents, double lists, double posting_total,
     return Min(gap, 33.0) + Min(frequency, 10.0);
 }
 
-// The bound is loose, and what is reserved beyond need is given back.
-static constexpr uint32 kMergeGrowth = 10;
-
 static uint32 merge_page_bound(Relation index, const storage::RunKind *, const storage::RunEntry *inputs,
                                int count) {
     double documents = 0;
@@ -495,7 +492,6 @@ const storage::RunKind *run_kind() {
         .tail_capacity = kTailCapacity,
         .seal = seal,
         .merge_page_bound = merge_page_bound,
-        .merge_growth = kMergeGrowth,
         .merge = merge,
         .merged = client::forget_inputs,
         .is_sound = is_sound,

@@ -177,6 +177,30 @@ $counted;");
 	check_sound($node, "$what: gpu.verify finds nothing", 't_k');
 	check_answers($node, 't', $what);
 
+	# ---- nothing but dead entries ----
+
+	# Runs without living entries go although nothing can be written, and the end of the file with them.
+	$what = "dead, round $round";
+	free_disk();
+	$node->safe_psql('postgres', q{
+CREATE TABLE dead (k int8, note text);
+CREATE INDEX dead_k ON dead USING gpu_kary (k) TABLESPACE small;
+CREATE INDEX dead_note ON dead USING gpu_text (note) TABLESPACE small;
+CREATE INDEX dead_both ON dead USING gpu_column (k, note) TABLESPACE small;
+INSERT INTO dead SELECT g, md5(g::text) FROM generate_series(1, 9000) AS g;
+INSERT INTO dead SELECT g, md5(g::text) FROM generate_series(1, 3000) AS g;
+DELETE FROM dead;});
+	fill_disk(0);
+	is(sql($node, 'VACUUM (INDEX_CLEANUP ON, PARALLEL 0) dead')->{err}, '', "$what: VACUUM goes through");
+	foreach my $index ('dead_k', 'dead_note', 'dead_both')
+	{
+		is(sql_value($node, "SELECT count(*) FROM gpu.runs('$index')"), 0, "$what: no run of $index is left");
+		cmp_ok(pages_of_index($node, $index), '<', 20, "$what: nor its pages");
+		check_sound($node, "$what: gpu.verify finds nothing in $index", $index);
+	}
+	is(sql($node, q{INSERT INTO dead SELECT g, md5(g::text) FROM generate_series(1, 2000) AS g})->{code}, '', "$what: rows go in again");
+	$node->safe_psql('postgres', 'DROP TABLE dead');
+
 	# ---- room again, with a crash before it or without ----
 
 	# Recovery itself needs room to write again what the log holds, of failed builds too.

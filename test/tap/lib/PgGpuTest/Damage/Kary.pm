@@ -123,9 +123,10 @@ my %faults = (
 		change($_[0], 0, $two->{at}, RUN_ENTRY, substr(read_page($_[0], 0), $one->{at}, RUN_ENTRY)) } ],
 	'dead entries, too many counted' => [ 'silent', sub { change_entry($_[0], 24, 8, pack('Q<', 5000)) } ],
 	'more dead than entries' => [ 'loud', sub { change_entry($_[0], 24, 8, pack('Q<', 50_000)) } ],
-	'reservation behind the end of the file' => [ 'loud', sub { change($_[0], 0, CONTENT + 56, 8, pack('VV', 60_000_000, 5)) } ],
+	# A crash can leave reservations behind the end of the file: nothing counts that lies there.
+	'reservation behind the end of the file' => [ 'unused', sub { change($_[0], 0, CONTENT + 56, 8, pack('VV', 60_000_000, 5)) } ],
 	'reservation over the metapage' => [ 'loud', sub { change($_[0], 0, CONTENT + 56, 8, pack('VV', 0, 5)) } ],
-	'reservation that wraps' => [ 'loud', sub { change($_[0], 0, CONTENT + 88, 8, pack('VV', 100, 0xfffffff0)) } ],
+	'reservation that wraps' => [ 'unused', sub { change($_[0], 0, CONTENT + 88, 8, pack('VV', 100, 0xfffffff0)) } ],
 
 	# Entries that lie.
 	'dead bit of a live entry' => [ 'silent', sub {
@@ -171,9 +172,7 @@ my %problems = (
 	'more chained runs than the file has room for' => "0: The chained run directory's length or place is wrong.",
 	'directory chain that leads nowhere' => "0: The chained run directory's length or place is wrong.",
 	'directory chain without runs' => "0: The chained run directory's length or place is wrong.",
-	'reservation behind the end of the file' => "0: A reservation lies where no merge can have made it.",
-	'reservation over the metapage' => "0: Two extents overlap.",
-	'reservation that wraps' => "0: A reservation lies where no merge can have made it.",);
+	'reservation over the metapage' => "0: Two extents overlap.",);
 
 sub faults { return %faults; }
 sub problem { my (undef, $name) = @_; return $problems{$name}; }

@@ -1,0 +1,28 @@
+// Reservations for runs that are being written, and the end of the file.
+#pragma once
+
+#include "storage/storage.h"
+
+namespace pg_gpu::storage {
+
+// What a run that is being written may take.
+struct Reservation {
+    ReservationOwner owner;
+    uint32 pages;  // that it is expected to need
+    uint32 most;   // that it can need
+};
+
+// Reserves the pages it is expected to need in the metapage, durably, and sets the entry's extents: a crash
+// in the middle of the merge leaves a reservation that the next holder of the same lock overwrites.
+void reserve_pages(Relation index, const RunKind *kind, const Reservation &reservation, RunEntry *entry);
+
+// Reserves some more of them for a run that has outgrown its extents.
+void reserve_more_pages(Relation index, const RunKind *kind, const Reservation &reservation, RunEntry *entry);
+
+// Drops what a crashed or cancelled merge has left reserved; its owner's lock is ours.
+void forget_reservations(Relation index, const RunKind *kind, bool old_too);
+
+// Cuts a free end off the file, where nobody is using the index. For VACUUM.
+void truncate_free_end(Relation index, const RunKind *kind);
+
+}  // namespace pg_gpu::storage

@@ -1,0 +1,15 @@
+// What was read and found damaged last: it tells of which of its inputs a merge has failed.
+#pragma once
+
+#include "postgres_headers.h"
+
+namespace pg_gpu::storage {
+
+struct LastDamage {
+    uint64 run_read;    // whose page was asked for last
+    BlockNumber block;  // that the last corruption error names
+};
+
+inline LastDamage last_damage = {0, InvalidBlockNumber};
+
+}  // namespace pg_gpu::storage

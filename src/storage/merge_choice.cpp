@@ -1,0 +1,165 @@
+#include "storage/merge_choice.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pg_gpu::storage {
+
+// Runs of the lowest levels merge in fours: every reader visits each run, while to merge them, in shared
+// buffers still, costs the writer little.
+static constexpr uint16 kSmallLevels = 5;
+static constexpr int kSmallFanout = 4;
+
+// Tails that one statement fills, one after the other, merge sixteen at a time: the next sixteen come within
+// milliseconds, and two merges of each entry become one. The next seal that isn't part of such a stream, and
+// VACUUM, merge what it leaves in fours.
+static constexpr int kStreamFanout = 16;
+
+// A run with more dead entries than this share is rewritten when VACUUM or a worker comes by.
+static constexpr double kDeadShare = 0.25;
+
+// A file is loose when it reaches so many times as far as what is used takes. A merge of all runs needs room
+// for both, and leaves a file that reaches twice as far: that is no reason to write a large run again. A
+// small one takes VACUUM little. And nothing is moved for a few pages.
+static constexpr double kLooseFile = 2.25;
+static constexpr double kLooseForSmall = 1.5;
+static constexpr uint64 kSmallWeight = 2000000;
+static constexpr uint32 kFewPages = 8;
+
+int tier_size(uint16 level, int fanout, bool is_stream) {
+    if (level == 0 && is_stream)
+        return Min(2 * fanout, kStreamFanout);
+    return level < kSmallLevels ? Min(fanout, kSmallFanout) : fanout;
+}
+
+// What an entry counts for in the size of a level: entries of varying size are documents, with dozens of
+// postings each.
+static uint64 entry_weight(const RunKind *kind) {
+    return kind->tail_item_bytes == 0 ? 64 : 1;
+}
+
+uint16 level_of(const RunKind *kind, uint64 entries, int fanout) {
+    // Level 0 holds what one tail holds, each next one what a tier of runs of the level below does.
+    double limit =
+        static_cast<double>(kind->tail_capacity) / static_cast<double>(sizeof(TailItem) * entry_weight(kind));
+    uint16 level = 0;
+    while (static_cast<double>(entries) > limit && level < kMaxLevels) {
+        limit *= tier_size(level, fanout, false);
+        level++;
+    }
+    return level;
+}
+
+// A dead entry is read and left out.
+static uint64 weight_of(const RunKind *kind, const RunEntry &run) {
+    return (run.entries - run.dead) * kind->merge_weight + run.dead;
+}
+
+// The pages its living entries take now: about what they will take when they are merged.
+static uint32 living_pages_of(const RunEntry &run) {
+    const double living = static_cast<double>(run.entries - run.dead) / static_cast<double>(run.entries);
+    return static_cast<uint32>(ceil(living * static_cast<double>(run.pages)));
+}
+
+uint32 living_pages(const RunEntry *runs, int count) {
+    uint64 pages = 0;
+    for (int i = 0; i < count; i++)
+        pages += living_pages_of(runs[i]);
+    return static_cast<uint32>(Min(pages, uint64{kMaxBlocks}));
+}
+
+int leave_out_set_aside(RunEntry *runs, int count) {
+    return static_cast<int>(
+        std::partition(runs, runs + count, [](const RunEntry &run) { return run.level != kSetAsideLevel; }) -
+        runs);
+}
+
+// The first of the runs, as many as are within the limits.
+static Choice within(RunEntry *runs, int count, const RunKind *kind, const MergeLimits &limits) {
+    Choice choice = {runs, 0, 0, 0};
+    for (; choice.count < count; choice.count++) {
+        const RunEntry &next = runs[choice.count];
+        const uint64 weight = choice.weight + weight_of(kind, next);
+        const uint64 pages = choice.pages + living_pages_of(next);
+        if (weight > limits.weight || pages > limits.pages)
+            break;
+        choice.weight = weight;
+        choice.pages = pages;
+    }
+    return choice;
+}
+
+Choice choose_tier(RunEntry *runs, int count, const ChoiceRule &rule, bool *beyond) {
+    for (uint16 level = 0; level <= kMaxLevels; level++) {
+        const int size = tier_size(level, rule.fanout, rule.is_stream);
+        const auto members = static_cast<int>(
+            std::partition(runs, runs + count, [level](const RunEntry &run) { return run.level == level; }) -
+            runs);
+        if (members < size)
+            continue;
+        // Where a tier could not be merged for long it is more than an insert may merge, and would grow for
+        // ever if no worker came: so the smallest are merged.
+        std::sort(runs, runs + members,
+                  [](const RunEntry &a, const RunEntry &b) { return a.entries < b.entries; });
+        const int least = rule.takes_pairs ? 2 : size;
+        const Choice choice = within(runs, members, rule.kind, rule.left);
+        if (choice.count >= least) {
+            *beyond = *beyond || choice.count < members;
+            return choice;
+        }
+        // What only the merges before it leave no time for is there for the next time.
+        *beyond = *beyond || within(runs, members, rule.kind, rule.once).count < least;
+    }
+    return {};
+}
+
+Choice choose_dead(RunEntry *runs, int count, const ChoiceRule &rule, bool *beyond) {
+    const auto dead =
+        static_cast<int>(std::partition(runs, runs + count,
+                                        [](const RunEntry &run) {
+                                            return static_cast<double>(run.dead) >
+                                                   kDeadShare * static_cast<double>(run.entries);
+                                        }) -
+                         runs);
+    if (dead == 0)
+        return {};
+    std::iter_swap(runs, std::min_element(runs, runs + dead, [](const RunEntry &a, const RunEntry &b) {
+                       return a.entries - a.dead < b.entries - b.dead;
+                   }));
+    const Choice choice = within(runs, 1, rule.kind, rule.left);
+    *beyond = *beyond || choice.count == 0;
+    return choice.count > 0 ? choice : Choice{};
+}
+
+static BlockNumber end_of(const RunEntry &run) {
+    return end_of_extents(run.extents, run.extent_count);
+}
+
+Choice choose_last(RunEntry *runs, int count, const ChoiceRule &rule, Extent *used, int used_count,
+                   bool *beyond) {
+    if (count == 0)
+        return {};
+    uint64 pages = 0;
+    for (int i = 0; i < used_count; i++)
+        pages += used[i].count;
+    const BlockNumber end = end_of_extents(used, used_count);
+    std::iter_swap(runs, std::max_element(runs, runs + count, [](const RunEntry &a, const RunEntry &b) {
+                       return end_of(a) < end_of(b);
+                   }));
+    const double loose = weight_of(rule.kind, runs[0]) <= kSmallWeight ? kLooseForSmall : kLooseFile;
+    if (end < pages + kFewPages || static_cast<double>(end) < loose * static_cast<double>(pages))
+        return {};
+    // A young run may lie behind all that may be touched.
+    if (end_of(runs[0]) != end)
+        return {};
+    Extent chosen[kExtentsPerRun];
+    const int pieces = choose_extents(used, used_count, kFirstFreeBlock, living_pages_of(runs[0]),
+                                      kExtentsPerRun - 1, chosen);
+    if (pieces == 0 || end_of_extents(chosen, pieces) >= end)
+        return {};
+    const Choice choice = within(runs, 1, rule.kind, rule.left);
+    *beyond = *beyond || choice.count == 0;
+    return choice.count > 0 ? choice : Choice{};
+}
+
+}  // namespace pg_gpu::storage
