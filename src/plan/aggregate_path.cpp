@@ -111,6 +111,7 @@ static bool collect_targets(Node *node, void *context) {
     }
     switch (nodeTag(node)) {
         case T_Aggref:
+            CHECK_FOR_INTERRUPTS();
             targets->aggregates = list_append_unique(targets->aggregates, node);
             return false;
         case T_Var:
