@@ -278,9 +278,29 @@ double estimate_groups(const TableAggregate &table) {
                                      table.input->rows / count_ranges(table.workers), nullptr, nullptr);
 }
 
+// What the rows below give, with what is grouped by marked. From PostgreSQL 16 on a key that stays where the
+// planner has dropped all isn't marked, and perhaps isn't given.
+static PathTarget *grouped_target(const TableAggregate &table) {
+    PathTarget *target = copy_pathtarget(table.scanned);
+    ListCell *cell;
+    foreach (cell, table.clauses) {
+        auto *clause = lfirst_node(SortGroupClause, cell);
+        bool is_marked = false;
+        for (int i = 0; i < list_length(target->exprs); i++)
+            is_marked = is_marked || get_pathtarget_sortgroupref(target, i) == clause->tleSortGroupRef;
+        if (!is_marked)
+            add_column_to_pathtarget(
+                target, reinterpret_cast<Expr *>(get_sortgroupclause_expr(clause, table.columns)),
+                clause->tleSortGroupRef);
+    }
+    return list_length(target->exprs) == list_length(table.scanned->exprs)
+               ? table.scanned
+               : set_pathtarget_cost_width(table.root, target);
+}
+
 Path *aggregate_plainly(const TableAggregate &table, Path *rows, PathTarget *target, List *having) {
     PlannerInfo *root = table.root;
-    rows = reinterpret_cast<Path *>(create_projection_path(root, table.input, rows, table.scanned));
+    rows = reinterpret_cast<Path *>(create_projection_path(root, table.input, rows, grouped_target(table)));
     // Aggregates of distinct values need their groups one after the other, and from PostgreSQL 16 on perhaps
     // their arguments in an order, which is part of these pathkeys, but never with grouping sets.
     const bool is_sorted = root->numOrderedAggs > 0 && !table.is_part;
