@@ -36,17 +36,18 @@ PG_CPPFLAGS = -Isrc -Icuda/include -isystem $(shell $(PG_CONFIG) --includedir-se
 PG_CXXFLAGS = -std=c++20 -O2 -ffp-contract=off -Wall -Wextra -fvisibility=hidden -fvisibility-inlines-hidden
 SHLIB_LINK = -lstdc++
 
-ifeq ($(WERROR),1)
-PG_CXXFLAGS += -Werror
-ENGINE_WERROR = ON
-else
-ENGINE_WERROR = OFF
-endif
+# The compilers read -Werror from a file, so that objects compiled with and without it are the same ones.
+PG_CXXFLAGS += @$(MODULE_DIR)/werror
+ENGINE_WERROR = $(if $(filter 1,$(WERROR)),ON,OFF)
 
-# Device code: FAST, or PLAIN, which is compiled in half of the time, for where no device runs it (test/check).
+# Device code: FAST, or PLAIN, which is compiled in half of the time. HERE, which make demo and make check build, is PLAIN where no
+# device would run it.
 DEVICE_CODE ?= FAST
-# What a debugger is told: FULL, or LINES, which is enough for backtraces and takes a fifth off the compiler's time (test/check).
-DEBUG_INFO ?= FULL
+ifeq ($(DEVICE_CODE),HERE)
+override DEVICE_CODE := $(if $(wildcard /dev/nvidiactl),FAST,PLAIN)
+endif
+# What a debugger is told: LINES, which is enough for backtraces and takes a fifth off the compiler's time, or FULL.
+DEBUG_INFO ?= LINES
 ifeq ($(DEBUG_INFO),LINES)
 PG_CXXFLAGS += -g1
 endif
@@ -76,10 +77,11 @@ endif
 all: engine
 include $(PGXS)
 
-# A change of flags (another PG_CONFIG, WERROR=1) makes all objects anew.
+# A change of flags (another PG_CONFIG, DEBUG_INFO=FULL) makes all objects anew.
 COMPILE_MODULE = $(CXX) $(CXXFLAGS) $(CPPFLAGS)
 ifeq ($(filter clean distclean maintainer-clean,$(MAKECMDGOALS)),)
 $(shell mkdir -p $(MODULE_DIR))
+$(file >$(MODULE_DIR)/werror,$(if $(filter 1,$(WERROR)),-Werror))
 $(file >$(MODULE_DIR)/flags.new,$(COMPILE_MODULE))
 $(shell cmp -s $(MODULE_DIR)/flags.new $(MODULE_DIR)/flags || mv -f $(MODULE_DIR)/flags.new $(MODULE_DIR)/flags)
 $(shell rm -f $(MODULE_DIR)/flags.new)
@@ -232,7 +234,7 @@ help:
 	@echo 'make                 build the extension and the engine'
 	@echo 'make install         install the extension (PG_CONFIG= names the PostgreSQL)'
 	@echo 'make installcheck    pg_regress and isolation tests against a running server'
-	@echo 'make demo            install, build, load real data, compare gpu_kary with btree'
+	@echo 'make demo            install, build, load real data, ask it with and without pg_gpu'
 	@echo 'make check           install what is needed, build, and run every test suite'
 	@echo 'make check-long      the same with many seeds and rounds, sanitizers and stress'
 	@echo 'make bench           benchmarks, results under bench/results/'
@@ -241,7 +243,7 @@ help:
 	@echo 'make format          lay out the sources with clang-format; format-check only looks'
 	@echo 'make clean           remove what was built'
 	@echo 'WERROR=1             warnings are errors'
-	@echo 'DEBUG_INFO=LINES     line numbers for backtraces, and nothing more for a debugger'
+	@echo 'DEBUG_INFO=FULL      all that a debugger wants to know, in place of line numbers for backtraces'
 	@echo 'DEVICE_CODE=PLAIN    device code that is compiled sooner and runs slowly'
 	@echo 'PG_GPU_CUDA=OFF      build without the CUDA engine (AUTO: where nvcc works; ON)'
 	@echo 'PG_GPU_STUDIES=ON    make unit with the tests of what was studied and no statement uses'

@@ -22,9 +22,8 @@ export PG_GPU_TEST_SEED PG_GPU_TEST_ROUNDS PG_GPU_DATA
 scratch=
 small_disk=
 
-# How check builds: what is compiled sooner, since it only runs tests. Device code is tested where there is a device.
-build_flags=(WERROR=1 DEBUG_INFO=LINES)
-[ -e /dev/nvidiactl ] || build_flags+=(DEVICE_CODE=PLAIN)
+# As make and make demo build, so that nothing is compiled again; warnings are errors.
+build_flags=(WERROR=1 DEVICE_CODE=HERE)
 
 limited() { timeout -k 60 "$suite_limit" "$@" </dev/null; }
 
@@ -85,12 +84,15 @@ wanted() {
     [ -z "${PG_GPU_SUITES:-}" ] || [[ " $PG_GPU_SUITES " = *" $1 "* ]]
 }
 
-# run_suite NAME COUNTER COMMAND...: one line says how it went. Lanes call it side by side.
+# run_suite NAME COUNTER COMMAND...: one line says that it begins, and one how it went. Lanes call it side by side.
 run_suite() {
     local name=$1 counter=$2 log=$logs/$1.log status=0 started=$SECONDS passed failed skipped verdict
     shift 2
     wanted "$name" || return 0
+    printf '%-15s begins\n' "$name"
+    echo "$counter" >"$logs/$name.running"
     "$@" >"$log" 2>&1 || status=$?
+    rm "$logs/$name.running"
     read -r passed failed skipped < <("$counter" "$log")
     verdict=ok
     if [ $status -ne 0 ] || [ "$failed" -gt 0 ]; then
@@ -111,12 +113,31 @@ run_suite() {
 # record NAME PASSED FAILED SKIPPED SECONDS RESULT: a line of the table.
 record() { printf '%s|%s|%s|%s|%s|%s\n' "$@" >>"$logs/results"; }
 
+# How far the suites are that run: the tests that have passed, or what is compiled of those that are compiled first.
+tell_progress() {
+    local file name counter passed percent line=
+    for file in "$logs"/*.running; do
+        # It may have ended meanwhile.
+        counter=$(cat "$file" 2>/dev/null) || continue
+        name=$(basename "${file%.running}")
+        read -r passed _ < <("$counter" "$logs/$name.log")
+        percent=
+        [ "$passed" -gt 0 ] || percent=$(sed -nE 's/^\[ *([0-9]+%)\].*/\1/p' "$logs/$name.log" | tail -n 1)
+        line+="${line:+, }$name ${percent:+compiled }${percent:-$passed}"
+    done
+    printf '      %d:%02d  %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$line"
+}
+
 # lane FUNCTION: its suites run beside those of other lanes. await_lanes waits for all.
 lanes=()
 lane() { "$1" & lanes+=($!); }
 await_lanes() {
-    local pid broken=no
+    local pid broken=no next=$((SECONDS + 15))
     for pid in "${lanes[@]}"; do
+        while kill -0 "$pid" 2>/dev/null; do
+            sleep 0.5
+            [ $SECONDS -lt $next ] || { tell_progress; next=$((SECONDS + 15)); }
+        done
         wait "$pid" || broken=yes
     done
     lanes=()
@@ -126,6 +147,10 @@ await_lanes() {
 show_failures() {
     local log=$logs/$1.log file
     [ -e "$log" ] || return 0
+    if grep -q '^make.*\*\*\*' "$log" && ! grep -q ' tests failed out of ' "$log"; then
+        echo "---- what failed first in $log"
+        "$root/contrib/scripts/first-error" "$log"
+    fi
     # Of TAP and CTest, what failed may lie far before the end.
     local failure='^not ok|^# +Failed test|^ *[0-9]+/[0-9]+ Test .*\*\*\*[^S]'
     if grep -qE "$failure" "$log"; then
