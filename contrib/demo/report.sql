@@ -7,7 +7,7 @@ CREATE VIEW demo.comparison AS
 SELECT number, method, title, before.milliseconds AS before, after.milliseconds AS after,
     CASE WHEN stock <> ours AND title ~ 'BM25' THEN NULL ELSE before.answer = after.answer END AS same_answer,
     -- Which node answered, and on which path where it says so.
-    concat_ws(', ', coalesce(substring(after.plan FROM 'Custom Scan \((\w+)\)'), substring(after.plan FROM '\S[\w ]+ (?:using|on) (?:coast|note)_\w+')),
+    concat_ws(', ', coalesce(substring(after.plan FROM 'Custom Scan \((\w+)\)'), substring(after.plan FROM '[A-Z][\w ]+ (?:using|on) (?:coast|note)_\w+')),
         substring(after.plan FROM 'Path: (\w+)')) AS how
 FROM demo.questions JOIN demo.results AS before USING (number) JOIN demo.results AS after USING (number)
 WHERE NOT before.with_pg_gpu AND after.with_pg_gpu;
