@@ -108,7 +108,19 @@ constexpr Handler question_of_shared_items() {
     return asking;
 }
 
-// A row for requests that begin a load; `spread` begins one in parts.
+// A row for requests that begin a load.
+template <auto function>
+constexpr Handler load() {
+    using Request = typename Parts<decltype(function)>::RequestType;
+    Handler loading = handler<function>(true);
+    loading.load_size = [](Engine &engine, const void *request) {
+        const auto &begun = *static_cast<const Request *>(request);
+        return LoadSize{begun.name, {load_bytes(engine, begun)}};
+    };
+    return loading;
+}
+
+// The same where runs can be divided; `spread` begins a load in parts.
 template <auto function, auto spread, bool gains>
 constexpr Handler divisible_load() {
     using Request = typename Parts<decltype(function)>::RequestType;
@@ -204,9 +216,7 @@ constexpr Row rows[] = {
     {Message::begin_kary, divisible_load<answer_begin_kary, spread_begin_kary, false>()},
     {Message::begin_grid, divisible_load<answer_begin_grid, spread_begin_grid, false>()},
     {Message::begin_column, divisible_load<answer_begin_column, spread_begin_column, true>()},
-    {Message::begin_text, divisible_load<answer_begin_text, spread_begin_text, false>()},
-    {Message::append_lists,
-     about<answer_append_lists, holders_of_array<protocol::AppendLists>, spread_append_lists>()},
+    {Message::begin_text, load<answer_begin_text>()},
     {Message::append_pages,
      about<answer_append_pages, holders_of_array<protocol::AppendPages>, spread_append_pages>()},
     {Message::append_kary,

@@ -8,7 +8,6 @@
 #include "server/column_divider.h"
 #include "server/engine_id.h"
 #include "server/object.h"
-#include "server/text_divider.h"
 
 namespace gpu_engine::server {
 
@@ -23,8 +22,7 @@ struct PartInTheMaking {
 struct LoadInParts {
     std::vector<PartInTheMaking> parts;      // in the order of their entries
     std::unique_ptr<ColumnDivider> columns;  // for columns
-    std::unique_ptr<TextDivider> lists;      // for inverted lists
-    // Of all but sorted entries: no request failed. Some parts may have taken pages then that others haven't.
+    // Of columns and grid files: no request failed. Some parts may have taken pages then that others haven't.
     bool is_sound = true;
 };
 

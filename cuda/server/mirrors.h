@@ -15,7 +15,6 @@
 
 #include "gpu_engine/engine.h"
 #include "gpu_engine/protocol.h"
-#include "server/divided_lists.h"
 #include "server/engine_id.h"
 #include "server/object.h"
 
@@ -57,7 +56,6 @@ struct Mirror {
     protocol::EngineName engine{};
     // In the order of their entries, each on another engine.
     std::vector<MirrorPart> parts;
-    std::shared_ptr<const DividedLists> lists;  // of gpu_text in several parts
     protocol::Holder holder{};
     std::int64_t loaded_at = 0;  // microseconds since 1970
     std::atomic<std::int64_t> last_used{0};

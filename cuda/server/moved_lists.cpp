@@ -1,8 +1,8 @@
 #include "server/moved_lists.h"
 
 #include <algorithm>
+#include <cstring>
 
-#include "server/document_pages.h"
 #include "server/scratch.h"
 #include "server/server.h"
 
@@ -11,8 +11,32 @@
 namespace gpu_engine::server {
 namespace {
 
+// Pages as a loader takes them, which hold nothing else.
+constexpr std::uint32_t posting_page_bytes = 65536;
 constexpr std::uint64_t posting_pages_a_piece = 512;
+constexpr std::uint32_t length_bytes = 3;
+constexpr std::uint32_t documents_a_page = 7281;
+constexpr std::uint32_t document_page_bytes = documents_a_page * (sizeof(Tid) + length_bytes);
 constexpr std::uint32_t document_pages_a_piece = 128;
+static_assert(document_page_bytes <= posting_page_bytes);
+
+std::uint32_t pages_for(std::uint64_t parts, std::uint64_t a_page) {
+    return static_cast<std::uint32_t>((parts + a_page - 1) / a_page);
+}
+
+// Writes documents as they lie on pages.
+void write_pages(const Tid *tids, const std::uint32_t *lengths, std::uint32_t count, char *pages) {
+    for (std::uint32_t first = 0; first < count; first += documents_a_page, pages += document_page_bytes) {
+        const std::uint32_t here = std::min(documents_a_page, count - first);
+        std::memcpy(pages, tids + first, here * sizeof(Tid));
+        auto *at = reinterpret_cast<unsigned char *>(pages + here * sizeof(Tid));
+        for (std::uint32_t i = first; i < first + here; ++i, at += length_bytes) {
+            at[0] = static_cast<unsigned char>(lengths[i]);
+            at[1] = static_cast<unsigned char>(lengths[i] >> 8);
+            at[2] = static_cast<unsigned char>(lengths[i] >> 16);
+        }
+    }
+}
 
 }  // namespace
 
@@ -66,7 +90,7 @@ void MovedLists::copy_documents(const TextIndex &index, TextLoader *loader) {
             check(index.read_documents(*source_.stream, static_cast<std::uint32_t>(first), count, tids.data(),
                                        lengths.data()));
         });
-        write_document_pages(tids.data(), lengths.data(), count, pages.data());
+        write_pages(tids.data(), lengths.data(), count, pages.data());
         on_engine_(target_, [&] {
             check(loader->append_documents(*target_.stream, {pages.data(), pages_for(count, documents_a_page),
                                                              document_page_bytes, 0, document_page_bytes}));

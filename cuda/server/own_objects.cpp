@@ -125,12 +125,11 @@ std::vector<MirrorPart> whole_run(EngineId held_by, AnyObject object) {
 }
 
 void make_mirror(Work &work, std::vector<MirrorPart> parts, const RunName &name,
-                 const protocol::Holder &holder, bool moves, std::shared_ptr<const DividedLists> lists) {
+                 const protocol::Holder &holder, bool moves) {
     auto mirror = std::make_shared<Mirror>();
     mirror->name = name;
     mirror->engine = work.engine_name;
     mirror->parts = std::move(parts);
-    mirror->lists = std::move(lists);
     mirror->holder = holder;
     mirror->loaded_at = microseconds_since_1970();
     mirror->last_used = mirror->loaded_at;

@@ -132,10 +132,12 @@ bool may_move(const Mirror &mirror, const std::vector<PlacementCandidate> &candi
               const Options &options) {
     const std::uint64_t bytes = bytes_of(mirror);
     std::uint64_t room = 0;
+    std::uint64_t max_room = 0;
     std::uint64_t least_of_index = UINT64_MAX;
     std::uint64_t of_index_here = 0;
     for (const PlacementCandidate &candidate : candidates) {
         room += room_to_move(candidate);
+        max_room = std::max(max_room, room_to_move(candidate));
         if (candidate.id == mirror.parts.front().held_by) {
             of_index_here = candidate.of_index;
         } else if (room_to_move(candidate) >= bytes) {
@@ -143,7 +145,9 @@ bool may_move(const Mirror &mirror, const std::vector<PlacementCandidate> &candi
         }
     }
     if (mirror.is_overflow) {
-        return room >= bytes;
+        const AnyObject &object = mirror.parts.front().object;
+        const bool is_divisible = object.text() == nullptr;
+        return (is_divisible ? room : max_room) >= bytes;
     }
     if (is_kept_together(candidates, bytes, options.kept_together)) {
         return false;

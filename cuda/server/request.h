@@ -161,8 +161,6 @@ std::uint64_t load_bytes(Engine &engine, const protocol::BeginText &request);
 DivisibleRun divisible(Engine &engine, const protocol::BeginKary &request);
 DivisibleRun divisible(Engine &engine, const protocol::BeginGrid &request);
 DivisibleRun divisible(Engine &engine, const protocol::BeginColumn &request);
-DivisibleRun divisible(Engine &engine, const protocol::BeginText &request);
-TextShape shape_of(const protocol::BeginText &request);
 void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
 void answer_append_kary(Work &work, const protocol::AppendKary &request, protocol::ReplyHeader &reply);
 void answer_finish(Work &work, const protocol::HandleRequest &request, protocol::HandleReply &reply);
@@ -177,9 +175,6 @@ void spread_merge_kary(Spread &spread, const protocol::MergeKary &request, proto
 void spread_begin_kary(Spread &spread, const protocol::BeginKary &request, protocol::BeginReply &reply);
 void spread_begin_grid(Spread &spread, const protocol::BeginGrid &request, protocol::BeginReply &reply);
 void spread_begin_column(Spread &spread, const protocol::BeginColumn &request, protocol::BeginReply &reply);
-void spread_begin_text(Spread &spread, const protocol::BeginText &request, protocol::BeginReply &reply);
-void answer_append_lists(Work &work, const protocol::AppendLists &request, protocol::ReplyHeader &reply);
-void spread_append_lists(Spread &spread, const protocol::AppendLists &request, protocol::ReplyHeader &reply);
 void spread_append_pages(Spread &spread, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
 void spread_append_kary(Spread &spread, const protocol::AppendKary &request, protocol::ReplyHeader &reply);
 void spread_finish(Spread &spread, const protocol::HandleRequest &request, protocol::HandleReply &reply);

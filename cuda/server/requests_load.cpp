@@ -11,7 +11,6 @@
 #include "server/run_set.h"
 #include "server/scratch.h"
 #include "server/spread.h"
-#include "server/text_divider.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -20,6 +19,13 @@ namespace gpu_engine::server {
 using protocol::Answer;
 
 namespace {
+
+TextShape shape_of(const protocol::BeginText &request) {
+    if (request.codec >= postings::kCodecs) {
+        refuse("lists have no such codec");
+    }
+    return {request.posting_bytes, request.documents, static_cast<postings::Codec>(request.codec)};
+}
 
 template <typename Loader>
 std::uint64_t loaded_by(const Loader &loader) {
@@ -87,13 +93,6 @@ void finish_lists(Work &work, OwnObject &own) {
 
 }  // namespace
 
-TextShape shape_of(const protocol::BeginText &request) {
-    if (request.codec >= postings::kCodecs) {
-        refuse("lists have no such codec");
-    }
-    return {request.posting_bytes, request.documents, static_cast<postings::Codec>(request.codec)};
-}
-
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginKary &request) {
     return with_key(request.key_bits, [&]<typename Key>(Key) {
         if (request.entries > Kary<Key>::max_entries) {
@@ -142,13 +141,6 @@ DivisibleRun divisible(Engine &engine, const protocol::BeginColumn &request) {
 
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginText &request) {
     return engine.text().index_bytes(shape_of(request));
-}
-
-DivisibleRun divisible(Engine &engine, const protocol::BeginText &request) {
-    return {is_named(request.name) ? request.documents : 0,
-            [&engine, run = shape_of(request)](std::uint64_t documents) {
-                return engine.text().index_bytes(shape_of_documents(run, documents));
-            }};
 }
 
 void answer_begin_kary(Work &work, const protocol::BeginKary &request, protocol::BeginReply &reply) {
@@ -220,11 +212,6 @@ void answer_begin_text(Work &work, const protocol::BeginText &request, protocol:
     check(work.engine->text().open_loader(*work.stream, own.lists, &loader));
     own.loader = AnyLoader(std::move(loader));
     reply.handle = add_own_object(work, std::move(own));
-}
-
-void answer_append_lists(Work &work, const protocol::AppendLists &request, protocol::ReplyHeader &) {
-    static_cast<void>(object_in_parts(work, request.handle));
-    refuse("the array is on other engines");
 }
 
 void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &) {

@@ -229,33 +229,6 @@ void append_columns(Spread &spread, LoadInParts &load, const protocol::AppendPag
     });
 }
 
-// All lists have been measured, so what each part will be is known.
-void open_text_loaders(Spread &spread, LoadInParts &load) {
-    spread.run([&](std::size_t i, Work &work) {
-        std::unique_ptr<TextLoader> loader;
-        check(with_room(work, [&] {
-            return work.engine->text().open_loader(*work.stream, load.lists->shape(i), &loader);
-        }));
-        load.parts[i].loader = AnyLoader(std::move(loader));
-        load.parts[i].first = load.lists->first(i);
-        load.parts[i].entries = load.lists->documents(i);
-    });
-    load.lists->begin_loading();
-}
-
-void append_text(Spread &spread, LoadInParts &load, const protocol::AppendPages &request,
-                 const char *images) {
-    TextDivider &lists = *load.lists;
-    lists.take_pages(images, request.layout, request.first_page, request.pages);
-    if (lists.has_what_to_cut()) {
-        spread.run([&](std::size_t i, Work &work) { lists.cut(i, work, load.parts[i].loader.text()); });
-    }
-    lists.end_cut();
-    if (lists.is_measured()) {
-        open_text_loaders(spread, load);
-    }
-}
-
 // The ends of neighbouring parts must be in order, as all else is.
 template <typename Key>
 struct EndsOfPart {
@@ -307,18 +280,6 @@ void finish_column_parts(Spread &spread, LoadInParts &load) {
         std::unique_ptr<ColumnStore> store;
         check(load.parts[i].loader.column()->finish(*work.stream, &store));
         load.parts[i].object = AnyObject(std::move(store));
-    });
-}
-
-void finish_text_parts(Spread &spread, LoadInParts &load) {
-    if (!load.is_sound || !load.lists->is_loaded()) {
-        refuse("parts of the run are missing");
-    }
-    spread.run([&](std::size_t i, Work &work) {
-        std::unique_ptr<TextIndex> index;
-        check(with_room(work, [&] { return load.parts[i].loader.text()->finish(*work.stream, &index); }));
-        load.parts[i].object = AnyObject(std::move(index));
-        load.parts[i].loader = {};
     });
 }
 
@@ -406,42 +367,11 @@ void spread_begin_column(Spread &spread, const protocol::BeginColumn &request, p
     reply.handle = add_own_object(work, std::move(own));
 }
 
-void spread_begin_text(Spread &spread, const protocol::BeginText &request, protocol::BeginReply &reply) {
-    Work &work = spread.whole();
-    const TextShape run = shape_of(request);
-    OwnObject own;
-    if (!begin_in_parts(
-            work, request,
-            [&run](Engine &engine, std::uint64_t documents) {
-                const std::uint64_t bytes = engine.text().index_bytes(shape_of_documents(run, documents));
-                return PartBytes{bytes, bytes};
-            },
-            &own, reply)) {
-        return;
-    }
-    own.in_parts->lists = std::make_unique<TextDivider>(work.server().transfer_memory(),
-                                                        work.server().engines().host().memory(), run,
-                                                        request.content_bytes, *work.shares);
-    reply.handle = add_own_object(work, std::move(own));
-    reply.is_divided = 1;
-}
-
-void spread_append_lists(Spread &spread, const protocol::AppendLists &request, protocol::ReplyHeader &) {
-    LoadInParts &load = load_of(spread, request.handle);
-    if (load.lists == nullptr) {
-        refuse("the array has no lists");
-    }
-    load.lists->take_lists(spread.whole().connection.buffer.part<TextList>(request.offset, request.count),
-                           request.count);
-    spread.whole().items = request.count;
-    spread.whole().bytes = request.count * sizeof(TextList);
-}
-
 void spread_append_pages(Spread &spread, const protocol::AppendPages &request, protocol::ReplyHeader &) {
     LoadInParts &load = load_of(spread, request.handle);
     const std::uint64_t bytes = std::uint64_t(request.pages) * request.layout.page_bytes;
     const char *images = spread.whole().connection.buffer.part<char>(request.offset, bytes);
-    if (load.columns != nullptr || load.lists != nullptr || load.parts.front().loader.grid() != nullptr) {
+    if (load.columns != nullptr || load.parts.front().loader.grid() != nullptr) {
         if (!load.is_sound) {
             refuse("a part of the run could not be loaded");
         }
@@ -449,9 +379,6 @@ void spread_append_pages(Spread &spread, const protocol::AppendPages &request, p
         if (load.columns != nullptr) {
             append_columns(spread, load, request, images);
             spread.whole().items = request.pages;
-        } else if (load.lists != nullptr) {
-            append_text(spread, load, request, images);
-            add_up_work(spread);
         } else {
             append_points(spread, load, request, images);
             add_up_work(spread);
@@ -466,8 +393,8 @@ void spread_append_pages(Spread &spread, const protocol::AppendPages &request, p
 
 void spread_append_kary(Spread &spread, const protocol::AppendKary &request, protocol::ReplyHeader &) {
     LoadInParts &load = load_of(spread, request.handle);
-    if (load.columns != nullptr || load.lists != nullptr) {
-        refuse("columns and lists come by pages");
+    if (load.columns != nullptr) {
+        refuse("columns come by pages");
     }
     const TransferBuffer &buffer = spread.whole().connection.buffer;
     with_key(load.parts.front().loader.key_bits(), [&]<typename Key>(Key) {
@@ -507,8 +434,6 @@ void spread_finish(Spread &spread, const protocol::HandleRequest &request, proto
     auto node = work.connection.objects.extract(request.handle);
     if (load.columns != nullptr) {
         finish_column_parts(spread, load);
-    } else if (load.lists != nullptr) {
-        finish_text_parts(spread, load);
     } else if (load.parts.front().loader.grid() != nullptr) {
         finish_grid_parts(spread, node.mapped());
     } else if (!finish_sorted_parts(spread, load)) {
@@ -524,8 +449,7 @@ void spread_finish(Spread &spread, const protocol::HandleRequest &request, proto
     }
     work.items = reply.entries;
     work.bytes = reply.bytes;
-    make_mirror(work, std::move(parts), node.mapped().name, node.mapped().holder, node.mapped().moves,
-                load.lists != nullptr ? load.lists->share_lists() : nullptr);
+    make_mirror(work, std::move(parts), node.mapped().name, node.mapped().holder, node.mapped().moves);
 }
 
 void spread_set_dead(Spread &spread, const protocol::SetDead &request, protocol::ReplyHeader &reply) {

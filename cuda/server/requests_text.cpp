@@ -13,7 +13,6 @@
 #include "server/run_set.h"
 #include "server/shared_items.h"
 #include "server/spread.h"
-#include "server/text_parts.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -446,104 +445,25 @@ void share_search_text(Spread &spread, const protocol::SearchText &request, prot
     search.note_done(spread.whole());
 }
 
-namespace {
-
-// What a part of a run finds, until all parts are put together.
-struct FoundInPart {
-    FoundInPart(MemoryBudget &memory, std::uint64_t queries, std::uint64_t room)
-        : counts(memory, queries), hits(memory, room) {}
-
-    const Scratch<std::uint32_t> counts;
-    const Scratch<TextHit> hits;
-    std::uint32_t first = 0;
-};
-
-}  // namespace
-
-// How many hits a query has room for is known beforehand, so what an engine finds in a run that it has all of
-// goes where it belongs.
+// How many hits a query has room for is known beforehand, so what an engine finds goes where it belongs.
 void spread_search_text(Spread &spread, const protocol::SearchText &request, protocol::ResultReply &reply) {
     const Search search(spread.whole(), request, reply, Search::Of::all_runs);
-    Server &server = spread.whole().server();
-    std::vector<std::vector<std::unique_ptr<FoundInPart>>> found(spread.size());
-    spread.run([&](std::size_t part, Work &work) {
+    spread.run([&](std::size_t, Work &work) {
         RunSet runs = spread.runs();
         runs.set_here(work.id);
-        found[part].resize(search.runs());
         for (std::size_t run = 0; run < search.runs(); ++run) {
             if (!runs.is_here(run)) {
                 continue;
             }
-            const TextBatch asked = search.batch(run, search.terms(run));
-            const PartLists lists = runs.part_lists(run);
-            if (lists.lists == nullptr) {
-                check(with_room(work, [&] {
-                    return runs.text(run).search(*work.stream, search.ranking(run), asked, search.hits(run),
-                                                 search.counts(run));
-                }));
-                continue;
-            }
-            const OwnBatch own(server.engines().host().memory(), lists, asked);
-            auto its = std::make_unique<FoundInPart>(server.transfer_memory(), search.count(),
-                                                     search.hit_count(run));
-            its->first = lists.lists->first(lists.part);
             check(with_room(work, [&] {
-                return runs.text(run).search(*work.stream, search.ranking(run), own.batch(), its->hits.data(),
-                                             its->counts.data());
+                return runs.text(run).search(*work.stream, search.ranking(run),
+                                             search.batch(run, search.terms(run)), search.hits(run),
+                                             search.counts(run));
             }));
-            found[part][run] = std::move(its);
         }
     });
-    for (std::size_t run = 0; run < search.runs(); ++run) {
-        std::vector<HitsOfPart> parts;
-        for (const auto &of_part : found) {
-            if (of_part[run] != nullptr) {
-                parts.push_back(
-                    {of_part[run]->counts.data(), of_part[run]->hits.data(), of_part[run]->first});
-            }
-        }
-        if (!parts.empty()) {
-            put_hits_together(parts, search.queries(run), search.count(), search.counts(run),
-                              search.hits(run));
-        }
-    }
     search.note_done(spread.whole());
 }
-
-namespace {
-
-// How many live documents the lists have in the part of the run that is here.
-Status count_documents(Work &work, const RunSet &runs, std::size_t run, const TextList *lists,
-                       std::uint32_t count, std::uint32_t *documents) {
-    const TextIndex &index = runs.text(run);
-    const PartLists part = runs.part_lists(run);
-    if (part.lists == nullptr) {
-        return index.count_documents(*work.stream, lists, count, documents);
-    }
-    MemoryBudget &memory = work.server().engines().host().memory();
-    const OwnLists own(memory, part, lists, count);
-    const Scratch<std::uint32_t> counted(memory, own.count());
-    const Status status = index.count_documents(*work.stream, own.data(), own.count(), counted.data());
-    std::fill_n(documents, count, 0);
-    for (std::uint32_t i = 0; status.ok() && i < own.count(); ++i) {
-        documents[own.place(i)] = counted.data()[i];
-    }
-    return status;
-}
-
-Status intersect(Work &work, const RunSet &runs, std::size_t run, const TextList *lists, std::uint32_t count,
-                 Tid *tids, std::uint64_t capacity, std::uint64_t *found) {
-    const TextIndex &index = runs.text(run);
-    const PartLists part = runs.part_lists(run);
-    if (part.lists == nullptr) {
-        return index.intersect(*work.stream, lists, count, tids, capacity, found);
-    }
-    const OwnLists own(work.server().engines().host().memory(), part, lists, count);
-    *found = 0;
-    return own.has_all() ? index.intersect(*work.stream, own.data(), count, tids, capacity, found) : Status{};
-}
-
-}  // namespace
 
 void answer_count_text(Work &work, const protocol::CountText &request, protocol::ResultReply &reply) {
     const RunSet runs(work, request.run, request.runs, text_bits, reply.header);
@@ -563,8 +483,8 @@ void answer_count_text(Work &work, const protocol::CountText &request, protocol:
             continue;
         }
         check(with_room(work, [&] {
-            return count_documents(work, runs, i, lists + first[i], first[i + 1] - first[i],
-                                   documents + first[i]);
+            return runs.text(i).count_documents(*work.stream, lists + first[i], first[i + 1] - first[i],
+                                                documents + first[i]);
         }));
     }
     work.items = first[request.runs];
@@ -584,8 +504,8 @@ void answer_intersect_text(Work &work, const protocol::IntersectText &request, p
         work, runs, 1, results, reply,
         [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
             std::uint64_t found = 0;
-            const Status status =
-                intersect(work, runs, i, lists + first[i], first[i + 1] - first[i], tids, capacity, &found);
+            const Status status = runs.text(i).intersect(*work.stream, lists + first[i],
+                                                         first[i + 1] - first[i], tids, capacity, &found);
             offsets[0] = 0;
             offsets[1] = found;
             return status;

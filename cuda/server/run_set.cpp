@@ -51,14 +51,6 @@ RunSet::RunSet(Work &work, const protocol::RunUse *runs, std::uint32_t count, st
     }
 }
 
-PartLists RunSet::part_lists(std::size_t i) const noexcept {
-    const Mirror &mirror = *mirrors_[i];
-    if (mirror.lists == nullptr) {
-        return {};
-    }
-    return {mirror.lists.get(), static_cast<std::size_t>(mirror.part_on(here_) - mirror.parts.data())};
-}
-
 std::size_t RunSet::count_here() const noexcept {
     std::size_t count = 0;
     for (std::size_t i = 0; i < mirrors_.size(); ++i) {

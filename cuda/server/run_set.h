@@ -9,12 +9,6 @@
 
 namespace gpu_engine::server {
 
-// Which of a run's lists a part has; null where all of the run is on one engine.
-struct PartLists {
-    const DividedLists *lists = nullptr;
-    std::size_t part = 0;
-};
-
 // It shares the runs' mirrors, so that they stay in memory until the request is answered.
 class RunSet {
   public:
@@ -40,8 +34,6 @@ class RunSet {
     const GridFile &grid(std::size_t i) const noexcept { return *object_here(i).grid(); }
     const ColumnStore &column(std::size_t i) const noexcept { return *object_here(i).column(); }
     const TextIndex &text(std::size_t i) const noexcept { return *object_here(i).text(); }
-    // Names the lists of a run that is in parts as this one has them.
-    PartLists part_lists(std::size_t i) const noexcept;
 
     // Of all engines: who has parts of the run, in the order of its entries.
     const std::vector<MirrorPart> &parts(std::size_t i) const noexcept { return mirrors_[i]->parts; }

@@ -54,17 +54,10 @@ inline EntryResults entries_of(const protocol::MatchGrid &request) {
     return {request.results, request.capacity, request.count, 0, true};
 }
 
-inline EntryResults entries_of(const protocol::CountText &request) {
-    return {request.results, request.capacity, 0, 0, false};
-}
-inline EntryResults entries_of(const protocol::IntersectText &request) {
-    return {request.results, request.capacity, 1, 0, true};
-}
-
 // The parts that have pieces of each run, which were asked all items.
 std::vector<std::vector<MatchPart>> pieces_of_runs(Spread &spread);
 
-// The same for any request.
+// The same for any request. Inverted lists are never in parts.
 template <typename Request, typename Reply>
 void put_runs_together(Spread &spread, const Request &request, const Sums &sums,
                        const PartAnswers<Reply> &answers, Reply *reply) {
@@ -76,8 +69,10 @@ void put_runs_together(Spread &spread, const Request &request, const Sums &sums,
     }
     if constexpr (requires { entries_of(request); }) {
         put_together(spread, entries_of(request), sums, answers, reply);
-    } else {
+    } else if constexpr (std::is_same_v<Request, protocol::AskColumn>) {
         put_together(spread, request, answers, reply);
+    } else {
+        throw Failure{make_status(StatusCode::internal, "runs of this kind have no parts")};
     }
 }
 

@@ -192,11 +192,6 @@ struct TextMirror : MirrorFormat {
     int posting_section;
     // What the run's own pages tell of it; false when one was recycled.
     bool (*read_shape)(Relation index, const storage::RunEntry &run, gpu_engine::TextShape *shape);
-    // Calls take(context, list) for all lists of more than one posting, in the order of their places, until
-    // it returns false. False then, and when a page was recycled: *is_gone tells which.
-    using TakeList = bool (*)(void *context, const gpu_engine::TextList &list);
-    bool (*read_lists)(Relation index, const storage::RunEntry &run, TakeList take, void *context,
-                       bool *is_gone);
 };
 
 // Is the run large enough for a mirror? Young runs are small, and are merged away before a mirror of them

@@ -185,13 +185,6 @@ static void drop_mirror(const RunSet &set, uint64 run_id) {
     exchange(&message, &reply);
 }
 
-// What comes before the pages of a run that several engines share, where what each will have must be
-// measured: the places of its lists, and the pages for the first time.
-static bool send_for_division(const NewMirror &mirror, PageLoad load) {
-    load.sent = [](uint32) {};
-    return mirror.set->format->kind->send_lists(mirror, load.handle) && send_pages(load);
-}
-
 // A mirror under the run's name. The reasons of a failure outlive the tidying up.
 static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path path, bool pinned,
                          uint64 *bytes) {
@@ -204,8 +197,7 @@ static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path p
         return true;
 
     hold_on_server();
-    const PageLoad load = {&set, &run, begun.handle, path, loading_workers(), report_pages};
-    if (!(begun.is_divided == 0 || send_for_division(mirror, load)) || !send_pages(load)) {
+    if (!send_pages({&set, &run, begun.handle, path, loading_workers(), report_pages})) {
         if (is_connected()) {
             drop_handle(begun.handle, path);
             release_on_server();

@@ -44,8 +44,6 @@ struct MirrorKind {
     double finish_sorts[kPaths];
     // Is that much enough to count when loading is weighed?
     bool finishing_counts;
-    // Sends what the server must know before pages of a run come that it divides. Uses the transfer buffer.
-    bool (*send_lists)(const NewMirror &mirror, uint64 handle) = nullptr;
 };
 
 inline MirroredPages mirrored_pages(const MirrorFormat &format, const storage::RunEntry &run) {

@@ -31,48 +31,7 @@ static bool begin_text(const NewMirror &mirror, protocol::BeginReply *reply) {
     return begin_mirror(mirror, &message, reply);
 }
 
-namespace {
-
-// Lists on their way: as many as the buffer takes at a time.
-struct SentLists {
-    Path path;
-    uint64 handle;
-    uint64 room;
-    uint64 count;
-};
-
-}  // namespace
-
-static bool send_listed(SentLists *sent) {
-    auto message = make_message<protocol::AppendLists>(protocol::Message::append_lists, sent->path);
-    message.handle = sent->handle;
-    message.count = sent->count;
-    sent->count = 0;
-    protocol::ReplyHeader reply;
-    return exchange(&message, &reply) &&
-           (answer_of(reply) == protocol::Answer::done || fail_by_answer(reply));
-}
-
-static bool take_list(void *context, const gpu_engine::TextList &list) {
-    auto *sent = static_cast<SentLists *>(context);
-    memcpy(buffer_at(sent->count * sizeof(list)), &list, sizeof(list));
-    return ++sent->count < sent->room || send_listed(sent);
-}
-
-static bool send_lists(const NewMirror &mirror, uint64 handle) {
-    constexpr uint64 kListsAtOnce = 32768;
-    constexpr uint64 kBytes = kListsAtOnce * sizeof(gpu_engine::TextList);
-    const auto &format = static_cast<const TextMirror &>(*mirror.set->format);
-    if (!need_buffer(kBytes, kBytes))
-        return false;
-    SentLists sent = {mirror.path, handle, kListsAtOnce, 0};
-    bool is_gone = false;
-    if (!format.read_lists(mirror.set->index, *mirror.run, take_list, &sent, &is_gone))
-        return is_gone && fail_as_gone();
-    return sent.count == 0 || send_listed(&sent);
-}
-
-constinit const MirrorKind text_mirror = {mirrored_pages_of, begin_text, {0, 1, 1}, false, send_lists};
+constinit const MirrorKind text_mirror = {mirrored_pages_of, begin_text, {0, 1, 1}, false};
 
 // ---- cost ------------------------------------------------------------------------------------------------
 

@@ -16,11 +16,6 @@ static constexpr uint64 kFewestEntries = 16384;
 
 // ---- the mirror's format ---------------------------------------------------------------------------------
 
-static TextList list_at(const ListPlace &place) {
-    return {place.start,   place.bytes,          static_cast<uint32>(place.documents),
-            place.ordinal, place.term_frequency, 0};
-}
-
 static uint64 mirrored_entries(const storage::RunEntry &run) {
     return layout_of(run) == Layout::Inverted ? run.entries : 0;
 }
@@ -38,29 +33,9 @@ static bool read_shape(Relation index, const storage::RunEntry &run, gpu_engine:
     return read;
 }
 
-static bool read_lists(Relation index, const storage::RunEntry &run, client::TextMirror::TakeList take,
-                       void *context, bool *is_gone) {
-    RunReader reader;
-    storage::RunEntry without_dead = run;
-    without_dead.dead = 0;
-    open_reader(&reader, index, without_dead);
-    auto *dictionary = allocate<DictionaryCursor>(1);
-    bool taken = true;
-    for (begin_dictionary(dictionary, &reader); taken && !dictionary->end; next_entry(dictionary)) {
-        CHECK_FOR_INTERRUPTS();
-        if (dictionary->frequency > 1)
-            taken = take(context, list_at(place_of(dictionary)));
-    }
-    *is_gone = reader.stale;
-    close_reader(&reader);
-    pfree(dictionary);
-    pfree(reader.lengths);
-    return taken && !*is_gone;
-}
-
 const client::MirrorFormat *mirror_format(Relation) {
     static constexpr client::TextMirror format = {
-        {&client::text_mirror, 0, mirrored_entries}, kPostingSection, read_shape, read_lists};
+        {&client::text_mirror, 0, mirrored_entries}, kPostingSection, read_shape};
     return &format;
 }
 
@@ -137,6 +112,11 @@ void find_lists(Corpus *corpus, RankedQuery *query) {
         return;
     if (!find_few_places(corpus, query))
         query->lists = open_all_lists(corpus, query->query);
+}
+
+static TextList list_at(const ListPlace &place) {
+    return {place.start,   place.bytes,          static_cast<uint32>(place.documents),
+            place.ordinal, place.term_frequency, 0};
 }
 
 // ---- which path -------------------------------------------------------------------------------------------

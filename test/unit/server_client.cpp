@@ -61,7 +61,7 @@ ServerUnderTest::ServerUnderTest(Options options) : path_(folder_.file("socket")
     if (options.kept_together == Options().kept_together) {
         options.kept_together = 0;
     }
-    options.divides_all = options.divides_all || (options.host_engines == 1 && options.stand_ins == 0);
+    options.divides_all = options.host_engines == 1 && options.stand_ins == 0;
     // Tests of a kind's limits are for that kind alone.
     options.overflows = options.overflows && options.stand_ins > 0;
 #ifndef PG_GPU_HAVE_CUDA

@@ -15,7 +15,6 @@ struct BeginReply {  // begin_kary, begin_grid, begin_column, begin_text
     ReplyHeader header;
     std::uint64_t handle;
     std::uint64_t dead_version;  // of the array that is named already
-    std::uint64_t is_divided;    // of begin_text: 1 where append_lists must follow, and all pages come twice
 };
 
 // Hands over `pages` images at `offset`, the first of which is page `first_page` of the run. The array takes

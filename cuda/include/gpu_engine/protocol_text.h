@@ -22,17 +22,6 @@ struct BeginText {
     std::uint32_t reserved;
 };
 
-// Names the next `count` lists (TextList) of a run that is being loaded, at `offset`: all that have more than
-// one posting, in the order of their places. Only where BeginReply says so: several engines share the run
-// then, by documents, and lists are cut. They come before pages; and since what is cut must be measured
-// before there is memory for it, all pages come twice.
-struct AppendLists {
-    RequestHeader header;
-    std::uint64_t handle;
-    std::uint64_t offset;
-    std::uint64_t count;
-};
-
 // What a session expects its request to take, in milliseconds, for the dispatcher. Where one isn't above 0 it
 // isn't answered `elsewhere`.
 struct ExpectedCost {
@@ -92,7 +81,7 @@ struct IntersectText {
     RunUse run[max_runs];
 };
 
-using TextStructures = Structures<BeginText, AppendLists, TextQuery, TextTerm, TextStep, TextHit, TextList,
-                                  ExpectedCost, SearchText, ListsPlace, CountText, IntersectText>;
+using TextStructures = Structures<BeginText, TextQuery, TextTerm, TextStep, TextHit, TextList, ExpectedCost,
+                                  SearchText, ListsPlace, CountText, IntersectText>;
 
 }  // namespace gpu_engine::protocol
