@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <utility>
 
 #include "gpu_engine/status.h"
 
@@ -17,11 +16,6 @@ class Versioned {
     std::shared_ptr<const Part> get() const noexcept {
         const std::lock_guard lock(mutex_);
         return part_;
-    }
-    // The same, with its version.
-    std::pair<std::shared_ptr<const Part>, std::uint64_t> get_versioned() const noexcept {
-        const std::lock_guard lock(mutex_);
-        return {part_, version_};
     }
     std::uint64_t version() const noexcept {
         const std::lock_guard lock(mutex_);

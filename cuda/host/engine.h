@@ -44,8 +44,6 @@ class HostGrid final : public Grid {
                  std::unique_ptr<GridFile> *file) noexcept override;
     Status open_loader(Stream &stream, const GridPageColumns &columns, const GridStretch &stretch,
                        std::unique_ptr<GridLoader> *loader) noexcept override;
-    Status load_image(Stream &stream, const char *image, std::uint64_t bytes,
-                      std::unique_ptr<GridFile> *file) noexcept override;
 
   private:
     HostEngine &engine_;

@@ -384,9 +384,6 @@ bool Connection::choose_engines(const Handler &handler, Work &work, Chosen *chos
     work.shares = chosen->shares.empty() ? nullptr : &chosen->shares;
     if (chosen->found) {
         chosen->found->set_here(work.id);
-        if (handler.may_ask_copies) {
-            choose_copies(handler, work, chosen);
-        }
     }
     return true;
 }
@@ -411,13 +408,10 @@ EngineId Connection::least_waited_for(EngineName name) {
 Connection::Turn Connection::compute_spread(const Handler &handler, Work &work, const Chosen &chosen,
                                             EngineId *failed) {
     std::vector<Work> parts;
-    for (std::size_t i = 0; i < chosen.engines.size(); ++i) {
+    for (const EngineId id : chosen.engines) {
         Work part = work;
-        part.id = chosen.engines[i];
+        part.id = id;
         part.engine = server.engines().get(part.id);
-        if (!chosen.same_runs.empty()) {
-            part.found = &chosen.same_runs[i];
-        }
         parts.push_back(part);
     }
     // Here, where no other part's thread does. The first one is a device, if any is.
@@ -436,7 +430,7 @@ Connection::Turn Connection::compute_spread(const Handler &handler, Work &work, 
             part_threads_.run(count, body);
         });
     try {
-        (chosen.same_runs.empty() ? handler.spread : handler.share_out)(spread, request_, reply_);
+        handler.spread(spread, request_, reply_);
     } catch (const Busy &) {
         reinterpret_cast<ReplyHeader *>(reply_)->answer = static_cast<std::uint32_t>(Answer::busy);
         turn.computed = false;

@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "server/load_in_parts.h"
 #include "server/mirrors.h"
@@ -110,20 +109,6 @@ class Connection {
     bool make_way(const Handler &handler, Work work, EngineId full);
     std::uint64_t find_movable(const Work &work, const RunSet &found);
     EngineId least_waited_for(protocol::EngineName name);
-    // Where engines have all runs, by mirrors or copies, chooses the one with least to do, or several for a
-    // large batch, and has copies made where requests keep meeting others (run_copies.cpp).
-    struct HasAll;
-    void choose_copies(const Handler &handler, Work &work, Chosen *chosen);
-    // `*is_lacking` says that others of the kind are ready that haven't.
-    std::vector<HasAll> find_having_all(const Work &work, const Chosen &chosen, bool *is_lacking);
-    bool share_out(std::vector<HasAll> *having_all, Chosen *chosen);
-    // Returns how many others the request meets there. Where the runs are spread it may leave them so.
-    std::uint32_t choose_one(std::vector<HasAll> having_all, Chosen *chosen);
-    void copy_where_crowded(const Work &work, const RunSet &found);
-    std::optional<EngineId> place_of_copies(const Work &work, const RunSet &found);
-    void make_copies(const Work &work, EngineId to, const RunSet &found);
-    std::shared_ptr<const MirrorCopy> copy_run(const Work &work, EngineId home, EngineId to,
-                                               const Mirror &mirror);
     // Computes a request on several engines, and says on which a failure was.
     Turn compute_spread(const Handler &handler, Work &work, const Chosen &chosen, EngineId *failed);
     // Computes a part of it, once it has a place in its engine's queue.

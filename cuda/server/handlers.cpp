@@ -3,7 +3,6 @@
 
 #include "server/request.h"
 #include "server/run_set.h"
-#include "server/shared_items.h"
 #include "server/spread_results.h"
 
 #include "gpu_engine/boundary.h"
@@ -88,26 +87,6 @@ constexpr Handler question() {
     return question<function, spread_results<function, Request, Reply>>();
 }
 
-// The same where copies of the runs would answer as well.
-template <auto function>
-constexpr Handler question_of_any_copy() {
-    Handler asking = question<function>();
-    asking.may_ask_copies = true;
-    return asking;
-}
-
-// The same where several engines with the same runs would answer a share of the items each.
-template <auto function>
-constexpr Handler question_of_shared_items() {
-    using Request = typename Parts<decltype(function)>::RequestType;
-    Handler asking = question_of_any_copy<function>();
-    asking.items = [](Work &, const void *request) {
-        return items_of(*static_cast<const Request *>(request));
-    };
-    asking.share_out = spreading<spread_items<function, Request>>();
-    return asking;
-}
-
 // A row for requests that begin a load.
 template <auto function>
 constexpr Handler load() {
@@ -179,18 +158,12 @@ std::vector<EngineId> holders_of_groups(Work &work, const protocol::ReadGroups &
     return holder ? std::vector<EngineId>{*holder} : std::vector<EngineId>();
 }
 
-// A row for requests that may be computed together, or shared out; `spread` answers where runs are on several
-// engines.
-template <auto function, auto spread, auto key, auto join, auto items, auto share>
+// A row for requests that may be computed together; `spread` answers where runs are on several engines.
+template <auto function, auto spread, auto key, auto join>
 constexpr Handler joint_handler() {
     using Request = typename Parts<decltype(function)>::RequestType;
     using Reply = typename Parts<decltype(function)>::ReplyType;
     Handler joint = question<function, spread>();
-    joint.may_ask_copies = true;
-    joint.items = [](Work &work, const void *request) {
-        return items(work, *static_cast<const Request *>(request));
-    };
-    joint.share_out = spreading<share>();
     joint.joint_key = [](const void *request) { return key(*static_cast<const Request *>(request)); };
     joint.join = [](Work &work, const void *request, void *reply) {
         return join(work, *static_cast<const Request *>(request), *static_cast<Reply *>(reply));
@@ -226,21 +199,21 @@ constexpr Row rows[] = {
     {Message::drop, handler<answer_drop>(at_once)},
     {Message::evict, handler<answer_evict>(at_once)},
     {Message::keep_runs, handler<answer_keep_runs>(at_once)},
-    {Message::lookup_kary, question_of_shared_items<answer_lookup_kary>()},
-    {Message::count_kary, question_of_shared_items<answer_count_kary>()},
-    {Message::range_kary, question_of_shared_items<answer_range_kary>()},
-    {Message::search_grid, question_of_shared_items<answer_search_grid>()},
-    {Message::count_grid, question_of_shared_items<answer_count_grid>()},
-    {Message::match_grid, question_of_shared_items<answer_match_grid>()},
+    {Message::lookup_kary, question<answer_lookup_kary>()},
+    {Message::count_kary, question<answer_count_kary>()},
+    {Message::range_kary, question<answer_range_kary>()},
+    {Message::search_grid, question<answer_search_grid>()},
+    {Message::count_grid, question<answer_count_grid>()},
+    {Message::match_grid, question<answer_match_grid>()},
     {Message::count_column, question<answer_count_column>()},
     {Message::count_column_values, question<answer_count_column>()},
     {Message::match_column, question<answer_match_column>()},
     {Message::aggregate_column, question<answer_aggregate_column, spread_aggregate_column>()},
     {Message::read_groups, about<answer_read_groups, holders_of_groups>()},
-    {Message::search_text, joint_handler<answer_search_text, spread_search_text, joint_key, join_search_text,
-                                         work_items_of, share_search_text>()},
-    {Message::count_text, question_of_any_copy<answer_count_text>()},
-    {Message::intersect_text, question_of_any_copy<answer_intersect_text>()},
+    {Message::search_text,
+     joint_handler<answer_search_text, spread_search_text, joint_key, join_search_text>()},
+    {Message::count_text, question<answer_count_text>()},
+    {Message::intersect_text, question<answer_intersect_text>()},
     {Message::merge_column_dictionaries, handler<answer_merge_column_dictionaries>(computes)},
     {Message::merge_kary, question<answer_merge_kary, spread_merge_kary>()},
     {Message::read_kary, about<answer_read_kary, holders_of_array<protocol::ReadKary>>()},

@@ -210,78 +210,9 @@ std::uint64_t Mirrors::bytes_of_all(const Leavers &leavers, EngineId engine) {
     return bytes;
 }
 
-// ---- copies -----------------------------------------------------------------------------------------------
-
-std::shared_ptr<const MirrorCopy> Mirrors::copy_on(Mirror &mirror, EngineId engine,
-                                                   std::uint64_t dead_version) {
-    std::shared_ptr<const MirrorCopy> gone;
-    const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(mirror.copies.begin(), mirror.copies.end(),
-                                    [engine](const auto &copy) { return copy->held_by == engine; });
-    if (found == mirror.copies.end()) {
-        return nullptr;
-    }
-    if ((*found)->dead_version < dead_version) {
-        gone = std::move(*found);
-        mirror.copies.erase(found);
-        return nullptr;
-    }
-    return *found;
-}
-
-bool Mirrors::begin_copy(Mirror &mirror) {
-    const std::lock_guard lock(mutex_);
-    return !std::exchange(mirror.is_being_copied, true);
-}
-
-void Mirrors::end_copy(const std::shared_ptr<Mirror> &mirror, std::shared_ptr<const MirrorCopy> copy) {
-    const std::lock_guard lock(mutex_);
-    mirror->is_being_copied = false;
-    const auto found = table_.find(Place{mirror->engine, mirror->name});
-    // A caller's own copy goes when the mutex is free.
-    if (copy != nullptr && found != table_.end() && found->second == mirror) {
-        mirror->copies.push_back(std::move(copy));
-    }
-}
-
-std::uint64_t Mirrors::bytes_of_copies(EngineId engine) const {
-    std::uint64_t bytes = 0;
-    for (const auto &[place, mirror] : table_) {
-        for (const auto &copy : mirror->copies) {
-            bytes += copy->held_by == engine && copy.use_count() == 1 ? bytes_of(copy->object) : 0;
-        }
-    }
-    return bytes;
-}
-
-std::size_t Mirrors::drop_copies(EngineId engine) {
-    std::vector<std::shared_ptr<const MirrorCopy>> gone;
-    const std::lock_guard lock(mutex_);
-    for (const auto &[place, mirror] : table_) {
-        std::erase_if(mirror->copies, [&](std::shared_ptr<const MirrorCopy> &copy) {
-            // Requests get their share of a copy under the mutex.
-            const bool goes = copy->held_by == engine && copy.use_count() == 1;
-            if (goes) {
-                gone.push_back(std::move(copy));
-            }
-            return goes;
-        });
-    }
-    counts_[engine].evictions += gone.size();
-    return gone.size();
-}
-
-void Mirrors::drop_copies_for(EngineId engine, const MemoryBudget &memory, std::uint64_t bytes) {
-    const std::optional<std::uint64_t> lacking = lacking_bytes(memory, bytes);
-    if (lacking && *lacking > 0) {
-        drop_copies(engine);
-    }
-}
-
 // ---- room -------------------------------------------------------------------------------------------------
 
 bool Mirrors::make_room(EngineId engine, MemoryBudget &memory, std::uint64_t bytes, const Purpose &purpose) {
-    drop_copies_for(engine, memory, bytes);
     Gone gone;
     const std::lock_guard lock(mutex_);
     const std::optional<std::uint64_t> needed = lacking_bytes(memory, bytes);
@@ -303,7 +234,6 @@ Mirrors::EngineRoom Mirrors::room_on(EngineId engine, const MemoryBudget &memory
     const std::uint64_t limit = memory.limit();
     const std::uint64_t used = memory.taken();
     const std::int64_t lately = microseconds_since_1970() - undisturbed_microseconds;
-    const std::uint64_t copies = bytes_of_copies(engine);
     std::uint64_t any = 0;
     std::uint64_t idle = 0;
     for (const Table::iterator &leaver : leavers(engine, purpose)) {
@@ -314,7 +244,7 @@ Mirrors::EngineRoom Mirrors::room_on(EngineId engine, const MemoryBudget &memory
     const auto room_without = [&](std::uint64_t leaving) {
         return limit - std::min(limit, used - std::min(used, leaving));
     };
-    return {room_without(any + copies), room_without(idle + copies)};
+    return {room_without(any), room_without(idle)};
 }
 
 template <typename Counts>
@@ -398,11 +328,6 @@ Room Mirrors::choose_leavers(const NewMirror &mirror, const Purpose &purpose, Le
 }
 
 Room Mirrors::make_room_for(const NewMirror &mirror, const Purpose &purpose, Claim *claim) {
-    for (const NewMirrorPart &part : mirror.parts) {
-        if (part.memory != nullptr) {
-            drop_copies_for(part.held_by, *part.memory, part.bytes_in_the_making);
-        }
-    }
     Gone gone;
     const std::lock_guard lock(mutex_);
     Leavers chosen;
@@ -426,9 +351,6 @@ Room Mirrors::make_room_for(const NewMirror &mirror, const Purpose &purpose, Cla
 }
 
 bool Mirrors::drop_one(EngineId engine, const Purpose &purpose) {
-    if (drop_copies(engine) > 0) {
-        return true;
-    }
     Gone gone;
     const std::lock_guard lock(mutex_);
     bool dropped = false;
@@ -440,7 +362,6 @@ bool Mirrors::drop_one(EngineId engine, const Purpose &purpose) {
 }
 
 void Mirrors::shrink(EngineId engine, const MemoryBudget &memory) {
-    drop_copies_for(engine, memory, 0);
     Gone gone;
     const std::lock_guard lock(mutex_);
     const std::uint64_t limit = memory.limit();
@@ -503,19 +424,9 @@ bool Mirrors::drop(const std::shared_ptr<Mirror> &mirror) {
 
 void Mirrors::clear(EngineId engine) {
     Gone gone;
-    std::vector<std::shared_ptr<const MirrorCopy>> copies;
     std::uint64_t mirrors = 0;
     std::uint64_t bytes = 0;
     const std::lock_guard lock(mutex_);
-    for (const auto &[place, mirror] : table_) {
-        std::erase_if(mirror->copies, [&](std::shared_ptr<const MirrorCopy> &copy) {
-            const bool goes = copy->held_by == engine;
-            if (goes) {
-                copies.push_back(std::move(copy));
-            }
-            return goes;
-        });
-    }
     unlink_chosen([engine](const Mirror &mirror) { return mirror.part_on(engine) != nullptr; }, &mirrors,
                   &bytes, &gone);
 }
@@ -563,12 +474,6 @@ std::uint64_t Mirrors::list(protocol::MirrorRow *rows, std::uint64_t capacity,
                             const std::function<std::int32_t(EngineId)> &device_of) {
     const std::lock_guard lock(mutex_);
     std::uint64_t count = 0;
-    const auto add = [&](const protocol::MirrorRow &row) {
-        if (count < capacity) {
-            rows[count] = row;
-        }
-        ++count;
-    };
     for (const auto &[place, mirror] : table_) {
         protocol::MirrorRow row = {};
         row.name = place.name;
@@ -579,23 +484,17 @@ std::uint64_t Mirrors::list(protocol::MirrorRow *rows, std::uint64_t capacity,
         row.loaded_at = mirror->loaded_at;
         row.last_used = mirror->last_used.load(std::memory_order_relaxed);
         row.parts = static_cast<std::uint16_t>(mirror->parts.size());
-        const auto add_object = [&](const AnyObject &object, EngineId held_by, std::size_t part) {
-            row.entries = entries_of(object);
-            row.bytes = bytes_of(object);
-            row.device = device_of(held_by);
-            row.kind = static_cast<std::uint32_t>(kind_of(object));
-            row.part = static_cast<std::uint16_t>(part + 1);
-            add(row);
-        };
-        for (std::size_t part = 0; part < mirror->parts.size(); ++part) {
-            add_object(mirror->parts[part].object, mirror->parts[part].held_by, part);
-        }
-        row.pinned = 0;
-        for (const auto &copy : mirror->copies) {
-            row.hits = copy->hits.load(std::memory_order_relaxed);
-            row.loaded_at = copy->made_at;
-            row.last_used = copy->last_used.load(std::memory_order_relaxed);
-            add_object(copy->object, copy->held_by, 0);
+        for (std::size_t i = 0; i < mirror->parts.size(); ++i) {
+            const MirrorPart &part = mirror->parts[i];
+            row.entries = entries_of(part.object);
+            row.bytes = bytes_of(part.object);
+            row.device = device_of(part.held_by);
+            row.kind = static_cast<std::uint32_t>(kind_of(part.object));
+            row.part = static_cast<std::uint16_t>(i + 1);
+            if (count < capacity) {
+                rows[count] = row;
+            }
+            ++count;
         }
     }
     return count;

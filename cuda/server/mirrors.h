@@ -38,17 +38,6 @@ struct MirrorPart {
     AnyObject object;
 };
 
-// A whole run once more, on another engine than its mirror. It knows the entries that were dead in this
-// version, or is without them.
-struct MirrorCopy {
-    EngineId held_by = 0;
-    std::uint64_t dead_version = 0;
-    AnyObject object;
-    std::int64_t made_at = 0;  // microseconds since 1970
-    mutable std::atomic<std::int64_t> last_used{0};
-    mutable std::atomic<std::uint64_t> hits{0};
-};
-
 // A run in an engine's memory, or in parts in the memory of several. Requests share it, so that it lives
 // until the last of them ends, also when it has left the table meanwhile.
 struct Mirror {
@@ -60,7 +49,6 @@ struct Mirror {
     std::int64_t loaded_at = 0;  // microseconds since 1970
     std::atomic<std::int64_t> last_used{0};
     std::atomic<std::uint64_t> hits{0};
-    std::atomic<std::uint32_t> crowded{0};  // requests that met others on its engine, since the last copy
     // When it is looked at next whether it would be better off elsewhere, and how many engines had come when
     // it was last.
     std::atomic<std::int64_t> looked_at_next{0};
@@ -68,8 +56,6 @@ struct Mirror {
     // An engine of another kind has it, or a part of it, since those of its own kind had no room.
     bool is_overflow = false;
     // The following belong to the table and are read and written under its mutex.
-    std::vector<std::shared_ptr<const MirrorCopy>> copies;  // each on another engine
-    bool is_being_copied = false;
     std::uint64_t order = 0;          // of the last use
     std::uint64_t touched_by = 0;     // the connection that found or loaded it last
     std::uint32_t touched_for = 0;    // and its purpose
@@ -208,16 +194,6 @@ class Mirrors {
     // these, mirrors of the same role or the same database leave. `claim`, where there is one, holds the
     // mirror's part of the quotas until the mirror is in the table.
     Room make_room_for(const NewMirror &mirror, const Purpose &purpose, Claim *claim);
-    // ---- copies, which leave before any mirror does ----
-
-    // The copy of a run on an engine; null when there is none, or when it doesn't know so late a version of
-    // the dead bitmap: then it goes.
-    std::shared_ptr<const MirrorCopy> copy_on(Mirror &mirror, EngineId engine, std::uint64_t dead_version);
-    // Asks for the right to copy a run, which one thread at a time has. end_copy gives it back, and adds the
-    // copy where there is one and the run is still in the table.
-    bool begin_copy(Mirror &mirror);
-    void end_copy(const std::shared_ptr<Mirror> &mirror, std::shared_ptr<const MirrorCopy> copy);
-
     // Drops one of the mirrors that make_room may drop. Returns false when there is none.
     bool drop_one(EngineId engine, const Purpose &purpose);
     // Drops mirrors that are neither pinned nor in use until the engine's memory is within its limit, or none
@@ -282,12 +258,6 @@ class Mirrors {
     template <typename Wanted>
     void unlink(const Leavers &leavers, EngineId engine, Wanted wanted, Gone *gone);
     void unlink(const Leavers &leavers, Gone *gone);
-    // Drops an engine's copies that nobody uses, and frees them. Returns how many.
-    std::size_t drop_copies(EngineId engine);
-    // Drops them where the memory has no room for so many bytes more.
-    void drop_copies_for(EngineId engine, const MemoryBudget &memory, std::uint64_t bytes);
-    // The mutex is held.
-    std::uint64_t bytes_of_copies(EngineId engine) const;
 
     std::mutex mutex_;
     Table table_;

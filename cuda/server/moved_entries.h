@@ -1,4 +1,4 @@
-// What an engine has of a run on its way to another one, through the machine's memory, which counts it.
+// Entries of sorted arrays on their way from an engine to another one.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gpu_engine::server {
 
-// Entries of a sorted array.
+// They go through the machine's memory, which counts them.
 template <typename Key>
 class MovedEntries {
   public:
@@ -39,29 +39,6 @@ class MovedEntries {
     std::uint64_t count_ = 0;
     std::optional<Scratch<Key>> keys_;
     std::optional<Scratch<Tid>> tids_;
-};
-
-// A grid file as it is: the other engine needn't build it anew, and knows its dead entries.
-class MovedGrid {
-  public:
-    void read(Work &work, const GridFile &file) {
-        bytes_ = file.image_bytes();
-        image_.emplace(work.server().engines().host().memory(), bytes_ / sizeof(std::uint64_t) + 1);
-        check(file.write_image(*work.stream, reinterpret_cast<char *>(image_->data())));
-    }
-    // Makes the file on the work's engine, which must be of the same kind.
-    std::unique_ptr<GridFile> load(Work &work) const {
-        std::unique_ptr<GridFile> file;
-        check(with_room(work, [&] {
-            return work.engine->grid().load_image(
-                *work.stream, reinterpret_cast<const char *>(image_->data()), bytes_, &file);
-        }));
-        return file;
-    }
-
-  private:
-    std::uint64_t bytes_ = 0;
-    std::optional<Scratch<std::uint64_t>> image_;
 };
 
 }  // namespace gpu_engine::server

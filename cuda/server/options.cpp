@@ -36,7 +36,6 @@ usage: pg_gpu_server --socket PATH [option ...]
                            machine's memory (default: auto, where it is quicker so than the processors)
   --kept-together BYTES    an index's runs of so many bytes stay on one engine (default: 64 MiB), and runs of
                            columns below eight times as many aren't divided
-  --shared-items N         share out batches of so many items among engines that have the same runs
   --move-milliseconds N    how often it is looked at whether a run is better off elsewhere (default: 10000)
   --divide-all             for tests: divide also runs that one engine would answer sooner alone
   --probe-device N         only look whether the device can be opened: exit status 0 if so
@@ -134,7 +133,6 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         engines_option,
         stream_option,
         kept_together_option,
-        shared_items_option,
         move_option,
         divide_option,
         probe_option,
@@ -158,7 +156,6 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         {"engines", required_argument, nullptr, engines_option},
         {"stream", required_argument, nullptr, stream_option},
         {"kept-together", required_argument, nullptr, kept_together_option},
-        {"shared-items", required_argument, nullptr, shared_items_option},
         {"move-milliseconds", required_argument, nullptr, move_option},
         {"divide-all", no_argument, nullptr, divide_option},
         {"probe-device", required_argument, nullptr, probe_option},
@@ -234,10 +231,6 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
             case kept_together_option:
                 good = take(0, INT64_MAX);
                 options->kept_together = static_cast<std::uint64_t>(number);
-                break;
-            case shared_items_option:
-                good = take(1, INT64_MAX);
-                options->shared_items = static_cast<std::uint64_t>(number);
                 break;
             case move_option:
                 good = take(0, INT32_MAX);

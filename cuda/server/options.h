@@ -43,13 +43,6 @@ struct Options {
     // An index's runs of so many bytes together stay on one engine; larger indexes are spread over those of a
     // kind.
     std::uint64_t kept_together = std::uint64_t(64) << 20;
-    // A small run is copied to another engine once so many requests have met `crowd` others, computing or
-    // waiting, on the one that has it; 0: never.
-    std::uint32_t copied_after = 64;
-    std::uint32_t crowd = 2;
-    // A batch of so many items is shared out among engines that have the same runs and nothing to do. Where
-    // that begins to gain is estimated, and was not measured on several devices.
-    std::uint64_t shared_items = std::uint64_t(1) << 19;
     // What devices have no room for the host engine takes. Tests of their limits do without.
     bool overflows = true;
     // How often it is looked at whether a run would be better off on another engine.

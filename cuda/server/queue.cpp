@@ -259,11 +259,6 @@ std::uint64_t Queue::turned_away() {
     return turned_away_;
 }
 
-std::uint32_t Queue::busy() {
-    const std::lock_guard lock(mutex_);
-    return static_cast<std::uint32_t>(running_.size() + waiting_.size());
-}
-
 std::uint32_t Queue::waiting() {
     const std::lock_guard lock(mutex_);
     return static_cast<std::uint32_t>(waiting_.size());

@@ -104,8 +104,6 @@ class Queue {
     void wake();
 
     std::uint32_t waiting();
-    // Those that compute or wait.
-    std::uint32_t busy();
     // How many requests were refused because too many waited.
     std::uint64_t turned_away();
     void set_limit(std::uint32_t limit);

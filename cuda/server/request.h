@@ -68,11 +68,6 @@ struct Handler {
     // What the request begins to load: of which index, and how many bytes it takes until it is finished.
     // `engine` is any of the kind.
     LoadSize (*load_size)(Engine &engine, const void *request);
-    // Copies of its runs answer as well (run_copies.cpp), and `share_out` has several engines that have them
-    // all answer a share of the items each, where `items` says that it is much: as much as so many lookups.
-    bool may_ask_copies = false;
-    std::uint64_t (*items)(Work &work, const void *request) = nullptr;
-    void (*share_out)(Spread &spread, const void *request, void *reply) = nullptr;
 };
 
 // Returns null when there is no such kind of request.
@@ -205,9 +200,7 @@ void answer_read_groups(Work &work, const protocol::ReadGroups &request, protoco
 
 // requests_text.cpp
 void answer_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply);
-std::uint64_t work_items_of(Work &work, const protocol::SearchText &request);
 void spread_search_text(Spread &spread, const protocol::SearchText &request, protocol::ResultReply &reply);
-void share_search_text(Spread &spread, const protocol::SearchText &request, protocol::ResultReply &reply);
 std::string joint_key(const protocol::SearchText &request);
 std::shared_ptr<Joint> join_search_text(Work &work, const protocol::SearchText &request,
                                         protocol::ResultReply &reply);

@@ -11,7 +11,6 @@
 #include "server/queue.h"
 #include "server/results.h"
 #include "server/run_set.h"
-#include "server/shared_items.h"
 #include "server/spread.h"
 
 #include "gpu_engine/boundary.h"
@@ -67,15 +66,6 @@ class Search {
     // The steps of all runs' queries, copied with them.
     const TextStep *steps() const noexcept { return steps_->data(); }
     std::uint32_t step_count() const noexcept { return static_cast<std::uint32_t>(request_.step_count); }
-    // Some of the queries of all runs, which follow one another.
-    TextBatch batch(std::size_t run, const ItemShare &share) const noexcept {
-        return {queries(run) + share.first,
-                static_cast<std::uint32_t>(share.count),
-                terms(run),
-                term_count(run),
-                steps(),
-                step_count()};
-    }
     // What a run is asked, by terms of which a copy may have been made.
     TextBatch batch(std::size_t run, const TextTerm *terms) const noexcept {
         return {queries(run), count_, terms, term_count(run), steps(), step_count()};
@@ -368,81 +358,6 @@ void answer_search_text(Work &work, const protocol::SearchText &request, protoco
         }));
     }
     search.note_done(work);
-}
-
-namespace {
-
-// Of a run's query on an engine, in lookups of 2 ns each as `--shared-items` counts them: a device takes 1 us
-// at least for its windows, candidates and hits.
-constexpr std::uint64_t items_a_query = 512;
-// A device adds up 70 to 230 postings in a nanosecond where all queries have lists of some thousand blocks
-// (bench/results/2026-11-28-text-or-probed-h100.txt).
-constexpr std::uint64_t postings_an_item = 256;
-
-std::uint64_t postings_of(const TextTerm *terms, std::uint64_t count) {
-    std::uint64_t postings = 0;
-    for (std::uint64_t i = 0; i < count; ++i) {
-        postings += terms[i].list.documents;
-    }
-    return postings;
-}
-
-// The queries in as many stretches as there are engines, of about as much work for each.
-std::vector<ItemShare> share_queries(const Search &search, std::size_t engines) {
-    std::vector<std::uint64_t> work(search.count(), search.runs() * items_a_query);
-    std::uint64_t all = 0;
-    for (std::uint32_t i = 0; i < search.count(); ++i) {
-        for (std::size_t run = 0; run < search.runs(); ++run) {
-            const TextQuery &query = search.queries(run)[i];
-            const std::uint32_t terms = search.term_count(run);
-            // Else the engine refuses the query.
-            if (query.first_term <= terms && query.terms <= terms - query.first_term) {
-                work[i] += postings_of(search.terms(run) + query.first_term, query.terms) / postings_an_item;
-            }
-        }
-        all += work[i];
-    }
-    std::vector<ItemShare> shares(engines);
-    std::uint64_t before = 0;
-    std::uint32_t next = 0;
-    for (std::size_t engine = 0; engine < engines; ++engine) {
-        const std::uint64_t end = engine + 1 == engines ? all : all / engines * (engine + 1);
-        shares[engine].first = next;
-        while (next < search.count() && before < end) {
-            before += work[next++];
-        }
-        shares[engine].count = next - shares[engine].first;
-    }
-    return shares;
-}
-
-}  // namespace
-
-std::uint64_t work_items_of(Work &work, const protocol::SearchText &request) {
-    require_order(request.first_term, request.runs);
-    const std::uint32_t terms = request.first_term[request.runs];
-    const auto *first = work.connection.buffer.part<TextTerm>(request.terms, terms);
-    return std::min<std::uint64_t>(request.count, max_text_queries) * request.runs * items_a_query +
-           postings_of(first, terms) / postings_an_item;
-}
-
-// What each engine finds goes where it would go if one had found it all: how many hits a query has room for
-// is known beforehand.
-void share_search_text(Spread &spread, const protocol::SearchText &request, protocol::ResultReply &reply) {
-    const Search search(spread.whole(), request, reply);
-    const std::vector<ItemShare> shares = share_queries(search, spread.size());
-    spread.run([&](std::size_t part, Work &work) {
-        const ItemShare &share = shares[part];
-        for (std::size_t run = 0; run < search.runs() && share.count > 0; ++run) {
-            TextHit *hits = search.hits(run) + hits_of(search.queries(run), share.first);
-            check(with_room(work, [&] {
-                return work.found->text(run).search(*work.stream, search.ranking(run),
-                                                    search.batch(run, share), hits,
-                                                    search.counts(run) + share.first);
-            }));
-        }
-    });
-    search.note_done(spread.whole());
 }
 
 // How many hits a query has room for is known beforehand, so what an engine finds goes where it belongs.

@@ -9,7 +9,6 @@ RunSet::RunSet(Work &work, const protocol::RunUse *runs, std::uint32_t count, st
     : here_(work.id) {
     if (work.found != nullptr) {
         mirrors_ = work.found->mirrors_;
-        copies_ = work.found->copies_;
         complete_ = work.found->complete_;
         return;
     }
@@ -41,7 +40,6 @@ RunSet::RunSet(Work &work, const protocol::RunUse *runs, std::uint32_t count, st
         mirror->last_used.store(now, std::memory_order_relaxed);
         mirror->hits.fetch_add(1, std::memory_order_relaxed);
         mirrors_.push_back(std::move(mirror));
-        dead_versions_.push_back(runs[i].dead_version);
     }
     complete_ = absent == 0 && stale == 0;
     if (!complete_) {

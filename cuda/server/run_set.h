@@ -37,9 +37,7 @@ class RunSet {
 
     // Of all engines: who has parts of the run, in the order of its entries.
     const std::vector<MirrorPart> &parts(std::size_t i) const noexcept { return mirrors_[i]->parts; }
-    bool is_on(std::size_t i, EngineId id) const noexcept {
-        return copies_.empty() ? mirrors_[i]->part_on(id) != nullptr : id == here_;
-    }
+    bool is_on(std::size_t i, EngineId id) const noexcept { return mirrors_[i]->part_on(id) != nullptr; }
     std::uint64_t entries_on(std::size_t i, EngineId id) const noexcept {
         const MirrorPart *part = mirrors_[i]->part_on(id);
         return part != nullptr ? entries_of(part->object) : 0;
@@ -47,24 +45,11 @@ class RunSet {
     void set_here(EngineId id) noexcept { here_ = id; }
 
     const std::shared_ptr<Mirror> &mirror(std::size_t i) const noexcept { return mirrors_[i]; }
-    // The version of its dead bitmap that is asked for.
-    std::uint64_t dead_version(std::size_t i) const noexcept { return dead_versions_[i]; }
-    // One engine is asked for all runs: for its mirrors, and for copies of those that have none there.
-    using Copies = std::vector<std::shared_ptr<const MirrorCopy>>;  // null for mirrors
-    void use(Copies copies, EngineId engine) noexcept {
-        copies_ = std::move(copies);
-        here_ = engine;
-    }
 
   private:
-    const AnyObject &object_here(std::size_t i) const noexcept {
-        const bool is_copy = !copies_.empty() && copies_[i] != nullptr;
-        return is_copy ? copies_[i]->object : mirrors_[i]->part_on(here_)->object;
-    }
+    const AnyObject &object_here(std::size_t i) const noexcept { return mirrors_[i]->part_on(here_)->object; }
 
     std::vector<std::shared_ptr<Mirror>> mirrors_;
-    std::vector<std::uint64_t> dead_versions_;
-    Copies copies_;
     EngineId here_;
     bool complete_ = false;
 };

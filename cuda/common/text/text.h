@@ -57,17 +57,6 @@ inline Status tids_descend() noexcept {
     return make_status(StatusCode::invalid_argument, "the documents aren't in the order of their TIDs");
 }
 
-// Checks what is to be read back.
-inline Status check_text_part(std::uint64_t all, std::uint64_t first, std::uint64_t count) noexcept {
-    return first <= all && count <= all - first
-               ? Status{}
-               : make_status(StatusCode::invalid_argument, "more was to be read than a text index has");
-}
-
-inline std::uint64_t text_dead_words(std::uint32_t documents) noexcept {
-    return (std::uint64_t(documents) + 63) / 64;
-}
-
 inline bool is_within(const TextShape &shape, const TextList &list) noexcept {
     if (list.documents == 0 || list.documents > shape.documents) {
         return false;

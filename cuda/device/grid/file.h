@@ -49,9 +49,6 @@ class DeviceGridFile final : public GridFile {
   public:
     // Waits for the device.
     DeviceGridFile(const Call &call, GridParts parts);
-    // With entries that are dead already; `dead` may be null.
-    DeviceGridFile(const Call &call, GridParts parts, std::shared_ptr<const DeadBitmap> dead,
-                   std::uint64_t dead_version);
 
     std::uint64_t entries() const noexcept override { return parts_.entries; }
     std::uint64_t bytes() const noexcept override;
@@ -62,8 +59,6 @@ class DeviceGridFile final : public GridFile {
     Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
     std::uint64_t dead_version() const noexcept override { return dead_.version(); }
     std::uint64_t dead_entries() const noexcept override;
-    std::uint64_t image_bytes() const noexcept override;
-    Status write_image(Stream &stream, char *image) const noexcept override;
     Status match_count(Stream &stream, const GridPoints &points, std::uint64_t count,
                        std::uint32_t *counts) const noexcept override;
     Status match(Stream &stream, const GridPoints &points, std::uint64_t count, std::uint64_t *offsets,

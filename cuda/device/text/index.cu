@@ -100,55 +100,6 @@ std::uint64_t DeviceTextIndex::dead_entries() const noexcept {
     return dead ? dead->dead : 0;
 }
 
-Status DeviceTextIndex::read_postings(Stream &stream, std::uint64_t first, std::uint64_t count,
-                                      void *bytes) const noexcept {
-    return guarded([&] {
-        const Status status = check_text_part(parts_.shape.posting_bytes, first, count);
-        if (status.ok()) {
-            const Call call(engine_, stream);
-            call.copy(static_cast<char *>(bytes), parts_.postings.data() + first, count);
-            call.wait();
-        }
-        return status;
-    });
-}
-
-Status DeviceTextIndex::read_documents(Stream &stream, std::uint32_t first, std::uint32_t count, Tid *tids,
-                                       std::uint32_t *lengths) const noexcept {
-    return guarded([&] {
-        const Status status = check_text_part(parts_.shape.documents, first, count);
-        if (status.ok()) {
-            const Call call(engine_, stream);
-            if (tids != nullptr) {
-                call.copy(tids, static_cast<const Tid *>(parts_.tids.data()) + first, count);
-            }
-            if (lengths != nullptr) {
-                call.copy(lengths, static_cast<const std::uint32_t *>(parts_.lengths.data()) + first, count);
-            }
-            call.wait();
-        }
-        return status;
-    });
-}
-
-Status DeviceTextIndex::read_dead(Stream &stream, std::uint64_t *bitmap,
-                                  std::uint64_t *version) const noexcept {
-    return guarded([&] {
-        const Call call(engine_, stream);
-        auto [kept, its_version] = dead_.get_versioned();
-        const DeadBitmap *dead = call.keep(std::move(kept));
-        *version = its_version;
-        const std::uint64_t words = text_dead_words(parts_.shape.documents);
-        if (dead != nullptr) {
-            call.copy(bitmap, static_cast<const std::uint64_t *>(dead->words.data()), words);
-            call.wait();
-        } else {
-            std::fill_n(bitmap, words, 0);
-        }
-        return Status{};
-    });
-}
-
 Status DeviceTextIndex::count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
                                         std::uint32_t *documents) const noexcept {
     return guarded([&] {

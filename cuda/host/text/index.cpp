@@ -10,19 +10,6 @@
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::host {
-namespace {
-
-// A piece is copied between two looks whether the stream is cancelled.
-template <typename Element>
-void copy_in_pieces(const Stream &stream, const Element *from, std::uint64_t count, Element *to) {
-    constexpr std::uint64_t piece = std::uint64_t(1) << 20;
-    for (std::uint64_t first = 0; first < count; first += piece) {
-        check_cancelled(stream);
-        std::copy_n(from + first, std::min(piece, count - first), to + first);
-    }
-}
-
-}  // namespace
 
 std::uint64_t HostTextIndex::bytes() const noexcept {
     const auto dead = dead_.get();
@@ -44,47 +31,6 @@ Status HostTextIndex::set_dead(Stream &stream, const std::uint64_t *bitmap, std:
 std::uint64_t HostTextIndex::dead_entries() const noexcept {
     const auto dead = dead_.get();
     return dead ? dead->dead : 0;
-}
-
-Status HostTextIndex::read_postings(Stream &stream, std::uint64_t first, std::uint64_t count,
-                                    void *bytes) const noexcept {
-    return guarded([&] {
-        const Status status = check_text_part(parts_.shape.posting_bytes, first, count);
-        if (status.ok()) {
-            copy_in_pieces(stream, parts_.postings.data() + first, count, static_cast<std::uint8_t *>(bytes));
-        }
-        return status;
-    });
-}
-
-Status HostTextIndex::read_documents(Stream &stream, std::uint32_t first, std::uint32_t count, Tid *tids,
-                                     std::uint32_t *lengths) const noexcept {
-    return guarded([&] {
-        const Status status = check_text_part(parts_.shape.documents, first, count);
-        if (status.ok() && tids != nullptr) {
-            copy_in_pieces(stream, parts_.tids.data() + first, count, tids);
-        }
-        if (status.ok() && lengths != nullptr) {
-            copy_in_pieces(stream, parts_.lengths.data() + first, count, lengths);
-        }
-        return status;
-    });
-}
-
-Status HostTextIndex::read_dead(Stream &stream, std::uint64_t *bitmap,
-                                std::uint64_t *version) const noexcept {
-    return guarded([&] {
-        check_cancelled(stream);
-        const auto [dead, its_version] = dead_.get_versioned();
-        *version = its_version;
-        const std::uint64_t words = text_dead_words(parts_.shape.documents);
-        if (dead) {
-            std::copy_n(dead->words.data(), words, bitmap);
-        } else {
-            std::fill_n(bitmap, words, 0);
-        }
-        return Status{};
-    });
 }
 
 Status HostTextIndex::count_documents(Stream &stream, const TextList *lists, std::uint32_t count,

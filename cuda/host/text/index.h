@@ -30,11 +30,6 @@ class HostTextIndex final : public TextIndex {
     Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
     std::uint64_t dead_version() const noexcept override { return dead_.version(); }
     std::uint64_t dead_entries() const noexcept override;
-    Status read_postings(Stream &stream, std::uint64_t first, std::uint64_t count,
-                         void *bytes) const noexcept override;
-    Status read_documents(Stream &stream, std::uint32_t first, std::uint32_t count, Tid *tids,
-                          std::uint32_t *lengths) const noexcept override;
-    Status read_dead(Stream &stream, std::uint64_t *bitmap, std::uint64_t *version) const noexcept override;
     Status count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
                            std::uint32_t *documents) const noexcept override;
     Status search(Stream &stream, const TextRanking &ranking, const TextBatch &batch, TextHit *hits,

@@ -123,11 +123,6 @@ class GridFile {
     virtual std::uint64_t dead_version() const noexcept = 0;
     virtual std::uint64_t dead_entries() const noexcept = 0;
 
-    // The file as bytes, dead entries and their version with it, of which an engine of the same kind makes
-    // the same file (Grid::load_image). `image` has image_bytes() bytes; nobody may write to it meanwhile.
-    virtual std::uint64_t image_bytes() const noexcept = 0;
-    virtual Status write_image(Stream &stream, char *image) const noexcept = 0;
-
     // counts[i] = how many live entries are points[i]. Entries with NULLs are no points.
     virtual Status match_count(Stream &stream, const GridPoints &points, std::uint64_t count,
                                std::uint32_t *counts) const noexcept = 0;
@@ -193,11 +188,6 @@ class Grid {
     // Reserves the memory for the stretch's entries.
     virtual Status open_loader(Stream &stream, const GridPageColumns &columns, const GridStretch &stretch,
                                std::unique_ptr<GridLoader> *loader) noexcept = 0;
-
-    // Makes a file of another one's image, which must be as it was written: only its length is checked, and
-    // that an engine of the same kind has written it.
-    virtual Status load_image(Stream &stream, const char *image, std::uint64_t bytes,
-                              std::unique_ptr<GridFile> *file) noexcept = 0;
 };
 
 }  // namespace gpu_engine

@@ -158,16 +158,6 @@ class TextIndex {
     virtual std::uint64_t dead_version() const noexcept = 0;
     virtual std::uint64_t dead_entries() const noexcept = 0;
 
-    // These read back what a loader was given, for a copy on another engine: bytes of the posting section;
-    // documents, of which either output may be null; and which of them are dead, with the version that says
-    // so.
-    virtual Status read_postings(Stream &stream, std::uint64_t first, std::uint64_t count,
-                                 void *bytes) const noexcept = 0;
-    virtual Status read_documents(Stream &stream, std::uint32_t first, std::uint32_t count, Tid *tids,
-                                  std::uint32_t *lengths) const noexcept = 0;
-    virtual Status read_dead(Stream &stream, std::uint64_t *bitmap,
-                             std::uint64_t *version) const noexcept = 0;
-
     // documents[i] = how many live documents lists[i] has: BM25's document frequencies.
     virtual Status count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
                                    std::uint32_t *documents) const noexcept = 0;

@@ -121,31 +121,4 @@ foreach my $question ('SELECT k, sum(x) FROM many GROUP BY k ORDER BY sum(x) DES
 cmp_ok(sql_value($node, q{SELECT count(DISTINCT device) FROM gpu.mirrors WHERE index_name = 'many_i'::regclass AND entries > 20000}), '>', 1,
 	'more than one of them has many');
 
-# ---- the same runs on several engines -----------------------------------------------------------------------------------
-
-# Small indexes stay on one engine. Large batches have copies made, and are shared out among the engines that have the runs.
-$ENV{PG_GPU_SERVER} = server_with('--engines host,host,host --shared-items 64 --testing');
-set_host_limit($node, '0');
-$node->restart;
-my %of_many = (t_kary => $questions[0], t_grid => (grep { /lookup\('t_grid'/ } @questions)[0]);
-my @copied = sort keys %of_many;
-my $hits = sub { my ($index, $device) = @_; return sql_value($node, "SELECT coalesce(sum(hits), 0) FROM gpu.mirrors WHERE index_name = '$index'::regclass AND device = $device"); };
-my %before;
-foreach my $index (@copied)
-{
-	sql_value($node, 'SET pg_gpu.path = host; ' . join('; ', ($of_many{$index}) x 140));
-	is(sql_value($node, "SELECT count(*) FROM (SELECT FROM gpu.mirrors WHERE index_name = '$index'::regclass GROUP BY run_id HAVING count(DISTINCT device) <> 3) AS lacking"),
-		0, "each engine has the runs of $index");
-	$before{"$index $_"} = $hits->($index, $_) foreach 0 .. 2;
-}
-compare('batches that are shared out');
-foreach my $index (@copied)
-{
-	cmp_ok($hits->($index, $_), '>', $before{"$index $_"}, "engine $_ has answered for $index") foreach 0 .. 2;
-}
-# Entries that died since are in no copy's answer.
-sql_value($node, 'DELETE FROM t WHERE k % 7 = 3');
-$node->safe_psql('postgres', 'VACUUM t');
-compare('copies with dead entries');
-
 done_testing();
