@@ -42,7 +42,7 @@ class HostGrid final : public Grid {
 
     Status build(Stream &stream, const GridEntries &entries, const GridOptions &options,
                  std::unique_ptr<GridFile> *file) noexcept override;
-    Status open_loader(Stream &stream, const GridPageColumns &columns, const GridStretch &stretch,
+    Status open_loader(Stream &stream, const GridPageColumns &columns, std::uint64_t entries,
                        std::unique_ptr<GridLoader> *loader) noexcept override;
 
   private:

@@ -1,4 +1,4 @@
-// How loads of grid files begin and end, whole or in parts.
+// How loads of grid files begin and end.
 #pragma once
 
 #include <cstdint>

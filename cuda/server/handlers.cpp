@@ -100,13 +100,13 @@ constexpr Handler load() {
 }
 
 // The same where runs can be divided; `spread` begins a load in parts.
-template <auto function, auto spread, bool gains>
+template <auto function, auto spread>
 constexpr Handler divisible_load() {
     using Request = typename Parts<decltype(function)>::RequestType;
-    Handler loading = handler<function>(true);
+    Handler loading = load<function>();
     loading.load_size = [](Engine &engine, const void *request) {
         const auto &begun = *static_cast<const Request *>(request);
-        return LoadSize{begun.name, {load_bytes(engine, begun), divisible(engine, begun), gains}};
+        return LoadSize{begun.name, {load_bytes(engine, begun), divisible(engine, begun), true}};
     };
     loading.spread = spreading<spread>();
     return loading;
@@ -186,14 +186,13 @@ constexpr Row rows[] = {
     {Message::ping, handler<answer_ping>(at_once)},
     {Message::configure, handler<answer_configure>(at_once)},
     {Message::attach, handler<answer_attach>(at_once)},
-    {Message::begin_kary, divisible_load<answer_begin_kary, spread_begin_kary, false>()},
-    {Message::begin_grid, divisible_load<answer_begin_grid, spread_begin_grid, false>()},
-    {Message::begin_column, divisible_load<answer_begin_column, spread_begin_column, true>()},
+    {Message::begin_kary, load<answer_begin_kary>()},
+    {Message::begin_grid, load<answer_begin_grid>()},
+    {Message::begin_column, divisible_load<answer_begin_column, spread_begin_column>()},
     {Message::begin_text, load<answer_begin_text>()},
     {Message::append_pages,
      about<answer_append_pages, holders_of_array<protocol::AppendPages>, spread_append_pages>()},
-    {Message::append_kary,
-     about<answer_append_kary, holders_of_array<protocol::AppendKary>, spread_append_kary>()},
+    {Message::append_kary, about<answer_append_kary, holders_of_array<protocol::AppendKary>>()},
     {Message::finish, about<answer_finish, holders_of_array<protocol::HandleRequest>, spread_finish>()},
     {Message::set_dead, about<answer_set_dead, holders_of_mirror, spread_set_dead>()},
     {Message::drop, handler<answer_drop>(at_once)},

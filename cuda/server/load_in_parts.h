@@ -1,28 +1,29 @@
-// A run that is being loaded in parts, each on another engine.
+// A run of columns that is being loaded in parts, each on another engine.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "gpu_engine/column.h"
 #include "server/column_divider.h"
 #include "server/engine_id.h"
-#include "server/object.h"
 
 namespace gpu_engine::server {
 
 struct PartInTheMaking {
     EngineId held_by = 0;
-    std::uint64_t first = 0;  // entry of the run
-    std::uint64_t entries = 0;
-    AnyLoader loader;
-    AnyObject object;
+    std::uint64_t first = 0;               // row of the run
+    std::unique_ptr<ColumnLoader> loader;  // once all TIDs have come
 };
 
 struct LoadInParts {
-    std::vector<PartInTheMaking> parts;      // in the order of their entries
-    std::unique_ptr<ColumnDivider> columns;  // for columns
-    // Of columns and grid files: no request failed. Some parts may have taken pages then that others haven't.
+    LoadInParts(MemoryBudget &memory, const StoreLayout &run, const std::vector<RunShare> &shares)
+        : columns(memory, run, shares) {}
+
+    std::vector<PartInTheMaking> parts;  // in the order of their rows
+    ColumnDivider columns;
+    // No request failed. Some parts may have taken pages then that others haven't.
     bool is_sound = true;
 };
 

@@ -67,15 +67,4 @@ void answer_matches(Work &work, const RunSet &runs, const protocol::LookupKary &
     work.bytes = results->used();
 }
 
-// A part of the request that has answered for a run, or for a piece of it.
-struct MatchPart {
-    std::size_t part;
-    std::uint64_t first_item;  // that it was asked
-};
-
-// Puts together what parts have found: `parts_of[run]` for each run, one after the other.
-void put_matches_together(Spread &spread, const protocol::LookupKary &request,
-                          const std::vector<std::vector<MatchPart>> &parts_of,
-                          const std::vector<protocol::ResultReply> &replies, protocol::ResultReply *reply);
-
 }  // namespace gpu_engine::server

@@ -145,8 +145,7 @@ bool may_move(const Mirror &mirror, const std::vector<PlacementCandidate> &candi
         }
     }
     if (mirror.is_overflow) {
-        const AnyObject &object = mirror.parts.front().object;
-        const bool is_divisible = object.text() == nullptr;
+        const bool is_divisible = mirror.parts.front().object.column() != nullptr;
         return (is_divisible ? room : max_room) >= bytes;
     }
     if (is_kept_together(candidates, bytes, options.kept_together)) {

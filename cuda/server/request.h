@@ -152,9 +152,7 @@ std::uint64_t load_bytes(Engine &engine, const protocol::BeginKary &request);
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginGrid &request);
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginColumn &request);
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginText &request);
-// How they can be divided, as long as the engine and the request live.
-DivisibleRun divisible(Engine &engine, const protocol::BeginKary &request);
-DivisibleRun divisible(Engine &engine, const protocol::BeginGrid &request);
+// How it can be divided, as long as the engine and the request live.
 DivisibleRun divisible(Engine &engine, const protocol::BeginColumn &request);
 void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
 void answer_append_kary(Work &work, const protocol::AppendKary &request, protocol::ReplyHeader &reply);
@@ -167,11 +165,8 @@ void answer_merge_kary(Work &work, const protocol::MergeKary &request, protocol:
 void spread_merge_kary(Spread &spread, const protocol::MergeKary &request, protocol::HandleReply &reply);
 
 // requests_load_parts.cpp
-void spread_begin_kary(Spread &spread, const protocol::BeginKary &request, protocol::BeginReply &reply);
-void spread_begin_grid(Spread &spread, const protocol::BeginGrid &request, protocol::BeginReply &reply);
 void spread_begin_column(Spread &spread, const protocol::BeginColumn &request, protocol::BeginReply &reply);
 void spread_append_pages(Spread &spread, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
-void spread_append_kary(Spread &spread, const protocol::AppendKary &request, protocol::ReplyHeader &reply);
 void spread_finish(Spread &spread, const protocol::HandleRequest &request, protocol::HandleReply &reply);
 void spread_set_dead(Spread &spread, const protocol::SetDead &request, protocol::ReplyHeader &reply);
 

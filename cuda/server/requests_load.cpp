@@ -102,28 +102,9 @@ std::uint64_t load_bytes(Engine &engine, const protocol::BeginKary &request) {
     });
 }
 
-DivisibleRun divisible(Engine &engine, const protocol::BeginKary &request) {
-    // What is to be sorted isn't in order, so it has no parts yet.
-    if (!is_named(request.name) || request.sorted == 0) {
-        return {};
-    }
-    return with_key(request.key_bits, [&]<typename Key>(Key) {
-        return DivisibleRun{request.entries, [&engine](std::uint64_t entries) {
-                                return kary<Key>(engine).array_bytes(entries);
-                            }};
-    });
-}
-
 std::uint64_t load_bytes(Engine &, const protocol::BeginGrid &request) {
     // Where nothing could leave for what building takes, the load would fail at its end.
     return grid_bytes_while_built(columns_of(request), request.entries);
-}
-
-DivisibleRun divisible(Engine &, const protocol::BeginGrid &request) {
-    return {is_named(request.name) ? request.entries : 0,
-            [columns = columns_of(request)](std::uint64_t entries) {
-                return grid_bytes_while_built(columns, entries);
-            }};
 }
 
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginColumn &request) {
@@ -174,8 +155,7 @@ void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol:
                  {{work.id, &work.engine->memory(), grid_bytes(own.columns, request.entries),
                    grid_bytes_in_the_making(own.columns, request.entries)}});
     std::unique_ptr<GridLoader> loader;
-    check(work.engine->grid().open_loader(*work.stream, own.columns, GridStretch::whole(request.entries),
-                                          &loader));
+    check(work.engine->grid().open_loader(*work.stream, own.columns, request.entries, &loader));
     own.loader = AnyLoader(std::move(loader));
     reply.handle = add_own_object(work, std::move(own));
 }

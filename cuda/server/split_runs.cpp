@@ -3,12 +3,43 @@
 #include <algorithm>
 #include <cstring>
 
-#include "server/new_results.h"
+#include "server/scratch.h"
+#include "server/server.h"
 
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::server {
 namespace {
+
+// All results anew, in memory of their own: parts of a run lie apart in the buffer, which has no more room
+// than they take. They are no more than the buffer holds, and counted as it is.
+class NewResults {
+  public:
+    NewResults(Spread &spread, std::uint64_t results, std::uint64_t bytes)
+        : at_(results),
+          begin_(results),
+          bytes_(bytes),
+          scratch_(spread.whole().server().transfer_memory(), bytes) {}
+
+    // The next `bytes` of the results; *at says where they will lie.
+    char *take(std::uint64_t bytes, std::uint64_t *at) {
+        *at = at_;
+        char *place = scratch_.data() + (at_ - begin_);
+        at_ += aligned(bytes);
+        return place;
+    }
+    void write(const TransferBuffer &buffer) const {
+        if (bytes_ > 0) {
+            std::memcpy(buffer.part<char>(begin_, bytes_), scratch_.data(), bytes_);
+        }
+    }
+
+  private:
+    std::uint64_t at_;
+    const std::uint64_t begin_;
+    const std::uint64_t bytes_;
+    Scratch<char> scratch_;
+};
 
 // The parts of the request that have pieces of a run, in the order of its entries.
 std::vector<std::size_t> pieces_of(Spread &spread, std::size_t run) {
@@ -23,23 +54,6 @@ std::vector<std::size_t> pieces_of(Spread &spread, std::size_t run) {
     return pieces;
 }
 
-// ---- entries ----------------------------------------------------------------------------------------------
-
-// Copies what the pieces have for each item, one piece after the other.
-void copy_items(const std::vector<Piece> &pieces, std::uint64_t items, std::uint64_t bytes,
-                const char *Piece::*what, char *to) {
-    for (std::uint64_t item = 0; item < items; ++item) {
-        for (const Piece &piece : pieces) {
-            const std::uint64_t first = piece.offsets->data()[item];
-            const std::uint64_t here = (piece.offsets->data()[item + 1] - first) * bytes;
-            if (here > 0) {
-                std::memcpy(to, piece.*what + first * bytes, here);
-                to += here;
-            }
-        }
-    }
-}
-
 }  // namespace
 
 bool has_split_runs(const Spread &spread) {
@@ -50,64 +64,6 @@ bool has_split_runs(const Spread &spread) {
     }
     return false;
 }
-
-std::vector<std::vector<MatchPart>> pieces_of_runs(Spread &spread) {
-    std::vector<std::vector<MatchPart>> pieces(spread.runs().size());
-    for (std::size_t run = 0; run < pieces.size(); ++run) {
-        for (const std::size_t part : pieces_of(spread, run)) {
-            pieces[run].push_back({part, 0});
-        }
-    }
-    return pieces;
-}
-
-void put_together(Spread &spread, const EntryResults &wanted, const Sums &sums,
-                  const PartAnswers<protocol::ResultReply> &answers, protocol::ResultReply *reply) {
-    if (!wanted.has_entries) {
-        return;
-    }
-    const TransferBuffer &buffer = spread.whole().connection.buffer;
-    const std::size_t runs = spread.runs().size();
-    const std::uint64_t sum_bytes = sums.count * sums.bytes;
-    std::vector<std::vector<Piece>> pieces(runs);
-    std::vector<std::uint64_t> found(runs, 0);
-    std::uint64_t bytes = aligned(sum_bytes) + offsets_bytes(runs, wanted.items);
-    for (std::size_t run = 0; run < runs; ++run) {
-        for (const std::size_t part : pieces_of(spread, run)) {
-            pieces[run].push_back(read_piece(spread, part, run, wanted, answers.replies[part]));
-            found[run] += pieces[run].back().found(wanted.items);
-        }
-        bytes += aligned(found[run] * sizeof(Tid)) + aligned(found[run] * wanted.key_bytes);
-    }
-    require_room(bytes, wanted.capacity);
-    NewResults anew(spread, wanted.results, bytes);
-    std::uint64_t at = 0;
-    char *new_sums = anew.take(sum_bytes, &at);
-    if (sum_bytes > 0) {
-        std::memcpy(new_sums, buffer.part<char>(answers.places.front().results, sum_bytes), sum_bytes);
-    }
-    for (std::size_t run = 0; run < runs; ++run) {
-        auto *offsets = reinterpret_cast<std::uint64_t *>(
-            anew.take((wanted.items + 1) * sizeof(std::uint64_t), &reply->offsets_at[run]));
-        std::fill_n(offsets, wanted.items + 1, 0);
-        for (const Piece &piece : pieces[run]) {
-            for (std::uint64_t item = 0; item <= wanted.items; ++item) {
-                offsets[item] += piece.offsets->data()[item];
-            }
-        }
-    }
-    for (std::size_t run = 0; run < runs; ++run) {
-        char *tids = anew.take(found[run] * sizeof(Tid), &reply->tids_at[run]);
-        copy_items(pieces[run], wanted.items, sizeof(Tid), &Piece::tids, tids);
-        if (wanted.key_bytes > 0) {
-            char *keys = anew.take(found[run] * wanted.key_bytes, &reply->keys_at[run]);
-            copy_items(pieces[run], wanted.items, wanted.key_bytes, &Piece::keys, keys);
-        }
-    }
-    anew.write(buffer);
-}
-
-// ---- columns ----------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -160,7 +116,11 @@ void put_together(Spread &spread, const protocol::AskColumn &request,
         bytes += aligned(places_of(spread, run, request) * sizeof(std::uint64_t)) +
                  aligned(reply->found[run] * row_bytes);
     }
-    require_room(bytes, request.capacity);
+    // What is put together takes no more than the parts did, unless the session has written to them
+    // meanwhile.
+    if (bytes > request.capacity) {
+        throw Failure{make_status(StatusCode::insufficient_space, "the results don't fit")};
+    }
     NewResults anew(spread, request.results, bytes);
     for (std::size_t run = 0; run < runs; ++run) {
         const std::uint64_t places = places_of(spread, run, request);

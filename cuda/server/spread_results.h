@@ -69,8 +69,10 @@ void spread_results(Spread &spread, const Request &request, Reply &reply) {
                 take_part(spread, spread.work(part), answers.replies[part], &reply);
             }
             add_up(spread.whole().connection.buffer, sums, answers.places);
-            if (has_split_runs(spread)) {
-                put_runs_together(spread, request, sums, answers, &reply);
+            if constexpr (std::is_same_v<Request, protocol::AskColumn>) {
+                if (has_split_runs(spread)) {
+                    put_together(spread, request, answers, &reply);
+                }
             }
             if constexpr (std::is_same_v<Request, protocol::CountText>) {
                 // The sums are of the lists of all runs.

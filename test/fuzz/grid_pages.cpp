@@ -11,29 +11,6 @@ namespace {
 
 constexpr std::uint32_t page_bytes = 512;
 
-// A stretch that begins and ends within the first page, and one from there on.
-void load_stretches(gpu_engine::Stream &stream, const gpu_engine::GridPageColumns &columns,
-                    const gpu_engine::GridPages &run, std::uint64_t entries) {
-    using namespace gpu_engine;
-    std::uint16_t on_first;
-    std::memcpy(&on_first, static_cast<const char *>(run.images) + 24 + 8, 2);
-    const std::uint64_t first = std::min<std::uint64_t>(on_first / 2, entries);
-    const std::uint64_t few = std::min<std::uint64_t>(on_first / 4, entries - first);
-    for (const auto &[pages, stretch] :
-         {std::pair(1U, GridStretch{entries, first, few}),
-          std::pair(run.pages, GridStretch{entries, first, entries - first})}) {
-        std::unique_ptr<GridLoader> loader;
-        if (!host_engine().grid().open_loader(stream, columns, stretch, &loader).ok()) {
-            return;
-        }
-        const GridPages some{run.images, pages, run.page_bytes, run.first_byte};
-        const bool is_taken = loader->append_pages(stream, some).ok();
-        require(is_taken || loader->loaded() == 0, "pages were refused, and entries have come");
-        require(loader->loaded() <= stretch.entries, "more has come than there is");
-        require(!is_taken || pages > 1 || loader->loaded() == few, "the page has all of it");
-    }
-}
-
 }  // namespace
 
 // A run of small pages with as many entries as their heads say; what is accepted is built and asked.
@@ -65,11 +42,10 @@ void grid_pages(const std::uint8_t *data, std::size_t size) {
     entries = std::min<std::uint64_t>(entries, 10000);
 
     std::unique_ptr<GridLoader> loader;
-    if (!host_engine().grid().open_loader(*stream, columns, GridStretch::whole(entries), &loader).ok()) {
+    if (!host_engine().grid().open_loader(*stream, columns, entries, &loader).ok()) {
         return;
     }
     const GridPages run{images.data(), pages, page_bytes, 24};
-    load_stretches(*stream, columns, run, entries);
     if (!loader->append_pages(*stream, run).ok()) {
         require(loader->loaded() == 0, "pages were refused, and entries have come");
         return;

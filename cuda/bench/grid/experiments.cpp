@@ -312,21 +312,6 @@ void measure_builds(const Bench &bench) {
                              (subject.entries().columns * sizeof(std::uint32_t) + sizeof(Tid));
         experiment.add(name, ms, "ms", experiment.limit_ms(bytes),
                        static_cast<double>(file->bytes()) / static_cast<double>(count));
-        std::vector<std::uint64_t> image(file->image_bytes() / sizeof(std::uint64_t) + 1);
-        auto *content = reinterpret_cast<char *>(image.data());
-        Stream &stream = bench.machine.stream();
-        experiment.add(name + ": written as bytes",
-                       median_ms(bench.options.repeats, [&] { require(file->write_image(stream, content)); }),
-                       "ms");
-        std::unique_ptr<GridFile> copy;
-        experiment.add(name + ": loaded from bytes",
-                       median_ms(bench.options.repeats,
-                                 [&] {
-                                     copy.reset();
-                                     require(bench.machine.engine().grid().load_image(
-                                         stream, content, file->image_bytes(), &copy));
-                                 }),
-                       "ms");
         const GridShape shape = file->shape();
         experiment.add(name + ": directory",
                        static_cast<double>(shape.directory_bytes) / static_cast<double>(count),

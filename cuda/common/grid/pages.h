@@ -6,9 +6,16 @@
 #include <cstdint>
 
 #include "common/grid/grid.h"
-#include "gpu_engine/grid_pages.h"
 
 namespace gpu_engine {
+
+struct GridPageHead {
+    std::uint64_t first;  // the run's number of the page's first entry
+    std::uint16_t count;
+    std::uint16_t arrays;
+    std::uint32_t reserved;
+};
+static_assert(sizeof(GridPageHead) == 16);
 
 inline constexpr std::uint32_t grid_page_blocks = 0;
 inline constexpr std::uint32_t grid_page_offsets = 1;
@@ -73,15 +80,12 @@ GPU_ENGINE_BOTH std::uint8_t grid_null_mask(const GridPageColumns &columns, std:
     return static_cast<std::uint8_t>(mask);
 }
 
-inline Status check_page_columns(const GridPageColumns &columns, const GridStretch &stretch) noexcept {
+inline Status check_page_columns(const GridPageColumns &columns, std::uint64_t entries) noexcept {
     if (columns.columns == 0 || columns.columns > max_grid_columns) {
         return make_status(StatusCode::invalid_argument, "a grid has 1 to 8 columns");
     }
-    if (stretch.entries > Grid::max_entries) {
+    if (entries > Grid::max_entries) {
         return make_status(StatusCode::invalid_argument, "more entries than a grid can hold");
-    }
-    if (stretch.first > stretch.run_entries || stretch.entries > stretch.run_entries - stretch.first) {
-        return make_status(StatusCode::invalid_argument, "the grid has more entries than the run");
     }
     for (std::uint32_t c = 0; c < columns.columns; ++c) {
         if ((columns.key_bytes[c] != 4 && columns.key_bytes[c] != 8) || columns.null_bit[c] >= 8) {
@@ -101,36 +105,20 @@ inline Status check_grid_pages(const GridPages &pages) noexcept {
     return {};
 }
 
-// What a loader takes of a page: `count` entries from its entry `skip` on, which become its own from `begin`
-// on.
-struct GridPageTake {
-    std::uint32_t begin;
-    std::uint16_t skip;
-    std::uint16_t count;
-};
-
-// Says what is taken of the pages with these heads; *found becomes the number of entries. `loaded` of the
-// stretch's entries came before. Fails when the pages aren't the next ones. `heads` is read once.
-inline Status take_grid_pages(const GridPageHead *heads, std::uint64_t pages, std::uint32_t arrays,
-                              const GridStretch &stretch, std::uint64_t loaded, GridPageTake *takes,
-                              std::uint64_t *found) noexcept {
+// Sums up the entries of the pages with these heads; *found becomes their number. `loaded` of `entries`
+// entries came before. Fails when the pages aren't the next ones. `heads` is read once.
+inline Status sum_grid_pages(const GridPageHead *heads, std::uint64_t pages, std::uint32_t arrays,
+                             std::uint64_t loaded, std::uint64_t entries, std::uint32_t *begins,
+                             std::uint64_t *found) noexcept {
     *found = 0;
     for (std::uint64_t i = 0; i < pages; ++i) {
         const GridPageHead &head = heads[i];
-        const std::uint64_t taken = loaded + *found;
-        const std::uint64_t next = stretch.first + taken;
-        // Only the first page of a stretch may have entries before it.
-        if (head.arrays != arrays || head.first > next || (taken > 0 && head.first != next) ||
-            taken == stretch.entries || next - head.first >= head.count ||
-            head.count > stretch.run_entries - head.first) {
+        if (head.arrays != arrays || head.count == 0 || head.first != loaded + *found ||
+            head.count > entries - loaded - *found) {
             return make_status(StatusCode::invalid_argument, "a page contradicts its run");
         }
-        const std::uint64_t skip = next - head.first;
-        const std::uint64_t rest = stretch.entries - taken;
-        const std::uint64_t count = head.count - skip < rest ? head.count - skip : rest;
-        takes[i] = {static_cast<std::uint32_t>(taken), static_cast<std::uint16_t>(skip),
-                    static_cast<std::uint16_t>(count)};
-        *found += count;
+        begins[i] = static_cast<std::uint32_t>(loaded + *found);
+        *found += head.count;
     }
     return {};
 }

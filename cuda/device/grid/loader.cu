@@ -32,10 +32,10 @@ __global__ void copy_heads_kernel(const unsigned char *contents, std::uint64_t p
     }
 }
 
-// Each block takes a page, or what of it takes[page] says.
+// Each block takes a page, whose entries go to positions from begins[page] on.
 __global__ void parse_grid_pages_kernel(const unsigned char *contents, std::uint64_t page_bytes,
                                         std::uint32_t words, const GridPageHead *heads,
-                                        const GridPageTake *takes, LoadedColumns loaded,
+                                        const std::uint32_t *begins, LoadedColumns loaded,
                                         std::uint32_t *findings) {
     __shared__ GridPageArrays page;
     __shared__ bool is_page;
@@ -52,15 +52,13 @@ __global__ void parse_grid_pages_kernel(const unsigned char *contents, std::uint
     if (!is_page) {
         return;
     }
-    const GridPageTake take = takes[blockIdx.x];
-    const std::uint64_t begin = take.begin;
+    const std::uint64_t begin = begins[blockIdx.x];
     std::uint64_t excess = 0;
     std::uint32_t all_nulls = 0;
-    for (std::uint32_t i = threadIdx.x; i < take.count; i += blockDim.x) {
-        const std::uint32_t at = take.skip + i;
-        const std::uint64_t block = grid_page_value(content, page, grid_page_blocks, at);
-        const std::uint64_t offset = grid_page_value(content, page, grid_page_offsets, at);
-        const std::uint64_t page_nulls = grid_page_value(content, page, grid_page_nulls, at);
+    for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
+        const std::uint64_t block = grid_page_value(content, page, grid_page_blocks, i);
+        const std::uint64_t offset = grid_page_value(content, page, grid_page_offsets, i);
+        const std::uint64_t page_nulls = grid_page_value(content, page, grid_page_nulls, i);
         excess |= block >> 32 | offset >> 16 | page_nulls >> 8;
         loaded.tids[begin + i] = Tid{static_cast<std::uint16_t>(block >> 16),
                                      static_cast<std::uint16_t>(block), static_cast<std::uint16_t>(offset)};
@@ -68,7 +66,7 @@ __global__ void parse_grid_pages_kernel(const unsigned char *contents, std::uint
         loaded.nulls[begin + i] = nulls;
         all_nulls |= nulls;
         for (std::uint32_t c = 0; c < columns; ++c) {
-            const std::uint64_t key = grid_page_value(content, page, grid_page_keys + c, at);
+            const std::uint64_t key = grid_page_value(content, page, grid_page_keys + c, i);
             if (loaded.columns.key_bytes[c] == 8) {
                 static_cast<std::uint64_t *>(loaded.keys[c])[begin + i] = key;
             } else {
@@ -85,14 +83,14 @@ __global__ void parse_grid_pages_kernel(const unsigned char *contents, std::uint
 
 class DeviceGridLoader final : public GridLoader {
   public:
-    DeviceGridLoader(const Call &call, const GridPageColumns &columns, const GridStretch &stretch)
+    DeviceGridLoader(const Call &call, const GridPageColumns &columns, std::uint64_t entries)
         : engine_(call.engine()),
           columns_(columns),
-          stretch_(stretch),
-          nulls_(call.buffer<std::uint8_t>(stretch.entries)),
-          tids_(call.buffer<Tid>(stretch.entries)) {
+          entries_(entries),
+          nulls_(call.buffer<std::uint8_t>(entries)),
+          tids_(call.buffer<Tid>(entries)) {
         for (std::uint32_t c = 0; c < columns.columns; ++c) {
-            keys_[c] = call.buffer<char>(stretch.entries * columns.key_bytes[c]);
+            keys_[c] = call.buffer<char>(entries * columns.key_bytes[c]);
         }
         call.wait();
         // The loader may outlive the stream.
@@ -103,7 +101,7 @@ class DeviceGridLoader final : public GridLoader {
         }
     }
 
-    std::uint64_t entries() const noexcept override { return stretch_.entries; }
+    std::uint64_t entries() const noexcept override { return entries_; }
     std::uint64_t loaded() const noexcept override { return loaded_; }
 
     Status append_pages(Stream &stream, const GridPages &pages) noexcept override {
@@ -120,7 +118,7 @@ class DeviceGridLoader final : public GridLoader {
                                              piece_pages * pages.page_bytes);
             const Buffer<GridPageHead> heads =
                 call.buffer<GridPageHead>(pages.pages < piece_pages ? pages.pages : piece_pages);
-            const Buffer<GridPageTake> takes = call.buffer<GridPageTake>(heads.size());
+            const Buffer<std::uint32_t> begins = call.buffer<std::uint32_t>(heads.size());
             const Buffer<std::uint32_t> findings = call.buffer<std::uint32_t>(1);
             call.fill(findings.data(), 0, sizeof(std::uint32_t));
             for (std::uint64_t first = 0; first < pages.pages; first += piece_pages) {
@@ -129,7 +127,7 @@ class DeviceGridLoader final : public GridLoader {
                 const unsigned char *contents =
                     input.piece(first * pages.page_bytes, size * pages.page_bytes) + pages.first_byte;
                 std::uint64_t here;
-                const Status parsed = parse_piece(call, contents, pages, size, heads.data(), takes.data(),
+                const Status parsed = parse_piece(call, contents, pages, size, heads.data(), begins.data(),
                                                   found, findings.data(), &here);
                 if (!parsed.ok()) {
                     return parsed;
@@ -150,11 +148,11 @@ class DeviceGridLoader final : public GridLoader {
 
     Status finish(Stream &stream, const GridOptions &options,
                   std::unique_ptr<GridFile> *file) noexcept override {
-        if (loaded_ != stretch_.entries) {
+        if (loaded_ != entries_) {
             return make_status(StatusCode::invalid_argument, "entries of the grid are missing");
         }
         const GridEntries entries =
-            entries_of_arrays(columns_, keys_, has_nulls_ ? nulls_.data() : nullptr, tids_.data(), loaded_);
+            entries_of_arrays(columns_, keys_, has_nulls_ ? nulls_.data() : nullptr, tids_.data(), entries_);
         return engine_.grid().build(stream, entries, options, file);
     }
 
@@ -162,7 +160,7 @@ class DeviceGridLoader final : public GridLoader {
     // Parses pages; `before` entries of this call lie on pages before them. *found becomes the number of
     // entries on them.
     Status parse_piece(const Call &call, const unsigned char *contents, const GridPages &pages,
-                       std::uint64_t size, GridPageHead *heads, GridPageTake *takes, std::uint64_t before,
+                       std::uint64_t size, GridPageHead *heads, std::uint32_t *begins, std::uint64_t before,
                        std::uint32_t *findings, std::uint64_t *found) {
         const auto count = static_cast<std::uint32_t>(size);
         copy_heads_kernel<<<(count + threads - 1) / threads, threads, 0, call.stream()>>>(
@@ -171,13 +169,13 @@ class DeviceGridLoader final : public GridLoader {
         std::vector<GridPageHead> host_heads(size);
         call.copy(host_heads.data(), static_cast<const GridPageHead *>(heads), size);
         call.wait();
-        std::vector<GridPageTake> host_takes(size);
-        const Status status = take_grid_pages(host_heads.data(), size, grid_page_keys + columns_.columns,
-                                              stretch_, loaded_ + before, host_takes.data(), found);
+        std::vector<std::uint32_t> host_begins(size);
+        const Status status = sum_grid_pages(host_heads.data(), size, grid_page_keys + columns_.columns,
+                                             loaded_ + before, entries_, host_begins.data(), found);
         if (!status.ok()) {
             return status;
         }
-        call.copy(takes, static_cast<const GridPageTake *>(host_takes.data()), size);
+        call.copy(begins, static_cast<const std::uint32_t *>(host_begins.data()), size);
         LoadedColumns loaded = {};
         loaded.columns = columns_;
         for (std::uint32_t c = 0; c < columns_.columns; ++c) {
@@ -186,7 +184,7 @@ class DeviceGridLoader final : public GridLoader {
         loaded.nulls = nulls_.data();
         loaded.tids = tids_.data();
         parse_grid_pages_kernel<<<count, threads, 0, call.stream()>>>(
-            contents, pages.page_bytes, (pages.page_bytes - pages.first_byte) / 8, heads, takes, loaded,
+            contents, pages.page_bytes, (pages.page_bytes - pages.first_byte) / 8, heads, begins, loaded,
             findings);
         check_launch("parse_grid_pages_kernel");
         // The host's arrays end here, so the device must have read them.
@@ -196,7 +194,7 @@ class DeviceGridLoader final : public GridLoader {
 
     DeviceEngine &engine_;
     const GridPageColumns columns_;
-    const GridStretch stretch_;
+    const std::uint64_t entries_;
     std::uint64_t loaded_ = 0;
     bool has_nulls_ = false;
     Buffer<char> keys_[max_grid_columns];
@@ -206,13 +204,13 @@ class DeviceGridLoader final : public GridLoader {
 
 }  // namespace
 
-Status DeviceGrid::open_loader(Stream &stream, const GridPageColumns &columns, const GridStretch &stretch,
+Status DeviceGrid::open_loader(Stream &stream, const GridPageColumns &columns, std::uint64_t entries,
                                std::unique_ptr<GridLoader> *loader) noexcept {
     return guarded([&] {
-        const Status status = check_page_columns(columns, stretch);
+        const Status status = check_page_columns(columns, entries);
         if (status.ok()) {
             const Call call(engine_, stream);
-            *loader = std::make_unique<DeviceGridLoader>(call, columns, stretch);
+            *loader = std::make_unique<DeviceGridLoader>(call, columns, entries);
         }
         return status;
     });

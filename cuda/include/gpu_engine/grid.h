@@ -91,17 +91,6 @@ struct GridPageColumns {
     }
 };
 
-// The entries of a run that a file is made of: all of them, or a stretch.
-struct GridStretch {
-    std::uint64_t run_entries;
-    std::uint64_t first;
-    std::uint64_t entries;
-
-    static constexpr GridStretch whole(std::uint64_t run_entries) noexcept {
-        return {run_entries, 0, run_entries};
-    }
-};
-
 // All functions but the destructor may run on several streams at once. On a status that isn't ok the outputs
 // hold nothing of use, unless said otherwise.
 class GridFile {
@@ -158,9 +147,8 @@ class GridLoader {
     virtual std::uint64_t entries() const noexcept = 0;
     virtual std::uint64_t loaded() const noexcept = 0;
 
-    // Takes all entries of the pages, the first of which must have the next one. Only what the first and the
-    // last page of a stretch have beside it is left out. Pages that contradict themselves or the entries so
-    // far are invalid_argument. After a failure none of them has been taken.
+    // Takes all entries of the pages, the first of which must be the next one. Pages that contradict
+    // themselves or the entries so far are invalid_argument. After a failure none of them has been taken.
     virtual Status append_pages(Stream &stream, const GridPages &pages) noexcept = 0;
 
     // Builds the file as Grid::build does, of all entries, which must have come. They stay, so it may be
@@ -185,8 +173,8 @@ class Grid {
     virtual Status build(Stream &stream, const GridEntries &entries, const GridOptions &options,
                          std::unique_ptr<GridFile> *file) noexcept = 0;
 
-    // Reserves the memory for the stretch's entries.
-    virtual Status open_loader(Stream &stream, const GridPageColumns &columns, const GridStretch &stretch,
+    // Reserves the memory for this many entries.
+    virtual Status open_loader(Stream &stream, const GridPageColumns &columns, std::uint64_t entries,
                                std::unique_ptr<GridLoader> *loader) noexcept = 0;
 };
 
