@@ -286,8 +286,6 @@ void Connection::compute(const Handler &handler) {
         // The session loads it, and asks again.
     } else if (!status.ok()) {
         fail(reply, status);
-    } else if (chosen.found && static_cast<Answer>(reply->answer) == Answer::done) {
-        reply->lacking = find_movable(work, *chosen.found);
     }
     server.statistics().add(
         name, static_cast<Message>(header->type), user,

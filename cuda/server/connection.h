@@ -35,7 +35,6 @@ struct OwnObject {
     bool sorted = false;
     protocol::Holder holder{};  // and whose
     Mirrors::Claim claim;
-    bool moves = false;         // takes the place of a mirror that is elsewhere
     GridPageColumns columns{};  // this and the next are for points
     GridOptions grid;
     TextShape lists{};                      // this and the next are for inverted lists
@@ -102,12 +101,11 @@ class Connection {
     struct Chosen;
     bool has_choice(const Handler &handler, protocol::EngineName name);
     bool choose_engines(const Handler &handler, Work &work, Chosen *chosen);
-    // Where a load goes, and which of a question's runs would be better off elsewhere (placing.cpp).
+    // Where a load goes (placing.cpp).
     void place(const Handler &handler, Work &work, Chosen *chosen);
     // A question has found no memory to compute with on an engine: drops one of its runs there, as the reply
     // says then. Returns false where that is no use.
     bool make_way(const Handler &handler, Work work, EngineId full);
-    std::uint64_t find_movable(const Work &work, const RunSet &found);
     EngineId least_waited_for(protocol::EngineName name);
     // Computes a request on several engines, and says on which a failure was.
     Turn compute_spread(const Handler &handler, Work &work, const Chosen &chosen, EngineId *failed);

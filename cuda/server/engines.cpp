@@ -319,7 +319,6 @@ bool Engines::try_to_open(Place &place) {
     place.default_limit = info.memory_free / device_memory_share;
     apply_limit(place, EngineName::cuda);
     place.state = State::ready;
-    ++arrivals_;
     apply_limit(place, EngineName::cuda);
     const auto id = static_cast<EngineId>(&place - places_.data());
     log_line(

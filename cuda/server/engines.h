@@ -107,8 +107,6 @@ class Engines {
     // until the limit is set anew. Returns true only the first time.
     bool note_lack(EngineId id) noexcept { return !places_[id].lacked.exchange(true); }
     std::uint64_t kept_free(EngineId id) const noexcept;
-    // How many devices have been opened so far.
-    std::uint32_t arrivals() const noexcept { return arrivals_.load(std::memory_order_relaxed); }
     // Is a device still being opened?
     bool is_opening() const noexcept;
     // Returns the engine when it is ready or lost, else null.
@@ -190,7 +188,6 @@ class Engines {
     // A place is set up before it is counted, and its state says when its engine is.
     std::array<Place, max_engines> places_;
     std::atomic<std::uint32_t> count_{0};
-    std::atomic<std::uint32_t> arrivals_{0};
     std::array<std::atomic<std::uint64_t>, protocol::engine_count> chosen_limit_{};
     std::mutex mutex_;  // of the following, and of reasons
     std::condition_variable ending_;

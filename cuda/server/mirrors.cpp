@@ -91,14 +91,8 @@ std::shared_ptr<Mirror> Mirrors::find(EngineName engine, const RunName &name, co
     return found->second;
 }
 
-std::shared_ptr<Mirror> Mirrors::look_up(EngineName engine, const RunName &name) {
-    const std::lock_guard lock(mutex_);
-    const auto found = table_.find(Place{engine, name});
-    return found != table_.end() ? found->second : nullptr;
-}
-
 Mirrors::Claimed Mirrors::claim(EngineName engine, const RunName &name, bool pinned, Claim *claim,
-                                std::uint64_t *dead_version, std::optional<protocol::Holder> *moved) {
+                                std::uint64_t *dead_version) {
     const Place place{engine, name};
     const std::lock_guard lock(mutex_);
     const auto found = table_.find(place);
@@ -107,10 +101,7 @@ Mirrors::Claimed Mirrors::claim(EngineName engine, const RunName &name, bool pin
         if (pinned) {
             found->second->holder.pinned = 1;
         }
-        if (moved == nullptr) {
-            return Claimed::present;
-        }
-        *moved = found->second->holder;
+        return Claimed::present;
     }
     if (!claimed_.try_emplace(place).second) {
         return Claimed::by_another;
@@ -120,22 +111,17 @@ Mirrors::Claimed Mirrors::claim(EngineName engine, const RunName &name, bool pin
     return Claimed::yes;
 }
 
-void Mirrors::add(std::shared_ptr<Mirror> mirror, const Purpose &purpose, bool moves) {
-    // What it replaces goes when the mutex is free.
-    std::shared_ptr<Mirror> gone;
+bool Mirrors::add(std::shared_ptr<Mirror> mirror, const Purpose &purpose) {
     const std::lock_guard lock(mutex_);
-    std::shared_ptr<Mirror> &place = table_[Place{mirror->engine, mirror->name}];
-    if (place != nullptr && !moves) {
-        return;
+    const Place place{mirror->engine, mirror->name};
+    Mirror &added = *mirror;
+    if (!table_.try_emplace(place, std::move(mirror)).second) {
+        return false;
     }
-    if (place != nullptr) {
-        overflow_ -= place->is_overflow ? 1 : 0;
-        mirror->holder.pinned |= place->holder.pinned;
-    }
-    touch(*mirror, purpose);
-    overflow_ += mirror->is_overflow ? 1 : 0;
-    ++counts_[mirror->parts.front().held_by].loads;
-    gone = std::exchange(place, std::move(mirror));
+    touch(added, purpose);
+    overflow_ += added.is_overflow ? 1 : 0;
+    ++counts_[added.parts.front().held_by].loads;
+    return true;
 }
 
 template <typename Asked>
@@ -449,12 +435,8 @@ std::array<std::uint64_t, max_engines> Mirrors::bytes_beside(EngineName engine, 
         return place.engine == engine && is_of_relation(place.name, name) && place != Place{engine, name};
     };
     const std::lock_guard lock(mutex_);
-    const auto moves = [&](const Place &place) {
-        const auto claim = claimed_.find(place);
-        return claim != claimed_.end() && !claim->second.parts.empty();
-    };
     for (const auto &[place, mirror] : table_) {
-        if (counts(place) && !moves(place)) {
+        if (counts(place)) {
             for (const MirrorPart &part : mirror->parts) {
                 bytes[part.held_by] += bytes_of(part.object);
             }

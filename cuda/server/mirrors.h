@@ -49,10 +49,6 @@ struct Mirror {
     std::int64_t loaded_at = 0;  // microseconds since 1970
     std::atomic<std::int64_t> last_used{0};
     std::atomic<std::uint64_t> hits{0};
-    // When it is looked at next whether it would be better off elsewhere, and how many engines had come when
-    // it was last.
-    std::atomic<std::int64_t> looked_at_next{0};
-    std::atomic<std::uint32_t> arrivals{0};
     // An engine of another kind has it, or a part of it, since those of its own kind had no room.
     bool is_overflow = false;
     // The following belong to the table and are read and written under its mutex.
@@ -167,16 +163,12 @@ class Mirrors {
 
     enum class Claimed { yes, present, by_another };
     // Asks for the right to load a run. When its mirror is present already, `*dead_version` is the version of
-    // the mirror's dead bitmap, and the mirror is pinned if that is wanted. With `moved` it is loaded all the
-    // same, and `*moved` is its holder then.
+    // the mirror's dead bitmap, and the mirror is pinned if that is wanted.
     Claimed claim(protocol::EngineName engine, const protocol::RunName &name, bool pinned, Claim *claim,
-                  std::uint64_t *dead_version, std::optional<protocol::Holder> *moved);
-    // The run's mirror, without counting that as a use; null when there is none.
-    std::shared_ptr<Mirror> look_up(protocol::EngineName engine, const protocol::RunName &name);
+                  std::uint64_t *dead_version);
 
-    // Enters a mirror into the table. When the name is taken, a mirror that moves takes the place of the
-    // other one, which requests may go on using; else it isn't entered.
-    void add(std::shared_ptr<Mirror> mirror, const Purpose &purpose, bool moves);
+    // Enters a mirror into the table. Returns false when the name is taken; the mirror is then not entered.
+    bool add(std::shared_ptr<Mirror> mirror, const Purpose &purpose);
 
     // Drops mirrors of the engine, least recently used first, until `bytes` more fit into its memory. Mirrors
     // that are pinned, in use, or needed for the same purpose stay. For a forced path, mirrors that another
@@ -218,7 +210,7 @@ class Mirrors {
     // Returns the engines that have the run; none when no engine of the kind has.
     std::vector<EngineId> holders_of(protocol::EngineName engine, const protocol::RunName &name);
     // Adds up what each engine has of the run's relation on the kind, by engine, without the run itself. What
-    // is being loaded counts where it goes to, and not where it is now.
+    // is being loaded counts where it goes to.
     std::array<std::uint64_t, max_engines> bytes_beside(protocol::EngineName engine,
                                                         const protocol::RunName &name);
 

@@ -36,7 +36,6 @@ usage: pg_gpu_server --socket PATH [option ...]
                            machine's memory (default: auto, where it is quicker so than the processors)
   --kept-together BYTES    an index's runs of so many bytes stay on one engine (default: 64 MiB), and runs of
                            columns below eight times as many aren't divided
-  --move-milliseconds N    how often it is looked at whether a run is better off elsewhere (default: 10000)
   --divide-all             for tests: divide also runs that one engine would answer sooner alone
   --probe-device N         only look whether the device can be opened: exit status 0 if so
   --log-levels             lines on stderr begin with <level>, in place of the time and the process
@@ -133,7 +132,6 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         engines_option,
         stream_option,
         kept_together_option,
-        move_option,
         divide_option,
         probe_option,
         log_levels_option,
@@ -156,7 +154,6 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         {"engines", required_argument, nullptr, engines_option},
         {"stream", required_argument, nullptr, stream_option},
         {"kept-together", required_argument, nullptr, kept_together_option},
-        {"move-milliseconds", required_argument, nullptr, move_option},
         {"divide-all", no_argument, nullptr, divide_option},
         {"probe-device", required_argument, nullptr, probe_option},
         {"log-levels", no_argument, nullptr, log_levels_option},
@@ -231,10 +228,6 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
             case kept_together_option:
                 good = take(0, INT64_MAX);
                 options->kept_together = static_cast<std::uint64_t>(number);
-                break;
-            case move_option:
-                good = take(0, INT32_MAX);
-                options->move_microseconds = number * 1000;
                 break;
             case divide_option:
                 options->divides_all = true;

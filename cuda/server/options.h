@@ -45,8 +45,6 @@ struct Options {
     std::uint64_t kept_together = std::uint64_t(64) << 20;
     // What devices have no room for the host engine takes. Tests of their limits do without.
     bool overflows = true;
-    // How often it is looked at whether a run would be better off on another engine.
-    std::int64_t move_microseconds = 10'000'000;
     // For tests: runs of every kind that can be divided are, also where that gains nothing.
     bool divides_all = false;
     bool testing = false;  // takes protocol::Inject

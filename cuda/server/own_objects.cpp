@@ -82,17 +82,9 @@ bool begin_own(Work &work, const RunName &name, const protocol::Holder &holder, 
     if (!own->named) {
         return true;
     }
-    std::optional<protocol::Holder> moved;
     switch (work.server().mirrors().claim(work.engine_name, name, holder.pinned != 0, &own->claim,
-                                          &reply.dead_version, work.moves ? &moved : nullptr)) {
+                                          &reply.dead_version)) {
         case Mirrors::Claimed::yes:
-            if (moved) {
-                // It stays whose it is, and counts once.
-                own->moves = true;
-                own->holder = *moved;
-                own->holder.role_quota = 0;
-                own->holder.database_quota = 0;
-            }
             break;
         case Mirrors::Claimed::present:
             return false;
@@ -125,7 +117,7 @@ std::vector<MirrorPart> whole_run(EngineId held_by, AnyObject object) {
 }
 
 void make_mirror(Work &work, std::vector<MirrorPart> parts, const RunName &name,
-                 const protocol::Holder &holder, bool moves) {
+                 const protocol::Holder &holder) {
     auto mirror = std::make_shared<Mirror>();
     mirror->name = name;
     mirror->engine = work.engine_name;
@@ -137,9 +129,7 @@ void make_mirror(Work &work, std::vector<MirrorPart> parts, const RunName &name,
         mirror->is_overflow =
             mirror->is_overflow || work.server().engines().is_overflow_of(mirror->engine, part.held_by);
     }
-    mirror->looked_at_next = mirror->loaded_at + work.server().options().move_microseconds;
-    mirror->arrivals = work.server().engines().arrivals();
-    work.server().mirrors().add(std::move(mirror), work.purpose, moves);
+    static_cast<void>(work.server().mirrors().add(std::move(mirror), work.purpose));
 }
 
 const std::uint64_t *bitmap_of(Work &work, const Mirror &mirror, const protocol::SetDead &request) {

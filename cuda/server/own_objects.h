@@ -42,10 +42,9 @@ void require_room(Work &work, OwnObject &own, const std::vector<NewMirrorPart> &
 
 // A run that one engine has.
 std::vector<MirrorPart> whole_run(EngineId held_by, AnyObject object);
-// Puts a finished run into the table. When its name is taken it takes the other's place, if it moves, or is
-// dropped.
+// Puts a finished run into the table; when its name is taken it is dropped.
 void make_mirror(Work &work, std::vector<MirrorPart> parts, const protocol::RunName &name,
-                 const protocol::Holder &holder, bool moves = false);
+                 const protocol::Holder &holder);
 
 // The bitmap in the transfer buffer that a request brings for a run; null when no entry is dead.
 const std::uint64_t *bitmap_of(Work &work, const Mirror &mirror, const protocol::SetDead &request);

@@ -83,10 +83,6 @@ std::uint64_t room_by(const PlacementCandidate &candidate, RoomBy by) {
 // Engines that would have less than this part of a run save nothing worth asking them for.
 constexpr std::uint64_t least_share = 8;
 
-std::uint64_t without_kept_free(std::uint64_t room, const PlacementCandidate &candidate) {
-    return room - std::min(room, candidate.limit / kept_free_of_memory);
-}
-
 using Rooms = std::vector<std::pair<std::uint64_t, EngineId>>;
 
 // Divides the run's first entries evenly among the engines with room. *left says how many entries none has
@@ -130,7 +126,9 @@ std::vector<RunShare> divide_with_overflow(const std::vector<PlacementCandidate>
                                            RoomBy by) {
     Rooms rooms;
     for (const PlacementCandidate &candidate : candidates) {
-        rooms.emplace_back(without_kept_free(room_by(candidate, by), candidate), candidate.id);
+        const std::uint64_t kept_free = candidate.limit / kept_free_of_memory;
+        const std::uint64_t room = room_by(candidate, by);
+        rooms.emplace_back(room - std::min(room, kept_free), candidate.id);
     }
     std::uint64_t left = 0;
     std::vector<RunShare> shares = divide_evenly(std::move(rooms), run, &left);
@@ -191,43 +189,6 @@ Placement place_load(const std::vector<PlacementCandidate> &candidates,
         }
     }
     return placement;
-}
-
-std::uint64_t room_to_move(const PlacementCandidate &candidate) {
-    return without_kept_free(free_bytes(candidate), candidate);
-}
-
-std::optional<Placement> place_anew(const std::vector<PlacementCandidate> &candidates,
-                                    const PresentPlace &present, const PlacedLoad &load,
-                                    const PlacementRules &rules) {
-    std::vector<PlacementCandidate> free = candidates;
-    for (PlacementCandidate &candidate : free) {
-        candidate.limit = candidate.used + room_to_move(candidate);
-        candidate.room = 0;
-        candidate.idle_room = 0;
-    }
-    Placement placement = place_load(free, std::nullopt, load, rules);
-    const auto find = [&free](EngineId id) {
-        return std::find_if(free.begin(), free.end(),
-                            [id](const PlacementCandidate &candidate) { return candidate.id == id; });
-    };
-    const bool is_whole = placement.shares.empty();
-    if (is_whole && free_bytes(*find(placement.whole)) < load.bytes) {
-        return std::nullopt;
-    }
-    bool gains = present.is_overflow;
-    if (!gains && !is_whole) {
-        // What no engine has room for now but that lies on one gains nothing by shares as such.
-        gains = placement.shares.size() > present.engines.size() &&
-                (rules.divides_all ||
-                 (load.gains_by_division && gains_by_shares(load.bytes, rules.kept_together)));
-    } else if (!gains && present.engines.size() == 1) {
-        const auto now = find(present.engines.front());
-        // By half of the run at least, or two engines would give it to each other.
-        gains = now != free.end() && !is_kept_together(free, load.bytes, rules.kept_together) &&
-                now->of_index >= find(placement.whole)->of_index + load.bytes / 2;
-    }
-    return gains ? std::optional(placement) : std::nullopt;
 }
 
 }  // namespace gpu_engine::server

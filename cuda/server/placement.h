@@ -11,7 +11,7 @@
 namespace gpu_engine::server {
 
 // Of an engine's memory this part stays free for what questions take, where runs are divided with the
-// overflow or move, and where a question has found none: an aggregate or a joint call that finds none fails,
+// overflow, and where a question has found none: an aggregate or a joint call that finds none fails,
 // and its question goes to pages.
 inline constexpr std::uint64_t kept_free_of_memory = 8;
 
@@ -128,19 +128,5 @@ struct Placement {
 Placement place_load(const std::vector<PlacementCandidate> &candidates,
                      const std::optional<OverflowPlace> &overflow, const PlacedLoad &load,
                      const PlacementRules &rules);
-
-// Where a run is that has been loaded.
-struct PresentPlace {
-    bool is_overflow = false;
-    std::vector<EngineId> engines;  // one a part
-};
-
-// Where it would be better off: out of the overflow, in more parts, or where less is of the same index.
-// Nothing leaves for that, and what questions take stays free. The candidates' `of_index` is without the run.
-std::optional<Placement> place_anew(const std::vector<PlacementCandidate> &candidates,
-                                    const PresentPlace &present, const PlacedLoad &load,
-                                    const PlacementRules &rules);
-// How much of an engine's memory runs may take that move there.
-std::uint64_t room_to_move(const PlacementCandidate &candidate);
 
 }  // namespace gpu_engine::server

@@ -1,4 +1,4 @@
-// Where loads go, and which runs would be better off elsewhere: since an engine has come, or room.
+// Where loads go.
 #include <algorithm>
 #include <utility>
 
@@ -9,19 +9,6 @@
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::server {
-namespace {
-
-using Bytes = std::array<std::uint64_t, max_engines>;
-
-PresentPlace place_of(const Mirror &mirror) {
-    PresentPlace present{mirror.is_overflow, {}};
-    for (const MirrorPart &part : mirror.parts) {
-        present.engines.push_back(part.held_by);
-    }
-    return present;
-}
-
-}  // namespace
 
 void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
     Engines &engines = server.engines();
@@ -46,14 +33,11 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
     };
     Engine &first = *engines.get(ready.front());
     const LoadSize size = handler.load_size(first, request_);
-    const std::shared_ptr<Mirror> present =
-        is_named(size.name) ? server.mirrors().look_up(work.engine_name, size.name) : nullptr;
     // What needs no look at all that is there.
-    if (range.size() == 1 && (present == nullptr || !present->is_overflow) &&
-        size.load.bytes + kept_free_on(ready.front()) <= first.memory().free_bytes()) {
+    if (range.size() == 1 && size.load.bytes + kept_free_on(ready.front()) <= first.memory().free_bytes()) {
         return;
     }
-    const Bytes of_index = server.mirrors().bytes_beside(work.engine_name, size.name);
+    const auto of_index = server.mirrors().bytes_beside(work.engine_name, size.name);
     const auto candidate_of = [&](EngineId id) {
         const MemoryBudget &memory = engines.get(id)->memory();
         const Mirrors::EngineRoom room = server.mirrors().room_on(id, memory, work.purpose);
@@ -67,22 +51,14 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
         candidates.push_back(candidate_of(id));
     }
     const PlacementRules rules = {server.options().kept_together, server.options().divides_all};
-    Placement placement;
-    if (present != nullptr) {
-        std::optional<Placement> anew = place_anew(candidates, place_of(*present), size.load, rules);
-        work.moves = anew.has_value();
-        placement = anew ? std::move(*anew) : Placement{ready.front(), {}};
-    } else {
-        std::optional<OverflowPlace> overflow;
-        // Arrays that nobody will ask are to be sorted or merged, and are as well on pages.
-        if (const std::optional<EngineId> id =
-                engines.overflow_of(work.engine_name, size.load.gains_by_division);
-            id && is_named(size.name)) {
-            const LoadSize there = handler.load_size(*engines.get(*id), request_);
-            overflow = {candidate_of(*id), there.load.bytes, there.load.divisible};
-        }
-        placement = place_load(candidates, overflow, size.load, rules);
+    std::optional<OverflowPlace> overflow;
+    // Arrays that nobody will ask are to be sorted or merged, and are as well on pages.
+    if (const std::optional<EngineId> id = engines.overflow_of(work.engine_name, size.load.gains_by_division);
+        id && is_named(size.name)) {
+        const LoadSize there = handler.load_size(*engines.get(*id), request_);
+        overflow = {candidate_of(*id), there.load.bytes, there.load.divisible};
     }
+    Placement placement = place_load(candidates, overflow, size.load, rules);
     chosen->shares = std::move(placement.shares);
     for (const RunShare &share : chosen->shares) {
         chosen->engines.push_back(share.held_by);
@@ -123,68 +99,6 @@ bool Connection::make_way(const Handler &handler, Work work, EngineId full) {
     set_answer(*reply, protocol::Answer::not_resident);
     reply->lacking = std::uint64_t(1) << *best;
     return true;
-}
-
-namespace {
-
-// Whether it is worth a session's while to ask for a new place, which the request to load it then looks for.
-bool may_move(const Mirror &mirror, const std::vector<PlacementCandidate> &candidates,
-              const Options &options) {
-    const std::uint64_t bytes = bytes_of(mirror);
-    std::uint64_t room = 0;
-    std::uint64_t max_room = 0;
-    std::uint64_t least_of_index = UINT64_MAX;
-    std::uint64_t of_index_here = 0;
-    for (const PlacementCandidate &candidate : candidates) {
-        room += room_to_move(candidate);
-        max_room = std::max(max_room, room_to_move(candidate));
-        if (candidate.id == mirror.parts.front().held_by) {
-            of_index_here = candidate.of_index;
-        } else if (room_to_move(candidate) >= bytes) {
-            least_of_index = std::min(least_of_index, candidate.of_index);
-        }
-    }
-    if (mirror.is_overflow) {
-        const bool is_divisible = mirror.parts.front().object.column() != nullptr;
-        return (is_divisible ? room : max_room) >= bytes;
-    }
-    if (is_kept_together(candidates, bytes, options.kept_together)) {
-        return false;
-    }
-    const bool gains = options.divides_all || (mirror.parts.front().object.column() != nullptr &&
-                                               gains_by_shares(bytes, options.kept_together));
-    const bool is_better_shared = gains && mirror.parts.size() < candidates.size() && room >= bytes;
-    return is_better_shared || (mirror.parts.size() == 1 && least_of_index != UINT64_MAX &&
-                                of_index_here >= least_of_index + bytes / 2);
-}
-
-}  // namespace
-
-std::uint64_t Connection::find_movable(const Work &work, const RunSet &found) {
-    Engines &engines = server.engines();
-    const std::int64_t now = microseconds_since_1970();
-    const std::uint32_t arrivals = engines.arrivals();
-    std::uint64_t movable = 0;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-        Mirror &mirror = *found.mirror(i);
-        // Of requests at the same time more than one may look, which does no harm.
-        if (now < mirror.looked_at_next.load(std::memory_order_relaxed) &&
-            mirror.arrivals.load(std::memory_order_relaxed) == arrivals) {
-            continue;
-        }
-        mirror.looked_at_next.store(now + server.options().move_microseconds, std::memory_order_relaxed);
-        mirror.arrivals.store(arrivals, std::memory_order_relaxed);
-        const Bytes of_index = server.mirrors().bytes_beside(work.engine_name, mirror.name);
-        std::vector<PlacementCandidate> candidates;
-        for (const EngineId id : engines.of(work.engine_name)) {
-            if (engines.state(id) == Engines::State::ready) {
-                const MemoryBudget &memory = engines.get(id)->memory();
-                candidates.push_back({id, memory.limit(), memory.taken(), of_index[id]});
-            }
-        }
-        movable |= may_move(mirror, candidates, server.options()) ? std::uint64_t(1) << i : 0;
-    }
-    return movable;
 }
 
 }  // namespace gpu_engine::server

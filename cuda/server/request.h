@@ -30,8 +30,6 @@ struct Work {
     const RunSet *found = nullptr;  // the request's runs, where they were looked up to choose the engine
     // Of a request that begins a load in parts: which of the entries each engine gets.
     const std::vector<RunShare> *shares = nullptr;
-    // Of one that begins a load: the run has a mirror, but would be better off where it is loaded now.
-    bool moves = false;
     // The handler counts these for the statistics.
     std::uint64_t items = 0;
     std::uint64_t bytes = 0;

@@ -258,7 +258,7 @@ void answer_finish(Work &work, const protocol::HandleRequest &request, protocol:
     work.items = reply.entries;
     work.bytes = reply.bytes;
     if (own.named) {
-        make_mirror(work, whole_run(own.held_by, std::move(own.object)), own.name, own.holder, own.moves);
+        make_mirror(work, whole_run(own.held_by, std::move(own.object)), own.name, own.holder);
         return;
     }
     reply.handle = request.handle;

@@ -129,7 +129,7 @@ void spread_finish(Spread &spread, const protocol::HandleRequest &request, proto
     }
     work.items = reply.entries;
     work.bytes = reply.bytes;
-    make_mirror(work, std::move(parts), node.mapped().name, node.mapped().holder, node.mapped().moves);
+    make_mirror(work, std::move(parts), node.mapped().name, node.mapped().holder);
 }
 
 void spread_set_dead(Spread &spread, const protocol::SetDead &request, protocol::ReplyHeader &reply) {

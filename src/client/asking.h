@@ -105,7 +105,6 @@ bool ask(const Question &question, const RunSet &set, const Choice &choice, prot
     uint64 room = 0;
     if (!ready_for(choice.path) || !is_worth_asking(set, live, choice))
         return false;
-    move_runs(set, live, choice.path);
     *items = cut_items(question, set, live, *items);
     for (int attempt = 0; attempt < kMaxAttempts; attempt++) {
         if (!place_inputs(question, set, live, *items, room, layout)) {
@@ -126,9 +125,6 @@ bool ask(const Question &question, const RunSet &set, const Choice &choice, prot
             case protocol::Answer::done:
                 note_answered(question.kind, choice.path, *items, layout->results + reply->needed,
                               reply->header);
-                if (reply->header.lacking != 0)
-                    note_movable(set, live, choice, reply->header.lacking,
-                                 static_cast<double>(reply->header.microseconds));
                 return true;
             case protocol::Answer::not_resident:
                 again = load_lacking(set, live, choice, reply->header.lacking);

@@ -275,22 +275,6 @@ bool load_lacking(const RunSet &set, const LiveRuns &live, const Choice &choice,
     return all_there;
 }
 
-void move_runs(const RunSet &set, const LiveRuns &live, Path path) {
-    pages_reported = -1;
-    for (int i = 0; i < live.count && is_connected(); i++) {
-        const int place = live.places[i];
-        if (!pays_to_move(set, place, path))
-            continue;
-        uint64 bytes = 0;
-        instr_time began;
-        INSTR_TIME_SET_CURRENT(began);
-        // Without bytes it has stayed, since things have changed meanwhile.
-        if (load_run(set, set.runs[place].run_id, path, false, &bytes) && bytes > 0)
-            note_load(load_microseconds(set, place, path), microseconds_since(began));
-        note_loaded(set, place, path);
-    }
-}
-
 // ---- gpu.load and gpu.evict -------------------------------------------------------------------------------
 
 namespace {

@@ -73,10 +73,6 @@ bool fail_as_gone();
 // there. Uses the transfer buffer.
 bool load_lacking(const RunSet &set, const LiveRuns &live, const Choice &choice, uint64 lacking);
 
-// Loads runs once more for which the server process has a better place, where that pays. Until then, and
-// should it fail, they are where they were. Uses the transfer buffer.
-void move_runs(const RunSet &set, const LiveRuns &live, Path path);
-
 // Brings dead bitmaps up to date after the answer stale.
 bool refresh_dead(const RunSet &set, const LiveRuns &live, Path path, uint64 stale);
 

@@ -28,8 +28,6 @@ struct WantedRun {
     TimestampTz look_again;
     bool refused;  // the server had no room: don't try before look_again
     bool loading;  // another session was loading it
-    bool moves;    // it is resident, and would be better off on another engine
-    double saves;  // what a request would take less then, about, in microseconds
 };
 
 }  // namespace
@@ -69,8 +67,6 @@ static WantedRun *find_wanted(const RunSet &set, int place, Path path, HASHACTIO
         wanted->look_again = 0;
         wanted->refused = false;
         wanted->loading = false;
-        wanted->moves = false;
-        wanted->saves = 0;
     }
     return wanted;
 }
@@ -135,10 +131,6 @@ bool is_worth_asking(const RunSet &set, const LiveRuns &live, const Choice &choi
         WantedRun *wanted = find_wanted(set, place, choice.path, HASH_FIND);
         if (wanted == nullptr)
             continue;
-        if (wanted->moves) {
-            add_saving(wanted->key.name, wanted->saves);
-            continue;
-        }
         add_saving(wanted->key.name, saving_of(set, place, choice, all_entries));
         if (now >= wanted->look_again)
             continue;
@@ -152,7 +144,6 @@ static void look_again_in(WantedRun *wanted, int milliseconds) {
     wanted->look_again = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), milliseconds);
     wanted->refused = false;
     wanted->loading = false;
-    wanted->moves = false;
 }
 
 bool may_load(const RunSet &set, int place, const Choice &choice, uint64 all_entries) {
@@ -194,34 +185,6 @@ void note_no_room(const RunSet &set, int place, Path path) {
     strlcpy(refusal, last_reason(), sizeof(refusal));
 }
 
-// ---- moving -----------------------------------------------------------------------------------------------
-
-// What a request takes less when a run of it is better placed nobody knows. Half of its part is a guess that
-// two engines in place of one would make true.
-static constexpr double kSavedByMoving = 0.5;
-
-void note_movable(const RunSet &set, const LiveRuns &live, const Choice &choice, uint64 movable,
-                  double microseconds) {
-    const uint64 all_entries = live_entries(set, live);
-    for (int i = 0; i < live.count; i++) {
-        if (((movable >> i) & 1) == 0)
-            continue;
-        const int place = live.places[i];
-        WantedRun *wanted = find_wanted(set, place, choice.path, HASH_ENTER);
-        wanted->moves = true;
-        // It has been loaded since it was refused.
-        wanted->refused = false;
-        wanted->saves = kSavedByMoving * microseconds *
-                        static_cast<double>(set.format->mirrored_entries(set.runs[place])) /
-                        static_cast<double>(all_entries);
-    }
-}
-
-bool pays_to_move(const RunSet &set, int place, Path path) {
-    const WantedRun *wanted = find_wanted(set, place, path, HASH_FIND);
-    return wanted != nullptr && wanted->moves && pays(set, place, *wanted, path);
-}
-
 // ---- sharing out ------------------------------------------------------------------------------------------
 
 // Is the run known not to be resident, and not to be loaded now?
@@ -229,7 +192,7 @@ static bool is_known_to_lack(const RunSet &set, int place, const Choice &choice,
                              uint64 all_entries) {
     WantedRun *wanted = find_wanted(set, place, choice.path, HASH_FIND);
     // What there was no room for, pages answer with all else.
-    if (wanted == nullptr || wanted->refused || wanted->moves || now >= wanted->look_again)
+    if (wanted == nullptr || wanted->refused || now >= wanted->look_again)
         return false;
     if (!wanted->loading && pays(set, place, *wanted, choice.path))
         return false;
@@ -246,7 +209,7 @@ static bool pays_for_batch(const RunSet &set, int place, const Choice &choice, T
         set.saves[place] < expected_load(load_microseconds(set, place, choice.path)))
         return false;
     const WantedRun *wanted = find_wanted(set, place, choice.path, HASH_FIND);
-    return wanted == nullptr || wanted->moves || now >= wanted->look_again;
+    return wanted == nullptr || now >= wanted->look_again;
 }
 
 bool share_out(const RunSet &set, const Choice &choice, RequestKind kind, bool *at_home) {

@@ -22,12 +22,6 @@ double load_microseconds(const RunSet &set, int place, Path path);
 // And of that the server's work on the entries once all have come.
 double finish_microseconds(const RunSet &set, const storage::RunEntry &run, Path path);
 
-// The server process says of runs that they would be better off on another engine, after a request that took
-// it so long. Sessions add up what requests would save, as of runs that aren't resident.
-void note_movable(const RunSet &set, const LiveRuns &live, const Choice &choice, uint64 movable,
-                  double microseconds);
-bool pays_to_move(const RunSet &set, int place, Path path);
-
 // What came of a load: it is there, another session is about to load it, the view is out of date, or there is
 // no room.
 void note_loaded(const RunSet &set, int place, Path path);

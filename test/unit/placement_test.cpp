@@ -211,44 +211,6 @@ TEST(Placement, SharesWithTheOverflowCoverTheRun) {
     EXPECT_GT(shared, 200U);
 }
 
-// ---- runs that are elsewhere ------------------------------------------------------------------------------
-
-std::string told_anew(const std::vector<PlacementCandidate> &candidates, const PresentPlace &present,
-                      std::uint64_t entries, bool gains = false, std::uint64_t kept_together = 0) {
-    const DivisibleRun run = of_entries(entries);
-    const std::optional<Placement> placement =
-        place_anew(candidates, present, {entries * 10, run, gains}, {kept_together, false});
-    return !placement                  ? "stays"
-           : placement->shares.empty() ? std::to_string(placement->whole)
-                                       : told(placement->shares);
-}
-
-TEST(Placement, RunsMoveWhereThatGains) {
-    // To an engine that has come.
-    EXPECT_EQ(told_anew({{1, 8000, 3000, 2000}, {2, 8000, 0, 0}}, {false, {1}}, 100), "2");
-    // Not back and forth, and no run that is alone.
-    EXPECT_EQ(told_anew({{1, 8000, 3000, 1000}, {2, 8000, 1000, 1000}}, {false, {1}}, 100), "stays");
-    EXPECT_EQ(told_anew({{1, 8000, 3000, 0}, {2, 8000, 0, 0}}, {false, {1}}, 100), "stays");
-    EXPECT_EQ(told_anew({{1, 8000, 3000, 400}, {2, 8000, 0, 0}}, {false, {1}}, 100), "stays");
-    // A small index stays together.
-    EXPECT_EQ(told_anew({{1, 8000, 3000, 2000}, {2, 8000, 0, 0}}, {false, {1}}, 100, false, 5000), "stays");
-    // Nothing leaves for it, and questions keep their room.
-    EXPECT_EQ(told_anew({{1, 8000, 3000, 2000}, {2, 8000, 6500, 0, 8000, 8000}}, {false, {1}}, 100), "stays");
-    // More parts.
-    EXPECT_EQ(told_anew({{1, 8000, 3000, 0}, {2, 8000, 0, 0}}, {false, {1}}, 256, true),
-              "1: 0 + 128; 2: 128 + 128; ");
-    EXPECT_EQ(told_anew({{1, 8000, 3000, 0}, {2, 8000, 0, 0}}, {false, {1, 2}}, 256, true), "stays");
-    EXPECT_EQ(told_anew({{1, 8000, 3000, 2000}, {2, 8000, 0, 0}}, {false, {1, 3}}, 256), "stays");
-}
-
-TEST(Placement, RunsLeaveTheOverflowAsSoonAsThereIsRoom) {
-    EXPECT_EQ(told_anew({{1, 8000, 6000, 0}}, {true, {0}}, 100), "1");
-    EXPECT_EQ(told_anew({{1, 8000, 6500, 0, 8000, 8000}}, {true, {0}}, 100), "stays");
-    EXPECT_EQ(told_anew({{1, 8000, 6200, 0}, {2, 8000, 6200, 0}}, {true, {0}}, 128),
-              "1: 0 + 64; 2: 64 + 64; ");
-    EXPECT_EQ(told_anew({{1, 8000, 0, 0}}, {true, {1, 0}}, 256, true), "1");
-}
-
 // The list, as numbers and UUIDs; or where it is wrong.
 std::string read(const char *text) {
     NamedDevice devices[4];

@@ -1,10 +1,6 @@
 // What devices have no room for lies with the host engine, and is asked in the same question. Stand-ins are
 // the devices.
-#include <chrono>
-#include <thread>
-
 #include "server_several_engines.h"
-#include "stand_in.h"
 
 namespace {
 
@@ -16,7 +12,6 @@ class ServerOverflow : public ServerOfSeveralEngines {
         gpu_engine::server::Options options;
         options.stand_ins = count;
         options.testing = true;
-        options.move_microseconds = 0;
         return options;
     }
 
@@ -250,7 +245,7 @@ TEST_F(ServerOverflow, AQuestionWithoutMemoryHasOneOfItsRunsGo) {
         load_runs(1);
     }
     EXPECT_NE(places[0], places[1]);
-    EXPECT_EQ(parts_of(1).size(), 2U) << "both keep room now, and have it together";
+    EXPECT_EQ(holders(1)[0], on_host) << "both keep room now";
     expect_counted(1);
     // Another limit begins anew. Where a device keeps room and a question lacks memory all the same, it
     // fails, and nothing goes.
@@ -271,156 +266,6 @@ TEST_F(ServerOverflow, AQuestionWithoutMemoryHasOneOfItsRunsGo) {
     EXPECT_EQ(reply.status.code, StatusCode::out_of_memory);
     EXPECT_EQ(mirrors(), 1U);
     expect_counted(1);
-}
-
-// ---- moving -----------------------------------------------------------------------------------------------
-
-class ServerMoving : public ServerOverflow {
-  protected:
-    ServerMoving() { client_.holder.user = 12; }
-
-    static constexpr std::uint64_t plenty = std::uint64_t(1) << 30;
-};
-
-TEST_F(ServerMoving, WhatTheHostHasGoesToTheDevicesOnceTheyHaveRoom) {
-    limit(run_bytes_ * 7 / 5, 0);
-    load_runs(2);
-    ASSERT_EQ(client_.load(run_name(3), keys_, tids_, true), Answer::done);
-    ASSERT_EQ(holders(3)[2], on_host);
-    std::vector<std::uint64_t> dead((entries + 63) / 64);
-    dead[2] = ~std::uint64_t(0);
-    ASSERT_EQ(Client::answer_of(client_.set_dead(run_name(3), dead, 4)), Answer::done);
-    // There is no room yet, so nothing is told, and nothing happens.
-    EXPECT_EQ(count_runs(3).header.lacking, 0U);
-    EXPECT_EQ(client_.begin_kary(run_name(3), entries, 64).handle, 0U);
-    limit(plenty, 0);
-    const protocol::ResultReply reply = count_runs(3);
-    ASSERT_EQ(Client::answer_of(reply.header), Answer::done);
-    EXPECT_EQ(reply.header.lacking, 4U);
-    EXPECT_EQ(counted(), 300U - 64);
-    // While it is loaded once more it is asked where it is, and nobody else loads it.
-    client_.holder.user = 13;
-    const protocol::BeginReply begun = client_.begin_kary(run_name(3), entries, 64);
-    ASSERT_EQ(Client::answer_of(begun.header), Answer::done);
-    ASSERT_NE(begun.handle, 0U);
-    EXPECT_EQ(Client::answer_of(client_.begin_kary(run_name(3), entries, 64).header), Answer::loading);
-    ASSERT_EQ(Client::answer_of(client_.append(begun.handle, keys_, tids_)), Answer::done);
-    ASSERT_EQ(Client::answer_of(count_runs(3).header), Answer::done);
-    EXPECT_EQ(counted(), 300U - 64);
-    ASSERT_EQ(Client::answer_of(client_.finish(begun.handle).header), Answer::done);
-    EXPECT_NE(holders(3)[2], on_host);
-    EXPECT_EQ(memory_used(EngineName::host), 0U);
-    EXPECT_FALSE(server_->mirrors().has_overflow());
-    // It stays whose it was, and pinned.
-    EXPECT_EQ(parts_of(3).front().user, 12U);
-    EXPECT_EQ(parts_of(3).front().pinned, 1U);
-    EXPECT_EQ(mirrors(), 3U);
-    // It knows no dead entries yet, which is told to those who know of some.
-    protocol::CountKary request{};
-    request.key_bits = 64;
-    request.runs = 1;
-    request.run[0] = {run_name(3), 4};
-    request.results = 4096;
-    request.capacity = 65536;
-    EXPECT_EQ(Client::answer_of(client_.ask<protocol::ResultReply>(Message::count_kary, request).header),
-              Answer::stale);
-    ASSERT_EQ(Client::answer_of(client_.set_dead(run_name(3), dead, 4)), Answer::done);
-    ASSERT_EQ(Client::answer_of(count_runs(3).header), Answer::done);
-    EXPECT_EQ(counted(), 300U - 64);
-    // Where it is it is well off.
-    EXPECT_EQ(count_runs(3).header.lacking, 0U);
-    EXPECT_EQ(client_.begin_kary(run_name(3), entries, 64).handle, 0U);
-}
-
-TEST_F(ServerMoving, AMoveThatEndsEarlyLeavesTheRunWhereItWas) {
-    limit(run_bytes_ * 7 / 5, 0);
-    load_runs(3);
-    limit(plenty, 0);
-    ASSERT_EQ(count_runs(3).header.lacking, 4U);
-    const protocol::BeginReply begun = client_.begin_kary(run_name(3), entries, 64);
-    ASSERT_NE(begun.handle, 0U);
-    EXPECT_EQ(Client::answer_of(client_.drop(begun.handle)), Answer::done);
-    expect_counted(3);
-    // One that leaves while it moves is there anew.
-    const protocol::BeginReply again = client_.begin_kary(run_name(3), entries, 64);
-    ASSERT_NE(again.handle, 0U);
-    EXPECT_EQ(client_.evict(run_name(3)).mirrors, 1U);
-    ASSERT_EQ(Client::answer_of(client_.append(again.handle, keys_, tids_)), Answer::done);
-    ASSERT_EQ(Client::answer_of(client_.finish(again.handle).header), Answer::done);
-    expect_counted(3);
-    EXPECT_FALSE(server_->mirrors().has_overflow());
-}
-
-// A run is in a request's hands when it moves: the request goes on with what it has.
-TEST_F(ServerMoving, WhoAsksKeepsWhatHeFound) {
-    limit(run_bytes_ * 7 / 5, 0);
-    load_runs(3);
-    const auto found = server_->mirrors().find(EngineName::cuda, run_name(3), {});
-    limit(plenty, 0);
-    load_runs(3);
-    EXPECT_NE(holders(3)[2], on_host);
-    EXPECT_TRUE(found->is_overflow);
-    EXPECT_EQ(entries_of(*found), entries);
-    EXPECT_GT(memory_used(EngineName::host), 0U);
-}
-
-// A device that comes late gets its share.
-TEST(ServerLateDevice, GetsPartsOfWhatIsThere) {
-    static std::vector<Stand> stands(2);
-    stands[1].may_open = false;
-    gpu_engine::server::Options options;
-    options.identify_devices = [](std::vector<gpu_engine::DeviceIdentity> *devices) {
-        devices->push_back({0, "", "first"});
-        devices->push_back({1, "", "second"});
-        return gpu_engine::Status{};
-    };
-    options.open_device = [](const gpu_engine::EngineOptions &wanted,
-                             std::unique_ptr<gpu_engine::Engine> *engine) {
-        Stand &stand = stands[static_cast<std::size_t>(wanted.device)];
-        while (!stand.may_open) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
-        stand.device = wanted.device;
-        *engine = std::make_unique<StandIn>(stand);
-        return gpu_engine::Status{};
-    };
-    ServerUnderTest server(options);
-    Client client(server.path(), EngineName::cuda);
-    ASSERT_EQ(Client::answer_of(client.attach(4 << 20)), Answer::done);
-    std::vector<std::uint64_t> keys(10000);
-    std::vector<Tid> tids;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-        keys[i] = i;
-        tids.push_back(make_tid(i / 100, static_cast<std::uint16_t>(i % 100 + 1)));
-    }
-    ASSERT_TRUE(wait_until([&] { return client.load(run_name(1), keys, tids) == Answer::done; }));
-    protocol::CountKary request{};
-    request.key_bits = 64;
-    request.runs = 1;
-    request.run[0].name = run_name(1);
-    request.count = 1;
-    request.high = 64;
-    request.blocks.all_visible = 1;
-    request.results = 4096;
-    request.capacity = 65536;
-    const auto count = [&] {
-        *client.at<std::uint64_t>(request.low) = 100;
-        *client.at<std::uint64_t>(request.high) = 8999;
-        const auto reply = client.ask<protocol::ResultReply>(Message::count_kary, request);
-        EXPECT_EQ(Client::answer_of(reply.header), Answer::done);
-        EXPECT_EQ(*client.at<std::uint64_t>(4096), 8900U);
-        return reply.header.lacking;
-    };
-    EXPECT_EQ(count(), 0U);
-    EXPECT_EQ(client.begin_kary(run_name(1), keys.size(), 64).handle, 0U);
-    stands[1].may_open = true;
-    // Nobody has to wait for some time to pass: an engine that has come is noticed at once.
-    EXPECT_TRUE(wait_until([&] { return count() == 1; }));
-    EXPECT_EQ(client.list(Message::mirrors, 0, 65536).rows, 1U);
-    ASSERT_EQ(client.load(run_name(1), keys, tids), Answer::done);
-    EXPECT_EQ(client.list(Message::mirrors, 0, 65536).rows, 2U);
-    EXPECT_EQ(count(), 0U);
-    EXPECT_EQ(client.begin_kary(run_name(1), keys.size(), 64).handle, 0U);
 }
 
 }  // namespace

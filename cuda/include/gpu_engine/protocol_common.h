@@ -11,7 +11,7 @@
 namespace gpu_engine::protocol {
 
 // Rises with every change of these headers that a peer could notice.
-inline constexpr std::uint32_t version = 25;
+inline constexpr std::uint32_t version = 26;
 inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
 inline constexpr std::size_t max_message = 8192;
 inline constexpr std::size_t max_runs = 64;  // of a request
@@ -98,9 +98,7 @@ struct ReplyHeader {
     std::uint32_t bytes;
     std::uint32_t answer;  // Answer
     std::uint64_t request;
-    // Bit i is run i of the request: not_resident, stale: what the request lacks; done: it is resident, but
-    // would be better off on another engine, which it gets to when it is loaded once more.
-    std::uint64_t lacking;
+    std::uint64_t lacking;       // not_resident, stale: bit i is run i of the request
     std::uint64_t microseconds;  // computing, without waiting in the queue
     std::uint64_t queued_microseconds;
     Status status;

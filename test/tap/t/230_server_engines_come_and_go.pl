@@ -75,7 +75,7 @@ sub come_and_go
 	my $name = $method->name . " with $case->{engines}";
 	# Where a device's memory is full of what a question asks it may have none to compute with, and pages answer, which a NOTICE tells.
 	my $options = "-c pg_gpu.path=$case->{path} -c client_min_messages=warning";
-	local $ENV{PG_GPU_SERVER} = server_with("--engines $case->{engines} --kept-together 0 --divide-all --move-milliseconds 1 --testing");
+	local $ENV{PG_GPU_SERVER} = server_with("--engines $case->{engines} --kept-together 0 --divide-all --testing");
 	my $node = new_node($method->name . "_$case->{path}", conf => "pg_gpu.request_timeout = 2s\nmax_worker_processes = 16\npg_gpu.server_threads = 6\n$case->{conf}");
 	$method->make($node);
 	my $scripts = [ @{ $method->writes }, $method->check(0, 12), $method->name eq 'gpu_column' ? make_groups($node) : () ];

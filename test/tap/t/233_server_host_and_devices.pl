@@ -18,7 +18,7 @@ use Test::More;
 use constant CUDA => 'SET pg_gpu.path = cuda';
 use constant PAGED => 'SET pg_gpu.path = paged; SET pg_gpu.enable_aggregate = off; SET pg_gpu.enable_sort = off';
 
-local $ENV{PG_GPU_SERVER} = server_with('--engines host,stand-in --kept-together 0 --move-milliseconds 1 --testing');
+local $ENV{PG_GPU_SERVER} = server_with('--engines host,stand-in --kept-together 0 --testing');
 my $node = new_node('overflow', conf => "autovacuum = off\njit = off\npg_gpu.request_timeout = 60s\npg_gpu.min_mirror_entries = 0\n"
 	. "pg_gpu.device_memory_limit = 1MB\npg_gpu.host_memory_limit = 64MB\n");
 make_every_index($node);
@@ -93,18 +93,15 @@ ok(wait_until(sub { return sql_value($node, 'SELECT host_memory_limit > 1048576 
 ok(wait_until(sub { return sql($node, CUDA . q{; SELECT gpu.load('wide_c')})->{code} eq '' }), 'is used');
 compare_wide('room again');
 
-# Room on the device: what the host has moves there, while it is asked. The first question is told so, and the next one loads.
+# Room on the device: what the host has stays there, until it is loaded anew.
 change_setting($node, 'pg_gpu.device_memory_limit', '256MB');
 ok(wait_until(sub { return sql_value($node, 'SELECT max(memory_limit) > 1048576 FROM gpu.devices()') eq 't' }), 'a higher limit for the device');
-$node->safe_psql('postgres', CUDA . "; SELECT gpu.load('$_')") foreach every_index();
-foreach my $round (1 .. 2)
-{
-	compare_wide("moving, round $round");
-	compare("moving, round $round");
-}
-# A session is told by its first question, and moves the run with its next one.
-$node->safe_psql('postgres', 'SET enable_seqscan = off; ' . CUDA . "; $lookup; $lookup; $wide[0]; $wide[0]");
-is(places(), '0', 'all that is asked moves to the device');
+compare_wide('room on the device');
+is(places(), '- 0', 'nothing moves');
+$node->safe_psql('postgres', 'SELECT gpu.evict_all()');
+$node->safe_psql('postgres', CUDA . "; SELECT gpu.load('$_')") foreach every_index(), 'wide_c', 'wide_k';
+compare_wide('loaded anew');
+is(places(), '0', 'what is loaded anew goes to the device');
 is(sql_value($node, q{SELECT host_memory_used FROM gpu.server}), 0, 'and nothing stays');
 change_setting($node, 'pg_gpu.device_memory_limit', '1MB');
 
@@ -127,7 +124,7 @@ is(sql_value($node, $within_limits), 0, 'no more than there is room for');
 # ---- a device streams -----------------------------------------------------------------------------------------------------
 
 # What the device has no room for, and goes over as a whole, it reads in the machine's memory. All else the host computes.
-$ENV{PG_GPU_SERVER} = server_with('--engines host,stand-in --stream always --kept-together 0 --move-milliseconds 1 --testing');
+$ENV{PG_GPU_SERVER} = server_with('--engines host,stand-in --stream always --kept-together 0 --testing');
 $node->restart;
 my $streams = qr/device 0 streams what has no room there/;
 compare_wide('streamed');
@@ -143,11 +140,6 @@ compare_wide('hardly any room to stream');
 set_host_limit($node, '64MB');
 ok(wait_until(sub { return sql_value($node, 'SELECT host_memory_limit > 1048576 FROM gpu.server') eq 't' }), 'room again');
 compare_wide('streamed again');
-change_setting($node, 'pg_gpu.device_memory_limit', '256MB');
-ok(wait_until(sub { return sql_value($node, 'SELECT max(memory_limit) > 1048576 FROM gpu.devices()') eq 't' }), 'room on the device');
-compare_wide("what was streamed moves there, round $_") foreach 1 .. 2;
-$node->safe_psql('postgres', 'SET enable_seqscan = off; ' . CUDA . "; $wide[0]; $wide[0]");
-is(places(q{index_name = 'wide_c'::regclass}), '0', 'to the device');
 is(wait_for_server($node), $pid, 'the server process goes on');
 
 done_testing();
