@@ -55,11 +55,6 @@ class Call {
     Buffer<Element> buffer(std::uint64_t size) const {
         return Buffer<Element>(engine_.source(), size, stream());
     }
-    // Memory for what is loaded.
-    template <typename Element>
-    Buffer<Element> loaded_buffer(std::uint64_t size) const {
-        return Buffer<Element>(engine_.loaded_source(), size, stream());
-    }
     // Waits for the work so far. A cancellation point.
     void wait() const {
         check(wait_for(stream()), "waiting for the device");

@@ -1,10 +1,8 @@
 #include "device/engine.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 
-#include "device/call.h"
 #include "device/cuda_status.h"
 #include "device/current.h"
 #include "device/describe.h"
@@ -64,7 +62,7 @@ DeviceStream::~DeviceStream() {
 }
 
 DeviceEngine::DeviceEngine(const EngineOptions &options)
-    : memory_(options.memory_limit, options.within), device_(options.device) {
+    : memory_(options.memory_limit), device_(options.device) {
     int present = 0;
     check(cudaGetDeviceCount(&present), "cudaGetDeviceCount");
     if (device_ < 0 || device_ >= present) {
@@ -100,24 +98,11 @@ DeviceEngine::DeviceEngine(const EngineOptions &options)
     note_device(device_, memory_);
 }
 
-DeviceEngine::DeviceEngine(DeviceEngine &lender, const EngineOptions &options)
-    : memory_(options.memory_limit, options.within),
-      lender_(&lender),
-      device_(lender.device_),
-      multiprocessors_(lender.multiprocessors_),
-      shared_bytes_(lender.shared_bytes_) {
-    check(cudaSetDevice(device_), "cudaSetDevice");
-    check(cudaStreamCreateWithFlags(&release_stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-    note_device(device_, memory_);
-}
-
 DeviceEngine::~DeviceEngine() {
     static_cast<void>(cudaSetDevice(device_));
     static_cast<void>(wait_for(release_stream_));
     static_cast<void>(cudaStreamDestroy(release_stream_));
-    if (pool_ != nullptr) {
-        static_cast<void>(cudaMemPoolDestroy(pool_));
-    }
+    static_cast<void>(cudaMemPoolDestroy(pool_));
     forget_device(memory_);
 }
 
@@ -166,45 +151,6 @@ Status DeviceEngine::probe() noexcept {
 Status open_engine(const EngineOptions &options, std::unique_ptr<Engine> *engine) noexcept {
     return guarded([&] {
         *engine = std::make_unique<DeviceEngine>(options);
-        return Status{};
-    });
-}
-
-namespace {
-
-// The best of a few copies, since the first one has the bus wake up.
-double measure_bus(DeviceEngine &engine) {
-    constexpr std::uint64_t bytes = std::uint64_t(32) << 20;
-    constexpr int copies = 4;
-    DeviceStream stream(engine);
-    const Call call(engine, stream);
-    const Buffer<std::uint64_t> pinned = call.loaded_buffer<std::uint64_t>(bytes / sizeof(std::uint64_t));
-    const Buffer<std::uint64_t> on_device = call.buffer<std::uint64_t>(pinned.size());
-    call.fill(pinned.data(), 0, bytes);
-    call.wait();
-    double best = 0;
-    for (int i = 0; i < copies; ++i) {
-        const auto began = std::chrono::steady_clock::now();
-        call.copy(on_device.data(), static_cast<const std::uint64_t *>(pinned.data()), pinned.size());
-        call.wait();
-        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-        best = std::max(best, static_cast<double>(bytes) / took.count());
-    }
-    return best;
-}
-
-}  // namespace
-
-Status open_streaming_engine(Engine &lender, const EngineOptions &options, std::unique_ptr<Engine> *engine,
-                             double *bytes_per_second) noexcept {
-    return guarded([&] {
-        auto *device = dynamic_cast<DeviceEngine *>(&lender);
-        if (device == nullptr) {
-            return make_status(StatusCode::invalid_argument, "the lender is no engine of a device");
-        }
-        auto streaming = std::make_unique<DeviceEngine>(*device, options);
-        *bytes_per_second = measure_bus(*streaming);
-        *engine = std::move(streaming);
         return Status{};
     });
 }

@@ -82,8 +82,6 @@ class DeviceText final : public Text {
 class DeviceEngine final : public Engine {
   public:
     explicit DeviceEngine(const EngineOptions &options);
-    // One that streams; see open_streaming_engine.
-    DeviceEngine(DeviceEngine &lender, const EngineOptions &options);
     ~DeviceEngine() override;
 
     const char *name() const noexcept override { return "cuda"; }
@@ -102,29 +100,22 @@ class DeviceEngine final : public Engine {
     Column &column() noexcept override { return column_; }
     Text &text() noexcept override { return text_; }
 
-    std::uint64_t loading_bytes() const noexcept override { return streams() ? 0 : std::uint64_t(2) << 20; }
+    std::uint64_t loading_bytes() const noexcept override { return std::uint64_t(2) << 20; }
 
-    // What is loaded lies in the machine's memory.
-    bool streams() const noexcept { return lender_ != nullptr; }
     int device() const noexcept { return device_; }
     int multiprocessors() const noexcept { return multiprocessors_; }
     // Shared memory that a block may have.
     std::size_t shared_bytes() const noexcept { return static_cast<std::size_t>(shared_bytes_); }
-    // The memory of calls, and that of what is loaded.
-    MemorySource source() noexcept {
-        return lender_ != nullptr ? lender_->source() : MemorySource{&memory_, pool_};
-    }
-    MemorySource loaded_source() noexcept { return MemorySource{&memory_, pool_}; }
+    MemorySource source() noexcept { return MemorySource{&memory_, pool_}; }
     // Arrays give their memory back on this stream when their own has ended.
     cudaStream_t release_stream() const noexcept { return release_stream_; }
 
   private:
     MemoryBudget memory_;
-    DeviceEngine *const lender_ = nullptr;
     int device_;
     int multiprocessors_ = 0;
     int shared_bytes_ = 0;
-    cudaMemPool_t pool_ = nullptr;  // none where what is loaded lies in the machine's memory
+    cudaMemPool_t pool_ = nullptr;
     cudaStream_t release_stream_ = nullptr;
     DeviceKary<std::uint32_t> kary32_{*this};
     DeviceKary<std::uint64_t> kary64_{*this};

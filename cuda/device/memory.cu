@@ -2,7 +2,6 @@
 
 #include "device/cuda_status.h"
 #include "device/current.h"
-#include "device/wait.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -16,13 +15,11 @@ Memory::Memory(const MemorySource &source, std::uint64_t bytes, cudaStream_t str
     if (!source.budget->reserve(bytes)) {
         throw Failure{make_status(StatusCode::out_of_memory, "the limit of the device's memory is reached")};
     }
-    is_pinned_ = source.pool == nullptr;
-    const cudaError_t error = is_pinned_ ? cudaHostAlloc(&data_, bytes, cudaHostAllocPortable)
-                                         : cudaMallocFromPoolAsync(&data_, bytes, source.pool, stream);
+    const cudaError_t error = cudaMallocFromPoolAsync(&data_, bytes, source.pool, stream);
     if (error != cudaSuccess) {
         source.budget->release(bytes);
         data_ = nullptr;
-        throw Failure{status_of(error, is_pinned_ ? "cudaHostAlloc" : "cudaMallocFromPoolAsync")};
+        throw Failure{status_of(error, "cudaMallocFromPoolAsync")};
     }
     bytes_ = bytes;
     budget_ = source.budget;
@@ -34,12 +31,7 @@ Memory::~Memory() {
         // Whoever drops the last share of an array may have worked on another device before.
         make_current_for(*budget_);
         // This fails only on a device that is lost, and its memory is lost with it.
-        if (is_pinned_) {
-            static_cast<void>(wait_for(stream_));
-            static_cast<void>(cudaFreeHost(data_));
-        } else {
-            static_cast<void>(cudaFreeAsync(data_, stream_));
-        }
+        static_cast<void>(cudaFreeAsync(data_, stream_));
         budget_->release(bytes_);
     }
 }

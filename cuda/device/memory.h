@@ -10,15 +10,13 @@
 
 namespace gpu_engine::device {
 
-// Where memory comes from and goes back to: a device's, or without a pool the machine's, pinned, which
-// kernels reach under the same address.
+// Where device memory comes from and goes back to.
 struct MemorySource {
     MemoryBudget *budget;
     cudaMemPool_t pool;
 };
 
-// Bytes of device memory, taken and given back in the order of a stream's work. Pinned memory is there at
-// once, and to give it back waits for the stream.
+// Bytes of device memory, taken and given back in the order of a stream's work.
 class Memory {
   public:
     // The memory begins on a boundary of at least this many bytes, and so does what lies behind it.
@@ -40,7 +38,6 @@ class Memory {
         std::swap(bytes_, other.bytes_);
         std::swap(budget_, other.budget_);
         std::swap(stream_, other.stream_);
-        std::swap(is_pinned_, other.is_pinned_);
     }
     // Memory that outlives the stream it was taken on is given back on another stream, in the order of that
     // one's work.
@@ -54,7 +51,6 @@ class Memory {
     std::uint64_t bytes_ = 0;
     MemoryBudget *budget_ = nullptr;
     cudaStream_t stream_ = nullptr;
-    bool is_pinned_ = false;
 };
 
 template <typename Element>

@@ -64,7 +64,7 @@ class HostText final : public Text {
 class HostEngine final : public Engine {
   public:
     explicit HostEngine(const EngineOptions &options)
-        : memory_(options.memory_limit, options.within),
+        : memory_(options.memory_limit),
           arena_(options.threads > 0 ? options.threads : tbb::task_arena::automatic) {}
 
     const char *name() const noexcept override { return "host"; }

@@ -311,9 +311,6 @@ void Connection::note_lost(const Work &work, EngineId lost, const Status &status
     }
     // A load that was under way then may have put a mirror there since.
     server.mirrors().clear(lost);
-    if (engines.state(streaming_engine) == Engines::State::lost) {
-        server.mirrors().clear(streaming_engine);
-    }
     if (work.found == nullptr) {
         return;
     }
@@ -361,12 +358,11 @@ bool Connection::choose_engines(const Handler &handler, Work &work, Chosen *chos
         // Those of another kind are the last ones, since groups are merged on the first.
         for (const bool is_overflow : {false, true}) {
             for (const EngineId id : server.engines().all()) {
-                if (server.engines().is_overflow_of(work.engine_name, id) == is_overflow) {
+                if ((server.engines().name_of(id) != work.engine_name) == is_overflow) {
                     take_if_asked(id);
                 }
             }
         }
-        take_if_asked(streaming_engine);
     } else if (handler.holders != nullptr) {
         ids = handler.holders(work, request_);
     } else if (handler.load_size != nullptr) {

@@ -9,7 +9,5 @@ namespace gpu_engine::server {
 // engine (protocol::EngineName) is what sessions ask; which of its engines computes is the server's business.
 using EngineId = std::uint32_t;
 inline constexpr EngineId max_engines = 32;
-// The place of the engine that streams (Engines), which sessions can't ask for.
-inline constexpr EngineId streaming_engine = max_engines - 1;
 
 }  // namespace gpu_engine::server

@@ -70,7 +70,6 @@ Engines::Engines(const Options &options, Watcher &watcher, std::function<void(co
             devices->resize(std::min(count, devices->size()));
             return status;
         };
-        open_streaming_ = device::open_streaming_engine;
     }
 #endif
     if (options.stand_ins > 0) {
@@ -123,20 +122,13 @@ void Engines::use_stand_ins(std::uint32_t count) {
         }
         return Status{};
     };
-    const auto open = [this](std::int32_t device, EngineOptions options, std::unique_ptr<Engine> *engine) {
-        auto stand_in = std::make_unique<StandInEngine>(device);
+    open_device_ = [this](const EngineOptions &wanted, std::unique_ptr<Engine> *engine) {
+        auto stand_in = std::make_unique<StandInEngine>(wanted.device);
+        EngineOptions options;
         options.threads = static_cast<std::int32_t>(threads_);
         const Status status = stand_in->open(options);
         *engine = std::move(stand_in);
         return status;
-    };
-    open_device_ = [open](const EngineOptions &wanted, std::unique_ptr<Engine> *engine) {
-        return open(wanted.device, EngineOptions{}, engine);
-    };
-    open_streaming_ = [open](Engine &, const EngineOptions &options, std::unique_ptr<Engine> *engine,
-                             double *bytes_per_second) {
-        *bytes_per_second = 0;
-        return open(-1, options, engine);
     };
 }
 
@@ -185,9 +177,8 @@ bool Engines::wait_for_retry(std::chrono::milliseconds pause) {
 void Engines::add_place(const DeviceIdentity &identity, const std::string &why_absent) {
     const bool is_first = !std::exchange(has_found_devices_, true);
     const EngineId id = is_first ? hosts_ : count_.load();
-    if (id == streaming_engine) {
-        log_warning("device %d is not used: the server has %u engines at most", identity.device,
-                    streaming_engine);
+    if (id == max_engines) {
+        log_warning("device %d is not used: the server has %u engines at most", identity.device, max_engines);
         return;
     }
     Place &place = places_[id];
@@ -320,54 +311,11 @@ bool Engines::try_to_open(Place &place) {
     apply_limit(place, EngineName::cuda);
     place.state = State::ready;
     apply_limit(place, EngineName::cuda);
-    const auto id = static_cast<EngineId>(&place - places_.data());
     log_line(
         "engine cuda: device %d, %s, compute capability %d.%d, %llu MiB of %llu MiB free, limit %llu MiB",
         info.device, info.name, info.compute_capability_major, info.compute_capability_minor,
         mebibytes(info.memory_free), mebibytes(info.memory_total), mebibytes(place.engine->memory().limit()));
-    if (!has_tried_to_stream_.exchange(true)) {
-        open_streaming(id);
-    }
     return true;
-}
-
-// Where it can't be had, the processors compute.
-void Engines::open_streaming(EngineId lender) {
-    if (!open_streaming_ || !overflows_ || options_.streams == Options::Streams::never) {
-        return;
-    }
-    // What a thread of the host engine goes over in a second: between 0.2 and 1.8 GB of columns, and a device
-    // over 0.5 to 1 of what the bus carries (bench/results/2026-11-28-streaming-h100.txt). So a device
-    // streams like a thread for each GB/s.
-    constexpr double bytes_a_thread = 1e9;
-    Place &place = places_[streaming_engine];
-    EngineOptions options;
-    options.within = &host().memory();
-    double bytes_per_second = 0;
-    const Status status = open_streaming_(*places_[lender].engine, options, &place.engine, &bytes_per_second);
-    if (!status.ok()) {
-        log_line("device %d does not stream: %s", places_[lender].device, status.message);
-        place.engine.reset();
-        return;
-    }
-    const bool is_quicker = bytes_per_second >= threads_ * bytes_a_thread;
-    log_line("device %d %s what has no room there: the bus carries %.1f GB/s, and there are %u threads",
-             places_[lender].device,
-             is_quicker || options_.streams == Options::Streams::always ? "streams" : "does not stream",
-             bytes_per_second / 1e9, threads_);
-    if (!is_quicker && options_.streams != Options::Streams::always) {
-        place.engine.reset();
-        return;
-    }
-    place.default_limit = places_[0].default_limit;
-    {
-        const std::lock_guard lock(mutex_);
-        place.queue = new_queue(EngineName::cuda);
-    }
-    apply_limit(place, EngineName::host);
-    streams_to_ = lender;
-    place.state = State::ready;
-    apply_limit(place, EngineName::host);
 }
 
 // ---- states -----------------------------------------------------------------------------------------------
@@ -440,9 +388,6 @@ void Engines::set_memory_limit(EngineName name, std::uint64_t bytes) {
             apply_limit(places_[id], name);
         }
     }
-    if (name == EngineName::host && get(streaming_engine) != nullptr) {
-        apply_limit(places_[streaming_engine], name);
-    }
 }
 
 void Engines::set_queue_limit(std::uint32_t limit) {
@@ -471,10 +416,6 @@ bool Engines::lose_if_broken(EngineId id, const char *why) noexcept {
     State ready = State::ready;
     if (!place.state.compare_exchange_strong(ready, State::lost)) {
         return false;
-    }
-    if (id == streams_to_) {
-        State streaming = State::ready;
-        places_[streaming_engine].state.compare_exchange_strong(streaming, State::lost);
     }
     static_cast<void>(guarded([&] {
         const std::lock_guard lock(mutex_);

@@ -51,10 +51,6 @@ class EngineRange {
     EngineId end_;
 };
 
-// One engine more has no session's requests of its own: the one that streams (device::open_streaming_engine).
-// It has columns for which no device has room and which a device goes over in the machine's memory sooner
-// than the processors would. What it has counts toward the host engine's limit.
-//
 // Host engines are there from the start. A device takes some 100 ms to open, which a thread does, so that
 // sessions needn't wait. The thread tries again, less and less often, when the device can't be opened: the
 // server may start before the driver does. What devices there are only the driver tells, so until it has
@@ -76,25 +72,13 @@ class Engines {
         return name == protocol::EngineName::host ? EngineRange(0, hosts_) : EngineRange(hosts_, count_);
     }
     EngineRange all() const noexcept { return {0, count_}; }
-    // The engine that takes what those of the kind have no room for: the host's, for devices, or where the
-    // engine goes over all that it has, the one that streams. None: there is none that is ready, or it
-    // mustn't.
-    std::optional<EngineId> overflow_of(protocol::EngineName name,
-                                        bool goes_over_all = false) const noexcept {
+    // The engine that takes what those of the kind have no room for: the host's, for devices. None: there is
+    // none that is ready, or it mustn't.
+    std::optional<EngineId> overflow_of(protocol::EngineName name) const noexcept {
         constexpr EngineId host = 0;
-        const EngineId id =
-            goes_over_all && state(streaming_engine) == State::ready ? streaming_engine : host;
-        return overflows_ && name == protocol::EngineName::cuda && state(id) == State::ready
-                   ? std::optional(id)
+        return overflows_ && name == protocol::EngineName::cuda && state(host) == State::ready
+                   ? std::optional(host)
                    : std::nullopt;
-    }
-    // Whether an engine has what the kind's own have no room for.
-    bool is_overflow_of(protocol::EngineName name, EngineId id) const noexcept {
-        return name_of(id) != name || id == streaming_engine;
-    }
-    // The engine in whose memory this one computes.
-    EngineId computes_in(EngineId id) const noexcept {
-        return id == streaming_engine ? streams_to_.load() : id;
     }
     protocol::EngineName name_of(EngineId id) const noexcept {
         return id < hosts_ ? protocol::EngineName::host : protocol::EngineName::cuda;
@@ -166,8 +150,6 @@ class Engines {
     void open_device(Place &place) noexcept;
     bool try_to_open(Place &place);
     void apply_limit(Place &place, protocol::EngineName name);
-    // The first device that is there streams.
-    void open_streaming(EngineId lender);
     void keep_reason(Place &place, const char *reason);
     bool wait_for_retry(std::chrono::milliseconds pause);
     std::unique_ptr<Queue> new_queue(protocol::EngineName name);
@@ -179,10 +161,6 @@ class Engines {
     std::uint32_t processors_ = 0;
     std::function<Status(const EngineOptions &, std::unique_ptr<Engine> *)> open_device_;
     std::function<Status(std::vector<DeviceIdentity> *)> identify_devices_;
-    std::function<Status(Engine &, const EngineOptions &, std::unique_ptr<Engine> *, double *)>
-        open_streaming_;
-    std::atomic<bool> has_tried_to_stream_{false};
-    std::atomic<EngineId> streams_to_{streaming_engine};
     std::uint32_t hosts_ = 0;
     const bool overflows_;
     // A place is set up before it is counted, and its state says when its engine is.

@@ -106,7 +106,7 @@ constexpr Handler divisible_load() {
     Handler loading = load<function>();
     loading.load_size = [](Engine &engine, const void *request) {
         const auto &begun = *static_cast<const Request *>(request);
-        return LoadSize{begun.name, {load_bytes(engine, begun), divisible(engine, begun), true}};
+        return LoadSize{begun.name, {load_bytes(engine, begun), divisible(engine, begun)}};
     };
     loading.spread = spreading<spread>();
     return loading;

@@ -179,7 +179,7 @@ namespace {
 // How many bytes must go for `bytes` more to fit; nothing where all of them wouldn't do.
 std::optional<std::uint64_t> lacking_bytes(const MemoryBudget &memory, std::uint64_t bytes) {
     const std::uint64_t limit = memory.limit();
-    const std::uint64_t used = memory.taken();
+    const std::uint64_t used = memory.used();
     if (bytes > limit) {
         return std::nullopt;
     }
@@ -218,7 +218,7 @@ bool Mirrors::make_room(EngineId engine, MemoryBudget &memory, std::uint64_t byt
 Mirrors::EngineRoom Mirrors::room_on(EngineId engine, const MemoryBudget &memory, const Purpose &purpose) {
     const std::lock_guard lock(mutex_);
     const std::uint64_t limit = memory.limit();
-    const std::uint64_t used = memory.taken();
+    const std::uint64_t used = memory.used();
     const std::int64_t lately = microseconds_since_1970() - undisturbed_microseconds;
     std::uint64_t any = 0;
     std::uint64_t idle = 0;

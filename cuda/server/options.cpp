@@ -32,8 +32,6 @@ usage: pg_gpu_server --socket PATH [option ...]
   --engines LIST           host once, and cuda for the devices (default: host,cuda). For tests: host may come
                            several times, where each stands for a device; or stand-in does in place of
                            cuda, each a device that computes on the processors
-  --stream WHEN            auto, never or always: a device goes over columns that have no room there in the
-                           machine's memory (default: auto, where it is quicker so than the processors)
   --kept-together BYTES    an index's runs of so many bytes stay on one engine (default: 64 MiB), and runs of
                            columns below eight times as many aren't divided
   --divide-all             for tests: divide also runs that one engine would answer sooner alone
@@ -99,21 +97,6 @@ bool take_engines(const char *text, Options *options) {
     return true;
 }
 
-bool take_streams(std::string_view text, Options *options) {
-    if (text == "auto") {
-        options->streams = Options::Streams::where_it_is_quicker;
-    } else if (text == "never") {
-        options->streams = Options::Streams::never;
-    } else if (text == "always") {
-        options->streams = Options::Streams::always;
-    } else {
-        std::fprintf(stderr, "pg_gpu_server: --stream doesn't take \"%.*s\"\n", static_cast<int>(text.size()),
-                     text.data());
-        return false;
-    }
-    return true;
-}
-
 }  // namespace
 
 bool parse_options(int argc, char **argv, Options *options, bool *help) {
@@ -130,7 +113,6 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         threads_option,
         devices_option,
         engines_option,
-        stream_option,
         kept_together_option,
         divide_option,
         probe_option,
@@ -152,7 +134,6 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         {"threads", required_argument, nullptr, threads_option},
         {"devices", required_argument, nullptr, devices_option},
         {"engines", required_argument, nullptr, engines_option},
-        {"stream", required_argument, nullptr, stream_option},
         {"kept-together", required_argument, nullptr, kept_together_option},
         {"divide-all", no_argument, nullptr, divide_option},
         {"probe-device", required_argument, nullptr, probe_option},
@@ -221,9 +202,6 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
                 break;
             case engines_option:
                 good = take_engines(optarg, options);
-                break;
-            case stream_option:
-                good = take_streams(optarg, options);
                 break;
             case kept_together_option:
                 good = take(0, INT64_MAX);

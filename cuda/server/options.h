@@ -37,9 +37,6 @@ struct Options {
     std::uint32_t host_engines = 1;
     // How many further ones do that as if they were devices; 0: devices are devices.
     std::uint32_t stand_ins = 0;
-    // Whether a device goes over columns that it has no room for in the machine's memory.
-    enum class Streams { where_it_is_quicker, never, always };
-    Streams streams = Streams::where_it_is_quicker;
     // An index's runs of so many bytes together stay on one engine; larger indexes are spread over those of a
     // kind.
     std::uint64_t kept_together = std::uint64_t(64) << 20;

@@ -167,9 +167,7 @@ Placement place_load(const std::vector<PlacementCandidate> &candidates,
     const bool is_small = is_kept_together(candidates, load.bytes, rules.kept_together);
     const std::vector<PlacementCandidate> ordered = order_candidates(candidates, load.bytes, is_small);
     const PlacementCandidate &best = choose_place(ordered, load.bytes);
-    const bool gains =
-        !is_small &&
-        (rules.divides_all || (load.gains_by_division && gains_by_shares(load.bytes, rules.kept_together)));
+    const bool gains = !is_small && (rules.divides_all || gains_by_shares(load.bytes, rules.kept_together));
     if (overflow && idle_room_of(best) < load.bytes) {
         if (std::optional<Placement> placed =
                 place_in_overflow(ordered, *overflow, load, RoomBy::idle_leaving, gains)) {

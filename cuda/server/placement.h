@@ -107,9 +107,6 @@ std::vector<RunShare> divide_with_overflow(const std::vector<PlacementCandidate>
 struct PlacedLoad {
     std::uint64_t bytes = 0;
     DivisibleRun divisible{};  // without entries it can't be divided
-    // Several engines answer sooner together than one alone, as where all entries are looked at. Else a run
-    // is divided only where no engine has room for it.
-    bool gains_by_division = false;
 };
 
 struct PlacementRules {

@@ -27,7 +27,7 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
     const auto kept_free_on = [&](EngineId id) {
         Engine &engine = *engines.get(id);
         const std::uint64_t part = engine.memory().limit() / kept_free_of_memory;
-        return engines.is_overflow_of(work.engine_name, id)
+        return engines.name_of(id) != work.engine_name
                    ? part
                    : std::max(engines.kept_free(id), std::min(part, engine.loading_bytes()));
     };
@@ -43,7 +43,7 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
         const Mirrors::EngineRoom room = server.mirrors().room_on(id, memory, work.purpose);
         const std::uint64_t kept_free = kept_free_on(id);
         const auto less = [kept_free](std::uint64_t bytes) { return bytes - std::min(bytes, kept_free); };
-        return PlacementCandidate{id,           less(memory.limit()), memory.taken(),
+        return PlacementCandidate{id,           less(memory.limit()), memory.used(),
                                   of_index[id], less(room.by_any),    less(room.by_idle)};
     };
     std::vector<PlacementCandidate> candidates;
@@ -53,8 +53,7 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
     const PlacementRules rules = {server.options().kept_together, server.options().divides_all};
     std::optional<OverflowPlace> overflow;
     // Arrays that nobody will ask are to be sorted or merged, and are as well on pages.
-    if (const std::optional<EngineId> id = engines.overflow_of(work.engine_name, size.load.gains_by_division);
-        id && is_named(size.name)) {
+    if (const std::optional<EngineId> id = engines.overflow_of(work.engine_name); id && is_named(size.name)) {
         const LoadSize there = handler.load_size(*engines.get(*id), request_);
         overflow = {candidate_of(*id), there.load.bytes, there.load.divisible};
     }
@@ -72,8 +71,7 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
 // is kept from now on.
 bool Connection::make_way(const Handler &handler, Work work, EngineId full) {
     Engines &engines = server.engines();
-    full = engines.computes_in(full);
-    if (handler.find_runs == nullptr || engines.is_overflow_of(work.engine_name, full) ||
+    if (handler.find_runs == nullptr || engines.name_of(full) != work.engine_name ||
         !engines.overflow_of(work.engine_name) || engines.kept_free(full) > 0) {
         return false;
     }

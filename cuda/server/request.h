@@ -92,11 +92,8 @@ Status with_room(Work &work, Call &&call) {
     // Other requests may take the memory that was made free, so the number of attempts is limited.
     constexpr int max_refusals = 64;
     Mirrors &mirrors = work.server().mirrors();
-    Engines &engines = work.server().engines();
-    // One that streams computes in another one's memory. Either may have been refused.
-    const EngineId computes_in = engines.computes_in(work.id);
-    static_cast<void>(work.engine->memory().take_refused());
-    static_cast<void>(engines.get(computes_in)->memory().take_refused());
+    MemoryBudget &memory = work.engine->memory();
+    static_cast<void>(memory.take_refused());
     // What was refused is only the last of several pieces that a call takes. If there is room for that once
     // the others have been given back, another caller may have had it. If there is again, the pieces have no
     // room beside each other, and twice as much is wanted.
@@ -107,19 +104,13 @@ Status with_room(Work &work, Call &&call) {
         if (status.code != StatusCode::out_of_memory) {
             return status;
         }
-        EngineId full = work.id;
-        std::uint64_t refused = work.engine->memory().take_refused();
-        if (refused == 0 && computes_in != work.id) {
-            full = computes_in;
-            refused = engines.get(full)->memory().take_refused();
-        }
-        MemoryBudget &memory = engines.get(full)->memory();
+        const std::uint64_t refused = memory.take_refused();
         refusals += refused > 0 ? 1 : 0;
         const bool is_enough = refused > 0 && refused <= memory.free_bytes();
         wanted = is_enough && was_enough ? 2 * std::max(refused, wanted) : refused;
         was_enough = is_enough;
-        if (refused > 0 ? !mirrors.make_room(full, memory, wanted, work.purpose)
-                        : !mirrors.drop_one(full, work.purpose)) {
+        if (refused > 0 ? !mirrors.make_room(work.id, memory, wanted, work.purpose)
+                        : !mirrors.drop_one(work.id, work.purpose)) {
             return status;
         }
     }

@@ -20,12 +20,6 @@ std::uint32_t bit(EngineName name) {
     return 1U << static_cast<std::uint32_t>(name);
 }
 
-void add_counts(const MirrorCounts &counts, protocol::EngineStanding *standing) {
-    standing->loads += counts.loads;
-    standing->evictions += counts.evictions;
-    standing->refusals += counts.refusals;
-}
-
 // Writes rows for the session. `list(rows, capacity)` fills them in and returns how many there are.
 template <typename Row, typename ListRows>
 void answer_list(Work &work, const protocol::List &request, protocol::ListReply &reply, ListRows list) {
@@ -89,10 +83,10 @@ void answer_state(Work &work, const protocol::RequestHeader &, protocol::StateRe
                 standing.memory_used += engine->memory().used();
                 standing.memory_limit += engine->memory().limit();
             }
-            add_counts(server.mirrors().counts(id), &standing);
-        }
-        if (name == EngineName::host) {
-            add_counts(server.mirrors().counts(streaming_engine), &standing);
+            const MirrorCounts counts = server.mirrors().counts(id);
+            standing.loads += counts.loads;
+            standing.evictions += counts.evictions;
+            standing.refusals += counts.refusals;
         }
     }
     std::snprintf(reply.why_no_device, sizeof(reply.why_no_device), "%s",
@@ -105,8 +99,6 @@ void answer_configure(Work &work, const protocol::Configure &request, protocol::
     for (const EngineName name : engine_names) {
         engines.set_memory_limit(name, request.memory_limit[static_cast<std::size_t>(name)]);
     }
-    // What streams counts with the host engine.
-    server.mirrors().shrink(streaming_engine, engines.host().memory());
     for (const EngineId id : engines.all()) {
         if (Engine *engine = engines.get(id)) {
             server.mirrors().shrink(id, engine->memory());

@@ -142,8 +142,10 @@ std::string told_place(const std::vector<PlacementCandidate> &candidates, const 
                        std::uint64_t entries, bool gains = false, bool is_divisible = true) {
     const DivisibleRun run = is_divisible ? of_entries(entries) : DivisibleRun{};
     const OverflowPlace overflow = {host, entries * 10, run};
+    // An index of less would be kept together, and a run of less than eight times as much gains nothing.
+    const std::uint64_t kept_together = gains ? 0 : entries * 10 - 1;
     const Placement placement =
-        place_load(candidates, overflow, {entries * 10, run, gains}, PlacementRules{0, false});
+        place_load(candidates, overflow, {entries * 10, run}, PlacementRules{kept_together, false});
     return placement.shares.empty() ? std::to_string(placement.whole) : told(placement.shares);
 }
 

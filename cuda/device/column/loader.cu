@@ -1,7 +1,6 @@
 // Columns in the making: page images of a run. TIDs are taken apart by the processor, which they keep busy
 // for a tenth of a byte a row; the stream's words are moved to their places by the device.
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "device/column/store.h"
@@ -58,11 +57,6 @@ class DeviceColumnLoader final : public ColumnLoader {
             }
             loaded_ += tid_pages;
             const std::uint64_t rest = pages - tid_pages;
-            if (engine_.streams()) {
-                copy_stream_pages(bytes + tid_pages * layout.page_bytes, rest);
-                loaded_ += rest;
-                return Status{};
-            }
             const std::uint64_t piece_pages = piece_bytes / layout.page_bytes;
             const Input<unsigned char> input(call, bytes + tid_pages * layout.page_bytes,
                                              rest * layout.page_bytes, piece_pages * layout.page_bytes);
@@ -117,19 +111,6 @@ class DeviceColumnLoader final : public ColumnLoader {
                   parts_.count.words - before.words);
         call.wait();
         return {};
-    }
-
-    // Keeps the next pages of the stream in the machine's memory, without any of the device's: it may be
-    // full, and what is loaded is what has no room there.
-    void copy_stream_pages(const unsigned char *bytes, std::uint64_t pages) {
-        const StoreLayout &layout = parts_.layout;
-        for (const KeptPiece &piece :
-             pieces_of_pages(layout, parts_.kept, loaded_ - layout.tid_pages, pages)) {
-            std::memcpy(
-                parts_.words.data() + piece.to,
-                bytes + piece.page * layout.page_bytes + layout.first_byte + piece.at * sizeof(std::uint64_t),
-                piece.words * sizeof(std::uint64_t));
-        }
     }
 
     // Keeps pages that lie on the device, the next of the stream.

@@ -24,9 +24,9 @@ struct StoreParts {
     StoreParts(const Call &call, const StoreLayout &store_layout)
         : layout(store_layout),
           kept(keep_stream(store_layout)),
-          words(call.loaded_buffer<std::uint64_t>(kept.words)),
-          stretches(call.loaded_buffer<Stretch>(max_stretch_words(store_layout))),
-          bitmaps(call.loaded_buffer<std::uint64_t>(max_stretch_words(store_layout))) {}
+          words(call.buffer<std::uint64_t>(kept.words)),
+          stretches(call.buffer<Stretch>(max_stretch_words(store_layout))),
+          bitmaps(call.buffer<std::uint64_t>(max_stretch_words(store_layout))) {}
 
     std::uint64_t bytes() const noexcept { return words.bytes() + stretches.bytes() + bitmaps.bytes(); }
 

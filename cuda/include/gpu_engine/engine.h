@@ -95,7 +95,6 @@ struct EngineOptions {
     // cuda: a block's shared memory, where it is to be less than the device has. Tests play smaller devices
     // so.
     std::uint64_t shared_bytes = UINT64_MAX;
-    MemoryBudget *within = nullptr;  // where the engine's memory counts, too
 };
 
 namespace host {
@@ -107,14 +106,6 @@ namespace device {
 // Makes a context on the device, which costs memory there beyond the limit: for the server process only.
 // Without a driver or that device the status is `unavailable`.
 Status open_engine(const EngineOptions &options, std::unique_ptr<Engine> *engine) noexcept;
-
-// Opens an engine on the same device for columns that its memory has no room for: they lie in the machine's
-// memory, pinned, from which kernels read them over the bus as they go over them ("zero copy" in the CUDA C++
-// Programming Guide). The engine's memory is that memory. What its calls take besides is the device's, and
-// counts for `lender`, which must live longer. `*bytes_per_second` is what the bus has been measured to
-// carry.
-Status open_streaming_engine(Engine &lender, const EngineOptions &options, std::unique_ptr<Engine> *engine,
-                             double *bytes_per_second) noexcept;
 }  // namespace device
 
 }  // namespace gpu_engine

@@ -10,9 +10,7 @@ namespace gpu_engine {
 // All functions may be called by any thread at any time.
 class MemoryBudget {
   public:
-    // What is taken here counts in `within` too, if that is there, which must live longer.
-    explicit MemoryBudget(std::uint64_t limit, MemoryBudget *within = nullptr) noexcept
-        : limit_(limit), within_(within) {}
+    explicit MemoryBudget(std::uint64_t limit) noexcept : limit_(limit) {}
 
     // Returns false when `bytes` more would pass the limit; then nothing was counted.
     bool reserve(std::uint64_t bytes) noexcept {
@@ -20,40 +18,25 @@ class MemoryBudget {
             refuse_after_.fetch_sub(1, std::memory_order_relaxed) == 0) {
             return false;
         }
-        if (within_ != nullptr && !within_->reserve(bytes)) {
-            refused_.store(bytes, std::memory_order_relaxed);
-            return false;
-        }
         const std::uint64_t limit = limit_.load(std::memory_order_relaxed);
         std::uint64_t used = used_.load(std::memory_order_relaxed);
         do {
             if (used > limit || bytes > limit - used) {
-                if (within_ != nullptr) {
-                    within_->release(bytes);
-                }
                 refused_.store(bytes, std::memory_order_relaxed);
                 return false;
             }
         } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
         return true;
     }
-    void release(std::uint64_t bytes) noexcept {
-        used_.fetch_sub(bytes, std::memory_order_relaxed);
-        if (within_ != nullptr) {
-            within_->release(bytes);
-        }
-    }
+    void release(std::uint64_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
 
     std::uint64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
     std::uint64_t limit() const noexcept { return limit_.load(std::memory_order_relaxed); }
     // How many bytes could be taken.
     std::uint64_t free_bytes() const noexcept {
         const std::uint64_t all = limit();
-        const std::uint64_t free = all - std::min(all, used());
-        return within_ != nullptr ? std::min(free, within_->free_bytes()) : free;
+        return all - std::min(all, used());
     }
-    // What of the limit is in use, or can't be had since others fill the budget that this one is within.
-    std::uint64_t taken() const noexcept { return std::max(used(), limit() - free_bytes()); }
     // A limit below what is in use frees nothing; it only refuses further memory.
     void set_limit(std::uint64_t limit) noexcept { limit_.store(limit, std::memory_order_relaxed); }
 
@@ -69,7 +52,6 @@ class MemoryBudget {
 
   private:
     std::atomic<std::uint64_t> limit_;
-    MemoryBudget *const within_;
     std::atomic<std::uint64_t> used_{0};
     std::atomic<std::uint64_t> refused_{0};
     std::atomic<std::int64_t> refuse_after_{-1};

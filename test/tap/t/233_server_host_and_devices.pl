@@ -121,25 +121,4 @@ is(places(), '- 0', 'the others have its runs');
 is(wait_for_server($node), $pid, 'the server process goes on');
 is(sql_value($node, $within_limits), 0, 'no more than there is room for');
 
-# ---- a device streams -----------------------------------------------------------------------------------------------------
-
-# What the device has no room for, and goes over as a whole, it reads in the machine's memory. All else the host computes.
-$ENV{PG_GPU_SERVER} = server_with('--engines host,stand-in --stream always --kept-together 0 --testing');
-$node->restart;
-my $streams = qr/device 0 streams what has no room there/;
-compare_wide('streamed');
-$pid = wait_for_server($node);
-like(slurp_file($node->logfile), $streams, 'a device streams');
-compare('streamed');
-is(places(), '- 0', 'the rest lies in the machine\'s memory');
-is(explain_path('SET enable_seqscan = off; ' . CUDA . "; EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) $wide[0]"), 'cuda', 'the device computes all of it');
-is(sql_value($node, CUDA . "; $lookup"), sql_value($node, PAGED . "; $lookup"), 'keys are looked up by the host');
-set_host_limit($node, '1MB');
-ok(wait_until(sub { return sql_value($node, 'SELECT host_memory_limit <= 1048576 AND host_memory_used <= 1048576 FROM gpu.server') eq 't' }), 'the limit of the host holds for what is streamed');
-compare_wide('hardly any room to stream');
-set_host_limit($node, '64MB');
-ok(wait_until(sub { return sql_value($node, 'SELECT host_memory_limit > 1048576 FROM gpu.server') eq 't' }), 'room again');
-compare_wide('streamed again');
-is(wait_for_server($node), $pid, 'the server process goes on');
-
 done_testing();
