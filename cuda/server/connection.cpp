@@ -491,9 +491,6 @@ Connection::Turn Connection::take_turn(const Handler &handler, Work &work, Queue
         case Queue::Result::full:
             reply->answer = static_cast<std::uint32_t>(Answer::busy);
             return {};
-        case Queue::Result::elsewhere:
-            reply->answer = static_cast<std::uint32_t>(Answer::elsewhere);
-            return {};
         case Queue::Result::computed:
             turn = {joint->began, joint->share, {}, true};
             queue.charge(share, joint->share);

@@ -52,9 +52,8 @@ Engines::Engines(const Options &options, Watcher &watcher, std::function<void(co
       identify_devices_(options.identify_devices),
       overflows_(options.overflows) {
     Machine machine = read_machine();
-    processors_ = options.processors > 0 ? options.processors : machine.processors;
-    threads_ =
-        options.threads > 0 ? static_cast<std::uint32_t>(options.threads) : default_host_threads(processors_);
+    threads_ = options.threads > 0 ? static_cast<std::uint32_t>(options.threads)
+                                   : default_host_threads(machine.processors);
     for (const EngineName name : {EngineName::host, EngineName::cuda}) {
         chosen_limit_[static_cast<std::size_t>(name)] = options.memory_limit[static_cast<std::size_t>(name)];
     }
@@ -109,8 +108,7 @@ std::unique_ptr<Queue> Engines::new_queue(EngineName name) {
     const std::uint32_t places = is_host ? places_on_host(threads_) : places_on_device;
     const std::uint32_t joint_calls = is_host ? places : joint_calls_on_device;
     auto queue = std::make_unique<Queue>(
-        watcher_, Queue::Settings{places, options_.joint_calls > 0 ? options_.joint_calls : joint_calls,
-                                  processors_ > threads_ ? processors_ - threads_ : 1});
+        watcher_, Queue::Settings{places, options_.joint_calls > 0 ? options_.joint_calls : joint_calls});
     queue->set_limit(queue_limit_);
     return queue;
 }

@@ -158,7 +158,6 @@ class Engines {
     const Options options_;
     const std::function<void(const char *)> give_up_;
     std::uint32_t threads_ = 0;
-    std::uint32_t processors_ = 0;
     std::function<Status(const EngineOptions &, std::unique_ptr<Engine> *)> open_device_;
     std::function<Status(std::vector<DeviceIdentity> *)> identify_devices_;
     std::uint32_t hosts_ = 0;

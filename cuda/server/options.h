@@ -28,7 +28,6 @@ struct Options {
     std::uint32_t joint_calls = 0;
     std::uint32_t connection_limit = 1000;  // further ones are closed at once
     std::int32_t threads = 0;               // of the host engine; 0: default_host_threads
-    std::uint32_t processors = 0;           // 0: as many as the machine lets this process use
     bool uses_devices = true;               // false: no cuda engine
     // Which devices compute, as read_device_list reads it; all of them where it is empty.
     std::string devices;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -11,20 +10,9 @@
 namespace gpu_engine::server {
 namespace {
 
-// The deadline of the paper.
-constexpr double deadline_ms = 500;
-
-// The longest time for which a processor counts as busy. A session says how long a search will take it on
-// pages, and may be wrong.
-constexpr double max_busy_ms = 60000;
-
 // The most items of one call. A device that has so many at once has enough to do, and nobody waits long for
 // the others.
 constexpr std::uint32_t max_items = 512;
-
-double milliseconds_now() {
-    return std::chrono::duration<double, std::milli>(Clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 
@@ -35,7 +23,6 @@ struct Queue::Waiter {
     std::list<std::string> key;    // until it is admitted, in a list of one for `running_`
     std::shared_ptr<Joint> joint;  // null: not to be computed with others
     double start = 0;              // virtual time: not before its session's turn
-    Job job{};                     // the dispatcher's, if it has it
     State state = State::waiting;
     Result result = Result::admitted;  // once it is done
     std::condition_variable changed;
@@ -47,11 +34,7 @@ struct Queue::Waiter {
     }
 };
 
-Queue::Queue(Watcher &watcher, const Settings &settings)
-    : watcher_(watcher),
-      settings_(settings),
-      dispatcher_({.workers = {std::max(settings.processors, 1U), 1}}),
-      busy_until_(settings.processors) {}
+Queue::Queue(Watcher &watcher, const Settings &settings) : watcher_(watcher), settings_(settings) {}
 
 Joint &Queue::joint_of(const Waiter &waiter) noexcept {
     return *waiter.joint;
@@ -114,9 +97,7 @@ Queue::Result Queue::wait(const Activity &activity, const std::string &key, std:
         ++turned_away_;
         return Result::full;
     }
-    dispatch(waiter.get());
     insert(&own);
-    give_back();
     // Asking the activity takes the watcher's mutex while this one is held; the watcher never does the
     // reverse.
     waiter->changed.wait(
@@ -128,7 +109,6 @@ Queue::Result Queue::wait(const Activity &activity, const std::string &key, std:
         taken_.remove(waiter);
     } else {
         waiting_.remove(waiter);
-        dispatcher_.remove(waiter->job);
     }
     waiter->state = Waiter::State::left;
     return Result::cancelled;
@@ -152,25 +132,6 @@ void Queue::leave(const std::string &key, Share &share, Clock::duration took) {
 
 // ---- those that wait --------------------------------------------------------------------------------------
 
-// Gives the job to the dispatcher, if it may go elsewhere.
-void Queue::dispatch(Waiter *waiter) {
-    const auto estimated = [](const protocol::ExpectedCost &cost) {
-        return cost.on_pages > 0 && cost.alone > 0 && cost.further > 0 &&
-               std::isfinite(cost.on_pages + cost.alone + cost.further);
-    };
-    if (waiter->joint == nullptr || busy_until_.empty() || !estimated(waiter->joint->cost())) {
-        return;
-    }
-    // Of requests that are computed together only the first pays for the call.
-    const bool is_first = std::none_of(waiting_.begin(), waiting_.end(), [&](const auto &other) {
-        return other->joint != nullptr && other->joint->key() == waiter->joint->key();
-    });
-    const protocol::ExpectedCost &cost = waiter->joint->cost();
-    waiter->job = {
-        ++last_job_, milliseconds_now() + deadline_ms, {cost.on_pages, is_first ? cost.alone : cost.further}};
-    dispatcher_.add(waiter->job);
-}
-
 void Queue::advance() {
     for (auto i = waiting_.begin(); i != waiting_.end() && running_.size() < settings_.places;) {
         Waiter &waiter = **i;
@@ -180,32 +141,8 @@ void Queue::advance() {
         }
         now_ = std::max(now_, waiter.start);
         take_place(&waiter.key);
-        dispatcher_.remove(waiter.job);
         waiter.end(Result::admitted);
         i = waiting_.erase(i);
-    }
-    give_back();
-}
-
-// A processor that a session was sent to counts as busy for as long as that was expected to take.
-void Queue::give_back() {
-    if (dispatcher_.waiting() == 0) {
-        return;
-    }
-    const double now = milliseconds_now();
-    for (double &until : busy_until_) {
-        if (until > now) {
-            continue;
-        }
-        const auto job = dispatcher_.take(Side::processor, now);
-        if (!job) {
-            return;
-        }
-        const auto found = std::find_if(waiting_.begin(), waiting_.end(),
-                                        [&](const auto &waiter) { return waiter->job.id == job->id; });
-        (*found)->end(Result::elsewhere);
-        waiting_.erase(found);
-        until = now + std::min(job->on(Side::processor), max_busy_ms);
     }
 }
 
@@ -225,7 +162,6 @@ Queue::Company Queue::take_company(const Joint &joint) {
         }
         items += waiter.joint->items();
         company.push_back(*place);
-        dispatcher_.remove(waiter.job);
         waiter.state = Waiter::State::taken;
         taken_.splice(taken_.end(), waiting_, place);
     }

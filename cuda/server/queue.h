@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "gpu_engine/protocol.h"
-#include "server/dispatcher.h"
 #include "server/watcher.h"
 
 namespace gpu_engine::server {
@@ -23,8 +22,7 @@ struct Work;
 // reads, and room for what it writes: the call goes on when its session is gone.
 class Joint {
   public:
-    Joint(std::string key, std::uint32_t items, const protocol::ExpectedCost &cost)
-        : key_(std::move(key)), items_(items), cost_(cost) {}
+    Joint(std::string key, std::uint32_t items) : key_(std::move(key)), items_(items) {}
     Joint(const Joint &) = delete;
     Joint &operator=(const Joint &) = delete;
     virtual ~Joint() = default;
@@ -32,7 +30,6 @@ class Joint {
     // Requests with equal keys can be computed in one call.
     const std::string &key() const noexcept { return key_; }
     std::uint32_t items() const noexcept { return items_; }
-    const protocol::ExpectedCost &cost() const noexcept { return cost_; }
 
     // Computes this request and others with the same key, as the work of one of them. Throws what requests
     // throw; then none of them is computed.
@@ -47,29 +44,25 @@ class Joint {
   private:
     const std::string key_;
     const std::uint32_t items_;
-    const protocol::ExpectedCost cost_;
 };
 
 // Those whose sessions had the least of the engine so far go first, and of these the first that came
 // ("Start-time Fair Queueing", Goyal, Vin, Cheng, 1996): a session with large requests waits for others'
 // small ones, never the reverse for long. Of requests that can be computed together only a few calls run at a
-// time; requests that wait meanwhile go into the next call. What the dispatcher assigns to the processor goes
-// back to its session, which computes on pages. All functions may be called by any thread.
+// time; requests that wait meanwhile go into the next call. All functions may be called by any thread.
 class Queue {
   public:
     enum class Result {
         admitted,  // `leave` must follow
         full,
         cancelled,
-        elsewhere,  // its session had better compute it
-        computed,   // by another one's call
-        alone,      // such a call failed: it should be tried without company
-        again,      // such a call was cancelled: it should wait once more
+        computed,  // by another one's call
+        alone,     // such a call failed: it should be tried without company
+        again,     // such a call was cancelled: it should wait once more
     };
     struct Settings {
         std::uint32_t places = 1;       // requests that compute at a time
         std::uint32_t joint_calls = 1;  // of them, with one key
-        std::uint32_t processors = 0;   // for sessions to compute on
     };
 
     // How much of the engine a session has had, in microseconds of the queue's virtual time. Only the queue
@@ -118,9 +111,7 @@ class Queue {
     void add_to(Share &share, Clock::duration took);
     bool has_place_for(const std::string &key) const;
     void take_place(std::list<std::string> *key);
-    void dispatch(Waiter *waiter);
     void advance();
-    void give_back();
 
     Watcher &watcher_;
     const Settings settings_;
@@ -130,9 +121,6 @@ class Queue {
     Waiting taken_;    // into others' calls
     std::list<std::string> running_;  // the keys of those that compute
     std::uint32_t limit_ = 0;
-    Dispatcher dispatcher_;           // those that wait and may go elsewhere
-    std::vector<double> busy_until_;  // each processor, as far as is known
-    std::uint64_t last_job_ = 0;
     std::uint64_t turned_away_ = 0;
 };
 

@@ -153,7 +153,7 @@ constexpr std::uint64_t max_joint_hits = 4096;   // of a run
 class JointSearch final : public Joint {
   public:
     JointSearch(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply)
-        : Joint(joint_key(request), static_cast<std::uint32_t>(request.count), request.cost),
+        : Joint(joint_key(request), static_cast<std::uint32_t>(request.count)),
           request_(request),
           search_(work, request_, reply) {}
 

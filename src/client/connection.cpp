@@ -72,8 +72,6 @@ bool fail_by_answer(const protocol::ReplyHeader &reply) {
             return fail(Trouble::Busy, "another session loads the run");
         case protocol::Answer::mismatch:
             return fail(Trouble::Version, "the server process is of another version");
-        case protocol::Answer::elsewhere:
-            return fail(Trouble::NotWanted, "the server process had more to do than the session");
         default:
             break;
     }

@@ -40,17 +40,4 @@ double saved_by_server(const Request &of_run, Path path) {
     return cost.work(of_run, Path::Paged) - cost.work(of_run, path);
 }
 
-gpu_engine::protocol::ExpectedCost expected_cost(const Request &request, Path path) {
-    constexpr double kMillisecond = 1000;
-    if (is_path_forced())
-        return {};
-    const double alone = work_microseconds(request, path);
-    const CostSettings &costs = cost_settings();
-    const int p = static_cast<int>(path);
-    // Others in the same call take it, too.
-    const double call = costs.request[p] + costs.lists[p][kRanking];
-    return {work_microseconds(request, Path::Paged) / kMillisecond, alone / kMillisecond,
-            (alone - call) / kMillisecond};
-}
-
 }  // namespace pg_gpu::client

@@ -45,8 +45,4 @@ inline double entry_bytes(const Request &request) {
     return request.key_bits / 8.0 + sizeof(ItemPointerData);
 }
 
-// For the server's dispatcher: what a search is expected to take, queues apart. Nothing where the path is
-// forced.
-gpu_engine::protocol::ExpectedCost expected_cost(const Request &request, Path path);
-
 }  // namespace pg_gpu::client

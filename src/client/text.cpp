@@ -187,8 +187,7 @@ static bool ask_search(const RunSet &set, const Choice &choice, const TextSearch
                (static_cast<size_t>(set.count) + 1) * sizeof(uint32));
         message->norms = search.norms;
         if (part.count == search.count)
-            message->cost = expected_cost(search.request, choice.path);
-        memcpy(message->shrink, search.shrink, static_cast<size_t>(set.count) * sizeof(double));
+            memcpy(message->shrink, search.shrink, static_cast<size_t>(set.count) * sizeof(double));
         message->results = at.results;
         message->capacity = capacity;
     };

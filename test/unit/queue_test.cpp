@@ -1,4 +1,4 @@
-// The queue by itself: places, joint calls, and what goes back to sessions.
+// The queue by itself: places and joint calls.
 #include "server/queue.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,6 @@
 namespace {
 
 using namespace std::chrono_literals;
-using gpu_engine::protocol::ExpectedCost;
 using gpu_engine::server::Activity;
 using gpu_engine::server::Clock;
 using gpu_engine::server::Joint;
@@ -73,9 +72,8 @@ class QueueTest : public testing::Test {
         queue_ = std::make_unique<Queue>(watcher_, settings);
         queue_->set_limit(100);
     }
-    static std::shared_ptr<Joint> joint(const std::string &key, std::uint32_t items = 1,
-                                        const ExpectedCost &cost = {}) {
-        return std::make_shared<Anything>(key, items, cost);
+    static std::shared_ptr<Joint> joint(const std::string &key, std::uint32_t items = 1) {
+        return std::make_shared<Anything>(key, items);
     }
     // Another session waits, too.
     std::unique_ptr<Someone> wait(std::shared_ptr<Joint> joint) {
@@ -182,36 +180,6 @@ TEST_F(QueueTest, ThoseWhoHadLittleGoFirst) {
     queue_->leave("", modest, 20s);
     EXPECT_EQ(last->result(), Queue::Result::admitted);
     queue_->leave("", greedy, 0ms);
-}
-
-// Searches that pages answer nearly as fast go there while processors are idle. Others go there when so many
-// wait that the engine would finish them later.
-TEST_F(QueueTest, TheDispatcherGivesBack) {
-    make({.places = 1, .joint_calls = 1, .processors = 2});
-    ASSERT_TRUE(queue_->try_enter("", share_));
-    // The estimates are ten and twenty minutes.
-    EXPECT_EQ(Someone(*queue_, watcher_, joint("a", 1, {600e3, 700e3, 1})).result(),
-              Queue::Result::elsewhere);
-    const auto first = wait(joint("a", 1, {1200e3, 300e3, 300e3}));
-    const auto second = wait(joint("a", 1, {1200e3, 300e3, 300e3}));
-    const auto third = wait(joint("a", 1, {1200e3, 300e3, 300e3}));
-    const auto fourth = wait(joint("a", 1, {1200e3, 300e3, 300e3}));
-    EXPECT_EQ(queue_->waiting(), 4U) << "four times five minutes are no more than twenty";
-    const auto unestimated = wait(joint("a"));
-    // With the fifth search they would be. All are equally suited to pages, so the oldest goes.
-    const auto fifth = std::make_unique<Someone>(*queue_, watcher_, joint("a", 1, {1200e3, 300e3, 300e3}));
-    EXPECT_EQ(first->result(), Queue::Result::elsewhere);
-    while (queue_->waiting() != 5) {
-        std::this_thread::sleep_for(1ms);
-    }
-    // Both processors are busy.
-    const auto sixth = wait(joint("a", 1, {1, 1, 1}));
-    queue_->leave("", share_, 0ms);
-    for (Someone *someone :
-         {second.get(), third.get(), fourth.get(), unestimated.get(), fifth.get(), sixth.get()}) {
-        EXPECT_EQ(someone->result(), Queue::Result::admitted);
-        queue_->leave("a", share_, 0ms);
-    }
 }
 
 }  // namespace

@@ -16,11 +16,10 @@ class ServerSharing : public ServerText {
   protected:
     static constexpr std::size_t sessions = 6;
 
-    // At a time. Of two processors the engine's threads leave one to sessions.
+    // At a time.
     static Options one_call() {
         Options options;
         options.joint_calls = 1;
-        options.processors = 2;
         return options;
     }
     ServerSharing() : ServerText(one_call()) {}
@@ -182,27 +181,6 @@ TEST_P(ServerSharing, UnderDisturbances) {
     EXPECT_TRUE(wait_until([&] { return server_->connections() == sessions + 1; }));
     EXPECT_EQ(queue().waiting(), 0U);
     EXPECT_EQ(server_.given_up(), 0);
-}
-
-// The one processor that is left to sessions gets a search that would take as long there as on the engine. It
-// gets no second one while it is busy, and none that the engine must compute.
-TEST_P(ServerSharing, SomeGoBackToTheirSessions) {
-    constexpr protocol::ExpectedCost even = {60000, 60000, 60000};
-    hold();
-    send(0);
-    ASSERT_TRUE(wait_until([&] { return queue().waiting() == 1; }));
-    requests_[1].cost = even;
-    send(1);
-    EXPECT_EQ(Client::answer_of(receive(1).header), Answer::elsewhere);
-    requests_[2].cost = even;
-    send(2);
-    EXPECT_TRUE(wait_until([&] { return queue().waiting() == 2; }));
-    release();
-    check(0);
-    check(2);
-    // With nobody before it, it is computed here at once.
-    send(1);
-    check(1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, ServerSharing, every_engine(), engine_of);

@@ -11,7 +11,7 @@
 namespace gpu_engine::protocol {
 
 // Rises with every change of these headers that a peer could notice.
-inline constexpr std::uint32_t version = 26;
+inline constexpr std::uint32_t version = 27;
 inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
 inline constexpr std::size_t max_message = 8192;
 inline constexpr std::size_t max_runs = 64;  // of a request
@@ -72,7 +72,6 @@ enum class Answer : std::uint32_t {
     busy,          // the queue is full, or the engine is still being opened: take another path
     loading,       // begin_kary: another session is loading this run
     disorder,      // finish: entries don't ascend by (key, TID), so the run on disk is corrupt
-    elsewhere,     // search_text: it would wait longer here than the session needs for it on pages
 };
 
 struct RequestHeader {

@@ -22,14 +22,6 @@ struct BeginText {
     std::uint32_t reserved;
 };
 
-// What a session expects its request to take, in milliseconds, for the dispatcher. Where one isn't above 0 it
-// isn't answered `elsewhere`.
-struct ExpectedCost {
-    double on_pages;  // in the session
-    double alone;     // on the engine
-    double further;   // on the engine, beside others of its kind in one call
-};
-
 // Ranks documents. Query i of run r is queries[r * count + i] (TextQuery), and the run's terms (TextTerm) are
 // terms[first_term[r]] to terms[first_term[r + 1] - 1], which the query counts from 0. The steps (TextStep)
 // are those of all runs' queries. At `results` lie for each run counts[count] of 32 bits, at offsets_at, and
@@ -45,7 +37,6 @@ struct SearchText {
     std::uint64_t results;
     std::uint64_t capacity;
     postings::Norms norms;
-    ExpectedCost cost;
     std::uint32_t runs;
     std::uint32_t first_term[max_runs + 1];
     double shrink[max_runs];
@@ -81,7 +72,7 @@ struct IntersectText {
     RunUse run[max_runs];
 };
 
-using TextStructures = Structures<BeginText, TextQuery, TextTerm, TextStep, TextHit, TextList, ExpectedCost,
-                                  SearchText, ListsPlace, CountText, IntersectText>;
+using TextStructures = Structures<BeginText, TextQuery, TextTerm, TextStep, TextHit, TextList, SearchText,
+                                  ListsPlace, CountText, IntersectText>;
 
 }  // namespace gpu_engine::protocol

@@ -1,4 +1,4 @@
-#include "bench/dispatch/simulation.h"
+#include "bench/studies/dispatch/simulation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,13 +11,6 @@
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::bench {
-
-using server::CostModel;
-using server::Dispatcher;
-using server::Job;
-using server::kSides;
-using server::QueryFeatures;
-using server::Side;
 
 namespace {
 

@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <span>
 
-#include "server/dispatcher.h"
+#include "bench/studies/dispatch/dispatcher.h"
 
 namespace gpu_engine::bench {
 
 struct MeasuredQuery {
-    server::QueryFeatures features;
-    std::array<double, server::kSides> milliseconds;  // measured on each side
+    QueryFeatures features;
+    std::array<double, kSides> milliseconds;  // measured on each side
 };
 
 enum class Policy {
@@ -25,7 +25,7 @@ struct Scenario {
     double per_second = 0;  // arrivals
     std::uint64_t queries = 0;
     std::uint64_t seed = 1;
-    std::array<std::uint32_t, server::kSides> workers = {1, 1};
+    std::array<std::uint32_t, kSides> workers = {1, 1};
     double deadline_ms = 500;
 };
 

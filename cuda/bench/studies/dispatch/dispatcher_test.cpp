@@ -1,16 +1,16 @@
 // The dispatcher: estimates, queues, stealing, deadlines.
-#include "server/dispatcher.h"
+#include "bench/studies/dispatch/dispatcher.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
 
-using gpu_engine::server::CostModel;
-using gpu_engine::server::Dispatcher;
-using gpu_engine::server::Job;
-using gpu_engine::server::QueryFeatures;
-using gpu_engine::server::Side;
+using gpu_engine::bench::CostModel;
+using gpu_engine::bench::Dispatcher;
+using gpu_engine::bench::Job;
+using gpu_engine::bench::QueryFeatures;
+using gpu_engine::bench::Side;
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "server/dispatcher.h"
+#include "bench/studies/dispatch/dispatcher.h"
 
 #include <algorithm>
 #include <tuple>
@@ -7,7 +7,7 @@
 #include "gpu_engine/boundary.h"
 #include "gpu_engine/least_squares.h"
 
-namespace gpu_engine::server {
+namespace gpu_engine::bench {
 namespace {
 
 constexpr std::array<Side, kSides> both_sides = {Side::processor, Side::device};
@@ -193,4 +193,4 @@ std::optional<Job> Dispatcher::take(Side side, double now) {
     return job ? job : take(late_, side, now);
 }
 
-}  // namespace gpu_engine::server
+}  // namespace gpu_engine::bench

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/command_line.h"
-#include "bench/dispatch/simulation.h"
+#include "bench/studies/dispatch/simulation.h"
 #include "bench/results.h"
 
 #include "gpu_engine/boundary.h"
@@ -97,13 +97,13 @@ std::vector<MeasuredQuery> read_costs(const std::string &path) {
 
 // The mean relative error of the estimates.
 double error_of(const std::vector<MeasuredQuery> &queries, std::size_t side) {
-    std::vector<server::QueryFeatures> features;
+    std::vector<QueryFeatures> features;
     std::vector<double> milliseconds;
     for (const MeasuredQuery &query : queries) {
         features.push_back(query.features);
         milliseconds.push_back(query.milliseconds[side]);
     }
-    const auto model = server::CostModel::fit(features, milliseconds);
+    const auto model = CostModel::fit(features, milliseconds);
     double error = 0;
     for (std::size_t i = 0; i < queries.size(); ++i) {
         error += std::abs(model.estimate(features[i]) - milliseconds[i]) / milliseconds[i];
@@ -124,7 +124,7 @@ Status run(const Options &options) {
     results.describe("deadline, ms", std::to_string(scenario.deadline_ms));
     results.describe("seed", std::to_string(scenario.seed));
     const char *const sides[] = {"processor", "device"};
-    for (std::size_t side = 0; side < server::kSides; ++side) {
+    for (std::size_t side = 0; side < kSides; ++side) {
         double mean = 0;
         for (const MeasuredQuery &query : queries) {
             mean += query.milliseconds[side] / static_cast<double>(queries.size());

@@ -1,5 +1,5 @@
 // The dispatcher's simulation, compared with what queueing theory says.
-#include "bench/dispatch/simulation.h"
+#include "bench/studies/dispatch/simulation.h"
 
 #include <gtest/gtest.h>
 

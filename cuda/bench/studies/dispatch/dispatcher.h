@@ -12,7 +12,7 @@
 #include <set>
 #include <span>
 
-namespace gpu_engine::server {
+namespace gpu_engine::bench {
 
 enum class Side : std::uint8_t { processor, device };
 inline constexpr std::size_t kSides = 2;
@@ -107,4 +107,4 @@ class Dispatcher {
     Queues late_;
 };
 
-}  // namespace gpu_engine::server
+}  // namespace gpu_engine::bench
