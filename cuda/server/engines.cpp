@@ -44,10 +44,9 @@ std::string word_of(const NamedDevice &named) {
 
 }  // namespace
 
-Engines::Engines(const Options &options, Watcher &watcher, std::function<void(const char *)> give_up)
+Engines::Engines(const Options &options, Watcher &watcher)
     : watcher_(watcher),
       options_(options),
-      give_up_(std::move(give_up)),
       open_device_(options.open_device),
       identify_devices_(options.identify_devices),
       overflows_(options.overflows) {
@@ -257,16 +256,7 @@ void Engines::open_device(Place &place) noexcept {
         bool opened = try_to_open(place);
         while (!opened && wait_for_retry(pause)) {
             pause = std::min(2 * pause, std::chrono::milliseconds(options_.longest_retry_milliseconds));
-            // Where another device is open this process has found the driver, and needn't end for this one.
-            const bool needs_process = options_.probe_device && state(EngineName::cuda) != State::ready;
-            if (needs_process && !options_.probe_device(place.device)) {
-                continue;
-            }
             opened = try_to_open(place);
-            if (!opened && needs_process) {
-                give_up_("a new process can open the device");
-                break;
-            }
         }
         return Status{};
     });

@@ -59,9 +59,8 @@ class Engines {
   public:
     using State = protocol::EngineState;
 
-    // Throws Failure when a host engine can't be opened. `give_up` is called by a thread when a new process
-    // could open a device and this one can't.
-    Engines(const Options &options, Watcher &watcher, std::function<void(const char *)> give_up);
+    // Throws Failure when a host engine can't be opened.
+    Engines(const Options &options, Watcher &watcher);
     Engines(const Engines &) = delete;
     Engines &operator=(const Engines &) = delete;
     // Waits until the devices' opening has ended.
@@ -156,7 +155,6 @@ class Engines {
 
     Watcher &watcher_;
     const Options options_;
-    const std::function<void(const char *)> give_up_;
     std::uint32_t threads_ = 0;
     std::function<Status(const EngineOptions &, std::unique_ptr<Engine> *)> open_device_;
     std::function<Status(std::vector<DeviceIdentity> *)> identify_devices_;

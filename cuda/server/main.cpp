@@ -6,10 +6,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <memory>
 
 #include "gpu_engine/guard.h"
-#include "server/device_probe.h"
 #include "server/log.h"
 #include "server/options.h"
 #include "server/server.h"
@@ -32,8 +30,6 @@ enum ExitCode : int {
 constexpr std::size_t stack_bytes = std::size_t(1) << 20;
 // How long the server has to end its connections. A hung device must not keep the process alive.
 constexpr unsigned stop_seconds = 5;
-// A probe ends after this time, whoever started it.
-constexpr unsigned probe_seconds = 60;
 
 Server *running = nullptr;
 
@@ -74,20 +70,6 @@ void raise_descriptor_limit() {
     }
 }
 
-// Returns the exit status of --probe-device.
-int probe(const Options &options) {
-    alarm(probe_seconds);
-#ifdef PG_GPU_HAVE_CUDA
-    EngineOptions engine_options;
-    engine_options.device = options.probed_device;
-    std::unique_ptr<Engine> engine;
-    return device::open_engine(engine_options, &engine).ok() ? exit_stopped : exit_not_started;
-#else
-    static_cast<void>(options);
-    return exit_not_started;
-#endif
-}
-
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -99,13 +81,9 @@ int main(int argc, char **argv) {
     if (help) {
         return exit_stopped;
     }
-    if (options.probed_device >= 0) {
-        return probe(options);
-    }
     if (options.logs_levels) {
         log_with_levels();
     }
-    options.probe_device = another_process_opens_device;
     pthread_attr_t attributes;
     if (pthread_attr_init(&attributes) == 0) {
         static_cast<void>(pthread_attr_setstacksize(&attributes, stack_bytes));

@@ -35,7 +35,6 @@ usage: pg_gpu_server --socket PATH [option ...]
   --kept-together BYTES    an index's runs of so many bytes stay on one engine (default: 64 MiB), and runs of
                            columns below eight times as many aren't divided
   --divide-all             for tests: divide also runs that one engine would answer sooner alone
-  --probe-device N         only look whether the device can be opened: exit status 0 if so
   --log-levels             lines on stderr begin with <level>, in place of the time and the process
   --stuck-milliseconds N   give up when a cancelled request runs on for so long (default: 30000)
   --testing                allow tests to make requests for memory fail, and SIGUSR1 to lose an engine
@@ -115,7 +114,6 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         engines_option,
         kept_together_option,
         divide_option,
-        probe_option,
         log_levels_option,
         stuck_option,
         testing_option,
@@ -136,7 +134,6 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         {"engines", required_argument, nullptr, engines_option},
         {"kept-together", required_argument, nullptr, kept_together_option},
         {"divide-all", no_argument, nullptr, divide_option},
-        {"probe-device", required_argument, nullptr, probe_option},
         {"log-levels", no_argument, nullptr, log_levels_option},
         {"stuck-milliseconds", required_argument, nullptr, stuck_option},
         {"testing", no_argument, nullptr, testing_option},
@@ -210,10 +207,6 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
             case divide_option:
                 options->divides_all = true;
                 break;
-            case probe_option:
-                good = take(0, device_list::max_number);
-                options->probed_device = static_cast<std::int32_t>(number);
-                break;
             case log_levels_option:
                 options->logs_levels = true;
                 break;
@@ -235,7 +228,7 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
             return false;
         }
     }
-    if (optind < argc || (options->socket_path.empty() && options->probed_device < 0)) {
+    if (optind < argc || options->socket_path.empty()) {
         std::fputs(usage, stderr);
         return false;
     }

@@ -52,16 +52,12 @@ struct Options {
     // What devices there are. Empty: device::identify_devices, if that is built in; else there is one, of the
     // number 0.
     std::function<Status(std::vector<DeviceIdentity> *)> identify_devices;
-    // Says whether a new process could open the device of a number: a process that once met no driver never
-    // finds one later. With null nobody is asked, and opening is tried again in this process.
-    std::function<bool(std::int32_t)> probe_device;
     // How long the server waits before it tries again to open a device: this long at first, then twice as
     // long each time, up to the longest.
     std::uint32_t first_retry_milliseconds = 1000;
     std::uint32_t longest_retry_milliseconds = 60000;
     // An opening that takes this long is taken to hang: sessions stop waiting for it.
     std::uint32_t slow_opening_milliseconds = 30000;
-    std::int32_t probed_device = -1;  // only look whether this device can be opened; -1: serve
     // When a request still runs this long after it was cancelled, the server gives itself up.
     std::uint32_t stuck_milliseconds = 30000;
 };

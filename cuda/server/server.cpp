@@ -86,7 +86,7 @@ Status Server::start() noexcept {
             },
             [this] { give_up("a request goes on long after it was cancelled"); },
             std::chrono::milliseconds(options_.stuck_milliseconds));
-        engines_ = std::make_unique<Engines>(options_, *watcher_, [this](const char *why) { give_up(why); });
+        engines_ = std::make_unique<Engines>(options_, *watcher_);
         const std::uint32_t hosts = engines_->of(EngineName::host).size();
         const std::string times = hosts > 1 ? std::to_string(hosts) + " times engine" : "engine";
         log_line("listening on \"%s\"; %s host: %u threads, limit %llu MiB%s", options_.socket_path.c_str(),

@@ -115,25 +115,6 @@ TEST(ServerEngines, OpeningIsTriedAgain) {
     EXPECT_EQ(server.given_up(), 0);
 }
 
-// A process that met no driver stays without one, but a new one can be started.
-TEST(ServerEngines, ANewProcessMayDoBetter) {
-    Stand stand;
-    stand.broken = true;
-    std::atomic<bool> is_there{false};
-    auto options = with_stand_in(stand);
-    options.first_retry_milliseconds = 1;
-    options.longest_retry_milliseconds = 4;
-    options.probe_device = [&](std::int32_t) { return is_there.load(); };
-    ServerUnderTest server(options);
-    EXPECT_FALSE(server.has(EngineName::cuda));
-    std::this_thread::sleep_for(20ms);
-    EXPECT_EQ(server.given_up(), 0);
-    is_there = true;
-    while (server.given_up() == 0) {
-        std::this_thread::sleep_for(1ms);
-    }
-}
-
 // Sessions don't wait for an opening that hangs, and have the device if it ends after all.
 TEST(ServerEngines, AnOpeningMayHang) {
     Stand stand;
