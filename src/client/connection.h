@@ -12,7 +12,6 @@ namespace protocol = gpu_engine::protocol;
 // In the data directory, which is the working directory of every process of PostgreSQL. The names begin with
 // PG_TEMP_FILE_PREFIX, so that base backups and pg_rewind leave the files out.
 inline constexpr char kSocketName[] = "pgsql_tmp.pg_gpu.socket";
-inline constexpr char kLockName[] = "pgsql_tmp.pg_gpu.lock";
 
 // Why a request was not answered; decides for how long the next ones take another path.
 enum class Trouble : int {

@@ -1,7 +1,12 @@
 #include "client/quarantine.h"
 
+#include <sys/wait.h>
+
+#include <csignal>
+
 #include "client/connection.h"
-#include "client/process_ends.h"
+#include "client/server_process.h"
+#include "client/supervisor_record.h"
 
 namespace pg_gpu::client {
 
@@ -75,20 +80,29 @@ static void begin_quarantine(Quarantine *quarantine, const char *end) {
                   errdetail("The server process ended while it answered one: %s.", end)));
 }
 
-// Asks the supervisor's file about a process that was lost; false: it was no crash, and nothing is left.
+// What a fault in the process raises, and a library that finds its data broken. An administrator, the
+// supervisor and the kernel's search for memory kill with others.
+static bool is_of_fault(int signal) {
+    return signal == SIGSEGV || signal == SIGABRT || signal == SIGBUS || signal == SIGILL || signal == SIGFPE;
+}
+
+static bool is_crash(int status) {
+    return WIFSIGNALED(status) ? is_of_fault(WTERMSIG(status))
+                               : WIFEXITED(status) && WEXITSTATUS(status) == kGivenUpStatus;
+}
+
+// Looks how a process that was lost has ended; false: it was no crash, and nothing is left.
 static bool resolve_suspicion(Quarantine *quarantine) {
-    char end[64];
-    switch (end_of_process(quarantine->suspect, end, sizeof(end))) {
-        case End::Crash:
-            begin_quarantine(quarantine, end);
-            return true;
-        case End::Other:
-            quarantine->suspect = 0;
-            quarantine->until = 0;
-            return false;
-        default:
-            return true;
+    int status;
+    if (!find_process_end(quarantine->suspect, &status))
+        return true;
+    if (is_crash(status)) {
+        begin_quarantine(quarantine, describe_end(status));
+        return true;
     }
+    quarantine->suspect = 0;
+    quarantine->until = 0;
+    return false;
 }
 
 bool is_in_quarantine(const Request &request, Path path) {

@@ -1,16 +1,12 @@
 #include "client/supervisor.h"
 
-#include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 
 #include "client/connection.h"
-#include "client/process_ends.h"
 #include "client/server_log.h"
 #include "client/server_process.h"
 #include "client/supervisor_record.h"
@@ -40,74 +36,9 @@ void register_supervisor() {
     RegisterBackgroundWorker(&worker);
 }
 
-// The lock that makes a supervisor the only one. It ends with the process, and forked children don't have it.
-static struct flock whole_file() {
-    struct flock lock = {};
-    lock.l_type = F_WRLCK;
-    lock.l_whence = SEEK_SET;
-    return lock;
-}
-
-// Where the file system refuses locks (NFS without its lock daemon), a socket bound to a name made of the
-// file's number stands for the lock: names in the abstract namespace end with the process, too. All processes
-// of a PostgreSQL server share the network namespace that it holds in.
-static sockaddr_un lock_address(const struct stat &file, socklen_t *bytes) {
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    // The first byte of the name is 0.
-    const int length =
-        pg_snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "pg_gpu.supervisor.%llu.%llu.%u",
-                    static_cast<unsigned long long>(file.st_dev),
-                    static_cast<unsigned long long>(file.st_ino), static_cast<unsigned>(geteuid()));
-    *bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
-    return address;
-}
-
-static int open_lock_socket(int file, sockaddr_un *address, socklen_t *bytes) {
-    struct stat status;
-    if (fstat(file, &status) != 0)
-        return -1;
-    *address = lock_address(status, bytes);
-    return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-}
-
-static bool is_lock_socket_held(int file) {
-    sockaddr_un address;
-    socklen_t bytes;
-    const int probe = open_lock_socket(file, &address, &bytes);
-    if (probe < 0)
-        return false;
-    const bool held = connect(probe, reinterpret_cast<sockaddr *>(&address), bytes) == 0;
-    close(probe);
-    return held;
-}
-
-// Kept open to the end of the process.
-static bool hold_lock_socket(int file) {
-    sockaddr_un address;
-    socklen_t bytes;
-    const int held = open_lock_socket(file, &address, &bytes);
-    if (held < 0)
-        return false;
-    if (bind(held, reinterpret_cast<sockaddr *>(&address), bytes) == 0)
-        return true;
-    close(held);
-    return false;
-}
-
-// Does this error of fcntl mean that another process has the lock?
-static bool is_lock_conflict(int error) {
-    return error == EACCES || error == EAGAIN;
-}
-
 bool is_supervisor_running() {
-    const int file = open(kLockName, O_RDWR | O_CLOEXEC);
-    if (file < 0)
-        return false;
-    struct flock lock = whole_file();
-    const bool held = fcntl(file, F_GETLK, &lock) == 0 ? lock.l_type != F_UNLCK : is_lock_socket_held(file);
-    close(file);
-    return held;
+    SupervisorRecord record;
+    return read_supervisor_record(&record) && record.supervisor != 0;
 }
 
 bool launch_supervisor() {
@@ -116,7 +47,15 @@ bool launch_supervisor() {
     static bool launched = false;
     if (!IsUnderPostmaster || !server_wanted())
         return false;
-    if (is_supervisor_running())
+    SupervisorRecord record;
+    if (!read_supervisor_record(&record)) {
+        if (!told)
+            ereport(LOG, (errmsg("pg_gpu has no server process: no shared memory is left for its record"),
+                          errhint("Preload pg_gpu.")));
+        told = true;
+        return false;
+    }
+    if (record.supervisor != 0)
         return true;
     const TimestampTz now = GetCurrentTimestamp();
     if (!TimestampDifferenceExceeds(last_attempt, now, kLaunchIntervalMs))
@@ -232,7 +171,7 @@ static void note_abandoned(pid_t pid) {
 
 static void note_end(pid_t pid, int status, const char *cause) {
     end_server_log();
-    note_process_end(pid, status);
+    record_process_end(pid, status);
     record_error("server process %d ended: %s, %s", static_cast<int>(pid), cause, describe_end(status));
     plan_restart();
     ereport(LOG, (errmsg("pg_gpu server process %d ended: %s, %s; it is restarted in %d ms",
@@ -318,7 +257,7 @@ static void stop_server() {
         return;
     }
     end_server_log();
-    note_process_end(pid, status);
+    record_process_end(pid, status);
     ereport(LOG,
             (server_wanted() ? errmsg("pg_gpu server process %d stopped with its supervisor, %s",
                                       static_cast<int>(pid), describe_end(status))
@@ -353,15 +292,16 @@ static void apply_settings() {
 
 // ---- main loop --------------------------------------------------------------------------------------------
 
+static void release_supervision(int, Datum) {
+    end_supervision();
+}
+
+// Seven of eight that sessions start at the same time end here.
 static bool become_only_supervisor() {
-    // Kept open to the end of the process.
-    const int file = open(kLockName, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (file < 0) {
-        ereport(LOG, (errcode_for_file_access(), errmsg("could not open file \"%s\": %m", kLockName)));
+    if (!begin_supervision())
         return false;
-    }
-    struct flock lock = whole_file();
-    return fcntl(file, F_SETLK, &lock) == 0 || (!is_lock_conflict(errno) && hold_lock_socket(file));
+    before_shmem_exit(release_supervision, 0);
+    return true;
 }
 
 static long milliseconds_until(TimestampTz time) {
@@ -408,7 +348,6 @@ void pg_gpu_supervisor_main(Datum) {
     pqsignal(SIGCHLD, note_child_end);
     BackgroundWorkerUnblockSignals();
     if (become_only_supervisor()) {
-        forget_process_ends();
         supervise();
         stop_server();
     }
