@@ -75,7 +75,6 @@ TYPED_TEST(ServerQuestions, LookupWithoutOffsets) {
             ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
             std::uint64_t total = 0;
             for (std::size_t i = 0; i < runs.size(); ++i) {
-                // Of equal keys in a run in parts the entries of one part follow those of another.
                 std::vector<std::pair<std::uint32_t, std::string>> expected;
                 std::vector<std::pair<std::uint32_t, std::string>> found;
                 const bool numbered = form == LookupForm::numbered;

@@ -89,31 +89,6 @@ TEST_F(ServerOverflow, WhatIsUsedStaysWhereTheHostHasRoom) {
     EXPECT_EQ(memory_used(EngineName::host), 8 * run_bytes_);
 }
 
-TEST_F(ServerOverflow, ARunLargerThanTheDevicesIsDividedWithTheHost) {
-    limit(run_bytes_ * 2 / 5, run_bytes_ * 3 / 5);
-    load_runs(1);
-    const std::vector<protocol::MirrorRow> parts = parts_of(1);
-    ASSERT_EQ(parts.size(), 3U);
-    EXPECT_EQ(parts[2].device, on_host);
-    EXPECT_EQ(parts[0].entries + parts[1].entries + parts[2].entries, entries);
-    EXPECT_LT(memory_used(EngineName::cuda), 2 * (run_bytes_ * 2 / 5) * 9 / 10)
-        << "questions take memory, too";
-    expect_counted(1);
-    std::vector<std::uint64_t> dead((entries + 63) / 64);
-    for (std::size_t i = 0; i < entries; i += 2) {
-        dead[i / 64] |= std::uint64_t(1) << (i % 64);
-    }
-    ASSERT_EQ(Client::answer_of(client_.set_dead(run_name(1), dead, 3)), Answer::done);
-    ASSERT_EQ(Client::answer_of(count_runs(1).header), Answer::done);
-    EXPECT_EQ(counted(), 50U);
-    EXPECT_EQ(client_.evict(run_name(1)).mirrors, 1U);
-    EXPECT_EQ(memory_used(EngineName::cuda) + memory_used(EngineName::host), 0U);
-    // Not even all of them together.
-    limit(run_bytes_ / 4, run_bytes_ / 4);
-    EXPECT_EQ(begin(1), StatusCode::out_of_memory);
-    EXPECT_EQ(mirrors(), 0U);
-}
-
 // A device that is the only one takes requests without a look at who has what, as long as it has all.
 TEST_F(ServerOverflowOfOne, ASingleDeviceHasAnOverflowToo) {
     limit(run_bytes_ * 3 / 2, 0);

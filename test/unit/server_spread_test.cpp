@@ -53,198 +53,26 @@ TEST_F(ServerSpread, ALimitOfEachEngineHoldsForItself) {
     load_runs(3);
     ASSERT_EQ(Client::answer_of(count_runs(3).header), Answer::done);
     EXPECT_EQ(counted(), 300U);
-    // There is room for a fourth in parts.
-    load_runs(4);
-    EXPECT_EQ(parts_of(4).size(), 3U);
-    ASSERT_EQ(Client::answer_of(count_runs(4).header), Answer::done);
-    EXPECT_EQ(counted(), 400U);
-    // What is needed together stays, so the fifth is refused, and nothing goes for it.
-    EXPECT_EQ(client_.begin_kary(run_name(5), entries, 64).header.status.code, StatusCode::out_of_memory);
-    EXPECT_EQ(client_.list(Message::mirrors, 0, 65536).rows, 6U);
+    // What is needed together stays, so the fourth is refused, and nothing goes for it.
+    EXPECT_EQ(client_.begin_kary(run_name(4), entries, 64).header.status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(client_.list(Message::mirrors, 0, 65536).rows, 3U);
     const protocol::StateReply state = client_.state();
-    EXPECT_EQ(state.engines[0].loads, 5U);
+    EXPECT_EQ(state.engines[0].loads, 4U);
     EXPECT_EQ(state.engines[0].evictions, 0U);
     // For another purpose the one goes that was used longest ago.
     client_.purpose = 8;
-    EXPECT_EQ(client_.load(run_name(5), keys_, tids_), Answer::done);
+    EXPECT_EQ(client_.load(run_name(4), keys_, tids_), Answer::done);
     EXPECT_EQ(client_.state().engines[0].evictions, 1U);
 }
 
-// ---- runs in parts ----------------------------------------------------------------------------------------
-
-TEST_F(ServerSpread, ARunThatNoEngineCouldHoldIsDivided) {
+// Runs of columns alone are divided (server_column_parts_test.cpp).
+TEST_F(ServerSpread, ARunThatNoEngineHasRoomForIsRefused) {
     load_runs(1);
     const std::uint64_t bytes = client_.list(Message::mirrors, 0, 65536).memory_used[0];
     client_.evict(run_name(1));
     limit_memory(client_, EngineName::host, bytes / 2);
-    load_runs(1);
-    const std::vector<protocol::MirrorRow> parts = parts_of(1);
-    ASSERT_EQ(parts.size(), engines);
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        EXPECT_EQ(parts[i].part, i + 1);
-        EXPECT_EQ(parts[i].parts, engines);
-        EXPECT_EQ(parts[i].device, static_cast<std::int32_t>(i));
-        sum += parts[i].entries;
-    }
-    EXPECT_EQ(sum, entries);
-    ASSERT_EQ(Client::answer_of(count_runs(1).header), Answer::done);
-    EXPECT_EQ(counted(), 100U);
-
-    // Entries of all parts, in order; the dead ones of each are left out.
-    std::vector<std::uint64_t> dead((entries + 63) / 64);
-    for (std::size_t i = 0; i < entries; i += 3) {
-        dead[i / 64] |= std::uint64_t(1) << (i % 64);
-    }
-    ASSERT_EQ(Client::answer_of(client_.set_dead(run_name(1), dead, 7)), Answer::done);
-    protocol::RangeKary request{};
-    request.key_bits = 64;
-    request.runs = 1;
-    request.run[0] = {run_name(1), 7};
-    request.count = 2;
-    request.high = 64;
-    request.with_keys = 1;
-    request.results = 4096;
-    request.capacity = 1 << 20;
-    const std::uint64_t low[] = {10, 0};
-    const std::uint64_t high[] = {20, entries};
-    std::copy_n(low, 2, client_.at<std::uint64_t>(request.low));
-    std::copy_n(high, 2, client_.at<std::uint64_t>(request.high));
-    const auto reply = client_.ask<protocol::ResultReply>(Message::range_kary, request);
-    ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
-    const auto *offsets = client_.at<std::uint64_t>(reply.offsets_at[0]);
-    const auto *keys = client_.at<std::uint64_t>(reply.keys_at[0]);
-    const auto *tids = client_.at<Tid>(reply.tids_at[0]);
-    std::uint64_t at = 0;
-    for (std::size_t item = 0; item < 2; ++item) {
-        EXPECT_EQ(offsets[item], at);
-        for (std::uint64_t key = low[item]; key <= std::min<std::uint64_t>(high[item], entries - 1); ++key) {
-            if (key % 3 != 0) {
-                ASSERT_EQ(keys[at], key);
-                ASSERT_TRUE(tids[at] == tids_[key]);
-                ++at;
-            }
-        }
-    }
-    EXPECT_EQ(offsets[2], at);
-    EXPECT_EQ(reply.tids, at);
-    // Without offsets, with the keys' numbers.
-    protocol::LookupKary lookup{};
-    lookup.key_bits = 64;
-    lookup.runs = 1;
-    lookup.run[0] = {run_name(1), 7};
-    lookup.count = 3;
-    lookup.keys = 0;
-    lookup.results = 4096;
-    lookup.capacity = 1 << 20;
-    lookup.form = static_cast<std::uint32_t>(protocol::LookupForm::numbered);
-    const std::uint64_t asked[] = {1, 3, entries - 2 - (entries - 2) % 3 + 1};
-    std::copy_n(asked, 3, client_.at<std::uint64_t>(lookup.keys));
-    const auto matched = client_.ask<protocol::ResultReply>(Message::lookup_kary, lookup);
-    ASSERT_EQ(Client::answer_of(matched.header), Answer::done) << matched.header.status.message;
-    ASSERT_EQ(matched.found[0], 2U) << "one of them has died";
-    EXPECT_EQ(client_.at<std::uint32_t>(matched.keys_at[0])[0], 0U);
-    EXPECT_EQ(client_.at<std::uint32_t>(matched.keys_at[0])[1], 2U);
-    EXPECT_TRUE(client_.at<Tid>(matched.tids_at[0])[0] == tids_[asked[0]]);
-    EXPECT_TRUE(client_.at<Tid>(matched.tids_at[0])[1] == tids_[asked[2]]);
-    lookup.form = static_cast<std::uint32_t>(protocol::LookupForm::number);
-    EXPECT_EQ(client_.ask<protocol::ResultReply>(Message::lookup_kary, lookup).tids, 2U);
-    // An older bitmap than was asked for.
-    request.run[0].dead_version = 8;
-    EXPECT_EQ(Client::answer_of(client_.ask<protocol::ResultReply>(Message::range_kary, request).header),
-              Answer::stale);
-    // Too little room is told, and enough then suffices.
-    request.run[0].dead_version = 7;
-    request.capacity = 1024;
-    const auto lacking = client_.ask<protocol::ResultReply>(Message::range_kary, request);
-    EXPECT_EQ(lacking.header.status.code, StatusCode::insufficient_space);
-    request.capacity = lacking.needed;
-    EXPECT_EQ(Client::answer_of(client_.ask<protocol::ResultReply>(Message::range_kary, request).header),
-              Answer::done);
-    // It leaves with all of its parts.
-    EXPECT_EQ(client_.evict(run_name(1)).mirrors, 1U);
-    EXPECT_EQ(client_.list(Message::mirrors, 0, 65536).memory_used[0], 0U);
-}
-
-TEST_F(ServerSpread, ARunInPartsIsLostWithAnyOfItsEngines) {
-    load_runs(1);
-    const std::uint64_t bytes = client_.list(Message::mirrors, 0, 65536).memory_used[0];
-    client_.evict(run_name(1));
-    limit_memory(client_, EngineName::host, bytes * 6 / 10);
-    load_runs(1);
-    ASSERT_EQ(parts_of(1).size(), engines);
-    lose(1);
-    const protocol::ResultReply lacking = count_runs(1);
-    ASSERT_EQ(Client::answer_of(lacking.header), Answer::not_resident);
-    EXPECT_EQ(lacking.header.lacking, 1U);
-    EXPECT_EQ(server_.given_up(), 0);
-    // The two that are left have the room together, but one of them hasn't.
-    load_runs(1);
-    ASSERT_EQ(parts_of(1).size(), 2U);
-    ASSERT_EQ(Client::answer_of(count_runs(1).header), Answer::done);
-    EXPECT_EQ(counted(), 100U);
-    lose(0);
-    EXPECT_EQ(Client::answer_of(count_runs(1).header), Answer::not_resident);
     EXPECT_EQ(client_.begin_kary(run_name(1), entries, 64).header.status.code, StatusCode::out_of_memory);
-    // What there is no room for leaves nothing behind.
     EXPECT_EQ(client_.list(Message::mirrors, 0, 65536).rows, 0U);
-}
-
-TEST_F(ServerSpread, DisorderBetweenPartsIsFound) {
-    load_runs(1);
-    const std::uint64_t bytes = client_.list(Message::mirrors, 0, 65536).memory_used[0];
-    client_.evict(run_name(1));
-    limit_memory(client_, EngineName::host, bytes / 2);
-    load_runs(1);
-    const std::uint64_t boundary = parts_of(1).front().entries;
-    client_.evict(run_name(1));
-    std::swap(tids_[boundary - 1], tids_[boundary]);
-    load_runs(1);
-    client_.evict(run_name(1));
-    // Within each part all is in order, of these keys as of equal ones.
-    keys_[boundary - 1] = keys_[boundary];
-    EXPECT_EQ(client_.load(run_name(1), keys_, tids_), Answer::disorder);
-    std::swap(tids_[boundary - 1], tids_[boundary]);
-    EXPECT_EQ(client_.load(run_name(1), keys_, tids_), Answer::done);
-    client_.evict(run_name(1));
-    keys_[boundary - 1] = keys_[boundary] + 1;
-    keys_[boundary] -= 1;
-    EXPECT_EQ(client_.load(run_name(1), keys_, tids_), Answer::disorder);
-    EXPECT_EQ(client_.list(Message::mirrors, 0, 65536).memory_used[0], 0U);
-}
-
-TEST_F(ServerSpread, WithoutMemoryInOnePartALoadFailsAsAWhole) {
-    load_runs(1);
-    const std::uint64_t bytes = client_.list(Message::mirrors, 0, 65536).memory_used[0];
-    client_.evict(run_name(1));
-    limit_memory(client_, EngineName::host, bytes / 2);
-    std::size_t failures = 0;
-    for (std::uint32_t number = 0; number < engines; ++number) {
-        for (std::int64_t after = 0; after < 6; ++after) {
-            protocol::Inject request{};
-            request.number = number;
-            request.refuse_after = after;
-            client_.ask<protocol::ReplyHeader>(Message::inject, request);
-            const Answer loaded = client_.load(run_name(1), keys_, tids_);
-            request.refuse_after = -1;
-            client_.ask<protocol::ReplyHeader>(Message::inject, request);
-            if (loaded != Answer::done) {
-                ++failures;
-                // What has been begun ends with the connection.
-                client_.disconnect();
-                ASSERT_TRUE(client_.connect(server_.path()));
-                client_.hello();
-                ASSERT_EQ(Client::answer_of(client_.attach(4 << 20)), Answer::done);
-                EXPECT_TRUE(
-                    wait_until([&] { return client_.list(Message::mirrors, 0, 65536).memory_used[0] == 0; }));
-                load_runs(1);
-            }
-            ASSERT_EQ(Client::answer_of(count_runs(1).header), Answer::done);
-            EXPECT_EQ(counted(), 100U);
-            client_.evict(run_name(1));
-        }
-    }
-    EXPECT_GT(failures, 0U);
 }
 
 TEST_F(ServerSpread, ALostEngineEndsAlone) {
