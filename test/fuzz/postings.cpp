@@ -1,58 +1,13 @@
-#include <memory>
 #include <vector>
 
-#include "gpu_engine/list_blocks.h"
+#include "gpu_engine/postings.h"
 
 #include "targets.h"
 
 namespace fuzz {
-namespace {
-
-// What can be read of a list is written as a list of its own, which reads the same.
-void list_of_blocks(gpu_engine::postings::Codec codec, const std::vector<std::uint8_t> &padded,
-                    std::uint32_t documents) {
-    using gpu_engine::ListBlocks;
-    namespace lists = gpu_engine::postings;
-    const auto blocks = std::make_unique<ListBlocks>();
-    if (!blocks->open(codec, padded.data(), padded.size() - lists::kPadding, documents, UINT32_MAX)) {
-        return;
-    }
-    std::vector<std::uint8_t> written;
-    const auto take = [&written](const std::uint8_t *bytes, std::uint32_t count) {
-        written.insert(written.end(), bytes, bytes + count);
-    };
-    const auto writer = std::make_unique<gpu_engine::ListWriter<decltype(take)>>(codec, take);
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> postings;
-    for (std::uint32_t block = 0; block < blocks->blocks() && blocks->decode(block); ++block) {
-        for (std::uint32_t i = 0; i < blocks->count(); ++i) {
-            require(postings.empty() || postings.back().first < blocks->ordinal(i), "ordinals don't ascend");
-            postings.emplace_back(blocks->ordinal(i), blocks->frequency(i));
-            writer->add(blocks->ordinal(i), blocks->frequency(i), blocks->bound());
-        }
-    }
-    const gpu_engine::TextList list = writer->finish();
-    require(list.documents == postings.size(), "a list has other postings than it was given");
-    if (list.documents < 2) {
-        return;
-    }
-    require(list.bytes == written.size(), "a list has other bytes than were written");
-    written.resize(written.size() + lists::kPadding);
-    require(blocks->open(codec, written.data(), list.bytes, list.documents, UINT32_MAX),
-            "a list that was written can't be read");
-    std::size_t at = 0;
-    for (std::uint32_t block = 0; block < blocks->blocks(); ++block) {
-        require(blocks->decode(block), "a block that was written can't be read");
-        for (std::uint32_t i = 0; i < blocks->count(); ++i, ++at) {
-            require(postings[at] == std::pair(blocks->ordinal(i), blocks->frequency(i)),
-                    "a list that was written reads differently");
-        }
-    }
-}
-
-}  // namespace
 
 // First a block is read from the bytes; what can be read is written and read again. Then the bytes are taken
-// as gaps, which must survive being written, and as a list.
+// as gaps, which must survive being written.
 void postings(const std::uint8_t *data, std::size_t size) {
     namespace lists = gpu_engine::postings;
     Input input(data, size);
@@ -93,7 +48,6 @@ void postings(const std::uint8_t *data, std::size_t size) {
         std::memcpy(gaps.data(), block.data(), own * sizeof(std::uint32_t));
         survives(gaps, own);
     }
-    list_of_blocks(codec, block, count + 128U * (parameter % 3U));
 }
 
 }  // namespace fuzz

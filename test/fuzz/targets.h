@@ -19,7 +19,7 @@ void grid_pages(const std::uint8_t *data, std::size_t size);
 void column_pages(const std::uint8_t *data, std::size_t size);
 // Sections of gpu_text's runs, and lists that lie anywhere in them.
 void text_pages(const std::uint8_t *data, std::size_t size);
-// Blocks of inverted lists in all codecs, and lists.
+// Blocks of inverted lists in all codecs.
 void postings(const std::uint8_t *data, std::size_t size);
 
 [[noreturn]] inline void contradiction(const char *what) {
