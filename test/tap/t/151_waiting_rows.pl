@@ -8,6 +8,7 @@ use warnings FATAL => 'all';
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
 use PgGpuTest::Faults;
+use PgGpuTest::WaitingRows;
 use PgGpuTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -15,29 +16,9 @@ use Test::More;
 fault_seed();
 
 my $node = new_node('waiting', streaming => 1, conf => "wal_level = logical\nmax_prepared_transactions = 5\nautovacuum = off\nrestart_after_crash = on\n");
-my $definition = 'CREATE TABLE waiting (k int8, note text); CREATE INDEX waiting_i ON waiting USING gpu_column (k, note)';
-$node->safe_psql('postgres', $definition);
+$node->safe_psql('postgres', $waiting_table);
 my $rows = 20_000;
 my $series = "SELECT g, md5(g::text) FROM generate_series(1, $rows) AS g";
-
-# By the index and by the table, of rows that come in one statement and of the others.
-my $counts = "SELECT gpu.count('waiting_i', 'k > 0'), (SELECT count(*) FROM waiting WHERE k > 0), gpu.count('waiting_i', 'k <= 0'), (SELECT count(*) FROM waiting WHERE k <= 0)";
-my $beside = 0;
-
-sub has_rows
-{
-	my ($at, $many, $what) = @_;
-	my $found = sql_value($at, "SET pg_gpu.enable_aggregate = off; SET pg_gpu.enable_count_scan = off; SET enable_bitmapscan = off; $counts");
-	return is($found, "$many|$many|$beside|$beside", "$what: the rows of the index are the table's");
-}
-
-sub add_beside
-{
-	my ($many) = @_;
-	$node->safe_psql('postgres', "LOAD 'pg_gpu'; INSERT INTO waiting SELECT -g, 'beside' FROM generate_series(1, $many) AS g");
-	$beside += $many;
-	return;
-}
 
 # Rows wait while their statement waits for the lock behind its last row, and are being written while it waits to make the file longer.
 my %stands_still = (
@@ -52,14 +33,14 @@ foreach my $when (sort keys %stands_still)
 		my $what = "$end $when";
 		$node->safe_psql('postgres', 'TRUNCATE waiting');
 		$beside = 0;
-		add_beside(1000);
+		add_beside($node, 1000);
 		my $holder = new_session($node);
 		$holder->query_safe('SELECT pg_advisory_lock(1)');
 		my $statement = start_sql($node, "LOAD 'pg_gpu'; BEGIN; $stands_still{$when}; COMMIT;");
 		wait_until(sub { return sql_value($node, $held) ne '' }) or die "the statement doesn't stand still: $what";
 		is(sql_value($node, "SELECT count(*) FROM gpu.runs('waiting_i') WHERE entries > 10000"), '0', "$what: they aren't written yet");
-		add_beside(1);
-		add_beside(700);
+		add_beside($node, 1);
+		add_beside($node, 700);
 		has_rows($node, 0, "$what, beside it");
 		$node->safe_psql('postgres', 'VACUUM (INDEX_CLEANUP ON) waiting') if $when eq 'while rows wait';
 		check_sound($node, "$what: gpu.verify beside it", 'waiting_i');
@@ -92,7 +73,7 @@ foreach my $when (sort keys %stands_still)
 		has_rows($node, $many, $what);
 		# Their TIDs are given to others.
 		$node->safe_psql('postgres', 'VACUUM (INDEX_CLEANUP ON) waiting');
-		add_beside(3000);
+		add_beside($node, 3000);
 		has_rows($node, $many, "$what, and others came");
 		check_sound($node, "$what: gpu.verify", 'waiting_i');
 	}
@@ -103,7 +84,7 @@ foreach my $when (sort keys %stands_still)
 $node->safe_psql('postgres', 'TRUNCATE waiting');
 $beside = 0;
 $node->safe_psql('postgres', "LOAD 'pg_gpu'; BEGIN; INSERT INTO waiting $series; PREPARE TRANSACTION '$_'") foreach ('kept', 'undone');
-add_beside(1000);
+add_beside($node, 1000);
 my $open = new_session($node);
 $open->query_safe("LOAD 'pg_gpu'; BEGIN; INSERT INTO waiting $series");
 is(sql_value($node, "SELECT count(*) FROM gpu.runs('waiting_i') WHERE entries > 10000"), '3', 'rows are written before their transaction ends');
@@ -116,7 +97,7 @@ $node->safe_psql('postgres', "COMMIT PREPARED 'kept'");
 $node->safe_psql('postgres', "ROLLBACK PREPARED 'undone'");
 has_rows($node, $rows, 'one is committed');
 $node->safe_psql('postgres', 'VACUUM (INDEX_CLEANUP ON) waiting');
-add_beside(3000);
+add_beside($node, 3000);
 has_rows($node, $rows, 'and others came');
 check_sound($node, 'prepared: gpu.verify', 'waiting_i');
 
@@ -138,13 +119,13 @@ has_rows($standby, 2 * $rows, 'standby, behind the commit');
 # ---- a subscription, which copies a table without a statement ------------------------------------------------
 
 my $subscriber = new_node('subscriber', streaming => 1, conf => "wal_level = logical\n");
-$subscriber->safe_psql('postgres', $definition);
+$subscriber->safe_psql('postgres', $waiting_table);
 $node->safe_psql('postgres', 'CREATE PUBLICATION rows FOR TABLE waiting');
 $subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION rows CONNECTION '@{[ $node->connstr ]} dbname=postgres' PUBLICATION rows");
 $subscriber->wait_for_subscription_sync($node, 'rows');
 has_rows($subscriber, 2 * $rows, 'subscriber, the first copy');
 is(sql_value($subscriber, "SELECT count(*) > 0 FROM gpu.runs('waiting_i') WHERE entries > 10000"), 't', 'its rows waited');
-add_beside(2000);
+add_beside($node, 2000);
 $node->wait_for_catchup('rows');
 has_rows($subscriber, 2 * $rows, 'subscriber, changes');
 check_sound($subscriber, 'subscriber: gpu.verify', 'waiting_i');

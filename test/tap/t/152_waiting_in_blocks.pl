@@ -8,6 +8,7 @@ use warnings FATAL => 'all';
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
 use PgGpuTest::Faults;
+use PgGpuTest::WaitingRows;
 use PgGpuTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -15,27 +16,8 @@ use Test::More;
 fault_seed();
 
 my $node = new_node('blocks', conf => "autovacuum = off\n");
-$node->safe_psql('postgres', 'CREATE TABLE waiting (k int8, note text); CREATE INDEX waiting_i ON waiting USING gpu_column (k, note)');
+$node->safe_psql('postgres', $waiting_table);
 my $rows = 20_000;
-
-# By the index and by the table, of rows that come in one statement and of the others.
-my $counts = "SELECT gpu.count('waiting_i', 'k > 0'), (SELECT count(*) FROM waiting WHERE k > 0), gpu.count('waiting_i', 'k <= 0'), (SELECT count(*) FROM waiting WHERE k <= 0)";
-my $beside = 0;
-
-sub has_rows
-{
-	my ($many, $what) = @_;
-	my $found = sql_value($node, "SET pg_gpu.enable_aggregate = off; SET pg_gpu.enable_count_scan = off; SET enable_bitmapscan = off; $counts");
-	return is($found, "$many|$many|$beside|$beside", "$what: the rows of the index are the table's");
-}
-
-sub add_beside
-{
-	my ($many) = @_;
-	$node->safe_psql('postgres', "LOAD 'pg_gpu'; INSERT INTO waiting SELECT -g, 'beside' FROM generate_series(1, $many) AS g");
-	$beside += $many;
-	return;
-}
 
 my $held = q{SELECT pid FROM pg_stat_activity WHERE application_name = 'victim' AND wait_event = 'advisory'};
 
@@ -76,12 +58,12 @@ my $is_one_run = "SELECT count(*) FROM gpu.runs('waiting_i') WHERE entries > 100
 # Rows wait while blocks begin and end.
 make_block('true', 'PERFORM 1 / (k % 100);');
 is(sql($node, "LOAD 'pg_gpu'; $through_block")->{code}, '', 'a block for each row');
-has_rows($rows, 'a block for each row');
+has_rows($node, $rows, 'a block for each row');
 # A function that executes statements has rows written before each, so they don't wait for long.
 make_block('k % 100 = 0', 'k := k / 1;');
 is(sql($node, "LOAD 'pg_gpu'; $through_block")->{code}, '', 'blocks');
 is(sql_value($node, $is_one_run), '1', 'rows wait while blocks begin and end');
-has_rows($rows, 'blocks');
+has_rows($node, $rows, 'blocks');
 
 # Those of a block are taken back with it, and the others aren't.
 foreach my $end ('', 'PERFORM 1 / 0;')
@@ -90,9 +72,9 @@ foreach my $end ('', 'PERFORM 1 / 0;')
 	make_block('k = 15000', "INSERT INTO waiting SELECT -g FROM generate_series(1, 5000) AS g; $end");
 	is(sql($node, "LOAD 'pg_gpu'; $through_block")->{code}, '', "an INSERT in a block, $how");
 	$beside = $end ? 0 : 5000;
-	has_rows($rows, "an INSERT in a block, $how");
-	add_beside(1000);
-	has_rows($rows, "an INSERT in a block, $how, and others came");
+	has_rows($node, $rows, "an INSERT in a block, $how");
+	add_beside($node, 1000);
+	has_rows($node, $rows, "an INSERT in a block, $how, and others came");
 }
 check_sound($node, 'blocks: gpu.verify', 'waiting_i');
 
@@ -102,7 +84,7 @@ make_block('k = 15000', 'k := k / 1;');
 	my $result = cancelled_in_writing("DO \$\$ BEGIN $through_block; EXCEPTION WHEN query_canceled THEN RAISE WARNING 'caught outside'; END \$\$; SELECT 'goes on'");
 	like($result->{err}, qr/caught outside/, 'a block around the statement catches the error');
 	is($result->{code} . $result->{out}, "goes on\n", 'and the session goes on');
-	has_rows(0, 'cancelled in a block');
+	has_rows($node, 0, 'cancelled in a block');
 }
 
 # An error in writing them is the statement's, also where a block that has read within it has caught it: else it would go on without their entries.
@@ -111,12 +93,12 @@ make_block('k = 15000', "PERFORM gpu.count('waiting_i', 'k > 0');");
 	my $result = cancelled_in_writing($through_block);
 	is($result->{code}, '57014', 'cancelled while a function has rows written');
 	like($result->{err}, qr/caught inside/, 'which catches the error');
-	has_rows(0, 'cancelled while a function has rows written');
+	has_rows($node, 0, 'cancelled while a function has rows written');
 	$result = cancelled_in_writing("DO \$\$ BEGIN $through_block; EXCEPTION WHEN query_canceled THEN RAISE WARNING 'caught outside'; END \$\$; INSERT INTO waiting VALUES (-1)");
 	like($result->{err}, qr/caught inside.*caught outside/s, 'a block around the statement catches it, too');
 	is($result->{code}, '', 'and the session goes on');
 	$beside = 1;
-	has_rows(0, 'the rows are taken back');
+	has_rows($node, 0, 'the rows are taken back');
 }
 
 # ---- gpu.calibrate ----------------------------------------------------------------------------------------------
