@@ -31,13 +31,24 @@ void lock_runs_patiently(Relation index, RunLock which, LOCKMODE mode) {
     }
 }
 
-bool claim_old_runs(Relation index, const RunKind *kind, bool conditional, uint64 *horizon,
+static bool lock_runs_with(Relation index, RunLock which, Patience patience) {
+    if (patience != Patience::Endless)
+        return lock_runs(index, which, ExclusiveLock, patience == Patience::None);
+    // In the queue, where whoever looks is told whom VACUUM waits for, and where its turn comes.
+    const int nest_level = NewGUCNestLevel();
+    set_config_option("lock_timeout", "0", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+    lock_runs(index, which, ExclusiveLock, false);
+    AtEOXact_GUC(false, nest_level);
+    return true;
+}
+
+bool claim_old_runs(Relation index, const RunKind *kind, Patience patience, uint64 *horizon,
                     Buffer *metapage) {
-    if (!lock_runs(index, RunLock::OldRuns, ExclusiveLock, conditional))
+    if (!lock_runs_with(index, RunLock::OldRuns, patience))
         return false;
     // Merges of young runs are short; once this lock is ours none is under way, so none has a run below the
     // horizon in its hands.
-    if (!lock_runs(index, RunLock::YoungRuns, ExclusiveLock, conditional)) {
+    if (!lock_runs_with(index, RunLock::YoungRuns, patience)) {
         unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
         return false;
     }

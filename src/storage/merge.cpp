@@ -342,7 +342,7 @@ static void merge_tiers(Relation index, const RunKind *kind, Attempt *attempt, v
     if (!lock_runs(index, RunLock::YoungRuns, ExclusiveLock, true))
         return;
     const MergeLimits limits = RELATION_IS_LOCAL(index) ? kNoLimits : kForeground;
-    ChoiceRule rule = {kind, fanout_of(index), merges->is_stream, limits, limits, false};
+    ChoiceRule rule = {kind, fanout_of(index), merges->is_stream, limits, limits, false, 0};
     for (bool goes_on = true; goes_on;) {
         int count;
         uint64 horizon;
@@ -418,14 +418,15 @@ static void merge_next_old(Relation index, const RunKind *kind, Attempt *attempt
     auto *merges = static_cast<OldMerges *>(argument);
     uint64 horizon;
     merges->step = MergeStep::Busy;
-    if (!claim_old_runs(index, kind, true, &horizon))
+    if (!claim_old_runs(index, kind, Patience::None, &horizon))
         return;
     drop_dead_runs(index, kind, horizon, nullptr);
     int count;
     uint64 ignored;
     RunEntry *runs = read_directory(index, kind, &count, &ignored);
     const int young = keep_young(runs, count, horizon);
-    const ChoiceRule rule = {kind, fanout_of(index), false, merges->once, merges->left, merges->takes_pairs};
+    const ChoiceRule rule = {kind,         fanout_of(index),    false,           merges->once,
+                             merges->left, merges->takes_pairs, merges->halvings};
     bool beyond = false;
     const Choice choice =
         choose_due(index, runs + young, count - young, rule, merges->moves_left > 0, &beyond);
@@ -440,7 +441,7 @@ static void merge_next_old(Relation index, const RunKind *kind, Attempt *attempt
 }
 
 OldMerges begin_old_merges(const MergeLimits &limits) {
-    return {limits, limits, false, kMoves, MergeStep::NothingDue};
+    return {limits, limits, false, kMoves, 0, MergeStep::NothingDue};
 }
 
 MergeStep merge_next(Relation index, const RunKind *kind, OldMerges *merges) {
@@ -462,7 +463,7 @@ void request_merge_if_due(Relation index, const RunKind *kind) {
     int count;
     uint64 ignored;
     RunEntry *runs = read_directory(index, kind, &count, &ignored);
-    const ChoiceRule rule = {kind, fanout_of(index), false, kNoLimits, kNoLimits, false};
+    const ChoiceRule rule = {kind, fanout_of(index), false, kNoLimits, kNoLimits, false, 0};
     bool beyond = false;
     if (choose_due(index, runs, count, rule, true, &beyond).count > 0 && !request_merge_worker(index))
         note_no_worker(index);
@@ -494,7 +495,7 @@ void merge_in_vacuum(Relation index, const RunKind *kind) {
 static void merge_old(Relation index, const RunKind *kind, Attempt *attempt, void *argument) {
     auto *outcome = static_cast<MergeOutcome *>(argument);
     uint64 horizon;
-    claim_old_runs(index, kind, false, &horizon);
+    claim_old_runs(index, kind, Patience::LockTimeout, &horizon);
     int dropped;
     outcome->bytes = drop_dead_runs(index, kind, horizon, &dropped) * BLCKSZ;
     int count;

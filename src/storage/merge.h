@@ -18,6 +18,7 @@ struct OldMerges {
     MergeLimits left;
     bool takes_pairs;  // nobody else will merge what is more than the limits
     int moves_left;
+    int halvings;  // of how many runs of a tier it takes
     MergeStep step;
 };
 OldMerges begin_old_merges(const MergeLimits &limits);

@@ -101,8 +101,9 @@ Choice choose_tier(RunEntry *runs, int count, const ChoiceRule &rule, bool *beyo
         // ever if no worker came: so the smallest are merged.
         std::sort(runs, runs + members,
                   [](const RunEntry &a, const RunEntry &b) { return a.entries < b.entries; });
-        const int least = rule.takes_pairs ? 2 : size;
-        const Choice choice = within(runs, members, rule.kind, rule.left);
+        const int most = rule.halvings == 0 ? members : Max(members >> Min(rule.halvings, 30), 2);
+        const int least = rule.takes_pairs || rule.halvings > 0 ? 2 : size;
+        const Choice choice = within(runs, most, rule.kind, rule.left);
         if (choice.count >= least) {
             *beyond = *beyond || choice.count < members;
             return choice;

@@ -39,6 +39,7 @@ struct ChoiceRule {
     MergeLimits once;  // for a merge with all of his time
     MergeLimits left;  // for this one
     bool takes_pairs;  // of a tier that is too large, two runs already; else as many as make a tier
+    int halvings;      // so often half as many runs of a tier as there are, two at least
 };
 
 // The lowest full tier, or the smallest runs of it that are within the limits. *beyond: there is a tier that

@@ -32,6 +32,7 @@ struct Place {
     State state;
     bool is_asked_again;  // since the worker began
     bool is_refused;      // Waiting, because there was no free slot
+    int given_way;        // so many times, one after the other
     TimestampTz since;    // it is registered; or its worker couldn't be, or gave it up
 };
 
@@ -102,9 +103,12 @@ class Locked {
     Place *find_or_add(const MergeRequest &request) {
         Place *place = find(request);
         if (place == nullptr) {
-            place = find([](const Place &other) { return other.state == State::None; });
+            place =
+                find([](const Place &other) { return other.state == State::None && other.given_way == 0; });
+            if (place == nullptr)
+                place = find([](const Place &other) { return other.state == State::None; });
             if (place != nullptr)
-                *place = {request, State::None, false, false, 0};
+                *place = {request, State::None, false, false, 0, 0};
         }
         return place;
     }
@@ -174,9 +178,16 @@ bool end_request(const MergeRequest &request) {
     return !is_again;
 }
 
-void give_request_up(const MergeRequest &request) {
+void give_request_up(const MergeRequest &request, Reason reason) {
     Locked locked;
-    *locked.find(request) = {request, State::None, false, false, locked.now()};
+    Place *place = locked.find(request);
+    const int given_way = place->given_way + (reason == Reason::GaveWay ? 1 : 0);
+    *place = {request, State::None, false, false, given_way, locked.now()};
+}
+
+int times_given_way(const MergeRequest &request) {
+    Locked locked;
+    return locked.find(request)->given_way;
 }
 
 bool take_waiting_request(Databases databases, MergeRequest *request) {

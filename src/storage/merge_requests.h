@@ -31,7 +31,10 @@ bool begin_request(const MergeRequest &request);
 // worker's.
 bool end_request(const MergeRequest &request);
 // It didn't get done: nobody is to try that again at once.
-void give_request_up(const MergeRequest &request);
+enum class Reason { GaveWay, Other };
+void give_request_up(const MergeRequest &request, Reason reason);
+// How often in turn workers have given way to others in the index's merges.
+int times_given_way(const MergeRequest &request);
 
 // What waits for a worker is the caller's now, if there is something: to begin with it, or to register a
 // worker for it. A worker can merge in its own database alone.

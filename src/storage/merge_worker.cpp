@@ -41,34 +41,34 @@ bool request_merge_worker(Relation index) {
     return asking == Asking::Register ? register_worker(request) : asking == Asking::Noted;
 }
 
-static bool waits_for(const PGPROC &process, Oid relation, LOCKMODE weakest) {
+// How many milliseconds a process has waited for such a lock on a relation; -1 when it doesn't.
+static long waited_for(const PGPROC &process, Oid relation, LOCKMODE weakest, TimestampTz now) {
     // Read without a lock: it may have got what it waits for, and the lock's place be another one's. Then the
     // answer is wrong for once.
     const LOCK *lock = *const_cast<LOCK *const volatile *>(&process.waitLock);
     if (lock == nullptr || process.waitLockMode < weakest)
-        return false;
+        return -1;
     const LOCKTAG tag = lock->tag;
-    return tag.locktag_type == LOCKTAG_RELATION && tag.locktag_field1 == MyDatabaseId &&
-           tag.locktag_field2 == relation;
+    if (tag.locktag_type != LOCKTAG_RELATION || tag.locktag_field1 != MyDatabaseId ||
+        tag.locktag_field2 != relation)
+        return -1;
+    const auto since = static_cast<TimestampTz>(
+        pg_atomic_read_u64(const_cast<pg_atomic_uint64 *>(&process.waitStart)));  // 0: about to wait
+    return since == 0 ? 0 : TimestampDifferenceMilliseconds(since, now);
 }
 
-// Is anybody waiting for a lock on the table or the index that ours stand in the way of? What each process
-// waits for tells, without the locks on the tables of locks, which a look through those takes.
-// (LockHasWaiters cannot be asked about locks this weak: they are taken by the fast path. A request of our
-// own tells only before 17, which refuses it for those who wait.)
-static bool are_wanted_exclusively(Oid table, Oid index) {
-    constexpr int kLookIntervalMs = 50;
-    static TimestampTz last_look = 0;
-    const TimestampTz now = GetCurrentTimestamp();
-    if (!TimestampDifferenceExceeds(last_look, now, kLookIntervalMs))
-        return false;
-    last_look = now;
+// How long somebody has waited for a lock on the table or the index that ours stand in the way of; -1 when
+// nobody does. What each process waits for tells, without the locks on the tables of locks, which a look
+// through those takes. (LockHasWaiters cannot be asked about locks this weak: they are taken by the fast
+// path. A request of our own tells only before 17, which refuses it for those who wait.)
+static long longest_wait(Oid table, Oid index, TimestampTz now) {
+    long longest = -1;
     for (uint32 i = 0; i < ProcGlobal->allProcCount; i++) {
         const PGPROC &process = ProcGlobal->allProcs[i];
-        if (waits_for(process, table, AccessExclusiveLock) || waits_for(process, index, ShareLock))
-            return true;
+        longest = Max(longest, Max(waited_for(process, table, AccessExclusiveLock, now),
+                                   waited_for(process, index, ShareLock, now)));
     }
-    return false;
+    return longest;
 }
 
 // DROP DATABASE, CREATE DATABASE with this one as its template and their like hold a lock on it while they
@@ -84,9 +84,26 @@ static bool is_database_wanted() {
 
 // The table whose index the worker is merging; InvalidOid in other processes.
 static Oid merged_table = InvalidOid;
-static constexpr uint32 kPagesBetweenLooks = 64;
+static TimestampTz merge_began = 0;
+static bool gave_way = false;
+
+// Is what was done to be given up for those who wait? A merge that has just begun is at once. One that has
+// worked for long may be about to end, so that they wait for it as they would for an autovacuum, for
+// deadlock_timeout.
+static bool is_to_give_way(Oid index) {
+    constexpr int kLookIntervalMs = 50;
+    static TimestampTz last_look = 0;
+    const TimestampTz now = GetCurrentTimestamp();
+    if (!TimestampDifferenceExceeds(last_look, now, kLookIntervalMs))
+        return false;
+    last_look = now;
+    const long waited = longest_wait(merged_table, index, now);
+    const long worked = TimestampDifferenceMilliseconds(merge_began, now);
+    return (waited >= 0 && waited >= Min(worked, long{DeadlockTimeout})) || is_database_wanted();
+}
 
 void pause_merge(Relation index) {
+    constexpr uint32 kPagesBetweenLooks = 64;
     static uint32 pages = 0;
     vacuum_pause();
     if (!OidIsValid(merged_table) || ++pages % kPagesBetweenLooks != 0)
@@ -94,7 +111,8 @@ void pause_merge(Relation index) {
     // What was looked up in catalogs must not hold VACUUM back everywhere for as long as the merge takes.
     InvalidateCatalogSnapshotConditionally();
     hold(HoldPoint::MergeWorker);
-    if (are_wanted_exclusively(merged_table, RelationGetRelid(index)) || is_database_wanted())
+    gave_way = is_to_give_way(RelationGetRelid(index));
+    if (gave_way)
         ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
                         errmsg("merge of index \"%s\" gives way to a waiting session",
                                RelationGetRelationName(index))));
@@ -122,6 +140,7 @@ static MergeStep merge_in_worker(const MergeRequest &request, OldMerges *merges)
     if (index != nullptr && index->rd_rel->relkind == RELKIND_INDEX && index->rd_index->indisready) {
         const RunKind *kind = kind_resolver(index);
         merged_table = heap_oid;
+        merge_began = GetCurrentTimestamp();
         InvalidateCatalogSnapshotConditionally();
         if (kind != nullptr)
             step = merge_next(index, kind, merges);
@@ -145,6 +164,7 @@ static constexpr long kTryAgainMs = 50;
 // False when a lack or a lock is in the way.
 static bool merge_until_done(const MergeRequest &request) {
     OldMerges merges = begin_old_merges(kNoLimits);
+    merges.halvings = times_given_way(request);
     int tries = 0;
     for (;;) {
         const MergeStep step = merge_in_worker(request, &merges);
@@ -168,15 +188,16 @@ static MergeRequest current = {};
 
 static void give_up_at_exit(int, Datum) {
     if (OidIsValid(current.index))
-        give_request_up(current);
+        give_request_up(current, Reason::Other);
 }
 
 // One index after the other, until nothing waits.
 static void merge_all_requested() {
     bool has_next = true;
     while (has_next) {
+        gave_way = false;
         if (!merge_until_done(current))
-            give_request_up(current);
+            give_request_up(current, gave_way ? Reason::GaveWay : Reason::Other);
         else if (!end_request(current))
             continue;
         current = {};

@@ -159,10 +159,13 @@ void unlock_runs(Relation index, RunLock which, LOCKMODE mode);
 // PostgreSQL cancel an autovacuum that has it.
 void lock_runs_patiently(Relation index, RunLock which, LOCKMODE mode);
 
+// How long to wait for others: not at all, or as long as lock_timeout says, or as long as it takes.
+enum class Patience { None, LockTimeout, Endless };
+
 // Takes the old-runs lock and makes every run of this moment old: until the lock is given back only its
-// holder may change them. Returns the horizon. With `conditional`, false when the lock is not free.
+// holder may change them. Returns the horizon. Without patience, false when the lock is not free.
 // With `metapage`, the metapage is handed back still exclusively locked.
-bool claim_old_runs(Relation index, const RunKind *kind, bool conditional, uint64 *horizon,
+bool claim_old_runs(Relation index, const RunKind *kind, Patience patience, uint64 *horizon,
                     Buffer *metapage = nullptr);
 
 // ---- views ------------------------------------------------------------------------------------------------
@@ -265,8 +268,8 @@ uint16 level_of(const RunKind *kind, uint64 entries, int fanout);
 int fanout_of(Relation index);
 
 // For loops of a merge, once a page: interrupts, cost-based delay; and in the merge worker an ERROR
-// (ERRCODE_LOCK_NOT_AVAILABLE, put off by the caller) when somebody waits for a lock on table or index that
-// the worker stands in the way of.
+// (ERRCODE_LOCK_NOT_AVAILABLE, put off by the caller) when somebody has waited long enough for a lock on
+// table or index that the worker stands in the way of (rule "Giving way").
 void pause_merge(Relation index);
 
 // ---- inserting, merging, vacuum ---------------------------------------------------------------------------

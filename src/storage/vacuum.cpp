@@ -178,7 +178,7 @@ IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, const RunKind *kind, I
     // not dead when VACUUM collected its list.
     uint64 horizon;
     Buffer meta_buffer;
-    claim_old_runs(index, kind, false, &horizon, &meta_buffer);
+    claim_old_runs(index, kind, Patience::Endless, &horizon, &meta_buffer);
     purge_tail(&state);
     int count;
     RunEntry *runs = copy_directory(index, kind, BufferGetPage(meta_buffer), &count);

@@ -25,7 +25,7 @@ my %kinds = (
 	gpu_column => { columns => 'k, filler', rows => 30_000, foreground => 52_000, step => 1000 },);
 my %kind_of;
 
-my $node = new_node('worker', conf => "shared_buffers = 128MB\nlog_min_messages = debug1\nmax_worker_processes = 8\nshared_preload_libraries = pg_gpu_test\n");
+my $node = new_node('worker', conf => "shared_buffers = 128MB\nlog_min_messages = debug1\nmax_worker_processes = 8\ndeadlock_timeout = 1ms\nshared_preload_libraries = pg_gpu_test\n");
 
 my $worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_gpu merge'};
 

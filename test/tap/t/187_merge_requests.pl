@@ -15,7 +15,7 @@ use Test::More;
 fault_seed();
 
 my @columns = ('a' .. 'f');
-my $node = new_node('requests', conf => "shared_buffers = 128MB\nautovacuum = off\nlog_min_messages = debug1\nmax_worker_processes = 8\n");
+my $node = new_node('requests', conf => "shared_buffers = 128MB\nautovacuum = off\npg_gpu.insert_memory = 64MB\nlog_min_messages = debug1\ndeadlock_timeout = 1ms\nmax_worker_processes = 8\n");
 $node->safe_psql('postgres', 'CREATE DATABASE other');
 $node->safe_psql('other', 'CREATE EXTENSION pg_gpu');
 
@@ -71,6 +71,49 @@ foreach my $library ('pg_gpu_test', 'pg_gpu, pg_gpu_test')
 	# Each that ends may have asked for one for the other database.
 	cmp_ok(registered($log_size), '<=', 4, "$what: few workers did all");
 }
+
+# ---- others' locks ----------------------------------------------------------------------------------------------
+
+# VACUUM waits for a merge's end, however short its patience with locks is: that is about tables.
+sub held { return sql_value($node, "$workers AND wait_event = 'Extension' AND backend_xmin IS NULL") eq '1'; }
+sub victim_waits { return sql_value($node, q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'victim' AND wait_event_type = 'Lock'}) eq '1'; }
+
+# Four runs of so many rows are for a worker. A statement's first 32 go to the tail.
+$node->safe_psql('postgres', q{
+CREATE TABLE long (k int8, filler text);
+CREATE INDEX long_k ON long USING gpu_column (k, filler) WITH (fanout = 4);
+CREATE FUNCTION add_run() RETURNS void LANGUAGE sql AS $$ INSERT INTO long SELECT i * 7919 % 20011, repeat(md5(i::text), 4) FROM generate_series(1, 20000) AS i $$});
+sub add_runs { my ($number) = @_; $node->safe_psql('postgres', "LOAD 'pg_gpu'; SELECT add_run()") for 1 .. $number; return; }
+sub runs { return sql_value($node, q{SELECT string_agg(entries::text, ' ' ORDER BY entries) FROM gpu.runs('long_k') WHERE entries > 10000}); }
+
+change_setting($node, 'pg_gpu_test.hold_merge_workers', 'on');
+add_runs(4);
+ok(wait_until(\&held), 'a worker merges');
+$node->safe_psql('postgres', 'DELETE FROM long WHERE k < 100');
+my $vacuum_beside = start_sql($node, q{SET lock_timeout = '10ms'; VACUUM (INDEX_CLEANUP ON, PARALLEL 0) long});
+ok(wait_until(sub { return victim_waits() || !$vacuum_beside->{handle}->pumpable }), 'VACUUM waits beside it');
+$node->safe_psql('postgres', 'SELECT pg_sleep(0.1)');
+change_setting($node, 'pg_gpu_test.hold_merge_workers', 'off');
+is(finish_sql($vacuum_beside)->{code}, '', 'and is done, in spite of lock_timeout');
+ok(wait_until(sub { return sql_value($node, $workers) eq '0' }), 'the worker ends');
+
+# After a merge that gave way the next one is of half as many runs, so that less is lost where that happens again and again.
+$node->safe_psql('postgres', 'TRUNCATE long');
+change_setting($node, 'pg_gpu_test.hold_merge_workers', 'on');
+add_runs(4);
+ok(wait_until(\&held), 'a worker merges again');
+my $lock = start_sql($node, 'BEGIN; LOCK TABLE long IN ACCESS EXCLUSIVE MODE; COMMIT');
+ok(wait_until(\&victim_waits), 'somebody waits for the table');
+change_setting($node, 'pg_gpu_test.hold_merge_workers', 'off');
+is(finish_sql($lock)->{code}, '', 'and gets it');
+ok(wait_until(sub { return sql_value($node, $workers) eq '0' }), 'the worker has given way');
+is(runs(), '19968 19968 19968 19968', 'the runs are as they were');
+# A second later it may be tried again.
+sql_value($node, 'SELECT pg_sleep(1.1)');
+add_runs(1);
+ok(wait_until(sub { return runs() eq '19968 39936 39936' }), 'a later worker merges two and two of the five');
+ok(wait_until(sub { return sql_value($node, $workers) eq '0' }), 'which is all that is due');
+check_sound($node, 'gpu.verify finds nothing', 'long_k');
 
 is(bad_log_lines($node), '', 'no process died');
 $node->stop;
