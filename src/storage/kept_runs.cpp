@@ -10,6 +10,8 @@ namespace pg_gpu::storage {
 // Runs of so many pages are copied under the metapage's lock, and no more pages than that in all.
 static constexpr uint32 kSmallRun = 64;
 static constexpr uint32 kPagesUnderLock = 512;
+// No more of these than so many may have to be read from the file: inserts that fill a page wait meanwhile.
+static constexpr uint32 kReadsUnderLock = 16;
 // By so much the limit rises when a larger run than it allowed for was taken away.
 static constexpr uint32 kGrowth = 16;
 
@@ -198,6 +200,21 @@ static void keep_run(Relation index, Copies *copies, RunEntry *run, bool in_memo
         BufFileClose(copy.file);
 }
 
+// How many of a run's pages aren't in shared buffers; more than `limit`: so many or more. The operating
+// system is asked to have those ready that were looked at. A run behind the end of the file is damage, which
+// the reader will meet.
+static uint32 count_reads(Relation index, const RunEntry &run, BlockNumber blocks, uint32 limit) {
+    uint32 reads = 0;
+    for (uint32 position = 0; position < run.pages && reads <= limit; position++) {
+        const BlockNumber block = run_block(run, position);
+        if (block >= blocks)
+            return limit + 1;
+        if (!BufferIsValid(PrefetchBuffer(index, MAIN_FORKNUM, block).recent_buffer))
+            reads++;
+    }
+    return reads;
+}
+
 void keep_small_runs(Relation index, View *view) {
     KeptRuns *kept = view->kept;
     if (kept->page_limit == 0) {
@@ -209,15 +226,21 @@ void keep_small_runs(Relation index, View *view) {
     Copies *copies = kept->copies;
     drop_useless(copies, *view);
     MemoryContext caller = MemoryContextSwitchTo(copies->context);
+    const BlockNumber blocks = RelationGetNumberOfBlocks(index);
     uint32 pages = 0;
+    uint32 reads_left = kReadsUnderLock;
     for (int i = 0; i < view->run_count; i++) {
         RunEntry *run = &view->runs[i];
         const Copy *copy = find_copy(copies, run->run_id);
         if (copy != nullptr) {
             run->kept = copy->slot;
         } else if (run->pages <= kSmallRun && pages + run->pages <= kPagesUnderLock) {
-            pages += run->pages;
-            keep_run(index, copies, run, true);
+            const uint32 reads = count_reads(index, *run, blocks, reads_left);
+            if (reads <= reads_left) {
+                reads_left -= reads;
+                pages += run->pages;
+                keep_run(index, copies, run, true);
+            }
         }
     }
     MemoryContextSwitchTo(caller);

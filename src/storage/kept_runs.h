@@ -26,9 +26,9 @@ inline void got_on(KeptRuns *kept) {
     kept->page_limit = 0;
 }
 
-// What take_view does for a reader whose pages were recycled. keep_small_runs copies runs of a few pages
-// while the metapage is locked, so that nobody can recycle them; keep_large_runs copies others once it isn't,
-// as far as it comes.
+// What take_view does for a reader whose pages were recycled. keep_small_runs copies runs of a few pages that
+// are in shared buffers while the metapage is locked, so that nobody can recycle them; keep_large_runs copies
+// others once it isn't, as far as it comes.
 void keep_small_runs(Relation index, View *view);
 void keep_large_runs(Relation index, View *view);
 
