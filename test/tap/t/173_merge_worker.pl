@@ -265,6 +265,7 @@ is($dropped->{err}, '', 'DROP DATABASE does not find the worker in its way');
 make_other();
 hold_next_worker('t_gpu_column', 'other');
 is(sql($node, 'DROP DATABASE other WITH (FORCE)')->{err}, '', 'DROP DATABASE WITH (FORCE) ends a worker that is held');
+hold_workers('off');
 
 # ---- parallel VACUUM ----------------------------------------------------------------------------------------
 
