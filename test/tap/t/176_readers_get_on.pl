@@ -27,12 +27,12 @@ $standby->append_conf('postgresql.conf', "hot_standby_feedback = off\nmax_standb
 $standby->start;
 
 # Indexes of a few pages are copied into memory at once; larger ones aren't, and their readers put pages aside into
-# files.
+# files. Nobody cuts an index's end off: on the standby replay would wait for the reader.
 my %rows = (few => 3_000, many => 60_000);
 foreach my $name (sort keys %rows)
 {
 	$primary->safe_psql('postgres', qq{
-CREATE TABLE $name (k int8, n int4, words tsvector);
+CREATE TABLE $name (k int8, n int4, words tsvector) WITH (vacuum_truncate = off);
 INSERT INTO $name SELECT i, i % 10, to_tsvector('simple', 'w' || i % 10 || ' v' || i) FROM generate_series(1, $rows{$name}) AS i;
 CREATE INDEX ${name}_kary ON $name USING gpu_kary (k) WITH (fanout = 2);
 CREATE INDEX ${name}_grid ON $name USING gpu_grid (k, n);
