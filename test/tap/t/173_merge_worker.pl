@@ -270,7 +270,6 @@ hold_workers('off');
 # ---- parallel VACUUM ----------------------------------------------------------------------------------------
 
 # Neither the workers of a parallel VACUUM nor its leader can merge, so they ask for a background worker that can.
-hold_workers('off');
 $node->safe_psql('postgres', q{
 CREATE TABLE shared (k int8, n int8) WITH (autovacuum_enabled = off);
 INSERT INTO shared SELECT i, i FROM generate_series(1, 20000) AS i;
