@@ -1,5 +1,5 @@
-// Where a merge of two sorted sequences stands after so many entries. (Odeh, Green, Mwassi, Shmueli, Birk:
-// "Merge Path - Parallel Merging Made Simple", 2012.)
+// Finds how far a merge of two sorted sequences has come in each after so many entries. (Odeh, Green, Mwassi,
+// Shmueli, Birk: "Merge Path - Parallel Merging Made Simple", 2012.)
 #pragma once
 
 #include "gpu_engine/both.h"

@@ -7,7 +7,7 @@
 
 namespace gpu_engine {
 
-// What append_pages copies: entries [first, last) of the run, page after page.
+// The entries that append_pages copies: [first, last) of the run, page after page.
 struct PageEntries {
     std::uint64_t first;
     std::uint64_t last;

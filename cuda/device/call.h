@@ -42,7 +42,7 @@ class Call {
     volatile std::uint64_t *answer() const noexcept { return stream_->answer(); }
 
     // Keeps a part of an array, which others may replace and so let go of, until the device has finished.
-    // What the caller has declared after the call goes before that, when a later step fails.
+    // Objects that the caller has declared after the call go before that, when a later step fails.
     template <typename Part>
     const Part *keep(std::shared_ptr<const Part> part) const {
         const Part *kept = part.get();

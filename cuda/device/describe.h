@@ -1,4 +1,4 @@
-// What a device says of itself.
+// The properties that a device tells of itself.
 #pragma once
 
 #include "gpu_engine/devices.h"

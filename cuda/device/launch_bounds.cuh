@@ -1,4 +1,4 @@
-// What kernels may ask of a multiprocessor in their launch bounds.
+// The resources that kernels may ask of a multiprocessor in their launch bounds.
 #pragma once
 
 namespace gpu_engine::device {

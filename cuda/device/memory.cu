@@ -28,7 +28,7 @@ Memory::Memory(const MemorySource &source, std::uint64_t bytes, cudaStream_t str
 
 Memory::~Memory() {
     if (data_ != nullptr) {
-        // Whoever drops the last share of an array may have worked on another device before.
+        // The thread that drops the last share of an array may have worked on another device before.
         make_current_for(*budget_);
         // This fails only on a device that is lost, and its memory is lost with it.
         static_cast<void>(cudaFreeAsync(data_, stream_));

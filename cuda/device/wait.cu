@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// What ends so soon is looked for without a pause.
+// Work that ends within this time is looked for without a pause.
 constexpr std::chrono::microseconds patience{50};
 // To be woken by the driver takes some 150 microseconds, and a short question a few hundred.
 // So a thread looks again after short pauses for as long as this, and then lets itself be woken.

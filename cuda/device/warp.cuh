@@ -1,5 +1,5 @@
-// What the lanes of a whole warp have together. Compute capability 8.0 has an instruction for it, and before
-// 8.0 cooperative groups shuffle.
+// Computes values that the lanes of a whole warp have together. Compute capability 8.0 has an instruction for
+// it, and before 8.0 cooperative groups shuffle.
 #pragma once
 
 #include <cooperative_groups.h>

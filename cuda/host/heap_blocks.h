@@ -1,4 +1,4 @@
-// What is known of heap blocks, in the host's memory.
+// The session's knowledge of heap blocks, in the host's memory.
 #pragma once
 
 #include "common/heap_blocks.h"

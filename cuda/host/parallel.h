@@ -11,7 +11,7 @@
 
 namespace gpu_engine::host {
 
-// Where a call computes: the engine's threads, and the caller's stream.
+// The threads that a call computes with: the engine's, and the caller's stream.
 struct Workers {
     tbb::task_arena &arena;
     const Stream &stream;

@@ -1,4 +1,4 @@
-// What both engines make of a question about groups before they answer it.
+// The form that both engines give a question about groups before they answer it.
 #pragma once
 
 #include <cstdint>

@@ -43,8 +43,8 @@ GPU_ENGINE_BOTH std::uint64_t entries_below(const std::uint64_t *dictionary, con
     return low;
 }
 
-// What a store keeps of the stream: the areas one after the other, each of them on a boundary of 8 words, and
-// 8 words that mean nothing behind the last, since codes are read two words at a time.
+// A store keeps the stream's areas one after the other, each of them on a boundary of 8 words. Behind the
+// last lie 8 words that mean nothing, since codes are read two words at a time.
 inline constexpr std::uint64_t kept_alignment = 8;
 
 struct KeptColumn {
@@ -79,7 +79,8 @@ struct KeptPiece {
     std::uint64_t to;
 };
 
-// What a store keeps of `pages` pages of the stream, the first of which has number `first`.
+// Returns the pieces that a store keeps of `pages` pages of the stream, the first of which has number
+// `first`.
 std::vector<KeptPiece> pieces_of_pages(const StoreLayout &layout, const KeptStream &kept, std::uint64_t first,
                                        std::uint64_t pages);
 

@@ -1,4 +1,4 @@
-// What both implementations of grid files share: how many slots a column gets, the directory's layout, and
+// Both implementations of grid files share this: how many slots a column gets, the directory's layout, and
 // what calls are refused.
 #pragma once
 
@@ -43,7 +43,7 @@ GPU_ENGINE_BOTH std::uint64_t whole_root(std::uint64_t number, std::uint32_t deg
 }
 
 // Cuts `columns` columns into slots that make about `cells` cells and no more, column c into at most most[c].
-// What a column can't use goes to the others, which get equal numbers or one more. `cells` is below 2^32.
+// Slots that a column can't use go to the others, which get equal numbers or one more. `cells` is below 2^32.
 GPU_ENGINE_BOTH void choose_slots(std::uint64_t cells, std::uint32_t columns, const std::uint32_t *most,
                                   std::uint32_t *slots) {
     std::uint32_t open = 0;

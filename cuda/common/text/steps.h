@@ -1,4 +1,4 @@
-// What both implementations of text indexes share of queries with steps.
+// Both implementations of text indexes share this for queries with steps.
 #pragma once
 
 #include <algorithm>

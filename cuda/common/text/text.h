@@ -1,4 +1,4 @@
-// What both implementations of text indexes share: where things lie on pages, and what calls are refused.
+// Both implementations of text indexes share this: the layout of pages, and what calls are refused.
 #pragma once
 
 #include <cstdint>

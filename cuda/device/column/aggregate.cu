@@ -26,7 +26,7 @@ namespace {
 constexpr int threads = 256;
 constexpr std::size_t shared_for_copies = 24 << 10;
 constexpr std::size_t max_shared_groups = 64 << 10;
-// What a block leaves for slots and rows that wait when its groups have bits.
+// The shared memory that a block leaves for slots and rows that wait when its groups have bits.
 constexpr std::size_t shared_for_rows = 8 << 10;
 constexpr std::uint32_t max_copies = 32;
 constexpr std::uint64_t max_few_groups = 1 << 12;
@@ -426,7 +426,7 @@ class Aggregator {
         table->filled = filled();
         table->is_joined = is_joined();
         table->marks = std::move(marks_);
-        // What only serves while rows are added ends with the question.
+        // Flags only serve while rows are added, so they end with the question.
         table->filled.table.flags = nullptr;
         table->filled.table.present = nullptr;
         table->rows = plan_.rows;

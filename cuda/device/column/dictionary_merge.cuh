@@ -11,7 +11,7 @@ namespace gpu_engine::device {
 
 inline constexpr char not_sorted[] = "the entries of a dictionary don't ascend";
 
-// What a merge works on, all on the device.
+// The arrays that a merge works on, all on the device.
 template <typename Entry>
 struct MergeArrays {
     const Entry *main;

@@ -99,7 +99,7 @@ struct InRanges {
     __device__ Look look() const { return {ranges, count}; }
 };
 
-// Where a word of the selection is empty no codes are read.
+// No codes are read for a word of the selection that is empty.
 template <typename Test>
 __global__ void __launch_bounds__(row_threads)
     select_codes_kernel(std::uint64_t *selected, std::uint64_t words, CodesView view, Test test) {
@@ -347,7 +347,7 @@ class Selector {
         return true;
     }
 
-    // Of inputs for which is_test() holds, so many.
+    // Applies `count` inputs, for all of which is_test() holds.
     void apply(const AggregateInput *const *inputs, std::size_t count) {
         for (std::size_t first = 0; first < count; first += max_maps_a_launch) {
             TrueMaps maps = {};

@@ -12,7 +12,7 @@
 
 namespace gpu_engine::device {
 
-// What a loader fills and a store reads.
+// The parts that a loader fills and a store reads.
 struct StoreParts {
     StoreLayout layout;
     KeptStream kept;

@@ -287,7 +287,7 @@ void Target::count_slots(const Selection &selection) {
     const std::uint64_t places = view_.slots + 1;
     const std::uint64_t codes = slot_of_code_.size();
     const std::uint64_t most = call_.engine().shared_bytes() / sizeof(std::uint32_t);
-    // Where there are few codes they are counted one by one, and each one's slot is looked up once.
+    // Few codes are counted one by one, and each one's slot is looked up once.
     if (codes == 0 || codes >= most || (codes > max_copied_codes && places <= most)) {
         count_places(view_, selection, places, counts_.data());
         return;

@@ -1,4 +1,4 @@
-// What selected rows are counted by, on the device.
+// Counts selected rows, on the device, by the codes or slots of a target.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace gpu_engine::device {
 
-// What kernels see of a target.
+// A target as kernels see it.
 struct TargetView {
     TargetKind kind;
     StoredColumn column;

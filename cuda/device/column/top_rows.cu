@@ -22,14 +22,14 @@ using Word = unsigned long long;
 constexpr unsigned max_threads = 256;
 constexpr std::uint32_t bin_bits = 12;
 constexpr std::uint32_t bins = 1 << bin_bits;
-// So many more rows than are wanted may be listed without looking at more bits.
+// The number of rows beyond those wanted that may be listed without looking at more bits.
 constexpr std::uint64_t spare_rows = 4096;
 // A sample has one of so many rows, where there are so many at all.
 constexpr std::uint32_t max_sample_step = 16;
 constexpr std::uint32_t least_sample_step = 4;
 constexpr std::uint64_t least_sampled_rows = 1 << 16;
 
-// What is known of the last wanted row's key: the words in front of `word`, and of that one the `bits`
+// The known part of the last wanted row's key: the words in front of `word`, and of that one the `bits`
 // highest bits.
 struct KeyPrefix {
     std::uint64_t before[max_aggregate_keys];
@@ -40,7 +40,7 @@ struct KeyPrefix {
     bool is_open;
 };
 
-// What becomes of rows.
+// The decisions about rows: wanted, like the last one, or doubtful.
 struct TopFlags {
     Word listed;
     Word equal;  // rows that were found to be like the last one
@@ -71,7 +71,7 @@ __device__ std::uint64_t highest_bits(std::uint64_t word, std::uint32_t bits) {
     return bits == 0 ? 0 : word >> (64 - bits);
 }
 
-// Of the word behind the known ones the `next_bits` behind the known bits are computed, too.
+// Compares rows with the known part, and computes the `next_bits` bits behind it, too.
 __device__ Compared compare_rows(const RowComputer &rows, const ProgramView &program, const KeyPrefix &known,
                                  std::uint32_t next_bits) {
     Compared compared = {0, rows.active(), {}};
@@ -225,7 +225,7 @@ class TopRowsFinder {
             find_last_key(std::max(2 * question_.top.count, question_.top.count + spare_rows));
             found = list(false, before_ + std::min(equal_, equal_wanted()), &sure);
         }
-        // Of doubtful rows none is left out because others are like it.
+        // A doubtful row is not left out because others are like it: it may be the only one that is visible.
         const std::uint64_t unsure = max_doubtful == 0 ? 0 : list(true, max_doubtful, &doubtful);
         if (has_failed_) {
             answer->set_outcome(AggregateOutcome::failed);
@@ -292,7 +292,7 @@ class TopRowsFinder {
     void find_last_key(std::uint64_t few) {
         KeyPrefix &known = view_.known;
         const std::uint64_t wanted = question_.top.count;
-        // Where the whole key is known, rows like the last one that are too many are left out.
+        // Rows like the last one that are too many are left out once the whole key is known.
         for (pass_known_words(); !is_whole_key() && before_ + equal_ > few; pass_known_words()) {
             view_.next_bits = std::min(bin_bits, used_bits(known.word) - known.bits);
             const std::vector<std::uint64_t> counts = count();

@@ -1,4 +1,4 @@
-// Where boxes lie in a grid: the slots of each column that they touch, found by a few lanes a box.
+// The place of boxes in a grid: the slots of each column that they touch, found by a few lanes a box.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline constexpr int boxes_together = D <= 2   ? 8
 template <int D>
 inline constexpr int lanes_a_box = 32 / boxes_together<D>;
 
-// What a warp knows of a box within a grid, in shared memory.
+// A box within a grid as its warp knows it, in shared memory.
 template <int D, typename Key>
 struct BoxPlace {
     Key low[D];

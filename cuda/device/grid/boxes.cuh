@@ -265,7 +265,7 @@ class BoxWalk {
         }
     }
 
-    // Where share `share` of a run begins.
+    // Returns where share `share` of a run begins.
     __device__ static std::uint32_t part_of(std::uint32_t begin, std::uint32_t end, std::uint32_t share,
                                             std::uint32_t sharers) {
         return sharers == 1 ? (share == 0 ? begin : end)
@@ -302,7 +302,7 @@ __device__ __forceinline__ void read_masks(const BoxBatch &boxes, std::uint32_t 
     *tested = all & ~open & ~*null_only & ~boxes.unbounded;
 }
 
-// Where the share of warp `warp` begins, when all warps take equal runs of the items.
+// Returns where the share of warp `warp` begins, when all warps take equal runs of the items.
 __device__ __forceinline__ std::uint32_t share_of_warp(std::uint32_t items, std::uint32_t warp,
                                                        std::uint32_t warps) {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(items) * warp / warps);

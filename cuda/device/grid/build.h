@@ -80,7 +80,7 @@ struct Segments {
     Buffer<std::uint32_t> owner;   // of each entry of the sequence, its segment
 };
 
-// What is kept for each segment and column, segment by segment.
+// The values kept for each segment and column, segment by segment.
 struct SegmentColumns {
     Buffer<unsigned long long> lowest;
     Buffer<unsigned long long> highest;

@@ -13,7 +13,7 @@
 
 namespace gpu_engine::device {
 
-// What a file is made of. Columns are kept as bytes of their own width; scales are those of the view in use.
+// The parts of a file. Columns are kept as bytes of their own width; scales are those of the view in use.
 struct GridParts {
     std::uint32_t columns = 0;
     std::uint64_t entries = 0;

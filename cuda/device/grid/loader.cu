@@ -13,7 +13,7 @@ namespace {
 constexpr int threads = 256;
 constexpr std::uint64_t piece_bytes = std::uint64_t(32) << 20;
 
-// What a kernel finds on pages.
+// The fault that a kernel finds on pages.
 constexpr std::uint32_t contradiction = 1;
 constexpr std::uint32_t has_null = 2;
 

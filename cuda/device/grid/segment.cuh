@@ -20,7 +20,7 @@ inline unsigned segment_blocks(std::uint64_t count) {
     return static_cast<unsigned>((count + 255) / 256);
 }
 
-// What kernels see of segments and of one of their columns.
+// Segments and one of their columns, as kernels see them.
 template <typename Key>
 struct SegmentView {
     const std::uint32_t *first;

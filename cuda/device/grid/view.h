@@ -78,7 +78,7 @@ template <typename Key>
 void count_boxes(const Call &call, const GridView<Key> &grid, const BoxBatch &boxes, const DeadView &dead,
                  std::uint32_t *counts);
 
-// What is done with each live entry of a box.
+// The work done with each live entry of a box.
 struct EachJob {
     const Tid *tids;
     bool by_block;                // else all are taken alike

@@ -1,5 +1,5 @@
-// What one lane looks at in one go: a few chunks of four positions each, in masks whose bit 4k + j is entry j
-// of chunk k. Chunks lie `Step` positions apart and begin at multiples of four, for reads of 16 bytes.
+// A lane looks at a window in one go: a few chunks of four positions each, in masks whose bit 4k + j is entry
+// j of chunk k. Chunks lie `Step` positions apart and begin at multiples of four, for reads of 16 bytes.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ __device__ __forceinline__ std::uint32_t window_position(std::uint32_t at, std::
     return Step == chunk_keys ? at + bit : at + bit / chunk_keys * Step + bit % chunk_keys;
 }
 
-// Where the window that has position `first` in its first chunk begins.
+// Returns where the window begins that has position `first` in its first chunk.
 __device__ __forceinline__ std::uint32_t window_of(std::uint32_t first) {
     return first & ~(chunk_keys - 1);
 }
@@ -110,7 +110,7 @@ __device__ __forceinline__ std::uint32_t window_between(const Key (&keys)[Number
     return bits;
 }
 
-// Of the positions in `bits`, keeps those of entries whose keys in the columns of `tested` are between the
+// Keeps of the positions in `bits` those of entries whose keys in the columns of `tested` are between the
 // bounds. The last column comes first. The lanes of a warp may test different columns.
 template <int Chunks, int Step, typename Key>
 __device__ __forceinline__ std::uint32_t window_inside(const GridView<Key> &grid, std::uint32_t at,

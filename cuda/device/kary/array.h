@@ -46,7 +46,7 @@ class DeviceKaryArray final : public KaryArray<Key> {
 
     DeviceEngine &engine() const noexcept { return engine_; }
     const Key *keys() const noexcept { return keys_.data(); }
-    // Of an array with entries.
+    // Returns the tree of an array with entries.
     const Tree<Key> &tree() const noexcept { return tree_; }
     const Tid *tids() const noexcept { return tids_.data(); }
     // Null when no entry is dead.
@@ -95,8 +95,8 @@ bool look_up_few(const Call &call, const Key *array_keys, const Tid *array_tids,
 void count_live(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                 std::uint32_t *counts);
 
-// Where the live entries of each of `count` ranges go: those of range i to offsets[i] - first. There are
-// count + 1 offsets.
+// The places where the live entries of each of `count` ranges go: those of range i to offsets[i] - first.
+// There are count + 1 offsets.
 struct Places {
     const std::uint64_t *offsets;
     std::uint64_t first;

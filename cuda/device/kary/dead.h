@@ -8,7 +8,7 @@
 
 namespace gpu_engine::device {
 
-// What kernels see. All pointers are null when no entry is dead.
+// Dead entries as kernels see them. All pointers are null when no entry is dead.
 struct DeadView {
     static constexpr std::uint32_t block_words = 8;
 

@@ -11,7 +11,7 @@
 
 namespace gpu_engine::device {
 
-// So many ranges are on the device at a time, with an offset each, or those of one array.
+// The number of ranges that are on the device at a time, with an offset each, or those of one array.
 inline constexpr std::uint64_t max_matched_ranges = std::uint64_t(1) << 21;
 inline constexpr std::uint64_t matched_range_bytes = sizeof(KaryRange) + sizeof(std::uint64_t);
 // The numbers of entries go where a call's answers do.
@@ -68,7 +68,7 @@ class MatchedArrays {
   private:
     KaryRange *ranges_of(std::size_t array) const { return ranges_.data() + array * count_; }
 
-    // Where each array's entries begin among those of all, and where the last one's end.
+    // Returns where each array's entries begin among those of all, and where the last one's end.
     std::vector<std::uint64_t> measure(std::uint64_t *offsets) const {
         // The ranges are the arrays' own, so none lies outside.
         const Buffer<std::uint32_t> outside = call_.buffer<std::uint32_t>(1);

@@ -68,7 +68,7 @@ Pairs<Key> live_pairs(const Call &call, const Key *keys, const Tid *tids, std::u
     return result;
 }
 
-// Of equal entries those of the first sequence come first.
+// Entries of the first sequence come before equal ones of the second.
 template <typename Key>
 Pairs<Key> merge_pairs(const Call &call, const Key *keys_a, const Tid *tids_a, std::uint64_t count_a,
                        const Key *keys_b, const Tid *tids_b, std::uint64_t count_b) {

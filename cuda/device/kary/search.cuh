@@ -264,7 +264,7 @@ struct Place {
     bool goes_on;         // equal keys may follow in the next leaf
 };
 
-// Where a search finds what stands above the leaves: in the tree itself, or in the block's copies.
+// The place where a search finds the nodes above the leaves: in the tree itself, or in the block's copies.
 struct Above {
     const Prefix *top;
     const uint4 *nodes;
@@ -480,7 +480,7 @@ __device__ __forceinline__ void search(const Tree<typename Shape::Key> &tree, co
 
 // ---- The operations -----------------------------------------------------------------------------
 
-// What is read once and what is written once passes the caches by, so that these keep the tree.
+// Data that is read once, and data that is written once, passes the caches by, so that these keep the tree.
 template <typename Key>
 __device__ __forceinline__ Key load_once(const Key *address) {
     if constexpr (sizeof(Key) == 16) {
@@ -527,7 +527,7 @@ __device__ __forceinline__ std::uint32_t end_of_equal(const Tree<typename Shape:
                                                       const Place &place) {
     using Key = typename Shape::Key;
     const bool highest = equal(key, highest_key<Key>());
-    // What fills the last leaf up equals the highest key, so it must not be counted.
+    // The filler of the last leaf equals the highest key, so it must not be counted.
     std::uint32_t end = highest || place.up_to > tree.entries ? tree.entries : place.up_to;
     const bool goes_on = place.goes_on && end < tree.entries && equal(tree.keys[end], key);
     if (__any_sync(0xffffffffU, goes_on)) {

@@ -309,7 +309,7 @@ class PairSort {
             own(std::move(to));
             return;
         }
-        // What the sort owns may be overwritten, so no third copy is needed.
+        // The sort may overwrite what it owns, so no third copy is needed.
         cub::DoubleBuffer<SortKey> keys(keys_of(pairs_), to_keys);
         cub::DoubleBuffer<Value> values(values_of(pairs_), to_values);
         with_scratch_memory(call_, "DeviceRadixSort::SortPairs", [&](void *scratch, std::size_t &bytes) {

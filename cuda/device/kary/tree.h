@@ -21,7 +21,7 @@
 
 namespace gpu_engine::device {
 
-// What a search tells the caches about the lines that it reads.
+// The hints that a search gives the caches about the lines that it reads.
 enum class CacheHints {
     none,
     leaves_pass_l1,        // leaves are not kept in L1

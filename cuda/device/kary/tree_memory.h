@@ -1,4 +1,4 @@
-// What a tree's parts lie in.
+// The memory that a tree's parts lie in.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Where lists' blocks lie in windows of documents, and the scores of a window's documents.
+// Finds lists' blocks in windows of documents, and adds up the scores of a window's documents.
 #include <algorithm>
 
 #include "device/text/approximate.cuh"
@@ -97,7 +97,7 @@ struct WindowShared {
     std::uint32_t better;
 };
 
-// What a list that is added does with a document's score, whose upper bits may count lists.
+// The effect of a list that is added on a document's score, whose upper bits may count lists.
 struct Phase {
     std::uint32_t one;     // added beside each contribution
     std::uint32_t hit;     // from here on the document can be a hit

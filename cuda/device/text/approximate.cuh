@@ -31,7 +31,7 @@ __device__ inline std::uint32_t max_in_blocks(const SearchBatch &batch, const Ra
     return static_cast<std::uint32_t>(term.scaled * upwards / (1 + least)) + more;
 }
 
-// What a document must have to be a candidate.
+// Returns the score that a document must have to be a candidate.
 __device__ __forceinline__ std::uint32_t floor_of(const RankedQuery &query, std::uint32_t threshold) {
     return threshold > query.margin ? threshold - query.margin : 1;
 }

@@ -20,7 +20,7 @@ std::uint32_t clamped(double value) {
     return value <= 0 ? 0 : value >= UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(value);
 }
 
-// Of all terms' lists.
+// Returns the chunks of all terms' lists together.
 std::uint32_t chunk_count(const std::vector<RankedTerm> &terms) {
     return terms.empty() ? 0 : terms.back().first_chunk + chunks_of(terms.back().list);
 }

@@ -21,7 +21,7 @@ class TextQueries {
                 steps_.data() + query.first_step};
     }
 
-    // Of the query's lists, where it is probed.
+    // Returns the chunks of the query's lists, if it is probed.
     std::uint64_t chunks(std::uint32_t number) const;
 
     // Appends a query without steps and its terms. Its candidates have `capacity` places, or as many as there

@@ -1,4 +1,4 @@
-// What kernels report of lists that contradict themselves.
+// Kernels report by this flag lists that contradict themselves.
 #pragma once
 
 #include "common/text/text.h"
@@ -12,7 +12,7 @@ class Damage {
         call.fill(flag_.data(), 0, sizeof(std::uint32_t));
     }
 
-    // What kernels set to 1.
+    // Kernels set this to 1.
     std::uint32_t *flag() const noexcept { return flag_.data(); }
     // Waits for the work so far. Throws Failure when a list contradicted itself.
     void raise() const {

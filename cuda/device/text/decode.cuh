@@ -350,7 +350,7 @@ __device__ inline bool decode_rice(const Source &source, const Rest &rest, std::
 
 // ---- Blocks --------------------------------------------------------------------------------------
 
-// What a warp knows of a block; the same in all lanes but for the ordinals.
+// A block as its warp knows it; the same in all lanes but for the ordinals.
 struct Block {
     std::uint32_t ordinals[a_lane];  // of the lane's postings, as far as they are below `count`
     std::uint32_t count;
@@ -381,7 +381,7 @@ struct Head {
     __device__ __forceinline__ std::uint32_t frequency_bits() const { return coding >> 8 & 0xff; }
     __device__ __forceinline__ std::uint32_t count() const { return coding >> 24; }
 
-    // What a lane has read.
+    // Returns the head that a lane has read.
     __device__ __forceinline__ Head of_lane(std::uint32_t lane) const {
         return {__shfl_sync(all_lanes, first, lane), __shfl_sync(all_lanes, last, lane),
                 __shfl_sync(all_lanes, offset, lane), __shfl_sync(all_lanes, bytes, lane),
@@ -401,7 +401,7 @@ __device__ __forceinline__ Head make_head(const TextView &text, const ListView &
             coding | (sound ? Head::is_sound : 0) | count << 24};
 }
 
-// Of a list of one block: its two bytes of head lie before the block.
+// Reads the head of a list of one block: its two bytes lie before the block.
 __device__ __forceinline__ Head read_only_head(const TextView &text, const ListView &list) {
     const Source source = {text.postings + list.offset / 4};
     const std::uint32_t coding = source.bits(list.offset % 4 * 8) & 0xffff;

@@ -20,7 +20,7 @@ __host__ __device__ inline std::uint64_t tid_number(const Tid &tid) {
            static_cast<std::uint64_t>(tid.block_low) << 16 | tid.offset;
 }
 
-// What kernels see of an index.
+// An index as kernels see it.
 struct TextView {
     const std::uint32_t *postings;  // the posting section
     const std::uint32_t *lengths;

@@ -16,7 +16,7 @@ inline constexpr std::uint32_t max_find_levels = 4;
 void find_blocks(const Call &call, const TextView &text, const ListView &list, const std::uint32_t *ordinals,
                  std::uint32_t count, std::uint32_t levels, std::uint32_t *blocks);
 
-// Of ordinals that ascend, those that the list has too; *kept, which is on the device, is their number.
+// Keeps of ordinals that ascend those that the list has too; *kept, which is on the device, is their number.
 // `blocks` is scratch memory for `count` words, `flags` for as many bytes.
 void keep_common(const Call &call, const TextView &text, const ListView &list, const std::uint32_t *ordinals,
                  std::uint32_t count, std::uint32_t levels, std::uint32_t *blocks, std::uint8_t *flags,

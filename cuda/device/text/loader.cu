@@ -33,7 +33,7 @@ __global__ void read_documents_kernel(const unsigned char *contents, std::uint64
     short_lengths[i] = static_cast<std::uint16_t>(min(whole, highest_short_length));
 }
 
-// Of the documents from `first` on, and the one before them.
+// Checks the order of the documents from `first` on, and of the one before them.
 __global__ void check_order_kernel(const Tid *tids, std::uint32_t first, std::uint32_t end,
                                    std::uint32_t *descend) {
     const std::uint32_t i = first + blockIdx.x * blockDim.x + threadIdx.x;

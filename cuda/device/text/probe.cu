@@ -217,7 +217,7 @@ class Probe {
                              members.scores[j] <= query_.highest && lives(batch_.text, members.ordinals[j]);
             is_any = is_any || members.are[j];
         }
-        // What an earlier list has is found there, or has too low a score.
+        // A document that an earlier list has is found there, or has too low a score.
         for (std::uint32_t earlier = query_.first_term; earlier < number_ && __any_sync(all_lanes, is_any);
              ++earlier) {
             drop_list(earlier, &members);

@@ -26,7 +26,7 @@ std::uint64_t start_bytes(std::uint64_t terms, std::uint64_t windows, bool probe
     return terms * (windows + 1) * (probed ? 3 : 2) * sizeof(std::uint32_t);
 }
 
-// What a batch of queries takes.
+// The memory that a batch of queries takes.
 struct BatchSize {
     std::uint64_t candidates = 0;
     std::uint64_t hits = 0;
@@ -160,7 +160,7 @@ class Search {
         const DeviceBatch batch(call_, text_, ranking_, terms, queries, size.candidates, damage_, probed);
         const Buffer<TextHit> found = call_.buffer<TextHit>(size.hits);
         const Buffer<std::uint32_t> found_counts = call_.buffer<std::uint32_t>(queries.size());
-        // What isn't written goes to the caller too.
+        // Hits that aren't written go to the caller too.
         call_.fill(found.data(), 0, size.hits * sizeof(TextHit));
         find_windows(call_, batch.view());
         accumulate(call_, batch.view());

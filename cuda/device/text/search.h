@@ -111,7 +111,7 @@ inline std::uint32_t probing_stride(std::uint32_t windows) {
     return std::max(windows / summed_windows, 1U);
 }
 
-// Of fewer documents too few windows are left to be probed.
+// Too few windows are left to be probed if there are fewer documents.
 inline constexpr std::uint32_t min_probed_windows = 2 * summed_windows;
 // Fewer queries are answered in windows: probing's rounds take most of a millisecond whatever there is to do.
 // For so many queries probing takes three fifths of the time with 10 hits, and five sixths with 100

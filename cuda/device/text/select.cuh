@@ -67,7 +67,7 @@ struct ThresholdSelect {
             }
             prefix = prefix << bin_bits | storage.bin;
             k -= storage.above;
-            // What is left below the bin's beginning is of no interest where the bin begins below `least`.
+            // Scores below the bin's beginning are of no interest if the bin begins below `least`.
             if ((prefix << shift) + ((1U << shift) - 1) <= least) {
                 return least;
             }

@@ -407,7 +407,7 @@ class StepSearch {
     // The lists of each term, and those that are terms by themselves once more.
     std::vector<PlacedList> placed_;
     Buffer<PlacedList> lists_;
-    // Of each term: where its lists begin, and how many blocks they have.
+    // The first list of each term, and how many blocks its lists have.
     std::vector<std::uint64_t> first_;
     std::vector<std::uint64_t> blocks_;
     std::uint64_t first_single_ = 0;

@@ -26,13 +26,13 @@ namespace gpu_engine::host {
 namespace {
 
 constexpr std::uint64_t groups_a_piece = 64 * tile_groups;
-// So many dense groups are joined before the next look whether the answer is still wanted. Their records stay
-// in a processor's cache meanwhile.
+// The number of dense groups that are joined before the next look whether the answer is still wanted. Their
+// records stay in a processor's cache meanwhile.
 constexpr std::uint64_t numbers_a_piece = 1 << 13;
 // The memory that all threads' groups may take together where they are numbered by their keys.
 constexpr std::uint64_t max_dense_bytes = 512 << 20;
 
-// What a thread computes with, and its own groups.
+// A thread's scratch memory, and its own groups.
 struct Local {
     Tile tile;
     Groups groups;

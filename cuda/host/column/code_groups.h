@@ -11,7 +11,7 @@
 
 namespace gpu_engine::host {
 
-// What one thread adds up of a part.
+// The sums that one thread makes of a part.
 class CodeGroups {
   public:
     // Throws Failure when there is no memory.

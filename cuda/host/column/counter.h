@@ -1,4 +1,4 @@
-// Where a thread's rows are counted, and what the counts become.
+// Counts a thread's rows, and adds the counts up.
 #pragma once
 
 #include <tbb/enumerable_thread_specific.h>
@@ -26,7 +26,7 @@ class Counter {
     void finish(std::uint64_t *counts) const;
 
   private:
-    // What one thread counts. It has several copies of the places, by slot or by code, so that rows of the
+    // The counts of one thread. It has several copies of the places, by slot or by code, so that rows of the
     // same place needn't wait for each other.
     struct Local {
         Buffer<std::uint64_t> places;

@@ -43,20 +43,20 @@ class Groups {
     // groups. Returns false when there are too many groups.
     bool merge(const RecordStretch &other, const std::uint32_t *numbers, std::uint64_t count);
 
-    // Where rows are added to their groups. It is valid until the next group is found.
+    // Returns the place where rows are added to their groups. It is valid until the next group is found.
     TileGroups tile_groups(const std::uint32_t *numbers) noexcept {
         return {records_.data() + plan_->program.key_words, plan_->record_words(), numbers};
     }
 
     bool is_dense() const noexcept { return is_dense_; }
-    // Of dense groups the keys that there can be, else the groups.
+    // Returns how many keys there can be, if groups are dense, or else how many groups there are.
     std::uint64_t numbers() const noexcept { return is_dense_ ? room_ : count_; }
     const std::uint64_t *record(std::uint64_t group) const noexcept {
         return records_.data() + group * plan_->record_words();
     }
 
-    // Of dense groups: puts those of some numbers together with the others' of the same numbers, and calls
-    // visit(record) for each that has rows.
+    // Joins dense groups of some numbers with the others' of the same numbers, and calls visit(record) for
+    // each that has rows.
     template <typename Visit>
     void join(std::uint64_t first, std::uint64_t last, std::span<const Groups> others, Visit visit);
     // The same; all that have rows then lie in these groups' memory, where those of the numbers did.

@@ -22,10 +22,10 @@ bool join_groups(MemoryBudget &budget, const Workers &workers, const AggregatePl
                  std::span<const RecordStretch> found, std::uint64_t expected, std::uint64_t max_groups,
                  std::vector<Groups> *joined);
 
-// What is left of groups where an answer has only the first ones in an order, or how many there are.
+// The groups that are left if an answer has only the first ones in an order, or only their number.
 class GroupsLeft {
   public:
-    // Of the groups that one thread has seen.
+    // The groups that one thread has seen.
     class Local {
       public:
         Local(MemoryBudget &budget, const AggregateTop &top) : top_(top), first_(budget, top.count) {}

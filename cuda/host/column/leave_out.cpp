@@ -1,4 +1,4 @@
-// What an answer's groups have in common with other engines' answers, and what these must know of them.
+// Groups that an answer has in common with other engines' answers, and what these must know of them.
 #include "host/column/aggregate_answer.h"
 #include "host/column/top_groups.h"
 

@@ -46,7 +46,7 @@ void merge_groups(HostEngine &engine, const Workers &workers, const AggregateMer
             std::copy_n(records.doubtful_records + i * (words + 1), words + 1, doubtful.add(1));
         }
     }
-    // Where the answer has only the first ones, or their number, memory alone bounds what is found.
+    // Memory alone bounds the groups that are found, if the answer has only the first ones, or their number.
     const bool wants_less = merge.top.count > 0 || wants_only_counts(merge.top);
     std::vector<Groups> joined;
     if (!join_groups(engine.memory(), workers, *answer->plan, found, expected,

@@ -13,7 +13,7 @@
 
 namespace gpu_engine::host {
 
-// What a loader fills and a store reads.
+// The parts that a loader fills and a store reads.
 struct StoreParts {
     StoreLayout layout;
     KeptStream kept;

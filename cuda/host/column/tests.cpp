@@ -24,7 +24,7 @@ constexpr std::uint32_t few_rows = 8;
 // Up to so many rows are looked up in a table one by one.
 constexpr std::uint32_t some_rows = 24;
 
-// What a row costs in proportion.
+// The cost of a row, in proportion to that of others.
 constexpr double range_cost = 1;
 constexpr double table_cost = 2;
 constexpr double ranges_cost = 16;

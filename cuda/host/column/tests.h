@@ -1,4 +1,4 @@
-// What rows must have, made ready for a store's codes.
+// The tests that rows must pass, made ready for a store's codes.
 #pragma once
 
 #include <vector>

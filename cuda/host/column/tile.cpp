@@ -16,7 +16,7 @@ using packing::group;
 namespace {
 
 constexpr std::uint32_t no_slot = UINT32_MAX;
-// Where a group has no more rows than this on the average their codes are read one by one.
+// Codes are read one by one in a group that has no more rows than this on the average.
 constexpr std::uint32_t few_rows = 6;
 
 }  // namespace

@@ -11,7 +11,8 @@
 
 namespace gpu_engine::host {
 
-// So many groups of rows are computed together that the results of their steps stay in a processor's caches.
+// The number of groups of rows that are computed together, so that the results of their steps stay in a
+// processor's caches.
 inline constexpr std::uint32_t tile_groups = 16;
 inline constexpr std::uint32_t tile_rows = tile_groups * packing::group;
 

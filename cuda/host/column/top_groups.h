@@ -53,7 +53,7 @@ class TopGroups {
     const std::uint64_t *record(std::uint64_t i) const noexcept { return kept_[i].record; }
 
   private:
-    // So many groups come before any are forgotten, so that forgetting takes little of each.
+    // Many groups come before any are forgotten, so that forgetting takes little of each.
     void make_room() {
         constexpr std::uint64_t least = 1024;
         leave();

@@ -21,7 +21,7 @@ namespace gpu_engine::host {
 namespace {
 
 constexpr std::uint64_t tiles_a_piece = 64;
-// Of so many tiles one belongs to the sample.
+// One of so many tiles belongs to the sample.
 constexpr std::uint64_t tiles_a_sample = 32;
 
 // Rows with the memory that they lie in.
@@ -99,7 +99,7 @@ bool give_rows(MemoryBudget &budget, const TopRows &rows, Records doubtful, std:
     return answer->groups() <= max_rows && answer->doubtful() <= max_rows - answer->groups();
 }
 
-// What a thread computes with, and its own rows.
+// A thread's scratch memory, and its own rows.
 struct Local {
     Tile tile;
     KeptRows kept;

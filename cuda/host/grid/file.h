@@ -72,7 +72,7 @@ struct GridParts {
     GridScales lower(std::uint32_t number) const noexcept;
 };
 
-// What one call asks of each column, read from the caller once.
+// The bounds of one call in each column, read from the caller once.
 struct Box {
     std::uint64_t low[max_grid_columns];
     std::uint64_t high[max_grid_columns];

@@ -248,7 +248,7 @@ Status HostKaryArray<Key>::gather_entries(const Workers &workers, const KaryRang
                                           std::uint64_t count, std::uint64_t *offsets, Key *keys, Tid *tids,
                                           std::uint64_t capacity) const {
     const std::shared_ptr<const DeadBitmap> dead_entries = dead();
-    // What is written is placed by these, not by the caller's copy, which may change meanwhile.
+    // Entries are placed by these offsets, not by the caller's copy, which may change meanwhile.
     Buffer<std::uint64_t> own_offsets(engine_.memory(), count + 1);
     std::uint64_t total = 0;
     if (!sum_live_entries(workers, ranges, count, dead_entries.get(), own_offsets.data(), &total)) {

@@ -39,7 +39,7 @@ class HostKaryArray final : public KaryArray<Key> {
                   Tid *tids, std::uint64_t capacity) const noexcept override;
     Status lookup(Stream &stream, const Key *keys, std::uint64_t count, std::uint64_t *offsets, Tid *tids,
                   std::uint64_t capacity) const noexcept override;
-    // Of one array what Kary::match does; places(number) says where its entries go. Throws Failure.
+    // Does for one array what Kary::match does; places(number) says where its entries go. Throws Failure.
     void match(Stream &stream, const Key *keys, std::uint64_t count,
                const std::function<MatchPlaces(std::uint64_t number)> &places) const;
     Status range(Stream &stream, const Key *low, const Key *high, std::uint64_t count, std::uint64_t *offsets,

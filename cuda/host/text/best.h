@@ -10,7 +10,7 @@
 
 namespace gpu_engine::host {
 
-// What all pieces of a query share: documents with lower scores than the threshold can't be among the best.
+// All pieces of a query share this: documents with lower scores than the threshold can't be among the best.
 struct Shared {
     std::atomic<std::int64_t> threshold{0};
 

@@ -138,7 +138,7 @@ void visit_between(Cursor *cursor, std::uint32_t first, std::uint32_t end, Visit
     }
 }
 
-// So many documents are gone through at a time.
+// The number of documents that are gone through at a time.
 inline constexpr std::uint32_t window_documents = 2048;
 
 }  // namespace gpu_engine::host

@@ -343,7 +343,7 @@ Status HostTextIndex::search(Stream &stream, const TextRanking &ranking, const T
                 const Best &best = *results[std::uint64_t(i) * pieces_a_query + part];
                 merged.insert(merged.end(), best.hits(), best.hits() + best.count());
             }
-            // What was written to `hits` isn't read again, since it may lie in a session's memory.
+            // Hits that were written aren't read again, since they may lie in a session's memory.
             const std::uint32_t wanted = std::min(static_cast<std::uint32_t>(merged.size()), own[i].k);
             std::partial_sort(merged.begin(), merged.begin() + wanted, merged.end(), ranks_before);
             std::copy_n(merged.begin(), wanted, hits + first_hits[i]);

@@ -315,7 +315,7 @@ class StepSearch {
     std::vector<Term> terms_;
     // Which of the terms a step asks for; their number where it has no lists.
     std::vector<std::uint32_t> places_;
-    // Of the window: the most that each term contributes, 0 where it has no document, and its documents.
+    // The most that each term contributes in the window, 0 where it has no document, and its documents.
     std::vector<std::int64_t> most_;
     std::vector<Bits> bits_;
     std::vector<Bits> stack_;

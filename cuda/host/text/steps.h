@@ -8,7 +8,7 @@
 
 namespace gpu_engine::host {
 
-// What a call searches.
+// The lists and documents that a call searches.
 struct SearchedText {
     const TextParts &parts;
     const TextRanking &ranking;

@@ -51,7 +51,7 @@ struct AggregateInput {
     std::int64_t of_column_null;
 };
 
-// What maps and ranges have of values; 0 of kind code.
+// Returns the bytes of values that maps and ranges have; 0 of kind code.
 GPU_ENGINE_BOTH constexpr std::uint64_t bytes_of_map(const AggregateInput &input) noexcept {
     switch (input.kind) {
         case AggregateInputKind::map8:
@@ -163,15 +163,16 @@ GPU_ENGINE_BOTH constexpr std::uint32_t accumulator_words(AccumulatorKind kind) 
     return is_wide_sum(kind) ? 2 : 1;
 }
 
-// What is kept of each group. NULLs are passed over; a count of the same step says whether there was any
-// number.
+// A value that is kept of each group. NULLs are passed over; a count of the same step says whether there was
+// any number.
 struct Accumulator {
     AccumulatorKind kind;
     std::uint8_t word;     // its first place among the group's words
     std::uint16_t step;    // its argument; no_aggregate_step only for counts
     std::uint16_t filter;  // a truth value: only rows of which it is true; no_aggregate_step: all rows
-    // Of sums of floats: 1 to 2046, or 254. Of other sums all that is added has a magnitude below 2^exponent;
-    // 0: that isn't known. What has a greater one is damage, with which a sum may become any number.
+    // Sums of floats have 1 to 2046, or 254. In other sums all that is added has a magnitude below
+    // 2^exponent, or it is 0 and nothing is known of that. A greater magnitude is damage, with which a sum
+    // may become any number.
     std::uint16_t exponent;
 };
 

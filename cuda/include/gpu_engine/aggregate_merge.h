@@ -13,7 +13,7 @@
 
 namespace gpu_engine {
 
-// What AggregateAnswer gives, of some of a question's parts.
+// The records that AggregateAnswer gives, of some of a question's parts.
 struct AggregateRecords {
     AggregateOutcome outcome;
     std::uint64_t groups;

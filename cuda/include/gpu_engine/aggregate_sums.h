@@ -1,4 +1,4 @@
-// What is kept of a group, its words: how rows are added, and how the words of two groups become one's. All
+// The words that are kept of a group: how rows are added, and how the words of two groups become one's. All
 // paths add up with these functions.
 #pragma once
 
@@ -136,7 +136,7 @@ inline void merge_group(const AggregateProgram &program, std::uint64_t *words, c
 
 // ---- a tile -----------------------------------------------------------------------------------------------
 
-// Where the groups of a tile's rows lie.
+// The places where the groups of a tile's rows lie.
 struct TileGroups {
     std::uint64_t *values;         // of group 0
     std::uint64_t stride;          // words from a group to the next
@@ -172,7 +172,7 @@ inline const std::uint8_t *find_counted(const AccumulatorTile &tile, std::uint32
 template <typename Add>
 inline void add_by_group(const TileGroups &groups, std::uint32_t word, std::uint32_t count,
                          const std::uint8_t *counted, Add add) {
-    // What is added could change `groups`, for all that a compiler knows.
+    // A compiler must assume that an addition changes `groups`, so its pointer is read once.
     std::uint64_t *values = groups.values + word;
     const std::uint32_t *numbers = groups.numbers;
     const std::uint64_t stride = groups.stride;

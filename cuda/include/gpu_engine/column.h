@@ -93,7 +93,7 @@ enum class TestKind : std::uint32_t {
     codes,     // a code whose bit is set in `count` words; codes behind them are out
 };
 
-// What a row must have in a column. A NULL passes is_null only.
+// A test that a row must pass in a column. A NULL passes is_null only.
 struct ColumnTest {
     TestKind kind;
     std::uint32_t column;
@@ -189,8 +189,8 @@ struct AggregatePart {
     const AggregateInput *inputs;  // as many as the program has
 };
 
-// What is computed of the live rows that pass a part's tests, in all parts together. Rows on unknown
-// blocks are doubtful; with `blocks` null all rows are visible.
+// A computation over the live rows that pass a part's tests, in all parts together. Rows on unknown blocks
+// are doubtful; with `blocks` null all rows are visible.
 struct AggregateQuestion {
     const AggregateProgram *program;
     const AggregatePart *parts;

@@ -14,7 +14,7 @@ struct Dictionary {
     std::uint64_t count;
 };
 
-// Where a merge writes.
+// The arrays that a merge writes.
 template <typename Entry>
 struct MergedDictionary {
     Entry *entries;            // places for the entries of both
@@ -23,7 +23,7 @@ struct MergedDictionary {
     std::uint64_t count;       // set to how many entries there are
 };
 
-// What both dictionaries of a merge may have together; more is invalid_argument.
+// The most entries that both dictionaries of a merge may have together; more is invalid_argument.
 inline constexpr std::uint64_t max_dictionary_entries = INT32_MAX;
 
 }  // namespace gpu_engine

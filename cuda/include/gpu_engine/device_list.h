@@ -8,7 +8,7 @@
 
 namespace gpu_engine {
 
-// What tells one device from another. Finding it out makes no context.
+// The properties that tell one device from another. Finding them out makes no context.
 struct DeviceIdentity {
     std::int32_t device;  // its number in this process
     char uuid[48];        // as nvidia-smi writes it: GPU- and 32 digits in groups; empty where it isn't known

@@ -54,7 +54,7 @@ class Engine {
 
     // "cuda" or "host".
     virtual const char *name() const noexcept = 0;
-    // What all of this engine's arrays and running calls hold is counted here.
+    // Counts the memory of all of this engine's arrays and running calls.
     virtual MemoryBudget &memory() noexcept = 0;
     // About what loading a mebibyte of pages takes of it beside what is loaded, until they are there.
     virtual std::uint64_t loading_bytes() const noexcept { return 0; }

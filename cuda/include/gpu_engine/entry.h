@@ -1,4 +1,4 @@
-// What index entries are made of.
+// The parts of index entries.
 #pragma once
 
 #include <compare>

@@ -34,7 +34,7 @@ struct GridOptions {
     std::uint32_t unsplit = 0;
 };
 
-// What a grid file is made from: an array of unsigned integers for each column.
+// The entries that a grid file is made from: an array of unsigned integers for each column.
 struct GridEntries {
     std::uint32_t columns;
     std::uint32_t key_bytes[max_grid_columns];  // 4 or 8
@@ -81,7 +81,7 @@ struct GridPageColumns {
     std::uint32_t key_bytes[max_grid_columns];  // 4 or 8
     std::uint32_t null_bit[max_grid_columns];   // of an entry's mask; columns may share one
 
-    // What a loader takes of the engine's memory for an entry: keys, TID, mask.
+    // Returns the bytes that a loader takes of the engine's memory for an entry: keys, TID, mask.
     std::uint64_t entry_bytes() const noexcept {
         std::uint64_t bytes = sizeof(Tid) + 1;
         for (std::uint32_t c = 0; c < columns && c < max_grid_columns; ++c) {

@@ -1,4 +1,4 @@
-// What a session knows of heap blocks, so that its questions are answered without its looking at rows: which
+// A session's knowledge of heap blocks, so that its questions are answered without its looking at rows: which
 // of the blocks are all-visible, and which entries on others have a row that its snapshot sees.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace gpu_engine {
 
-// What is known of 64 consecutive blocks, in a bit for each. A block that is neither all-visible nor known is
+// The knowledge of 64 consecutive blocks, in a bit for each. A block that is neither all-visible nor known is
 // unknown: the session looks at the rows of entries there.
 struct BlockGroup {
     std::uint64_t all_visible;

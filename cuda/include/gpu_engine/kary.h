@@ -23,7 +23,7 @@ struct alignas(8) KaryRange {
     std::uint32_t last;
 };
 
-// Where the entries go that match() finds; what is null is not written.
+// The arrays that match() writes the entries to; those that are null are not written.
 struct MatchPlaces {
     Tid *tids;
     std::uint32_t *items;

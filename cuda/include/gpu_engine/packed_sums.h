@@ -59,7 +59,7 @@ inline Number join_codes(Number a, Number b) {
     }
 }
 
-// What a slot without rows has.
+// The codes of a slot without rows.
 constexpr std::uint64_t no_codes(AccumulatorKind kind) noexcept {
     return kind == AccumulatorKind::least ? UINT64_MAX : 0;
 }

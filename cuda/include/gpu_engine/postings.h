@@ -34,7 +34,7 @@ inline constexpr std::uint32_t kMaxBlockBytes = 2 * kMaxGapBytes;
 enum class Codec : std::uint8_t { Bitpack = 0, PForDelta = 1, Rice = 2 };
 inline constexpr int kCodecs = 3;
 
-// What is stored uncompressed for each block of a list of several blocks.
+// The head that is stored uncompressed for each block of a list of several blocks.
 struct BlockHead {
     std::uint32_t last;    // ordinal of the block's last posting
     std::uint32_t offset;  // byte at which the block begins, counted from the list's
@@ -375,7 +375,7 @@ inline bool add_gaps(std::uint32_t *gaps, std::uint32_t count, std::uint64_t fir
 // Contributions are integers in units of 2^-32, so that sums are the same in any order.
 inline constexpr double kScoreUnit = 1.0 / 4294967296.0;
 
-// What does not depend on the document: BM25's k1 (1 - b), and k1 b / avgdl.
+// The part of a score that does not depend on the document: BM25's k1 (1 - b), and k1 b / avgdl.
 struct Norms {
     double base;
     double slope;
@@ -386,8 +386,8 @@ struct Norms {
     }
 };
 
-// What a posting adds to a score; `weight` is idf (k1 + 1) / kScoreUnit. It is at least one unit, so that
-// every match counts.
+// Returns what a posting adds to a score; `weight` is idf (k1 + 1) / kScoreUnit. It is at least one unit, so
+// that every match counts.
 inline std::int64_t contribution(double weight, double norm, std::uint32_t frequency) {
     const double tf = static_cast<double>(frequency);
     const auto units = static_cast<std::int64_t>(weight * tf / (tf + norm) + 0.5);

@@ -1,5 +1,5 @@
-// What all messages of the protocol (gpu_engine/protocol.h) have in common: their types and headers, and
-// how requests name runs, heap blocks and results.
+// All messages of the protocol (gpu_engine/protocol.h) have this in common: their types and headers, and how
+// requests name runs, heap blocks and results.
 #pragma once
 
 #include <cstddef>
@@ -62,7 +62,7 @@ enum class Message : std::uint16_t {
 enum class EngineName : std::uint16_t { host = 0, cuda = 1 };
 inline constexpr std::size_t engine_count = 2;
 
-// What a reply says beside StatusCode.
+// The part of a reply that says more than StatusCode.
 enum class Answer : std::uint32_t {
     done = 0,
     failed,        // `status` says why; the connection goes on
@@ -105,7 +105,7 @@ struct ReplyHeader {
 };
 static_assert(sizeof(ReplyHeader) == 256);
 
-// What a run's mirror is known by. All zero: an array that only its connection knows, by its handle.
+// The name of a run's mirror. All zero: an array that only its connection knows, by its handle.
 struct RunName {
     std::uint32_t tablespace;
     std::uint32_t database;
@@ -137,8 +137,8 @@ struct RunUse {
 };
 static_assert(sizeof(RunUse) == 40);
 
-// What is known of heap blocks, as KnownBlocks has it; `groups` and `rows` are offsets. With `all_visible`
-// every block is, and nothing else is read.
+// The session's knowledge of heap blocks, as KnownBlocks has it; `groups` and `rows` are offsets. With
+// `all_visible` every block is, and nothing else is read.
 struct BlocksPlace {
     std::uint64_t groups;
     std::uint64_t group_count;

@@ -25,8 +25,8 @@ struct BeginGrid {
     std::uint8_t null_bit[max_columns];   // of the masks on pages
 };
 
-// Where the bounds of `count` boxes lie, all of one shape as GridBoxes has it. A column is open in all boxes
-// where both offsets are `nowhere`; so are `open` and `null` where there are no such bytes.
+// The places of the bounds of `count` boxes, all of one shape as GridBoxes has it. A column is open in all
+// boxes where both offsets are `nowhere`; so are `open` and `null` where there are no such bytes.
 struct BoxesPlace {
     std::uint64_t low[max_columns];
     std::uint64_t high[max_columns];

@@ -39,8 +39,8 @@ struct NameKary {
     Holder holder;
 };
 
-// What a lookup answers for each run. TIDs come in the order of their items; those of a run in parts, on
-// several engines, part by part.
+// The form in which a lookup answers for each run. TIDs come in the order of their items; those of a run in
+// parts, on several engines, part by part.
 enum class LookupForm : std::uint32_t {
     by_item,   // offsets and TIDs, as described at ResultReply
     numbered,  // TIDs, and at keys_at as many items' numbers, of 32 bits

@@ -1,4 +1,4 @@
-// What every entry point of the engine returns. No exception leaves the engine.
+// Every entry point of the engine returns a status. No exception leaves the engine.
 #pragma once
 
 #include <cstddef>

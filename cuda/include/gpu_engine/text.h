@@ -22,7 +22,7 @@
 namespace gpu_engine {
 
 inline constexpr std::uint32_t max_text_terms = 1024;  // of a query
-// Of a query with steps. A prefix is one term and may have any number of these lists.
+// The most lists of a query with steps. A prefix is one term and may have any number of these lists.
 inline constexpr std::uint32_t max_text_lists = 32768;
 inline constexpr std::uint32_t max_text_steps = 4096;
 inline constexpr std::uint32_t max_text_depth = 32;
@@ -105,14 +105,14 @@ struct TextQuery {
     std::uint32_t k;           // hits wanted, 1 to max_text_hits
     std::uint32_t first_step;  // with `steps`
     std::uint32_t steps;
-    // Where `resumes` isn't 0: hits come behind this score and TID.
+    // Hits come behind this score and TID, if `resumes` isn't 0.
     std::int64_t score;
     Tid tid;
     std::uint16_t resumes;
 };
 static_assert(sizeof(TextQuery) == 40);
 
-// What one call asks. Queries may have the same terms, and the same steps.
+// The queries of one call. They may have the same terms, and the same steps.
 struct TextBatch {
     const TextQuery *queries;
     std::uint32_t query_count;
@@ -122,7 +122,7 @@ struct TextBatch {
     std::uint32_t step_count;
 };
 
-// What all queries of a call share.
+// The ranking that all queries of a call share.
 struct TextRanking {
     postings::Norms norms;  // both from 0 to 2^60
     // How much less lengths weigh than when the blocks' bounds were written, 0 to 1; negative when those are

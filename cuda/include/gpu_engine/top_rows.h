@@ -16,8 +16,8 @@ namespace gpu_engine {
 
 // ---- keys -------------------------------------------------------------------------------------------------
 
-// Of AggregateKey::order. The code's bits are inverted, so that the greatest numbers come first, and a NULL
-// at the other end.
+// Bits of AggregateKey::order. This one inverts the code's bits, so that the greatest numbers come first, and
+// a NULL at the other end.
 inline constexpr std::uint16_t key_descends = 1;
 // The code of a NULL has all bits set and follows those of all numbers; otherwise it is 0 and precedes them.
 inline constexpr std::uint16_t key_null_is_greatest = 2;
@@ -50,7 +50,7 @@ inline void add_order_tile(const AggregateKey &key, const StepValues &step, std:
     }
 }
 
-// What the first key of a row must be at least, or at most, for the row to be among the first ones.
+// The least, or the greatest, first key that a row may have to be among the first ones.
 struct FirstKeyBound {
     bool is_set;
     bool descends;
@@ -155,7 +155,7 @@ inline void leave_top_rows(TopRows *rows) {
     std::copy_n(rows->record(*last), rows->key_words, rows->bound);
     rows->has_bound = true;
     rows->bound_is_enough = !rows->with_ties;
-    // Of the rows that are equal to the last one so many are wanted.
+    // The number of rows equal to the last one that are wanted.
     std::uint64_t equal_wanted = rows->wanted;
     for (const std::uint32_t *i = rows->order; i <= last; i++) {
         equal_wanted -= compare_keys(rows->record(*i), rows->bound, rows->key_words) < 0 ? 1 : 0;
