@@ -117,8 +117,10 @@ CREATE INDEX wide_id ON wide USING gpu_kary (id);
 CREATE INDEX wide_body ON wide USING gpu_text (body) WITH (configuration = 'english');
 VACUUM ANALYZE wide;
 SET enable_indexscan = off;
-SELECT * FROM compare('SELECT category, count(*) FROM wide WHERE id BETWEEN 0 AND 29000 GROUP BY category');
-SELECT * FROM compare($$SELECT category, count(*) FROM wide WHERE body @@@ '"array sorted"' GROUP BY category$$);
+SELECT * FROM compare_all($list$
+SELECT category, count(*) FROM wide WHERE id BETWEEN 0 AND 29000 GROUP BY category
+SELECT category, count(*) FROM wide WHERE body @@@ '"array sorted"' GROUP BY category
+$list$);
 SET work_mem = '64kB';
 SELECT * FROM compare('SELECT category, count(*) FROM wide WHERE id BETWEEN 0 AND 29000 GROUP BY category');
 RESET work_mem;
@@ -132,8 +134,10 @@ SELECT * FROM facets() WHERE same <> 'same';
 -- Partial indexes: what their predicates imply needs no test.
 DROP INDEX page_body;
 CREATE INDEX page_some ON page USING gpu_text (body) WITH (configuration = 'english') WHERE name < 'name 3';
-SELECT * FROM compare($$SELECT category, count(*) FROM page WHERE body @@@ 'graphics' AND name < 'name 3' GROUP BY category$$);
-SELECT * FROM compare($$SELECT category, count(*) FROM page WHERE body @@@ 'graphics' AND name < 'name 2' GROUP BY category$$);
+SELECT * FROM compare_all($list$
+SELECT category, count(*) FROM page WHERE body @@@ 'graphics' AND name < 'name 3' GROUP BY category
+SELECT category, count(*) FROM page WHERE body @@@ 'graphics' AND name < 'name 2' GROUP BY category
+$list$);
 
 -- Why it is used, and why not.
 CREATE FUNCTION reasons(query text) RETURNS TABLE (candidate text, used bool, reason text) LANGUAGE sql AS $$
@@ -160,11 +164,13 @@ INSERT INTO parted SELECT * FROM pages(1, 3000);
 CREATE INDEX ON parted USING gpu_column (tenant, category, price);
 CREATE INDEX ON parted USING gpu_text (body) WITH (configuration = 'english');
 VACUUM ANALYZE parted;
-SELECT * FROM compare($$SELECT category, count(*), sum(price) FROM parted WHERE body @@@ 'graphics' GROUP BY category$$);
-SELECT * FROM compare($$SELECT count(*), sum(price) FROM parted WHERE body @@@ 'graphics' AND tenant = 7$$);
+SELECT * FROM compare_all($list$
+SELECT category, count(*), sum(price) FROM parted WHERE body @@@ 'graphics' GROUP BY category
+SELECT count(*), sum(price) FROM parted WHERE body @@@ 'graphics' AND tenant = 7
+$list$);
 
 DROP TABLE parted;
 DROP VIEW own_pages;
-DROP FUNCTION facets(), reasons(text), tells(int), pages(int, int), compare(text), answer_of(text), who_answers(text, text);
+DROP FUNCTION facets(), reasons(text), tells(int), pages(int, int), compare(text), compare_all, answer_of(text), who_answers(text, text);
 DROP TABLE page;
 DROP ROLE page_reader;

@@ -57,4 +57,4 @@ SELECT number, who, rows, same FROM unnest(ARRAY[
     'SELECT small, count(*) FROM visit WHERE small = 2 GROUP BY 1', 'SELECT small, count(*) FROM visit WHERE small = 77 GROUP BY 1'])
     WITH ORDINALITY AS q (query, number), compare(query) ORDER BY number;
 DROP TABLE visit, city, part;
-DROP FUNCTION compare, who_answers, answer_of;
+DROP FUNCTION compare, compare_all, who_answers, answer_of;

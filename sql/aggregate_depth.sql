@@ -62,4 +62,4 @@ SELECT compared(format('SELECT count(*) FROM trip WHERE %s', (SELECT string_agg(
        compared(format('SELECT count(*) FROM trip WHERE i IN (k, %s)', (SELECT string_agg(g::text, ', ') FROM generate_series(1, 500) AS g))) AS list,
        compared(format('SELECT count(*) FROM trip WHERE name LIKE ANY (ARRAY[%s])', (SELECT string_agg(format('''%%%s''', g), ', ') FROM generate_series(1, 500) AS g))) AS patterns;
 DROP TABLE trip;
-DROP FUNCTION compared, refusals, nested, compare, who_answers, answer_of;
+DROP FUNCTION compared, refusals, nested, compare, compare_all, who_answers, answer_of;

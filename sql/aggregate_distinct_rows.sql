@@ -22,28 +22,32 @@ VACUUM ANALYZE dis;
 \i :plan_of
 \set ECHO all
 
-SELECT * FROM compare('SELECT DISTINCT small FROM dis');
-SELECT * FROM compare('SELECT DISTINCT small, flag, word FROM dis');
-SELECT * FROM compare('SELECT DISTINCT id, num FROM dis');
-SELECT * FROM compare('SELECT DISTINCT big FROM dis WHERE small > 3 AND word LIKE ''%1%''');
-SELECT * FROM compare('SELECT DISTINCT code, day FROM dis WHERE flag');
-SELECT * FROM compare('SELECT DISTINCT num + small, upper(word) FROM dis');
-SELECT * FROM compare('SELECT DISTINCT date_trunc(''day'', at) FROM dis');
-SELECT * FROM compare('SELECT DISTINCT small > 5, 7, ''constant'' FROM dis');
-SELECT * FROM compare('SELECT DISTINCT small FROM dis WHERE num > 100000');
-SELECT * FROM compare('SELECT DISTINCT NULL::int, small FROM dis');
-SELECT * FROM compare('SELECT DISTINCT 7, ''constant'', current_date > date ''2000-01-01'' FROM dis');
+SELECT * FROM compare_all($list$
+SELECT DISTINCT small FROM dis
+SELECT DISTINCT small, flag, word FROM dis
+SELECT DISTINCT id, num FROM dis
+SELECT DISTINCT big FROM dis WHERE small > 3 AND word LIKE '%1%'
+SELECT DISTINCT code, day FROM dis WHERE flag
+SELECT DISTINCT num + small, upper(word) FROM dis
+SELECT DISTINCT date_trunc('day', at) FROM dis
+SELECT DISTINCT small > 5, 7, 'constant' FROM dis
+SELECT DISTINCT small FROM dis WHERE num > 100000
+SELECT DISTINCT NULL::int, small FROM dis
+SELECT DISTINCT 7, 'constant', current_date > date '2000-01-01' FROM dis
 -- Of values that are equal and differ in their bytes any row's may be shown.
-SELECT * FROM compare('SELECT x + 0.000 FROM (SELECT DISTINCT any_scale AS x FROM dis) AS s');
-SELECT * FROM compare('SELECT x + 0.0 FROM (SELECT DISTINCT f8 AS x, small FROM dis) AS s');
+SELECT x + 0.000 FROM (SELECT DISTINCT any_scale AS x FROM dis) AS s
+SELECT x + 0.0 FROM (SELECT DISTINCT f8 AS x, small FROM dis) AS s
 -- A column that a condition makes constant is one of the columns all the same.
-SELECT * FROM compare('SELECT DISTINCT small, word FROM dis WHERE small = 3');
+SELECT DISTINCT small, word FROM dis WHERE small = 3
+$list$);
 SELECT rows, same FROM compare('SELECT DISTINCT small FROM dis WHERE small = 3');
 SELECT rows, same FROM compare('SELECT DISTINCT 1 FROM dis');
-SELECT * FROM compare('SELECT DISTINCT 1 FROM dis WHERE id < 0');
+SELECT * FROM compare_all($list$
+SELECT DISTINCT 1 FROM dis WHERE id < 0
 -- The same as groups.
-SELECT * FROM compare('SELECT small, flag FROM dis GROUP BY small, flag');
-SELECT * FROM compare('SELECT upper(word) FROM dis GROUP BY word ORDER BY word LIMIT 3');
+SELECT small, flag FROM dis GROUP BY small, flag
+SELECT upper(word) FROM dis GROUP BY word ORDER BY word LIMIT 3
+$list$);
 
 -- ORDER BY and LIMIT above.
 SELECT DISTINCT small, flag FROM dis WHERE small < 3 ORDER BY small DESC, flag NULLS FIRST;
@@ -52,11 +56,13 @@ SELECT DISTINCT small * 2 AS twice FROM dis ORDER BY twice DESC FETCH FIRST 2 RO
 SELECT * FROM pg_temp.plan_of($$SELECT DISTINCT word FROM dis ORDER BY word LIMIT 3$$);
 
 -- Inside others.
-SELECT * FROM compare('SELECT count(*), sum(small) FROM (SELECT DISTINCT small, flag FROM dis) AS s');
-SELECT * FROM compare('SELECT * FROM (SELECT DISTINCT small FROM dis WHERE small > 4) AS s JOIN (VALUES (5), (6), (70)) AS v (x) ON x = small');
-SELECT * FROM compare('SELECT x, (SELECT count(*) FROM (SELECT DISTINCT word FROM dis WHERE small = x) AS s) FROM generate_series(0, 3) AS x');
-SELECT * FROM compare('SELECT DISTINCT small FROM dis UNION ALL SELECT DISTINCT num FROM dis WHERE num < 0');
-SELECT * FROM compare('SELECT DISTINCT small FROM dis UNION SELECT num FROM dis WHERE num < 0');
+SELECT * FROM compare_all($list$
+SELECT count(*), sum(small) FROM (SELECT DISTINCT small, flag FROM dis) AS s
+SELECT * FROM (SELECT DISTINCT small FROM dis WHERE small > 4) AS s JOIN (VALUES (5), (6), (70)) AS v (x) ON x = small
+SELECT x, (SELECT count(*) FROM (SELECT DISTINCT word FROM dis WHERE small = x) AS s) FROM generate_series(0, 3) AS x
+SELECT DISTINCT small FROM dis UNION ALL SELECT DISTINCT num FROM dis WHERE num < 0
+SELECT DISTINCT small FROM dis UNION SELECT num FROM dis WHERE num < 0
+$list$);
 PREPARE distinct_of (int) AS SELECT DISTINCT flag, small FROM dis WHERE small < $1 ORDER BY 1, 2;
 SET plan_cache_mode = force_generic_plan;
 EXECUTE distinct_of (2);
@@ -69,8 +75,10 @@ BEGIN;
 UPDATE dis SET small = 77 WHERE id % 100 = 1;
 DELETE FROM dis WHERE small = 5;
 INSERT INTO dis (small) VALUES (-9), (-9), (NULL), (NULL);
-SELECT * FROM compare('SELECT DISTINCT small FROM dis');
-SELECT * FROM compare('SELECT DISTINCT small, num FROM dis');
+SELECT * FROM compare_all($list$
+SELECT DISTINCT small FROM dis
+SELECT DISTINCT small, num FROM dis
+$list$);
 ROLLBACK;
 
 -- What is left to PostgreSQL, and why.
@@ -96,4 +104,4 @@ DROP SEQUENCE dis_numbers;
 CREATE TABLE dis_child () INHERITS (dis);
 SELECT * FROM reasons('SELECT DISTINCT small FROM dis');
 DROP TABLE dis CASCADE;
-DROP FUNCTION compare, answer_of, who_answers, reasons;
+DROP FUNCTION compare, compare_all, answer_of, who_answers, reasons;

@@ -48,4 +48,4 @@ SELECT compared('SELECT owner, count(*) FROM account GROUP BY 1 HAVING 10 / min(
 SELECT compared('SELECT count(10 / share) FROM account JOIN owner USING (owner)'), compared('SELECT count(10 / share) FROM account JOIN owner USING (owner) WHERE share > 0'), compared('SELECT share, count(near * 2) FROM account JOIN owner USING (owner) GROUP BY 1'),
        compared('SELECT count(near * share) FROM account LEFT JOIN owner USING (owner)'), compared('SELECT count(near + id) FROM account WHERE owner IN (SELECT owner FROM owner)'), compared('SELECT sum(share / few) FROM account JOIN owner USING (owner)');
 DROP TABLE account, owner;
-DROP FUNCTION compared, compare, who_answers, answer_of;
+DROP FUNCTION compared, compare, compare_all, who_answers, answer_of;

@@ -81,4 +81,4 @@ SELECT expression, compared(format('SELECT category, sum(%s), stddev(%1$s), coun
 FROM unnest(ARRAY['round(price * pieces, 1)', 'round(free * pieces, 1)', 'price % (abs(cost) + 1)', 'ceil(price * cost)', '(price * cost)::numeric(14,2)', '(price * cost)::int', 'extract(epoch FROM sent_at - sold_at)', 'paid_on - day']) AS expression;
 SELECT compared('SELECT CASE WHEN price * pieces < 100 THEN ''small'' WHEN paid THEN category ELSE shop END, count(*) FROM sale GROUP BY 1');
 DROP TABLE sale;
-DROP FUNCTION compared, compare, who_answers, answer_of;
+DROP FUNCTION compared, compare, compare_all, who_answers, answer_of;

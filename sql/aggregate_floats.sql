@@ -109,4 +109,4 @@ RESET pg_gpu.map_memory;
 REINDEX INDEX floats_i;
 SELECT by_node(:sums);
 DROP TABLE floats;
-DROP FUNCTION by_node, deviations, compare, who_answers, answer_of;
+DROP FUNCTION by_node, deviations, compare, compare_all, who_answers, answer_of;

@@ -52,120 +52,134 @@ CREATE FUNCTION compare_joined(query text, OUT joined bool, OUT rows int, OUT sa
     SELECT (SELECT bool_or(plan ~ 'Joined By') FROM pg_temp.plan_of(query)), c.rows, c.same FROM compare(query) AS c $$;
 
 -- Inner joins: groups, arguments and conditions of either side.
-SELECT * FROM compare('SELECT count(*) FROM jfact JOIN item ON jfact.item = item.k');
-SELECT * FROM compare('SELECT i.name, count(*), sum(f.amount), avg(f.price), min(f.note), max(i.weight) FROM jfact f JOIN item i ON f.item = i.k GROUP BY i.name');
-SELECT * FROM compare('SELECT i.kind, f.note, sum(i.kind), sum(i.weight), count(i.name), count(DISTINCT i.name), sum(DISTINCT i.kind) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1, 2');
-SELECT * FROM compare('SELECT s.town, sum(f.amount) FROM jfact f JOIN shop s ON f.shop = s.k WHERE s.region IN (1, 2) AND f.amount > 50 GROUP BY s.town');
-SELECT * FROM compare('SELECT d.year, d.month, count(*) FROM jfact f JOIN days d ON f.day = d.k GROUP BY 1, 2');
-SELECT * FROM compare('SELECT d.name, extract(week FROM d.k), count(*) FROM jfact f JOIN days d ON f.day = d.k WHERE d.k > ''2026-01-10'' GROUP BY 1, 2');
-SELECT * FROM compare('SELECT t.grade, count(*), avg(t.grade), min(t.grade) FROM jfact f JOIN tags t ON f.tag = t.k GROUP BY 1');
-SELECT * FROM compare('SELECT w.word, count(*), sum(w.half), max(w.half), sum(w.half + f.amount) FROM jfact f JOIN wides w ON f.wide = w.k GROUP BY 1');
-SELECT * FROM compare('SELECT w.half / 100, count(*) FROM jfact f JOIN wides w ON f.wide = w.k WHERE w.half % 3 = 1 GROUP BY 1');
-SELECT * FROM compare('SELECT f.wide + w.half, count(*) FROM jfact f JOIN wides w ON f.wide = w.k WHERE f.id < 400 GROUP BY 1');
-SELECT * FROM compare('SELECT i.name || f.item, i.k, count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1, 2');
-SELECT * FROM compare('SELECT i.f8, sum(i.f8), avg(i.f8), variance(i.kind) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1');
-SELECT * FROM compare('SELECT i.code, i.code = ''A'', count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1');
+SELECT * FROM compare_all($list$
+SELECT count(*) FROM jfact JOIN item ON jfact.item = item.k
+SELECT i.name, count(*), sum(f.amount), avg(f.price), min(f.note), max(i.weight) FROM jfact f JOIN item i ON f.item = i.k GROUP BY i.name
+SELECT i.kind, f.note, sum(i.kind), sum(i.weight), count(i.name), count(DISTINCT i.name), sum(DISTINCT i.kind) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1, 2
+SELECT s.town, sum(f.amount) FROM jfact f JOIN shop s ON f.shop = s.k WHERE s.region IN (1, 2) AND f.amount > 50 GROUP BY s.town
+SELECT d.year, d.month, count(*) FROM jfact f JOIN days d ON f.day = d.k GROUP BY 1, 2
+SELECT d.name, extract(week FROM d.k), count(*) FROM jfact f JOIN days d ON f.day = d.k WHERE d.k > '2026-01-10' GROUP BY 1, 2
+SELECT t.grade, count(*), avg(t.grade), min(t.grade) FROM jfact f JOIN tags t ON f.tag = t.k GROUP BY 1
+SELECT w.word, count(*), sum(w.half), max(w.half), sum(w.half + f.amount) FROM jfact f JOIN wides w ON f.wide = w.k GROUP BY 1
+SELECT w.half / 100, count(*) FROM jfact f JOIN wides w ON f.wide = w.k WHERE w.half % 3 = 1 GROUP BY 1
+SELECT f.wide + w.half, count(*) FROM jfact f JOIN wides w ON f.wide = w.k WHERE f.id < 400 GROUP BY 1
+SELECT i.name || f.item, i.k, count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1, 2
+SELECT i.f8, sum(i.f8), avg(i.f8), variance(i.kind) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1
+SELECT i.code, i.code = 'A', count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1
 -- Equal numerics that are shown with different scales.
-SELECT * FROM compare('SELECT round(weight, 2), c FROM (SELECT i.weight, count(*) AS c FROM jfact f JOIN item i ON f.item = i.k GROUP BY i.weight) AS s');
-SELECT * FROM compare('SELECT i.weight, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.k % 4 = 1 GROUP BY i.weight');
-SELECT * FROM compare('SELECT i.weight, f.item % 4, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.k < 20 GROUP BY i.weight, f.item % 4');
+SELECT round(weight, 2), c FROM (SELECT i.weight, count(*) AS c FROM jfact f JOIN item i ON f.item = i.k GROUP BY i.weight) AS s
+SELECT i.weight, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.k % 4 = 1 GROUP BY i.weight
+SELECT i.weight, f.item % 4, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.k < 20 GROUP BY i.weight, f.item % 4
 
 -- Several tables, one by another, and one that is joined twice.
-SELECT * FROM compare('SELECT i.name, s.town, d.month, count(*), sum(f.amount) FROM jfact f, item i, shop s, days d WHERE f.item = i.k AND f.shop = s.k AND f.day = d.k AND s.region = 1 GROUP BY 1, 2, 3');
-SELECT * FROM compare('SELECT k.label, k.color, count(*), sum(f.amount) FROM jfact f JOIN item i ON f.item = i.k JOIN kind k ON i.kind = k.k GROUP BY 1, 2');
-SELECT * FROM compare('SELECT k.color, d.year, t.grade > 1, count(*) FROM jfact f, item i, kind k, days d, tags t WHERE f.item = i.k AND i.kind = k.k AND f.day = d.k AND f.tag = t.k AND k.color IS NOT NULL GROUP BY 1, 2, 3');
-SELECT * FROM compare('SELECT a.kind, b.kind, count(*) FROM jfact f JOIN item a ON f.item = a.k JOIN item b ON f.amount = b.k GROUP BY 1, 2');
-SELECT * FROM compare('SELECT a.name, count(*) FROM jfact f JOIN item a ON f.item = a.k JOIN item b ON a.kind = b.k WHERE b.weight > 3 GROUP BY 1');
-SELECT * FROM compare('SELECT a.name, b.name, count(*) FROM jfact f JOIN item a ON f.item = a.k JOIN item b ON f.item = b.k GROUP BY 1, 2');
+SELECT i.name, s.town, d.month, count(*), sum(f.amount) FROM jfact f, item i, shop s, days d WHERE f.item = i.k AND f.shop = s.k AND f.day = d.k AND s.region = 1 GROUP BY 1, 2, 3
+SELECT k.label, k.color, count(*), sum(f.amount) FROM jfact f JOIN item i ON f.item = i.k JOIN kind k ON i.kind = k.k GROUP BY 1, 2
+SELECT k.color, d.year, t.grade > 1, count(*) FROM jfact f, item i, kind k, days d, tags t WHERE f.item = i.k AND i.kind = k.k AND f.day = d.k AND f.tag = t.k AND k.color IS NOT NULL GROUP BY 1, 2, 3
+SELECT a.kind, b.kind, count(*) FROM jfact f JOIN item a ON f.item = a.k JOIN item b ON f.amount = b.k GROUP BY 1, 2
+SELECT a.name, count(*) FROM jfact f JOIN item a ON f.item = a.k JOIN item b ON a.kind = b.k WHERE b.weight > 3 GROUP BY 1
+SELECT a.name, b.name, count(*) FROM jfact f JOIN item a ON f.item = a.k JOIN item b ON f.item = b.k GROUP BY 1, 2
 -- Conditions across tables.
-SELECT * FROM compare('SELECT count(*), sum(f.amount) FROM jfact f JOIN item i ON f.item = i.k WHERE i.kind < f.amount % 12');
-SELECT * FROM compare('SELECT i.kind, count(*) FROM jfact f JOIN item i ON f.item = i.k JOIN shop s ON f.shop = s.k WHERE i.kind > s.region AND (i.kind = 5 OR s.region = 2) GROUP BY 1');
-SELECT * FROM compare('SELECT i.kind, sum(f.amount * i.kind - s.region) FROM jfact f JOIN item i ON f.item = i.k JOIN shop s ON f.shop = s.k WHERE i.kind <> s.region OR f.amount IS NULL GROUP BY 1');
-SELECT * FROM compare('SELECT count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.name > f.note');
-SELECT * FROM compare('SELECT i.k FROM jfact f JOIN item i ON f.item = i.k AND f.amount = i.kind GROUP BY i.k');
+SELECT count(*), sum(f.amount) FROM jfact f JOIN item i ON f.item = i.k WHERE i.kind < f.amount % 12
+SELECT i.kind, count(*) FROM jfact f JOIN item i ON f.item = i.k JOIN shop s ON f.shop = s.k WHERE i.kind > s.region AND (i.kind = 5 OR s.region = 2) GROUP BY 1
+SELECT i.kind, sum(f.amount * i.kind - s.region) FROM jfact f JOIN item i ON f.item = i.k JOIN shop s ON f.shop = s.k WHERE i.kind <> s.region OR f.amount IS NULL GROUP BY 1
+SELECT count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.name > f.note
+SELECT i.k FROM jfact f JOIN item i ON f.item = i.k AND f.amount = i.kind GROUP BY i.k
 -- What is computed of groups; HAVING; ORDER BY and LIMIT; DISTINCT; grouping sets.
-SELECT * FROM compare('SELECT upper(i.name), count(*) * 2 FROM jfact f JOIN item i ON f.item = i.k GROUP BY i.name HAVING sum(f.amount) > 1000 ORDER BY 2 DESC, 1 LIMIT 5');
-SELECT * FROM compare('SELECT s.town, sum(f.amount) AS a FROM jfact f JOIN shop s ON f.shop = s.k GROUP BY 1 ORDER BY a DESC, 1 LIMIT 3');
-SELECT * FROM compare('SELECT DISTINCT i.name, f.note FROM jfact f JOIN item i ON f.item = i.k WHERE i.kind = 3');
+SELECT upper(i.name), count(*) * 2 FROM jfact f JOIN item i ON f.item = i.k GROUP BY i.name HAVING sum(f.amount) > 1000 ORDER BY 2 DESC, 1 LIMIT 5
+SELECT s.town, sum(f.amount) AS a FROM jfact f JOIN shop s ON f.shop = s.k GROUP BY 1 ORDER BY a DESC, 1 LIMIT 3
+SELECT DISTINCT i.name, f.note FROM jfact f JOIN item i ON f.item = i.k WHERE i.kind = 3
+$list$);
 SELECT same FROM compare('SELECT i.kind, s.region, count(*) FROM jfact f JOIN item i ON f.item = i.k JOIN shop s ON f.shop = s.k GROUP BY ROLLUP (i.kind, s.region)');
-SELECT * FROM compare('SELECT count(*) FILTER (WHERE i.name LIKE ''%1%''), sum(f.amount) FILTER (WHERE s.region = 1) FROM jfact f JOIN item i ON f.item = i.k JOIN shop s ON f.shop = s.k');
-SELECT * FROM compare('SELECT * FROM (SELECT i.kind AS a, count(*) AS n FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1) AS s JOIN kind ON s.a = kind.k');
+SELECT * FROM compare_all($list$
+SELECT count(*) FILTER (WHERE i.name LIKE '%1%'), sum(f.amount) FILTER (WHERE s.region = 1) FROM jfact f JOIN item i ON f.item = i.k JOIN shop s ON f.shop = s.k
+SELECT * FROM (SELECT i.kind AS a, count(*) AS n FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1) AS s JOIN kind ON s.a = kind.k
 -- No rows.
-SELECT * FROM compare('SELECT n.name, count(*) FROM jfact f JOIN nothing n ON f.item = n.k GROUP BY 1');
-SELECT * FROM compare('SELECT count(*), sum(f.amount) FROM jfact f JOIN nothing n ON f.item = n.k');
-SELECT * FROM compare('SELECT count(*), max(i.name) FROM jfact f JOIN item i ON f.item = i.k WHERE i.k > 305');
-SELECT * FROM compare('SELECT count(*), max(i.name) FROM jfact f JOIN item i ON f.item = i.k WHERE f.id < 0');
+SELECT n.name, count(*) FROM jfact f JOIN nothing n ON f.item = n.k GROUP BY 1
+SELECT count(*), sum(f.amount) FROM jfact f JOIN nothing n ON f.item = n.k
+SELECT count(*), max(i.name) FROM jfact f JOIN item i ON f.item = i.k WHERE i.k > 305
+SELECT count(*), max(i.name) FROM jfact f JOIN item i ON f.item = i.k WHERE f.id < 0
 
 -- Outer joins.
-SELECT * FROM compare('SELECT i.name, count(*), count(i.k), sum(i.kind) FROM jfact f LEFT JOIN item i ON f.item = i.k GROUP BY 1');
-SELECT * FROM compare('SELECT coalesce(i.name, ''none''), coalesce(i.kind, f.item), count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k GROUP BY 1, 2');
-SELECT * FROM compare('SELECT i.name, count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k AND i.kind = 3 GROUP BY 1');
-SELECT * FROM compare('SELECT k.label, i.kind, count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k LEFT JOIN kind k ON i.kind = k.k GROUP BY 1, 2');
-SELECT * FROM compare('SELECT k.label, i.kind, count(*) FROM jfact f LEFT JOIN (item i LEFT JOIN kind k ON i.kind = k.k) ON f.item = i.k GROUP BY 1, 2');
-SELECT * FROM compare('SELECT k.label, i.kind, count(*) FROM jfact f LEFT JOIN (item i JOIN kind k ON i.kind = k.k) ON f.item = i.k GROUP BY 1, 2');
-SELECT * FROM compare('SELECT s.town, i.kind, count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k JOIN shop s ON f.shop = s.k GROUP BY 1, 2');
-SELECT * FROM compare('SELECT s.town, count(*) FROM jfact f LEFT JOIN shop s ON f.shop = s.k WHERE s.region = 2 OR s.k IS NULL GROUP BY 1');
-SELECT * FROM compare('SELECT i.kind, count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k WHERE i.kind IS DISTINCT FROM 4 GROUP BY 1');
+SELECT i.name, count(*), count(i.k), sum(i.kind) FROM jfact f LEFT JOIN item i ON f.item = i.k GROUP BY 1
+SELECT coalesce(i.name, 'none'), coalesce(i.kind, f.item), count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k GROUP BY 1, 2
+SELECT i.name, count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k AND i.kind = 3 GROUP BY 1
+SELECT k.label, i.kind, count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k LEFT JOIN kind k ON i.kind = k.k GROUP BY 1, 2
+SELECT k.label, i.kind, count(*) FROM jfact f LEFT JOIN (item i LEFT JOIN kind k ON i.kind = k.k) ON f.item = i.k GROUP BY 1, 2
+SELECT k.label, i.kind, count(*) FROM jfact f LEFT JOIN (item i JOIN kind k ON i.kind = k.k) ON f.item = i.k GROUP BY 1, 2
+SELECT s.town, i.kind, count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k JOIN shop s ON f.shop = s.k GROUP BY 1, 2
+SELECT s.town, count(*) FROM jfact f LEFT JOIN shop s ON f.shop = s.k WHERE s.region = 2 OR s.k IS NULL GROUP BY 1
+SELECT i.kind, count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k WHERE i.kind IS DISTINCT FROM 4 GROUP BY 1
+$list$);
 SELECT * FROM compare_joined('SELECT i.kind, count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k AND f.amount > 0 GROUP BY 1');
-SELECT * FROM compare('SELECT w.word, count(*) FROM jfact f LEFT JOIN wides w ON f.wide = w.k GROUP BY 1');
-SELECT * FROM compare('SELECT coalesce(w.half, f.wide) % 50, count(*) FROM jfact f LEFT JOIN wides w ON f.wide = w.k GROUP BY 1');
-SELECT * FROM compare('SELECT i.name, count(f.id) FROM item i LEFT JOIN jfact f ON f.item = i.k GROUP BY 1');
-SELECT * FROM compare('SELECT i.name, count(*) FROM jfact f FULL JOIN item i ON f.item = i.k GROUP BY 1');
-SELECT * FROM compare('SELECT n.name, count(*) FROM jfact f LEFT JOIN nothing n ON f.item = n.k GROUP BY 1');
+SELECT * FROM compare_all($list$
+SELECT w.word, count(*) FROM jfact f LEFT JOIN wides w ON f.wide = w.k GROUP BY 1
+SELECT coalesce(w.half, f.wide) % 50, count(*) FROM jfact f LEFT JOIN wides w ON f.wide = w.k GROUP BY 1
+SELECT i.name, count(f.id) FROM item i LEFT JOIN jfact f ON f.item = i.k GROUP BY 1
+SELECT i.name, count(*) FROM jfact f FULL JOIN item i ON f.item = i.k GROUP BY 1
+SELECT n.name, count(*) FROM jfact f LEFT JOIN nothing n ON f.item = n.k GROUP BY 1
 -- What is computed below an outer join stays NULL above it.
-SELECT * FROM compare('SELECT x.name, count(*) FROM jfact f LEFT JOIN (SELECT k, coalesce(name, ''unnamed'') AS name FROM item) AS x ON f.item = x.k GROUP BY 1');
-SELECT * FROM compare('SELECT x.one, count(*) FROM jfact f LEFT JOIN (SELECT k, 1 AS one FROM item) AS x ON f.item = x.k GROUP BY 1');
+SELECT x.name, count(*) FROM jfact f LEFT JOIN (SELECT k, coalesce(name, 'unnamed') AS name FROM item) AS x ON f.item = x.k GROUP BY 1
+SELECT x.one, count(*) FROM jfact f LEFT JOIN (SELECT k, 1 AS one FROM item) AS x ON f.item = x.k GROUP BY 1
 
 -- Semi and anti joins.
-SELECT * FROM compare('SELECT f.note, count(*), sum(f.amount) FROM jfact f WHERE f.item IN (SELECT k FROM item WHERE kind = 2) GROUP BY 1');
-SELECT * FROM compare('SELECT f.note, count(*) FROM jfact f WHERE f.item IN (SELECT kind FROM item) GROUP BY 1');
-SELECT * FROM compare('SELECT count(*) FROM jfact f WHERE f.item IN (SELECT k FROM loose_item)');
-SELECT * FROM compare('SELECT count(*) FROM jfact f WHERE EXISTS (SELECT FROM loose_item l WHERE l.k = f.item AND l.name <> ''loose 7'')');
-SELECT * FROM compare('SELECT count(*) FROM jfact f WHERE EXISTS (SELECT FROM loose_item l WHERE l.k = f.item AND f.amount > 10)');
-SELECT * FROM compare('SELECT count(*) FROM jfact f WHERE EXISTS (SELECT FROM loose_item l WHERE l.k = f.item AND length(l.name) > f.amount)');
-SELECT * FROM compare('SELECT count(*), sum(f.amount) FROM jfact f WHERE NOT EXISTS (SELECT FROM loose_item l WHERE l.k = f.item)');
-SELECT * FROM compare('SELECT f.note, count(*) FROM jfact f WHERE NOT EXISTS (SELECT FROM item i WHERE i.k = f.item AND i.kind > 3) GROUP BY 1');
-SELECT * FROM compare('SELECT f.note, count(*), max(i.name) FROM jfact f LEFT JOIN item i ON f.item = i.k WHERE i.k IS NULL GROUP BY 1');
-SELECT * FROM compare('SELECT count(*) FROM jfact f WHERE f.item NOT IN (SELECT k FROM item)');
-SELECT * FROM compare('SELECT count(*) FROM jfact f WHERE f.item NOT IN (SELECT kind FROM item)');
-SELECT * FROM compare('SELECT i.kind, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE f.shop IN (SELECT k FROM shop WHERE region = 3) AND NOT EXISTS (SELECT FROM tags t WHERE t.k = f.tag) GROUP BY 1');
-SELECT * FROM compare('SELECT count(*) FROM jfact f WHERE f.tag IN (SELECT k FROM tags) AND f.wide IN (SELECT k FROM wides)');
-SELECT * FROM compare('SELECT count(*) FROM jfact f WHERE f.item IN (SELECT i.k FROM item i JOIN kind k ON i.kind = k.k WHERE k.color = ''red'')');
+SELECT f.note, count(*), sum(f.amount) FROM jfact f WHERE f.item IN (SELECT k FROM item WHERE kind = 2) GROUP BY 1
+SELECT f.note, count(*) FROM jfact f WHERE f.item IN (SELECT kind FROM item) GROUP BY 1
+SELECT count(*) FROM jfact f WHERE f.item IN (SELECT k FROM loose_item)
+SELECT count(*) FROM jfact f WHERE EXISTS (SELECT FROM loose_item l WHERE l.k = f.item AND l.name <> 'loose 7')
+SELECT count(*) FROM jfact f WHERE EXISTS (SELECT FROM loose_item l WHERE l.k = f.item AND f.amount > 10)
+SELECT count(*) FROM jfact f WHERE EXISTS (SELECT FROM loose_item l WHERE l.k = f.item AND length(l.name) > f.amount)
+SELECT count(*), sum(f.amount) FROM jfact f WHERE NOT EXISTS (SELECT FROM loose_item l WHERE l.k = f.item)
+SELECT f.note, count(*) FROM jfact f WHERE NOT EXISTS (SELECT FROM item i WHERE i.k = f.item AND i.kind > 3) GROUP BY 1
+SELECT f.note, count(*), max(i.name) FROM jfact f LEFT JOIN item i ON f.item = i.k WHERE i.k IS NULL GROUP BY 1
+SELECT count(*) FROM jfact f WHERE f.item NOT IN (SELECT k FROM item)
+SELECT count(*) FROM jfact f WHERE f.item NOT IN (SELECT kind FROM item)
+SELECT i.kind, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE f.shop IN (SELECT k FROM shop WHERE region = 3) AND NOT EXISTS (SELECT FROM tags t WHERE t.k = f.tag) GROUP BY 1
+SELECT count(*) FROM jfact f WHERE f.tag IN (SELECT k FROM tags) AND f.wide IN (SELECT k FROM wides)
+SELECT count(*) FROM jfact f WHERE f.item IN (SELECT i.k FROM item i JOIN kind k ON i.kind = k.k WHERE k.color = 'red')
+$list$);
 
 -- By keys that aren't unique and by other conditions PostgreSQL joins groups (aggregate_join_states). Volatile functions, locked rows, and what isn't
 -- known of rows alone, are left to its own plan.
 SELECT * FROM compare_joined('SELECT l.name, count(*) FROM jfact f JOIN loose_item l ON f.item = l.k GROUP BY 1');
-SELECT * FROM compare('SELECT count(*) FROM jfact f JOIN item i ON f.item < i.k');
-SELECT * FROM compare('SELECT count(*) FROM jfact f CROSS JOIN kind');
-SELECT * FROM compare('SELECT count(*) FROM jfact f JOIN item i ON f.item + 1 = i.k');
-SELECT * FROM compare('SELECT count(*) FROM jfact f JOIN item i ON f.item = i.k AND random() >= 0');
-SELECT * FROM compare('SELECT count(*) FROM (SELECT 1 FROM jfact f JOIN item i ON f.item = i.k WHERE i.k = 5 FOR UPDATE) AS s');
-SELECT * FROM compare('SELECT i.ctid IS NULL, count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1');
+SELECT * FROM compare_all($list$
+SELECT count(*) FROM jfact f JOIN item i ON f.item < i.k
+SELECT count(*) FROM jfact f CROSS JOIN kind
+SELECT count(*) FROM jfact f JOIN item i ON f.item + 1 = i.k
+SELECT count(*) FROM jfact f JOIN item i ON f.item = i.k AND random() >= 0
+SELECT count(*) FROM (SELECT 1 FROM jfact f JOIN item i ON f.item = i.k WHERE i.k = 5 FOR UPDATE) AS s
+SELECT i.ctid IS NULL, count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1
+$list$);
 SELECT * FROM compare_joined('SELECT i.name, count(*) FROM jfact f JOIN (SELECT k, max(name) AS name FROM item GROUP BY k) AS i ON f.item = i.k GROUP BY 1');
 -- Keys that are constant.
-SELECT * FROM compare('SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.k = 7 GROUP BY 1');
-SELECT * FROM compare('SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE f.item = 7 AND i.kind > 1 GROUP BY 1');
-SELECT * FROM compare('SELECT i.name, s.town, count(*) FROM jfact f, item i, shop s WHERE f.item = i.k AND f.shop = s.k AND i.k = 77 AND s.k = 23 GROUP BY 1, 2');
+SELECT * FROM compare_all($list$
+SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.k = 7 GROUP BY 1
+SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE f.item = 7 AND i.kind > 1 GROUP BY 1
+SELECT i.name, s.town, count(*) FROM jfact f, item i, shop s WHERE f.item = i.k AND f.shop = s.k AND i.k = 77 AND s.k = 23 GROUP BY 1, 2
+$list$);
 SELECT rows, same FROM compare('SELECT k.label, i.kind, count(*) FROM jfact f JOIN item i ON f.item = i.k JOIN kind k ON i.kind = k.k WHERE k.k = 3 GROUP BY 1, 2');
 SELECT * FROM compare('SELECT a.name, b.kind, count(*) FROM jfact f JOIN item a ON f.item = a.k JOIN item b ON b.k = f.item WHERE f.item = 70 GROUP BY 1, 2');
 SELECT same FROM compare('SELECT i.name, count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k WHERE f.item = 7 GROUP BY 1');
-SELECT * FROM compare('SELECT i.name, count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k JOIN kind k ON i.kind = k.k WHERE k.k = 2 GROUP BY 1');
-SELECT * FROM compare('SELECT count(*) FROM jfact f WHERE EXISTS (SELECT FROM loose_item l WHERE l.k = f.item AND l.k = 7)');
-SELECT * FROM compare('SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.k = (SELECT 77) GROUP BY 1');
+SELECT * FROM compare_all($list$
+SELECT i.name, count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k JOIN kind k ON i.kind = k.k WHERE k.k = 2 GROUP BY 1
+SELECT count(*) FROM jfact f WHERE EXISTS (SELECT FROM loose_item l WHERE l.k = f.item AND l.k = 7)
+SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.k = (SELECT 77) GROUP BY 1
 
 -- Errors: only of rows that are joined.
-SELECT * FROM compare('SELECT 100 / (i.k - 300), count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1');
-SELECT * FROM compare('SELECT 100 / (i.k - 300), count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.name IS NOT NULL AND i.k <> 300 GROUP BY 1');
-SELECT * FROM compare('SELECT sum(100 / (i.k - 1)) FROM jfact f JOIN item i ON f.item = i.k WHERE i.kind > 1');
-SELECT * FROM compare('SELECT sum(100 / (s.region - 1)) FROM jfact f JOIN item i ON f.item = i.k JOIN shop s ON f.shop = s.k WHERE s.region <> i.kind AND s.region > 1');
-SELECT * FROM compare('SELECT sum(f.amount * i.k * 2000000) FROM jfact f JOIN item i ON f.item = i.k');
+SELECT 100 / (i.k - 300), count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1
+SELECT 100 / (i.k - 300), count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.name IS NOT NULL AND i.k <> 300 GROUP BY 1
+SELECT sum(100 / (i.k - 1)) FROM jfact f JOIN item i ON f.item = i.k WHERE i.kind > 1
+SELECT sum(100 / (s.region - 1)) FROM jfact f JOIN item i ON f.item = i.k JOIN shop s ON f.shop = s.k WHERE s.region <> i.kind AND s.region > 1
+SELECT sum(f.amount * i.k * 2000000) FROM jfact f JOIN item i ON f.item = i.k
+$list$);
 
 -- Little memory, for rows, maps and groups.
 SET work_mem = '64kB';
 SELECT * FROM compare('SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1');
 SELECT * FROM compare_joined('SELECT w.word, count(*) FROM jfact f JOIN wides w ON f.wide = w.k GROUP BY 1');
-SELECT * FROM compare('SELECT i.k, f.id % 1000, count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1, 2');
-SELECT * FROM compare('SELECT i.weight, f.id % 1000, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.k % 4 = 1 GROUP BY 1, 2');
+SELECT * FROM compare_all($list$
+SELECT i.k, f.id % 1000, count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1, 2
+SELECT i.weight, f.id % 1000, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.k % 4 = 1 GROUP BY 1, 2
+$list$);
 -- More rows than the planner expects.
 SET work_mem = '600kB';
 SELECT * FROM compare('SELECT w.word, count(*) FROM jfact f JOIN wides w ON f.wide = w.k WHERE w.half % 1000 >= 0 AND w.half % 999 >= 0 GROUP BY 1');
@@ -178,12 +192,14 @@ EXECUTE of_kind (3, 10);
 EXECUTE of_kind (4, 100);
 EXECUTE of_kind (NULL, 100);
 RESET plan_cache_mode;
-SELECT * FROM compare('SELECT k.k, s.* FROM kind k, LATERAL (SELECT count(*), sum(f.amount) FROM jfact f JOIN item i ON f.item = i.k WHERE i.kind = k.k) AS s');
-SELECT * FROM compare('SELECT k.k, s.* FROM kind k, LATERAL (SELECT count(*), sum(f.amount) FROM jfact f JOIN item i ON f.item = i.k WHERE f.amount = k.k) AS s');
-SELECT * FROM compare('SELECT k.k, (SELECT count(*) FROM jfact f JOIN item i ON f.item = i.k HAVING count(*) > k.k * 3000) FROM kind k');
-SELECT * FROM compare('SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.kind = (SELECT max(k) FROM kind) GROUP BY 1');
-SELECT * FROM compare('SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.kind NOT IN (SELECT k FROM kind WHERE color IS NULL) GROUP BY 1');
-SELECT * FROM compare('WITH s AS MATERIALIZED (SELECT i.name, count(*) AS n FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1) SELECT * FROM s AS a JOIN s AS b USING (name)');
+SELECT * FROM compare_all($list$
+SELECT k.k, s.* FROM kind k, LATERAL (SELECT count(*), sum(f.amount) FROM jfact f JOIN item i ON f.item = i.k WHERE i.kind = k.k) AS s
+SELECT k.k, s.* FROM kind k, LATERAL (SELECT count(*), sum(f.amount) FROM jfact f JOIN item i ON f.item = i.k WHERE f.amount = k.k) AS s
+SELECT k.k, (SELECT count(*) FROM jfact f JOIN item i ON f.item = i.k HAVING count(*) > k.k * 3000) FROM kind k
+SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.kind = (SELECT max(k) FROM kind) GROUP BY 1
+SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.kind NOT IN (SELECT k FROM kind WHERE color IS NULL) GROUP BY 1
+WITH s AS MATERIALIZED (SELECT i.name, count(*) AS n FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1) SELECT * FROM s AS a JOIN s AS b USING (name)
+$list$);
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT i.kind, count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1 ORDER BY 1;
 FETCH 2 FROM c;
@@ -197,9 +213,11 @@ DELETE FROM item WHERE k % 10 = 4;
 INSERT INTO jfact SELECT i, i % 400, i % 70, i % 1000, date '2026-01-01' + i % 10, 'tag ' || i % 30, i, i, 'note' FROM generate_series(1, 500) AS i;
 UPDATE jfact SET item = 12 WHERE id % 100 = 1;
 DELETE FROM jfact WHERE id % 100 = 2;
-SELECT * FROM compare('SELECT i.name, count(*), sum(f.amount) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1');
-SELECT * FROM compare('SELECT i.name, w.word, count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k LEFT JOIN wides w ON f.wide = w.k GROUP BY 1, 2');
-SELECT * FROM compare('SELECT i.weight, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.k % 4 = 1 GROUP BY 1');
+SELECT * FROM compare_all($list$
+SELECT i.name, count(*), sum(f.amount) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1
+SELECT i.name, w.word, count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k LEFT JOIN wides w ON f.wide = w.k GROUP BY 1, 2
+SELECT i.weight, count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE i.k % 4 = 1 GROUP BY 1
+$list$);
 SAVEPOINT s;
 DELETE FROM item;
 SELECT * FROM compare('SELECT count(*) FROM jfact f JOIN item i ON f.item = i.k');
@@ -208,8 +226,10 @@ SELECT * FROM compare('SELECT count(*) FROM jfact f WHERE NOT EXISTS (SELECT FRO
 ROLLBACK;
 INSERT INTO jfact SELECT i, i % 400, i % 70, i * 100, date '2026-01-01' + i % 10, 'tag ' || i % 30, i, i, 'note' FROM generate_series(1, 2000) AS i;
 UPDATE jfact SET amount = amount + 1 WHERE id % 50 = 7;
-SELECT * FROM compare('SELECT i.name, count(*), sum(f.amount) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1');
-SELECT * FROM compare('SELECT w.word, t.grade, count(*), sum(f.amount) FROM jfact f JOIN wides w ON f.wide = w.k JOIN tags t ON f.tag = t.k GROUP BY 1, 2');
+SELECT * FROM compare_all($list$
+SELECT i.name, count(*), sum(f.amount) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1
+SELECT w.word, t.grade, count(*), sum(f.amount) FROM jfact f JOIN wides w ON f.wide = w.k JOIN tags t ON f.tag = t.k GROUP BY 1, 2
+$list$);
 VACUUM jfact;
 SELECT * FROM compare('SELECT w.word, t.grade, count(*), sum(f.amount) FROM jfact f JOIN wides w ON f.wide = w.k JOIN tags t ON f.tag = t.k GROUP BY 1, 2');
 
@@ -222,8 +242,10 @@ CREATE VIEW some_items AS SELECT k, name || '!' AS name FROM item WHERE kind < 6
 CREATE INDEX shop_columns ON shop USING gpu_column (k, region, town);
 ANALYZE parted;
 SELECT same FROM compare('SELECT p.name, count(*) FROM jfact f JOIN parted p ON f.item = p.k GROUP BY 1');
-SELECT * FROM compare('SELECT v.name, count(*) FROM jfact f JOIN some_items v ON f.item = v.k GROUP BY 1');
-SELECT * FROM compare('SELECT s.town, count(*) FROM jfact f JOIN shop s ON f.shop = s.k WHERE s.region = 1 GROUP BY 1');
+SELECT * FROM compare_all($list$
+SELECT v.name, count(*) FROM jfact f JOIN some_items v ON f.item = v.k GROUP BY 1
+SELECT s.town, count(*) FROM jfact f JOIN shop s ON f.shop = s.k WHERE s.region = 1 GROUP BY 1
+$list$);
 
 -- A joined table that is large enough is read by its own gpu_column index, as groups of its columns, whatever the statement's own order, limit and
 -- distinct values.
@@ -232,18 +254,22 @@ INSERT INTO large SELECT i, CASE WHEN i % 9 <> 0 THEN 'large ' || i % 23 END, CA
 CREATE INDEX large_i ON large USING gpu_column (k, name, n, f, odd, extra);
 VACUUM ANALYZE large;
 SELECT * FROM pg_temp.plan_of($$SELECT l.name, count(DISTINCT f.amount) AS c FROM jfact f JOIN large l ON f.wide = l.k WHERE l.extra = 1 GROUP BY 1 ORDER BY c DESC, 1 LIMIT 3$$);
-SELECT * FROM compare('SELECT l.name, count(DISTINCT f.amount) AS c FROM jfact f JOIN large l ON f.wide = l.k WHERE l.extra = 1 GROUP BY 1 ORDER BY c DESC, 1 LIMIT 3');
-SELECT * FROM compare('SELECT l.name, count(*), sum(f.amount) FROM jfact f JOIN large l ON f.wide = l.k GROUP BY 1');
-SELECT * FROM compare('SELECT sum(l.n), count(DISTINCT l.f), count(*) FROM jfact f JOIN large l ON f.wide = l.k WHERE l.k % 7 < 3');
-SELECT * FROM compare('SELECT l.n::text, l.f::text, l.odd, count(*) FROM jfact f JOIN large l ON f.wide = l.k GROUP BY 1, 2, 3');
-SELECT * FROM compare('SELECT l.name, count(l.k), count(*) FROM jfact f LEFT JOIN large l ON f.wide = l.k AND l.extra <> 2 GROUP BY 1 ORDER BY 1 LIMIT 5');
-SELECT * FROM compare('SELECT count(*), sum(amount) FROM jfact WHERE wide IN (SELECT k FROM large WHERE extra = 2)');
+SELECT * FROM compare_all($list$
+SELECT l.name, count(DISTINCT f.amount) AS c FROM jfact f JOIN large l ON f.wide = l.k WHERE l.extra = 1 GROUP BY 1 ORDER BY c DESC, 1 LIMIT 3
+SELECT l.name, count(*), sum(f.amount) FROM jfact f JOIN large l ON f.wide = l.k GROUP BY 1
+SELECT sum(l.n), count(DISTINCT l.f), count(*) FROM jfact f JOIN large l ON f.wide = l.k WHERE l.k % 7 < 3
+SELECT l.n::text, l.f::text, l.odd, count(*) FROM jfact f JOIN large l ON f.wide = l.k GROUP BY 1, 2, 3
+SELECT l.name, count(l.k), count(*) FROM jfact f LEFT JOIN large l ON f.wide = l.k AND l.extra <> 2 GROUP BY 1 ORDER BY 1 LIMIT 5
+SELECT count(*), sum(amount) FROM jfact WHERE wide IN (SELECT k FROM large WHERE extra = 2)
+$list$);
 -- A nested loop would take seconds.
 RESET enable_hashjoin;
 SELECT * FROM compare('SELECT count(*), sum(amount) FROM jfact WHERE NOT EXISTS (SELECT 1 FROM large WHERE large.extra = jfact.item % 3 AND large.extra = 2)');
 SET enable_hashjoin = off;
-SELECT * FROM compare('SELECT count(*) FROM jfact WHERE item IN (SELECT extra FROM large WHERE name IS NULL)');
-SELECT * FROM compare('SELECT DISTINCT l.name FROM jfact f JOIN large l ON f.wide = l.k WHERE l.name > ''large 2'' ORDER BY 1 DESC LIMIT 4');
+SELECT * FROM compare_all($list$
+SELECT count(*) FROM jfact WHERE item IN (SELECT extra FROM large WHERE name IS NULL)
+SELECT DISTINCT l.name FROM jfact f JOIN large l ON f.wide = l.k WHERE l.name > 'large 2' ORDER BY 1 DESC LIMIT 4
+$list$);
 BEGIN;
 UPDATE large SET name = 'changed' WHERE k % 11 = 0;
 DELETE FROM large WHERE k % 13 = 0;
@@ -266,11 +292,13 @@ VACUUM ANALYZE pfact;
 RESET enable_hashjoin;
 EXPLAIN (COSTS OFF) SELECT i.name, count(*) FROM pfact f JOIN item i ON f.item = i.k GROUP BY 1;
 SET enable_hashjoin = off;
-SELECT * FROM compare('SELECT i.name, count(*), sum(f.amount) FROM pfact f JOIN item i ON f.item = i.k GROUP BY 1');
-SELECT * FROM compare('SELECT i.kind, s.town, d.month, count(*), count(DISTINCT f.amount) FROM pfact f JOIN item i ON f.item = i.k LEFT JOIN shop s ON f.shop = s.k JOIN days d ON f.day = d.k WHERE i.kind > s.region OR s.region IS NULL GROUP BY 1, 2, 3');
-SELECT * FROM compare('SELECT k.label, count(*) FROM pfact f JOIN item i ON f.item = i.k JOIN kind k ON i.kind = k.k WHERE f.day > ''2026-01-05'' AND NOT EXISTS (SELECT FROM loose_item l WHERE l.k = f.item) GROUP BY 1');
-SELECT * FROM compare('SELECT i.kind, count(*) FROM pfact f JOIN item i ON f.item = i.k WHERE f.day = ''2026-01-05'' GROUP BY 1');
-SELECT * FROM compare('SELECT DISTINCT i.kind, f.day FROM pfact f JOIN item i ON f.item = i.k WHERE i.k < 30');
+SELECT * FROM compare_all($list$
+SELECT i.name, count(*), sum(f.amount) FROM pfact f JOIN item i ON f.item = i.k GROUP BY 1
+SELECT i.kind, s.town, d.month, count(*), count(DISTINCT f.amount) FROM pfact f JOIN item i ON f.item = i.k LEFT JOIN shop s ON f.shop = s.k JOIN days d ON f.day = d.k WHERE i.kind > s.region OR s.region IS NULL GROUP BY 1, 2, 3
+SELECT k.label, count(*) FROM pfact f JOIN item i ON f.item = i.k JOIN kind k ON i.kind = k.k WHERE f.day > '2026-01-05' AND NOT EXISTS (SELECT FROM loose_item l WHERE l.k = f.item) GROUP BY 1
+SELECT i.kind, count(*) FROM pfact f JOIN item i ON f.item = i.k WHERE f.day = '2026-01-05' GROUP BY 1
+SELECT DISTINCT i.kind, f.day FROM pfact f JOIN item i ON f.item = i.k WHERE i.k < 30
+$list$);
 -- A node for each set, but not on PostgreSQL 18.
 SELECT same FROM compare('SELECT i.kind, s.region, count(*) FROM pfact f JOIN item i ON f.item = i.k JOIN shop s ON f.shop = s.k GROUP BY CUBE (i.kind, s.region)');
 SELECT rows, same FROM compare('SELECT i.name, a.day, count(*) FROM pfact a JOIN item i ON a.item = i.k WHERE a.day = (SELECT date ''2026-02-03'') GROUP BY 1, 2');
@@ -283,8 +311,10 @@ CREATE TABLE child_fact () INHERITS (jfact);
 INSERT INTO child_fact SELECT * FROM ONLY jfact WHERE id % 7 = 0;
 SELECT * FROM compare('SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1');
 CREATE INDEX ON child_fact USING gpu_column (id, item, shop, wide, day, tag, price, amount, note);
-SELECT * FROM compare('SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1');
-SELECT * FROM compare('SELECT i.name, count(*) FROM ONLY jfact f JOIN item i ON f.item = i.k GROUP BY 1');
+SELECT * FROM compare_all($list$
+SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1
+SELECT i.name, count(*) FROM ONLY jfact f JOIN item i ON f.item = i.k GROUP BY 1
+$list$);
 DROP TABLE child_fact, pfact;
 
 -- Row security and barriers: what a hidden row has must not be told, by errors either.
@@ -293,18 +323,22 @@ GRANT SELECT ON jfact, item, shop, kind TO join_reader;
 ALTER TABLE item ENABLE ROW LEVEL SECURITY;
 CREATE POLICY small_items ON item USING (kind < 3);
 SET ROLE join_reader;
-SELECT * FROM compare('SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1');
-SELECT * FROM compare('SELECT i.name, count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k GROUP BY 1');
-SELECT * FROM compare('SELECT count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE 1 / (i.kind - 5) < 5');
+SELECT * FROM compare_all($list$
+SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1
+SELECT i.name, count(*) FROM jfact f LEFT JOIN item i ON f.item = i.k GROUP BY 1
+SELECT count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE 1 / (i.kind - 5) < 5
+$list$);
 RESET ROLE;
 DROP POLICY small_items ON item;
 ALTER TABLE item DISABLE ROW LEVEL SECURITY;
 ALTER TABLE jfact ENABLE ROW LEVEL SECURITY;
 CREATE POLICY small_facts ON jfact USING (amount < 100);
 SET ROLE join_reader;
-SELECT * FROM compare('SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1');
-SELECT * FROM compare('SELECT 1 / (i.kind - 5), count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE f.amount > 50 GROUP BY 1');
-SELECT * FROM compare('SELECT count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE f.amount / (i.kind - 5) < 5');
+SELECT * FROM compare_all($list$
+SELECT i.name, count(*) FROM jfact f JOIN item i ON f.item = i.k GROUP BY 1
+SELECT 1 / (i.kind - 5), count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE f.amount > 50 GROUP BY 1
+SELECT count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE f.amount / (i.kind - 5) < 5
+$list$);
 RESET ROLE;
 DROP POLICY small_facts ON jfact;
 ALTER TABLE jfact DISABLE ROW LEVEL SECURITY;
@@ -339,4 +373,4 @@ SELECT reason FROM gpu.explain_why('SELECT count(*) FROM jfact f JOIN item i ON 
 
 DROP TABLE jfact, item, kind, shop, days, tags, wides, loose_item, nothing, parted CASCADE;
 DROP ROLE join_reader;
-DROP FUNCTION compare_joined, compare, who_answers, answer_of;
+DROP FUNCTION compare_joined, compare, compare_all, who_answers, answer_of;

@@ -200,4 +200,4 @@ DROP FUNCTION ask_hashed;
 -- Parameters of a subquery for each row.
 SELECT * FROM compare('SELECT v, (SELECT sum(f.amount) FROM fact f JOIN word w ON ''name '' || f.near = w.name WHERE w.label = v) FROM unnest(''{label 1,label 3}''::text[]) AS v');
 DROP TABLE fact, near, small, word;
-DROP FUNCTION ask, ask_whole, kept, measure, compare, who_answers, answer_of;
+DROP FUNCTION ask, ask_whole, kept, measure, compare, compare_all, who_answers, answer_of;

@@ -26,65 +26,69 @@ ANALYZE offer, label, part;
 EXPLAIN (COSTS OFF) SELECT l.word, count(*), sum(f.amount) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1;
 
 -- Several rows for one: of the index's table all aggregates that have transition states.
-SELECT * FROM compare('SELECT count(*) FROM many f JOIN label l ON f.tag = l.k');
-SELECT * FROM compare('SELECT l.word, count(*), count(f.item), sum(f.amount), avg(f.amount), min(f.amount), max(f.tag) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1');
-SELECT * FROM compare('SELECT l.word, f.small % 3, sum(f.price), avg(f.price), sum(f.wide), avg(f.wide), variance(f.amount), stddev(f.price), bool_or(f.amount > 3), bit_and(f.amount) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1, 2');
-SELECT * FROM compare('SELECT f.day, count(*) FROM many f JOIN label l ON f.tag = l.k WHERE l.n > 10 AND f.amount > 0 GROUP BY 1');
-SELECT * FROM compare('SELECT l.word, l.n % 3, sum(f.amount) FILTER (WHERE f.small > 4), count(*) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1, 2 HAVING count(*) > 100');
-SELECT * FROM compare('SELECT f.small + l.n % 5, f.tag || l.word, count(*) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1, 2');
-SELECT * FROM compare('SELECT count(*), sum(f.amount) FROM many f JOIN label l ON f.tag = l.k AND l.n > f.small');
-SELECT * FROM compare('SELECT l.word, count(*) FROM many f JOIN label l ON f.small < l.n GROUP BY 1');
-SELECT * FROM compare('SELECT l.word, sum(f.amount) AS a FROM many f JOIN label l ON f.tag = l.k GROUP BY 1 ORDER BY a DESC LIMIT 2');
-SELECT * FROM compare('SELECT count(*), sum(f.amount) FROM many f JOIN label l ON f.tag = l.k WHERE f.id < 0');
-SELECT * FROM compare('SELECT l.word, count(*), sum(f.amount) FROM many f JOIN label l ON f.tag = l.k WHERE f.id < 0 GROUP BY 1');
-SELECT * FROM compare('SELECT a.word, b.word, count(*) FROM many f JOIN label a ON f.tag = a.k JOIN label b ON f.tag = b.k GROUP BY 1, 2');
+SELECT * FROM compare_all($list$
+SELECT count(*) FROM many f JOIN label l ON f.tag = l.k
+SELECT l.word, count(*), count(f.item), sum(f.amount), avg(f.amount), min(f.amount), max(f.tag) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1
+SELECT l.word, f.small % 3, sum(f.price), avg(f.price), sum(f.wide), avg(f.wide), variance(f.amount), stddev(f.price), bool_or(f.amount > 3), bit_and(f.amount) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1, 2
+SELECT f.day, count(*) FROM many f JOIN label l ON f.tag = l.k WHERE l.n > 10 AND f.amount > 0 GROUP BY 1
+SELECT l.word, l.n % 3, sum(f.amount) FILTER (WHERE f.small > 4), count(*) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1, 2 HAVING count(*) > 100
+SELECT f.small + l.n % 5, f.tag || l.word, count(*) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1, 2
+SELECT count(*), sum(f.amount) FROM many f JOIN label l ON f.tag = l.k AND l.n > f.small
+SELECT l.word, count(*) FROM many f JOIN label l ON f.small < l.n GROUP BY 1
+SELECT l.word, sum(f.amount) AS a FROM many f JOIN label l ON f.tag = l.k GROUP BY 1 ORDER BY a DESC LIMIT 2
+SELECT count(*), sum(f.amount) FROM many f JOIN label l ON f.tag = l.k WHERE f.id < 0
+SELECT l.word, count(*), sum(f.amount) FROM many f JOIN label l ON f.tag = l.k WHERE f.id < 0 GROUP BY 1
+SELECT a.word, b.word, count(*) FROM many f JOIN label a ON f.tag = a.k JOIN label b ON f.tag = b.k GROUP BY 1, 2
 -- Several columns at once, of several types.
-SELECT * FROM compare('SELECT o.kind, count(*), sum(f.amount) FROM many f JOIN offer o ON f.item = o.item AND f.shop = o.shop AND f.day = o.day GROUP BY 1');
-SELECT * FROM compare('SELECT o.name, f.tag, count(*) FROM many f JOIN offer o ON f.item = o.item AND f.shop = o.shop GROUP BY 1, 2');
-SELECT * FROM compare('SELECT o.name, count(*) FROM many f JOIN offer o ON f.item + 1 = o.item AND f.shop = o.shop GROUP BY 1');
-SELECT * FROM compare('SELECT o.weight, count(*), avg(f.price) FROM many f JOIN offer o ON f.item = o.item AND f.small = o.shop WHERE o.kind < 3 GROUP BY 1');
+SELECT o.kind, count(*), sum(f.amount) FROM many f JOIN offer o ON f.item = o.item AND f.shop = o.shop AND f.day = o.day GROUP BY 1
+SELECT o.name, f.tag, count(*) FROM many f JOIN offer o ON f.item = o.item AND f.shop = o.shop GROUP BY 1, 2
+SELECT o.name, count(*) FROM many f JOIN offer o ON f.item + 1 = o.item AND f.shop = o.shop GROUP BY 1
+SELECT o.weight, count(*), avg(f.price) FROM many f JOIN offer o ON f.item = o.item AND f.small = o.shop WHERE o.kind < 3 GROUP BY 1
 -- Beside tables that are looked up, and through them.
-SELECT * FROM compare('SELECT p.name, l.word, count(*), sum(f.amount) FROM many f JOIN part p ON f.item = p.k JOIN label l ON f.tag = l.k WHERE p.kind > 1 GROUP BY 1, 2');
-SELECT * FROM compare('SELECT p.name, o.name, count(*), sum(p.kind) FROM many f JOIN part p ON f.item = p.k JOIN offer o ON p.kind = o.kind AND f.shop = o.shop GROUP BY 1, 2');
+SELECT p.name, l.word, count(*), sum(f.amount) FROM many f JOIN part p ON f.item = p.k JOIN label l ON f.tag = l.k WHERE p.kind > 1 GROUP BY 1, 2
+SELECT p.name, o.name, count(*), sum(p.kind) FROM many f JOIN part p ON f.item = p.k JOIN offer o ON p.kind = o.kind AND f.shop = o.shop GROUP BY 1, 2
+$list$);
 EXPLAIN (COSTS OFF) SELECT p.name, o.name, count(*), sum(p.kind) FROM many f JOIN part p ON f.item = p.k JOIN offer o ON p.kind = o.kind AND f.shop = o.shop GROUP BY 1, 2;
-SELECT * FROM compare('SELECT o.name, p.name, count(*) FROM many f JOIN offer o ON f.item = o.item AND f.shop = o.shop JOIN part p ON o.kind = p.k GROUP BY 1, 2');
+SELECT * FROM compare_all($list$
+SELECT o.name, p.name, count(*) FROM many f JOIN offer o ON f.item = o.item AND f.shop = o.shop JOIN part p ON o.kind = p.k GROUP BY 1, 2
 -- Outer, semi and anti joins, whose conditions may be about both sides.
-SELECT * FROM compare('SELECT l.word, count(*), count(f.item), sum(f.amount) FROM many f LEFT JOIN label l ON f.tag = l.k GROUP BY 1');
-SELECT * FROM compare('SELECT o.name, count(*), sum(f.amount) FROM many f LEFT JOIN offer o ON f.item = o.item AND f.shop = o.shop AND f.small > 4 GROUP BY 1');
-SELECT * FROM compare('SELECT p.name, l.word, count(*) FROM many f LEFT JOIN part p ON f.item = p.k LEFT JOIN label l ON p.kind = l.n AND f.tag = l.k GROUP BY 1, 2');
-SELECT * FROM compare('SELECT o.kind, p.name, count(*) FROM many f LEFT JOIN offer o ON f.item = o.item AND f.shop = o.shop LEFT JOIN part p ON o.kind = p.k WHERE o.item IS NULL OR p.kind > 1 GROUP BY 1, 2');
-SELECT * FROM compare('SELECT f.small, count(*), sum(f.amount) FROM many f WHERE EXISTS (SELECT FROM offer o WHERE o.item = f.item AND o.shop = f.shop AND o.kind <> f.small) GROUP BY 1');
-SELECT * FROM compare('SELECT count(*), sum(f.amount) FROM many f WHERE NOT EXISTS (SELECT FROM offer o WHERE o.item = f.item AND o.shop = f.shop)');
-SELECT * FROM compare('SELECT f.small, count(*) FROM many f WHERE (f.item, f.shop) IN (SELECT item, shop FROM offer WHERE kind = 1) GROUP BY 1');
-SELECT * FROM compare('SELECT f.small, count(*) FROM many f LEFT JOIN offer o ON f.item = o.item AND f.shop = o.shop WHERE o.item IS NULL GROUP BY 1');
+SELECT l.word, count(*), count(f.item), sum(f.amount) FROM many f LEFT JOIN label l ON f.tag = l.k GROUP BY 1
+SELECT o.name, count(*), sum(f.amount) FROM many f LEFT JOIN offer o ON f.item = o.item AND f.shop = o.shop AND f.small > 4 GROUP BY 1
+SELECT p.name, l.word, count(*) FROM many f LEFT JOIN part p ON f.item = p.k LEFT JOIN label l ON p.kind = l.n AND f.tag = l.k GROUP BY 1, 2
+SELECT o.kind, p.name, count(*) FROM many f LEFT JOIN offer o ON f.item = o.item AND f.shop = o.shop LEFT JOIN part p ON o.kind = p.k WHERE o.item IS NULL OR p.kind > 1 GROUP BY 1, 2
+SELECT f.small, count(*), sum(f.amount) FROM many f WHERE EXISTS (SELECT FROM offer o WHERE o.item = f.item AND o.shop = f.shop AND o.kind <> f.small) GROUP BY 1
+SELECT count(*), sum(f.amount) FROM many f WHERE NOT EXISTS (SELECT FROM offer o WHERE o.item = f.item AND o.shop = f.shop)
+SELECT f.small, count(*) FROM many f WHERE (f.item, f.shop) IN (SELECT item, shop FROM offer WHERE kind = 1) GROUP BY 1
+SELECT f.small, count(*) FROM many f LEFT JOIN offer o ON f.item = o.item AND f.shop = o.shop WHERE o.item IS NULL GROUP BY 1
 -- Numerics of a declared scale look alike when they are equal.
-SELECT * FROM compare('SELECT count(*), sum(f.amount) FROM many f JOIN label l ON f.price = l.price');
-SELECT * FROM compare('SELECT f.price, f.price::text, scale(f.price), l.price::text, l.word, count(*), sum(f.price) FROM many f JOIN label l ON f.price = l.price GROUP BY 1, l.price, l.word');
-SELECT * FROM compare('SELECT f.price::text || l.word, count(*) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1');
-SELECT * FROM compare('SELECT l.word, f.price * 2, count(*) FROM many f JOIN label l ON f.price * 2 = l.price GROUP BY 1, 2');
+SELECT count(*), sum(f.amount) FROM many f JOIN label l ON f.price = l.price
+SELECT f.price, f.price::text, scale(f.price), l.price::text, l.word, count(*), sum(f.price) FROM many f JOIN label l ON f.price = l.price GROUP BY 1, l.price, l.word
+SELECT f.price::text || l.word, count(*) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1
+SELECT l.word, f.price * 2, count(*) FROM many f JOIN label l ON f.price * 2 = l.price GROUP BY 1, 2
 -- What is joined needn't be a table.
-SELECT * FROM compare('SELECT v.b, count(*), sum(f.amount) FROM many f JOIN (VALUES (1, ''a''), (2, ''b''), (2, ''c'')) AS v (a, b) ON f.item = v.a GROUP BY 1');
-SELECT * FROM compare('SELECT s.n, count(*) FROM many f JOIN (SELECT item, count(*) AS n FROM offer GROUP BY 1) AS s ON f.item = s.item GROUP BY 1');
-SELECT * FROM compare('SELECT g, sum(f.amount) FROM many f JOIN generate_series(1, 20, 3) AS g ON f.item = g GROUP BY 1');
+SELECT v.b, count(*), sum(f.amount) FROM many f JOIN (VALUES (1, 'a'), (2, 'b'), (2, 'c')) AS v (a, b) ON f.item = v.a GROUP BY 1
+SELECT s.n, count(*) FROM many f JOIN (SELECT item, count(*) AS n FROM offer GROUP BY 1) AS s ON f.item = s.item GROUP BY 1
+SELECT g, sum(f.amount) FROM many f JOIN generate_series(1, 20, 3) AS g ON f.item = g GROUP BY 1
 -- Not so: aggregates of the other table, of distinct values, sums of floats, groups that may look different, volatile conditions, the other side of an outer join, grouping sets.
-SELECT * FROM compare('SELECT sum(l.n) FROM many f JOIN label l ON f.tag = l.k');
-SELECT * FROM compare('SELECT l.word, count(DISTINCT f.item) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1');
-SELECT * FROM compare('SELECT count(*) FROM many f JOIN label l ON f.f8 = l.price');
-SELECT * FROM compare('SELECT count(*) FROM many f JOIN label l ON f.tag = l.k AND random() >= 0');
-SELECT * FROM compare('SELECT l.word, random() < 0 AS r, count(*) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1, 2');
-SELECT * FROM compare('SELECT round(sum(f.f8)) FROM many f JOIN label l ON f.tag = l.k');
-SELECT * FROM compare('SELECT l.word, count(f.item) FROM label l LEFT JOIN many f ON f.tag = l.k GROUP BY 1');
-SELECT * FROM compare('SELECT x.word, count(*) FROM many f LEFT JOIN (SELECT k, coalesce(word, ''no'') AS word FROM label) AS x ON f.tag = x.k GROUP BY 1');
-SELECT * FROM compare('SELECT l.word, f.small, count(*) FROM many f JOIN label l ON f.tag = l.k GROUP BY ROLLUP (1, 2)');
-SELECT * FROM compare('SELECT DISTINCT l.word, f.small FROM many f JOIN label l ON f.tag = l.k');
-SELECT * FROM compare('SELECT l.word, count(*) FROM many f CROSS JOIN label l GROUP BY 1');
-SELECT * FROM compare('SELECT l.word, count(f.gone) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1');
+SELECT sum(l.n) FROM many f JOIN label l ON f.tag = l.k
+SELECT l.word, count(DISTINCT f.item) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1
+SELECT count(*) FROM many f JOIN label l ON f.f8 = l.price
+SELECT count(*) FROM many f JOIN label l ON f.tag = l.k AND random() >= 0
+SELECT l.word, random() < 0 AS r, count(*) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1, 2
+SELECT round(sum(f.f8)) FROM many f JOIN label l ON f.tag = l.k
+SELECT l.word, count(f.item) FROM label l LEFT JOIN many f ON f.tag = l.k GROUP BY 1
+SELECT x.word, count(*) FROM many f LEFT JOIN (SELECT k, coalesce(word, 'no') AS word FROM label) AS x ON f.tag = x.k GROUP BY 1
+SELECT l.word, f.small, count(*) FROM many f JOIN label l ON f.tag = l.k GROUP BY ROLLUP (1, 2)
+SELECT DISTINCT l.word, f.small FROM many f JOIN label l ON f.tag = l.k
+SELECT l.word, count(*) FROM many f CROSS JOIN label l GROUP BY 1
+SELECT l.word, count(f.gone) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1
 -- Errors, which only values of rows that are joined may raise.
-SELECT * FROM compare('SELECT 100 / (f.small - 5), count(*) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1');
-SELECT * FROM compare('SELECT 100 / (f.small - 11), count(*) FROM many f JOIN label l ON f.small = l.n AND l.n < 9 GROUP BY 1');
-SELECT * FROM compare('SELECT l.word, sum(100 / (f.small - 11)) FROM many f JOIN label l ON f.small = l.n AND l.n < 9 GROUP BY 1');
-SELECT * FROM compare('SELECT l.word, count(*) FILTER (WHERE 100 / (f.small - 11) > 0) FROM many f JOIN label l ON f.small = l.n AND l.n < 9 GROUP BY 1');
-SELECT * FROM compare('SELECT l.word, sum(100 / (f.small - 5)) FROM many f JOIN label l ON f.tag = l.k WHERE f.small <> 5 GROUP BY 1');
+SELECT 100 / (f.small - 5), count(*) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1
+SELECT 100 / (f.small - 11), count(*) FROM many f JOIN label l ON f.small = l.n AND l.n < 9 GROUP BY 1
+SELECT l.word, sum(100 / (f.small - 11)) FROM many f JOIN label l ON f.small = l.n AND l.n < 9 GROUP BY 1
+SELECT l.word, count(*) FILTER (WHERE 100 / (f.small - 11) > 0) FROM many f JOIN label l ON f.small = l.n AND l.n < 9 GROUP BY 1
+SELECT l.word, sum(100 / (f.small - 5)) FROM many f JOIN label l ON f.tag = l.k WHERE f.small <> 5 GROUP BY 1
+$list$);
 -- Little memory, so that groups come in several passes.
 SET work_mem = '64kB';
 SET hash_mem_multiplier = 1;
@@ -98,8 +102,10 @@ EXECUTE of_labels (100, 20);
 EXECUTE of_labels (300, 45);
 EXECUTE of_labels (NULL, 45);
 RESET plan_cache_mode;
-SELECT * FROM compare('SELECT o.n, s.* FROM generate_series(0, 3) AS o (n), LATERAL (SELECT count(*), sum(f.amount) FROM many f JOIN label l ON f.tag = l.k WHERE f.small = o.n) AS s');
-SELECT * FROM compare('SELECT o.n, s.* FROM generate_series(0, 3) AS o (n), LATERAL (SELECT count(*), sum(f.amount) FROM many f JOIN label l ON f.tag = l.k AND l.n > f.small + o.n) AS s');
+SELECT * FROM compare_all($list$
+SELECT o.n, s.* FROM generate_series(0, 3) AS o (n), LATERAL (SELECT count(*), sum(f.amount) FROM many f JOIN label l ON f.tag = l.k WHERE f.small = o.n) AS s
+SELECT o.n, s.* FROM generate_series(0, 3) AS o (n), LATERAL (SELECT count(*), sum(f.amount) FROM many f JOIN label l ON f.tag = l.k AND l.n > f.small + o.n) AS s
+$list$);
 -- Changes.
 BEGIN;
 UPDATE label SET word = 'changed' WHERE n % 3 = 0;
@@ -115,8 +121,10 @@ CREATE TABLE pmany_2 PARTITION OF pmany FOR VALUES FROM (15000) TO (100000);
 INSERT INTO pmany SELECT id, item, shop, tag, amount FROM many;
 CREATE INDEX ON pmany USING gpu_column (id, item, shop, tag, amount);
 VACUUM ANALYZE pmany;
-SELECT * FROM compare('SELECT l.word, count(*), sum(f.amount), avg(f.amount) FROM pmany f JOIN label l ON f.tag = l.k GROUP BY 1');
-SELECT * FROM compare('SELECT o.name, p.name, count(*) FROM pmany f JOIN offer o ON f.item = o.item AND f.shop = o.shop JOIN part p ON f.item = p.k GROUP BY 1, 2');
+SELECT * FROM compare_all($list$
+SELECT l.word, count(*), sum(f.amount), avg(f.amount) FROM pmany f JOIN label l ON f.tag = l.k GROUP BY 1
+SELECT o.name, p.name, count(*) FROM pmany f JOIN offer o ON f.item = o.item AND f.shop = o.shop JOIN part p ON f.item = p.k GROUP BY 1, 2
+$list$);
 -- Row security: what is hidden isn't grouped.
 CREATE ROLE states_reader;
 GRANT SELECT ON many, label TO states_reader;
@@ -125,8 +133,10 @@ ALTER TABLE label ENABLE ROW LEVEL SECURITY;
 CREATE POLICY some_rows ON many USING (amount < 100);
 CREATE POLICY some_labels ON label USING (n % 2 = 0);
 SET ROLE states_reader;
-SELECT * FROM compare('SELECT l.word, count(*), sum(f.amount) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1');
-SELECT * FROM compare('SELECT l.word, count(*) FROM many f JOIN label l ON f.tag = l.k AND 1 / (l.n - 3) < f.small GROUP BY 1');
+SELECT * FROM compare_all($list$
+SELECT l.word, count(*), sum(f.amount) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1
+SELECT l.word, count(*) FROM many f JOIN label l ON f.tag = l.k AND 1 / (l.n - 3) < f.small GROUP BY 1
+$list$);
 RESET ROLE;
 -- Why not.
 SELECT reason FROM gpu.explain_why('SELECT sum(l.n) FROM many f JOIN label l ON f.tag = l.k');
@@ -135,4 +145,4 @@ SELECT reason FROM gpu.explain_why('SELECT l.word, count(*) FROM many f CROSS JO
 SELECT reason FROM gpu.explain_why('SELECT l.word, count(DISTINCT f.item) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1');
 DROP TABLE many, offer, label, part, pmany;
 DROP ROLE states_reader;
-DROP FUNCTION compare, who_answers, answer_of;
+DROP FUNCTION compare, compare_all, who_answers, answer_of;

@@ -28,32 +28,36 @@ SELECT column_name, encoding, bits FROM gpu.columns('keys_i') WHERE column_name 
 \set ECHO all
 
 -- All numbers, and NULL or not.
-SELECT * FROM compare('SELECT a, count(*), sum(id) FROM keys GROUP BY a');
-SELECT * FROM compare('SELECT b, count(*), sum(id) FROM keys GROUP BY b');
-SELECT * FROM compare('SELECT sure, count(*), sum(id) FROM keys GROUP BY sure');
-SELECT * FROM compare('SELECT at, count(*), sum(id) FROM keys GROUP BY at');
-SELECT * FROM compare('SELECT zoned, count(*), sum(id) FROM keys GROUP BY zoned');
-SELECT * FROM compare('SELECT count(DISTINCT a), count(DISTINCT at), sum(DISTINCT b), count(DISTINCT sure) FROM keys');
-SELECT * FROM compare('SELECT near, count(DISTINCT a), count(DISTINCT at), sum(DISTINCT a) FROM keys GROUP BY near');
+SELECT * FROM compare_all($list$
+SELECT a, count(*), sum(id) FROM keys GROUP BY a
+SELECT b, count(*), sum(id) FROM keys GROUP BY b
+SELECT sure, count(*), sum(id) FROM keys GROUP BY sure
+SELECT at, count(*), sum(id) FROM keys GROUP BY at
+SELECT zoned, count(*), sum(id) FROM keys GROUP BY zoned
+SELECT count(DISTINCT a), count(DISTINCT at), sum(DISTINCT b), count(DISTINCT sure) FROM keys
+SELECT near, count(DISTINCT a), count(DISTINCT at), sum(DISTINCT a) FROM keys GROUP BY near
 -- Together.
-SELECT * FROM compare('SELECT a, b, count(*), min(id) FROM keys GROUP BY a, b');
-SELECT * FROM compare('SELECT a, b, c, d, at, zoned, sure, near, count(*), min(id) FROM keys GROUP BY a, b, c, d, at, zoned, sure, near');
-SELECT * FROM compare('SELECT word, at, small, a, count(*), max(c) FROM keys GROUP BY word, at, small, a');
-SELECT * FROM compare('SELECT a, at, count(*) FROM keys WHERE near < 0 GROUP BY a, at HAVING count(*) > 1 ORDER BY 3 DESC, 1, 2 LIMIT 5');
-SELECT * FROM compare('SELECT a, at, count(*), GROUPING(a, at) FROM keys GROUP BY ROLLUP (a, at)');
+SELECT a, b, count(*), min(id) FROM keys GROUP BY a, b
+SELECT a, b, c, d, at, zoned, sure, near, count(*), min(id) FROM keys GROUP BY a, b, c, d, at, zoned, sure, near
+SELECT word, at, small, a, count(*), max(c) FROM keys GROUP BY word, at, small, a
+SELECT a, at, count(*) FROM keys WHERE near < 0 GROUP BY a, at HAVING count(*) > 1 ORDER BY 3 DESC, 1, 2 LIMIT 5
+SELECT a, at, count(*), GROUPING(a, at) FROM keys GROUP BY ROLLUP (a, at)
+$list$);
 SET work_mem = '64kB';
 SET hash_mem_multiplier = 8;
 SELECT * FROM compare('SELECT a, b, at, count(*), min(id) FROM keys GROUP BY a, b, at');
 RESET work_mem;
 RESET hash_mem_multiplier;
 -- Arithmetic: of few results, and of as many as there can be.
-SELECT * FROM compare('SELECT near + small, count(*) FROM keys GROUP BY 1');
-SELECT * FROM compare('SELECT near - small, near * small, (near + 100) / (small + 10), near % (small + 4), - (near + small), count(*) FROM keys GROUP BY 1, 2, 3, 4, 5');
-SELECT * FROM compare('SELECT (near + 2147483597)::int8 + small, (near - 2147483598)::int8 * 2147483647, count(*) FROM keys GROUP BY 1, 2');
-SELECT * FROM compare('SELECT a % c, c % (small + 4), count(*) FROM keys WHERE c <> 0 OR c IS NULL GROUP BY 1, 2');
-SELECT * FROM compare('SELECT a / 3 + b / 3, a / 2 - b / 2, d / 2 + near, small + near, count(*) FROM keys GROUP BY 1, 2, 3, 4');
-SELECT * FROM compare('SELECT near + 2147483600 - small, count(*) FROM keys GROUP BY 1');
-SELECT * FROM compare('SELECT (near + small)::int2, (d % 1000 - near)::int4, near > small, count(*) FROM keys GROUP BY 1, 2, 3');
+SELECT * FROM compare_all($list$
+SELECT near + small, count(*) FROM keys GROUP BY 1
+SELECT near - small, near * small, (near + 100) / (small + 10), near % (small + 4), - (near + small), count(*) FROM keys GROUP BY 1, 2, 3, 4, 5
+SELECT (near + 2147483597)::int8 + small, (near - 2147483598)::int8 * 2147483647, count(*) FROM keys GROUP BY 1, 2
+SELECT a % c, c % (small + 4), count(*) FROM keys WHERE c <> 0 OR c IS NULL GROUP BY 1, 2
+SELECT a / 3 + b / 3, a / 2 - b / 2, d / 2 + near, small + near, count(*) FROM keys GROUP BY 1, 2, 3, 4
+SELECT near + 2147483600 - small, count(*) FROM keys GROUP BY 1
+SELECT (near + small)::int2, (d % 1000 - near)::int4, near > small, count(*) FROM keys GROUP BY 1, 2, 3
+$list$);
 -- Rows come, and take the numbers that were left; rows that nobody sees have theirs.
 BEGIN;
 INSERT INTO keys (id, a, sure) VALUES (-1, 1, 1), (-2, 9223372036854775806, 2), (-3, NULL, 3), (-4, -9223372036854775806, 4);
@@ -67,20 +71,24 @@ CREATE TABLE ends (n int8) WITH (autovacuum_enabled = off);
 INSERT INTO ends SELECT -9223372036854775808 + i FROM generate_series(0, 9) AS i UNION ALL SELECT 9223372036854775807 - i FROM generate_series(0, 9) AS i UNION ALL SELECT NULL;
 CREATE INDEX ends_i ON ends USING gpu_column (n);
 VACUUM ANALYZE ends;
-SELECT * FROM compare('SELECT n, count(*) FROM ends GROUP BY n');
+SELECT * FROM compare_all($list$
+SELECT n, count(*) FROM ends GROUP BY n
 -- Expressions over a column, too.
-SELECT * FROM compare('SELECT CASE small WHEN 1 THEN 9223372036854775807 WHEN 2 THEN -9223372036854775808 WHEN 3 THEN NULL ELSE small END, count(*) FROM keys GROUP BY 1');
+SELECT CASE small WHEN 1 THEN 9223372036854775807 WHEN 2 THEN -9223372036854775808 WHEN 3 THEN NULL ELSE small END, count(*) FROM keys GROUP BY 1
+$list$);
 -- Arrays and rows can be hashed where their elements can.
 CREATE TYPE priced AS (price money, n int4);
 CREATE TABLE nested (a money[], r priced, n int4, i int4[]) WITH (autovacuum_enabled = off);
 INSERT INTO nested SELECT ARRAY[(i % 5)::money], ROW(i % 7, 1)::priced, i, ARRAY[i % 3, NULL] FROM generate_series(1, 1000) AS i;
 CREATE INDEX nested_i ON nested USING gpu_column (a, r, n, i);
 VACUUM ANALYZE nested;
-SELECT * FROM compare('SELECT a, count(DISTINCT n) FROM nested GROUP BY a');
-SELECT * FROM compare('SELECT r, count(DISTINCT n) FROM nested GROUP BY r');
-SELECT * FROM compare('SELECT count(DISTINCT a), n % 3 FROM nested GROUP BY 2');
-SELECT * FROM compare('SELECT i, count(DISTINCT n) FROM nested GROUP BY i');
+SELECT * FROM compare_all($list$
+SELECT a, count(DISTINCT n) FROM nested GROUP BY a
+SELECT r, count(DISTINCT n) FROM nested GROUP BY r
+SELECT count(DISTINCT a), n % 3 FROM nested GROUP BY 2
+SELECT i, count(DISTINCT n) FROM nested GROUP BY i
+$list$);
 DROP TABLE nested;
 DROP TYPE priced;
 DROP TABLE keys, ends;
-DROP FUNCTION answer_of, who_answers, compare;
+DROP FUNCTION answer_of, who_answers, compare, compare_all;

@@ -23,14 +23,16 @@ VACUUM ANALYZE many;
 SELECT column_name, encoding, bits FROM gpu.columns('many_i') WHERE column_name = 'k';
 
 -- All groups are there, and few have rows: first and last ones, NULL, and one that has several rows.
-SELECT * FROM compare('SELECT k, count(*), sum(x), min(x), max(x) FROM many WHERE x % 4000 < 2 OR x < 3 GROUP BY k');
-SELECT * FROM compare('SELECT k, count(x) FROM many WHERE x < 0 GROUP BY k');
+SELECT * FROM compare_all($list$
+SELECT k, count(*), sum(x), min(x), max(x) FROM many WHERE x % 4000 < 2 OR x < 3 GROUP BY k
+SELECT k, count(x) FROM many WHERE x < 0 GROUP BY k
 -- All have rows, and all reach the executor.
-SELECT * FROM compare('SELECT count(*), sum(k), sum(n), sum(s), sum(hashint8(s) * k::int8) FROM (SELECT k, count(*) AS n, sum(x) AS s FROM many GROUP BY k OFFSET 0) AS q');
+SELECT count(*), sum(k), sum(n), sum(s), sum(hashint8(s) * k::int8) FROM (SELECT k, count(*) AS n, sum(x) AS s FROM many GROUP BY k OFFSET 0) AS q
+$list$);
 -- A key out of reach of so many bits comes after the table was indexed, and rows go.
 INSERT INTO many VALUES (-5, 1), (2147483647, 2), (0, 3), (NULL, 4);
 DELETE FROM many WHERE x BETWEEN 1000 AND 1010;
 SELECT * FROM compare('SELECT k, count(*), sum(x) FROM many WHERE x < 2000 OR x % 100000 = 0 GROUP BY k');
 
 DROP TABLE many;
-DROP FUNCTION compare, who_answers, answer_of;
+DROP FUNCTION compare, compare_all, who_answers, answer_of;

@@ -106,7 +106,9 @@ ALTER DOMAIN short ADD CHECK (length(VALUE) < 5);
 SELECT * FROM compare('SELECT count(word::short), sum(length(word::short)) FROM mapped');
 DROP DOMAIN short;
 -- A pattern that isn't whole.
-SELECT * FROM compare('SELECT count(*) FILTER (WHERE word LIKE ''%3\'') FROM mapped');
-SELECT * FROM compare('SELECT count(*) FROM mapped WHERE price > 100 AND word || ''x'' LIKE ''w%\''');
+SELECT * FROM compare_all($list$
+SELECT count(*) FILTER (WHERE word LIKE '%3\') FROM mapped
+SELECT count(*) FROM mapped WHERE price > 100 AND word || 'x' LIKE 'w%\'
+$list$);
 DROP TABLE mapped, factor;
-DROP FUNCTION ask, measure, compute, depend, answer_of, who_answers, compare;
+DROP FUNCTION ask, measure, compute, depend, answer_of, who_answers, compare, compare_all;

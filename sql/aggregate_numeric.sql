@@ -22,73 +22,77 @@ VACUUM ANALYZE sold, parts;
 \set ECHO all
 
 -- Arithmetic.
-SELECT * FROM compare('SELECT sum(price * (1 - discount)), sum(price * (1 - discount) * (1 + tax)), avg(price * discount), count(price * tax) FROM sold');
-SELECT * FROM compare('SELECT word, sum(price), sum(price * (1 - discount)), sum(price * (1 - discount) * (1 + tax)), avg(price), avg(discount), avg(price * tax), count(*) FROM sold GROUP BY word');
-SELECT * FROM compare('SELECT word, sum(price + fine), sum(fine - price), sum(-price * fine), sum(+fine - -tax), sum(abs(discount - tax)), sum(abs(price) * tax) FROM sold GROUP BY word');
-SELECT * FROM compare('SELECT flag, sum(price * count), avg(count * discount - many), sum(many - price * 3), sum((many + count)::numeric * tax) FROM sold GROUP BY flag');
-SELECT * FROM compare('SELECT sum(count::numeric * many), sum(count::numeric - many::numeric) FROM sold');
-SELECT * FROM compare('SELECT min(price * (1 - discount)), max(price * (1 - discount)), min(price - tax), max(fine + tax) FROM sold');
-SELECT * FROM compare('SELECT word, min(price * tax), max(price * tax) FILTER (WHERE flag) FROM sold GROUP BY word');
-SELECT * FROM compare('SELECT sum(price * tax) FILTER (WHERE price * discount > 500 AND flag), sum(price * tax) FILTER (WHERE id < 0) FROM sold');
-SELECT * FROM compare('SELECT sum(price * price * tax) FROM sold WHERE id < 0');
-SELECT * FROM compare('SELECT word, sum(price * tax) FROM sold GROUP BY word HAVING sum(price * tax) > 200 ORDER BY 2 DESC LIMIT 3');
+SELECT * FROM compare_all($list$
+SELECT sum(price * (1 - discount)), sum(price * (1 - discount) * (1 + tax)), avg(price * discount), count(price * tax) FROM sold
+SELECT word, sum(price), sum(price * (1 - discount)), sum(price * (1 - discount) * (1 + tax)), avg(price), avg(discount), avg(price * tax), count(*) FROM sold GROUP BY word
+SELECT word, sum(price + fine), sum(fine - price), sum(-price * fine), sum(+fine - -tax), sum(abs(discount - tax)), sum(abs(price) * tax) FROM sold GROUP BY word
+SELECT flag, sum(price * count), avg(count * discount - many), sum(many - price * 3), sum((many + count)::numeric * tax) FROM sold GROUP BY flag
+SELECT sum(count::numeric * many), sum(count::numeric - many::numeric) FROM sold
+SELECT min(price * (1 - discount)), max(price * (1 - discount)), min(price - tax), max(fine + tax) FROM sold
+SELECT word, min(price * tax), max(price * tax) FILTER (WHERE flag) FROM sold GROUP BY word
+SELECT sum(price * tax) FILTER (WHERE price * discount > 500 AND flag), sum(price * tax) FILTER (WHERE id < 0) FROM sold
+SELECT sum(price * price * tax) FROM sold WHERE id < 0
+SELECT word, sum(price * tax) FROM sold GROUP BY word HAVING sum(price * tax) > 200 ORDER BY 2 DESC LIMIT 3
 
 -- Digits behind the point that differ from row to row.
-SELECT * FROM compare('SELECT sum(loose * discount), sum(loose + count), sum(loose * loose - count), avg(loose * tax), sum(loose - price) FROM sold');
-SELECT * FROM compare('SELECT id % 6, sum(loose * discount), sum(loose + count), avg(loose * many), sum(-loose * count), sum(loose * loose + discount) FROM sold GROUP BY 1');
-SELECT * FROM compare('SELECT id, sum(loose * count), sum(loose * discount * loose) FROM sold WHERE id < 40 GROUP BY id');
-SELECT * FROM compare('SELECT min(loose * count), max(loose + discount) FROM sold');
-SELECT * FROM compare('SELECT sum(loose * discount) FILTER (WHERE id % 6 = 2), sum(loose * count) FILTER (WHERE id % 6 = 4) FROM sold');
+SELECT sum(loose * discount), sum(loose + count), sum(loose * loose - count), avg(loose * tax), sum(loose - price) FROM sold
+SELECT id % 6, sum(loose * discount), sum(loose + count), avg(loose * many), sum(-loose * count), sum(loose * loose + discount) FROM sold GROUP BY 1
+SELECT id, sum(loose * count), sum(loose * discount * loose) FROM sold WHERE id < 40 GROUP BY id
+SELECT min(loose * count), max(loose + discount) FROM sold
+SELECT sum(loose * discount) FILTER (WHERE id % 6 = 2), sum(loose * count) FILTER (WHERE id % 6 = 4) FROM sold
 
 -- Comparisons.
-SELECT * FROM compare('SELECT count(*), sum(count) FROM sold WHERE price * discount > tax * 100 AND price <> loose');
-SELECT * FROM compare('SELECT count(*) FILTER (WHERE discount = tax), count(*) FILTER (WHERE discount <> tax), count(*) FILTER (WHERE discount < tax), count(*) FILTER (WHERE discount <= tax), count(*) FILTER (WHERE discount > tax), count(*) FILTER (WHERE discount >= tax) FROM sold');
-SELECT * FROM compare('SELECT count(*) FROM sold WHERE price IS DISTINCT FROM loose');
-SELECT * FROM compare('SELECT count(*) FROM sold WHERE price + tax IS NOT DISTINCT FROM loose * count');
-SELECT * FROM compare('SELECT count(*) FROM sold WHERE (price * tax) IS NULL');
-SELECT * FROM compare('SELECT count(*) FROM sold WHERE fine > price OR loose >= count');
-SELECT * FROM compare('SELECT count(*) FROM sold WHERE discount BETWEEN tax AND tax + 0.02');
+SELECT count(*), sum(count) FROM sold WHERE price * discount > tax * 100 AND price <> loose
+SELECT count(*) FILTER (WHERE discount = tax), count(*) FILTER (WHERE discount <> tax), count(*) FILTER (WHERE discount < tax), count(*) FILTER (WHERE discount <= tax), count(*) FILTER (WHERE discount > tax), count(*) FILTER (WHERE discount >= tax) FROM sold
+SELECT count(*) FROM sold WHERE price IS DISTINCT FROM loose
+SELECT count(*) FROM sold WHERE price + tax IS NOT DISTINCT FROM loose * count
+SELECT count(*) FROM sold WHERE (price * tax) IS NULL
+SELECT count(*) FROM sold WHERE fine > price OR loose >= count
+SELECT count(*) FROM sold WHERE discount BETWEEN tax AND tax + 0.02
+$list$);
 SELECT price * discount > 500 AS high, count(*) FROM sold GROUP BY 1 ORDER BY 1;
-SELECT * FROM compare('SELECT price * discount > 500, fine < loose, count(*) FROM sold GROUP BY 1, 2');
+SELECT * FROM compare_all($list$
+SELECT price * discount > 500, fine < loose, count(*) FROM sold GROUP BY 1, 2
 
 -- With constants that have more digits than the columns, or fewer.
-SELECT * FROM compare('SELECT count(*) FILTER (WHERE price - tax > 1.2399999999999999), count(*) FILTER (WHERE price - tax >= 37.455), count(*) FILTER (WHERE price - tax < -12.5000001), count(*) FILTER (WHERE price - tax <= 38) FROM sold');
-SELECT * FROM compare('SELECT count(*) FILTER (WHERE price - tax = 1000.00000), count(*) FILTER (WHERE price - tax = 1000.001), count(*) FILTER (WHERE price - tax <> 1000.001), count(*) FILTER (WHERE -12.3456 < tax - price), count(*) FILTER (WHERE 0.0001 >= tax - discount) FROM sold');
-SELECT * FROM compare('SELECT count(*) FILTER (WHERE -0.0001 <= tax - discount), count(*) FILTER (WHERE -0.0001 < tax - discount), count(*) FILTER (WHERE 0 > tax - discount), count(*) FILTER (WHERE NULL > tax - discount) FROM sold');
-SELECT * FROM compare('SELECT count(*), sum(price) FROM sold WHERE price * discount > (SELECT avg(price * discount) FROM sold)');
-SELECT * FROM compare('SELECT count(*) FILTER (WHERE price - tax > -37.455000000000000000001), count(*) FILTER (WHERE price - tax >= 37.499999999999999999999), count(*) FILTER (WHERE price - tax = 1000.0000000000000000000000000), count(*) FILTER (WHERE price - tax = 1000.0000000000000000000000001) FROM sold');
-SELECT * FROM compare('SELECT count(*) FROM sold WHERE many > (SELECT avg(many) FROM sold)');
+SELECT count(*) FILTER (WHERE price - tax > 1.2399999999999999), count(*) FILTER (WHERE price - tax >= 37.455), count(*) FILTER (WHERE price - tax < -12.5000001), count(*) FILTER (WHERE price - tax <= 38) FROM sold
+SELECT count(*) FILTER (WHERE price - tax = 1000.00000), count(*) FILTER (WHERE price - tax = 1000.001), count(*) FILTER (WHERE price - tax <> 1000.001), count(*) FILTER (WHERE -12.3456 < tax - price), count(*) FILTER (WHERE 0.0001 >= tax - discount) FROM sold
+SELECT count(*) FILTER (WHERE -0.0001 <= tax - discount), count(*) FILTER (WHERE -0.0001 < tax - discount), count(*) FILTER (WHERE 0 > tax - discount), count(*) FILTER (WHERE NULL > tax - discount) FROM sold
+SELECT count(*), sum(price) FROM sold WHERE price * discount > (SELECT avg(price * discount) FROM sold)
+SELECT count(*) FILTER (WHERE price - tax > -37.455000000000000000001), count(*) FILTER (WHERE price - tax >= 37.499999999999999999999), count(*) FILTER (WHERE price - tax = 1000.0000000000000000000000000), count(*) FILTER (WHERE price - tax = 1000.0000000000000000000000001) FROM sold
+SELECT count(*) FROM sold WHERE many > (SELECT avg(many) FROM sold)
 
 -- Choices: which digits are shown depends on which rows were chosen.
-SELECT * FROM compare('SELECT sum(CASE WHEN flag THEN price * (1 - discount) ELSE 0 END), sum(CASE WHEN flag AND word > ''word 3'' THEN price ELSE tax * 0 END) FROM sold');
-SELECT * FROM compare('SELECT id, sum(CASE WHEN flag THEN price * (1 - discount) ELSE 0 END), avg(CASE WHEN flag THEN discount ELSE count END) FROM sold WHERE id < 30 GROUP BY id');
-SELECT * FROM compare('SELECT word, sum(CASE WHEN price > 60000 THEN tax WHEN discount < 0.03 THEN fine WHEN tax IS NULL THEN 1.5000 END), count(CASE WHEN price > 60000 THEN tax END) FROM sold GROUP BY word');
-SELECT * FROM compare('SELECT sum(CASE word WHEN ''word 1'' THEN price WHEN ''word 2'' THEN -price WHEN ''word 3'' THEN NULL ELSE discount END) FROM sold');
-SELECT * FROM compare('SELECT sum(CASE count WHEN part THEN price WHEN id THEN tax END) FROM sold');
-SELECT * FROM compare('SELECT sum(CASE count WHEN part THEN price ELSE CASE WHEN flag THEN CASE part WHEN 7 THEN fine ELSE loose END END END) FROM sold');
-SELECT * FROM compare('SELECT sum(CASE WHEN flag THEN NULL WHEN price > tax THEN NULL::numeric END), count(CASE WHEN price > tax THEN NULL::int4 ELSE NULL END) FROM sold');
-SELECT * FROM compare('SELECT sum(coalesce(tax, price, 1.5)), sum(coalesce(price, 0) * coalesce(tax, 1)), sum(coalesce(loose, count)), sum(coalesce(loose, tax, 0)) FROM sold');
-SELECT * FROM compare('SELECT id % 6, sum(coalesce(loose, count)), avg(coalesce(tax, loose)), sum(coalesce(price, 0.0000)) FROM sold GROUP BY 1');
-SELECT * FROM compare('SELECT sum(coalesce(price, 0)), avg(coalesce(loose, 7.77)), sum(CASE WHEN loose IS NULL THEN 5.55555 ELSE loose END) FROM sold');
+SELECT sum(CASE WHEN flag THEN price * (1 - discount) ELSE 0 END), sum(CASE WHEN flag AND word > 'word 3' THEN price ELSE tax * 0 END) FROM sold
+SELECT id, sum(CASE WHEN flag THEN price * (1 - discount) ELSE 0 END), avg(CASE WHEN flag THEN discount ELSE count END) FROM sold WHERE id < 30 GROUP BY id
+SELECT word, sum(CASE WHEN price > 60000 THEN tax WHEN discount < 0.03 THEN fine WHEN tax IS NULL THEN 1.5000 END), count(CASE WHEN price > 60000 THEN tax END) FROM sold GROUP BY word
+SELECT sum(CASE word WHEN 'word 1' THEN price WHEN 'word 2' THEN -price WHEN 'word 3' THEN NULL ELSE discount END) FROM sold
+SELECT sum(CASE count WHEN part THEN price WHEN id THEN tax END) FROM sold
+SELECT sum(CASE count WHEN part THEN price ELSE CASE WHEN flag THEN CASE part WHEN 7 THEN fine ELSE loose END END END) FROM sold
+SELECT sum(CASE WHEN flag THEN NULL WHEN price > tax THEN NULL::numeric END), count(CASE WHEN price > tax THEN NULL::int4 ELSE NULL END) FROM sold
+SELECT sum(coalesce(tax, price, 1.5)), sum(coalesce(price, 0) * coalesce(tax, 1)), sum(coalesce(loose, count)), sum(coalesce(loose, tax, 0)) FROM sold
+SELECT id % 6, sum(coalesce(loose, count)), avg(coalesce(tax, loose)), sum(coalesce(price, 0.0000)) FROM sold GROUP BY 1
+SELECT sum(coalesce(price, 0)), avg(coalesce(loose, 7.77)), sum(CASE WHEN loose IS NULL THEN 5.55555 ELSE loose END) FROM sold
 -- The map is kept, and what NULL gives with it.
-SELECT * FROM compare('SELECT sum(coalesce(price, 1.25)), count(*) FROM sold');
-SELECT * FROM compare('SELECT sum(coalesce(price, 1.25)), avg(coalesce(price, 1.25)), count(*) FROM sold');
-SELECT * FROM compare('SELECT sum(coalesce(count, part, -1)), max(coalesce(many, count)), min(CASE WHEN flag THEN count ELSE part END), sum(CASE WHEN price > tax THEN count END) FROM sold');
-SELECT * FROM compare('SELECT CASE WHEN flag THEN count ELSE part END, count(*) FROM sold GROUP BY 1');
-SELECT * FROM compare('SELECT coalesce(count, part), CASE WHEN price > 60000 OR count < part THEN 1 ELSE 2 END, count(*) FROM sold GROUP BY 1, 2');
-SELECT * FROM compare('SELECT sum(greatest(count, part)), sum(least(count, part, many)), min(greatest(many, id)), sum(nullif(count, part)), count(least(id, count)) FROM sold');
-SELECT * FROM compare('SELECT count(*) FROM sold WHERE CASE WHEN flag THEN price > tax ELSE count > part END');
-SELECT * FROM compare('SELECT count(*) FROM sold WHERE coalesce(price > loose, flag)');
+SELECT sum(coalesce(price, 1.25)), count(*) FROM sold
+SELECT sum(coalesce(price, 1.25)), avg(coalesce(price, 1.25)), count(*) FROM sold
+SELECT sum(coalesce(count, part, -1)), max(coalesce(many, count)), min(CASE WHEN flag THEN count ELSE part END), sum(CASE WHEN price > tax THEN count END) FROM sold
+SELECT CASE WHEN flag THEN count ELSE part END, count(*) FROM sold GROUP BY 1
+SELECT coalesce(count, part), CASE WHEN price > 60000 OR count < part THEN 1 ELSE 2 END, count(*) FROM sold GROUP BY 1, 2
+SELECT sum(greatest(count, part)), sum(least(count, part, many)), min(greatest(many, id)), sum(nullif(count, part)), count(least(id, count)) FROM sold
+SELECT count(*) FROM sold WHERE CASE WHEN flag THEN price > tax ELSE count > part END
+SELECT count(*) FROM sold WHERE coalesce(price > loose, flag)
 
 -- What divides numerics stays with PostgreSQL, unless a condition is on a single column, and so do sums of distinct ones.
-SELECT * FROM compare('SELECT sum(price / nullif(tax, 0)) FROM sold');
-SELECT * FROM compare('SELECT sum(CASE WHEN discount = 0 THEN price ELSE 1 / discount END) FROM sold');
-SELECT * FROM compare('SELECT sum(CASE WHEN discount <> 0 THEN price * (1 / discount) END) FROM sold');
-SELECT * FROM compare('SELECT sum(CASE WHEN count <> 0 THEN many / count END), sum(CASE WHEN part > 3 THEN CASE WHEN count = 0 THEN id % 0 ELSE many % count END END) FROM sold');
-SELECT * FROM compare('SELECT sum(CASE WHEN count <> 1 THEN many / count END) FROM sold');
-SELECT * FROM compare('SELECT sum(round(price * tax, 2)) FROM sold');
-SELECT * FROM compare('SELECT variance(price * tax) FROM sold');
-SELECT * FROM compare('SELECT sum(DISTINCT price * tax) FROM sold');
+SELECT sum(price / nullif(tax, 0)) FROM sold
+SELECT sum(CASE WHEN discount = 0 THEN price ELSE 1 / discount END) FROM sold
+SELECT sum(CASE WHEN discount <> 0 THEN price * (1 / discount) END) FROM sold
+SELECT sum(CASE WHEN count <> 0 THEN many / count END), sum(CASE WHEN part > 3 THEN CASE WHEN count = 0 THEN id % 0 ELSE many % count END END) FROM sold
+SELECT sum(CASE WHEN count <> 1 THEN many / count END) FROM sold
+SELECT sum(round(price * tax, 2)) FROM sold
+SELECT variance(price * tax) FROM sold
+SELECT sum(DISTINCT price * tax) FROM sold
+$list$);
 
 -- Parameters.
 PREPARE discounted (numeric, numeric) AS SELECT sum(price * ($1 - discount)), sum(CASE WHEN flag THEN price ELSE $2 END) FROM sold WHERE price * tax > $2;
@@ -102,18 +106,20 @@ EXECUTE discounted (12345678901234567890, 0);
 RESET plan_cache_mode;
 
 -- Columns of joined tables.
-SELECT * FROM compare('SELECT 100.00 * sum(CASE WHEN kind LIKE ''PROMO%'' THEN price * (1 - discount) ELSE 0 END) / sum(price * (1 - discount)) FROM sold JOIN parts USING (part)');
-SELECT * FROM compare('SELECT kind, sum(price * weight), sum(price * (1 - discount) - cost * count), min(price - cost) FROM sold JOIN parts USING (part) GROUP BY kind');
-SELECT * FROM compare('SELECT sum(coalesce(cost, price)), sum(CASE WHEN cost > price THEN weight ELSE fine END) FROM sold LEFT JOIN parts USING (part)');
+SELECT * FROM compare_all($list$
+SELECT 100.00 * sum(CASE WHEN kind LIKE 'PROMO%' THEN price * (1 - discount) ELSE 0 END) / sum(price * (1 - discount)) FROM sold JOIN parts USING (part)
+SELECT kind, sum(price * weight), sum(price * (1 - discount) - cost * count), min(price - cost) FROM sold JOIN parts USING (part) GROUP BY kind
+SELECT sum(coalesce(cost, price)), sum(CASE WHEN cost > price THEN weight ELSE fine END) FROM sold LEFT JOIN parts USING (part)
 
 -- What hasn't room, is answered by the replaced plan.
-SELECT * FROM compare('SELECT sum(many * many::numeric * price) FROM sold');
-SELECT * FROM compare('SELECT sum(fine * fine * fine * fine * fine * count) FROM sold');
-SELECT * FROM compare('SELECT sum(CASE WHEN flag THEN many * many::numeric * many * many END) FROM sold');
-SELECT * FROM compare('SELECT sum(price * 12345678901234567890) FROM sold');
-SELECT * FROM compare('SELECT sum(price * 0.000000000000000000000000000000000000001) FROM sold');
-SELECT * FROM compare('SELECT sum(price + 1e20 * tax) FROM sold');
-SELECT * FROM compare('SELECT sum(price * 1e30), sum(price + 1e30 - discount * 0) FROM sold');
+SELECT sum(many * many::numeric * price) FROM sold
+SELECT sum(fine * fine * fine * fine * fine * count) FROM sold
+SELECT sum(CASE WHEN flag THEN many * many::numeric * many * many END) FROM sold
+SELECT sum(price * 12345678901234567890) FROM sold
+SELECT sum(price * 0.000000000000000000000000000000000000001) FROM sold
+SELECT sum(price + 1e20 * tax) FROM sold
+SELECT sum(price * 1e30), sum(price + 1e30 - discount * 0) FROM sold
+$list$);
 
 -- NaN, infinities and very many digits, in rows that nobody sees, too.
 CREATE TABLE odd (i int4, a numeric, b numeric) WITH (autovacuum_enabled = off);
@@ -121,14 +127,18 @@ INSERT INTO odd SELECT i, i * 0.5, i FROM generate_series(1, 2000) AS i;
 INSERT INTO odd VALUES (3000, 1, 12345678901234567890123456789);
 CREATE INDEX odd_i ON odd USING gpu_column (i, a, b);
 VACUUM ANALYZE odd;
-SELECT * FROM compare('SELECT sum(a * b), sum(b) FROM odd');
-SELECT * FROM compare('SELECT sum(a * b), sum(b) FROM odd WHERE i < 2500');
-SELECT * FROM compare('SELECT sum(b), count(*) FILTER (WHERE a IS NULL), sum(coalesce(b, 0)) FROM odd');
+SELECT * FROM compare_all($list$
+SELECT sum(a * b), sum(b) FROM odd
+SELECT sum(a * b), sum(b) FROM odd WHERE i < 2500
+SELECT sum(b), count(*) FILTER (WHERE a IS NULL), sum(coalesce(b, 0)) FROM odd
+$list$);
 UPDATE odd SET b = 'NaN' WHERE i = 3000;
 SELECT * FROM compare('SELECT sum(a * b), sum(a + i), min(a - i), max(b) FROM odd');
 UPDATE odd SET b = 'Infinity' WHERE i = 3000;
-SELECT * FROM compare('SELECT sum(a * b), sum(a - b), sum(b) FROM odd');
-SELECT * FROM compare('SELECT count(*) FROM odd WHERE a < b');
+SELECT * FROM compare_all($list$
+SELECT sum(a * b), sum(a - b), sum(b) FROM odd
+SELECT count(*) FROM odd WHERE a < b
+$list$);
 DELETE FROM odd WHERE i = 3000;
 VACUUM odd;
 SELECT * FROM compare('SELECT sum(a * b), sum(a - b), sum(b) FROM odd');
@@ -137,13 +147,17 @@ SELECT * FROM compare('SELECT sum(a * b), sum(a - b), sum(b) FROM odd');
 -- At the ends of 64 bits.
 TRUNCATE odd;
 INSERT INTO odd VALUES (1, 9223372036854775807, 1), (2, -9223372036854775808, 1), (3, 0.5, -1), (4, -0.00, 0.0), (5, NULL, 1);
-SELECT * FROM compare('SELECT sum(a * b) FROM odd WHERE i <> 3');
-SELECT * FROM compare('SELECT i, sum(a * b), sum(b - a) FROM odd GROUP BY i');
+SELECT * FROM compare_all($list$
+SELECT sum(a * b) FROM odd WHERE i <> 3
+SELECT i, sum(a * b), sum(b - a) FROM odd GROUP BY i
+$list$);
 DELETE FROM odd WHERE i = 3;
 VACUUM odd;
-SELECT * FROM compare('SELECT i, sum(a * b), max(a) FROM odd GROUP BY i');
-SELECT * FROM compare('SELECT i, sum(b - a) FROM odd GROUP BY i');
-SELECT * FROM compare('SELECT i, sum(-a * b) FROM odd GROUP BY i');
+SELECT * FROM compare_all($list$
+SELECT i, sum(a * b), max(a) FROM odd GROUP BY i
+SELECT i, sum(b - a) FROM odd GROUP BY i
+SELECT i, sum(-a * b) FROM odd GROUP BY i
+$list$);
 
 -- Without rows, and without any that are not NULL.
 TRUNCATE odd;
@@ -158,8 +172,10 @@ CREATE TABLE split_2 PARTITION OF split FOR VALUES FROM (1000) TO (3000);
 INSERT INTO split SELECT i, i * 1.5, i % 100 * 0.0001, CASE WHEN i < 1000 THEN i ELSE i * 0.125 END FROM generate_series(1, 2999) AS i;
 CREATE INDEX ON split USING gpu_column (id, price, rate, loose);
 VACUUM ANALYZE split;
-SELECT * FROM compare('SELECT sum(price * rate), avg(price - rate), sum(loose * rate), min(price * rate), sum(CASE WHEN id > 1500 THEN price ELSE loose END) FROM split');
-SELECT * FROM compare('SELECT id % 7, sum(price * rate), sum(loose * rate) FROM split GROUP BY 1');
+SELECT * FROM compare_all($list$
+SELECT sum(price * rate), avg(price - rate), sum(loose * rate), min(price * rate), sum(CASE WHEN id > 1500 THEN price ELSE loose END) FROM split
+SELECT id % 7, sum(price * rate), sum(loose * rate) FROM split GROUP BY 1
+$list$);
 -- GREATEST, LEAST and NULLIF. Of equal numbers the first one's digits are shown.
 SELECT expression, c.who, c.same FROM unnest(ARRAY['greatest(price, loose)', 'least(price, loose)', 'greatest(loose, tax, price * discount)', 'least(loose, NULL, count, fine)', 'greatest(tax, discount)', 'greatest(loose, CASE WHEN part > 3 THEN 1.5000 END)',
     'least(loose, CASE WHEN part > 3 THEN 1.50000 ELSE -2.0 END)', 'greatest(CASE WHEN part > 3 THEN 1.500 END, loose)', 'nullif(price, loose)', 'nullif(loose, price)', 'nullif(price * discount, 0)', 'nullif(loose, CASE WHEN flag THEN 1.5 END)',
@@ -177,8 +193,10 @@ WHERE sign = '' OR k % 3 <> 0;
 INSERT INTO size SELECT 100 + i, ('1e-' || i)::numeric, i * 1000000007::int8 FROM generate_series(1, 18) AS i;
 CREATE INDEX size_i ON size USING gpu_column (k, v, n);
 VACUUM ANALYZE size;
-SELECT * FROM compare('SELECT k, sum(v), pg_column_size(sum(v)), numeric_send(sum(v)), avg(n), pg_column_size(avg(n)), sum(n), pg_column_size(sum(n)) FROM size GROUP BY k');
-SELECT * FROM compare('SELECT k, scale(v), sum(v), pg_column_size(sum(v)), pg_column_size(avg(v)), pg_column_size(avg(n)) FROM size GROUP BY k, scale(v)');
+SELECT * FROM compare_all($list$
+SELECT k, sum(v), pg_column_size(sum(v)), numeric_send(sum(v)), avg(n), pg_column_size(avg(n)), sum(n), pg_column_size(sum(n)) FROM size GROUP BY k
+SELECT k, scale(v), sum(v), pg_column_size(sum(v)), pg_column_size(avg(v)), pg_column_size(avg(n)) FROM size GROUP BY k, scale(v)
+$list$);
 
 -- Ranks, by the first bytes of values and where these are the same by all of them: numbers of many digits, NaN and infinities, equal ones
 -- that look different, long words that begin alike.
@@ -191,8 +209,10 @@ INSERT INTO ranked (id, n) VALUES (1000, 0.10), (1001, 0.1), (1002, 0.100), (100
 CREATE INDEX ranked_i ON ranked USING gpu_column (id, n, w, l, u, b, i);
 VACUUM ANALYZE ranked;
 INSERT INTO ranked SELECT id + 2000, n - 0.0001, w || 'x', l || 'x', u, b || 'x', i FROM ranked WHERE id % 90 = 5;
-SELECT * FROM compare('SELECT min(n), max(n), min(w), max(w), min(l), max(l), min(i), max(i) FROM ranked');
-SELECT * FROM compare('SELECT id % 10, min(n), max(n), min(w), max(w), max(l), min(i), max(i), max(n) FILTER (WHERE n < 1e30) FROM ranked WHERE id NOT BETWEEN 1000 AND 1003 GROUP BY 1');
+SELECT * FROM compare_all($list$
+SELECT min(n), max(n), min(w), max(w), min(l), max(l), min(i), max(i) FROM ranked
+SELECT id % 10, min(n), max(n), min(w), max(w), max(l), min(i), max(i), max(n) FILTER (WHERE n < 1e30) FROM ranked WHERE id NOT BETWEEN 1000 AND 1003 GROUP BY 1
+$list$);
 SELECT string_agg(id::text, ' ') FROM (SELECT id FROM ranked ORDER BY n DESC NULLS LAST, w DESC LIMIT 30) AS s;
 SET pg_gpu.enable_sort = off;
 SELECT string_agg(id::text, ' ') FROM (SELECT id FROM ranked ORDER BY n DESC NULLS LAST, w DESC LIMIT 30) AS s;
@@ -200,4 +220,4 @@ RESET pg_gpu.enable_sort;
 DROP TABLE ranked;
 
 DROP TABLE sold, parts, odd, split, size;
-DROP FUNCTION answer_of, who_answers, compare;
+DROP FUNCTION answer_of, who_answers, compare, compare_all;

@@ -85,4 +85,4 @@ RESET work_mem;
 
 DROP VIEW comparison;
 DROP TABLE packed, asked;
-DROP FUNCTION fill_packed, compare, who_answers, answer_of;
+DROP FUNCTION fill_packed, compare, compare_all, who_answers, answer_of;

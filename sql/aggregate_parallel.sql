@@ -212,4 +212,4 @@ INSERT INTO empty VALUES ('a', 1), ('b', 2), (NULL, NULL), ('a', 4);
 SELECT rows, wrong FROM share('SELECT city, count(*), sum(num) FROM empty GROUP BY city');
 SELECT rows, wrong FROM share('SELECT count(*), sum(num), avg(num) FROM empty');
 DROP TABLE sale, little, empty;
-DROP FUNCTION share, add_sales, compare, who_answers, answer_of;
+DROP FUNCTION share, add_sales, compare, compare_all, who_answers, answer_of;

@@ -112,4 +112,4 @@ SELECT by_periods('SELECT extract(month FROM at), count(*) FROM moments GROUP BY
 ROLLBACK;
 DROP TABLE moments;
 DROP ROLE regress_no_periods;
-DROP FUNCTION by_periods, compare, who_answers, answer_of;
+DROP FUNCTION by_periods, compare, compare_all, who_answers, answer_of;

@@ -167,4 +167,4 @@ TRUNCATE ranged_ends;
 INSERT INTO ranged_ends SELECT timestamp '2020-05-05', 'NaN' FROM generate_series(1, 500) AS i;
 SELECT by_ranges('SELECT date_trunc(''day'', t), extract(year FROM t), floor(f), count(*) FROM ranged_ends GROUP BY 1, 2, 3');
 DROP TABLE ranged, ranged_ends;
-DROP FUNCTION by_ranges, compare, who_answers, answer_of;
+DROP FUNCTION by_ranges, compare, compare_all, who_answers, answer_of;

@@ -19,36 +19,38 @@ ANALYZE slist;
 \set ECHO all
 
 -- NULL among what is looked for, among what is looked in, on both sides, and nothing to look in.
-SELECT * FROM compare('SELECT count(*), sum(id) FROM sfact WHERE item NOT IN (SELECT k FROM slist WHERE n < 4)');
-SELECT * FROM compare('SELECT count(*), sum(id) FROM sfact WHERE item NOT IN (SELECT k FROM slist)');
-SELECT * FROM compare('SELECT count(*), sum(id) FROM sfact WHERE item NOT IN (SELECT k FROM slist WHERE n = 9)');
-SELECT * FROM compare('SELECT count(*), sum(id) FROM sfact WHERE item NOT IN (SELECT k FROM slist WHERE n = 7)');
-SELECT * FROM compare('SELECT count(*), sum(id) FROM sfact WHERE (item NOT IN (SELECT k FROM slist)) IS NULL');
-SELECT * FROM compare('SELECT count(*), sum(id) FROM sfact WHERE (item IN (SELECT k FROM slist WHERE n < 4)) IS NOT TRUE');
-SELECT * FROM compare('SELECT item, count(*) FROM sfact WHERE id % 4 = 1 AND item NOT IN (SELECT k FROM slist WHERE n < 3) GROUP BY 1');
+SELECT * FROM compare_all($list$
+SELECT count(*), sum(id) FROM sfact WHERE item NOT IN (SELECT k FROM slist WHERE n < 4)
+SELECT count(*), sum(id) FROM sfact WHERE item NOT IN (SELECT k FROM slist)
+SELECT count(*), sum(id) FROM sfact WHERE item NOT IN (SELECT k FROM slist WHERE n = 9)
+SELECT count(*), sum(id) FROM sfact WHERE item NOT IN (SELECT k FROM slist WHERE n = 7)
+SELECT count(*), sum(id) FROM sfact WHERE (item NOT IN (SELECT k FROM slist)) IS NULL
+SELECT count(*), sum(id) FROM sfact WHERE (item IN (SELECT k FROM slist WHERE n < 4)) IS NOT TRUE
+SELECT item, count(*) FROM sfact WHERE id % 4 = 1 AND item NOT IN (SELECT k FROM slist WHERE n < 3) GROUP BY 1
 -- Beside other conditions, below OR, in FILTER, as a group, as an argument, twice.
-SELECT * FROM compare('SELECT count(*) FROM sfact WHERE item IN (SELECT k FROM slist) OR day > ''2026-03-01''');
-SELECT * FROM compare('SELECT count(*) FROM sfact WHERE NOT (item IN (SELECT k FROM slist WHERE n > 1) AND tag NOT IN (SELECT name FROM slist WHERE n = 2))');
-SELECT * FROM compare('SELECT tag, count(*) FILTER (WHERE item IN (SELECT k FROM slist)), sum(id) FILTER (WHERE item NOT IN (SELECT k FROM slist WHERE n = 1)) FROM sfact GROUP BY 1');
-SELECT * FROM compare('SELECT item IN (SELECT k FROM slist) AS found, count(*) FROM sfact GROUP BY 1');
-SELECT * FROM compare('SELECT count(CASE WHEN item IN (SELECT k FROM slist) THEN 1 END), bool_or(item IN (SELECT k FROM slist WHERE n = 2)) FROM sfact');
-SELECT * FROM compare('SELECT count(*) FROM sfact WHERE item % 50 NOT IN (SELECT k FROM slist WHERE n < 4) OR item + 1 IN (SELECT k FROM slist)');
+SELECT count(*) FROM sfact WHERE item IN (SELECT k FROM slist) OR day > '2026-03-01'
+SELECT count(*) FROM sfact WHERE NOT (item IN (SELECT k FROM slist WHERE n > 1) AND tag NOT IN (SELECT name FROM slist WHERE n = 2))
+SELECT tag, count(*) FILTER (WHERE item IN (SELECT k FROM slist)), sum(id) FILTER (WHERE item NOT IN (SELECT k FROM slist WHERE n = 1)) FROM sfact GROUP BY 1
+SELECT item IN (SELECT k FROM slist) AS found, count(*) FROM sfact GROUP BY 1
+SELECT count(CASE WHEN item IN (SELECT k FROM slist) THEN 1 END), bool_or(item IN (SELECT k FROM slist WHERE n = 2)) FROM sfact
+SELECT count(*) FROM sfact WHERE item % 50 NOT IN (SELECT k FROM slist WHERE n < 4) OR item + 1 IN (SELECT k FROM slist)
 -- Types: text beside varchar, dates, numerics, char(n); and those of two types, which aren't hashed alike.
-SELECT * FROM compare('SELECT count(*) FROM sfact WHERE tag NOT IN (SELECT word FROM slist WHERE n < 4)');
-SELECT * FROM compare('SELECT count(*) FROM sfact WHERE day NOT IN (SELECT day FROM slist WHERE n < 4)');
-SELECT * FROM compare('SELECT count(*) FROM sfact WHERE price NOT IN (SELECT price FROM slist WHERE n < 4)');
-SELECT * FROM compare('SELECT count(*) FROM sfact WHERE code NOT IN (SELECT ''A  ''::char(6) FROM slist)');
-SELECT * FROM compare('SELECT count(*) FROM sfact WHERE f8 NOT IN (SELECT n FROM slist)');
-SELECT * FROM compare('SELECT count(*) FROM sfact WHERE wide NOT IN (SELECT k8 FROM slist WHERE n < 4)');
-SELECT * FROM compare('SELECT count(*) FROM sfact WHERE wide NOT IN (SELECT k FROM slist WHERE n < 4)');
+SELECT count(*) FROM sfact WHERE tag NOT IN (SELECT word FROM slist WHERE n < 4)
+SELECT count(*) FROM sfact WHERE day NOT IN (SELECT day FROM slist WHERE n < 4)
+SELECT count(*) FROM sfact WHERE price NOT IN (SELECT price FROM slist WHERE n < 4)
+SELECT count(*) FROM sfact WHERE code NOT IN (SELECT 'A  '::char(6) FROM slist)
+SELECT count(*) FROM sfact WHERE f8 NOT IN (SELECT n FROM slist)
+SELECT count(*) FROM sfact WHERE wide NOT IN (SELECT k8 FROM slist WHERE n < 4)
+SELECT count(*) FROM sfact WHERE wide NOT IN (SELECT k FROM slist WHERE n < 4)
 -- Not the node's: several columns, rows around them, no equality. Errors, also of what isn't looked for anywhere.
-SELECT * FROM compare('SELECT count(*) FROM sfact WHERE (item, wide) NOT IN (SELECT k, k8 FROM slist WHERE n < 4)');
-SELECT * FROM compare('SELECT count(*) FROM sfact f WHERE item NOT IN (SELECT k FROM slist s WHERE s.n = f.id % 5 AND n < 4)');
-SELECT * FROM compare('SELECT count(*) FROM sfact WHERE item > ALL (SELECT k FROM slist WHERE k < 9)');
-SELECT * FROM compare('SELECT count(*) FROM sfact WHERE 100 / item NOT IN (SELECT k FROM slist WHERE n = 9)');
-SELECT * FROM compare('SELECT count(*) FROM sfact WHERE 100 / (item - 5) NOT IN (SELECT k FROM slist WHERE n = 2)');
-SELECT * FROM compare('SELECT count(*) FROM sfact WHERE 100 / (item - 5) NOT IN (SELECT k FROM slist WHERE n = 9)');
-SELECT * FROM compare('SELECT count(*) FROM sfact WHERE item NOT IN (SELECT 1 / (k - 6) FROM slist WHERE n < 4)');
+SELECT count(*) FROM sfact WHERE (item, wide) NOT IN (SELECT k, k8 FROM slist WHERE n < 4)
+SELECT count(*) FROM sfact f WHERE item NOT IN (SELECT k FROM slist s WHERE s.n = f.id % 5 AND n < 4)
+SELECT count(*) FROM sfact WHERE item > ALL (SELECT k FROM slist WHERE k < 9)
+SELECT count(*) FROM sfact WHERE 100 / item NOT IN (SELECT k FROM slist WHERE n = 9)
+SELECT count(*) FROM sfact WHERE 100 / (item - 5) NOT IN (SELECT k FROM slist WHERE n = 2)
+SELECT count(*) FROM sfact WHERE 100 / (item - 5) NOT IN (SELECT k FROM slist WHERE n = 9)
+SELECT count(*) FROM sfact WHERE item NOT IN (SELECT 1 / (k - 6) FROM slist WHERE n < 4)
+$list$);
 -- First rows, and rows that are made distinct.
 SELECT same FROM compare('SELECT * FROM (SELECT id, item FROM sfact WHERE item NOT IN (SELECT k FROM slist WHERE n < 4) ORDER BY item DESC NULLS LAST, id LIMIT 7) AS s');
 SELECT who_answers('SELECT id FROM sfact WHERE item NOT IN (SELECT k FROM slist WHERE n < 4) ORDER BY item DESC NULLS LAST, id LIMIT 7', 'GpuSort');
@@ -61,8 +63,10 @@ EXECUTE not_in (4);
 EXECUTE not_in (0);
 EXECUTE not_in (9);
 RESET plan_cache_mode;
-SELECT * FROM compare('SELECT o.n, s.* FROM generate_series(0, 8) AS o (n), LATERAL (SELECT count(*), sum(id) FROM sfact WHERE item NOT IN (SELECT k FROM slist WHERE slist.n < o.n)) AS s');
-SELECT * FROM compare('SELECT o.n, s.* FROM generate_series(0, 8) AS o (n), LATERAL (SELECT id FROM sfact WHERE item NOT IN (SELECT k FROM slist WHERE slist.n < o.n) ORDER BY id LIMIT 2) AS s');
+SELECT * FROM compare_all($list$
+SELECT o.n, s.* FROM generate_series(0, 8) AS o (n), LATERAL (SELECT count(*), sum(id) FROM sfact WHERE item NOT IN (SELECT k FROM slist WHERE slist.n < o.n)) AS s
+SELECT o.n, s.* FROM generate_series(0, 8) AS o (n), LATERAL (SELECT id FROM sfact WHERE item NOT IN (SELECT k FROM slist WHERE slist.n < o.n) ORDER BY id LIMIT 2) AS s
+$list$);
 SELECT who_answers('SELECT o.n, s.* FROM generate_series(0, 8) AS o (n), LATERAL (SELECT id FROM sfact WHERE item NOT IN (SELECT k FROM slist WHERE slist.n < o.n) ORDER BY id LIMIT 2) AS s', 'GpuSort');
 -- Memory for the sub-select's rows; the planner expects few.
 SET work_mem = '64kB';
@@ -86,4 +90,4 @@ VACUUM ANALYZE spart;
 SELECT * FROM compare('SELECT count(*), sum(id) FROM spart WHERE item NOT IN (SELECT k FROM slist WHERE n < 4)');
 SELECT reason FROM gpu.explain_why('SELECT count(*) FROM sfact WHERE (item, wide) NOT IN (SELECT k, k8 FROM slist)');
 DROP TABLE sfact, slist, spart;
-DROP FUNCTION compare, who_answers, answer_of;
+DROP FUNCTION compare, compare_all, who_answers, answer_of;

@@ -40,53 +40,57 @@ CREATE INDEX paid_default_i ON paid_default USING gpu_column (id, day, city, sma
 CREATE INDEX paid_i ON paid USING gpu_column (id, day, city, small, num, big, price, any_scale, flag, f8, at, sparse);
 VACUUM ANALYZE paid;
 
-SELECT * FROM compare('SELECT count(*), count(num), count(city), sum(small), avg(small), sum(num), avg(num), min(num), max(num), count(sparse), min(sparse), max(sparse) FROM paid');
-SELECT * FROM compare('SELECT sum(big), avg(big), min(big), max(big), sum(big) FILTER (WHERE flag), sum(price), avg(price), sum(any_scale), stddev(any_scale), variance(big), bit_xor(num) FROM paid');
-SELECT * FROM compare('SELECT min(city), max(city), min(day), max(day), bool_and(flag), bool_or(flag), max(f8), sum(f8), avg(f8), min(at), max(upper(city)), min(any_scale) FROM paid');
-SELECT * FROM compare('SELECT city, count(*), sum(num), avg(big), sum(price), avg(price), variance(num), stddev(price), max(any_scale), sum(f8), max(city || ''!'') FROM paid GROUP BY city');
-SELECT * FROM compare('SELECT id, sum(num), avg(big) FROM paid GROUP BY id');
-SELECT * FROM compare('SELECT big, at, flag, city, count(*) FROM paid GROUP BY big, at, flag, city');
-SELECT * FROM compare('SELECT date_trunc(''month'', day), date_trunc(''day'', at), upper(city), count(*), sum(price) FROM paid WHERE num > small AND price IS NOT NULL GROUP BY 1, 2, 3');
-SELECT * FROM compare('SELECT num + small, sparse % 10, count(*) FROM paid WHERE city LIKE ''%o%'' OR flag GROUP BY 1, 2');
-SELECT * FROM compare('SELECT city FROM paid GROUP BY city');
-SELECT * FROM compare('SELECT 10 - sum(num), coalesce(city, ''none'') || max(day) FROM paid WHERE small <> 3 GROUP BY city HAVING count(*) > 1000 ORDER BY 1');
-SELECT * FROM compare('SELECT id, count(*), sum(num) AS s FROM paid WHERE num IS NOT NULL GROUP BY id ORDER BY s DESC, id LIMIT 7');
-SELECT * FROM compare('SELECT id % 100, count(*) AS c FROM paid GROUP BY 1 ORDER BY c DESC, 1 LIMIT 7 OFFSET 2');
+SELECT * FROM compare_all($list$
+SELECT count(*), count(num), count(city), sum(small), avg(small), sum(num), avg(num), min(num), max(num), count(sparse), min(sparse), max(sparse) FROM paid
+SELECT sum(big), avg(big), min(big), max(big), sum(big) FILTER (WHERE flag), sum(price), avg(price), sum(any_scale), stddev(any_scale), variance(big), bit_xor(num) FROM paid
+SELECT min(city), max(city), min(day), max(day), bool_and(flag), bool_or(flag), max(f8), sum(f8), avg(f8), min(at), max(upper(city)), min(any_scale) FROM paid
+SELECT city, count(*), sum(num), avg(big), sum(price), avg(price), variance(num), stddev(price), max(any_scale), sum(f8), max(city || '!') FROM paid GROUP BY city
+SELECT id, sum(num), avg(big) FROM paid GROUP BY id
+SELECT big, at, flag, city, count(*) FROM paid GROUP BY big, at, flag, city
+SELECT date_trunc('month', day), date_trunc('day', at), upper(city), count(*), sum(price) FROM paid WHERE num > small AND price IS NOT NULL GROUP BY 1, 2, 3
+SELECT num + small, sparse % 10, count(*) FROM paid WHERE city LIKE '%o%' OR flag GROUP BY 1, 2
+SELECT city FROM paid GROUP BY city
+SELECT 10 - sum(num), coalesce(city, 'none') || max(day) FROM paid WHERE small <> 3 GROUP BY city HAVING count(*) > 1000 ORDER BY 1
+SELECT id, count(*), sum(num) AS s FROM paid WHERE num IS NOT NULL GROUP BY id ORDER BY s DESC, id LIMIT 7
+SELECT id % 100, count(*) AS c FROM paid GROUP BY 1 ORDER BY c DESC, 1 LIMIT 7 OFFSET 2
 -- By member.
-SELECT * FROM compare('SELECT tableoid::regclass, count(*), sum(num) FROM paid GROUP BY 1');
-SELECT * FROM compare('SELECT tableoid, city, count(*), avg(price), count(tableoid), max(sparse) FROM paid WHERE small < 7 GROUP BY tableoid, city ORDER BY 1, 2 LIMIT 9');
-SELECT * FROM compare('SELECT count(DISTINCT tableoid), min(tableoid), max(tableoid), count(*) FILTER (WHERE tableoid IS NULL) FROM paid');
-SELECT * FROM compare('SELECT tableoid::regclass, city, count(*) FROM paid GROUP BY ROLLUP (1, 2)');
-SELECT * FROM compare('SELECT DISTINCT tableoid::regclass, flag FROM paid');
-SELECT * FROM compare('SELECT tableoid::regclass, count(*) FROM paid_1 GROUP BY 1');
-SELECT * FROM compare('SELECT tableoid::regclass, count(*) FROM paid WHERE tableoid = ''paid_1''::regclass GROUP BY 1');
-SELECT * FROM compare('SELECT tableoid::regclass::text, count(*) FROM paid GROUP BY 1');
+SELECT tableoid::regclass, count(*), sum(num) FROM paid GROUP BY 1
+SELECT tableoid, city, count(*), avg(price), count(tableoid), max(sparse) FROM paid WHERE small < 7 GROUP BY tableoid, city ORDER BY 1, 2 LIMIT 9
+SELECT count(DISTINCT tableoid), min(tableoid), max(tableoid), count(*) FILTER (WHERE tableoid IS NULL) FROM paid
+SELECT tableoid::regclass, city, count(*) FROM paid GROUP BY ROLLUP (1, 2)
+SELECT DISTINCT tableoid::regclass, flag FROM paid
+SELECT tableoid::regclass, count(*) FROM paid_1 GROUP BY 1
+SELECT tableoid::regclass, count(*) FROM paid WHERE tableoid = 'paid_1'::regclass GROUP BY 1
+SELECT tableoid::regclass::text, count(*) FROM paid GROUP BY 1
 -- What has no transition states: distinct values, grouping sets, distinct rows.
-SELECT * FROM compare('SELECT count(DISTINCT num), count(DISTINCT city), sum(DISTINCT small), avg(DISTINCT big), sum(DISTINCT price), count(DISTINCT at) FILTER (WHERE flag) FROM paid');
-SELECT * FROM compare('SELECT city, flag, count(DISTINCT num), sum(DISTINCT price), count(*), count(DISTINCT sparse) FROM paid GROUP BY city, flag');
-SELECT * FROM compare('SELECT city, flag, count(*), sum(num), grouping(city, flag) FROM paid GROUP BY ROLLUP (city, flag)');
-SELECT * FROM compare('SELECT city, day, small, count(DISTINCT num), avg(price), grouping(day) FROM paid GROUP BY CUBE (city, day), small HAVING grouping(day) = 1');
-SELECT * FROM compare('SELECT city::text AS a, city AS b, grouping(city::text, city) FROM paid GROUP BY GROUPING SETS ((1, 2), (), (1))');
-SELECT * FROM compare('SELECT DISTINCT city, flag FROM paid');
-SELECT * FROM compare('SELECT DISTINCT day + 1 AS next, small FROM paid WHERE num > 0 ORDER BY next DESC, small LIMIT 9');
-SELECT * FROM compare('SELECT city, count(*) FROM paid WHERE day = ''2026-01-05'' GROUP BY ROLLUP (city)');
+SELECT count(DISTINCT num), count(DISTINCT city), sum(DISTINCT small), avg(DISTINCT big), sum(DISTINCT price), count(DISTINCT at) FILTER (WHERE flag) FROM paid
+SELECT city, flag, count(DISTINCT num), sum(DISTINCT price), count(*), count(DISTINCT sparse) FROM paid GROUP BY city, flag
+SELECT city, flag, count(*), sum(num), grouping(city, flag) FROM paid GROUP BY ROLLUP (city, flag)
+SELECT city, day, small, count(DISTINCT num), avg(price), grouping(day) FROM paid GROUP BY CUBE (city, day), small HAVING grouping(day) = 1
+SELECT city::text AS a, city AS b, grouping(city::text, city) FROM paid GROUP BY GROUPING SETS ((1, 2), (), (1))
+SELECT DISTINCT city, flag FROM paid
+SELECT DISTINCT day + 1 AS next, small FROM paid WHERE num > 0 ORDER BY next DESC, small LIMIT 9
+SELECT city, count(*) FROM paid WHERE day = '2026-01-05' GROUP BY ROLLUP (city)
 -- Equal values may look different in other partitions: transition states.
-SELECT * FROM compare('SELECT any_scale + 0.000, count(*) FROM paid GROUP BY any_scale + 0.000');
-SELECT * FROM compare('SELECT f8, count(*) FROM paid GROUP BY f8');
+SELECT any_scale + 0.000, count(*) FROM paid GROUP BY any_scale + 0.000
+SELECT f8, count(*) FROM paid GROUP BY f8
 -- Some members; one; none; a level below.
-SELECT * FROM compare('SELECT city, count(DISTINCT num) FROM paid WHERE day BETWEEN ''2026-02-10'' AND ''2026-03-10'' GROUP BY city');
-SELECT * FROM compare('SELECT city, count(DISTINCT num) FROM paid WHERE day BETWEEN ''2026-02-10'' AND ''2026-02-11'' GROUP BY city');
-SELECT * FROM compare('SELECT city, count(DISTINCT num) FROM paid WHERE day IS NULL AND day = ''2026-02-10'' GROUP BY city');
-SELECT * FROM compare('SELECT city, count(DISTINCT num) FROM paid_3 GROUP BY city');
+SELECT city, count(DISTINCT num) FROM paid WHERE day BETWEEN '2026-02-10' AND '2026-03-10' GROUP BY city
+SELECT city, count(DISTINCT num) FROM paid WHERE day BETWEEN '2026-02-10' AND '2026-02-11' GROUP BY city
+SELECT city, count(DISTINCT num) FROM paid WHERE day IS NULL AND day = '2026-02-10' GROUP BY city
+SELECT city, count(DISTINCT num) FROM paid_3 GROUP BY city
+$list$);
 SET enable_partitionwise_aggregate = on;
 SELECT * FROM compare('SELECT day, count(*), sum(num), avg(price), max(city), count(DISTINCT num) FROM paid GROUP BY day');
 RESET enable_partitionwise_aggregate;
 EXPLAIN (COSTS OFF) SELECT city, count(*), count(DISTINCT num) FROM paid GROUP BY city HAVING max(price) > 3;
 -- Errors, and those that PostgreSQL avoids.
-SELECT * FROM compare('SELECT city, sum(10 / small) FROM paid GROUP BY city');
-SELECT * FROM compare('SELECT city, sum(10 / small) FILTER (WHERE small > 0) FROM paid GROUP BY city');
-SELECT * FROM compare('SELECT sum(num * 100000) FROM paid');
-SELECT * FROM compare('SELECT count(*) FROM paid WHERE small > 0 AND 10 / small > 3 AND sqrt(num) > 2 AND num > 0');
+SELECT * FROM compare_all($list$
+SELECT city, sum(10 / small) FROM paid GROUP BY city
+SELECT city, sum(10 / small) FILTER (WHERE small > 0) FROM paid GROUP BY city
+SELECT sum(num * 100000) FROM paid
+SELECT count(*) FROM paid WHERE small > 0 AND 10 / small > 3 AND sqrt(num) > 2 AND num > 0
+$list$);
 
 -- Parameters: partitions are left out when the plan begins, or have no rows; no partition is left.
 SET plan_cache_mode = force_generic_plan;
@@ -135,9 +139,11 @@ ROLLBACK;
 EXECUTE cached;
 RESET plan_cache_mode;
 DEALLOCATE cached;
-SELECT * FROM compare('SELECT g, (SELECT count(DISTINCT num) FROM paid WHERE small = g), (SELECT count(DISTINCT city) FROM paid WHERE id < g * 10) FROM generate_series(-1, 12) AS g');
-SELECT * FROM compare('SELECT g, s.* FROM generate_series(1, 3) AS g, LATERAL (SELECT city, flag, count(*) + g AS n, sum(price) FROM paid WHERE small >= g GROUP BY ROLLUP (city, flag)) AS s');
-SELECT * FROM compare('SELECT city, count(DISTINCT num) FROM paid WHERE day >= (SELECT date ''2026-02-10'' FROM (VALUES (1)) AS v) GROUP BY city');
+SELECT * FROM compare_all($list$
+SELECT g, (SELECT count(DISTINCT num) FROM paid WHERE small = g), (SELECT count(DISTINCT city) FROM paid WHERE id < g * 10) FROM generate_series(-1, 12) AS g
+SELECT g, s.* FROM generate_series(1, 3) AS g, LATERAL (SELECT city, flag, count(*) + g AS n, sum(price) FROM paid WHERE small >= g GROUP BY ROLLUP (city, flag)) AS s
+SELECT city, count(DISTINCT num) FROM paid WHERE day >= (SELECT date '2026-02-10' FROM (VALUES (1)) AS v) GROUP BY city
+$list$);
 
 -- Rows that aren't in runs, deleted rows, rows that move, one's own changes.
 BEGIN;
@@ -145,16 +151,20 @@ INSERT INTO paid SELECT * FROM paid WHERE id <= 50;
 UPDATE paid SET num = num + 1, city = 'Quito' WHERE id BETWEEN 100 AND 150;
 UPDATE paid SET day = '2026-02-05' WHERE day = '2026-01-07';
 DELETE FROM paid WHERE id BETWEEN 1000 AND 3000;
-SELECT * FROM compare('SELECT city, count(*), sum(num), avg(num), sum(big), avg(price), variance(num), count(DISTINCT id) FROM paid GROUP BY city');
-SELECT * FROM compare('SELECT day, at, count(*), sum(num) FROM paid GROUP BY day, at');
+SELECT * FROM compare_all($list$
+SELECT city, count(*), sum(num), avg(num), sum(big), avg(price), variance(num), count(DISTINCT id) FROM paid GROUP BY city
+SELECT day, at, count(*), sum(num) FROM paid GROUP BY day, at
+$list$);
 ROLLBACK;
 SELECT * FROM compare('SELECT city, count(*), sum(num), avg(num), sum(big), avg(price), variance(num), count(DISTINCT id) FROM paid GROUP BY city');
 
 -- Memory: groups that take several passes, and results of expressions that are too many.
 SET work_mem = '64kB';
-SELECT * FROM compare('SELECT id, big, count(*) AS c, sum(num) AS s, avg(num) AS n FROM paid GROUP BY id, big');
-SELECT * FROM compare('SELECT city, count(DISTINCT id), count(DISTINCT big) FROM paid GROUP BY city');
-SELECT * FROM compare('SELECT max(id::text || repeat(''long enough to take more memory than there is'', 9)), count(DISTINCT num) FROM paid WHERE id > 0');
+SELECT * FROM compare_all($list$
+SELECT id, big, count(*) AS c, sum(num) AS s, avg(num) AS n FROM paid GROUP BY id, big
+SELECT city, count(DISTINCT id), count(DISTINCT big) FROM paid GROUP BY city
+SELECT max(id::text || repeat('long enough to take more memory than there is', 9)), count(DISTINCT num) FROM paid WHERE id > 0
+$list$);
 RESET work_mem;
 
 -- One member without the index, or with another one: its rows are aggregated by PostgreSQL. Up to 17, and where autovacuum is on, CREATE INDEX counts the
@@ -171,9 +181,11 @@ CREATE INDEX ON paid_3_other USING gpu_column (id, day, city, small, num);
 CREATE INDEX ON paid_empty USING gpu_column (id, day, city, small, num);
 CREATE INDEX ON paid_default USING gpu_column (id, day, city, small, num);
 ALTER TABLE paid_3 ATTACH PARTITION paid_3_lima FOR VALUES IN ('Lima');
-SELECT * FROM compare('SELECT city, count(*), sum(num) FROM paid GROUP BY city');
-SELECT * FROM compare('SELECT city, count(DISTINCT num) FROM paid GROUP BY city');
-SELECT * FROM compare('SELECT city, count(DISTINCT num) FROM paid WHERE city <> ''Lima'' GROUP BY city');
+SELECT * FROM compare_all($list$
+SELECT city, count(*), sum(num) FROM paid GROUP BY city
+SELECT city, count(DISTINCT num) FROM paid GROUP BY city
+SELECT city, count(DISTINCT num) FROM paid WHERE city <> 'Lima' GROUP BY city
+$list$);
 SELECT candidate, used, reason FROM gpu.explain_why('SELECT city, count(DISTINCT num) FROM paid GROUP BY city') ORDER BY 1, 3;
 SELECT candidate, used, reason FROM gpu.explain_why('SELECT city, count(*) FROM paid WHERE city <> ''Lima'' GROUP BY ROLLUP (city)') ORDER BY 1, 3;
 ROLLBACK;
@@ -193,9 +205,11 @@ CREATE POLICY paid_2_hides ON paid_2 USING (small <> 3);
 ALTER TABLE paid ENABLE ROW LEVEL SECURITY;
 ALTER TABLE paid_2 ENABLE ROW LEVEL SECURITY;
 SET ROLE paid_reader;
-SELECT * FROM compare('SELECT count(*), count(DISTINCT num) FROM paid WHERE peek(small)');
-SELECT * FROM compare('SELECT city, count(DISTINCT small) FROM paid GROUP BY city');
-SELECT * FROM compare('SELECT count(DISTINCT big) FROM paid');
+SELECT * FROM compare_all($list$
+SELECT count(*), count(DISTINCT num) FROM paid WHERE peek(small)
+SELECT city, count(DISTINCT small) FROM paid GROUP BY city
+SELECT count(DISTINCT big) FROM paid
+$list$);
 RESET ROLE;
 
 -- Inheritance: the parent has rows of its own.
@@ -209,13 +223,15 @@ CREATE INDEX ON parent USING gpu_column (a, b);
 CREATE INDEX ON child_1 USING gpu_column (a, b);
 CREATE INDEX ON child_2 USING gpu_column (a, b);
 VACUUM ANALYZE parent, child_1, child_2;
-SELECT * FROM compare('SELECT a, count(*), count(DISTINCT b), max(b) FROM parent GROUP BY a');
-SELECT * FROM compare('SELECT a, b, count(*) FROM parent GROUP BY CUBE (a, b)');
-SELECT * FROM compare('SELECT a, count(DISTINCT b) FROM ONLY parent GROUP BY a');
+SELECT * FROM compare_all($list$
+SELECT a, count(*), count(DISTINCT b), max(b) FROM parent GROUP BY a
+SELECT a, b, count(*) FROM parent GROUP BY CUBE (a, b)
+SELECT a, count(DISTINCT b) FROM ONLY parent GROUP BY a
 -- The replaced plan computes what is grouped by for children, too.
-SELECT * FROM compare('SELECT a + 1, sum(10 / a) FILTER (WHERE a <> 0) FROM parent GROUP BY 1');
-SELECT * FROM compare('SELECT lower(b), a % 3, sum(10 / a) FILTER (WHERE a <> 0) FROM parent WHERE b IS NOT NULL GROUP BY 1, 2');
+SELECT a + 1, sum(10 / a) FILTER (WHERE a <> 0) FROM parent GROUP BY 1
+SELECT lower(b), a % 3, sum(10 / a) FILTER (WHERE a <> 0) FROM parent WHERE b IS NOT NULL GROUP BY 1, 2
+$list$);
 DROP TABLE parent, child_1, child_2;
 DROP TABLE paid;
 DROP ROLE paid_reader;
-DROP FUNCTION peek, given, answer_of, who_answers, compare;
+DROP FUNCTION peek, given, answer_of, who_answers, compare, compare_all;

@@ -113,4 +113,4 @@ DROP FUNCTION path_of;
 DROP FUNCTION index_condition;
 DROP TABLE label;
 DROP TABLE words, asked CASCADE;
-DROP FUNCTION fill_words, answer_of, who_answers, compare;
+DROP FUNCTION fill_words, answer_of, who_answers, compare, compare_all;

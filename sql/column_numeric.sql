@@ -298,4 +298,4 @@ SELECT column_name, encoding FROM gpu.columns('ends_i');
 SELECT * FROM gpu.verify('ends_i');
 SELECT number, rows, same FROM comparison;
 DROP TABLE money, asked, scales, mixed, chosen, ends CASCADE;
-DROP FUNCTION fill, function_differences, fill_mixed, encoding_of_mixed, fill_chosen, encodings, answer_of, who_answers, compare;
+DROP FUNCTION fill, function_differences, fill_mixed, encoding_of_mixed, fill_chosen, encodings, answer_of, who_answers, compare, compare_all;

@@ -88,4 +88,4 @@ SET pg_gpu.map_memory = 0;
 SET work_mem = '64kB';
 SELECT number, rows, same FROM comparison WHERE same <> 'same';
 DROP TABLE listed, asked CASCADE;
-DROP FUNCTION fill_listed, half, answer_of, who_answers, compare;
+DROP FUNCTION fill_listed, half, answer_of, who_answers, compare, compare_all;

@@ -93,4 +93,4 @@ SELECT condition, c.rows, c.same, c.any_skipped FROM (VALUES ('k < 100'), ('k > 
     compare_skipped('SELECT v, count(*), sum(k) FROM skip_parts WHERE ' || condition || ' GROUP BY v') AS c;
 
 DROP TABLE skips, skip_parts;
-DROP FUNCTION add_skips, compare_skipped, skipped, compare, answer_of, who_answers;
+DROP FUNCTION add_skips, compare_skipped, skipped, compare, compare_all, answer_of, who_answers;

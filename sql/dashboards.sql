@@ -185,4 +185,4 @@ INSERT INTO statement (text) VALUES
 ($$SELECT region FROM hit GROUP BY region HAVING count(*) FILTER (WHERE status = 'error') > 80 ORDER BY region$$);
 SELECT number, answered, is_same, text FROM statement, verdict(text) ORDER BY number;
 DROP TABLE hit, page, metric, statement;
-DROP FUNCTION verdict, compare, who_answers, answer_of;
+DROP FUNCTION verdict, compare, compare_all, who_answers, answer_of;

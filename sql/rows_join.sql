@@ -78,51 +78,53 @@ RESET enable_mergejoin;
 RESET enable_nestloop;
 
 -- The first rows: keys of either side, of all kinds of joins, chains, and a table twice.
-SELECT * FROM compare_rows('SELECT f.id, f.other, i.name FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.name, f.id LIMIT 50');
-SELECT * FROM compare_rows('SELECT f.id, i.* FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.name DESC NULLS LAST, i.kind NULLS FIRST, f.amount, f.id DESC LIMIT 200');
-SELECT * FROM compare_rows('SELECT f.*, i.weight + 0.000 FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.weight DESC, i.f8, f.id LIMIT 100 OFFSET 13');
-SELECT * FROM compare_rows('SELECT f.other, f.price FROM rfact f JOIN rshop s ON f.shop = s.k WHERE s.region IN (1, 2) AND f.amount > 50 ORDER BY f.price DESC, f.id LIMIT 20');
-SELECT * FROM compare_rows('SELECT f.id, t.grade FROM rfact f JOIN rtags t ON f.tag = t.k ORDER BY t.grade + f.amount DESC, f.id LIMIT 20');
-SELECT * FROM compare_rows('SELECT f.id, k.label, i.name FROM rfact f JOIN ritem i ON f.item = i.k JOIN rkind k ON i.kind = k.k ORDER BY k.label, f.day DESC, f.id LIMIT 300');
-SELECT * FROM compare_rows('SELECT f.id, i.name, s.town FROM rfact f LEFT JOIN ritem i ON f.item = i.k LEFT JOIN rshop s ON f.shop = s.k ORDER BY i.name NULLS FIRST, s.town DESC, f.id LIMIT 900');
-SELECT * FROM compare_rows('SELECT f.id, i.name FROM rfact f LEFT JOIN ritem i ON f.item = i.k WHERE i.k IS NULL OR i.kind = 3 ORDER BY f.amount, f.id LIMIT 30');
-SELECT * FROM compare_rows('SELECT f.id, f.other FROM rfact f WHERE f.item IN (SELECT k FROM ritem WHERE kind = 5) ORDER BY f.price, f.id LIMIT 30');
-SELECT * FROM compare_rows('SELECT f.id, f.other FROM rfact f WHERE EXISTS (SELECT FROM rloose l WHERE l.k = f.item) ORDER BY f.amount DESC, f.id LIMIT 30');
-SELECT * FROM compare_rows('SELECT f.id, f.other FROM rfact f WHERE NOT EXISTS (SELECT FROM rloose l WHERE l.k = f.item) ORDER BY f.amount DESC, f.id LIMIT 30');
-SELECT * FROM compare_rows('SELECT f.id, f.other FROM rfact f WHERE f.shop NOT IN (SELECT k FROM rshop WHERE region = 3) ORDER BY f.amount DESC, f.id LIMIT 30');
-SELECT * FROM compare_rows('SELECT a.name, b.town, f.id FROM rfact f JOIN ritem a ON f.item = a.k JOIN rshop b ON f.item = b.k ORDER BY b.town, a.name, f.id LIMIT 40');
-SELECT * FROM compare_rows('SELECT f.id, n.name FROM rfact f LEFT JOIN rnothing n ON f.item = n.k ORDER BY n.name, f.id DESC LIMIT 4');
-SELECT * FROM compare_rows('SELECT f.id, n.name FROM rfact f JOIN rnothing n ON f.item = n.k ORDER BY n.name, f.id DESC LIMIT 4');
-SELECT * FROM compare_rows('SELECT i.kind FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.kind FETCH FIRST 3 ROWS WITH TIES');
-SELECT * FROM compare_rows('SELECT f.id, (SELECT count(*) FROM rloose l WHERE l.k = i.kind), random() < 2 FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.kind DESC, f.id LIMIT 5');
-SELECT * FROM compare_rows('SELECT x, l.* FROM generate_series(0, 6) AS x, LATERAL (SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = x ORDER BY f.price DESC, f.id LIMIT 2) AS l');
-SELECT * FROM compare_rows('SELECT x, l.* FROM generate_series(0, 6) AS x, LATERAL (SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k WHERE f.amount > x * 60 ORDER BY i.name, f.id LIMIT x) AS l');
+SELECT * FROM compare_all($list$
+SELECT f.id, f.other, i.name FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.name, f.id LIMIT 50
+SELECT f.id, i.* FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.name DESC NULLS LAST, i.kind NULLS FIRST, f.amount, f.id DESC LIMIT 200
+SELECT f.*, i.weight + 0.000 FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.weight DESC, i.f8, f.id LIMIT 100 OFFSET 13
+SELECT f.other, f.price FROM rfact f JOIN rshop s ON f.shop = s.k WHERE s.region IN (1, 2) AND f.amount > 50 ORDER BY f.price DESC, f.id LIMIT 20
+SELECT f.id, t.grade FROM rfact f JOIN rtags t ON f.tag = t.k ORDER BY t.grade + f.amount DESC, f.id LIMIT 20
+SELECT f.id, k.label, i.name FROM rfact f JOIN ritem i ON f.item = i.k JOIN rkind k ON i.kind = k.k ORDER BY k.label, f.day DESC, f.id LIMIT 300
+SELECT f.id, i.name, s.town FROM rfact f LEFT JOIN ritem i ON f.item = i.k LEFT JOIN rshop s ON f.shop = s.k ORDER BY i.name NULLS FIRST, s.town DESC, f.id LIMIT 900
+SELECT f.id, i.name FROM rfact f LEFT JOIN ritem i ON f.item = i.k WHERE i.k IS NULL OR i.kind = 3 ORDER BY f.amount, f.id LIMIT 30
+SELECT f.id, f.other FROM rfact f WHERE f.item IN (SELECT k FROM ritem WHERE kind = 5) ORDER BY f.price, f.id LIMIT 30
+SELECT f.id, f.other FROM rfact f WHERE EXISTS (SELECT FROM rloose l WHERE l.k = f.item) ORDER BY f.amount DESC, f.id LIMIT 30
+SELECT f.id, f.other FROM rfact f WHERE NOT EXISTS (SELECT FROM rloose l WHERE l.k = f.item) ORDER BY f.amount DESC, f.id LIMIT 30
+SELECT f.id, f.other FROM rfact f WHERE f.shop NOT IN (SELECT k FROM rshop WHERE region = 3) ORDER BY f.amount DESC, f.id LIMIT 30
+SELECT a.name, b.town, f.id FROM rfact f JOIN ritem a ON f.item = a.k JOIN rshop b ON f.item = b.k ORDER BY b.town, a.name, f.id LIMIT 40
+SELECT f.id, n.name FROM rfact f LEFT JOIN rnothing n ON f.item = n.k ORDER BY n.name, f.id DESC LIMIT 4
+SELECT f.id, n.name FROM rfact f JOIN rnothing n ON f.item = n.k ORDER BY n.name, f.id DESC LIMIT 4
+SELECT i.kind FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.kind FETCH FIRST 3 ROWS WITH TIES
+SELECT f.id, (SELECT count(*) FROM rloose l WHERE l.k = i.kind), random() < 2 FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.kind DESC, f.id LIMIT 5
+SELECT x, l.* FROM generate_series(0, 6) AS x, LATERAL (SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = x ORDER BY f.price DESC, f.id LIMIT 2) AS l
+SELECT x, l.* FROM generate_series(0, 6) AS x, LATERAL (SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k WHERE f.amount > x * 60 ORDER BY i.name, f.id LIMIT x) AS l
 -- Several rows of a joined table, or no equality: PostgreSQL's own plan.
-SELECT * FROM compare_rows('SELECT f.id, l.name FROM rfact f JOIN rloose l ON f.item = l.k ORDER BY f.id, l.name LIMIT 5');
-SELECT * FROM compare_rows('SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k AND f.amount < i.kind ORDER BY f.id LIMIT 5');
-SELECT * FROM compare_rows('SELECT f.id, i.name FROM rfact f FULL JOIN ritem i ON f.item = i.k ORDER BY f.id, i.name LIMIT 5');
-SELECT * FROM compare_rows('SELECT f.id, i.name FROM rfact f LEFT JOIN ritem i ON f.item = i.k AND f.amount > 3 ORDER BY f.id LIMIT 5');
+SELECT f.id, l.name FROM rfact f JOIN rloose l ON f.item = l.k ORDER BY f.id, l.name LIMIT 5
+SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k AND f.amount < i.kind ORDER BY f.id LIMIT 5
+SELECT f.id, i.name FROM rfact f FULL JOIN ritem i ON f.item = i.k ORDER BY f.id, i.name LIMIT 5
+SELECT f.id, i.name FROM rfact f LEFT JOIN ritem i ON f.item = i.k AND f.amount > 3 ORDER BY f.id LIMIT 5
 
 -- All rows.
-SELECT * FROM compare_rows('SELECT f.id, f.other, i.name FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.name = ''item 3'' AND f.price > 700');
-SELECT * FROM compare_rows('SELECT f.*, i.*, k.* FROM rfact f JOIN ritem i ON f.item = i.k JOIN rkind k ON i.kind = k.k WHERE k.color = ''red'' AND f.amount = 7');
-SELECT * FROM compare_rows('SELECT f.id, upper(i.name) || f.other FROM rfact f LEFT JOIN ritem i ON f.item = i.k WHERE f.amount = 8');
-SELECT * FROM compare_rows('SELECT f.id FROM rfact f LEFT JOIN ritem i ON f.item = i.k WHERE i.k IS NULL');
-SELECT * FROM compare_rows('SELECT f.other FROM rfact f WHERE f.item IN (SELECT k FROM ritem WHERE kind = 5)');
-SELECT * FROM compare_rows('SELECT f.other FROM rfact f WHERE NOT EXISTS (SELECT FROM rloose l WHERE l.k = f.item)');
-SELECT * FROM compare_rows('SELECT 1 FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2');
-SELECT * FROM compare_rows('SELECT f.id, n.name FROM rfact f JOIN rnothing n ON f.item = n.k');
-SELECT * FROM compare_rows('SELECT i.name, f.other FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2 ORDER BY i.name, f.id');
-SELECT * FROM compare_rows('SELECT f.id, rank() OVER (PARTITION BY i.name ORDER BY f.price DESC), i.name FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2');
-SELECT * FROM compare_rows('SELECT generate_series(1, i.kind), f.id FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind < 3');
-SELECT * FROM compare_rows('SELECT DISTINCT ON (i.name) i.name, f.id FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2 ORDER BY i.name, f.id');
-SELECT * FROM compare_rows('SELECT x, l.* FROM generate_series(0, 6) AS x LEFT JOIN LATERAL (SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = x AND f.price < 10 OFFSET 0) AS l ON true');
-SELECT * FROM compare_rows('WITH j AS MATERIALIZED (SELECT f.id, i.kind FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 4) SELECT kind, count(*), sum(id) FROM j GROUP BY kind');
-SELECT * FROM compare_rows('(SELECT f.id FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 4) EXCEPT (SELECT f.id FROM rfact f JOIN rshop s ON f.shop = s.k WHERE s.region = 1)');
+SELECT f.id, f.other, i.name FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.name = 'item 3' AND f.price > 700
+SELECT f.*, i.*, k.* FROM rfact f JOIN ritem i ON f.item = i.k JOIN rkind k ON i.kind = k.k WHERE k.color = 'red' AND f.amount = 7
+SELECT f.id, upper(i.name) || f.other FROM rfact f LEFT JOIN ritem i ON f.item = i.k WHERE f.amount = 8
+SELECT f.id FROM rfact f LEFT JOIN ritem i ON f.item = i.k WHERE i.k IS NULL
+SELECT f.other FROM rfact f WHERE f.item IN (SELECT k FROM ritem WHERE kind = 5)
+SELECT f.other FROM rfact f WHERE NOT EXISTS (SELECT FROM rloose l WHERE l.k = f.item)
+SELECT 1 FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2
+SELECT f.id, n.name FROM rfact f JOIN rnothing n ON f.item = n.k
+SELECT i.name, f.other FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2 ORDER BY i.name, f.id
+SELECT f.id, rank() OVER (PARTITION BY i.name ORDER BY f.price DESC), i.name FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2
+SELECT generate_series(1, i.kind), f.id FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind < 3
+SELECT DISTINCT ON (i.name) i.name, f.id FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2 ORDER BY i.name, f.id
+SELECT x, l.* FROM generate_series(0, 6) AS x LEFT JOIN LATERAL (SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = x AND f.price < 10 OFFSET 0) AS l ON true
+WITH j AS MATERIALIZED (SELECT f.id, i.kind FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 4) SELECT kind, count(*), sum(id) FROM j GROUP BY kind
+(SELECT f.id FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 4) EXCEPT (SELECT f.id FROM rfact f JOIN rshop s ON f.shop = s.k WHERE s.region = 1)
 -- Not with groups, columns of the system, whole rows, or locks.
-SELECT * FROM compare_rows('SELECT count(*) FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2');
-SELECT * FROM compare_rows('SELECT f.tableoid::regclass, f.id FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2');
-SELECT * FROM compare_rows('SELECT i, f.id FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2');
+SELECT count(*) FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2
+SELECT f.tableoid::regclass, f.id FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2
+SELECT i, f.id FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2
+$list$, 'compare_rows');
 SELECT node, reason FROM gpu.explain_why('SELECT i, f.id FROM rfact f JOIN ritem i ON f.item = i.k');
 SELECT node, reason FROM gpu.explain_why('SELECT f.id FROM rfact f JOIN ritem i ON f.item = i.k FOR UPDATE OF f');
 SELECT node, reason FROM gpu.explain_why('SELECT f.id FROM rfact f JOIN rloose i ON f.item = i.k ORDER BY f.id LIMIT 3');
@@ -174,9 +176,11 @@ UPDATE ritem SET kind = 99 WHERE k % 50 = 1;
 DELETE FROM ritem WHERE k % 50 = 2;
 INSERT INTO rfact (id, item, amount, other) VALUES (-1, 100, 5000, 'new'), (-2, 7777, 5000, 'new'), (-3, NULL, 5000, 'new');
 INSERT INTO ritem VALUES (7777, 'new item', 99, 0, 0);
-SELECT * FROM compare_rows('SELECT f.id, f.other, i.name, i.kind FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY f.amount DESC, f.id LIMIT 30');
-SELECT * FROM compare_rows('SELECT f.id, f.other, i.name, i.kind FROM rfact f LEFT JOIN ritem i ON f.item = i.k ORDER BY f.amount DESC, f.id LIMIT 30');
-SELECT * FROM compare_rows('SELECT f.id, f.other, i.name, i.kind FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 99');
+SELECT * FROM compare_all($list$
+SELECT f.id, f.other, i.name, i.kind FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY f.amount DESC, f.id LIMIT 30
+SELECT f.id, f.other, i.name, i.kind FROM rfact f LEFT JOIN ritem i ON f.item = i.k ORDER BY f.amount DESC, f.id LIMIT 30
+SELECT f.id, f.other, i.name, i.kind FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 99
+$list$, 'compare_rows');
 SAVEPOINT s;
 DELETE FROM rfact WHERE item % 50 = 1;
 SELECT * FROM compare_rows('SELECT f.id, f.other, i.name, i.kind FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 99');
@@ -185,26 +189,34 @@ SELECT * FROM compare_rows('SELECT f.id, f.other, i.name, i.kind FROM rfact f JO
 ROLLBACK;
 DELETE FROM rfact WHERE id % 3 = 0;
 UPDATE ritem SET name = 'changed' WHERE k % 20 = 3;
-SELECT * FROM compare_rows('SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.name, f.id LIMIT 60');
-SELECT * FROM compare_rows('SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.name = ''changed''');
+SELECT * FROM compare_all($list$
+SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.name, f.id LIMIT 60
+SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.name = 'changed'
+$list$, 'compare_rows');
 
 -- Rows of joined tables that are kept from one statement to the next, in a table with an index of its own.
 CREATE INDEX ritem_i ON ritem USING gpu_column (k, name, kind, weight, f8);
 VACUUM ANALYZE ritem, rfact;
-SELECT * FROM compare_rows('SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.name, f.id LIMIT 60');
-SELECT * FROM compare_rows('SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.name, f.id LIMIT 60');
+SELECT * FROM compare_all($list$
+SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.name, f.id LIMIT 60
+SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.name, f.id LIMIT 60
+$list$, 'compare_rows');
 UPDATE ritem SET name = 'again' WHERE k % 20 = 4;
-SELECT * FROM compare_rows('SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.name, f.id LIMIT 60');
-SELECT * FROM compare_rows('SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.name = ''again''');
+SELECT * FROM compare_all($list$
+SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.name, f.id LIMIT 60
+SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.name = 'again'
 
 -- Errors: what may fail is evaluated for rows that pass the conditions only.
-SELECT * FROM compare_rows('SELECT f.id FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY f.amount / (i.kind - 2), f.id LIMIT 5');
-SELECT * FROM compare_rows('SELECT f.id FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind > 2 ORDER BY f.amount / (i.kind - 2), f.id LIMIT 5');
+SELECT f.id FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY f.amount / (i.kind - 2), f.id LIMIT 5
+SELECT f.id FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind > 2 ORDER BY f.amount / (i.kind - 2), f.id LIMIT 5
+$list$, 'compare_rows');
 -- No memory for the rows of the join, nor for those of a joined table.
 SET work_mem = '64kB';
 SET hash_mem_multiplier = 1;
-SELECT * FROM compare_rows('SELECT f.id, s.town FROM rfact f JOIN rshop s ON f.shop = s.k ORDER BY s.town, f.id LIMIT 5000');
-SELECT * FROM compare_rows('SELECT f.id, s.town FROM rfact f JOIN rshop s ON f.shop = s.k');
+SELECT * FROM compare_all($list$
+SELECT f.id, s.town FROM rfact f JOIN rshop s ON f.shop = s.k ORDER BY s.town, f.id LIMIT 5000
+SELECT f.id, s.town FROM rfact f JOIN rshop s ON f.shop = s.k
+$list$, 'compare_rows');
 RESET work_mem;
 RESET hash_mem_multiplier;
 
@@ -216,19 +228,23 @@ CREATE POLICY large ON rfact USING (amount > 100);
 ALTER TABLE ritem ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rfact ENABLE ROW LEVEL SECURITY;
 SET ROLE regress_rows_reader;
-SELECT * FROM compare_rows('SELECT f.id, i.name, i.kind FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.kind DESC, f.id LIMIT 10');
-SELECT * FROM compare_rows('SELECT f.id, i.name, i.kind FROM rfact f LEFT JOIN ritem i ON f.item = i.k ORDER BY i.kind DESC, f.id LIMIT 10');
-SELECT * FROM compare_rows('SELECT f.id, i.name, i.kind FROM rfact f JOIN ritem i ON f.item = i.k WHERE 1 / (i.kind - 7) < 0 ORDER BY i.kind DESC, f.id LIMIT 10');
-SELECT * FROM compare_rows('SELECT f.id, i.name, i.kind FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.name = ''item 4''');
+SELECT * FROM compare_all($list$
+SELECT f.id, i.name, i.kind FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.kind DESC, f.id LIMIT 10
+SELECT f.id, i.name, i.kind FROM rfact f LEFT JOIN ritem i ON f.item = i.k ORDER BY i.kind DESC, f.id LIMIT 10
+SELECT f.id, i.name, i.kind FROM rfact f JOIN ritem i ON f.item = i.k WHERE 1 / (i.kind - 7) < 0 ORDER BY i.kind DESC, f.id LIMIT 10
+SELECT f.id, i.name, i.kind FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.name = 'item 4'
+$list$, 'compare_rows');
 RESET ROLE;
 REVOKE SELECT ON ritem FROM regress_rows_reader;
 SET ROLE regress_rows_reader;
-SELECT * FROM compare_rows('SELECT f.id, i.name, i.kind FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.kind DESC, f.id LIMIT 10');
-SELECT * FROM compare_rows('SELECT f.id, i.name, i.kind FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 3');
+SELECT * FROM compare_all($list$
+SELECT f.id, i.name, i.kind FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY i.kind DESC, f.id LIMIT 10
+SELECT f.id, i.name, i.kind FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 3
+$list$, 'compare_rows');
 RESET ROLE;
 DROP POLICY light ON ritem;
 DROP POLICY large ON rfact;
 REVOKE SELECT ON rfact FROM regress_rows_reader;
 DROP ROLE regress_rows_reader;
 DROP TABLE rfact, ritem, rkind, rshop, rtags, rloose, rnothing;
-DROP FUNCTION compare_rows, rows_of, answer_of, who_answers, compare;
+DROP FUNCTION compare_rows, rows_of, answer_of, who_answers, compare, compare_all;

@@ -43,87 +43,89 @@ BEGIN
 END $$;
 
 -- Keys of all types, up and down.
-SELECT * FROM compare_rows('SELECT id, other FROM srt ORDER BY id LIMIT 7');
-SELECT * FROM compare_rows('SELECT id, other FROM srt WHERE id IS NOT NULL ORDER BY id DESC LIMIT 7');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY id DESC LIMIT 30');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY id NULLS FIRST LIMIT 25');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY id DESC NULLS LAST LIMIT 25');
-SELECT * FROM compare_rows('SELECT * FROM srt ORDER BY num, id LIMIT 10');
-SELECT * FROM compare_rows('SELECT * FROM srt ORDER BY num DESC, id LIMIT 900');
-SELECT * FROM compare_rows('SELECT small, num, id FROM srt ORDER BY small DESC NULLS LAST, num NULLS FIRST, id DESC LIMIT 200');
-SELECT * FROM compare_rows('SELECT big, id FROM srt ORDER BY big DESC NULLS LAST, id LIMIT 20');
-SELECT * FROM compare_rows('SELECT price, id FROM srt ORDER BY price, id LIMIT 50');
-SELECT * FROM compare_rows('SELECT any_scale + 0.000, id FROM srt ORDER BY any_scale, id LIMIT 3000');
-SELECT * FROM compare_rows('SELECT any_scale + 0.000, id FROM srt ORDER BY any_scale DESC NULLS LAST, id LIMIT 3000');
-SELECT * FROM compare_rows('SELECT f4, id FROM srt ORDER BY f4, id LIMIT 3000');
-SELECT * FROM compare_rows('SELECT f4, id FROM srt ORDER BY f4 DESC, id DESC LIMIT 3000');
-SELECT * FROM compare_rows('SELECT f8, id FROM srt ORDER BY f8, id DESC NULLS LAST LIMIT 3100');
-SELECT * FROM compare_rows('SELECT f8, id FROM srt WHERE f8 >= 0 ORDER BY f8 DESC, id LIMIT 3500');
-SELECT * FROM compare_rows('SELECT flag, id FROM srt ORDER BY flag, id LIMIT 2100');
-SELECT * FROM compare_rows('SELECT flag, id FROM srt ORDER BY flag DESC, id DESC LIMIT 2100');
-SELECT * FROM compare_rows('SELECT day, at FROM srt ORDER BY day DESC, at DESC LIMIT 100');
-SELECT * FROM compare_rows('SELECT at FROM srt WHERE at IS NOT NULL ORDER BY at DESC LIMIT 10');
-SELECT * FROM compare_rows('SELECT word, id FROM srt ORDER BY word, id LIMIT 500');
-SELECT * FROM compare_rows('SELECT word, id FROM srt ORDER BY word DESC NULLS LAST, id LIMIT 500');
-SELECT * FROM compare_rows('SELECT word, id FROM srt ORDER BY word COLLATE "C" DESC, id LIMIT 700');
-SELECT * FROM compare_rows('SELECT code, id FROM srt ORDER BY code, id DESC NULLS LAST LIMIT 1000');
-SELECT * FROM compare_rows('SELECT c_word, id FROM srt ORDER BY c_word DESC NULLS LAST, id LIMIT 300');
-SELECT * FROM compare_rows('SELECT key, id FROM srt ORDER BY key DESC, id LIMIT 200');
-SELECT * FROM compare_rows('SELECT span, id FROM srt ORDER BY span, id LIMIT 300');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY word USING ~>~, id LIMIT 30');
+SELECT * FROM compare_all($list$
+SELECT id, other FROM srt ORDER BY id LIMIT 7
+SELECT id, other FROM srt WHERE id IS NOT NULL ORDER BY id DESC LIMIT 7
+SELECT id FROM srt ORDER BY id DESC LIMIT 30
+SELECT id FROM srt ORDER BY id NULLS FIRST LIMIT 25
+SELECT id FROM srt ORDER BY id DESC NULLS LAST LIMIT 25
+SELECT * FROM srt ORDER BY num, id LIMIT 10
+SELECT * FROM srt ORDER BY num DESC, id LIMIT 900
+SELECT small, num, id FROM srt ORDER BY small DESC NULLS LAST, num NULLS FIRST, id DESC LIMIT 200
+SELECT big, id FROM srt ORDER BY big DESC NULLS LAST, id LIMIT 20
+SELECT price, id FROM srt ORDER BY price, id LIMIT 50
+SELECT any_scale + 0.000, id FROM srt ORDER BY any_scale, id LIMIT 3000
+SELECT any_scale + 0.000, id FROM srt ORDER BY any_scale DESC NULLS LAST, id LIMIT 3000
+SELECT f4, id FROM srt ORDER BY f4, id LIMIT 3000
+SELECT f4, id FROM srt ORDER BY f4 DESC, id DESC LIMIT 3000
+SELECT f8, id FROM srt ORDER BY f8, id DESC NULLS LAST LIMIT 3100
+SELECT f8, id FROM srt WHERE f8 >= 0 ORDER BY f8 DESC, id LIMIT 3500
+SELECT flag, id FROM srt ORDER BY flag, id LIMIT 2100
+SELECT flag, id FROM srt ORDER BY flag DESC, id DESC LIMIT 2100
+SELECT day, at FROM srt ORDER BY day DESC, at DESC LIMIT 100
+SELECT at FROM srt WHERE at IS NOT NULL ORDER BY at DESC LIMIT 10
+SELECT word, id FROM srt ORDER BY word, id LIMIT 500
+SELECT word, id FROM srt ORDER BY word DESC NULLS LAST, id LIMIT 500
+SELECT word, id FROM srt ORDER BY word COLLATE "C" DESC, id LIMIT 700
+SELECT code, id FROM srt ORDER BY code, id DESC NULLS LAST LIMIT 1000
+SELECT c_word, id FROM srt ORDER BY c_word DESC NULLS LAST, id LIMIT 300
+SELECT key, id FROM srt ORDER BY key DESC, id LIMIT 200
+SELECT span, id FROM srt ORDER BY span, id LIMIT 300
+SELECT id FROM srt ORDER BY word USING ~>~, id LIMIT 30
 -- Keys that aren't selected, and ones without which the order is only that of some.
-SELECT * FROM compare_rows('SELECT other FROM srt ORDER BY big, num LIMIT 5');
-SELECT * FROM compare_rows('SELECT word FROM srt ORDER BY word LIMIT 400');
-SELECT * FROM compare_rows('SELECT small, flag FROM srt ORDER BY small, flag LIMIT 333');
-SELECT * FROM compare_rows('SELECT small FROM srt ORDER BY small, small DESC, 1, 2 * 3 LIMIT 40');
+SELECT other FROM srt ORDER BY big, num LIMIT 5
+SELECT word FROM srt ORDER BY word LIMIT 400
+SELECT small, flag FROM srt ORDER BY small, flag LIMIT 333
+SELECT small FROM srt ORDER BY small, small DESC, 1, 2 * 3 LIMIT 40
 -- Expressions.
-SELECT * FROM compare_rows('SELECT id, num + small FROM srt ORDER BY num + small DESC, id LIMIT 1000');
-SELECT * FROM compare_rows('SELECT -id, big FROM srt ORDER BY -id, big LIMIT 10');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY big * small NULLS FIRST, id LIMIT 600');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY big * small DESC NULLS LAST, id LIMIT 600');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY abs(num) DESC NULLS LAST, id LIMIT 20');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY upper(right(word, 2)), date_trunc(''month'', day) DESC, id LIMIT 200');
-SELECT * FROM compare_rows('SELECT id, at FROM srt ORDER BY date_trunc(''day'', at) DESC NULLS LAST, id LIMIT 60');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY num > 0, id LIMIT 60');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY coalesce(word, ''zzz'') DESC, id LIMIT 400');
-SELECT * FROM compare_rows('SELECT id, upper(other), (SELECT count(*) FROM srt AS s WHERE s.id < t.id) FROM srt AS t ORDER BY num NULLS FIRST, id LIMIT 3');
-SELECT * FROM compare_rows('SELECT t, id FROM srt AS t ORDER BY num DESC NULLS LAST, id LIMIT 3');
+SELECT id, num + small FROM srt ORDER BY num + small DESC, id LIMIT 1000
+SELECT -id, big FROM srt ORDER BY -id, big LIMIT 10
+SELECT id FROM srt ORDER BY big * small NULLS FIRST, id LIMIT 600
+SELECT id FROM srt ORDER BY big * small DESC NULLS LAST, id LIMIT 600
+SELECT id FROM srt ORDER BY abs(num) DESC NULLS LAST, id LIMIT 20
+SELECT id FROM srt ORDER BY upper(right(word, 2)), date_trunc('month', day) DESC, id LIMIT 200
+SELECT id, at FROM srt ORDER BY date_trunc('day', at) DESC NULLS LAST, id LIMIT 60
+SELECT id FROM srt ORDER BY num > 0, id LIMIT 60
+SELECT id FROM srt ORDER BY coalesce(word, 'zzz') DESC, id LIMIT 400
+SELECT id, upper(other), (SELECT count(*) FROM srt AS s WHERE s.id < t.id) FROM srt AS t ORDER BY num NULLS FIRST, id LIMIT 3
+SELECT t, id FROM srt AS t ORDER BY num DESC NULLS LAST, id LIMIT 3
 -- Conditions.
-SELECT * FROM compare_rows('SELECT id, num FROM srt WHERE small = 3 AND word LIKE ''%1%'' ORDER BY num DESC NULLS LAST LIMIT 10');
-SELECT * FROM compare_rows('SELECT id, num FROM srt WHERE small = 3 AND small + num > 100 ORDER BY small, num, id LIMIT 10');
-SELECT * FROM compare_rows('SELECT id FROM srt WHERE num IS NULL OR flag ORDER BY id DESC NULLS LAST LIMIT 10');
-SELECT * FROM compare_rows('SELECT id FROM srt WHERE id < 4 ORDER BY id LIMIT 10');
-SELECT * FROM compare_rows('SELECT id FROM srt WHERE id < 0 ORDER BY id LIMIT 10');
-SELECT * FROM compare_rows('SELECT id FROM srt WHERE id IN (5, 900, 77, 10000) ORDER BY num DESC LIMIT 3');
+SELECT id, num FROM srt WHERE small = 3 AND word LIKE '%1%' ORDER BY num DESC NULLS LAST LIMIT 10
+SELECT id, num FROM srt WHERE small = 3 AND small + num > 100 ORDER BY small, num, id LIMIT 10
+SELECT id FROM srt WHERE num IS NULL OR flag ORDER BY id DESC NULLS LAST LIMIT 10
+SELECT id FROM srt WHERE id < 4 ORDER BY id LIMIT 10
+SELECT id FROM srt WHERE id < 0 ORDER BY id LIMIT 10
+SELECT id FROM srt WHERE id IN (5, 900, 77, 10000) ORDER BY num DESC LIMIT 3
 
 -- LIMIT and OFFSET.
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY num DESC NULLS LAST, id LIMIT 5 OFFSET 3');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY num, id OFFSET 5990 LIMIT 100');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY num, id OFFSET 100000 LIMIT 100');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY num LIMIT 0');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY num, id LIMIT NULL');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY num, id OFFSET 6000');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY num, id LIMIT (SELECT 3) OFFSET (SELECT 1)');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY num, id LIMIT (SELECT NULL::int8)');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY num, id LIMIT (SELECT -1)');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY num, id LIMIT 2 OFFSET (SELECT -1)');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY num, id LIMIT 2 OFFSET (SELECT NULL::int)');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY num, id LIMIT (SELECT 9223372036854775807) OFFSET 1');
-SELECT * FROM compare_rows('SELECT num FROM srt ORDER BY num NULLS FIRST FETCH FIRST 3 ROWS WITH TIES');
-SELECT * FROM compare_rows('SELECT small FROM srt ORDER BY small OFFSET 5 FETCH FIRST 2 ROWS WITH TIES');
-SELECT * FROM compare_rows('SELECT f8 + 0 FROM srt WHERE f8 <= 0 ORDER BY f8 FETCH FIRST 2 ROWS WITH TIES');
-SELECT * FROM compare_rows('SELECT any_scale + 0.000 FROM srt ORDER BY any_scale OFFSET 1200 FETCH FIRST 3 ROWS WITH TIES');
-SELECT * FROM compare_rows('SELECT span FROM srt ORDER BY span DESC NULLS LAST FETCH FIRST ROW WITH TIES');
+SELECT id FROM srt ORDER BY num DESC NULLS LAST, id LIMIT 5 OFFSET 3
+SELECT id FROM srt ORDER BY num, id OFFSET 5990 LIMIT 100
+SELECT id FROM srt ORDER BY num, id OFFSET 100000 LIMIT 100
+SELECT id FROM srt ORDER BY num LIMIT 0
+SELECT id FROM srt ORDER BY num, id LIMIT NULL
+SELECT id FROM srt ORDER BY num, id OFFSET 6000
+SELECT id FROM srt ORDER BY num, id LIMIT (SELECT 3) OFFSET (SELECT 1)
+SELECT id FROM srt ORDER BY num, id LIMIT (SELECT NULL::int8)
+SELECT id FROM srt ORDER BY num, id LIMIT (SELECT -1)
+SELECT id FROM srt ORDER BY num, id LIMIT 2 OFFSET (SELECT -1)
+SELECT id FROM srt ORDER BY num, id LIMIT 2 OFFSET (SELECT NULL::int)
+SELECT id FROM srt ORDER BY num, id LIMIT (SELECT 9223372036854775807) OFFSET 1
+SELECT num FROM srt ORDER BY num NULLS FIRST FETCH FIRST 3 ROWS WITH TIES
+SELECT small FROM srt ORDER BY small OFFSET 5 FETCH FIRST 2 ROWS WITH TIES
+SELECT f8 + 0 FROM srt WHERE f8 <= 0 ORDER BY f8 FETCH FIRST 2 ROWS WITH TIES
+SELECT any_scale + 0.000 FROM srt ORDER BY any_scale OFFSET 1200 FETCH FIRST 3 ROWS WITH TIES
+SELECT span FROM srt ORDER BY span DESC NULLS LAST FETCH FIRST ROW WITH TIES
 
 -- As a part of others: subqueries, joins, parameters, rescans.
-SELECT * FROM compare_rows('SELECT sum(num) FROM (SELECT num FROM srt ORDER BY num DESC NULLS LAST LIMIT 10) AS s');
-SELECT * FROM compare_rows('SELECT x, first FROM generate_series(0, 4) AS x, LATERAL (SELECT id AS first FROM srt WHERE small = x ORDER BY num NULLS LAST, id LIMIT 2) AS s');
-SELECT * FROM compare_rows('SELECT x, first FROM generate_series(0, 4) AS x, LATERAL (SELECT id AS first FROM srt ORDER BY abs(num - x * 10000), id LIMIT x) AS s');
-SELECT * FROM compare_rows('SELECT x, first FROM generate_series(0, 2) AS x, LATERAL (SELECT id AS first FROM srt ORDER BY num, id LIMIT CASE WHEN x = 1 THEN NULL ELSE x END) AS s WHERE first < 100');
-SELECT * FROM compare_rows('SELECT x, (SELECT id FROM srt WHERE num > x ORDER BY num, id LIMIT 1) FROM generate_series(-50000, 60000, 25000) AS x');
-SELECT * FROM compare_rows('(SELECT id FROM srt ORDER BY num, id LIMIT 2) UNION ALL (SELECT id FROM srt ORDER BY big, id LIMIT 2)');
-SELECT * FROM compare_rows('WITH first AS MATERIALIZED (SELECT id, num FROM srt ORDER BY num, id LIMIT 20) SELECT * FROM first WHERE id % 2 = 0');
-SELECT * FROM compare_rows('SELECT id, num, rank() OVER (ORDER BY id) FROM (SELECT id, num FROM srt ORDER BY num, id LIMIT 5) AS s');
+SELECT sum(num) FROM (SELECT num FROM srt ORDER BY num DESC NULLS LAST LIMIT 10) AS s
+SELECT x, first FROM generate_series(0, 4) AS x, LATERAL (SELECT id AS first FROM srt WHERE small = x ORDER BY num NULLS LAST, id LIMIT 2) AS s
+SELECT x, first FROM generate_series(0, 4) AS x, LATERAL (SELECT id AS first FROM srt ORDER BY abs(num - x * 10000), id LIMIT x) AS s
+SELECT x, first FROM generate_series(0, 2) AS x, LATERAL (SELECT id AS first FROM srt ORDER BY num, id LIMIT CASE WHEN x = 1 THEN NULL ELSE x END) AS s WHERE first < 100
+SELECT x, (SELECT id FROM srt WHERE num > x ORDER BY num, id LIMIT 1) FROM generate_series(-50000, 60000, 25000) AS x
+(SELECT id FROM srt ORDER BY num, id LIMIT 2) UNION ALL (SELECT id FROM srt ORDER BY big, id LIMIT 2)
+WITH first AS MATERIALIZED (SELECT id, num FROM srt ORDER BY num, id LIMIT 20) SELECT * FROM first WHERE id % 2 = 0
+SELECT id, num, rank() OVER (ORDER BY id) FROM (SELECT id, num FROM srt ORDER BY num, id LIMIT 5) AS s
+$list$, 'compare_rows');
 PREPARE first_of (int, int8) AS SELECT id, num FROM srt WHERE small = $1 ORDER BY num DESC NULLS LAST, id LIMIT $2;
 SET plan_cache_mode = force_generic_plan;
 EXECUTE first_of (3, 2);
@@ -170,8 +172,10 @@ UPDATE srt SET num = num + 1000000 WHERE id % 500 = 1;
 UPDATE srt SET other = 'changed' WHERE id % 500 = 2;
 DELETE FROM srt WHERE num BETWEEN 49000 AND 50002;
 INSERT INTO srt (id, num, other) VALUES (-1, 2000000, 'new'), (-2, -2000000, 'new');
-SELECT * FROM compare_rows('SELECT id, num, other FROM srt ORDER BY num DESC NULLS LAST, id LIMIT 100');
-SELECT * FROM compare_rows('SELECT id, num, other FROM srt ORDER BY num, id LIMIT 100');
+SELECT * FROM compare_all($list$
+SELECT id, num, other FROM srt ORDER BY num DESC NULLS LAST, id LIMIT 100
+SELECT id, num, other FROM srt ORDER BY num, id LIMIT 100
+$list$, 'compare_rows');
 SAVEPOINT s;
 DELETE FROM srt WHERE num < -40000;
 SELECT * FROM compare_rows('SELECT id, num, other FROM srt ORDER BY num, id LIMIT 100');
@@ -180,25 +184,31 @@ SELECT * FROM compare_rows('SELECT id, num, other FROM srt ORDER BY num, id FETC
 ROLLBACK;
 DELETE FROM srt WHERE id % 3 = 0;
 UPDATE srt SET num = num - 7 WHERE id % 100 = 1;
-SELECT * FROM compare_rows('SELECT id, num FROM srt ORDER BY num, id LIMIT 60');
-SELECT * FROM compare_rows('SELECT id, num FROM srt ORDER BY num DESC NULLS LAST, id LIMIT 60');
-SELECT * FROM compare_rows('SELECT id, other FROM srt WHERE small < 5 ORDER BY word DESC, id LIMIT 60');
+SELECT * FROM compare_all($list$
+SELECT id, num FROM srt ORDER BY num, id LIMIT 60
+SELECT id, num FROM srt ORDER BY num DESC NULLS LAST, id LIMIT 60
+SELECT id, other FROM srt WHERE small < 5 ORDER BY word DESC, id LIMIT 60
+$list$, 'compare_rows');
 VACUUM srt;
 SELECT * FROM compare_rows('SELECT id, num FROM srt ORDER BY num, id LIMIT 60');
 INSERT INTO srt (id, num) SELECT 10000 + i, i * 7 % 1000 FROM generate_series(1, 3000) AS i;
-SELECT * FROM compare_rows('SELECT id, num FROM srt ORDER BY num, id LIMIT 60 OFFSET 2500');
+SELECT * FROM compare_all($list$
+SELECT id, num FROM srt ORDER BY num, id LIMIT 60 OFFSET 2500
 
 -- Errors: what may fail is evaluated for rows that pass the conditions only.
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY num / small LIMIT 5');
-SELECT * FROM compare_rows('SELECT id FROM srt WHERE small <> 0 ORDER BY num / small, id LIMIT 5');
-SELECT * FROM compare_rows('SELECT id FROM srt WHERE small > 3 ORDER BY 10 / (small - 3), id LIMIT 5');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY big * 10000000000 LIMIT 5');
+SELECT id FROM srt ORDER BY num / small LIMIT 5
+SELECT id FROM srt WHERE small <> 0 ORDER BY num / small, id LIMIT 5
+SELECT id FROM srt WHERE small > 3 ORDER BY 10 / (small - 3), id LIMIT 5
+SELECT id FROM srt ORDER BY big * 10000000000 LIMIT 5
 -- More rows than the node takes, and more than memory has room for.
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY num, id LIMIT 2000000');
+SELECT id FROM srt ORDER BY num, id LIMIT 2000000
+$list$, 'compare_rows');
 SET work_mem = '64kB';
 SET hash_mem_multiplier = 1;
-SELECT * FROM compare_rows('SELECT id, num FROM srt ORDER BY num, id LIMIT 5000');
-SELECT * FROM compare_rows('SELECT id, num FROM srt ORDER BY num, id LIMIT 10');
+SELECT * FROM compare_all($list$
+SELECT id, num FROM srt ORDER BY num, id LIMIT 5000
+SELECT id, num FROM srt ORDER BY num, id LIMIT 10
+$list$, 'compare_rows');
 RESET work_mem;
 RESET hash_mem_multiplier;
 
@@ -247,31 +257,37 @@ FROM generate_series(1, 4000) AS i;
 CREATE INDEX srp_i ON srp USING gpu_column (id, kind, num, price, word);
 VACUUM ANALYZE srp;
 SET enable_bitmapscan = off;
-SELECT * FROM compare_rows('SELECT id, other FROM srp ORDER BY id LIMIT 10');
-SELECT * FROM compare_rows('SELECT * FROM srp ORDER BY num DESC, id LIMIT 300 OFFSET 150');
-SELECT * FROM compare_rows('SELECT * FROM srp ORDER BY num DESC NULLS LAST, id DESC LIMIT 3000');
-SELECT * FROM compare_rows('SELECT other FROM srp WHERE price > 700 ORDER BY word COLLATE "C" DESC, id LIMIT 100');
-SELECT * FROM compare_rows('SELECT srp FROM srp ORDER BY price DESC, id LIMIT 10');
+SELECT * FROM compare_all($list$
+SELECT id, other FROM srp ORDER BY id LIMIT 10
+SELECT * FROM srp ORDER BY num DESC, id LIMIT 300 OFFSET 150
+SELECT * FROM srp ORDER BY num DESC NULLS LAST, id DESC LIMIT 3000
+SELECT other FROM srp WHERE price > 700 ORDER BY word COLLATE "C" DESC, id LIMIT 100
+SELECT srp FROM srp ORDER BY price DESC, id LIMIT 10
 -- By expressions that aren't selected.
-SELECT * FROM compare_rows('SELECT other FROM srp ORDER BY num % 7, id DESC LIMIT 50');
-SELECT * FROM compare_rows('SELECT other, num + 1 FROM srp ORDER BY upper(word), num + 1 NULLS FIRST, id LIMIT 50');
+SELECT other FROM srp ORDER BY num % 7, id DESC LIMIT 50
+SELECT other, num + 1 FROM srp ORDER BY upper(word), num + 1 NULLS FIRST, id LIMIT 50
+$list$, 'compare_rows');
 -- Partitions that are left, one of them or several. In 18 the Append of one disabled scan doesn't count as disabled, so PostgreSQL's sort is.
 SET enable_sort = off;
-SELECT * FROM compare_rows('SELECT other FROM srp WHERE kind = 1 ORDER BY num, id LIMIT 20');
-SELECT * FROM compare_rows('SELECT other FROM srp WHERE kind IN (1, 2) ORDER BY num, id LIMIT 20');
-SELECT * FROM compare_rows('SELECT other FROM srp WHERE kind = 2 AND id > 2000 ORDER BY num, id LIMIT 20');
+SELECT * FROM compare_all($list$
+SELECT other FROM srp WHERE kind = 1 ORDER BY num, id LIMIT 20
+SELECT other FROM srp WHERE kind IN (1, 2) ORDER BY num, id LIMIT 20
+SELECT other FROM srp WHERE kind = 2 AND id > 2000 ORDER BY num, id LIMIT 20
+$list$, 'compare_rows');
 RESET enable_sort;
-SELECT * FROM compare_rows('SELECT other FROM srp_2 ORDER BY num, id LIMIT 20');
-SELECT * FROM compare_rows('SELECT * FROM generate_series(0, 5) AS k, LATERAL (SELECT id, other FROM srp WHERE kind = k ORDER BY num DESC, id LIMIT 3) AS l');
-SELECT * FROM compare_rows('SELECT * FROM generate_series(0, 9, 3) AS k, LATERAL (SELECT id, other FROM srp WHERE id > 100 * k ORDER BY num DESC, id LIMIT k) AS l');
+SELECT * FROM compare_all($list$
+SELECT other FROM srp_2 ORDER BY num, id LIMIT 20
+SELECT * FROM generate_series(0, 5) AS k, LATERAL (SELECT id, other FROM srp WHERE kind = k ORDER BY num DESC, id LIMIT 3) AS l
+SELECT * FROM generate_series(0, 9, 3) AS k, LATERAL (SELECT id, other FROM srp WHERE id > 100 * k ORDER BY num DESC, id LIMIT k) AS l
 -- All rows that are equal to the last one, none, and all.
-SELECT * FROM compare_rows('SELECT num FROM srp ORDER BY num FETCH FIRST 10 ROWS WITH TIES');
-SELECT * FROM compare_rows('SELECT id FROM srp ORDER BY id LIMIT 0');
-SELECT * FROM compare_rows('SELECT id FROM srp ORDER BY id LIMIT ALL');
-SELECT * FROM compare_rows('SELECT id, other FROM srp ORDER BY num, id LIMIT (SELECT 7) OFFSET (SELECT 2)');
-SELECT * FROM compare_rows('SELECT other FROM srp ORDER BY num % 7, id DESC LIMIT ALL');
+SELECT num FROM srp ORDER BY num FETCH FIRST 10 ROWS WITH TIES
+SELECT id FROM srp ORDER BY id LIMIT 0
+SELECT id FROM srp ORDER BY id LIMIT ALL
+SELECT id, other FROM srp ORDER BY num, id LIMIT (SELECT 7) OFFSET (SELECT 2)
+SELECT other FROM srp ORDER BY num % 7, id DESC LIMIT ALL
 -- Left to PostgreSQL: columns of the system, and rows that are locked.
-SELECT * FROM compare_rows('SELECT tableoid::regclass, id FROM srp ORDER BY num, id LIMIT 5');
+SELECT tableoid::regclass, id FROM srp ORDER BY num, id LIMIT 5
+$list$, 'compare_rows');
 SELECT * FROM sort_reasons('SELECT id FROM srp ORDER BY num, id LIMIT 5 FOR UPDATE');
 -- Rows that aren't visible to all yet.
 BEGIN;
@@ -287,20 +303,24 @@ CREATE INDEX ON srt_other USING gpu_column (id, num, word);
 INSERT INTO srt_child (id, num, word, other) SELECT i, i % 777, 'child ' || i % 5, 'other ' || i FROM generate_series(7001, 7600) AS i;
 INSERT INTO srt_other (id, num, word, other, more) SELECT i, i % 555, 'other ' || i % 5, 'other ' || i, i FROM generate_series(8001, 9000) AS i;
 VACUUM ANALYZE srt, srt_child, srt_other, srt_empty;
-SELECT * FROM compare_rows('SELECT id, num, other FROM srt ORDER BY num, id LIMIT 50');
-SELECT * FROM compare_rows('SELECT id, word, other FROM srt WHERE id > 5900 ORDER BY word DESC, id LIMIT 500');
-SELECT * FROM compare_rows('SELECT other FROM srt WHERE id > 5900 ORDER BY num % 7, upper(word), id LIMIT 500');
-SELECT * FROM compare_rows('SELECT num + 1, id FROM srt ORDER BY num + 1 DESC, id LIMIT 500');
-SELECT * FROM compare_rows('SELECT other FROM srt WHERE id > 5900 ORDER BY num % 7, upper(word), id LIMIT ALL');
-SELECT * FROM compare_rows('SELECT id, num, other FROM ONLY srt ORDER BY num, id LIMIT 50');
-SELECT * FROM compare_rows('SELECT id, num, other FROM srt_child ORDER BY num, id LIMIT 50');
+SELECT * FROM compare_all($list$
+SELECT id, num, other FROM srt ORDER BY num, id LIMIT 50
+SELECT id, word, other FROM srt WHERE id > 5900 ORDER BY word DESC, id LIMIT 500
+SELECT other FROM srt WHERE id > 5900 ORDER BY num % 7, upper(word), id LIMIT 500
+SELECT num + 1, id FROM srt ORDER BY num + 1 DESC, id LIMIT 500
+SELECT other FROM srt WHERE id > 5900 ORDER BY num % 7, upper(word), id LIMIT ALL
+SELECT id, num, other FROM ONLY srt ORDER BY num, id LIMIT 50
+SELECT id, num, other FROM srt_child ORDER BY num, id LIMIT 50
+$list$, 'compare_rows');
 -- Cursors go back here, too, also where a child's rows are sorted by PostgreSQL.
 RESET enable_seqscan;
 SELECT * FROM pg_temp.plan_of('SELECT id, num FROM srt ORDER BY num, id LIMIT 4 OFFSET 1');
 SELECT * FROM pg_temp.plan_of('SELECT id, num FROM srt ORDER BY num, id LIMIT (SELECT 4)');
-SELECT * FROM compare_rows('SELECT id, num FROM srt ORDER BY num, id LIMIT 4 OFFSET 1');
-SELECT * FROM compare_rows('SELECT num FROM srt ORDER BY num OFFSET 1 FETCH FIRST 4 ROWS WITH TIES');
-SELECT * FROM compare_rows('SELECT id, num FROM srt ORDER BY num, id LIMIT (SELECT 4)');
+SELECT * FROM compare_all($list$
+SELECT id, num FROM srt ORDER BY num, id LIMIT 4 OFFSET 1
+SELECT num FROM srt ORDER BY num OFFSET 1 FETCH FIRST 4 ROWS WITH TIES
+SELECT id, num FROM srt ORDER BY num, id LIMIT (SELECT 4)
+$list$, 'compare_rows');
 BEGIN;
 DECLARE c CURSOR FOR SELECT id, num FROM srt ORDER BY num, id LIMIT 4 OFFSET 1;
 FETCH 2 c;
@@ -321,9 +341,11 @@ GRANT SELECT ON srt TO regress_sort_reader;
 CREATE POLICY large ON srt USING (small > 3);
 ALTER TABLE srt ENABLE ROW LEVEL SECURITY;
 SET ROLE regress_sort_reader;
-SELECT * FROM compare_rows('SELECT id, num FROM srt ORDER BY num, id LIMIT 5');
-SELECT * FROM compare_rows('SELECT id, num FROM srt WHERE num < 0 ORDER BY num DESC, id LIMIT 5');
-SELECT * FROM compare_rows('SELECT id FROM srt ORDER BY 1 / (small - 3), id LIMIT 5');
+SELECT * FROM compare_all($list$
+SELECT id, num FROM srt ORDER BY num, id LIMIT 5
+SELECT id, num FROM srt WHERE num < 0 ORDER BY num DESC, id LIMIT 5
+SELECT id FROM srt ORDER BY 1 / (small - 3), id LIMIT 5
+$list$, 'compare_rows');
 RESET ROLE;
 ALTER TABLE srt DISABLE ROW LEVEL SECURITY;
 REVOKE SELECT ON srt FROM regress_sort_reader;
@@ -362,8 +384,10 @@ DROP TABLE srt_one, srt_words;
 -- A partial index, and one on an expression's column only.
 CREATE INDEX srt_part ON srt USING gpu_column (num, id) WHERE small > 8;
 DROP INDEX srt_i;
-SELECT * FROM compare_rows('SELECT id, num FROM srt WHERE small > 8 ORDER BY num DESC, id LIMIT 5');
-SELECT * FROM compare_rows('SELECT id, num FROM srt WHERE small > 9 ORDER BY num DESC, id LIMIT 5');
-SELECT * FROM compare_rows('SELECT id, num FROM srt ORDER BY num DESC, id LIMIT 5');
+SELECT * FROM compare_all($list$
+SELECT id, num FROM srt WHERE small > 8 ORDER BY num DESC, id LIMIT 5
+SELECT id, num FROM srt WHERE small > 9 ORDER BY num DESC, id LIMIT 5
+SELECT id, num FROM srt ORDER BY num DESC, id LIMIT 5
+$list$, 'compare_rows');
 DROP TABLE srt;
-DROP FUNCTION compare_rows, rows_of, sort_reasons, answer_of, who_answers, compare;
+DROP FUNCTION compare_rows, rows_of, sort_reasons, answer_of, who_answers, compare, compare_all;

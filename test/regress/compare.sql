@@ -48,3 +48,14 @@ BEGIN
                  ELSE format('with the node %s, without %s', (SELECT array_agg(x) FROM (SELECT unnest(by_node) EXCEPT ALL SELECT unnest(without) LIMIT 3) AS s (x)),
                              (SELECT array_agg(x) FROM (SELECT unnest(without) EXCEPT ALL SELECT unnest(by_node) LIMIT 3) AS s (x))) END;
 END $$;
+-- compare(query), or another comparison of the same form, for each line of a list that isn't empty or a comment.
+CREATE FUNCTION compare_all(list text, comparison text DEFAULT 'compare', OUT who text, OUT rows int, OUT same text, OUT query text) RETURNS SETOF record
+LANGUAGE plpgsql AS $$
+BEGIN
+    FOREACH query IN ARRAY string_to_array(list, E'\n') LOOP
+        IF query !~ '^(--|$)' THEN
+            EXECUTE format('SELECT * FROM %I($1)', comparison) USING query INTO who, rows, same;
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END $$;
