@@ -1,6 +1,6 @@
 // CREATE INDEX: each participant collects its rows of the table in memory, column by column, in order of TID.
-// What exceeds its part of maintenance_work_mem, and what workers have in the end, becomes a run in a
-// temporary file; at last the leader merges all parts as runs are merged.
+// It writes a run to a temporary file whenever its part of maintenance_work_mem is full, and workers do so at
+// their end. At last the leader merges all parts as runs are merged.
 #include "column/column.h"
 #include "column/run_builder.h"
 #include "table/build.h"
@@ -17,7 +17,7 @@ struct Part {
     RunReader reader;
 };
 
-// What one participant of a build has seen.
+// The rows that one participant of a build has seen.
 struct BuildState {
     Relation index;
     MemoryContext context;
@@ -27,7 +27,7 @@ struct BuildState {
     Chunk *chunk;
     Part *parts;
     uint64 part_count;
-    // Where the parts of a parallel build go by name.
+    // The parts of a parallel build lie here, by name.
     SharedFileSet *files;
     int participant;
     // The heap block that rows come from: those of HOT chains bear the TID of the chain's first row, and come

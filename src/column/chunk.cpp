@@ -215,7 +215,7 @@ static void spell_keys(const IntegerTable &integers, uint8 scale, StringTable *s
     }
 }
 
-// Of the first `rows` rows, which have their values. Numbers of values stay what they are.
+// Makes the strings of the first `rows` rows, which have their values. Numbers of values stay what they are.
 static void make_strings(Chunk *chunk, ChunkColumn *column, uint64 rows) {
     MemoryContext caller = MemoryContextSwitchTo(chunk->context);
     begin_strings_table(&column->strings, chunk->index);
@@ -369,7 +369,7 @@ static size_t shared_by_all(const StringTable &table) {
     return shared;
 }
 
-// So many strings are sorted by keys, whose memory chunk_bytes_with doesn't count.
+// The number of strings that are sorted by keys, whose memory chunk_bytes_with doesn't count.
 static constexpr uint32 kMaxStringKeys = 65536;
 
 static void sort_few_strings(const StringTable &table, uint32 *sorted) {

@@ -115,7 +115,7 @@ void add_datum(Chunk *chunk, int column, Datum value);
 // All of the new row's. What a value is detoasted to is palloc'd.
 void add_values(Chunk *chunk, const Datum *values, const bool *nulls);
 
-// What it will take with so many more rows, their distinct strings aside.
+// Returns the bytes that the chunk will take with so many more rows, their distinct strings aside.
 size_t chunk_bytes_with(const Chunk *chunk, uint64 more_rows);
 
 // Puts rows from `first` on into the order of their places.

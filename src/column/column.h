@@ -20,8 +20,8 @@ void register_options();
 bytea *options(Datum options, bool validate);
 // May runs have numerics as integers (scaled_numeric.h)?
 bool scales_numerics(Relation index);
-// So many different numerics of a run have a dictionary in any case: few, but a part of all rows where the
-// option leaves the choice to each run. nullptr: as the option's default has it.
+// Returns how many different numerics of a run have a dictionary in any case: few, but a part of all rows
+// where the option leaves the choice to each run. nullptr: as the option's default has it.
 uint64 max_listed_numerics(Relation index, uint64 rows, uint64 few);
 
 // ---- runs -------------------------------------------------------------------------------------------------
@@ -41,7 +41,7 @@ void insert_long_row(Relation index, const Format &format, const Datum *values, 
 struct WaitingColumns;
 
 WaitingColumns *begin_waiting_columns(Relation index, const Format &format);
-// What a value is detoasted to is palloc'd.
+// Detoasted values are palloc'd.
 void add_waiting_row(Relation index, WaitingColumns *waiting, const Datum *values, const bool *nulls,
                      const ItemPointerData &tid);
 

@@ -180,8 +180,8 @@ static StrategyNumber strategy_of_numerics(Oid function) {
     }
 }
 
-// Whatever the argument is, NaN and infinities among them, numeric's own comparison knows its place among the
-// numerics of the scale.
+// The argument may be any numeric, NaN and infinities among them: numeric's own comparison knows its place
+// among the numerics of the scale.
 static CodeRanges make_scaled_ranges(const Key &key, uint8 scale) {
     const ColumnType type = describe_type(NUMERICOID, InvalidOid);
     ValueBuffer buffer = {nullptr, 0};

@@ -1,5 +1,5 @@
-// What a query asks of columns: scan keys, made ready to be looked at once a dictionary entry or once a
-// query.
+// The conditions that a query puts on columns: scan keys, made ready to be looked at once a dictionary entry
+// or once a query.
 #pragma once
 
 #include "column/item.h"

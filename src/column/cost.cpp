@@ -7,7 +7,7 @@ namespace pg_gpu::column {
 // The processor's work on a row's code, unpacked and compared in bulk, and on a row's TID, in operator costs.
 static constexpr double kCodeOperators = 0.1;
 static constexpr double kTidOperators = 0.02;
-// What looking at a run's headers and dictionaries costs, in operators.
+// The cost of looking at a run's headers and dictionaries, in operators.
 static constexpr double kRunOperators = 500.0;
 
 static int bound_columns(const IndexPath *path) {

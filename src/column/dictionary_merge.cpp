@@ -180,7 +180,7 @@ bool open_scaled(InputColumn *column, const Input &input, int number, uint8 scal
 
 // ---- integers ---------------------------------------------------------------------------------------------
 
-// Where most of the first rows differ, so will the others.
+// If most of the first rows differ, the others are taken to differ as well.
 static constexpr uint64 kSampleRows = 65536;
 
 // A small merge is over before a thousand of them are wasted.
@@ -463,7 +463,7 @@ static bool unite_used(const client::Choice &choice, UsedEntries *used, int coun
     return true;
 }
 
-// Of fewer entries a round trip takes longer.
+// A round trip takes longer than merging fewer entries than this.
 static constexpr uint64 kFewestEntries = 1024;
 
 static client::Path unite_on_server(InputColumn *columns, int count, IntegerUnion *merged) {
@@ -498,7 +498,7 @@ client::Path unite_integers(InputColumn *columns, int count, IntegerUnion *merge
         merged->lowest = merged->entries[0];
         merged->highest = merged->entries[merged->count - 1];
     }
-    // What has no dictionary counts by its bounds.
+    // A column without a dictionary counts by its bounds.
     for (int i = 0; i < count && !merged->complete; i++) {
         if (!columns[i].raw || !columns[i].any)
             continue;

@@ -47,10 +47,10 @@ struct StringUnion {
     uint64 block_count;
 };
 
-// What is the same for integers and strings: NULLs, and which codes live rows have.
+// Opens the part that integers and strings have in common: NULLs, and which codes live rows have.
 void open_column(InputColumn *column, const Input &input, int number);
 void open_integers(InputColumn *column, const Input &input, int number);
-// Of integers, too, if they are numerics that have become some.
+// Opens strings, and integers too, if they are numerics that have become integers.
 void open_strings(InputColumn *column, const Input &input, int number);
 
 // Calls take(numeric, its place) for a dictionary's entries until it returns false; nullptr: it isn't one

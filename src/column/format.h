@@ -1,4 +1,4 @@
-// What gpu_column keeps on run pages. README.md beside this file draws the whole.
+// The layout of gpu_column's run pages. README.md beside this file draws the whole.
 #pragma once
 
 #include "gpu_engine/tid_pages.h"

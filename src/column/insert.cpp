@@ -6,7 +6,7 @@ namespace pg_gpu::column {
 
 namespace {
 
-// What a statement that inserts many rows keeps.
+// The state of a statement that inserts many rows.
 struct InsertState {
     Format *format;
     MemoryContext row_context;

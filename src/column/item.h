@@ -5,7 +5,7 @@
 
 namespace pg_gpu::column {
 
-// What an item says of one column.
+// The part of an item that is about one column.
 struct ItemValue {
     bool is_null;
     uint64 integer;

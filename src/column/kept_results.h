@@ -1,4 +1,4 @@
-// What functions gave for values of a run's dictionary, which a session keeps for statements to come: runs
+// The results of functions for values of a run's dictionary, which a session keeps for later statements: runs
 // don't change, and neither does what an immutable function gives. Rows of whole tables are kept the same way
 // while nothing in the table changes (whole_table.h).
 #pragma once
@@ -39,7 +39,8 @@ const void *find_results(const KeptKey &key);
 // The same, good until the transaction ends.
 const void *use_results(const KeptKey &key);
 
-// Where results of so many bytes are to be put; nullptr when they would take more than pg_gpu.map_memory.
+// Returns where results of so many bytes are to be put; nullptr when they would take more than
+// pg_gpu.map_memory.
 MemoryContext begin_results(size_t bytes);
 
 // Keeps results that lie in such a context, with all that belongs to them, or drops them where there is no

@@ -99,7 +99,7 @@ const LikePattern *read_like_pattern(Oid function, Oid collation, Datum datum) {
 
 // ---- values -----------------------------------------------------------------------------------------------
 
-// Where a literal begins in bytes from `at` to `end`; nullptr: it isn't there.
+// Finds where a literal begins in bytes from `at` to `end`; nullptr: it isn't there.
 static const char *find_literal(const char *at, const char *end, const Bytes &literal) {
     const size_t length = literal.length;
     if (static_cast<size_t>(end - at) < length)
@@ -137,7 +137,8 @@ static const char *find_literal(const char *at, const char *end, const Bytes &li
 #endif
 }
 
-// Of several places where a literal could be, the first one leaves most for those behind it.
+// Takes the first of several places where a literal could be, since that leaves most for the literals behind
+// it.
 static bool has_literals(const LikePattern &pattern, const Bytes &value) {
     const char *at = value.data;
     const char *end = value.data + value.length;

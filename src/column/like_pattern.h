@@ -8,7 +8,7 @@ namespace pg_gpu::column {
 
 struct LikePattern {
     bool is_negated;  // NOT LIKE
-    // What stands between the %, in this order; none of them is empty.
+    // The strings between the %, in this order; none of them is empty.
     Bytes *literals;
     uint32 count;
     bool begins_anywhere;  // with a %: the first literal needn't be at the value's beginning

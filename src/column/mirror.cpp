@@ -231,7 +231,7 @@ static uint32 shape_of(const Condition &condition, const RemoteQuestion &questio
     return shape;
 }
 
-// What the cost model is to know of a question about the runs that the server would be asked about.
+// Makes the cost model's view of a question about the runs that the server would be asked about.
 static client::Request request_of(const client::RunSet &set, const Condition &condition,
                                   const RemoteQuestion &question) {
     client::Request request = {};

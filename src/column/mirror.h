@@ -1,9 +1,9 @@
-// Runs that the server answers for: it keeps their columns as pages have them, and is asked which rows match
-// and how many have which values. Tails, raw runs and runs that stay at home (client::share_out) are the
-// session's own, and so is the last word on rows that aren't on all-visible blocks.
+// The server answers for these runs: it keeps their columns as pages have them, and is asked which rows match
+// and how many have which values. The session itself reads tails, raw runs and runs that stay at home
+// (client::share_out), and has the last word on rows that aren't on all-visible blocks.
 //
-// What it says holds for a run at a dead bitmap no older than the view, so the rules for rows read from pages
-// hold for it too (rule "Trust"): visibility map, then vacuum_seq once more.
+// The server's answer holds for a run at a dead bitmap no older than the view. So the rules for rows read
+// from pages hold for it too (rule "Trust"): visibility map, then vacuum_seq once more.
 #pragma once
 
 #include "client/client.h"
@@ -31,7 +31,7 @@ struct RemoteRows {
     client::RequestKind kind;
 };
 
-// What with_rows_on_server is going to ask.
+// The question that with_rows_on_server is going to ask.
 struct RemoteQuestion {
     client::RequestKind kind;
     int columns;         // whose codes are read, those of conditions aside

@@ -7,7 +7,7 @@ __extension__ typedef unsigned __int128 UnsignedInt128;
 // 10^38 is the greatest power that 127 bits hold.
 static constexpr int kMaxDigits = 38;
 static constexpr uint32 kBase = 10000;
-// Of 128 bits, one of them with fewer digits.
+// The words of a numeric of 128 bits, one of them with fewer digits.
 static constexpr int kMaxWords = 11;
 
 // The short form's first word: its mark, sign, scale, and the weight with a sign of its own.
@@ -95,8 +95,8 @@ bool read_wide(Numeric value, uint64 *words, uint8 *scale) {
     return true;
 }
 
-// What numeric_recv takes, as words whose bytes lie in the network's order; digits in base 10000 are given
-// from the last one on.
+// Makes the words that numeric_recv takes, whose bytes lie in the network's order; digits in base 10000 are
+// given from the last one on.
 static Numeric receive_numeric(const uint16 *digits, int count, int weight, bool is_negative, int scale) {
     constexpr uint16 negative = 0x4000;
     constexpr int head = 4;

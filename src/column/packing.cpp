@@ -17,7 +17,7 @@ void unpack(uint32 bits, const uint64 *words, uint64 groups, uint64 *values) {
     table[bits](words, groups, values);
 }
 
-// What begins at bit `at`, of at least 57 bits.
+// Returns the bits from bit `at` on, at least 57 of them.
 static inline uint64 read_at(const uint64 *words, uint32 at) {
     if constexpr (std::endian::native == std::endian::little) {
         uint64 read;
@@ -61,7 +61,7 @@ void pack(uint32 bits, const uint64 *values, uint64 *words) {
 
 namespace {
 
-// Where a byte's bits are set.
+// The places of a byte's set bits.
 struct ByteBits {
     uint16 places[8];
 };

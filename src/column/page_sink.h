@@ -5,8 +5,8 @@
 
 namespace pg_gpu::column {
 
-// Where a run's pages go: into the index, while a build collects into a temporary file, or into memory, for
-// those who want to know how many there are before they write to the index.
+// The destination of a run's pages: the index, a temporary file while a build collects, or memory, for
+// callers that want to know how many there are before they write to the index.
 struct PageSink {
     storage::RunWriter *writer;
     BufFile *file;
@@ -52,7 +52,7 @@ void begin_tids(TidWriter *writer, PageSink *sink);
 void add_tid(TidWriter *writer, uint64 place);
 void finish_tids(TidWriter *writer);
 
-// What TIDs of so many entries on so many heap blocks take at most.
+// Returns the most pages that TIDs of so many entries on so many heap blocks take.
 uint32 max_tid_pages(uint64 entries, uint64 heap_blocks);
 
 // ---- the stream -------------------------------------------------------------------------------------------

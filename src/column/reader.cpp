@@ -268,7 +268,7 @@ bool next_stretch(TidCursor *cursor) {
 
 namespace {
 
-// What stands at the beginning of a page of TIDs.
+// The beginning of a page of TIDs.
 struct TidPageStart {
     TidPageHead head;
     TidStretch stretch;
@@ -290,8 +290,8 @@ static bool read_tid_page_start(RunReader *reader, uint32 page, TidPageStart *st
 uint64 find_first_entry(RunReader *reader, BlockNumber block) {
     if (block == 0)
         return 0;
-    // Of the pages that begin with an earlier block the last one has the block's first entry, or ends before
-    // it.
+    // Finds the last of the pages that begin with an earlier block: it has the block's first entry, or ends
+    // before it.
     uint32 pages = 0;
     uint64 first = 0;
     for (uint32 above = reader->run.sections[kTidSection].pages; pages < above;) {

@@ -95,7 +95,7 @@ inline uint32 stretch_offsets(const TidCursor *cursor, OffsetNumber *offsets) {
     return count;
 }
 
-// What is wrong with a page of TIDs, in words; nullptr when nothing is. `content` has `words` words.
+// Returns in words what is wrong with a page of TIDs; nullptr when nothing is. `content` has `words` words.
 const char *find_tid_page_problem(const uint64 *content, uint32 words);
 
 // TIDs of a page, as storage asks for them.

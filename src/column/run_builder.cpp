@@ -200,7 +200,7 @@ static void write_strings(Builder *builder, int number, ColumnHeader *header) {
     header->codes = write_codes(builder, number, columns, header->bits, 0);
 }
 
-// What the inputs' integers can be at most, and how many of them differ.
+// Finds the bounds of the inputs' integers, and how many of them differ at most.
 static void find_bounds(const Builder &builder, const InputColumn *columns, uint64 *lowest, uint64 *highest,
                         uint64 *distinct) {
     *lowest = PG_UINT64_MAX;

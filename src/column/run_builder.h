@@ -19,7 +19,8 @@ inline Relation index_of(const Input &input) {
     return input.chunk != nullptr ? input.chunk->index : input.reader->index;
 }
 
-// What the last write_run of this session took, for gpu.merge to tell. column: -1 for none.
+// The time that each step of this session's last write_run took, for gpu.merge to report. column: -1 for
+// none.
 struct MergeStep {
     const char *name;
     int column;
@@ -37,7 +38,8 @@ void check_run_rows(Relation index, uint64 rows);
 void write_run(Relation index, const Format &format, const Input *inputs, int count, PageSink *sink,
                storage::RunEntry *entry);
 
-// What a dictionary, whose entries have so many bits, with codes takes beside integers by themselves.
+// Tells whether a dictionary, whose entries have so many bits, takes less with its codes than integers by
+// themselves.
 inline bool is_dictionary_cheaper(uint64 rows, uint64 distinct, uint32 range_bits, uint32 entry_bits) {
     const auto share = [](uint64 values, uint32 bits) { return groups_of(values) * bits; };
     return share(rows, bits_for_entries(distinct)) + share(distinct, entry_bits) < share(rows, range_bits);

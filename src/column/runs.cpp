@@ -1,4 +1,4 @@
-// What storage must know of gpu_column's runs: sealing a tail, merging, reading TIDs.
+// The functions that storage calls for gpu_column's runs: sealing a tail, merging, reading TIDs.
 #include "client/client.h"
 #include "column/column.h"
 #include "column/dictionary_merge.h"
@@ -61,7 +61,7 @@ static void merge(Relation index, const storage::RunEntry *runs, int count, stor
 
 namespace {
 
-// What a merged column can take at most.
+// The most that a merged column can take.
 struct ColumnBound {
     uint64 distinct;      // sum over the inputs
     uint64 string_bytes;  // as they are written
@@ -71,7 +71,7 @@ struct ColumnBound {
     uint64 highest;
     bool any;
     bool any_null;
-    // Of numerics: what runs of integers, and items, have behind the point.
+    // The digits behind the point that numerics have in runs of integers, and in items.
     bool any_scaled;  // run
     bool has_scale;
     bool is_mixed;  // some can't be integers of one scale
@@ -209,7 +209,7 @@ static uint64 max_column_words(const ColumnType &type, const ColumnBound &bound,
     return nulls + groups_of(rows) * range_bits + slack;
 }
 
-// What inputs' columns can't exceed, by their headers.
+// Returns the most pages that the inputs' columns can take, by their headers.
 static uint32 merge_page_bound(Relation index, const storage::RunKind *, const storage::RunEntry *inputs,
                                int count) {
     const Format *format = make_format(index);

@@ -5,14 +5,14 @@
 
 namespace pg_gpu::column {
 
-// So many digits at most, and at most as many behind the point.
+// The most digits of a number, and the most of them behind the point.
 inline constexpr uint8 kMaxScaledDigits = 18;
 
 // Bytes of a numeric with so many digits, its head among them: whatever a damaged page has, an integer of 64
 // bits with kMaxScaledDigits digits behind the point fits.
 inline constexpr size_t kMaxSpelledBytes = 24;
 
-// What is read takes so many at most.
+// The most bytes of a number that is read.
 inline constexpr size_t kMaxReadBytes = 14;
 
 struct ScaledNumeric {

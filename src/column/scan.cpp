@@ -132,7 +132,8 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     Relation heap = table_open(index->rd_index->indrelid, NoLock);
     storage::KeptRuns kept;
     storage::begin_kept(&kept);
-    // What a broken off request has added does no harm.
+    // TIDs that a request has added before it broke off do no harm: the bitmap's rows are rechecked or added
+    // again.
     BitmapSink sink = {bitmap, always_recheck, 0};
     const client::Usage before = client::session_usage();
     bool done =

@@ -11,7 +11,7 @@ struct ValueList {
     const uint32 *numbers;  // by row; rows without a value have any number up to the count
 };
 
-// What a list takes at most, and one that there is no room to make.
+// The most bytes that a list takes; this is the size of one that there is no room to make.
 inline constexpr size_t kNoList = SIZE_MAX;
 size_t bytes_of_list(const ColumnHeader &header, uint64 rows);
 

@@ -277,7 +277,7 @@ static void spell_collected(const Collected &collected, uint64 first, uint8 scal
 DistinctValues find_distinct(ColumnView *view, int column) {
     const ColumnType &type = view->format->types[column];
     Collected collected = {allocate<DistinctValue>(1024), 0, 1024};
-    // Of numerics by scale.
+    // The values of numerics, by scale.
     RowValues by_scale[kMaxScaledDigits + 1] = {};
     DistinctValues result = {};
     result.nulls = visit_values(

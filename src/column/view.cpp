@@ -230,7 +230,7 @@ static void keep_rows(uint64 *selected, uint64 first, uint32 count, uint64 kept)
         selected[first / 64 + 1] &= ~(others >> (64 - first % 64));
 }
 
-// Of the current stretch takes those away that aren't among its block's rows.
+// Takes rows of the current stretch away that aren't among its block's rows.
 static void keep_rows_of_block(const TidCursor &cursor, const BlockRows &rows, uint64 *selected) {
     if (cursor.bitmap == nullptr) {
         for (uint32 i = 0; i < cursor.count; i += 64) {
@@ -379,7 +379,7 @@ static bool has_own_rows(const ColumnView *view) {
 
 bool select_visible(ColumnView *view) {
     Doubts doubts = {};
-    // Where the whole table is all-visible, TIDs needn't be looked at.
+    // TIDs needn't be looked at if the whole table is all-visible.
     const bool look = has_own_rows(view) && !table::is_table_all_visible(view->heap);
     table::VisibilityMap map;
     table::open_visibility(&map, view->heap);

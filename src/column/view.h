@@ -1,4 +1,4 @@
-// What one view of an index holds, and which of its rows a query is about: runs with a bit a row, and the
+// The content of one view of an index, and the rows that a query is about: runs with a bit a row, and the
 // tail's rows one by one.
 #pragma once
 
@@ -34,7 +34,7 @@ inline bool is_all(const BlockRange &blocks) {
     return blocks.first == kAllBlocks.first && blocks.end == kAllBlocks.end;
 }
 
-// What the server has counted of one run's column: visible rows by code, and those with NULL.
+// The server's counts of one run's column: visible rows by code, and those with NULL.
 struct RemoteCounts {
     uint64 *by_code;
     uint64 codes;

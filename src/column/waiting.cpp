@@ -15,7 +15,7 @@ struct WaitingColumns {
     Chunk *chunk;  // nullptr while there are few
 };
 
-// So many bytes of items, some hundred rows, are worth a run. Fewer fill some tails.
+// The bytes of items, some hundred rows, from which on they are worth a run. Fewer fill some tails.
 static constexpr uint32 kMaxItemBytes = 65536;
 static constexpr uint32 kFirstItemRoom = 1024;
 

@@ -5,9 +5,9 @@
 
 namespace pg_gpu::column {
 
-// What the index has, as a constant that is equal to an earlier one as long as the same rows are there, and
-// all of them belong to everyone: what was looked up between two equal ones is what any snapshot sees.
-// nullptr: not everyone sees all of the table.
+// Returns a constant for the index's content. It equals an earlier one as long as the same rows are there,
+// and all of them are visible to everyone: results that were found between two equal ones hold for any
+// snapshot. nullptr: not everyone sees all of the table.
 //
 // Rows come into the index's tail, and leave the index by VACUUM only, which counts up vacuum_seq. A row that
 // is deleted, or gets another version with an entry of its own, makes the table one that isn't all-visible

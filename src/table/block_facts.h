@@ -1,4 +1,4 @@
-// What this session knows of heap blocks that aren't all-visible: which of their entries have a row that
+// This session's knowledge of heap blocks that aren't all-visible: which of their entries have a row that
 // everyone sees, as long as nobody changes the page. The rule, and why each race is safe:
 // ../storage/README.md, "Block facts".
 #pragma once
@@ -77,7 +77,7 @@ FactsGroup *take_group(uint32 table, uint32 number, uint64 question);
 // Forgets all blocks.
 void forget_block_facts();
 
-// What gpu.stat tells: how many pages had their LSN compared, and how many entries facts told about.
+// The counts that gpu.stat shows: pages whose LSN was compared, and entries that facts decided about.
 struct FactsUse {
     uint64 pages;
     uint64 entries;

@@ -4,7 +4,7 @@
 
 namespace pg_gpu::table {
 
-// Where there is no sorting, its number is the next phase's.
+// The number of the sorting phase is the next phase's if nothing is sorted.
 static constexpr int64 kScanPhase = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1;
 static constexpr int64 kSortPhase = kScanPhase + 1;
 

@@ -29,13 +29,13 @@ struct BuildPart {
     int participant;       // the leader is 0
 };
 
-// What a worker has collected.
+// The part that a worker has collected.
 struct HandedOver {
     uint64 rows;
     uint64 measure;  // of what it left, for the leader (parallel_build.h)
 };
 
-// What the leader writes.
+// The run that the leader writes.
 struct BuildTarget {
     Relation index;
     ParallelBuild *parallel;  // nullptr in a serial build

@@ -1,4 +1,4 @@
-// What this session knows of the index entries of dead line pointers, whose rows can't tell any more what
+// This session's knowledge of index entries of dead line pointers, whose rows no longer say which values
 // these have. Why it holds: src/storage/README.md, "Counts beside changed blocks".
 #pragma once
 
@@ -29,8 +29,8 @@ struct DeadEntries {
 // No more line pointers are remembered of an index.
 inline constexpr uint64 kMaxDeadEntries = 1 << 16;
 
-// What is known of an index; nothing when a VACUUM has ended or the index has changed since. Good until the
-// next call, and until the next message of a change is taken in.
+// Returns the entries known of an index; none when a VACUUM has ended or the index has changed since. They
+// are good until the next call, and until the next message of a change is taken in.
 DeadEntries *known_dead_entries(Relation index, uint64 vacuum_seq);
 
 // The first entry of a dead line pointer; nullptr when nothing is known of it.

@@ -37,7 +37,7 @@ Outcome take_off_invisible(const EntryCounter &counter, uint64 budget, int64 *co
     return outcome;
 }
 
-// Where not the whole table is all-visible: takes those off the counts whose rows the snapshot doesn't see.
+// Takes rows that the snapshot doesn't see off the counts, if not the whole table is all-visible.
 static Outcome take_off_on_pages(const EntryCounter &counter, int64 *counts, uint64 *heap_fetches) {
     if (!may_find_invisible(counter.heap, counter.snapshot))
         return Outcome::Unknown;

@@ -8,7 +8,7 @@
 
 namespace pg_gpu::table {
 
-// What entries have, each in as many words as the access method needs.
+// The values of entries, each in as many words as the access method needs.
 struct EntryRows {
     uint64 words;  // of one
     uint64 count;
@@ -66,8 +66,8 @@ struct EntryCounter {
     const storage::View *view;  // the one that was taken last
     uint64 row_words;
     bool rows_tell;  // what an entry has is told by any row of its chain (do_rows_tell)
-    // What takes as long as to look at one entry of a count, or at so many: to search one run for a row, and
-    // to hold a row against one question.
+    // The costs of searching one run for a row, and of holding a row against one question, each in looks at
+    // one entry of a count.
     uint64 search_cost;
     uint64 subtract_cost;
 

@@ -1,6 +1,5 @@
 // Blocks that aren't all-visible are read, and the index is searched for entries of their invisible rows.
-// What the entries of dead line pointers have is told by dead_entries.h, or by a look at all of the index's
-// TIDs.
+// dead_entries.h, or a look at all of the index's TIDs, tells the values of entries of dead line pointers.
 #include "table/invisible_entries.h"
 
 #include <algorithm>
@@ -14,7 +13,7 @@ namespace pg_gpu::table {
 
 namespace {
 
-// What takes as long as to look at one entry of a count (about 12 ns), or at so many.
+// Costs in looks at one entry of a count, which take about 12 ns.
 constexpr uint64 kCostOfLook = 4;    // at a page's LSN
 constexpr uint64 kCostOfPage = 300;  // at all rows of a page
 // TIDs of the whole index that are compared meanwhile.

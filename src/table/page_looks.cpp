@@ -8,7 +8,7 @@ namespace pg_gpu::table {
 
 namespace {
 
-// What says whose page a buffer holds. Its fields have other names from 16 on, and the same order.
+// The page that a buffer holds. Its fields have other names from 16 on, and the same order.
 struct Tag {
     Oid tablespace;
     Oid database;
@@ -75,7 +75,7 @@ enum class Glance { Unchanged, Changed, Unsure };
 
 }  // namespace
 
-// Whoever gives a buffer to another page writes the tag before the page comes in.
+// PostgreSQL writes the tag of a buffer's next page before that page comes in.
 static Glance glance_at(const Tag &tag, const PageLook &look) {
     if (!is_buffer(look.buffer) || !(read_tag(look.buffer) == tag))
         return Glance::Changed;

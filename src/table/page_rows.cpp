@@ -11,8 +11,8 @@ static bool has_ended(const RowVisibility &rows, TransactionId id) {
            !TransactionIdIsCurrentTransactionId(id);
 }
 
-// Whoever only locked a row changed nothing of who sees it. Hint bits may be set meanwhile; none of them
-// changes the answer.
+// A lock alone on a row changes nothing of who sees it. Hint bits may be set meanwhile; none of them changes
+// the answer.
 PageOutcome outcome_of(const RowVisibility &rows, Page page) {
     PageOutcome outcome = {false, false, InvalidTransactionId};
     const TransactionId xmin = rows.snapshot->xmin;
@@ -55,8 +55,8 @@ bool is_entry_visible(const RowVisibility &rows, Buffer buffer, BlockNumber bloc
     return heap_hot_search_buffer(&tid, rows.heap, buffer, rows.snapshot, &tuple, nullptr, true);
 }
 
-// What hint bits alone tell of an entry's row, once all that was done to the page has ended before the
-// snapshot. They tell of most rows: of those that nobody has changed, and of those that were deleted and have
+// Decides about an entry's row by hint bits alone, once all that was done to the page has ended before the
+// snapshot. They suffice for most rows: those that nobody has changed, and those that were deleted and have
 // no later version on the page.
 static bool do_hints_tell(Page page, OffsetNumber offset, bool *visible) {
     const ItemId item = PageGetItemId(page, offset);

@@ -1,5 +1,5 @@
-// What a heap page tells of its rows while it is pinned and locked: how far it is settled what was done to
-// them, and which entries lead to visible ones. The rule: ../storage/README.md, "Block facts".
+// Reads of a heap page, while it is pinned and locked, how far it is settled what was done to its rows, and
+// which entries lead to visible ones. The rule: ../storage/README.md, "Block facts".
 #pragma once
 
 #include "table/row_visibility.h"

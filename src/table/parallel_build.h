@@ -16,7 +16,7 @@ SharedFileSet *parallel_files(ParallelBuild *build);
 TableScanDesc parallel_table_scan(ParallelBuild *build, Relation heap);
 // Waits for the workers and adds their counts.
 void finish_parallel_scan(ParallelBuild *build, IndexInfo *index_info, double *heap_tuples, uint64 *total);
-// What each participant handed over, by its own measure; 0 for the leader.
+// Returns the amount that each participant handed over, by its own measure; 0 for the leader.
 const uint64 *handed_over(const ParallelBuild *build);
 void end_parallel_build(ParallelBuild *build);
 

@@ -74,8 +74,8 @@ static bool may_list_twice(Snapshot snapshot) {
     return std::adjacent_find(ids, end) != end;
 }
 
-// What orders snapshots: xmax never falls, and while it stays, transactions that are under way below it end
-// and none begins.
+// Returns a number that orders snapshots: xmax never falls, and while it stays, transactions that are under
+// way below it end and none begins.
 uint64 moment_of(Snapshot snapshot, uint64 xmax) {
     constexpr int kBitsUnderWay = 16;
     constexpr uint64 kMaxUnderWay = (uint64{1} << kBitsUnderWay) - 1;

@@ -8,8 +8,8 @@ namespace pg_gpu::table {
 namespace {
 
 constexpr uint32 kEntriesBetweenInterrupts = 1u << 14;
-// What is known of a group lies on a few lines, and of an entry on one, which come from memory one after the
-// other otherwise.
+// The facts of a group lie on a few cache lines, and those of an entry on one. They are prefetched, since
+// they would come from memory one after the other otherwise.
 constexpr uint32 kGroupsAhead = 8;
 constexpr uint64 kEntriesAhead = 32;
 
@@ -94,7 +94,7 @@ static void expect_group(RowVisibility *rows, const GroupOfEntries &group) {
 // `unknown`, which may lie where the entries do, but no further on; returns behind the last one.
 static Entry *find_visible_in_group(const RowVisibility &rows, const GroupOfEntries &entries, Entry *unknown,
                                     bool *visible) {
-    // What was learned of the next group may have made the session forget this one.
+    // The session may have forgotten this group when it learned of the next one.
     FactsGroup *group = group_with_facts(rows, entries.first->group());
     const uint64 wanted = group == nullptr ? 0 : entries.blocks & group->known & ~group->holds;
     if (wanted != 0)

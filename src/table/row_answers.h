@@ -1,4 +1,4 @@
-// What the files share that answer for entries' rows (row_visibility.h).
+// The files that answer for entries' rows share this (row_visibility.h).
 #pragma once
 
 #include "table/row_visibility.h"
@@ -30,7 +30,7 @@ inline uint64 full_id(const RowVisibility &rows, TransactionId id) {
 // the transaction sees more of its own changes: then all pages are looked at anew.
 void begin_question(RowVisibility *rows);
 
-// Of another question nothing is wanted any more, and in another round nothing holds yet.
+// Another question wants none of the old rows, and in another round none of the old facts hold yet.
 void enter_group(const RowVisibility &rows, FactsGroup *group);
 
 // May facts tell of rows under this snapshot, if the page has not changed?

@@ -10,7 +10,7 @@ namespace pg_gpu::table {
 
 namespace {
 
-// What was found out of a page. Its LSN is known in any case.
+// The facts found of a page. Its LSN is known in any case.
 struct PageFacts : BlockFacts {
     bool known;
     bool is_new;     // to all sessions
@@ -104,7 +104,7 @@ static void keep_facts(const RowVisibility &rows, Buffer buffer, BlockNumber blo
     memcpy(rows_of(group, place), facts.rows, facts_row_words() * sizeof(uint64));
 }
 
-// Where a page was last it most likely is.
+// Looks first in the buffer that had the page last, since it most likely is still there.
 static Buffer read_page(RowVisibility *rows, BlockNumber block) {
     const FactsGroup *group = rows->uses_facts ? find_group(rows->table, block / kGroupBlocks) : nullptr;
     const Buffer buffer = group != nullptr ? group->buffer[block % kGroupBlocks] : InvalidBuffer;

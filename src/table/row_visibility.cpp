@@ -1,4 +1,4 @@
-// What is known of blocks whose pages have not changed, for one question (block_facts.h).
+// The facts of blocks whose pages have not changed, for one question (block_facts.h).
 #include "client/client.h"
 #include "table/page_looks.h"
 #include "table/rounds.h"
@@ -157,7 +157,7 @@ static void look_at_group(const RowVisibility &rows, FactsGroup *group) {
         look_and_tell(rows, group, wanted);
 }
 
-// Where several sessions look at the same table, each begins at another of its groups, so that what one has
+// Sessions that look at the same table each begin at another of its groups, so that a group that one has
 // looked at is one less for the others.
 static uint32 first_group_to_look_at(const RowVisibility &rows) {
     constexpr uint32 kGoldenRatio = 0x9e3779b9;  // of 2^32: its multiples lie evenly
@@ -211,7 +211,7 @@ uint64 find_plain_blocks(RowVisibility *rows, uint32 number, uint64 blocks, uint
         return 0;
     const uint64 known = blocks & group->known & group->plain;
     *looks += static_cast<uint64>(__builtin_popcountll(known));
-    // Whatever was found out before the view was taken doesn't tell of entries that have come since.
+    // Facts from before the view was taken say nothing of entries that have come since.
     const uint64 plain = look_at_blocks(*rows, group, known);
     for (uint64 left = plain; left != 0; left &= left - 1) {
         const uint64 *visible = rows_of(group, static_cast<uint32>(__builtin_ctzll(left)));

@@ -56,7 +56,8 @@ uint64 find_plain_blocks(RowVisibility *rows, uint32 number, uint64 blocks, uint
 // page, because those still have their values.
 bool find_invisible(RowVisibility *rows, BlockNumber block, char *copy, uint64 *invisible);
 
-// What is known of a block's entries: words as rows_of() has them; nullptr: nothing, and find_visible tells.
+// Returns the facts of a block's entries: words as rows_of() has them; nullptr: there are none, and
+// find_visible decides.
 const uint64 *find_facts(const RowVisibility *rows, BlockNumber block);
 
 // Does the entry with this offset number have a visible row, by so many words?

@@ -1,5 +1,5 @@
-// What counting with the server's help needs of the table: what is known of its blocks, and the snapshot's
-// word on the entries elsewhere.
+// The table's part in counting with the server's help: facts of its blocks, and the snapshot's word on the
+// entries elsewhere.
 #pragma once
 
 #include "table/entry_counter.h"

@@ -12,7 +12,7 @@ constexpr uint32 kWays = 8;
 constexpr uint32 kFewestSets = 8;
 // A thousand sets of 8 groups each hold 4 GB of table in 30 MB.
 constexpr uint32 kMaxSets = 2048;
-// Of a group so many blocks are noted of which others have told something last.
+// The number of a group's blocks of which it is noted that others have told something last.
 constexpr uint32 kRecent = 32;
 // Groups that were looked for in the last so many seconds stay: where there is no room for all, the first
 // ones are of use, instead of none.
@@ -188,7 +188,7 @@ static uint32 take_way(SharedSet *set, const FactsFile &file, uint32 number, All
     SharedGroup *group = group_at(all, static_cast<uint32>(set - all->set), chosen);
     group->known = 0;
     memset(group->looks, 0, sizeof(group->looks));
-    // Whoever knows the group that was here, or this one from before it went, looks at all of it.
+    // Sessions that know the group that was here, or this one from before it went, look at all of it.
     add(&changes_at(all, static_cast<uint32>(set - all->set), chosen)->version, kRecent + 1);
     return chosen;
 }
@@ -199,7 +199,7 @@ static uint64 bit_at(uint32 place) {
     return UINT64CONST(1) << place;
 }
 
-// Of two findings about one page the one that holds for more snapshots is worth more.
+// Tells whether one of two findings about a page is worth more: the one that holds for more snapshots.
 static bool is_worth_more(bool by_moment, uint64 since, bool than_by_moment, uint64 than_since) {
     return by_moment == than_by_moment ? since < than_since : than_by_moment;
 }
@@ -284,7 +284,7 @@ static uint64 unchanged_since(const SharedGroup &shared, uint64 round) {
     return unchanged;
 }
 
-// Of earlier looks those are kept that say of some block what later ones don't.
+// Keeps those earlier looks that say of some block what later ones don't.
 static void add_looks(SharedGroup *shared, const Looks &looks) {
     Looks kept[kKeptLooks + 1] = {};
     uint32 count = 0;
@@ -308,7 +308,8 @@ static void add_looks(SharedGroup *shared, const Looks &looks) {
     memcpy(shared->looks, kept, sizeof(shared->looks));
 }
 
-// Of which blocks others may have told something since the session learned of the group in this place.
+// Returns the blocks of which others may have told something since the session learned of the group in this
+// place.
 static uint64 told_since(const SharedGroup &shared, const FactsGroup &group, uint32 way, uint64 version) {
     if (way != group.shared_way || version - group.shared_version > kRecent)
         return PG_UINT64_MAX;
@@ -403,7 +404,7 @@ static void put_facts(SharedGroup *shared, uint32 place, Buffer buffer, const Bl
                       uint64 read_in) {
     const uint64 bit = bit_at(place);
     const bool is_same_page = (shared->known & bit) != 0 && shared->lsn[place] == facts.lsn;
-    // Whoever reads the page finds it so. Later looks were at another page.
+    // A reader of the page finds it so. Later looks were at another page.
     for (Looks &looks : shared->looks) {
         if (looks.round <= read_in)
             looks.unchanged |= bit;

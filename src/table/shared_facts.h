@@ -7,7 +7,7 @@
 
 namespace pg_gpu::table {
 
-// What is known of a block whose page has this LSN (block_facts.h).
+// The facts of a block whose page has this LSN (block_facts.h).
 struct BlockFacts {
     XLogRecPtr lsn;
     uint64 since;
@@ -44,7 +44,7 @@ void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unch
 // Have others found out anything of group n of this table?
 bool has_shared_facts(const FactsFile &file, uint32 number);
 
-// What they know of a block; false when that isn't about a page with this LSN.
+// Finds the facts that other sessions know of a block; false when they aren't about a page with this LSN.
 bool find_shared_facts(const FactsFile &file, BlockNumber block, XLogRecPtr lsn, BlockFacts *facts);
 
 // Tells the others. The page was in this buffer, and was read, under its lock, when `read_in` was the last

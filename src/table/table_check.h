@@ -30,8 +30,8 @@ void begin_table_check(TableCheck *check, Relation heap, Relation index, bool ch
 void note_entry(TableCheck *check, BlockNumber block, const void *fingerprint, size_t bytes,
                 const ItemPointerData &tid);
 
-// What tells an entry from others where a hash of the row's values and the TID do: note_row notes such an
-// entry, put_row_fingerprint writes the fingerprint of a row.
+// Entries are told apart by a hash of the row's values and the TID: note_row notes such an entry,
+// put_row_fingerprint writes the fingerprint of a row.
 void note_row(TableCheck *check, BlockNumber block, uint64 hash, const ItemPointerData &tid);
 size_t put_row_fingerprint(uint64 hash, const ItemPointerData &tid, unsigned char *fingerprint);
 

@@ -10,8 +10,8 @@ namespace pg_gpu::table {
 
 namespace {
 
-// What a portion has found. It is reported when it is known that no merge and no VACUUM can have made it look
-// like that.
+// A problem that was found in a portion. It is reported when it is known that no merge and no VACUUM can have
+// made it look like that.
 struct Problem {
     Problem *next;
     BlockNumber block;

@@ -58,7 +58,7 @@ bool is_all_visible_uncopied(VisibilityMap *map, BlockNumber block) {
     return is_all_visible(map, block);
 }
 
-// Of the first blocks of a map page.
+// Looks at the first blocks of a map page.
 static bool are_all_visible_on_page(const char *map, uint32 blocks) {
     constexpr uint32 blocks_per_word = 32;
     constexpr uint64 all_bits = UINT64CONST(0x5555555555555555);

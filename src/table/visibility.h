@@ -37,7 +37,7 @@ void close_visibility(VisibilityMap *map);
 inline constexpr uint32 kMapBytes = BLCKSZ - MAXALIGN(SizeOfPageHeaderData);
 inline constexpr uint32 kBlocksPerMapPage = kMapBytes * 4;
 
-// Where the map has not been copied yet.
+// Reads a block's bit from the map itself, if that part of it has not been copied yet.
 bool is_all_visible_uncopied(VisibilityMap *map, BlockNumber block);
 
 inline bool is_all_visible(VisibilityMap *map, BlockNumber block) {

@@ -54,7 +54,7 @@ static uint64 entries_in_last_question(Relation index) {
 
 namespace {
 
-// What is read of a table for one question.
+// The parts of a table that are read for one question.
 struct Reading {
     RowVisibility *rows;
     BlockNumber blocks;

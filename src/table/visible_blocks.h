@@ -1,4 +1,4 @@
-// What requests are told of heap blocks: which are all-visible, and what block facts hold of the others.
+// The heap blocks that requests are sent with: which are all-visible, and the block facts of the others.
 #pragma once
 
 #include "client/client.h"
@@ -6,7 +6,7 @@
 
 namespace pg_gpu::table {
 
-// What a question is about decides how many pages are worth a look before it is asked.
+// The scope of a question decides how many pages are worth a look before it is asked.
 enum class Scope {
     AllRows,   // it looks through the whole table
     SomeRows,  // it is about as many rows as are expected, or as the last one of this index where 0 are

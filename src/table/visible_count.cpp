@@ -19,7 +19,7 @@ static bool is_last_block_visible(Relation heap, BlockNumber blocks) {
 }
 
 bool is_table_all_visible(Relation heap) {
-    // What the map of another access method's table says, and of which rows, is its own affair.
+    // The visibility map of another access method's table has a meaning of its own.
     if (!is_heap_table(heap))
         return false;
     const BlockNumber blocks = RelationGetNumberOfBlocks(heap);

@@ -4,7 +4,7 @@ namespace pg_gpu::text {
 
 namespace {
 
-// What the table's entries begin with.
+// The beginning of the table's entries.
 struct TermKey {
     const char *lexeme;
     uint32 length;

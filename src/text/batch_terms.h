@@ -31,8 +31,8 @@ BatchTerm *find_term(const Corpus *corpus, const QueryTerm &term);
 // Does the batch know the items of all of the query's terms? They become terms[0] to terms[term_count - 1].
 bool find_terms_of_items(const Corpus *corpus, const Query &query, BatchTerm **terms);
 
-// Where a term's lists lie, by run. Returns nullptr where the term isn't known or is one query's alone, and
-// where the batch has too many terms for so many runs.
+// Returns the places of a term's lists, by run. Returns nullptr if the term isn't known or is one query's
+// alone, and if the batch has too many terms for so many runs.
 const ListPlace *places_of_term(Corpus *corpus, const QueryTerm &term);
 
 }  // namespace pg_gpu::text

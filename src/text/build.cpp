@@ -160,7 +160,7 @@ static DocumentPart *number_documents(Collector *collector, ParallelBuild *paral
 static uint64 finish_collecting(void *state) {
     auto *collector = static_cast<Collector *>(state);
     invert_pending(collector);
-    // Where no participant has rows, nothing is written, and nobody would close the file.
+    // Nothing is written if no participant has rows, and nobody else would close the file.
     if (collector->documents != nullptr && collector->total == 0) {
         BufFileClose(collector->documents);
         collector->documents = nullptr;

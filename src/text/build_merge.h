@@ -7,8 +7,8 @@
 
 namespace pg_gpu::text {
 
-// Where a participant's documents, which it saw in order of TID, lie among all of them: from `local` on,
-// those of a stretch of the table follow one another.
+// The ordinals of a participant's documents, which it saw in order of TID, among all documents: from `local`
+// on, those of a stretch of the table follow one another.
 struct OrdinalStretch {
     uint32 local;
     uint32 global;

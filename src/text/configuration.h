@@ -1,5 +1,5 @@
-// What documents an index has: tsvectors as they are, or the words of text, jsonb and text[] by a text search
-// configuration.
+// The source of an index's documents: tsvectors as they are, or the words of text, jsonb and text[] by a text
+// search configuration.
 #pragma once
 
 #include "text/document.h"
@@ -27,7 +27,7 @@ bool keeps_positions(Relation index);
 // The options by which the index goes on: codec and parameters as they are now, positions as it was built.
 Options built_options(Relation index);
 
-// What the metapage keeps for these.
+// Returns the part of the options that the metapage keeps.
 storage::BuiltWith built_with(Relation index);
 
 // A value's document. Only a tsvector may be the value itself. An element of weight n is there n times, as in
@@ -39,7 +39,7 @@ inline TSVector document_of(const DocumentSource &source, const Datum *values, c
     return nulls[0] ? nullptr : document_of_value(source, values[0]);
 }
 
-// What has been typed into a search field, as websearch_to_tsquery reads it.
+// Makes a query of words typed into a search field, as websearch_to_tsquery reads them.
 TSQuery typed_query(Oid configuration, Datum typed);
 
 }  // namespace pg_gpu::text

@@ -15,7 +15,7 @@ Oid find_configuration(const char *name);
 // A hash of schema and name, for the metapage.
 uint32 hash_configuration_name(const char *name);
 
-// What a name means to an index; InvalidOid where nothing has it any more.
+// Returns the configuration that a name means to an index; InvalidOid if nothing has the name any more.
 Oid configuration_known_as(Oid index, const char *name);
 
 // The same for a name of which only the hash is left; `option` is what the option has now.

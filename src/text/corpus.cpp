@@ -44,8 +44,8 @@ static void open_raw(Corpus *corpus, const storage::RunEntry &run) {
     count_items(corpus, *source, storage::run_block(run, 0));
 }
 
-// What a run's dead documents are together. They stay as they are until VACUUM finds more, so a session looks
-// at each of them once and not in every query.
+// The totals of a run's dead documents. They stay as they are until VACUUM finds more, so a session looks at
+// each of them once and not in every query.
 struct DeadTotals {
     uint64 run_id;
     uint64 dead;  // of how many

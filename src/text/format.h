@@ -1,4 +1,4 @@
-// What gpu_text keeps on run pages and in the tail. README.md beside this file draws the whole.
+// The layout of gpu_text's run pages and tail. README.md beside this file draws the whole.
 #pragma once
 
 #include "gpu_engine/postings.h"
@@ -82,8 +82,8 @@ inline storage::Section position_section(const storage::RunEntry &run) {
     return {first, run.sections[kDictionarySection].first_page - first};
 }
 
-// Where its positions lie is said behind each list of several postings: first at which byte the list's begin,
-// then for each block of postings where its positions end, counted from the list's.
+// The places of a list's positions stand behind each list of several postings: first the byte at which the
+// list's positions begin, then for each block of postings where its positions end, counted from the list's.
 inline constexpr uint32 kPositionStartBytes = 5;
 inline constexpr uint64 kMaxPositionStart = (UINT64CONST(1) << (8 * kPositionStartBytes)) - 1;
 using PositionEnd = uint32;
@@ -104,7 +104,7 @@ struct RunHeader {
     uint64 posting_bytes;
     uint32 null_documents;
     uint32 codec;  // and kHeaderHasPositions
-    // What the blocks' bounds were worked out with.
+    // The parameter with which the blocks' bounds were worked out.
     double k1;
     double b;
     double average_length;
@@ -158,7 +158,7 @@ inline uint32 block_count(uint64 documents) {
     return static_cast<uint32>((documents + postings::kBlockPostings - 1) / postings::kBlockPostings);
 }
 
-// What a list of so many documents says of its positions takes so many bytes.
+// Returns the bytes that a list of so many documents takes for the places of its positions.
 inline uint32 position_index_bytes(uint64 documents) {
     return kPositionStartBytes + block_count(documents) * static_cast<uint32>(sizeof(PositionEnd));
 }

@@ -6,7 +6,7 @@ namespace pg_gpu::text {
 
 namespace {
 
-// What is kept between the rows that a statement inserts.
+// The state that is kept between the rows that a statement inserts.
 struct InsertState {
     MemoryContext row_context;  // a row's document is made in it
     DocumentSource source;

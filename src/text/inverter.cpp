@@ -120,7 +120,7 @@ static Term **sort_terms(Inverter *inverter) {
     return terms;
 }
 
-// What a lexeme's entry in a file begins with; lexeme and list follow.
+// The beginning of a lexeme's entry in a file; lexeme and list follow.
 struct TermHead {
     uint64 list_bytes;
     uint64 lexeme_bytes;

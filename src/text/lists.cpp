@@ -76,7 +76,7 @@ ListCursor *open_list(RunReader *reader, const ListPlace &place) {
         if (!copy_bytes(list, 0, sizeof(head), head))
             list->blocks = 0;
         list->heads[0] = {UINT32_MAX, kShortListHead, 0, head[0], head[1]};
-        // Where it ends is known once it is read.
+        // The end of the list is known once it is read.
         if (load_block(list, 0))
             list->heads[0].last = list->ordinals[list->count - 1];
         return list;

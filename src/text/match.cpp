@@ -117,7 +117,7 @@ static OrdinalSet match_all(const QueryNode *node, ListCursor **lists, bool in_p
         const bool b_listed = is_listed(b, lists);
         if (a_listed && b_listed)
             return lists[a->term]->documents < lists[b->term]->documents;
-        // Where a lexeme has no list, there is nothing to look for.
+        // Children whose lexeme has no list come first, since nothing has to be looked for then.
         const auto rank = [](QueryNode *child, bool listed) {
             return listed ? 1 : child->kind == QueryNode::Kind::Term ? 0 : 2;
         };

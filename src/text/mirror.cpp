@@ -173,7 +173,7 @@ client::Request request_of(const Corpus *corpus, client::RequestKind kind, const
     return request;
 }
 
-// What the queries ask of each run takes so much longer on pages. One query after the other is ranked there,
+// Computes how much longer the queries take on pages for each run. Pages rank one query after the other,
 // while a device ranks all of them in a run at once.
 static void find_savings(Corpus *corpus, client::Path path, client::RequestKind kind,
                          const RankedQuery *queries, int count) {
@@ -361,7 +361,7 @@ void weigh_queries(Corpus *corpus, const client::Choice &choice, RankedQuery *qu
 
 namespace {
 
-// What is asked: queries and their terms, by run, and the queries' steps.
+// The question: queries and their terms, by run, and the queries' steps.
 struct Asked {
     TextQuery *queries;
     TextTerm *terms;

@@ -14,7 +14,7 @@ struct Options {
 
 void register_options();
 bytea *read_options(Datum options, bool validate);
-// What a build goes by.
+// Returns the options that a build goes by.
 Options options_of(Relation index);
 
 // The text search configuration's name, as what read_options() has made has it.
@@ -22,7 +22,7 @@ const char *configuration_name(const bytea *options);
 
 inline constexpr int kMaxWeights = 8;
 
-// What the option `weights` says, as DocumentSource has it.
+// Returns the option `weights` as DocumentSource has it.
 uint64 weights_option(Relation index);
 
 inline postings::Norms norms_for(const Options &options, double average_length) {

@@ -39,7 +39,7 @@ static void add_places_of(DictionaryCursor *dictionary, RunReader *reader, const
     }
 }
 
-// Of a batch's lexemes all places are known.
+// Copies the places of all lexemes of a batch, which are known.
 static RunPlaces *copy_places(const Corpus *corpus, const Query &query, const ListPlace *const *of_term) {
     const auto terms = static_cast<uint64>(query.term_count);
     const auto count = static_cast<uint64>(corpus->run_count);

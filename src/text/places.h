@@ -1,4 +1,4 @@
-// Where the lists of a query's terms lie, as the dictionaries have it, without reading them.
+// The places of the lists of a query's terms, as the dictionaries have them, without reading the lists.
 #pragma once
 
 #include "text/corpus.h"

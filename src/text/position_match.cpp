@@ -10,7 +10,7 @@ namespace pg_gpu::text {
 
 namespace {
 
-// What a document has of a term.
+// The positions that a document has of a term.
 struct Evidence {
     const QueryTerm *term;
     bool present;
@@ -178,7 +178,7 @@ struct PrefixChunk {
     uint32 positions_room;
 };
 
-// Where a term's evidence in a run comes from.
+// The source of a term's evidence in a run.
 struct Source {
     ListCursor *list;  // nullptr: the run doesn't have the lexeme, or it is a prefix
     PositionList *positions;

@@ -61,7 +61,7 @@ struct Posting {
 struct MergeInput {
     const storage::RunEntry *run;
     RunReader reader;
-    // Where the input's documents go; kDropped: nowhere.
+    // The new ordinals of the input's documents; kDropped: none.
     uint32 *new_ordinals;
     // Raw runs: postings by lexeme, and documents.
     bool raw;

@@ -18,9 +18,8 @@ static constexpr uint32 kFirstBatch = 128;
 static constexpr uint32 kBatchGrowth = 8;
 static constexpr uint32 kLargestBatch = 1u << 20;
 
-// Where fewer than one document in so many is wanted, the wanted ones are gone through from the beginning.
-// Else the best of all are passed on as far as they are wanted, because lists let most documents be passed
-// over.
+// Documents are gone through from the beginning if fewer than one in so many is wanted. Otherwise the best of
+// all are passed on as far as they are wanted, because lists let most documents be passed over.
 static constexpr double kFewestWanted = 16;
 
 namespace {

@@ -14,7 +14,7 @@ struct Hit {
     bool maybe;  // whether it matches, the row decides
 };
 
-// Where one lexeme is enough, so many documents are gone through at a time.
+// The number of documents that are gone through at a time in a query that one lexeme is enough for.
 inline constexpr uint32 kWindow = 2048;
 
 // Says whether `a` comes before `b`.

@@ -14,7 +14,7 @@ namespace pg_gpu::text {
 
 namespace {
 
-// What is kept between calls with the same query.
+// The state that is kept between calls with the same query.
 struct Operation {
     MemoryContext query_context;  // of what follows
     struct varlena *argument;     // that the query was made of

@@ -19,7 +19,7 @@ struct Verification {
     bool positions;
 };
 
-// What a run's lists say of its documents.
+// The sums of a run's lists over its documents.
 struct RunSums {
     uint32 *lengths;
     uint64 *hashes;
