@@ -78,6 +78,7 @@ static void reserve_extents(Relation index, const RunKind *kind, ReservationOwne
             *entry = chosen;
             return;
         }
+        check_runs_in_file(index, BufferGetPage(buffer));
         UnlockReleaseBuffer(buffer);
         extend_file(index, end);
     }

@@ -318,6 +318,17 @@ Extent *used_extents(Relation index, Page meta_image, int *count) {
     return used;
 }
 
+void check_runs_in_file(Relation index, Page meta_image) {
+    const BlockNumber blocks = RelationGetNumberOfBlocks(index);
+    int count;
+    RunEntry *runs = copy_directory_unchecked(index, meta_image, &count);
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < Min(int{runs[i].extent_count}, kExtentsPerRun); j++)
+            if (static_cast<uint64>(runs[i].extents[j].start) + runs[i].extents[j].count > blocks)
+                report_corruption(index, kMetaBlock, "A run lies beyond the end of the file.");
+    pfree(runs);
+}
+
 // Chooses blocks for a chain of so many directory pages; returns how long the file must be for them.
 static BlockNumber place_directory_chain(Relation index, Page meta_image, uint32 pages, BlockNumber *blocks) {
     int used_count;
@@ -372,6 +383,7 @@ BlockNumber replace_directory(Relation index, Buffer meta_buffer, const RunEntry
     const BlockNumber end =
         pages == 0 ? 0 : place_directory_chain(index, BufferGetPage(meta_buffer), pages, blocks);
     if (end > RelationGetNumberOfBlocks(index)) {
+        check_runs_in_file(index, BufferGetPage(meta_buffer));
         pfree(blocks);
         return end;
     }

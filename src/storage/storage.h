@@ -133,6 +133,11 @@ void edit_directory(Relation index, Buffer meta_buffer, RunEditor keep, void *co
 // end of the file, and whatever else says so is damaged. Nothing is placed behind it.
 Extent *used_extents(Relation index, Page meta, int *count);
 
+// Before the file is made longer: reports a run that is said to lie beyond its end. A listed run was written
+// before, so that its entry is damaged; and as used_extents counts of it what lies in the file, each new block
+// would be taken for the run's, and the file would grow until the disk is full.
+void check_runs_in_file(Relation index, Page meta);
+
 // Chooses room for new pages (extent_map.h); ERROR when the file cannot have so many blocks.
 int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int max_pieces, Extent *chosen);
 

@@ -153,6 +153,7 @@ static BlockNumber seal_tail(Relation index, const RunKind *kind, uint32 wanted)
     pfree(used);
     const BlockNumber blocks = Max(place.start, spill_place.start) + 1;
     if (blocks > RelationGetNumberOfBlocks(index)) {
+        check_runs_in_file(index, BufferGetPage(meta_buffer));
         UnlockReleaseBuffer(tail_buffer);
         UnlockReleaseBuffer(meta_buffer);
         // The next ones find some blocks.
