@@ -192,7 +192,7 @@ endif
 # In the engine's folder, so that nothing is compiled twice. Without a device the tests of the CUDA engine would be
 # compiled, for minutes, only to skip themselves; `make gpu-bundle` compiles them.
 DEVICE_TESTS := $(if $(wildcard /dev/nvidiactl),ON,OFF)
-# With the tests of what was studied and no statement uses (cuda/bench/studies/): ON or OFF.
+# With the tests of what was studied and no statement uses (studies/): ON or OFF.
 PG_GPU_STUDIES ?= OFF
 
 unit:

@@ -4,7 +4,7 @@
 #include <cub/device/device_histogram.cuh>
 
 #include "bench/column/common.cuh"
-#include "bench/studies/column/device/byte_histogram.cuh"
+#include "studies/column/device/byte_histogram.cuh"
 
 namespace gpu_engine::bench {
 

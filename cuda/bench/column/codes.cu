@@ -1,5 +1,5 @@
 // Histograms of dictionary codes.
-#include "bench/studies/column/studies.h"
+#include "studies/column/studies.h"
 #include "bench/column/common.cuh"
 
 #include "gpu_engine/boundary.h"

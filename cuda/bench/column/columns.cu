@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <thread>
 
-#include "bench/studies/column/studies.h"
+#include "studies/column/studies.h"
 #include "bench/column/merges.cuh"
-#include "bench/studies/column/device/recode.cuh"
+#include "studies/column/device/recode.cuh"
 
 #include "gpu_engine/boundary.h"
 

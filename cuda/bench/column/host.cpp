@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/equal_bins.h"
-#include "bench/studies/column/studies.h"
+#include "studies/column/studies.h"
 #include "gpu_engine/engine.h"
 
 #include "gpu_engine/boundary.h"

@@ -1,7 +1,7 @@
 // Compares the processor and the device by image size, with 256 grey values, of which a load brings four.
 #include <thread>
 
-#include "bench/studies/column/studies.h"
+#include "studies/column/studies.h"
 #include "bench/column/bytes.cuh"
 
 #include "gpu_engine/boundary.h"

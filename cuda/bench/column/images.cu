@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "bench/studies/column/studies.h"
+#include "studies/column/studies.h"
 #include "bench/column/bytes.cuh"
 
 #include "gpu_engine/boundary.h"

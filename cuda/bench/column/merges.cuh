@@ -1,7 +1,7 @@
 // Dictionary merges of one entry width.
 #pragma once
 
-#include "bench/studies/column/studies.h"
+#include "studies/column/studies.h"
 #include "bench/column/common.cuh"
 #include "device/column/fused_merge.cuh"
 

@@ -5,10 +5,10 @@
 
 #include <limits>
 
-#include "bench/studies/column/studies.h"
+#include "studies/column/studies.h"
 #include "bench/column/common.cuh"
 #include "bench/equal_bins.h"
-#include "bench/studies/column/device/histogram.cuh"
+#include "studies/column/device/histogram.cuh"
 
 namespace gpu_engine::bench {
 

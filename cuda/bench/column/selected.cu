@@ -1,7 +1,7 @@
 // Histograms of the rows that a bitmap selects, a bit a row, as a filter on other columns leaves one.
 #include <limits>
 
-#include "bench/studies/column/studies.h"
+#include "studies/column/studies.h"
 #include "bench/column/common.cuh"
 #include "bench/column/numbers.cuh"
 

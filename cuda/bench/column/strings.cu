@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "bench/studies/column/studies.h"
+#include "studies/column/studies.h"
 #include "bench/column/merges.cuh"
-#include "bench/studies/column/string_hash.h"
+#include "studies/column/string_hash.h"
 
 #include "gpu_engine/boundary.h"
 

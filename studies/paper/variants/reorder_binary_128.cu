@@ -1,0 +1,10 @@
+#include "studies/paper/variants/reorder_binary.cuh"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::bench::paper {
+
+template bool reorder_binary(const device::Call &, const Index<Key128> &, const Variant &,
+                             const Batch<Key128> &);
+
+}  // namespace gpu_engine::bench::paper

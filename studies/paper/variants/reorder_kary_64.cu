@@ -1,0 +1,18 @@
+#include "studies/paper/variants/reorder.cuh"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::bench::paper {
+
+template <>
+bool reorder_kary(const device::Call &call, const Index<std::uint64_t> &index, const Variant &variant,
+                  const Batch<std::uint64_t> &batch) {
+    if (variant.threads != usual_sort_threads || variant.items != usual_sort_items || variant.together != 1) {
+        return false;
+    }
+    return with_lanes<std::uint64_t, 1>(variant.fanout, [&]<typename Search>(Search *) {
+        return launch_reordering<Search, usual_sort_threads, usual_sort_items>(call, index, variant, batch);
+    });
+}
+
+}  // namespace gpu_engine::bench::paper

@@ -1,0 +1,10 @@
+#include "studies/paper/variants/tiles.cuh"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::bench::paper {
+
+template bool reorder_by_tiles<512>(const device::Call &, const Index<std::uint32_t> &, const Variant &,
+                                    const Batch<std::uint32_t> &);
+
+}  // namespace gpu_engine::bench::paper
