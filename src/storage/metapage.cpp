@@ -305,7 +305,8 @@ Extent *used_extents(Relation index, Page meta_image, int *count) {
             add(runs[i].extents[j]);
     for (const auto &reservation : meta->reservations)
         for (const Extent &extent : reservation)
-            add(extent);
+            if (static_cast<uint64>(extent.start) + extent.count <= blocks)
+                add(extent);
     BlockNumber damaged;
     const char *problem =
         walk_directory(index, meta, &damaged, [&](BlockNumber block, const DirectoryPage *) {

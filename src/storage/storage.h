@@ -128,14 +128,14 @@ BlockNumber replace_directory(Relation index, Buffer meta_buffer, const RunEntry
 using RunEditor = bool (*)(RunEntry *run, void *context);
 void edit_directory(Relation index, Buffer meta_buffer, RunEditor keep, void *context, bool ends_vacuum);
 
-// Everything that is not free: metapage, tail, runs, directory pages, reservations. palloc'd. What is said to
-// lie beyond the end of the file is left out: a reservation there was left over from a crash that took the
-// end of the file, and whatever else says so is damaged. Nothing is placed behind it.
+// Everything that is not free: metapage, tail, runs, directory pages, reservations. palloc'd. A
+// reservation that reaches beyond the end of the file is left out: a crash took the end of the file and its
+// owner, or it is damaged. Of a run the part in the file counts.
 Extent *used_extents(Relation index, Page meta, int *count);
 
 // Before the file is made longer: reports a run that is said to lie beyond its end. A listed run was written
-// before, so that its entry is damaged; and as used_extents counts of it what lies in the file, each new block
-// would be taken for the run's, and the file would grow until the disk is full.
+// before, so that its entry is damaged; and as used_extents counts of it what lies in the file, each new
+// block would be taken for the run's, and the file would grow until the disk is full.
 void check_runs_in_file(Relation index, Page meta);
 
 // Chooses room for new pages (extent_map.h); ERROR when the file cannot have so many blocks.
