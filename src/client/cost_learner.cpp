@@ -24,17 +24,21 @@ struct Slot {
 
 // A name may have any of so many slots that lie together.
 constexpr uint64 kWays = 8;
-constexpr uint64 kRequestSlots = 128;
-constexpr uint64 kRunSlots = 256;
+constexpr uint64 kShapeSlots = 96;
+constexpr uint64 kSortSlots = 32;
+constexpr uint64 kRunSlots = 128;
 
 struct Learned {
     slock_t mutex;
     double uses;  // of records of requests: the weight of those that were used last is the greatest
     LoadRecord loads;
-    Slot<PathRecord> requests[kRequestSlots];  // of one shape
-    Slot<ShapesRecord> sorts[kRequestSlots];   // of all shapes
-    Slot<double> savings[kRunSlots];           // microseconds, which are their weight as well
+    Slot<PathRecord> requests[kShapeSlots];  // of one shape
+    Slot<ShapesRecord> sorts[kSortSlots];    // of all shapes
+    Slot<double> savings[kRunSlots];         // microseconds, which are their weight as well
 };
+// A library that isn't preloaded shares what PostgreSQL has to spare, some tens of kB, with structures that
+// the server process can't do without.
+static_assert(sizeof(Learned) <= 24 * 1024);
 
 }  // namespace
 

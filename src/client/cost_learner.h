@@ -36,7 +36,7 @@ double expected_load(double estimate);
 
 // What requests would have saved had a run been resident, in microseconds, which is weighed against what
 // loading it costs. Sessions add it up together, so that short sessions load what many of them miss. There is
-// room for two hundred runs and some; where there are more, those that were missed least begin at zero again.
+// room for 128 runs; where there are more, those that were missed least begin at zero again.
 void add_saving(const gpu_engine::protocol::RunName &run, double microseconds);
 double saving_of_run(const gpu_engine::protocol::RunName &run);
 void forget_saving(const gpu_engine::protocol::RunName &run);
