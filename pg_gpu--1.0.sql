@@ -965,7 +965,9 @@ DEFAULT FOR TYPE macaddr8 USING gpu_kary FAMILY gpu.macaddr8_ops AS
 COMMENT ON OPERATOR CLASS gpu.macaddr8_ops USING gpu_kary IS 'macaddr8 keys, 64 bits';
 
 -- Any hashable type by its hash, for equality. The family has the equality of each type with a default hash operator
--- class, and those between types whose hashes agree. Types that are created later are added by hand:
+-- class, and those between types whose hashes agree, but not boolean's: of an index whose family has that, the planner
+-- compares each column with every condition as a whole, from PostgreSQL 18 on by a walk through it. Types that are
+-- created later are added by hand:
 --   ALTER OPERATOR FAMILY gpu.hash_ops USING gpu_kary ADD OPERATOR 3 = (citext, citext);
 CREATE OPERATOR FAMILY gpu.hash_ops USING gpu_kary;
 COMMENT ON OPERATOR FAMILY gpu.hash_ops USING gpu_kary IS 'hashes';
@@ -982,7 +984,7 @@ BEGIN
     FOR equality IN
         SELECT amopopr
         FROM pg_catalog.pg_amop JOIN pg_catalog.pg_am ON pg_am.oid = amopmethod
-        WHERE amname = 'hash'
+        WHERE amname = 'hash' AND amoplefttype <> 'bool'::pg_catalog.regtype
           AND EXISTS (SELECT FROM pg_catalog.pg_opclass
                       WHERE opcfamily = amopfamily AND opcintype = amoplefttype AND opcdefault)
         ORDER BY amopopr
@@ -1121,9 +1123,10 @@ DEFAULT FOR TYPE point USING gpu_grid FAMILY gpu.point_ops AS
     OPERATOR 15 <-> (point, point) FOR ORDER BY pg_catalog.float_ops;
 COMMENT ON OPERATOR CLASS gpu.point_ops USING gpu_grid IS 'points of a plane, two dimensions';
 
--- gpu_column: one operator class for all types. Its family has the operators of each type's default operator class for
--- btree, and equality of those that only have one for hash, under btree's numbers; the negators of equalities; and the
--- operators of patterns on text. Types that are created later are added by hand:
+-- gpu_column: one operator class for all types but boolean, which has its own for the reason that gpu.hash_ops has none
+-- of it. Its family has the operators of each type's default operator class for btree, and equality of those that only
+-- have one for hash, under btree's numbers; the negators of equalities; and the operators of patterns on text. Types
+-- that are created later are added by hand:
 --   ALTER OPERATOR FAMILY gpu.column_ops USING gpu_column ADD OPERATOR 3 = (citext, citext);
 -- Strategy numbers are src/column/operators.h's.
 
@@ -1142,7 +1145,7 @@ COMMENT ON OPERATOR FAMILY gpu.column_ops USING gpu_column IS 'values of any typ
 CREATE OPERATOR CLASS gpu.column_ops
 DEFAULT FOR TYPE anyelement USING gpu_column FAMILY gpu.column_ops AS
     STORAGE anyelement;
-COMMENT ON OPERATOR CLASS gpu.column_ops USING gpu_column IS 'values of any type that has an equality';
+COMMENT ON OPERATOR CLASS gpu.column_ops USING gpu_column IS 'values of any type that has an equality, but boolean';
 
 DO $$
 DECLARE
@@ -1151,7 +1154,7 @@ BEGIN
     WITH member AS (
         SELECT amopopr, amopstrategy, amoplefttype, amoprighttype, amname
         FROM pg_catalog.pg_amop JOIN pg_catalog.pg_am ON pg_am.oid = amopmethod
-        WHERE amname IN ('btree', 'hash') AND amoppurpose = 's'
+        WHERE amname IN ('btree', 'hash') AND amoppurpose = 's' AND amoplefttype <> 'bool'::pg_catalog.regtype
           AND EXISTS (SELECT FROM pg_catalog.pg_opclass
                       WHERE opcfamily = amopfamily AND opcintype = amoplefttype AND opcdefault)
     ), ordered AS (
@@ -1181,3 +1184,16 @@ BEGIN
     EXECUTE 'ALTER OPERATOR FAMILY gpu.column_ops USING gpu_column ADD ' || operators;
 END
 $$;
+
+CREATE OPERATOR FAMILY gpu.bool_ops USING gpu_column;
+COMMENT ON OPERATOR FAMILY gpu.bool_ops USING gpu_column IS 'booleans';
+
+CREATE OPERATOR CLASS gpu.bool_ops
+DEFAULT FOR TYPE bool USING gpu_column FAMILY gpu.bool_ops AS
+    OPERATOR 1 < (bool, bool),
+    OPERATOR 2 <= (bool, bool),
+    OPERATOR 3 = (bool, bool),
+    OPERATOR 4 >= (bool, bool),
+    OPERATOR 5 > (bool, bool),
+    OPERATOR 6 <> (bool, bool);
+COMMENT ON OPERATOR CLASS gpu.bool_ops USING gpu_column IS 'booleans';

@@ -26,10 +26,10 @@ static bool has_its_number(const FormData_pg_amop *member) {
 }
 
 static void check_members(keys::Validation *state, Oid type, CatCList *operators, CatCList *) {
-    if (type != ANYELEMENTOID)
+    if (type != ANYELEMENTOID && type != BOOLOID)
         keys::complain(state,
                        "operator family \"%s\" of access method %s contains an operator class for another "
-                       "type than anyelement",
+                       "type than anyelement and boolean",
                        state->family, state->access_method);
     for (int i = 0; i < operators->n_members; i++) {
         const FormData_pg_amop *member = keys::member_at(operators, i);
