@@ -16,7 +16,7 @@ CTEST ?= ctest
 
 # Everything made lies under build/, except pg_gpu.so, which PGXS puts beside this file.
 MODULE_DIR = build/module
-SOURCES := $(sort $(wildcard src/*.cpp src/*/*.cpp))
+SOURCES := $(sort $(wildcard src/*.cpp src/*/*.cpp src/*/*/*.cpp))
 OBJS = $(SOURCES:src/%.cpp=$(MODULE_DIR)/%.o)
 
 # Where the tests' own library isn't installed (test/check installs it), installcheck leaves out the tests that load it.

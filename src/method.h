@@ -2,7 +2,7 @@
 // be asked of an index. Storage's part is the RunKind, and the server's the MirrorFormat.
 #pragma once
 
-#include "client/usage.h"
+#include "cost/usage.h"
 #include "compat.h"
 #include "keys/range_reader.h"
 #include "storage/index_routine.h"

@@ -1,6 +1,6 @@
 // Module load: settings, reloptions, the access methods' handlers.
 #include "access_methods.h"
-#include "client/client.h"
+#include "rpc/client.h"
 #include "column/column.h"
 #include "compat.h"
 #include "grid/grid.h"

@@ -1,7 +1,7 @@
 // gpu_column: dictionary-compressed columns.
 #pragma once
 
-#include "client/usage.h"
+#include "cost/usage.h"
 #include "column/condition.h"
 #include "column/item.h"
 #include "keys/range_reader.h"

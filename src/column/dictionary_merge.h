@@ -3,7 +3,7 @@
 // In-Memory Databases", 2011).
 #pragma once
 
-#include "client/client.h"
+#include "rpc/client.h"
 #include "column/feed.h"
 
 namespace pg_gpu::column {

@@ -1,6 +1,6 @@
 #include "column/mirror.h"
 
-#include "client/connection.h"
+#include "rpc/connection.h"
 
 #include "table/visible_count.h"
 

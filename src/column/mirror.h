@@ -6,7 +6,7 @@
 // from pages hold for it too (rule "Trust"): visibility map, then vacuum_seq once more.
 #pragma once
 
-#include "client/client.h"
+#include "rpc/client.h"
 #include "column/filter.h"
 #include "table/server_count.h"
 

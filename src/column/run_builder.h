@@ -2,7 +2,7 @@
 // dictionaries, and codes are written anew.
 #pragma once
 
-#include "client/client.h"
+#include "rpc/client.h"
 #include "column/chunk.h"
 #include "column/page_sink.h"
 #include "column/reader.h"

@@ -1,5 +1,5 @@
 // The functions that storage calls for gpu_column's runs: sealing a tail, merging, reading TIDs.
-#include "client/client.h"
+#include "rpc/client.h"
 #include "column/column.h"
 #include "column/dictionary_merge.h"
 

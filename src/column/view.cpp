@@ -1,6 +1,6 @@
 #include "column/view.h"
 
-#include "client/usage.h"
+#include "cost/usage.h"
 #include "storage/sealed_tail.h"
 #include "table/row_visibility.h"
 #include "table/visible_count.h"

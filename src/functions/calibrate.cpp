@@ -1,7 +1,7 @@
 // gpu.calibrate: measures the constants of the cost model on this machine and stores them. gpu.costs: tells
 // them.
 #include "compat.h"
-#include "client/connection.h"
+#include "rpc/connection.h"
 #include "functions/calibration.h"
 #include "kary/kary.h"
 #include "progress.h"

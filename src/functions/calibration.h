@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "client/client.h"
+#include "rpc/client.h"
 #include "text/tsearch.h"
 #include "settings.h"
 

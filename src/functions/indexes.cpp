@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "access_methods.h"
-#include "client/connection.h"
-#include "client/inventory.h"
-#include "client/mirrors.h"
+#include "rpc/connection.h"
+#include "residency/inventory.h"
+#include "residency/mirrors.h"
 #include "compat.h"
 #include "functions/rows.h"
 #include "settings.h"

@@ -1,7 +1,7 @@
 // gpu.runs and gpu.merge: looking at the run list and shortening it.
 #include "access_methods.h"
 #include "compat.h"
-#include "client/usage.h"
+#include "cost/usage.h"
 #include "column/run_builder.h"
 #include "functions/column_access.h"
 

@@ -1,8 +1,8 @@
 // gpu.devices, and the rows of the views gpu.mirrors and gpu.stat.
-#include "client/availability.h"
-#include "client/counters.h"
-#include "client/gone_mirrors.h"
-#include "client/inventory.h"
+#include "cost/availability.h"
+#include "cost/counters.h"
+#include "residency/gone_mirrors.h"
+#include "residency/inventory.h"
 #include "compat.h"
 #include "functions/rows.h"
 #include "storage/index_statistics.h"

@@ -1,8 +1,8 @@
 // gpu.server: the server process, whether there is one or not.
-#include "client/connection.h"
-#include "client/inventory.h"
-#include "client/supervisor.h"
-#include "client/supervisor_record.h"
+#include "rpc/connection.h"
+#include "residency/inventory.h"
+#include "supervisor/supervisor.h"
+#include "supervisor/record.h"
 #include "compat.h"
 #include "functions/rows.h"
 #include "settings.h"

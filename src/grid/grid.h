@@ -1,7 +1,7 @@
 // gpu_grid: points in a hierarchical grid file.
 #pragma once
 
-#include "client/usage.h"
+#include "cost/usage.h"
 #include "grid/condition.h"
 #include "grid/scales.h"
 #include "keys/range_reader.h"

@@ -4,7 +4,7 @@
 // pages hold for them too (rule "Trust"): visibility map, then vacuum_seq once more.
 #pragma once
 
-#include "client/client.h"
+#include "rpc/client.h"
 #include "grid/scan.h"
 #include "keys/range_reader.h"
 

@@ -1,7 +1,7 @@
 // State of an index scan.
 #pragma once
 
-#include "client/usage.h"
+#include "cost/usage.h"
 #include "grid/page_reader.h"
 #include "grid/returned.h"
 #include "keys/index_tuple.h"

@@ -1,7 +1,7 @@
 // gpu_kary: sorted runs of fixed-width keys with separator levels.
 #pragma once
 
-#include "client/usage.h"
+#include "cost/usage.h"
 #include "kary/layout.h"
 #include "keys/range_reader.h"
 #include "table/build.h"

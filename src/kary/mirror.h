@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include "client/client.h"
+#include "rpc/client.h"
 #include "kary/condition.h"
 
 namespace pg_gpu::kary {

@@ -10,7 +10,7 @@
 // scan goes on in a new view without it.
 #pragma once
 
-#include "client/usage.h"
+#include "cost/usage.h"
 #include "kary/condition.h"
 #include "kary/source.h"
 

@@ -1,7 +1,7 @@
 // State of an index scan.
 #pragma once
 
-#include "client/usage.h"
+#include "cost/usage.h"
 #include "kary/checked_rows.h"
 #include "kary/index_tuple.h"
 #include "kary/remote_source.h"

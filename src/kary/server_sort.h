@@ -1,7 +1,7 @@
 // Sorting and merging entries on the server.
 #pragma once
 
-#include "client/client.h"
+#include "rpc/client.h"
 #include "kary/kary.h"
 #include "keys/radix_sort.h"
 

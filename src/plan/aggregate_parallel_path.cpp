@@ -1,6 +1,6 @@
 #include "plan/aggregate_parallel_path.h"
 
-#include "client/expected.h"
+#include "cost/expected.h"
 #include "compat.h"
 #include "plan/aggregate_members.h"
 #include "plan/aggregate_parallel.h"

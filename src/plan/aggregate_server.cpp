@@ -1,6 +1,6 @@
 #include "plan/aggregate_server.h"
 
-#include "client/connection.h"
+#include "rpc/connection.h"
 #include "column/aggregate_run.h"
 
 namespace pg_gpu::plan {

@@ -1,7 +1,7 @@
 // EXPLAIN (ANALYZE) of a plan node: which paths answered what it asked, in batches of which size.
 #pragma once
 
-#include "client/usage.h"
+#include "cost/usage.h"
 #include "postgres_headers.h"
 
 namespace pg_gpu::plan {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "client/client.h"
+#include "rpc/client.h"
 #include "progress.h"
 #include "sort.h"
 #include "storage/sealed_tail.h"

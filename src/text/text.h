@@ -1,7 +1,7 @@
 // gpu_text: inverted lists with BM25 ranking.
 #pragma once
 
-#include "client/usage.h"
+#include "cost/usage.h"
 #include "table/build.h"
 #include "table/row_set.h"
 #include "table/verify.h"

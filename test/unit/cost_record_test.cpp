@@ -1,5 +1,5 @@
 // Choosing a path by what requests took. The times are made up, and no clock is read.
-#include "client/cost_record.h"
+#include "cost/record.h"
 
 #include <gtest/gtest.h>
 

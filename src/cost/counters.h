@@ -1,0 +1,52 @@
+// Inside the client: what requests took and why they fell back, and what they lately waited.
+#pragma once
+
+#include "rpc/client.h"
+
+namespace pg_gpu::client {
+
+// How long requests took the session that asked, by doublings from 16 microseconds on: bucket i has those of
+// up to latency_bound(i), the last one all others.
+inline constexpr int kLatencyBuckets = 22;
+constexpr uint64 latency_bound(int bucket) {
+    return uint64{16} << bucket;
+}
+
+// What is counted of one kind of request on one path.
+struct Counters {
+    uint64 requests;
+    uint64 items;
+    uint64 bytes;
+    double milliseconds;  // computing
+    uint64 fallbacks;
+    TimestampTz last_fallback;
+    uint16 last_reason;  // storage::reason_of_number
+    uint64 latencies[kLatencyBuckets];
+};
+
+// From _PG_init while preloading, which makes room for more users.
+void reserve_counters();
+
+// Those of all sessions and workers whose users `may_see` says of, since PostgreSQL's start, its recovery
+// from a crash, or the last reset. The counters of further users than there is room for are user 0's. Where
+// shared memory has no room at all, they are the session's own.
+Counters sum_counters(Path path, RequestKind kind, bool (*may_see)(Oid user));
+// Invalid: all users'.
+void reset_counters(Oid user);
+
+// A request was answered. It took so many microseconds to compute, and so many from the question to the
+// answer.
+void count_request(Path path, RequestKind kind, uint64 items, uint64 bytes, double computing, double latency);
+
+// A request about this index, if it is about one, was not answered by this path.
+void note_reason(Path path, RequestKind kind, Oid index, const char *reason);
+
+// Microseconds that requests lately waited beside their work: in the server's queue, or, on pages, for a
+// processor or a page.
+double lately_waited(Path path);
+void note_wait(Path path, double microseconds);
+
+// Of which requests are waits beside the work known?
+bool are_waits_known(RequestKind kind);
+
+}  // namespace pg_gpu::client

@@ -1,0 +1,131 @@
+#include "cost/quarantine.h"
+
+#include <sys/wait.h>
+
+#include <csignal>
+
+#include "rpc/connection.h"
+#include "supervisor/server_process.h"
+#include "supervisor/record.h"
+
+namespace pg_gpu::client {
+
+namespace {
+
+struct Sort {
+    Oid index;
+    int32 kind;
+    int32 path;
+
+    friend bool operator==(const Sort &, const Sort &) = default;
+};
+
+struct Quarantine {
+    Sort sort;  // the key
+    TimestampTz until;
+    int seconds;
+    // While it isn't known whether the process has crashed; else 0.
+    pid_t suspect;
+};
+
+}  // namespace
+
+static constexpr int kFirstSeconds = 60;
+static constexpr int kMaxSeconds = 3600;
+static constexpr long kMaxQuarantines = 1024;
+
+static HTAB *quarantines = nullptr;
+static Sort asked = {InvalidOid, -1, -1};
+
+static Quarantine *find_quarantine(const Sort &sort, HASHACTION action) {
+    if (quarantines == nullptr) {
+        if (action != HASH_ENTER)
+            return nullptr;
+        HASHCTL control = {};
+        control.keysize = sizeof(Sort);
+        control.entrysize = sizeof(Quarantine);
+        control.hcxt = TopMemoryContext;
+        quarantines = hash_create("pg_gpu quarantines", 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+    }
+    if (action == HASH_ENTER && hash_get_num_entries(quarantines) >= kMaxQuarantines) {
+        hash_destroy(quarantines);
+        quarantines = nullptr;
+        return find_quarantine(sort, action);
+    }
+    bool found;
+    auto *quarantine = static_cast<Quarantine *>(hash_search(quarantines, &sort, action, &found));
+    if (action == HASH_ENTER && !found) {
+        quarantine->seconds = 0;
+        quarantine->suspect = 0;
+    }
+    return quarantine;
+}
+
+static Sort sort_of(Oid index, RequestKind kind, Path path) {
+    return {index, static_cast<int32>(kind), static_cast<int32>(path)};
+}
+
+static void begin_quarantine(Quarantine *quarantine, const char *end) {
+    quarantine->suspect = 0;
+    quarantine->seconds = Min(Max(quarantine->seconds * 2, kFirstSeconds), kMaxSeconds);
+    quarantine->until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), quarantine->seconds * 1000);
+    const Sort &sort = quarantine->sort;
+    const char *kind = request_name(static_cast<RequestKind>(sort.kind));
+    const char *path = path_name(static_cast<Path>(sort.path));
+    const char *index = OidIsValid(sort.index) ? get_rel_name(sort.index) : nullptr;
+    ereport(LOG, (index != nullptr ? errmsg("requests \"%s\" to index \"%s\" are kept from path %s for %d s",
+                                            kind, index, path, quarantine->seconds)
+                                   : errmsg("requests \"%s\" are kept from path %s for %d s", kind, path,
+                                            quarantine->seconds),
+                  errdetail("The server process ended while it answered one: %s.", end)));
+}
+
+// What a fault in the process raises, and a library that finds its data broken. An administrator, the
+// supervisor and the kernel's search for memory kill with others.
+static bool is_of_fault(int signal) {
+    return signal == SIGSEGV || signal == SIGABRT || signal == SIGBUS || signal == SIGILL || signal == SIGFPE;
+}
+
+static bool is_crash(int status) {
+    return WIFSIGNALED(status) ? is_of_fault(WTERMSIG(status))
+                               : WIFEXITED(status) && WEXITSTATUS(status) == kGivenUpStatus;
+}
+
+// Looks how a process that was lost has ended; false: it was no crash, and nothing is left.
+static bool resolve_suspicion(Quarantine *quarantine) {
+    int status;
+    if (!find_process_end(quarantine->suspect, &status))
+        return true;
+    if (is_crash(status)) {
+        begin_quarantine(quarantine, describe_end(status));
+        return true;
+    }
+    quarantine->suspect = 0;
+    quarantine->until = 0;
+    return false;
+}
+
+bool is_in_quarantine(const Request &request, Path path) {
+    Quarantine *quarantine = find_quarantine(sort_of(request.index, request.kind, path), HASH_FIND);
+    return quarantine != nullptr && GetCurrentTimestamp() < quarantine->until &&
+           (quarantine->suspect == 0 || resolve_suspicion(quarantine));
+}
+
+void note_asked(const Request &request, Path path) {
+    asked = sort_of(request.index, request.kind, path);
+}
+
+void suspect(RequestKind kind, Path path) {
+    if (!(asked == sort_of(asked.index, kind, path)))
+        return;
+    Quarantine *quarantine = find_quarantine(asked, HASH_ENTER);
+    quarantine->suspect = server_process();
+    quarantine->until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kFirstSeconds * 1000);
+}
+
+void end_quarantine(RequestKind kind, Path path) {
+    if (quarantines != nullptr && asked == sort_of(asked.index, kind, path))
+        find_quarantine(asked, HASH_REMOVE);
+}
+
+}  // namespace pg_gpu::client

@@ -1,0 +1,41 @@
+// What the session has asked, and who answered: for EXPLAIN (ANALYZE) of those who asked.
+#pragma once
+
+#include "rpc/client.h"
+
+namespace pg_gpu::client {
+
+// By path: requests, and what the path that answered needed for them: computing, without the way there.
+struct Usage {
+    uint64 requests[kPaths];
+    uint64 items[kPaths];
+    double milliseconds[kPaths];
+    uint64 helped;     // requests to the device that the host engine computed a part of, or all
+    uint64 bytes;      // that went to the server process and came from it
+    uint64 fallbacks;  // requests that a path didn't answer
+    char last_reason[128];
+    // Runs that the session looked through beside the server process, each time one was asked about the rest.
+    uint64 small_runs;    // with fewer entries than pg_gpu.min_mirror_entries
+    uint64 lacking_runs;  // not resident
+    uint64 skipped_runs;  // that no row of can match, by the bounds that they have of their columns
+};
+
+// The session's, of all kinds of requests together, since its start: gpu.stat_reset() leaves it alone.
+const Usage &session_usage();
+
+// Adds a request to the session's.
+void count_usage(Path path, uint64 items, uint64 bytes, double milliseconds);
+
+// Says of the session's last request that the host engine had what no device had room for.
+void count_help_of_host();
+
+// Adds a request that a path didn't answer.
+void count_fallback(const char *reason);
+
+void count_runs_at_home(uint64 small, uint64 lacking);
+void count_skipped_runs(uint64 runs);
+
+// Adds what the session has used since `before`.
+void add_usage_since(const Usage &before, Usage *total);
+
+}  // namespace pg_gpu::client

@@ -1,0 +1,191 @@
+// Runs of keys: their mirrors, and lookups, ranges and counts.
+#include "rpc/asking.h"
+#include "cost/cost.h"
+
+namespace pg_gpu::client {
+
+// ---- mirrors ---------------------------------------------------------------------------------------------
+
+// Keys first, then as many TIDs.
+static MirroredPages mirrored_pages_of(const MirrorFormat &format, const storage::RunEntry &run) {
+    const auto &kary = static_cast<const KaryMirror &>(format);
+    MirroredPages pages = {};
+    pages.count = static_cast<uint32>((format.mirrored_entries(run) + kary.per_page - 1) / kary.per_page);
+    pages.per_page = kary.per_page;
+    pages.key_bytes = kary.key_bytes;
+    return pages;
+}
+
+static bool begin_kary(const NewMirror &mirror, protocol::BeginReply *reply) {
+    auto message = make_message<protocol::BeginKary>(protocol::Message::begin_kary, mirror.path);
+    message.key_bits = static_cast<uint32>(mirror.set->format->key_bits);
+    message.sorted = 1;
+    return begin_mirror(mirror, &message, reply);
+}
+
+// The server looks whether the entries are sorted.
+constinit const MirrorKind kary_mirror = {mirrored_pages_of, begin_kary, {0, 1, 1}, false};
+
+// ---- cost ------------------------------------------------------------------------------------------------
+
+// Counting one range pages finds its two ends in each run, as two lookups do, but never in company.
+static constexpr double kKeysPerLoneSearch = 20;
+
+// Whether an entry's heap block is all-visible, where each one must be looked at.
+static constexpr double kVisibilityLook = 0.015;
+
+// What a leaf page costs that a lookup comes to, in microseconds: keys that lie close together share it.
+static constexpr double kLeafPage = 0.8;
+
+static double leaf_pages_visited(const Request &request) {
+    const double leaves = static_cast<double>(request.entries) * entry_bytes(request) / BLCKSZ;
+    return Min(static_cast<double>(request.items) * request.runs, leaves);
+}
+
+// Looking for a key in each run, and the entries found.
+static double search_work(const Request &request, double searches, Path path) {
+    const CostSettings &costs = cost_settings();
+    const int p = static_cast<int>(path);
+    return static_cast<double>(request.items) * searches * request.runs * costs.key[p] +
+           static_cast<double>(request.results) * costs.entry[p];
+}
+
+constinit const RequestCost lookup_cost = {
+    true,
+    [](const Request &request) {
+        return static_cast<double>(request.items) * (request.key_bits / 8.0 + request.runs * sizeof(uint64)) +
+               static_cast<double>(request.results) * sizeof(ItemPointerData);
+    },
+    [](const Request &request, Path path) {
+        return search_work(request, 1, path) +
+               (path == Path::Paged ? leaf_pages_visited(request) * kLeafPage : 0);
+    }};
+
+constinit const RequestCost range_cost = {
+    true,
+    [](const Request &request) {
+        return static_cast<double>(request.items) * (request.key_bits / 4.0 + request.runs * sizeof(uint64)) +
+               static_cast<double>(request.results) * entry_bytes(request);
+    },
+    [](const Request &request, Path path) { return search_work(request, 2, path); }};
+
+constinit const RequestCost count_cost = {true,
+                                          [](const Request &request) {
+                                              return static_cast<double>(request.items) *
+                                                     (request.key_bits / 4.0 + sizeof(uint64));
+                                          },
+                                          [](const Request &request, Path path) {
+                                              if (path != Path::Paged)
+                                                  return search_work(request, 2, path);
+                                              return search_work(request, 2 * kKeysPerLoneSearch, path) +
+                                                     static_cast<double>(request.results) * kVisibilityLook;
+                                          }};
+
+// ---- requests --------------------------------------------------------------------------------------------
+
+bool lookup_kary(const RunSet &set, const Choice &choice, const void *keys, uint64 key_count,
+                 EntriesAnswer *answer) {
+    const Input inputs[] = {{keys, key_bytes(set), 0}};
+    const Question question = {RequestKind::LookupKary, inputs, 1, sizeof(ItemPointerData),
+                               estimate_of_items(set, RequestKind::LookupKary, key_count, choice.path)};
+    answer->items = key_count;
+    Layout layout;
+    protocol::ResultReply reply;
+    const auto set_offsets = [](protocol::LookupKary *message, const Layout &at, uint64 items,
+                                uint64 capacity) {
+        message->keys = at.inputs[0];
+        message->count = items;
+        message->results = at.results;
+        message->capacity = capacity;
+    };
+    if (ask<protocol::LookupKary>(question, set, choice, protocol::Message::lookup_kary, set_offsets,
+                                  &answer->items, &layout, &reply) &&
+        read_runs(set, layout, reply, answer->items, false, answer->runs))
+        return true;
+    return note_failed(RequestKind::LookupKary, choice);
+}
+
+bool match_kary(const RunSet &set, const Choice &choice, const void *keys, uint64 key_count, Matched form,
+                MatchesAnswer *answer) {
+    const Input inputs[] = {{keys, key_bytes(set), 0}};
+    const uint64 tid_bytes = form == Matched::Number ? 0 : sizeof(ItemPointerData);
+    const uint64 item_bytes = form == Matched::Numbered ? sizeof(uint32) : 0;
+    const Question question = {RequestKind::LookupKary,
+                               inputs,
+                               1,
+                               tid_bytes + item_bytes,
+                               estimate_of_items(set, RequestKind::LookupKary, key_count, choice.path),
+                               false};
+    answer->items = key_count;
+    Layout layout;
+    protocol::ResultReply reply;
+    const auto set_offsets = [form](protocol::LookupKary *message, const Layout &at, uint64 items,
+                                    uint64 capacity) {
+        message->keys = at.inputs[0];
+        message->count = items;
+        message->results = at.results;
+        message->capacity = capacity;
+        message->form = static_cast<uint32>(form == Matched::Numbered ? protocol::LookupForm::numbered
+                                            : form == Matched::Tids   ? protocol::LookupForm::tids
+                                                                      : protocol::LookupForm::number);
+    };
+    if (ask<protocol::LookupKary>(question, set, choice, protocol::Message::lookup_kary, set_offsets,
+                                  &answer->items, &layout, &reply) &&
+        read_matches(set, reply, form, answer))
+        return true;
+    return note_failed(RequestKind::LookupKary, choice);
+}
+
+bool range_kary(const RunSet &set, const Choice &choice, const void *low, const void *high,
+                uint64 range_count, bool with_keys, EntriesAnswer *answer) {
+    const Input inputs[] = {{low, key_bytes(set), 0}, {high, key_bytes(set), 0}};
+    const Question question = {RequestKind::RangeKary, inputs, 2,
+                               sizeof(ItemPointerData) + (with_keys ? key_bytes(set) : 0),
+                               estimate_of_items(set, RequestKind::RangeKary, range_count, choice.path)};
+    answer->items = range_count;
+    Layout layout;
+    protocol::ResultReply reply;
+    const auto set_offsets = [with_keys](protocol::RangeKary *message, const Layout &at, uint64 items,
+                                         uint64 capacity) {
+        message->low = at.inputs[0];
+        message->high = at.inputs[1];
+        message->count = items;
+        message->results = at.results;
+        message->capacity = capacity;
+        message->with_keys = with_keys ? 1 : 0;
+    };
+    if (ask<protocol::RangeKary>(question, set, choice, protocol::Message::range_kary, set_offsets,
+                                 &answer->items, &layout, &reply) &&
+        read_runs(set, layout, reply, answer->items, with_keys, answer->runs))
+        return true;
+    return note_failed(RequestKind::RangeKary, choice);
+}
+
+bool count_kary(const RunSet &set, const Choice &choice, const void *low, const void *high,
+                uint64 range_count, const VisibleBlocks &visible, CountAnswer *answer) {
+    const BlockInputs blocks = block_inputs(visible);
+    const Input inputs[] = {{low, key_bytes(set), 0}, {high, key_bytes(set), 0}, blocks.groups, blocks.rows};
+    const Question question = {RequestKind::CountKary, inputs, 4, sizeof(uint64) + sizeof(ItemPointerData),
+                               estimate_of_items(set, RequestKind::CountKary, range_count, choice.path)};
+    answer->items = range_count;
+    answer->hidden = !visible.all;
+    Layout layout;
+    protocol::ResultReply reply;
+    const auto set_offsets = [&visible](protocol::CountKary *message, const Layout &at, uint64 items,
+                                        uint64 capacity) {
+        message->low = at.inputs[0];
+        message->high = at.inputs[1];
+        message->count = items;
+        message->blocks = place_of_blocks(visible, at, 2, 3);
+        message->results = at.results;
+        message->capacity = capacity;
+    };
+    if (ask<protocol::CountKary>(question, set, choice, protocol::Message::count_kary, set_offsets,
+                                 &answer->items, &layout, &reply) &&
+        read_counts(set, layout, answer->items, &answer->counts) &&
+        (visible.all || read_runs(set, layout, reply, answer->items, false, answer->runs)))
+        return true;
+    return note_failed(RequestKind::CountKary, choice);
+}
+
+}  // namespace pg_gpu::client

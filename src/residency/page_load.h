@@ -1,0 +1,21 @@
+// Inside the client: a run's page images on their way to the server.
+#pragma once
+
+#include "residency/mirrors.h"
+
+namespace pg_gpu::client {
+
+struct PageLoad {
+    const RunSet *set;
+    const storage::RunEntry *run;
+    uint64 handle;  // the array in the making
+    Path path;
+    int max_workers;             // parallel workers that may help
+    void (*sent)(uint32 pages);  // told of progress
+};
+
+// Sends the pages of the run's mirrored entries, in order. False when the server doesn't take them, or the
+// run was merged away. Uses the transfer buffer.
+bool send_pages(const PageLoad &load);
+
+}  // namespace pg_gpu::client

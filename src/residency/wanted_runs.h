@@ -1,0 +1,32 @@
+// Inside the client: runs that requests met without mirrors, whether loading them pays, and what sessions
+// read from pages until then.
+#pragma once
+
+#include "residency/mirrors.h"
+
+namespace pg_gpu::client {
+
+// Before a request: tells the server process of the present run list, and returns false when one of the runs
+// is known not to be resident and not to be loaded now.
+bool is_worth_asking(const RunSet &set, const LiveRuns &live, const Choice &choice);
+
+// A run turned out not to be resident: is it to be loaded? When it isn't, this session reads it itself for a
+// while.
+bool may_load(const RunSet &set, int place, const Choice &choice, uint64 all_entries);
+
+// How many entries the set's live runs have together.
+uint64 live_entries(const RunSet &set, const LiveRuns &live);
+
+// What a load is expected to take by the settings alone, in microseconds.
+double load_microseconds(const RunSet &set, int place, Path path);
+// And of that the server's work on the entries once all have come.
+double finish_microseconds(const RunSet &set, const storage::RunEntry &run, Path path);
+
+// What came of a load: it is there, another session is about to load it, the view is out of date, or there is
+// no room.
+void note_loaded(const RunSet &set, int place, Path path);
+void note_loading(const RunSet &set, int place, Path path);
+void note_gone();
+void note_no_room(const RunSet &set, int place, Path path);
+
+}  // namespace pg_gpu::client

@@ -1,0 +1,146 @@
+// Inside the client: laying a request out in the transfer buffer, cutting it where it is too large, and
+// seeing to mirrors that are missing or out of date.
+#pragma once
+
+#include "cost/availability.h"
+#include "residency/wanted_runs.h"
+#include "settings.h"
+
+namespace pg_gpu::client {
+
+// ---- the layout of one request ---------------------------------------------------------------------------
+
+// Inputs, then zeros as the offsets of runs that have no entries, then the results.
+
+struct Input {
+    const void *data;       // nullptr: the caller fills it in, in set_offsets
+    uint64 bytes_per_item;  // 0: `bytes` in all
+    uint64 bytes;
+};
+
+// Low and high bounds, open and NULL-only columns, and what is known of heap blocks.
+inline constexpr int kMaxInputs = 2 * kMaxGridColumns + 4;
+
+struct Layout {
+    uint64 inputs[kMaxInputs];
+    uint64 zeros;
+    uint64 results;
+};
+
+// A kind of request: what differs between them.
+struct Question {
+    RequestKind kind;
+    const Input *inputs;
+    int input_count;
+    uint64 item_bytes;  // of results, beside offsets
+    double estimate;    // microseconds
+    bool has_offsets = true;
+};
+
+// How many bytes a key takes in requests.
+inline uint64 key_bytes(const RunSet &set) {
+    return static_cast<uint64>(set.format->key_bits) / 8;
+}
+
+// What a request is expected to take that finds an entry an item.
+double estimate_of_items(const RunSet &set, RequestKind kind, uint64 items, Path path);
+
+Layout lay_out(const Question &question, const RunSet &set, const LiveRuns &live, uint64 items);
+
+// As many of the items as a buffer of the largest size takes, with some room for more than a TID an item.
+uint64 cut_items(const Question &question, const RunSet &set, const LiveRuns &live, uint64 items);
+
+// Copies the inputs to where the layout has them; `room` bytes are left for results, or as many as expected.
+bool place_inputs(const Question &question, const RunSet &set, const LiveRuns &live, uint64 items,
+                  uint64 room, Layout *layout);
+
+// Makes room for `needed` bytes of results, which didn't fit, or takes fewer items. False: neither can be
+// done.
+bool make_room(const Question &question, const RunSet &set, const LiveRuns &live, uint64 needed,
+               uint64 *items, uint64 *room);
+
+// What is known of heap blocks takes two inputs: groups, then rows.
+struct BlockInputs {
+    Input groups;
+    Input rows;
+};
+BlockInputs block_inputs(const VisibleBlocks &visible);
+protocol::BlocksPlace place_of_blocks(const VisibleBlocks &visible, const Layout &layout, int groups,
+                                      int rows);
+
+// Whatever a reply says of places is looked at by this before it is used.
+bool lies_in_buffer(uint64 offset, uint64 bytes);
+
+// Finds each run's part of the results; they are the server's word, so they are looked at before use.
+bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultReply &reply, uint64 items,
+               bool with_keys, RunAnswer *runs);
+
+// The same for what a lookup has found without offsets.
+bool read_matches(const RunSet &set, const protocol::ResultReply &reply, Matched form, MatchesAnswer *answer);
+
+// A copy of how many entries were counted for each item; no item has more than the runs have.
+bool read_counts(const RunSet &set, const Layout &layout, uint64 items, const uint64 **counts);
+
+// ---- asking ----------------------------------------------------------------------------------------------
+
+// A request is tried again after runs were loaded, bitmaps refreshed, the buffer grown or the items cut; each
+// can happen a few times while others vacuum and merge.
+inline constexpr int kMaxAttempts = 40;
+
+template <typename Message>
+void name_runs(const RunSet &set, const LiveRuns &live, Message *message) {
+    if constexpr (requires { message->key_bits; })
+        message->key_bits = static_cast<uint32>(set.format->key_bits);
+    message->runs = static_cast<uint32>(live.count);
+    for (int i = 0; i < live.count; i++)
+        message->run[i] = {run_name(set.index, set.runs[live.places[i]].run_id), set.vacuum_seq};
+}
+
+// Sends the request until it is answered or can't be. `set_offsets(message, layout, items, capacity)` fills
+// in what the kinds of message have each by themselves. *items becomes how many are answered.
+template <typename Message, typename Reply, typename SetOffsets>
+bool ask(const Question &question, const RunSet &set, const Choice &choice, protocol::Message type,
+         SetOffsets set_offsets, uint64 *items, Layout *layout, Reply *reply) {
+    const LiveRuns live = live_runs(set);
+    uint64 room = 0;
+    if (!ready_for(choice.path) || !is_worth_asking(set, live, choice))
+        return false;
+    *items = cut_items(question, set, live, *items);
+    for (int attempt = 0; attempt < kMaxAttempts; attempt++) {
+        if (!place_inputs(question, set, live, *items, room, layout)) {
+            // Others may have taken what there is: fewer items need less.
+            if (!is_connected() || last_trouble() != Trouble::Memory || *items <= 1)
+                return false;
+            *items /= 2;
+            room = 0;
+            continue;
+        }
+        auto message = make_message<Message>(type, choice.path);
+        name_runs(set, live, &message);
+        set_offsets(&message, *layout, *items, buffer_bytes() - layout->results);
+        if (!exchange(&message, reply, question.estimate))
+            return false;
+        bool again;
+        switch (answer_of(reply->header)) {
+            case protocol::Answer::done:
+                note_answered(question.kind, choice.path, *items, layout->results + reply->needed,
+                              reply->header);
+                return true;
+            case protocol::Answer::not_resident:
+                again = load_lacking(set, live, choice, reply->header.lacking);
+                break;
+            case protocol::Answer::stale:
+                again = refresh_dead(set, live, choice.path, reply->header.lacking);
+                break;
+            default:
+                again = reply->header.status.code == gpu_engine::StatusCode::insufficient_space
+                            ? make_room(question, set, live, reply->needed, items, &room)
+                            : fail_by_answer(reply->header);
+        }
+        if (!again)
+            return false;
+    }
+    return fail(Trouble::Refused, "mirrors change too fast");
+}
+
+}  // namespace pg_gpu::client

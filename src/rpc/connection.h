@@ -1,0 +1,147 @@
+// A session's connection to the server process: one at a time, made when first needed. States and races are
+// in README.md beside this file.
+#pragma once
+
+#include "rpc/client.h"
+#include "gpu_engine/protocol.h"
+
+namespace pg_gpu::client {
+
+namespace protocol = gpu_engine::protocol;
+
+// In the data directory, which is the working directory of every process of PostgreSQL. The names begin with
+// PG_TEMP_FILE_PREFIX, so that base backups and pg_rewind leave the files out.
+inline constexpr char kSocketName[] = "pgsql_tmp.pg_gpu.socket";
+
+// Why a request was not answered; decides for how long the next ones take another path.
+enum class Trouble : int {
+    None,
+    NotWanted,  // nothing is wrong: too small, or not resident
+    NoServer,   // nothing listens
+    NoEngine,   // the server has not got this engine
+    Opening,    // not yet
+    Version,    // the server is of another version
+    Deadline,   // no answer in time
+    Lost,       // the connection broke
+    Busy,       // the queue is full
+    Memory,     // a limit of memory
+    Refused,    // the request itself failed
+};
+
+// Remembers why; returns false, so that callers can return it.
+bool fail(Trouble trouble, const char *format, ...) pg_attribute_printf(2, 3);
+Trouble last_trouble();
+const char *last_reason();
+
+// Connects and says hello unless that is done already and the server still there. Waits at most the
+// pg_gpu.request_timeout.
+bool connect_to_server();
+
+// Throws the connection and its transfer buffer away; the server then frees what it held for it.
+void disconnect();
+
+bool is_connected();
+
+// Distinguishes connections of this session; 0 when there is none.
+uint64 connection_number();
+
+// What the server has said of itself: a bit an engine, by protocol::EngineName.
+bool has_engine(Path path);
+bool is_opening_engine(Path path);
+// How many threads the host engine has, as the server last said; 1 before it has said so.
+int host_threads();
+// The process that said hello last.
+pid_t server_process();
+// Asks again.
+bool ping_server();
+
+// Something of this session's lies on the server (an array that is being loaded, sorted or read): the
+// connection doesn't outlive the (sub)transaction's abort, nor the transaction.
+void hold_on_server();
+void release_on_server();
+
+// What this session's requests are part of: the server lets no mirror go for one that it found or loaded for
+// the same purpose. Begins another purpose, whose number is the requests' from now on.
+void begin_purpose();
+uint32 current_purpose();
+
+// How long the supervisor's requests may take, in place of pg_gpu.request_timeout.
+void set_request_patience(int milliseconds);
+
+inline protocol::RequestHeader make_header(protocol::Message type, Path path, uint32 bytes) {
+    const auto engine = path == Path::Cuda ? protocol::EngineName::cuda : protocol::EngineName::host;
+    return {protocol::magic,
+            static_cast<uint16>(type),
+            static_cast<uint16>(engine),
+            bytes,
+            0,
+            0,
+            current_purpose(),
+            path_setting() != PathSetting::Auto || costs_are_users() ? 1U : 0U};
+}
+
+template <typename Message>
+Message make_message(protocol::Message type, Path path) {
+    Message message = {};
+    message.header = make_header(type, path, sizeof(Message));
+    return message;
+}
+
+// A request and its reply. `estimate` are microseconds the request should take; pg_gpu.request_timeout later
+// it is given up. False when the connection broke or time ran out; it is gone then. What the server answered
+// is for the caller to look at. A cancel leaves by ereport(ERROR), and the abort of the (sub)transaction
+// disconnects. `fd` is handed over unless it is -1.
+bool send_request(protocol::RequestHeader *request, double estimate, int fd = -1);
+bool receive_reply(protocol::ReplyHeader *reply, uint32 reply_bytes);
+
+template <typename Message, typename Reply>
+bool exchange(Message *message, Reply *reply, double estimate = 0, int fd = -1) {
+    return send_request(&message->header, estimate, fd) && receive_reply(&reply->header, sizeof(Reply));
+}
+
+// Microseconds from the last request that was answered to its reply.
+int64 last_round_trip();
+
+// Serves for replies that are the header alone.
+template <typename Message>
+bool exchange(Message *message, protocol::ReplyHeader *reply, double estimate = 0, int fd = -1) {
+    return send_request(&message->header, estimate, fd) && receive_reply(reply, sizeof(*reply));
+}
+
+inline protocol::Answer answer_of(const protocol::ReplyHeader &reply) {
+    return static_cast<protocol::Answer>(reply.answer);
+}
+
+// Turns an answer that is not `done` into a failure.
+bool fail_by_answer(const protocol::ReplyHeader &reply);
+
+// From register_client.
+void register_connection_callbacks();
+
+// ---- the transfer buffer (buffer.cpp) --------------------------------------------------------------------
+
+// Sees to a buffer of at least `least` bytes, better `wanted`; its content is lost when it grows. False when
+// memory is short or the limit of a session or of all is reached.
+bool need_buffer(uint64 least, uint64 wanted);
+uint64 buffer_bytes();
+char *buffer_at(uint64 offset);
+int buffer_descriptor();
+
+// The server process may change the buffer while it is looked at. So what is to be checked is copied first:
+// the copy is good until forget_results, which each request begins with, as the transaction's end does. The
+// bytes lie in the buffer.
+const void *copy_of_results(uint64 offset, uint64 bytes);
+void forget_results();
+
+// Only for disconnect: gives the memory back.
+void drop_buffer();
+// The same in a signal handler, where fd.c's count can't be brought up to date.
+void drop_buffer_in_handler();
+// How many counts that left behind; they are 0 afterwards.
+int take_uncounted_descriptors();
+
+inline uint64 align_offset(uint64 offset) {
+    return TYPEALIGN64(protocol::buffer_alignment, offset);
+}
+
+}  // namespace pg_gpu::client

@@ -1,0 +1,124 @@
+#include "supervisor/server_log.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace pg_gpu::client {
+
+// What a period's lines beyond these say is only counted.
+static constexpr int kPeriodMs = 10000;
+static constexpr int kMaxLines = 100;
+
+namespace {
+
+struct ServerLog {
+    pid_t pid = 0;
+    int output = -1;
+    char line[1024];  // as long as those that the process writes itself (cuda/server/log.cpp)
+    size_t used = 0;
+    TimestampTz period_end = 0;
+    int told = 0;  // in this period
+    int left_out = 0;
+    char last_left_out[sizeof(line)];
+};
+
+}  // namespace
+
+static ServerLog state;
+
+// Lines of the process's own begin with "<4>": 4 and less are warnings of syslog's and worse, 7 are for
+// debugging. Those of libraries have no level.
+static int take_level(const char **line) {
+    const char *text = *line;
+    if (text[0] != '<' || text[1] < '0' || text[1] > '7' || text[2] != '>')
+        return LOG;
+    *line = text + 3;
+    return text[1] <= '4' ? WARNING : text[1] == '7' ? DEBUG1 : LOG;
+}
+
+static void tell_left_out() {
+    if (state.left_out > 0)
+        ereport(LOG, (errmsg("pg_gpu server process %d: %d further lines were left out",
+                             static_cast<int>(state.pid), state.left_out),
+                      errdetail("The last of them was \"%s\".", state.last_left_out)));
+    state.left_out = 0;
+}
+
+static void begin_period(TimestampTz now) {
+    tell_left_out();
+    state.told = 0;
+    state.period_end = TimestampTzPlusMilliseconds(now, kPeriodMs);
+}
+
+static void tell_line() {
+    if (state.used == 0)
+        return;
+    state.line[state.used] = '\0';
+    state.used = 0;
+    const char *text = state.line;
+    const int level = take_level(&text);
+    if (state.told == kMaxLines) {
+        state.left_out++;
+        strlcpy(state.last_left_out, text, sizeof(state.last_left_out));
+        return;
+    }
+    state.told++;
+    ereport(level, (errmsg("pg_gpu server process %d: %s", static_cast<int>(state.pid), text)));
+}
+
+// The formats of the log, and whoever looks at it, want characters of an encoding: others than ASCII's could
+// be anything.
+static void take(const char *bytes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (bytes[i] == '\n')
+            tell_line();
+        else if (state.used < sizeof(state.line) - 1)
+            state.line[state.used++] = bytes[i] >= ' ' && bytes[i] <= '~' ? bytes[i]
+                                       : bytes[i] == '\t'                 ? ' '
+                                                                          : '?';
+    }
+}
+
+static void close_output() {
+    if (state.output < 0)
+        return;
+    tell_line();
+    close(state.output);
+    state.output = -1;
+}
+
+void follow_server_log(pid_t pid, int output) {
+    state.pid = pid;
+    state.output = output;
+    state.used = 0;
+}
+
+int read_server_log() {
+    constexpr size_t kPipeBytes = 65536;
+    const TimestampTz now = GetCurrentTimestamp();
+    if (now >= state.period_end)
+        begin_period(now);
+    char bytes[4096];
+    for (size_t taken = 0; state.output >= 0 && taken < kPipeBytes;) {
+        const ssize_t count = read(state.output, bytes, sizeof(bytes));
+        if (count > 0) {
+            take(bytes, count);
+            taken += count;
+        } else if (count == 0) {
+            close_output();
+        } else if (errno != EINTR) {
+            break;
+        }
+    }
+    // Whoever has had its share is looked at in the supervisor's next turn.
+    return state.told < kMaxLines ? state.output : -1;
+}
+
+void end_server_log() {
+    read_server_log();
+    close_output();
+    tell_left_out();
+}
+
+}  // namespace pg_gpu::client
