@@ -1,6 +1,6 @@
 // The operators @@@ and <@> on text, jsonb and text[]: with gpu.bm25_query, which names the configuration,
 // and with what was typed. The planner replaces the latter by the former where there is an index
-// (plan/typed_search.cpp); only elsewhere they are called.
+// (plan/search/typed_search.cpp); only elsewhere they are called.
 #include "text/bm25.h"
 #include "text/configuration.h"
 #include "text/rows.h"

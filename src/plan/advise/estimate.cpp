@@ -1,0 +1,336 @@
+// What a recorded statement costs now, what it would cost with an index more, and which indexes that could
+// be.
+#include "access_methods.h"
+#include "compat.h"
+#include "expressions.h"
+#include "plan/advise/advise.h"
+#include "plan/advise/statement.h"
+
+extern "C" {
+#include "optimizer/plancat.h"
+}
+
+namespace pg_gpu::plan {
+
+static get_relation_info_hook_type previous_info_hook = nullptr;
+static set_rel_pathlist_hook_type previous_relation_hook = nullptr;
+
+namespace {
+
+struct Planning {
+    const Query *statement;
+    const Proposal *with;
+    Estimate *estimate;
+    MemoryContext context;  // of what is found
+};
+
+}  // namespace
+
+// nullptr: nobody asks.
+static Planning *planning = nullptr;
+
+// Functions that the planner evaluates may plan statements that are executed.
+static bool is_asked(const PlannerInfo *root) {
+    return planning != nullptr && statement_of(root) == planning->statement;
+}
+
+// ---- conditions -------------------------------------------------------------------------------------------
+
+namespace {
+
+// A condition that compares a column with something that is the same for all rows.
+struct Condition {
+    AttrNumber column;
+    Oid type;
+    Oid operation;
+    bool is_equality;
+};
+
+struct Methods {
+    Oid kary;
+    Oid grid;
+    Oid column;
+    Oid text;
+};
+
+}  // namespace
+
+static const Var *column_of(Node *node, Index table) {
+    node = without_relabels(node);
+    if (node == nullptr || !IsA(node, Var))
+        return nullptr;
+    const auto *var = reinterpret_cast<const Var *>(node);
+    return var->varno == static_cast<int>(table) && var->varlevelsup == 0 && var->varattno > 0 ? var
+                                                                                               : nullptr;
+}
+
+static bool is_same_for_all_rows(Node *node) {
+    return !contain_var_clause(node) && !contain_volatile_functions(node);
+}
+
+// False: the clause isn't such a condition.
+static bool read_condition(Node *clause, Index table, Condition *condition) {
+    List *operands;
+    Oid operation;
+    if (IsA(clause, OpExpr)) {
+        operands = reinterpret_cast<OpExpr *>(clause)->args;
+        operation = reinterpret_cast<OpExpr *>(clause)->opno;
+    } else if (IsA(clause, ScalarArrayOpExpr) && reinterpret_cast<ScalarArrayOpExpr *>(clause)->useOr) {
+        operands = reinterpret_cast<ScalarArrayOpExpr *>(clause)->args;
+        operation = reinterpret_cast<ScalarArrayOpExpr *>(clause)->opno;
+    } else {
+        return false;
+    }
+    if (list_length(operands) != 2)
+        return false;
+    auto *left = static_cast<Node *>(linitial(operands));
+    auto *right = static_cast<Node *>(lsecond(operands));
+    const Var *column = column_of(left, table);
+    if (column == nullptr && IsA(clause, OpExpr)) {
+        column = column_of(right, table);
+        right = left;
+        operation = get_commutator(operation);
+    }
+    if (column == nullptr || !OidIsValid(operation) || !is_same_for_all_rows(right))
+        return false;
+    Oid operand;
+    Oid other;
+    op_input_types(operation, &operand, &other);
+    *condition = {column->varattno, column->vartype, operation, op_mergejoinable(operation, operand)};
+    return true;
+}
+
+// ---- proposals --------------------------------------------------------------------------------------------
+
+static bool is_in(const Proposal &proposal, AttrNumber column) {
+    for (int i = 0; i < proposal.count; i++)
+        if (proposal.columns[i] == column)
+            return true;
+    return false;
+}
+
+static bool add_column(Proposal *proposal, AttrNumber column, Oid operator_class) {
+    if (is_in(*proposal, column))
+        return true;
+    if (proposal->count == INDEX_MAX_KEYS)
+        return false;
+    proposal->columns[proposal->count] = column;
+    proposal->classes[proposal->count++] = operator_class;
+    return true;
+}
+
+static void propose(const Proposal &proposal) {
+    MemoryContext caller = MemoryContextSwitchTo(planning->context);
+    auto *copy = allocate<Proposal>(1);
+    *copy = proposal;
+    planning->estimate->proposals = lappend(planning->estimate->proposals, copy);
+    MemoryContextSwitchTo(caller);
+}
+
+// The default operator class of the column's type, if it has the condition's operator; else InvalidOid.
+static Oid class_for(const Condition &condition, Oid method) {
+    const Oid operator_class = GetDefaultOpClass(condition.type, method);
+    return OidIsValid(operator_class) &&
+                   op_in_opfamily(condition.operation, get_opclass_family(operator_class))
+               ? operator_class
+               : InvalidOid;
+}
+
+// gpu_kary finds what is between two bounds: any number of columns with equalities, then one with a range.
+static void propose_keys(Oid table, Oid method, const Condition *conditions, int count) {
+    Proposal proposal = {table, method, 0, {}, {}};
+    for (const bool are_equalities : {true, false}) {
+        for (int i = 0; i < count; i++) {
+            const Oid operator_class = class_for(conditions[i], method);
+            if (conditions[i].is_equality == are_equalities && OidIsValid(operator_class) &&
+                !is_in(proposal, conditions[i].column)) {
+                add_column(&proposal, conditions[i].column, operator_class);
+                if (!are_equalities)
+                    break;
+            }
+        }
+    }
+    if (proposal.count > 0)
+        propose(proposal);
+}
+
+// Equality of types that have no keys of their own, as text, goes by hashes.
+static void propose_hashes(Oid table, Oid method, const Condition *conditions, int count) {
+    const Oid hashes = get_opclass_oid(
+        method, list_make2(makeString(pstrdup("gpu")), makeString(pstrdup("hash_ops"))), true);
+    for (int i = 0; i < count && OidIsValid(hashes); i++) {
+        if (!conditions[i].is_equality || OidIsValid(GetDefaultOpClass(conditions[i].type, method)) ||
+            !op_in_opfamily(conditions[i].operation, get_opclass_family(hashes)))
+            continue;
+        Proposal proposal = {table, method, 0, {}, {}};
+        add_column(&proposal, conditions[i].column, hashes);
+        propose(proposal);
+    }
+}
+
+// All columns that have conditions which the method answers, at least so many.
+static void propose_conditions(Oid table, Oid method, const Condition *conditions, int count, int least,
+                               int most) {
+    Proposal proposal = {table, method, 0, {}, {}};
+    for (int i = 0; i < count && proposal.count < most; i++) {
+        const Oid operator_class = class_for(conditions[i], method);
+        if (OidIsValid(operator_class))
+            add_column(&proposal, conditions[i].column, operator_class);
+    }
+    if (proposal.count >= least)
+        propose(proposal);
+}
+
+// Does the statement do what gpu_column answers without reading rows?
+static bool summarises(const Query *query) {
+    return query->hasAggs || query->groupClause != NIL || query->groupingSets != NIL ||
+           query->distinctClause != NIL || (query->sortClause != NIL && query->limitCount != nullptr);
+}
+
+static bool is_for_columns(const Var *var) {
+    return var->varattno > 0 && get_typlen(var->vartype) != -2 &&
+           OidIsValid(lookup_type_cache(getBaseType(var->vartype), TYPECACHE_EQ_OPR)->eq_opr);
+}
+
+// gpu_column must have all columns that the statement names. They are in the table's order.
+static void propose_columns(Oid table, Oid method, const RelOptInfo *relation) {
+    List *expressions = list_concat(list_copy(relation->reltarget->exprs),
+                                    extract_actual_clauses(relation->baserestrictinfo, false));
+    Bitmapset *columns = nullptr;
+    ListCell *cell;
+    foreach (cell,
+             pull_var_clause(reinterpret_cast<Node *>(expressions),
+                             PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_RECURSE_PLACEHOLDERS)) {
+        const auto *var = lfirst_node(Var, cell);
+        if (!is_for_columns(var))
+            return;
+        columns = bms_add_member(columns, var->varattno);
+    }
+    Proposal proposal = {table, method, 0, {}, {}};
+    for (int column = bms_next_member(columns, -1); column >= 0; column = bms_next_member(columns, column)) {
+        const auto number = static_cast<AttrNumber>(column);
+        const Oid operator_class = GetDefaultOpClass(get_atttype(table, number), method);
+        if (!OidIsValid(operator_class) || !add_column(&proposal, number, operator_class))
+            return;
+    }
+    if (proposal.count > 0)
+        propose(proposal);
+}
+
+static void propose_indexes(PlannerInfo *root, const RelOptInfo *relation, Oid table) {
+    const Methods methods = {get_am_oid(gpu_kary.name, true), get_am_oid(gpu_grid.name, true),
+                             get_am_oid(gpu_column.name, true), get_am_oid(gpu_text.name, true)};
+    auto *conditions = allocate<Condition>(static_cast<size_t>(list_length(relation->baserestrictinfo)) + 1);
+    int count = 0;
+    int points = 0;
+    ListCell *cell;
+    foreach (cell, relation->baserestrictinfo) {
+        auto *clause = reinterpret_cast<Node *>(lfirst_node(RestrictInfo, cell)->clause);
+        if (read_condition(clause, relation->relid, &conditions[count]))
+            points += conditions[count++].type == POINTOID ? 1 : 0;
+    }
+    if (OidIsValid(methods.kary)) {
+        propose_keys(table, methods.kary, conditions, count);
+        propose_hashes(table, methods.kary, conditions, count);
+    }
+    // One column that isn't a point is better served by gpu_kary.
+    if (OidIsValid(methods.grid))
+        propose_conditions(table, methods.grid, conditions, count, points > 0 ? 1 : 2, 8 - points);
+    if (OidIsValid(methods.text))
+        propose_conditions(table, methods.text, conditions, count, 1, 1);
+    if (OidIsValid(methods.column) && summarises(root->parse))
+        propose_columns(table, methods.column, relation);
+}
+
+// ---- hooks ------------------------------------------------------------------------------------------------
+
+static void add_proposed_index(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo *relation) {
+    if (previous_info_hook != nullptr)
+        previous_info_hook(root, table, is_parent, relation);
+    if (is_asked(root) && planning->with != nullptr && planning->with->table == table && !is_parent)
+        relation->indexlist = lappend(relation->indexlist, make_hypothetical(*planning->with, relation));
+}
+
+static void look_for_indexes(PlannerInfo *root, RelOptInfo *relation, Index number, RangeTblEntry *entry) {
+    if (previous_relation_hook != nullptr)
+        previous_relation_hook(root, relation, number, entry);
+    if (!is_asked(root) || planning->with != nullptr || relation->reloptkind != RELOPT_BASEREL ||
+        entry->rtekind != RTE_RELATION || entry->relkind != RELKIND_RELATION || entry->inh ||
+        entry->relid < FirstNormalObjectId)
+        return;
+    MemoryContext caller = MemoryContextSwitchTo(planning->context);
+    planning->estimate->tables = list_append_unique_oid(planning->estimate->tables, entry->relid);
+    MemoryContextSwitchTo(caller);
+    propose_indexes(root, relation, entry->relid);
+}
+
+void register_advise() {
+    previous_info_hook = get_relation_info_hook;
+    get_relation_info_hook = add_proposed_index;
+    previous_relation_hook = set_rel_pathlist_hook;
+    set_rel_pathlist_hook = look_for_indexes;
+}
+
+// ---- the statement ----------------------------------------------------------------------------------------
+
+// The types of parameters follow from where they stand, as those of PREPARE. nullptr: it is no SELECT that
+// only reads.
+static Query *parse_recorded(const char *text) {
+    List *parsed = pg_parse_query(text);
+    if (list_length(parsed) != 1 || !IsA(linitial_node(RawStmt, parsed)->stmt, SelectStmt))
+        return nullptr;
+    Oid *types = nullptr;
+    int count = 0;
+    List *queries =
+        pg_analyze_and_rewrite_varparams(linitial_node(RawStmt, parsed), text, &types, &count, nullptr);
+    if (list_length(queries) != 1)
+        return nullptr;
+    auto *query = linitial_node(Query, queries);
+    return query->commandType == CMD_SELECT && query->rowMarks == NIL && !query->hasModifyingCTE ? query
+                                                                                                 : nullptr;
+}
+
+static bool plan_recorded(const Recorded &recorded, Planning *asked) {
+    Query *query = parse_recorded(recorded.text);
+    if (query == nullptr)
+        return false;
+    asked->statement = query;
+    Planning *outer = planning;
+    PlannedStmt *plan = nullptr;
+    PG_TRY();
+    {
+        planning = asked;
+        plan = pg_plan_query(query, recorded.text, CURSOR_OPT_PARALLEL_OK, nullptr);
+    }
+    PG_FINALLY();
+    { planning = outer; }
+    PG_END_TRY();
+    if (asked->with == nullptr)
+        check_privileges(plan, recorded.text);
+    asked->estimate->cost = plan->planTree->total_cost;
+    return true;
+}
+
+bool estimate_statement(const Recorded &recorded, const Proposal *with, Estimate *estimate) {
+    MemoryContext caller = CurrentMemoryContext;
+    MemoryContext context = AllocSetContextCreate(caller, "gpu.advise", ALLOCSET_DEFAULT_SIZES);
+    Planning asked = {nullptr, with, estimate, caller};
+    *estimate = {};
+    // The planner evaluates functions, and types' input functions are called, which may be anybody's: they
+    // get no rights but those of the user who ran the statement.
+    Oid user;
+    int security;
+    GetUserIdAndSecContext(&user, &security);
+    SetUserIdAndSecContext(recorded.user,
+                           security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+    const int nesting = NewGUCNestLevel();
+    MemoryContextSwitchTo(context);
+    const bool is_select = plan_recorded(recorded, &asked);
+    MemoryContextSwitchTo(caller);
+    AtEOXact_GUC(false, nesting);
+    SetUserIdAndSecContext(user, security);
+    MemoryContextDelete(context);
+    return is_select;
+}
+
+}  // namespace pg_gpu::plan

@@ -1,0 +1,281 @@
+// gpu.explain_why: plans a statement and tells what our planner's hooks made of it.
+#include "plan/advise/explain_why.h"
+
+#include <compare>
+
+#include "compat.h"
+#include "memory.h"
+#include "plan/advise/statement.h"
+
+PG_GPU_FUNCTION(pg_gpu_explain_why);
+
+namespace pg_gpu::plan {
+
+namespace {
+
+// What the planner holds against that of other paths.
+struct Costs {
+    int disabled;
+    Cost total;
+    auto operator<=>(const Costs &) const = default;
+};
+
+struct Note {
+    const char *node;
+    const char *candidate;  // nullptr: it has no name
+    const RelOptInfo *output;
+    const CustomPath *path;  // nullptr: declined. Perhaps freed, and only good for comparing
+    bool is_chosen;
+    Costs costs;
+    const char *reason;  // of a declined one
+};
+
+// The cheapest of the paths that others made.
+struct OtherPaths {
+    const RelOptInfo *output;
+    Costs costs;
+};
+
+struct Inquiry {
+    const Query *statement;
+    MemoryContext context;
+    List *notes;   // of Note
+    List *others;  // of OtherPaths
+};
+
+}  // namespace
+
+// nullptr: nobody asks.
+static Inquiry *inquiry = nullptr;
+
+// Planning may run functions, and these may plan other statements.
+static bool is_asked(const PlannerInfo *root) {
+    return inquiry != nullptr && statement_of(root) == inquiry->statement;
+}
+
+// ---- words ------------------------------------------------------------------------------------------------
+
+static char *name_of_relation(Oid relation) {
+    return DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relation)));
+}
+
+// The tables that the relation is made of; nullptr when there is none.
+static const char *name_tables(PlannerInfo *root, const RelOptInfo *relation) {
+    StringInfoData names;
+    initStringInfo(&names);
+    for (int member = bms_next_member(relation->relids, -1); member >= 0;
+         member = bms_next_member(relation->relids, member)) {
+        const RangeTblEntry *entry = planner_rt_fetch(static_cast<Index>(member), root);
+        if (entry->rtekind == RTE_RELATION)
+            appendStringInfo(&names, "%s%s", names.len == 0 ? "" : ", ", name_of_relation(entry->relid));
+    }
+    return names.len == 0 ? nullptr : names.data;
+}
+
+// Gives all Vars the number 1, which is `*number` so far. True: PostgreSQL can't show the expression, because
+// there is something in it that only the planner has.
+static bool renumber(Node *node, void *number) {
+    if (node == nullptr)
+        return false;
+    if (IsA(node, PlaceHolderVar))
+        return true;
+    if (IsA(node, Var)) {
+        auto *var = reinterpret_cast<Var *>(node);
+        const bool is_other = var->varno != *static_cast<int *>(number) || var->varlevelsup != 0;
+        var->varno = 1;
+        return is_other;
+    }
+    return walk_expression(node, renumber, number);
+}
+
+static const char *words_of(const Refusal &refusal, const ExpressionSource &source) {
+    auto *expression = static_cast<Node *>(copyObjectImpl(refusal.expression));
+    int number = static_cast<int>(source.number);
+    if (expression == nullptr || renumber(expression, &number))
+        return pstrdup(refusal.reason);
+    List *names = deparse_context_for(get_rel_name(source.relation), source.relation);
+    return psprintf("%s: %s", refusal.reason, deparse_expression(expression, names, false, false));
+}
+
+// ---- notes ------------------------------------------------------------------------------------------------
+
+static OtherPaths *find_others(const Inquiry &asked, const RelOptInfo *output) {
+    ListCell *cell;
+    foreach (cell, asked.others) {
+        auto *others = static_cast<OtherPaths *>(lfirst(cell));
+        if (others->output == output)
+            return others;
+    }
+    return nullptr;
+}
+
+static Costs costs_of(const ::Path *path) {
+    return {disabled_nodes(path), path->total_cost};
+}
+
+void note_other_paths(PlannerInfo *root, const RelOptInfo *output) {
+    if (!is_asked(root))
+        return;
+    MemoryContext caller = MemoryContextSwitchTo(inquiry->context);
+    OtherPaths *others = find_others(*inquiry, output);
+    ListCell *cell;
+    foreach (cell, output->pathlist) {
+        const auto *path = static_cast<const ::Path *>(lfirst(cell));
+        if (path->pathtype == T_CustomScan)
+            continue;
+        if (others == nullptr) {
+            others = allocate<OtherPaths>(1);
+            *others = {output, costs_of(path)};
+            inquiry->others = lappend(inquiry->others, others);
+        }
+        others->costs = Min(others->costs, costs_of(path));
+    }
+    MemoryContextSwitchTo(caller);
+}
+
+// Adds a note in the inquiry's memory context.
+static Note *add_note(const Candidate &candidate) {
+    auto *note = allocate_zeroed<Note>(1);
+    note->node = candidate.node;
+    note->candidate = OidIsValid(candidate.index) ? name_of_relation(candidate.index)
+                                                  : name_tables(candidate.root, candidate.input);
+    note->output = candidate.output;
+    inquiry->notes = lappend(inquiry->notes, note);
+    return note;
+}
+
+void note_declined(const Candidate &candidate, const Refusal &refusal, const ExpressionSource &source) {
+    if (!is_asked(candidate.root))
+        return;
+    MemoryContext caller = MemoryContextSwitchTo(inquiry->context);
+    add_note(candidate)->reason = words_of(refusal, source);
+    MemoryContextSwitchTo(caller);
+}
+
+void note_declined(const Candidate &candidate, const char *reason) {
+    note_declined(candidate, {reason, nullptr}, {});
+}
+
+void note_offered(const Candidate &candidate, const CustomPath *path) {
+    if (!is_asked(candidate.root))
+        return;
+    MemoryContext caller = MemoryContextSwitchTo(inquiry->context);
+    Note *note = add_note(candidate);
+    note->path = path;
+    note->costs = costs_of(&path->path);
+    MemoryContextSwitchTo(caller);
+}
+
+void note_chosen(PlannerInfo *root, const CustomPath *path) {
+    if (!is_asked(root))
+        return;
+    // Where a path was freed, a later one may lie in its place.
+    for (int i = list_length(inquiry->notes) - 1; i >= 0; i--) {
+        auto *note = static_cast<Note *>(list_nth(inquiry->notes, i));
+        if (note->path == path) {
+            note->is_chosen = true;
+            return;
+        }
+    }
+}
+
+static bool is_any_chosen(const Inquiry &asked, const RelOptInfo *output) {
+    ListCell *cell;
+    foreach (cell, asked.notes) {
+        const auto *note = static_cast<const Note *>(lfirst(cell));
+        if (note->output == output && note->is_chosen)
+            return true;
+    }
+    return false;
+}
+
+static const char *reason_of(const Inquiry &asked, const Note &note, const OtherPaths *others) {
+    if (note.reason != nullptr)
+        return note.reason;
+    if (note.is_chosen)
+        return "the plan uses it";
+    if (is_any_chosen(asked, note.output))
+        return "another node is expected to cost less";
+    return others != nullptr && others->costs <= note.costs
+               ? "PostgreSQL's own plan is expected to cost less"
+               : "with what comes above it, another plan is expected to cost less";
+}
+
+// ---- the statement ----------------------------------------------------------------------------------------
+
+// Errors point into the statement, not into the one that it is an argument of.
+static void point_into_statement(void *text) {
+    const int position = geterrposition();
+    if (position <= 0)
+        return;
+    errposition(0);
+    internalerrposition(position);
+    internalerrquery(static_cast<const char *>(text));
+}
+
+static Query *parse_statement(const char *text) {
+    List *parsed = pg_parse_query(text);
+    List *queries = list_length(parsed) == 1 ? pg_analyze_and_rewrite_fixedparams(
+                                                   linitial_node(RawStmt, parsed), text, nullptr, 0, nullptr)
+                                             : NIL;
+    if (list_length(queries) != 1 || linitial_node(Query, queries)->commandType != CMD_SELECT)
+        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("only one SELECT can be explained"),
+                        errhint("Pass a SELECT, without EXPLAIN.")));
+    return linitial_node(Query, queries);
+}
+
+void check_privileges(PlannedStmt *plan, const char *text) {
+    QueryDesc *description =
+        CreateQueryDesc(plan, text, GetActiveSnapshot(), InvalidSnapshot, None_Receiver, nullptr, nullptr, 0);
+    ExecutorStart(description, EXEC_FLAG_EXPLAIN_ONLY);
+    ExecutorEnd(description);
+    FreeQueryDesc(description);
+}
+
+static void plan_statement(const char *text, Inquiry *asked) {
+    ErrorContextCallback callback = {error_context_stack, point_into_statement, const_cast<char *>(text)};
+    error_context_stack = &callback;
+    Query *statement = parse_statement(text);
+    asked->statement = statement;
+    Inquiry *outer = inquiry;
+    PlannedStmt *plan = nullptr;
+    PG_TRY();
+    {
+        inquiry = asked;
+        plan = pg_plan_query(statement, text, CURSOR_OPT_PARALLEL_OK, nullptr);
+    }
+    PG_FINALLY();
+    { inquiry = outer; }
+    PG_END_TRY();
+    check_privileges(plan, text);
+    error_context_stack = callback.previous;
+}
+
+static void give_notes(const Inquiry &asked, const ReturnSetInfo *result) {
+    ListCell *cell;
+    foreach (cell, asked.notes) {
+        const auto *note = static_cast<const Note *>(lfirst(cell));
+        const OtherPaths *others = find_others(asked, note->output);
+        Datum values[] = {CStringGetTextDatum(note->node),
+                          note->candidate == nullptr ? Datum{0} : CStringGetTextDatum(note->candidate),
+                          BoolGetDatum(note->is_chosen),
+                          CStringGetTextDatum(reason_of(asked, *note, others)),
+                          Float8GetDatum(note->costs.total),
+                          Float8GetDatum(others == nullptr ? 0 : others->costs.total)};
+        bool nulls[] = {false, note->candidate == nullptr, false,
+                        false, note->path == nullptr,      others == nullptr};
+        tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+    }
+}
+
+}  // namespace pg_gpu::plan
+
+using namespace pg_gpu::plan;
+
+Datum pg_gpu_explain_why(PG_FUNCTION_ARGS) {
+    InitMaterializedSRF(fcinfo, 0);
+    Inquiry asked = {nullptr, CurrentMemoryContext, NIL, NIL};
+    plan_statement(text_to_cstring(PG_GETARG_TEXT_PP(0)), &asked);
+    give_notes(asked, reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo));
+    return Datum{0};
+}

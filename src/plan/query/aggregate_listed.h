@@ -1,0 +1,27 @@
+// Columns whose scaled numerics are listed, because a statement has expressions over them that can be
+// evaluated for each value only (column/value_list.h).
+#pragma once
+
+#include "plan/query/aggregate_inputs.h"
+#include "plan/query/aggregate_path.h"
+#include "plan/query/aggregate_views.h"
+
+namespace pg_gpu::plan {
+
+// Gives the statement's columns that are to be listed codes in all parts. False: there is no room.
+bool list_columns(InputMaker *maker);
+
+// Is it better that the session answers, which has lists, than that the server is sent a range for each of
+// their values, to search by every row? nullptr: no.
+const char *refuse_lists_for_server(const InputMaker &maker);
+
+// The server knows a listed column's integers, but not their numbers: maps by number become maps by code
+// there, or ranges of a single code each. False: a map has no such form, or there is no room.
+bool give_codes_to_server(InputMaker *maker, const AllRows &rows);
+
+// Would lists, and the maps by them, have room? For planners.
+bool have_room_for_lists(const CompiledAggregate &compiled, const AggregateSource *sources, int count);
+inline constexpr char kNoRoomForLists[] =
+    "pg_gpu.map_memory and work_mem have no room for a column's different values";
+
+}  // namespace pg_gpu::plan

@@ -1,0 +1,159 @@
+#include "plan/query/aggregate_query.h"
+
+#include "compat.h"
+#include "expressions.h"
+#include "gpu_engine/aggregate.h"
+#include "plan/query/join_path.h"
+#include "plan/query/subqueries.h"
+
+namespace pg_gpu::plan {
+
+List *pack_query(const AggregateQuery &query) {
+    List *rest = list_make5(makeBoolean(query.has_barrier), makeInteger(query.top.aggregate),
+                            makeInteger(query.top.count), makeBoolean(query.top.descending),
+                            makeBoolean(query.is_of_sets));
+    rest = lappend(rest, makeBoolean(query.has_bitmap));
+    List *packed =
+        list_make5(query.indexes, query.conditions, query.keys, query.key_operators, query.aggregates);
+    return lappend(lappend(lappend(lappend(packed, rest), query.joins), query.nulls_first), query.order);
+}
+
+AggregateQuery unpack_query(List *packed) {
+    const auto list = [packed](int i) { return static_cast<List *>(list_nth(packed, i)); };
+    List *rest = list(5);
+    const TopGroups top = {intVal(list_nth(rest, 1)), intVal(list_nth(rest, 2)), boolVal(list_nth(rest, 3))};
+    return {list(0), list(1),
+            list(2), list(3),
+            list(4), boolVal(linitial(rest)),
+            top,     boolVal(list_nth(rest, 4)),
+            list(6), list(7),
+            list(8), boolVal(list_nth(rest, 5))};
+}
+
+// ---- expressions over an index ----------------------------------------------------------------------------
+
+bool is_table_oid(const void *expression) {
+    const auto *node = without_relabels(static_cast<const Node *>(expression));
+    return IsA(node, Var) && reinterpret_cast<const Var *>(node)->varattno == TableOidAttributeNumber;
+}
+
+namespace {
+
+struct Columns {
+    const IndexOptInfo *index;
+    const JoinTree *tree;
+    Refusal *refusal;
+};
+
+}  // namespace
+
+// The column with this attribute of the index's table, or of a joined one; 0 without one.
+static AttrNumber column_of(const Columns &columns, const Var *var) {
+    const IndexOptInfo *index = columns.index;
+    if (var->varattno <= 0 || var->varlevelsup != 0)
+        return 0;
+    if (var->varno != static_cast<int>(index->rel->relid))
+        return columns.tree == nullptr ? AttrNumber{0}
+                                       : find_joined_column(*columns.tree, index->ncolumns, var);
+    for (int i = 0; i < index->nkeycolumns; i++)
+        if (index->indexkeys[i] == var->varattno)
+            return static_cast<AttrNumber>(i + 1);
+    return 0;
+}
+
+static Node *replace_columns(Node *node, void *context) {
+    auto *columns = static_cast<Columns *>(context);
+    if (node == nullptr)
+        return nullptr;
+    switch (nodeTag(node)) {
+        case T_Var: {
+            const auto *var = reinterpret_cast<const Var *>(node);
+            const AttrNumber column = is_table_oid(node) && columns->tree == nullptr && var->varlevelsup == 0
+                                          ? AttrNumber{TableOidAttributeNumber}
+                                          : column_of(*columns, var);
+            if (column == 0) {
+                refuse(columns->refusal, "the index doesn't have a column", node);
+                return node;
+            }
+            return reinterpret_cast<Node *>(
+                makeVar(1, column, var->vartype, var->vartypmod, var->varcollid, 0));
+        }
+        case T_SubPlan:
+            if (auto *test = test_of_subquery(reinterpret_cast<const SubPlan *>(node)); test != nullptr) {
+                ListCell *value = list_head(test->args);
+                lfirst(value) = replace_columns(static_cast<Node *>(lfirst(value)), context);
+                return reinterpret_cast<Node *>(test);
+            }
+            [[fallthrough]];
+        case T_AlternativeSubPlan:
+        case T_SubLink:
+        case T_PlaceHolderVar:
+        case T_GroupingFunc:
+        case T_WindowFunc:
+        case T_CurrentOfExpr:
+            refuse(columns->refusal, "there is a subquery, or another expression that isn't of a row alone");
+            return node;
+        default:
+            return mutate_expression(node, replace_columns, context);
+    }
+}
+
+// Functions whose result depends on how a value is stored, which an index does otherwise.
+static bool tells_storage(Oid function, void *) {
+    return function == F_PG_COLUMN_SIZE || function == F_PG_COLUMN_COMPRESSION;
+}
+
+static bool has_storage_function(Node *node, void *context) {
+    if (node == nullptr)
+        return false;
+    if (check_functions_in_node(node, tells_storage, context))
+        return true;
+    return walk_expression(node, has_storage_function, context);
+}
+
+// No program has more steps, and what is found out about a node takes a look at all below it.
+static constexpr int kMaxDepth = gpu_engine::max_aggregate_steps;
+
+static bool is_deeper(Node *node, void *context) {
+    auto *depth = static_cast<int *>(context);
+    if (node == nullptr)
+        return false;
+    if (IsA(node, List))
+        return walk_expression(node, is_deeper, context);
+    if (*depth == 0)
+        return true;
+    --*depth;
+    const bool found = walk_expression(node, is_deeper, context);
+    ++*depth;
+    return found;
+}
+
+Node *over_index(Node *expression, const IndexOptInfo *index, const JoinTree *tree, Refusal *refusal) {
+    CHECK_FOR_INTERRUPTS();
+    int depth = kMaxDepth;
+    if (is_deeper(expression, &depth))
+        refuse(refusal, "an expression is nested too deeply");
+    if (contain_volatile_functions(expression))
+        refuse(refusal, "an expression is volatile", expression);
+    if (has_storage_function(expression, nullptr))
+        refuse(refusal, "an expression asks how a value is stored", expression);
+    if (refusal->reason != nullptr)
+        return nullptr;
+    Columns columns = {index, tree, refusal};
+    Node *replaced = replace_columns(expression, &columns);
+    if (refusal->reason != nullptr)
+        return nullptr;
+    fix_opfuncids(replaced);
+    return replaced;
+}
+
+bool has_all_columns(const IndexOptInfo *index, Node *expression) {
+    Bitmapset *columns = nullptr;
+    pull_varattnos(expression, index->rel->relid, &columns);
+    for (int i = 0; i < index->nkeycolumns; i++)
+        columns = bms_del_member(columns, index->indexkeys[i] - FirstLowInvalidHeapAttributeNumber);
+    columns = bms_del_member(columns, TableOidAttributeNumber - FirstLowInvalidHeapAttributeNumber);
+    return bms_is_empty(columns);
+}
+
+}  // namespace pg_gpu::plan

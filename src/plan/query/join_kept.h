@@ -1,0 +1,30 @@
+// Rows of joined tables that a session keeps for later statements, as long as nothing in a table changes.
+#pragma once
+
+#include "column/kept_results.h"
+#include "plan/query/join_rows.h"
+
+namespace pg_gpu::plan {
+
+// Where a table's rows are kept.
+struct KeptRowsPlace {
+    column::KeptKey key;  // without an expression: they can't be
+    uint64 changes;       // before they were read
+    Relation opened;      // for end_kept; nullptr: none
+};
+
+// What the rows that the plan gives depend on, and that the table is all-visible now.
+KeptRowsPlace begin_kept(const JoinedRows &rows, PlanState *plan);
+void end_kept(const KeptRowsPlace &place);
+
+// Takes rows of an earlier statement, which are good until the transaction ends. False: there are none.
+bool find_kept(const KeptRowsPlace &place, PlanState *plan, JoinedRows *rows);
+
+// Lets later statements find rows that lie in the current memory context, which is from begin_results, all
+// that they refer to included.
+void keep_rows(const KeptRowsPlace &place, JoinedRows *rows);
+
+// Lets them have by_number, which kept rows have just got, if there is room for it.
+void keep_index(const JoinedRows &rows);
+
+}  // namespace pg_gpu::plan
