@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cost/usage.h"
-#include "column/condition.h"
-#include "column/item.h"
+#include "column/scan/condition.h"
+#include "column/format/item.h"
 #include "keys/range_reader.h"
 #include "storage/sealed_tail.h"
 #include "table/build.h"

@@ -1,6 +1,6 @@
 // The access method, and its handler: what PostgreSQL may ask of gpu_column.
 #include "column/column.h"
-#include "column/mirror.h"
+#include "column/scan/mirror.h"
 #include "column/operators.h"
 #include "keys/validate.h"
 #include "method.h"

@@ -1,7 +1,7 @@
 // gpu.verify: headers, dictionaries, codes, and agreement with the table.
 #include "column/column.h"
-#include "column/reader.h"
-#include "column/scaled_numeric.h"
+#include "column/format/reader.h"
+#include "column/format/scaled_numeric.h"
 
 namespace pg_gpu::column {
 

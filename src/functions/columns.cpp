@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "access_methods.h"
-#include "column/mirror.h"
-#include "column/numeric.h"
+#include "column/scan/mirror.h"
+#include "column/format/numeric.h"
 #include "functions/numbers.h"
 
 PG_GPU_FUNCTION(pg_gpu_columns);

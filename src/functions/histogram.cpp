@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "column/mirror.h"
-#include "column/scaled_numeric.h"
+#include "column/scan/mirror.h"
+#include "column/format/scaled_numeric.h"
 #include "functions/column_access.h"
 #include "functions/numbers.h"
 #include "gpu_engine/column_histogram.h"

@@ -175,7 +175,7 @@ struct GridMirror : MirrorFormat {
     bool distinct;                     // cells are shared out among columns by their distinct keys
 };
 
-// Columns of rows (src/column/format.h): all pages of the first two sections.
+// Columns of rows (src/column/format/format.h): all pages of the first two sections.
 extern const MirrorKind column_mirror;
 struct ColumnMirror : MirrorFormat {
     // Where a run's columns lie. False when a page was recycled.

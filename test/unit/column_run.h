@@ -1,4 +1,5 @@
-// Runs of columns for tests: rows, page images as src/column/format.h lays them out, and a plain reference.
+// Runs of columns for tests: rows, page images as src/column/format/format.h lays them out, and a plain
+// reference.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Indexes that don't exist, for gpu.advise to plan with. No plan that has one is ever executed.
 #pragma once
 
-#include "column/aggregate_parts.h"
+#include "column/query/aggregate_parts.h"
 
 namespace pg_gpu::plan {
 

@@ -1,6 +1,6 @@
 #include "plan/query/aggregate_answer.h"
 
-#include "column/aggregate_run.h"
+#include "column/query/aggregate_run.h"
 #include "column/column.h"
 #include "compat.h"
 #include "gpu_engine/aggregate_steps.h"

@@ -2,7 +2,7 @@
 // looking at rows.
 #pragma once
 
-#include "column/aggregate_parts.h"
+#include "column/query/aggregate_parts.h"
 #include "gpu_engine/aggregate.h"
 #include "plan/query/aggregate_deviation.h"
 #include "plan/query/aggregate_query.h"

@@ -1,7 +1,7 @@
 // Maps from a part's codes to what an expression gives for them: room for these, and the evaluation.
 #pragma once
 
-#include "column/like_pattern.h"
+#include "column/scan/like_pattern.h"
 #include "compat.h"
 #include "plan/query/aggregate_inputs.h"
 #include "plan/query/aggregate_ranges.h"

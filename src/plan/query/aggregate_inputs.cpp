@@ -1,6 +1,6 @@
 #include "plan/query/aggregate_inputs.h"
 
-#include "column/kept_matches.h"
+#include "column/scan/kept_matches.h"
 #include "compat.h"
 #include "plan/query/aggregate_common_inputs.h"
 #include "plan/query/aggregate_float_inputs.h"

@@ -1,7 +1,7 @@
 // A program's inputs for the parts of a view: expressions, evaluated by PostgreSQL for each code.
 #pragma once
 
-#include "column/aggregate_remote.h"
+#include "column/query/aggregate_remote.h"
 #include "plan/query/aggregate_compile.h"
 #include "plan/query/aggregate_values.h"
 #include "plan/query/join_matches.h"

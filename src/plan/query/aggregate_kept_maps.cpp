@@ -1,6 +1,6 @@
 #include "plan/query/aggregate_kept_maps.h"
 
-#include "column/kept_results.h"
+#include "column/scan/kept_results.h"
 #include "compat.h"
 
 namespace pg_gpu::plan {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "column/value.h"
+#include "column/format/value.h"
 #include "compat.h"
 #include "expressions.h"
 

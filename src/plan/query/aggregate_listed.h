@@ -1,5 +1,5 @@
 // Columns whose scaled numerics are listed, because a statement has expressions over them that can be
-// evaluated for each value only (column/value_list.h).
+// evaluated for each value only (column/scan/value_list.h).
 #pragma once
 
 #include "plan/query/aggregate_inputs.h"

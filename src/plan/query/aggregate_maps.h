@@ -3,7 +3,7 @@
 // tables that are kept themselves.
 #pragma once
 
-#include "column/kept_results.h"
+#include "column/scan/kept_results.h"
 #include "plan/query/aggregate_compile.h"
 #include "plan/query/join_rows.h"
 

@@ -1,7 +1,7 @@
 // Numerics as integers of 128 bits that are all scaled alike.
 #pragma once
 
-#include "column/numeric.h"
+#include "column/format/numeric.h"
 #include "memory.h"
 
 namespace pg_gpu::plan {

@@ -1,6 +1,6 @@
 #include "plan/query/aggregate_numeric_inputs.h"
 
-#include "column/scaled_numeric.h"
+#include "column/format/scaled_numeric.h"
 #include "compat.h"
 #include "plan/query/aggregate_kept_maps.h"
 #include "plan/query/aggregate_numeric.h"

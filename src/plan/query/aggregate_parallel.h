@@ -2,7 +2,7 @@
 // which they take one after the other. Each of them answers for its ranges in views of its own.
 #pragma once
 
-#include "column/view.h"
+#include "column/scan/view.h"
 
 namespace pg_gpu::plan {
 

@@ -1,7 +1,7 @@
 // Between the planning and the execution of GpuAggregates.
 #pragma once
 
-#include "column/aggregate_parts.h"
+#include "column/query/aggregate_parts.h"
 #include "plan/query/aggregate_query.h"
 
 namespace pg_gpu::plan {

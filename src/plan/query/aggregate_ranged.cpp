@@ -1,6 +1,6 @@
 #include "plan/query/aggregate_ranged.h"
 
-#include "column/kept_results.h"
+#include "column/scan/kept_results.h"
 #include "compat.h"
 #include "expressions.h"
 #include "plan/query/aggregate_limits.h"

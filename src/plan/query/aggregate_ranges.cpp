@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "column/scaled_numeric.h"
+#include "column/format/scaled_numeric.h"
 #include "compat.h"
 #include "memory.h"
 #include "plan/query/aggregate_compile.h"

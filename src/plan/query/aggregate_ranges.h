@@ -2,8 +2,8 @@
 // and the greatest value that a part has.
 #pragma once
 
-#include "column/aggregate_parts.h"
-#include "column/condition.h"
+#include "column/query/aggregate_parts.h"
+#include "column/scan/condition.h"
 #include "plan/query/aggregate_ranged.h"
 
 namespace pg_gpu::plan {

@@ -3,7 +3,7 @@
 // for EXPLAIN, which leaves out the memory that it would group in.
 #include "plan/query/aggregate_scan.h"
 
-#include "column/whole_table.h"
+#include "column/scan/whole_table.h"
 #include "compat.h"
 #include "memory.h"
 #include "plan/query/aggregate_answer.h"

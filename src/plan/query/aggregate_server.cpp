@@ -1,7 +1,7 @@
 #include "plan/query/aggregate_server.h"
 
 #include "rpc/connection.h"
-#include "column/aggregate_run.h"
+#include "column/query/aggregate_run.h"
 
 namespace pg_gpu::plan {
 

@@ -1,7 +1,7 @@
 // Values that expressions gave, numbered alike where they are equal, or ranked.
 #pragma once
 
-#include "column/value.h"
+#include "column/format/value.h"
 #include "memory.h"
 
 namespace pg_gpu::plan {

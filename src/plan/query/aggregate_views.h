@@ -1,7 +1,7 @@
 // The rows of all tables that a GpuAggregate reads: a view of each, all of them open at the same time.
 #pragma once
 
-#include "column/aggregate_remote.h"
+#include "column/query/aggregate_remote.h"
 
 namespace pg_gpu::plan {
 

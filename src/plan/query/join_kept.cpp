@@ -2,7 +2,7 @@
 
 #include "access_methods.h"
 #include "column/column.h"
-#include "column/whole_table.h"
+#include "column/scan/whole_table.h"
 #include "compat.h"
 #include "method.h"
 #include "plan/query/aggregate_maps.h"

@@ -1,7 +1,7 @@
 // Rows of joined tables that a session keeps for later statements, as long as nothing in a table changes.
 #pragma once
 
-#include "column/kept_results.h"
+#include "column/scan/kept_results.h"
 #include "plan/query/join_rows.h"
 
 namespace pg_gpu::plan {

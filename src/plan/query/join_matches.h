@@ -1,7 +1,7 @@
 // Which rows of joined tables the codes of a part lead to.
 #pragma once
 
-#include "column/aggregate_parts.h"
+#include "column/query/aggregate_parts.h"
 #include "plan/query/aggregate_compile.h"
 #include "plan/query/join_rows.h"
 

@@ -1,7 +1,7 @@
 // Rows of joined tables in the memory of the session, found by their keys.
 #pragma once
 
-#include "column/value.h"
+#include "column/format/value.h"
 #include "plan/query/join_query.h"
 
 namespace pg_gpu::plan {

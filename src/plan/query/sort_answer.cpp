@@ -1,6 +1,6 @@
 #include "plan/query/sort_answer.h"
 
-#include "column/top_rows.h"
+#include "column/query/top_rows.h"
 #include "plan/query/sort_keys.h"
 
 namespace pg_gpu::plan {

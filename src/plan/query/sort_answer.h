@@ -1,7 +1,7 @@
 // The first rows in an order, found from an index.
 #pragma once
 
-#include "column/mirror.h"
+#include "column/scan/mirror.h"
 #include "plan/query/aggregate_answer.h"
 
 namespace pg_gpu::plan {

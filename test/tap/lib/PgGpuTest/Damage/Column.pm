@@ -37,7 +37,7 @@ INSERT INTO :t SELECT * FROM rows WHERE id > 3500;
 };
 }
 
-# These headers say of a column what its type can't be, as src/column/format.h has them. Each has a column's number, a
+# These headers say of a column what its type can't be, as src/column/format/format.h has them. Each has a column's number, a
 # byte of its header, and what is written there.
 sub change_header
 {

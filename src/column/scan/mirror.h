@@ -1,0 +1,100 @@
+// The server answers for these runs: it keeps their columns as pages have them, and is asked which rows match
+// and how many have which values. The session itself reads tails, raw runs and runs that stay at home
+// (client::share_out), and has the last word on rows that aren't on all-visible blocks.
+//
+// The server's answer holds for a run at a dead bitmap no older than the view. So the rules for rows read
+// from pages hold for it too (rule "Trust"): visibility map, then vacuum_seq once more.
+#pragma once
+
+#include "rpc/client.h"
+#include "column/scan/filter.h"
+#include "table/server_count.h"
+
+namespace pg_gpu::column {
+
+const client::MirrorFormat *mirror_format(Relation index);
+
+// A session reads all pages of an index that is smaller in the time of a request.
+inline constexpr BlockNumber kFewestPagesForServer = 64;
+
+// A view of which the server looks through the runs in `set`.
+struct RemoteRows {
+    ColumnView *view;
+    client::RunSet set;
+    client::Choice choice;
+    int *set_places;  // by run of the view: its place in the set, if the server is asked about it (is_remote)
+    client::VisibleBlocks visible;
+    table::RowChecker checker;
+    client::RowTest *tests;
+    int test_count;
+    int test_room;
+    client::RequestKind kind;
+};
+
+// The question that with_rows_on_server is going to ask.
+struct RemoteQuestion {
+    client::RequestKind kind;
+    int columns;         // whose codes are read, those of conditions aside
+    uint64 results = 0;  // of groups: how many are expected
+    // May runs be left to the session? Then the work adds their selected rows to what the server says; else
+    // the server is asked about all.
+    bool shares_runs = false;
+    uint32 shape = 0;  // a hash of what is computed of the rows
+};
+
+// Opens a view for the server; false when it is cheaper or necessary to do without. Selected loose rows are
+// those that match and are visible.
+bool begin_remote_rows(Relation heap, Relation index, Snapshot snapshot, const Format *format,
+                       const Condition &condition, const RemoteQuestion &question, RemoteRows *rows);
+// Ends the view. Has it been answered, and did everything hold until now (rule "Trust")?
+bool end_remote_rows(RemoteRows *rows, bool is_answered, uint64 *heap_fetches);
+
+// Visible rows that pass the tests, of the runs that the server is asked about; the others' are selected in
+// the view.
+bool count_remote_rows(RemoteRows *rows, uint64 *count);
+// Visible rows by slot, NULLs in the last place: slots + 1 counts, to which it is added.
+bool count_remote_bins(RemoteRows *rows, const gpu_engine::ColumnTarget &bins, uint64 *counts);
+// Visible rows by code, for visit_values, find_distinct and count_selected.
+bool count_remote_codes(RemoteRows *rows, int column);
+// The least and the greatest value of visible rows; *any when there is one.
+bool find_remote_bounds(RemoteRows *rows, int column, bool *any, uint64 *least, uint64 *greatest);
+
+// May codes of the column be counted in all runs? If not, gpu.stat says so.
+bool has_counted_codes(const RemoteRows &rows, int column);
+
+// Adds a test for the time being: until the count is set back.
+void add_range_test(RemoteRows *rows, int column, const CodeRange *ranges, uint32 count);
+
+// A session tries so often while VACUUMs end; then the paged path answers.
+template <typename Work>
+bool with_rows_on_server(Relation heap, Relation index, Snapshot snapshot, const Format *format,
+                         const Condition &condition, const RemoteQuestion &question, Work work,
+                         uint64 *heap_fetches) {
+    *heap_fetches = 0;
+    if (condition.matches_nothing ||
+        !client::may_ask_server(RelationGetNumberOfBlocks(index), kFewestPagesForServer))
+        return false;
+    for (int tries = 0; tries < table::kMaxServerTries; tries++) {
+        CHECK_FOR_INTERRUPTS();
+        auto *rows = allocate_zeroed<RemoteRows>(1);
+        if (!begin_remote_rows(heap, index, snapshot, format, condition, question, rows))
+            return false;
+        MemoryContext caller = MemoryContextSwitchTo(rows->view->context);
+        const bool answered = work(rows);
+        MemoryContextSwitchTo(caller);
+        if (end_remote_rows(rows, answered, heap_fetches)) {
+            client::note_request_done(index, question.kind);
+            return true;
+        }
+        if (!answered && !client::may_share_out_again())
+            return false;
+    }
+    return false;
+}
+
+// The same for a bitmap scan: TIDs of rows that match, whoever sees them. False when the paged path must
+// answer.
+bool match_on_server(Relation heap, Relation index, Snapshot snapshot, const Format *format,
+                     const Condition &condition, TidSink sink, void *context);
+
+}  // namespace pg_gpu::column

@@ -1,0 +1,411 @@
+#include "column/scan/view.h"
+
+#include "cost/usage.h"
+#include "storage/sealed_tail.h"
+#include "table/row_visibility.h"
+#include "table/visible_count.h"
+
+namespace pg_gpu::column {
+
+// ---- opening ----------------------------------------------------------------------------------------------
+
+static void add_loose_rows(ColumnView *view, BlockNumber block, const char *items, uint32 bytes,
+                           const uint64 *dead) {
+    const auto columns = static_cast<size_t>(view->format->columns);
+    for_each_item(view->index, *view->format, block, items, bytes,
+                  [&](const storage::TailItem *item, const ItemValue *values, uint32 number) {
+                      const BlockNumber heap_block = ItemPointerGetBlockNumberNoCheck(&item->tid);
+                      if ((dead != nullptr && is_selected(dead, number)) || heap_block < view->blocks.first ||
+                          heap_block >= view->blocks.end)
+                          return;
+                      if (!table::is_tid_within(item->tid, view->heap_blocks))
+                          storage::report_corruption(view->index, block,
+                                                     "An entry's TID lies outside the table.");
+                      if (view->loose_count == view->loose_room) {
+                          view->loose_room *= 2;
+                          view->loose = reallocate(view->loose, view->loose_room);
+                      }
+                      auto *copy = allocate<ItemValue>(columns);
+                      memcpy(copy, values, columns * sizeof(ItemValue));
+                      view->loose[view->loose_count++] = {item->tid, true, copy};
+                  });
+}
+
+static void open_raw(ColumnView *view, const storage::RunEntry &run) {
+    uint32 bytes;
+    const char *items = read_raw_items(view->index, run, &bytes);
+    auto *dead = allocate_zeroed<uint64>((run.entries + 63) / 64);
+    if (items == nullptr ||
+        (run.dead > 0 &&
+         !storage::read_dead_bits(view->index, run, 0, static_cast<uint32>(run.entries), dead))) {
+        view->recycled = &run;
+        return;
+    }
+    add_loose_rows(view, storage::run_block(run, 0), items, bytes, dead);
+}
+
+// False: the run is left out.
+static bool open_columns(ColumnView *view, const storage::RunEntry &run, const Condition &condition,
+                         bool remote) {
+    const int number = view->run_count;
+    open_header(&view->runs[number], view->index, run, *view->format);
+    if (!view->runs[number].stale && is_excluded(view->runs[number].header, condition)) {
+        view->skipped_runs++;
+        return false;
+    }
+    view->run_count++;
+    view->selected[number] = nullptr;
+    if (!remote)
+        read_at_home(view, number);
+    return true;
+}
+
+// Opens the view's runs, and leaves those in its list that aren't left out.
+static void open_runs(ColumnView *view, const Condition &condition, bool remote) {
+    const storage::RunEntry *listed = view->view.runs;
+    auto *kept = allocate<storage::RunEntry>(static_cast<size_t>(view->view.run_count) + 1);
+    int count = 0;
+    for (int i = 0; i < view->view.run_count; i++) {
+        if (layout_of(listed[i]) == Layout::Raw)
+            open_raw(view, listed[i]);
+        else if (!open_columns(view, listed[i], condition, remote))
+            continue;
+        kept[count++] = listed[i];
+    }
+    view->view.runs = kept;
+    view->view.run_count = count;
+}
+
+// Leaves the bits from `first` to before `end`.
+static void leave_between(uint64 *bits, uint64 words, uint64 first, uint64 end) {
+    for (uint64 word = 0; word < words; word++) {
+        const uint64 at = word * 64;
+        if (at + 64 <= first || at >= end)
+            bits[word] = 0;
+        else if (at < first)
+            bits[word] &= ~low_bits(static_cast<uint32>(first - at));
+        if (at < end && end - at < 64)
+            bits[word] &= low_bits(static_cast<uint32>(end - at));
+    }
+}
+
+void read_at_home(ColumnView *view, int run_number) {
+    RunReader *reader = &view->runs[run_number];
+    const storage::RunEntry &run = reader->run;
+    read_dead(reader);
+    const uint64 words = groups_of(run.entries);
+    auto *selected = allocate<uint64>(words);
+    view->selected[run_number] = selected;
+    for (uint64 i = 0; i < words; i++)
+        selected[i] = reader->dead == nullptr ? PG_UINT64_MAX : ~reader->dead[i];
+    if (run.entries % 64 != 0)
+        selected[words - 1] &= low_bits(run.entries % 64);
+    if (is_all(view->blocks))
+        return;
+    const uint64 first = find_first_entry(reader, view->blocks.first);
+    const uint64 end = find_first_entry(reader, view->blocks.end);
+    if (end < first && !reader->stale)
+        report_damage(reader, kTidSection, "TIDs aren't in order.");
+    leave_between(selected, words, first, end);
+}
+
+ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
+                      const Condition &condition, storage::KeptRuns *kept, bool remote,
+                      const BlockRange &blocks) {
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_column view", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(context);
+    auto *view = allocate_zeroed<ColumnView>(1);
+    view->context = context;
+    view->heap = heap;
+    view->index = index;
+    view->snapshot = snapshot;
+    view->format = format;
+    view->blocks = blocks;
+    view->view.kept = kept;
+    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
+    storage::take_view(index, run_kind(), snapshot, &view->view, storage::copy_tail, &tail);
+    view->heap_blocks = table::blocks_of_rows(heap);
+    view->loose_room = 64;
+    view->loose = allocate<LooseRow>(view->loose_room);
+    view->runs = allocate<RunReader>(view->view.run_count + 1);
+    view->selected = allocate<uint64 *>(view->view.run_count + 1);
+    add_loose_rows(view, storage::kTailBlock, tail.items, tail.bytes, nullptr);
+    open_runs(view, condition, remote);
+    MemoryContextSwitchTo(caller);
+    return view;
+}
+
+void count_skipped_runs(const ColumnView &view) {
+    client::count_skipped_runs(view.skipped_runs);
+}
+
+void close_view(ColumnView *view) {
+    MemoryContextDelete(view->context);
+}
+
+const storage::RunEntry *recycled_run(const ColumnView *view, uint32 *position) {
+    *position = 0;
+    if (view->recycled != nullptr)
+        return view->recycled;
+    for (int i = 0; i < view->run_count; i++) {
+        if (view->runs[i].stale) {
+            *position = view->runs[i].stale_position;
+            return &view->runs[i].run;
+        }
+    }
+    return nullptr;
+}
+
+uint64 count_selected(const ColumnView *view) {
+    uint64 count = 0;
+    for (int i = 0; view->counted != nullptr && i < view->run_count; i++) {
+        count += view->counted[i].nulls;
+        for (uint64 code = 0; code < view->counted[i].codes; code++)
+            count += view->counted[i].by_code[code];
+    }
+    for (int i = 0; i < view->run_count; i++)
+        for (uint64 word = 0; !is_remote(view, i) && word < groups_of(view->runs[i].run.entries); word++)
+            count += static_cast<uint64>(__builtin_popcountll(view->selected[i][word]));
+    for (uint32 i = 0; i < view->loose_count; i++)
+        count += view->loose[i].selected ? 1 : 0;
+    return count;
+}
+
+void give_selected(ColumnView *view, int run, TidSink sink, void *context) {
+    const uint64 *selected = view->selected[run];
+    TidCursor cursor;
+    begin_tid_cursor(&cursor, &view->runs[run]);
+    OffsetNumber offsets[MaxHeapTuplesPerPage];
+    ItemPointerData tids[MaxHeapTuplesPerPage];
+    while (next_stretch(&cursor)) {
+        if (!any_selected(selected, cursor.ordinal, cursor.count))
+            continue;
+        check_stretch(&cursor, view->heap_blocks);
+        stretch_offsets(&cursor, offsets);
+        uint64 count = 0;
+        for (uint32 i = 0; i < cursor.count; i++) {
+            ItemPointerSet(&tids[count], cursor.block, offsets[i]);
+            count += is_selected(selected, cursor.ordinal + i) ? 1 : 0;
+        }
+        sink(context, tids, count);
+    }
+}
+
+// ---- rows by their blocks ---------------------------------------------------------------------------------
+
+namespace {
+
+// Rows of one block of the table: a bit for each offset, from the first one on.
+struct BlockRows {
+    const uint64 *bits;
+    uint32 words;
+};
+
+}  // namespace
+
+// The bits [first, first + count), at most 64; those behind their end are 0.
+static uint64 bits_from(const BlockRows &rows, uint32 first, uint32 count) {
+    const uint32 word = first / 64;
+    const uint32 shift = first % 64;
+    uint64 bits = word < rows.words ? rows.bits[word] >> shift : 0;
+    if (shift > 0 && word + 1 < rows.words)
+        bits |= rows.bits[word + 1] << (64 - shift);
+    return bits & low_bits(count);
+}
+
+// Those bits of `bits` that stand where `places` has one, moved together.
+static uint64 gather_bits(uint64 bits, uint64 places) {
+    uint64 gathered = 0;
+    for (uint32 i = 0; places != 0; i++, places &= places - 1)
+        gathered |= (bits >> __builtin_ctzll(places) & 1) << i;
+    return gathered;
+}
+
+// Takes those of `count` rows away, at most 64, that have no bit in `kept`.
+static void keep_rows(uint64 *selected, uint64 first, uint32 count, uint64 kept) {
+    const uint64 others = ~kept & low_bits(count);
+    selected[first / 64] &= ~(others << (first % 64));
+    if (first % 64 + count > 64)
+        selected[first / 64 + 1] &= ~(others >> (64 - first % 64));
+}
+
+// Takes rows of the current stretch away that aren't among its block's rows.
+static void keep_rows_of_block(const TidCursor &cursor, const BlockRows &rows, uint64 *selected) {
+    if (cursor.bitmap == nullptr) {
+        for (uint32 i = 0; i < cursor.count; i += 64) {
+            const uint32 count = Min(cursor.count - i, 64U);
+            keep_rows(selected, cursor.ordinal + i, count, bits_from(rows, cursor.first - 1U + i, count));
+        }
+        return;
+    }
+    uint64 ordinal = cursor.ordinal;
+    for (uint32 word = 0; word < cursor.first; word++) {
+        const uint64 places = cursor.bitmap[word];
+        const auto count = static_cast<uint32>(__builtin_popcountll(places));
+        if (count > 0)
+            keep_rows(selected, ordinal, count, gather_bits(bits_from(rows, word * 64, 64), places));
+        ordinal += count;
+    }
+}
+
+// The set's part for a block from part `at` on, which is moved on; nullptr: no row of the block is in it.
+static const table::RowSetBlock *find_part(const table::RowSet &set, BlockNumber block, uint32 *at) {
+    while (*at < set.block_count && set.blocks[*at].block < block)
+        ++*at;
+    return *at < set.block_count && set.blocks[*at].block == block ? &set.blocks[*at] : nullptr;
+}
+
+static void select_in_run(ColumnView *view, int run, const table::RowSet &set) {
+    uint64 rows[(MaxHeapTuplesPerPage + 63) / 64];
+    uint64 *selected = view->selected[run];
+    TidCursor cursor;
+    begin_tid_cursor(&cursor, &view->runs[run]);
+    uint32 at = 0;
+    BlockNumber block = 0;
+    while (next_stretch(&cursor)) {
+        if (cursor.block < block)
+            report_damage(cursor.reader, kTidSection, "TIDs aren't in order.");
+        block = cursor.block;
+        if (!any_selected(selected, cursor.ordinal, cursor.count))
+            continue;
+        memset(rows, 0, sizeof(rows));
+        if (const table::RowSetBlock *part = find_part(set, block, &at))
+            for (int i = 0; i < part->count; i++) {
+                const OffsetNumber place = set.offsets[part->offset + static_cast<uint64>(i)] - 1;
+                rows[place / 64] |= UINT64CONST(1) << (place % 64);
+            }
+        keep_rows_of_block(cursor, {rows, lengthof(rows)}, selected);
+    }
+}
+
+void select_among(ColumnView *view, const table::RowSet &set) {
+    for (int i = 0; i < view->run_count; i++)
+        select_in_run(view, i, set);
+    for (uint32 i = 0; i < view->loose_count; i++)
+        view->loose[i].selected = view->loose[i].selected && table::contains(set, view->loose[i].tid);
+}
+
+// ---- visibility -------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Doubts {
+    DoubtfulRow *rows;
+    ItemPointerData *tids;  // the rows'
+    uint64 count;
+    uint64 room;
+};
+
+}  // namespace
+
+static void doubt(Doubts *doubts, const ItemPointerData &tid, uint32 run, uint64 ordinal) {
+    if (doubts->count == doubts->room) {
+        const bool is_first = doubts->room == 0;
+        doubts->room = Max(doubts->room * 2, uint64{1024});
+        doubts->rows =
+            is_first ? allocate<DoubtfulRow>(doubts->room) : reallocate(doubts->rows, doubts->room);
+        doubts->tids =
+            is_first ? allocate<ItemPointerData>(doubts->room) : reallocate(doubts->tids, doubts->room);
+    }
+    doubts->tids[doubts->count] = tid;
+    doubts->rows[doubts->count++] = {run, static_cast<uint32>(ordinal)};
+}
+
+// Calls visit(cursor) for the stretches of selected rows on blocks that aren't all-visible.
+template <typename Visit>
+static void for_hidden_stretches(ColumnView *view, int run, table::VisibilityMap *map, Visit visit) {
+    TidCursor cursor;
+    begin_tid_cursor(&cursor, &view->runs[run]);
+    const uint64 *selected = view->selected[run];
+    while (next_stretch(&cursor))
+        if (any_selected(selected, cursor.ordinal, cursor.count) && !table::is_all_visible(map, cursor.block))
+            visit(&cursor);
+}
+
+static void doubt_stretch(const TidCursor &cursor, uint32 run, uint64 *selected, Doubts *doubts) {
+    OffsetNumber offsets[MaxHeapTuplesPerPage];
+    stretch_offsets(&cursor, offsets);
+    for (uint32 i = 0; i < cursor.count; i++) {
+        const uint64 ordinal = cursor.ordinal + i;
+        if (!is_selected(selected, ordinal))
+            continue;
+        selected[ordinal / 64] &= ~(UINT64CONST(1) << (ordinal % 64));
+        ItemPointerData tid;
+        ItemPointerSet(&tid, cursor.block, offsets[i]);
+        doubt(doubts, tid, run, ordinal);
+    }
+}
+
+// Takes away those that are known to be invisible, and adds to the doubts those that nothing is known of.
+static void doubt_rows_of_run(ColumnView *view, int run, table::VisibilityMap *map,
+                              const table::RowVisibility &rows, Doubts *doubts) {
+    uint64 *selected = view->selected[run];
+    for_hidden_stretches(view, run, map, [&](const TidCursor *cursor) {
+        const uint64 *facts = table::find_facts(&rows, cursor->block);
+        if (facts == nullptr) {
+            doubt_stretch(*cursor, static_cast<uint32>(run), selected, doubts);
+            return;
+        }
+        keep_rows_of_block(*cursor, {facts, table::facts_row_words()}, selected);
+        table::facts_use()->entries += cursor->count;
+    });
+}
+
+static void select_visible_doubts(ColumnView *view, table::RowVisibility *rows, const Doubts &doubts) {
+    auto *visible = allocate_zeroed<bool>(doubts.count);
+    table::find_visible(rows, doubts.tids, doubts.count, visible);
+    view->heap_fetches = rows->fetches;
+    for (uint64 i = 0; i < doubts.count; i++) {
+        const DoubtfulRow &row = doubts.rows[i];
+        if (!visible[i])
+            continue;
+        if (row.run == static_cast<uint32>(view->run_count))
+            view->loose[row.ordinal].selected = true;
+        else
+            view->selected[row.run][row.ordinal / 64] |= UINT64CONST(1) << (row.ordinal % 64);
+    }
+    pfree(visible);
+    pfree(doubts.rows);
+    pfree(doubts.tids);
+}
+
+static bool has_own_rows(const ColumnView *view) {
+    bool any = view->loose_count > 0;
+    for (int i = 0; i < view->run_count; i++)
+        any = any || !is_remote(view, i);
+    return any;
+}
+
+bool select_visible(ColumnView *view) {
+    Doubts doubts = {};
+    // TIDs needn't be looked at if the whole table is all-visible.
+    const bool look = has_own_rows(view) && !table::is_table_all_visible(view->heap);
+    table::VisibilityMap map;
+    table::open_visibility(&map, view->heap);
+    table::RowVisibility rows;
+    table::open_row_visibility(&rows, view->heap, view->snapshot);
+    for (int i = 0; look && i < view->run_count; i++)
+        if (!is_remote(view, i))
+            for_hidden_stretches(
+                view, i, &map, [&rows](const TidCursor *cursor) { table::want_block(&rows, cursor->block); });
+    table::look_at_wanted_blocks(&rows);
+    for (int i = 0; look && i < view->run_count; i++)
+        if (!is_remote(view, i))
+            doubt_rows_of_run(view, i, &map, rows, &doubts);
+    for (uint32 i = 0; look && i < view->loose_count; i++) {
+        LooseRow *row = &view->loose[i];
+        if (!row->selected || table::is_all_visible(&map, ItemPointerGetBlockNumberNoCheck(&row->tid)))
+            continue;
+        row->selected = false;
+        doubt(&doubts, row->tid, static_cast<uint32>(view->run_count), i);
+    }
+    table::close_visibility(&map);
+    const bool sound = storage::read_vacuum_seq(view->index, run_kind()) == view->view.vacuum_seq;
+    if (sound && doubts.count > 0)
+        select_visible_doubts(view, &rows, doubts);
+    table::close_row_visibility(&rows);
+    return sound;
+}
+
+}  // namespace pg_gpu::column
