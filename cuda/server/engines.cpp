@@ -7,7 +7,7 @@
 #include "gpu_engine/guard.h"
 #include "server/log.h"
 #include "server/machine.h"
-#include "server/placement.h"
+#include "server/residency/placement.h"
 #include "server/stand_in.h"
 
 #include "gpu_engine/boundary.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gpu_engine/protocol.h"
-#include "server/watcher.h"
+#include "server/net/watcher.h"
 
 namespace gpu_engine::server {
 

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "gpu_engine/guard.h"
-#include "server/connection.h"
+#include "server/net/connection.h"
 #include "server/log.h"
 #include "server/machine.h"
 

@@ -11,11 +11,11 @@
 #include "gpu_engine/memory.h"
 #include "server/engines.h"
 #include "server/log.h"
-#include "server/mirrors.h"
+#include "server/residency/mirrors.h"
 #include "server/options.h"
 #include "server/statistics.h"
-#include "server/transport.h"
-#include "server/watcher.h"
+#include "server/net/transport.h"
+#include "server/net/watcher.h"
 
 namespace gpu_engine::server {
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "device/column/fused_merge.cuh"
+#include "device/column/merge/fused_merge.cuh"
 
 #include "test/device_test.h"
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "device/column/codes.cuh"
+#include "device/column/select/codes.cuh"
 #include "device/cuda_status.h"
 
 #include "test/device_test.h"

@@ -9,8 +9,8 @@
 
 #include "gpu_engine/entry.h"
 #include "gpu_engine/protocol.h"
-#include "server/connection.h"
-#include "server/request.h"
+#include "server/net/connection.h"
+#include "server/requests/request.h"
 #include "server/server.h"
 
 #include "targets.h"

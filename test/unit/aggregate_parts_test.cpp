@@ -8,7 +8,7 @@
 
 #include "gpu_engine/aggregate_merge.h"
 #include "gpu_engine/engine.h"
-#include "server/aggregate_parts.h"
+#include "server/requests/aggregate_parts.h"
 
 namespace {
 

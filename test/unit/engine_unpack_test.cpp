@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "common/column/layout.h"
-#include "host/column/unpack.h"
+#include "host/column/select/unpack.h"
 
 namespace {
 

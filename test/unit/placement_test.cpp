@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gpu_engine/device_list.h"
-#include "server/placement.h"
+#include "server/residency/placement.h"
 
 namespace {
 

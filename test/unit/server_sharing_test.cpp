@@ -2,7 +2,7 @@
 #include <atomic>
 #include <thread>
 
-#include "server/request.h"
+#include "server/requests/request.h"
 #include "server_text.h"
 
 namespace {

@@ -6,8 +6,8 @@
 
 #include <numeric>
 
-#include "server/request.h"
-#include "server/run_set.h"
+#include "server/requests/request.h"
+#include "server/requests/run_set.h"
 #include "server_checks.h"
 #include "server_several_engines.h"
 #include "stand_in.h"

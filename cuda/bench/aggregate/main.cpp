@@ -12,8 +12,8 @@
 #include "bench/results.h"
 #include "gpu_engine/engine.h"
 #include "gpu_engine/top_rows.h"
-#include "server/aggregate_parts.h"
-#include "server/part_threads.h"
+#include "server/requests/aggregate_parts.h"
+#include "server/requests/part_threads.h"
 
 #include "gpu_engine/boundary.h"
 

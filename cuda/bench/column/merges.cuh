@@ -3,7 +3,7 @@
 
 #include "studies/column/studies.h"
 #include "bench/column/common.cuh"
-#include "device/column/fused_merge.cuh"
+#include "device/column/merge/fused_merge.cuh"
 
 namespace gpu_engine::bench {
 

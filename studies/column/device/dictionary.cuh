@@ -17,7 +17,7 @@
 
 #include "studies/column/dictionary.h"
 #include "device/call.h"
-#include "device/column/dictionary_merge.cuh"
+#include "device/column/merge/dictionary_merge.cuh"
 #include "device/cub_calls.cuh"
 #include "device/kary/key.cuh"
 

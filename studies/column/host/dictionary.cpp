@@ -8,7 +8,7 @@
 #include "studies/column/host/studies.h"
 #include "gpu_engine/guard.h"
 #include "host/buffer.h"
-#include "host/column/dictionary_merge.h"
+#include "host/column/merge/dictionary_merge.h"
 #include "host/engine.h"
 
 #include "gpu_engine/boundary.h"

@@ -6,7 +6,7 @@
 #include "gpu_engine/guard.h"
 #include "studies/column/string_hash.h"
 #include "host/buffer.h"
-#include "host/column/dictionary_merge.h"
+#include "host/column/merge/dictionary_merge.h"
 #include "host/engine.h"
 
 #include "gpu_engine/boundary.h"

@@ -1,0 +1,100 @@
+// Counting and matching rows on the device.
+#include "device/column/load/store.h"
+
+#include "device/column/select/target.h"
+#include "gpu_engine/guard.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::device {
+namespace {
+
+Status too_many() {
+    return make_status(StatusCode::insufficient_space, "more rows match than there is space for");
+}
+
+}  // namespace
+
+std::uint64_t DeviceColumnStore::bytes() const noexcept {
+    const std::shared_ptr<const DeadBitmap> dead = dead_.get();
+    return parts_.bytes() + (dead ? dead->bytes() : 0);
+}
+
+std::uint64_t DeviceColumnStore::dead_entries() const noexcept {
+    const std::shared_ptr<const DeadBitmap> dead = dead_.get();
+    return dead ? dead->dead : 0;
+}
+
+Status DeviceColumnStore::set_dead(Stream &stream, const std::uint64_t *bitmap,
+                                   std::uint64_t version) noexcept {
+    return guarded([&] {
+        const Call call(engine_, stream);
+        std::shared_ptr<const DeadBitmap> dead;
+        if (bitmap != nullptr) {
+            dead = std::make_shared<const DeadBitmap>(make_dead_bitmap(call, bitmap, parts_.layout.rows));
+        }
+        return dead_.replace(std::move(dead), version);
+    });
+}
+
+Status DeviceColumnStore::count(Stream &stream, const ColumnTest *tests, std::uint32_t test_count,
+                                const ColumnTarget &target, const HeapBlocks *blocks, std::uint64_t *counts,
+                                DoubtfulRow *doubtful, std::uint64_t capacity,
+                                std::uint64_t *found) const noexcept {
+    return guarded([&] {
+        const Call call(engine_, stream);
+        const DeadBitmap *dead = call.keep(dead_.get());
+        HeldBuffers held;
+        Target prepared(call, parts_, target);
+        Selection selection = select_rows(call, parts_, dead, tests, test_count, &held);
+        Buffer<std::uint64_t> doubts;
+        volatile std::uint64_t *answer = call.answer();
+        *answer = 0;
+        if (blocks != nullptr) {
+            const std::uint64_t *nulls =
+                target.kind == TargetKind::bounds ? parts_.null_bits(target.column) : nullptr;
+            const Buffer<std::uint64_t> device_found = call.buffer<std::uint64_t>(1);
+            call.fill(device_found.data(), 0, sizeof(std::uint64_t));
+            doubts =
+                split_doubtful(call, parts_, known_of(*blocks), nulls, selection, device_found.data(), &held);
+            call.copy(const_cast<std::uint64_t *>(answer),
+                      static_cast<const std::uint64_t *>(device_found.data()), 1);
+        }
+        prepared.count(selection, counts);
+        call.wait();
+        *found = *answer;
+        if (*found > capacity) {
+            return too_many();
+        }
+        if (*found > 0) {
+            list_doubtful(call, parts_, prepared.view(), doubts, *found, doubtful);
+        }
+        return Status{};
+    });
+}
+
+Status DeviceColumnStore::match(Stream &stream, const ColumnTest *tests, std::uint32_t test_count, Tid *tids,
+                                std::uint64_t capacity, std::uint64_t *found) const noexcept {
+    return guarded([&] {
+        const Call call(engine_, stream);
+        const DeadBitmap *dead = call.keep(dead_.get());
+        HeldBuffers held;
+        const Selection selection = select_rows(call, parts_, dead, tests, test_count, &held);
+        const Buffer<std::uint64_t> count = call.buffer<std::uint64_t>(1);
+        call.fill(count.data(), 0, sizeof(std::uint64_t));
+        count_selected(call, selection, count.data());
+        call.copy(const_cast<std::uint64_t *>(call.answer()),
+                  static_cast<const std::uint64_t *>(count.data()), 1);
+        call.wait();
+        *found = *call.answer();
+        if (*found > capacity) {
+            return too_many();
+        }
+        if (*found > 0) {
+            list_tids(call, parts_, selection.words, *found, tids);
+        }
+        return Status{};
+    });
+}
+
+}  // namespace gpu_engine::device

@@ -1,0 +1,340 @@
+// The first rows: each thread keeps the first ones of those that it has seen, and the first of all threads'
+// are kept in the end. What rows must be better than is found from a sample of them, since rows that lie in
+// the order that is asked for, the last one first, would otherwise all be among the first when they come.
+#include "host/column/aggregate/top_rows.h"
+
+#include <tbb/enumerable_thread_specific.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "gpu_engine/top_rows.h"
+#include "host/column/aggregate/answer.h"
+#include "host/column/select/rows.h"
+#include "host/column/select/tests.h"
+#include "host/column/aggregate/tile.h"
+#include "host/heap_blocks.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::host {
+namespace {
+
+constexpr std::uint64_t tiles_a_piece = 64;
+// One of so many tiles belongs to the sample.
+constexpr std::uint64_t tiles_a_sample = 32;
+
+// Rows with the memory that they lie in.
+class KeptRows {
+  public:
+    KeptRows(MemoryBudget &budget, const AggregatePlan &plan, const AggregateTop &top)
+        : budget_(&budget), rows_(begin_top_rows(plan.program, top)) {}
+
+    const TopRows &rows() const noexcept { return rows_; }
+    // From now on only rows within the bound of these count.
+    void begin_within(const TopRows &sample) noexcept {
+        rows_.count = 0;
+        rows_.has_bound = sample.has_bound;
+        rows_.bound_is_enough = false;
+        std::copy_n(sample.bound, rows_.key_words, rows_.bound);
+    }
+    // Makes room for so many more rows.
+    void make_room(std::uint64_t more) {
+        if (rows_.has_room(more)) {
+            return;
+        }
+        leave_top_rows(&rows_);
+        if (rows_.has_room(std::max(more, rows_.count))) {
+            return;
+        }
+        const std::uint64_t capacity = larger_capacity(rows_, more);
+        if (capacity > UINT32_MAX) {
+            throw Failure{make_status(StatusCode::out_of_memory, "too many rows are among the first ones")};
+        }
+        Buffer<std::uint64_t> records(*budget_, capacity * rows_.words());
+        std::copy_n(records_.data(), rows_.count * rows_.words(), records.data());
+        records_ = std::move(records);
+        order_ = Buffer<std::uint32_t>();
+        order_ = Buffer<std::uint32_t>(*budget_, capacity);
+        rows_.records = records_.data();
+        rows_.order = order_.data();
+        rows_.capacity = capacity;
+    }
+    void add(const std::uint64_t *key, std::uint64_t place) noexcept { add_top_row(&rows_, key, place); }
+    void leave() { leave_top_rows(&rows_); }
+    void merge(const KeptRows &others) { merge(others.rows_.records, others.rows_.count); }
+    void merge(const std::uint64_t *records, std::uint64_t count) {
+        make_room(count);
+        for (std::uint64_t i = 0; i < count; ++i) {
+            const std::uint64_t *record = records + i * rows_.words();
+            add(record, record[rows_.key_words]);
+        }
+    }
+
+  private:
+    MemoryBudget *budget_;
+    TopRows rows_;
+    Buffer<std::uint64_t> records_;
+    Buffer<std::uint32_t> order_;
+};
+
+// Keeps a doubtful row that may be among the first. One that is like the last sure one needn't be.
+void keep_doubtful(const TopRows &sure, const std::uint64_t *record, Records *kept) {
+    if (sure.count < sure.wanted || is_within_bound(sure, record)) {
+        // Behind the key and the place there is the TID.
+        std::copy_n(record, sure.words() + 1, kept->add(1));
+    }
+}
+
+// Returns false when there are more rows than the caller has room for.
+bool give_rows(MemoryBudget &budget, const TopRows &rows, Records doubtful, std::uint64_t max_rows,
+               HostAggregateAnswer *answer) {
+    Records records(budget, rows.words());
+    if (rows.count > 0) {
+        std::copy_n(rows.records, rows.count * rows.words(),
+                    records.add(static_cast<std::uint32_t>(rows.count)));
+    }
+    answer->top_parts.push_back(std::move(records));
+    answer->doubtful_parts.push_back(std::move(doubtful));
+    return answer->groups() <= max_rows && answer->doubtful() <= max_rows - answer->groups();
+}
+
+// A thread's scratch memory, and its own rows.
+struct Local {
+    Tile tile;
+    KeptRows kept;
+    Records doubtful;
+    std::size_t part = SIZE_MAX;
+    Buffer<std::uint64_t> keys;  // of the tile, a row's words one behind the other
+
+    Local(MemoryBudget &budget, const AggregatePlan &plan, const AggregateTop &top)
+        : tile(budget, plan),
+          kept(budget, plan, top),
+          doubtful(budget, plan.record_words() + 1),
+          keys(budget, std::uint64_t(plan.program.key_words) * tile_rows) {}
+};
+
+class TopRowsFinder {
+  public:
+    TopRowsFinder(HostEngine &engine, const Workers &workers, const AggregateQuestion &question)
+        : budget_(engine.memory()),
+          engine_(engine),
+          workers_(workers),
+          question_(question),
+          known_(question.blocks != nullptr ? &known_of(*question.blocks) : nullptr),
+          answer_(std::make_unique<HostAggregateAnswer>(budget_, plan_aggregate(question),
+                                                        AggregateOutcome::answered)),
+          plan_(*answer_->plan),
+          bound_(budget_, plan_, question.top) {}
+
+    std::unique_ptr<AggregateAnswer> answer() {
+        take_sample();
+        for (std::size_t part = 0; part < question_.part_count && !stopped(); ++part) {
+            add_part(part, 1);
+        }
+        if (!stopped()) {
+            finish();
+        }
+        answer_->result = has_failed_ ? AggregateOutcome::failed
+                          : is_full_  ? AggregateOutcome::too_many_groups
+                                      : AggregateOutcome::answered;
+        return std::move(answer_);
+    }
+
+  private:
+    bool stopped() const noexcept {
+        return has_failed_.load(std::memory_order_relaxed) || is_full_.load(std::memory_order_relaxed);
+    }
+
+    // The first of the rows in some of the tiles are as many as are wanted, so the last one of them is a
+    // bound.
+    void take_sample() {
+        is_sample_ = true;
+        for (std::size_t part = 0; part < question_.part_count && !stopped(); ++part) {
+            add_part(part, tiles_a_sample);
+        }
+        is_sample_ = false;
+        for (const std::unique_ptr<Local> &own : locals_) {
+            bound_.merge(own->kept);
+        }
+        bound_.leave();
+        for (const std::unique_ptr<Local> &own : locals_) {
+            own->kept.begin_within(bound_.rows());
+        }
+    }
+
+    Local &local() {
+        std::unique_ptr<Local> &local = locals_.local();
+        if (local == nullptr) {
+            local = std::make_unique<Local>(budget_, plan_, question_.top);
+            local->kept.begin_within(bound_.rows());
+        }
+        return *local;
+    }
+
+    // Adds one tile of every so many.
+    void add_part(std::size_t part, std::uint64_t every) {
+        const AggregatePart &asked = question_.parts[part];
+        const auto *store = dynamic_cast<const HostColumnStore *>(asked.store);
+        if (store == nullptr) {
+            throw Failure{make_status(StatusCode::invalid_argument, "the store is another engine's")};
+        }
+        const StoreParts &parts = store->parts();
+        RowTests tests(engine_, parts, asked.tests, asked.test_count);
+        const std::vector<bool> is_tested =
+            tests.take_conditions(engine_, parts, plan_, plan_.inputs_of(part));
+        const std::shared_ptr<const DeadBitmap> dead = store->dead();
+        const std::uint64_t groups = tests.none_passes() ? 0 : packed_groups(parts.layout.rows);
+        const std::uint64_t tiles = (groups + tile_groups - 1) / tile_groups;
+        workers_.for_pieces(tiles / every, tiles_a_piece, [&](std::uint64_t first, std::uint64_t last) {
+            Local &own = local();
+            if (own.part != part) {
+                own.part = part;
+                own.tile.begin_part(parts, plan_.inputs_of(part), is_tested);
+            }
+            for (std::uint64_t tile = first; tile < last && !stopped(); ++tile) {
+                const std::uint64_t begin = tile * every * tile_groups;
+                const std::uint64_t some = std::min<std::uint64_t>(tile_groups, groups - begin);
+                std::uint64_t selected[tile_groups];
+                select_live(parts, dead.get(), begin, some, selected);
+                tests.apply(begin, some, selected);
+                add_tile(own, parts, begin, static_cast<std::uint32_t>(some), selected);
+            }
+        });
+    }
+
+    void add_tile(Local &own, const StoreParts &parts, std::uint64_t first, std::uint32_t groups,
+                  std::uint64_t *selected) {
+        if (std::all_of(selected, selected + groups, [](std::uint64_t bits) { return bits == 0; })) {
+            return;
+        }
+        std::uint64_t doubtful[tile_groups];
+        own.tile.begin(first, groups, selected);
+        if (known_ != nullptr && split_doubtful(parts, *known_, first, groups, selected, doubtful) &&
+            !is_sample_) {
+            own.tile.choose(doubtful);
+            if (compute(own)) {
+                list_doubtful(own);
+            }
+        }
+        if (known_ != nullptr) {
+            own.tile.choose(selected);
+        }
+        if (own.tile.count() > 0 && compute(own)) {
+            add_rows(own);
+        }
+    }
+
+    // Computes the chosen rows' steps and keys. Returns false when no row is left.
+    bool compute(Local &own) {
+        const TopRows &rows = own.kept.rows();
+        const AggregateProgram &program = plan_.program;
+        const FirstKeyBound bound =
+            rows.has_bound ? first_key_bound(program.key[0], rows.bound[0]) : FirstKeyBound{};
+        if (!own.tile.compute(bound)) {
+            has_failed_ = true;
+            return false;
+        }
+        const std::uint32_t count = own.tile.count();
+        for (std::uint32_t word = 0; word < program.key_words; ++word) {
+            std::fill_n(own.keys.data() + std::uint64_t(word) * tile_rows, count, 0);
+        }
+        for (std::uint32_t i = 0; i < program.key_count && count > 0; ++i) {
+            const AggregateKey &key = program.key[i];
+            add_order_tile(key, own.tile.step(key.step), count,
+                           own.keys.data() + std::uint64_t(key.word) * tile_rows);
+        }
+        return count > 0;
+    }
+
+    // Calls visit(key's words, TID) for the computed rows within the bound.
+    template <typename Visit>
+    void for_rows(Local &own, Visit visit) {
+        const std::uint32_t words = plan_.program.key_words;
+        std::uint64_t key[max_aggregate_keys];
+        const std::uint64_t *places = nullptr;
+        for (std::uint32_t i = 0; i < own.tile.count(); ++i) {
+            for (std::uint32_t word = 0; word < words; ++word) {
+                key[word] = own.keys[std::uint64_t(word) * tile_rows + i];
+            }
+            if (is_within_bound(own.kept.rows(), key)) {
+                places = places == nullptr ? own.tile.places() : places;
+                visit(key, places[own.tile.row(i)]);
+            }
+        }
+    }
+
+    void add_rows(Local &own) {
+        own.kept.make_room(own.tile.count());
+        for_rows(own, [&](const std::uint64_t *key, std::uint64_t place) { own.kept.add(key, place); });
+    }
+
+    void list_doubtful(Local &own) {
+        const std::uint32_t words = plan_.program.key_words;
+        for_rows(own, [&](const std::uint64_t *key, std::uint64_t place) {
+            std::uint64_t *record = own.doubtful.add(1);
+            std::copy_n(key, words, record);
+            record[words] = place;
+            record[words + 1] = place;
+        });
+        if (own.doubtful.count() > question_.max_groups) {
+            is_full_ = true;
+        }
+    }
+
+    void finish() {
+        KeptRows kept(budget_, plan_, question_.top);
+        for (const std::unique_ptr<Local> &own : locals_) {
+            own->kept.leave();
+            kept.merge(own->kept);
+        }
+        kept.leave();
+        Records doubtful(budget_, plan_.record_words() + 1);
+        for (const std::unique_ptr<Local> &own : locals_) {
+            for (std::uint64_t i = 0; i < own->doubtful.count(); ++i) {
+                keep_doubtful(kept.rows(), own->doubtful.record(i), &doubtful);
+            }
+        }
+        is_full_ = !give_rows(budget_, kept.rows(), std::move(doubtful), question_.max_groups, answer_.get());
+    }
+
+    MemoryBudget &budget_;
+    HostEngine &engine_;
+    const Workers &workers_;
+    const AggregateQuestion &question_;
+    const KnownBlocks *known_;
+    std::unique_ptr<HostAggregateAnswer> answer_;
+    const AggregatePlan &plan_;
+    KeptRows bound_;
+    bool is_sample_ = false;
+    tbb::enumerable_thread_specific<std::unique_ptr<Local>> locals_;
+    std::atomic<bool> has_failed_{false};
+    std::atomic<bool> is_full_{false};
+};
+
+}  // namespace
+
+void merge_top_rows(MemoryBudget &budget, const AggregateMerge &merge, HostAggregateAnswer *answer) {
+    KeptRows kept(budget, *answer->plan, merge.top);
+    for (std::size_t part = 0; part < merge.part_count; ++part) {
+        kept.merge(merge.parts[part].group_records, merge.parts[part].groups);
+    }
+    kept.leave();
+    const std::uint32_t words = answer->plan->record_words() + 1;
+    Records doubtful(budget, words);
+    for (std::size_t part = 0; part < merge.part_count; ++part) {
+        for (std::uint64_t i = 0; i < merge.parts[part].doubtful; ++i) {
+            keep_doubtful(kept.rows(), merge.parts[part].doubtful_records + i * words, &doubtful);
+        }
+    }
+    if (!give_rows(budget, kept.rows(), std::move(doubtful), merge.max_groups, answer)) {
+        answer->result = AggregateOutcome::too_many_groups;
+    }
+}
+
+std::unique_ptr<AggregateAnswer> find_top_rows(HostEngine &engine, const Workers &workers,
+                                               const AggregateQuestion &question) {
+    return TopRowsFinder(engine, workers, question).answer();
+}
+
+}  // namespace gpu_engine::host

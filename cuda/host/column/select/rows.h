@@ -1,0 +1,47 @@
+// Which rows of a run are alive, which are visible, and where in the heap they lie.
+#pragma once
+
+#include <algorithm>
+
+#include "common/heap_blocks.h"
+#include "gpu_engine/packing.h"
+#include "host/column/load/store.h"
+
+namespace gpu_engine::host {
+
+// Selects, by a bit a row, the live rows of `groups` groups from `first` on.
+void select_live(const StoreParts &parts, const DeadBitmap *dead, std::uint64_t first, std::uint64_t groups,
+                 std::uint64_t *selected);
+
+// Leaves only the visible ones among the selected rows of at most batch_groups groups. Those on unknown
+// blocks become the doubtful ones. Returns false when there are no doubtful ones.
+bool split_doubtful(const StoreParts &parts, const KnownBlocks &known, std::uint64_t first,
+                    std::uint64_t groups, std::uint64_t *selected, std::uint64_t *doubtful);
+
+// Calls visit(stretch, first row, last row + 1) for the stretches of rows in [begin, end).
+template <typename Visit>
+void for_stretches(const StoreParts &parts, std::uint64_t begin, std::uint64_t end, Visit visit) {
+    const Stretch *stretches = parts.stretches.data();
+    const std::uint64_t count = parts.count.stretches;
+    for (std::uint64_t i = find_stretch(stretches, count, begin); i < count && stretches[i].row < end; ++i) {
+        const std::uint64_t next = i + 1 < count ? stretches[i + 1].row : parts.layout.rows;
+        visit(stretches[i], std::max<std::uint64_t>(stretches[i].row, begin), std::min(next, end));
+    }
+}
+
+// Calls visit(row, tid) for each selected row.
+template <typename Visit>
+void for_selected(const StoreParts &parts, std::uint64_t first, std::uint64_t groups,
+                  const std::uint64_t *selected, Visit visit) {
+    const std::uint64_t begin = first * packing::group;
+    const std::uint64_t end = std::min(begin + groups * packing::group, parts.layout.rows);
+    for_stretches(parts, begin, end, [&](const Stretch &stretch, std::uint64_t from, std::uint64_t to) {
+        for (std::uint64_t row = from; row < to; ++row) {
+            if ((selected[row / packing::group - first] >> (row % packing::group) & 1) != 0) {
+                visit(row, tid_in_stretch(stretch, parts.bitmaps.data(), row));
+            }
+        }
+    });
+}
+
+}  // namespace gpu_engine::host

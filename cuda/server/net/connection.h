@@ -1,0 +1,140 @@
+// One session's connection: its buffer, its objects, and the requests it makes, one at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "server/residency/load_in_parts.h"
+#include "server/residency/mirrors.h"
+#include "server/residency/object.h"
+#include "server/requests/part_threads.h"
+#include "server/queue.h"
+#include "server/server.h"
+#include "server/net/transfer_buffer.h"
+
+namespace gpu_engine::server {
+
+struct Handler;
+struct Work;
+class Joint;
+class RunSet;
+
+// Serves a connection until either side ends it. The caller closes the socket.
+void serve_connection(Server &server, int socket, int process) noexcept;
+
+// An object that only its connection knows: an array without a name, or anything that is being loaded.
+struct OwnObject {
+    protocol::EngineName engine{};
+    EngineId held_by = 0;
+    protocol::RunName name{};  // of the mirror that it will be
+    bool named = false;
+    bool sorted = false;
+    protocol::Holder holder{};  // and whose
+    Mirrors::Claim claim;
+    GridPageColumns columns{};  // this and the next are for points
+    GridOptions grid;
+    TextShape lists{};                      // this and the next are for inverted lists
+    std::uint32_t content_bytes = 0;        // of a page
+    AnyLoader loader;                       // holds what has come, until it is finished
+    AnyObject object;                       // holds it once it is finished
+    std::unique_ptr<LoadInParts> in_parts;  // instead of both, where several engines share it
+};
+
+// What a question found and its session hasn't read yet.
+struct KeptGroups {
+    protocol::EngineName engine{};
+    EngineId held_by = 0;
+    std::uint64_t words = 0;  // of a group's record
+    std::uint64_t groups_given = 0;
+    std::uint64_t doubtful_given = 0;
+    std::unique_ptr<AggregateAnswer> answer;
+};
+
+class Connection {
+  public:
+    Connection(Server &server, int socket, int process);
+    Connection(const Connection &) = delete;
+    Connection &operator=(const Connection &) = delete;
+    ~Connection();
+
+    void serve();
+
+    // Groups stay for the next request. They go when that is anything but read_groups, or doesn't come soon:
+    // they take memory of the engine.
+    void keep(KeptGroups groups);
+    KeptGroups take_kept();
+    // Returns the engine that has them, where they are of this kind's.
+    std::optional<EngineId> holder_of_kept(protocol::EngineName engine) const noexcept {
+        return kept_.answer != nullptr && kept_.engine == engine ? std::optional(kept_.held_by)
+                                                                 : std::nullopt;
+    }
+
+    Server &server;
+    TransferBuffer buffer;
+    std::map<std::uint64_t, OwnObject> objects;  // by handle
+    std::uint64_t last_handle = 0;
+    std::uint32_t user = 0;
+    // The descriptor that came with the request that is being answered.
+    Descriptor passed;
+
+  private:
+    // These return false when the connection must end.
+    bool answer(std::size_t bytes);
+    bool answer_hello(std::size_t bytes);
+    // Answers the request at `request_`. Throws what the handler throws.
+    void run(const Handler &handler);
+    void compute(const Handler &handler);
+    // How a request's turn on an engine ended.
+    struct Turn {
+        Clock::time_point began{};
+        Clock::duration took{};
+        Status status;
+        bool computed = false;  // else the reply says why not
+    };
+    Turn take_turn(const Handler &handler, Work &work, Queue &queue);
+    // Where there are several engines of the kind, says which compute. Returns false when the reply says why
+    // none does.
+    struct Chosen;
+    bool has_choice(const Handler &handler, protocol::EngineName name);
+    bool choose_engines(const Handler &handler, Work &work, Chosen *chosen);
+    // Where a load goes (placing.cpp).
+    void place(const Handler &handler, Work &work, Chosen *chosen);
+    // A question has found no memory to compute with on an engine: drops one of its runs there, as the reply
+    // says then. Returns false where that is no use.
+    bool make_way(const Handler &handler, Work work, EngineId full);
+    EngineId least_waited_for(protocol::EngineName name);
+    // Computes a request on several engines, and says on which a failure was.
+    Turn compute_spread(const Handler &handler, Work &work, const Chosen &chosen, EngineId *failed);
+    // Computes a part of it, once it has a place in its engine's queue.
+    Status compute_part(Work &work, const std::function<void()> &body, bool *busy);
+    void note_lost(const Work &work, EngineId lost, const Status &status);
+    // Computes a request that has a place in the queue. With `company` it also computes the waiting requests
+    // that can be computed in the same call.
+    Status compute_together(Joint &joint, bool company, Work &work, Queue &queue);
+    // Runs `body`, which computes on the work's engine, and turns what it throws into a status.
+    template <typename Body>
+    Status on_engine(Work &work, Body &&body);
+    bool send(std::size_t bytes);
+    Purpose purpose_of(const protocol::RequestHeader &header) const noexcept;
+
+    void drop_kept();
+
+    const std::uint64_t number_;  // given by the server; no other connection has it
+    const int socket_;
+    const int process_;
+    bool greeted_ = false;
+    Activity activity_;
+    // Of each engine; and a stream for each, opened by the first request that computes there.
+    std::array<Queue::Share, max_engines> shares_;
+    std::array<std::unique_ptr<Stream>, max_engines> streams_;
+    KeptGroups kept_;
+    PartThreads part_threads_;
+    alignas(16) char request_[protocol::max_message];
+    alignas(16) char reply_[protocol::max_message];
+};
+
+}  // namespace gpu_engine::server

@@ -1,0 +1,151 @@
+#include "server/net/transport.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "gpu_engine/guard.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::server {
+namespace {
+
+constexpr int waiting_connections = 128;
+
+[[noreturn]] void fail(const char *what, const std::string &path, int error) {
+    char message[Status::message_capacity];
+    std::snprintf(message, sizeof(message), "%s \"%s\": %s", what, path.c_str(), std::strerror(error));
+    throw Failure{make_status(StatusCode::unavailable, message)};
+}
+
+}  // namespace
+
+Status ListeningSocket::open(const std::string &path) noexcept {
+    return guarded([&] {
+        // The socket is bound under another name first, so that nobody meets one that doesn't listen yet.
+        const std::string early_path = path + ".new";
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        if (early_path.size() >= sizeof(address.sun_path)) {
+            fail("too long for a socket:", path, ENAMETOOLONG);
+        }
+        std::memcpy(address.sun_path, early_path.c_str(), early_path.size() + 1);
+
+        const std::string lock_path = path + ".lock";
+        lock_ = Descriptor(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        if (!lock_.valid()) {
+            fail("could not open", lock_path, errno);
+        }
+        if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+            if (errno == EWOULDBLOCK) {
+                fail("another server holds", lock_path, EBUSY);
+            }
+            fail("could not lock", lock_path, errno);
+        }
+
+        socket_ = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        if (!socket_.valid()) {
+            fail("could not make a socket for", path, errno);
+        }
+        unlink(early_path.c_str());
+        const mode_t mask = umask(077);
+        const int bound = bind(socket_.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address));
+        const int error = errno;
+        umask(mask);
+        if (bound != 0) {
+            fail("could not bind to", early_path, error);
+        }
+        struct stat file {};
+        if (listen(socket_.get(), waiting_connections) != 0 || stat(early_path.c_str(), &file) != 0 ||
+            rename(early_path.c_str(), path.c_str()) != 0) {
+            const int reason = errno;
+            unlink(early_path.c_str());
+            fail("could not listen on", path, reason);
+        }
+        device_ = file.st_dev;
+        node_ = file.st_ino;
+        path_ = path;
+        return Status{};
+    });
+}
+
+ListeningSocket::~ListeningSocket() {
+    struct stat file {};
+    if (!path_.empty() && stat(path_.c_str(), &file) == 0 && file.st_dev == device_ && file.st_ino == node_) {
+        unlink(path_.c_str());
+    }
+}
+
+bool peer_is_own_user(int socket, int *process, unsigned *user) noexcept {
+    ucred credentials{};
+    socklen_t size = sizeof(credentials);
+    *process = 0;
+    *user = 0;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
+        return false;
+    }
+    *process = credentials.pid;
+    *user = credentials.uid;
+    return credentials.uid == geteuid();
+}
+
+Received receive_message(int socket, void *buffer, std::size_t capacity, std::size_t *bytes,
+                         Descriptor *passed) noexcept {
+    iovec part{buffer, capacity};
+    // There is room for some descriptors more than wanted, so that they are seen and closed; the kernel
+    // closes those that don't fit.
+    alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
+    msghdr header{};
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof(control);
+    ssize_t received;
+    do {
+        received = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
+    } while (received < 0 && errno == EINTR);
+    if (received < 0) {
+        return errno == EAGAIN || errno == EWOULDBLOCK ? Received::too_late : Received::closed;
+    }
+    for (cmsghdr *item = CMSG_FIRSTHDR(&header); item != nullptr; item = CMSG_NXTHDR(&header, item)) {
+        if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS) {
+            continue;
+        }
+        const std::size_t count = (item->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (std::size_t i = 0; i < count; ++i) {
+            int number;
+            std::memcpy(&number, CMSG_DATA(item) + i * sizeof(int), sizeof(int));
+            Descriptor descriptor(number);
+            if (!passed->valid()) {
+                *passed = std::move(descriptor);
+            }
+        }
+    }
+    *bytes = static_cast<std::size_t>(received);
+    if (received == 0) {
+        return Received::closed;
+    }
+    return (header.msg_flags & MSG_TRUNC) != 0 ? Received::too_long : Received::message;
+}
+
+bool send_message(int socket, const void *message, std::size_t bytes) noexcept {
+    ssize_t sent;
+    do {
+        sent = send(socket, message, bytes, MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    return sent == static_cast<ssize_t>(bytes);
+}
+
+void set_timeout(int socket, int option, int milliseconds) noexcept {
+    const timeval time{milliseconds / 1000, milliseconds % 1000 * 1000};
+    static_cast<void>(setsockopt(socket, SOL_SOCKET, option, &time, sizeof(time)));
+}
+
+}  // namespace gpu_engine::server

@@ -1,0 +1,238 @@
+// Which function answers which kind of request.
+#include <type_traits>
+
+#include "server/requests/request.h"
+#include "server/requests/run_set.h"
+#include "server/requests/spread_results.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::server {
+namespace {
+
+template <typename Function>
+struct Parts;
+template <typename Request, typename Reply>
+struct Parts<void (*)(Work &, const Request &, Reply &)> {
+    using RequestType = Request;
+    using ReplyType = Reply;
+};
+template <typename Request, typename Reply>
+struct Parts<void (*)(Spread &, const Request &, Reply &)> {
+    using RequestType = Request;
+    using ReplyType = Reply;
+};
+
+template <auto function>
+constexpr Handler handler(bool computes) {
+    using Request = typename Parts<decltype(function)>::RequestType;
+    using Reply = typename Parts<decltype(function)>::ReplyType;
+    static_assert(std::is_trivially_copyable_v<Request> && sizeof(Request) <= protocol::max_message);
+    static_assert(std::is_trivially_copyable_v<Reply> && sizeof(Reply) <= protocol::max_message);
+    return Handler{sizeof(Request),
+                   sizeof(Reply),
+                   computes,
+                   [](Work &work, const void *request, void *reply) {
+                       function(work, *static_cast<const Request *>(request), *static_cast<Reply *>(reply));
+                   },
+                   nullptr,
+                   nullptr,
+                   nullptr,
+                   nullptr,
+                   nullptr,
+                   nullptr};
+}
+
+// How many bits keys of the runs have that a request asks, or which number stands for their kind.
+template <typename Request>
+std::uint32_t bits_of(const Request &request) {
+    if constexpr (requires { request.key_bits; }) {
+        return request.key_bits;
+    } else if constexpr (requires { request.boxes; } || std::is_same_v<Request, protocol::MatchGrid>) {
+        return grid_bits;
+    } else if constexpr (requires { request.tests; }) {
+        return column_bits;
+    } else {
+        return text_bits;
+    }
+}
+
+template <auto spread>
+constexpr void (*spreading())(Spread &parts, const void *request, void *reply) {
+    using Function = decltype(spread);
+    return [](Spread &parts, const void *request, void *reply) {
+        spread(parts, *static_cast<const typename Parts<Function>::RequestType *>(request),
+               *static_cast<typename Parts<Function>::ReplyType *>(reply));
+    };
+}
+
+// A row for requests that ask runs; `spread` answers where these are on several engines.
+template <auto function, auto spread>
+constexpr Handler question() {
+    using Request = typename Parts<decltype(function)>::RequestType;
+    Handler asking = handler<function>(true);
+    asking.find_runs = [](Work &work, const void *request, protocol::ReplyHeader &reply) {
+        const auto &asked = *static_cast<const Request *>(request);
+        return RunSet(work, asked.run, asked.runs, bits_of(asked), reply);
+    };
+    asking.spread = spreading<spread>();
+    return asking;
+}
+
+// The same where the results of the parts lie side by side.
+template <auto function>
+constexpr Handler question() {
+    using Request = typename Parts<decltype(function)>::RequestType;
+    using Reply = typename Parts<decltype(function)>::ReplyType;
+    return question<function, spread_results<function, Request, Reply>>();
+}
+
+// A row for requests that begin a load.
+template <auto function>
+constexpr Handler load() {
+    using Request = typename Parts<decltype(function)>::RequestType;
+    Handler loading = handler<function>(true);
+    loading.load_size = [](Engine &engine, const void *request) {
+        const auto &begun = *static_cast<const Request *>(request);
+        return LoadSize{begun.name, {load_bytes(engine, begun)}};
+    };
+    return loading;
+}
+
+// The same where runs can be divided; `spread` begins a load in parts.
+template <auto function, auto spread>
+constexpr Handler divisible_load() {
+    using Request = typename Parts<decltype(function)>::RequestType;
+    Handler loading = load<function>();
+    loading.load_size = [](Engine &engine, const void *request) {
+        const auto &begun = *static_cast<const Request *>(request);
+        return LoadSize{begun.name, {load_bytes(engine, begun), divisible(engine, begun)}};
+    };
+    loading.spread = spreading<spread>();
+    return loading;
+}
+
+// A row for requests about something that an engine has: `holders(work, request)` says which one, or which
+// have parts of it, and `spread` answers for these.
+template <auto function, auto holders>
+constexpr Handler about() {
+    using Request = typename Parts<decltype(function)>::RequestType;
+    Handler known = handler<function>(true);
+    known.holders = [](Work &work, const void *request) {
+        return holders(work, *static_cast<const Request *>(request));
+    };
+    return known;
+}
+
+template <auto function, auto holders, auto spread>
+constexpr Handler about() {
+    Handler known = about<function, holders>();
+    known.spread = spreading<spread>();
+    return known;
+}
+
+template <typename Request>
+std::vector<EngineId> holders_of_array(Work &work, const Request &request) {
+    const auto found = work.connection.objects.find(request.handle);
+    std::vector<EngineId> holders;
+    // A handle may be another kind's, which the handler refuses.
+    if (found == work.connection.objects.end() || found->second.engine != work.engine_name) {
+        return holders;
+    }
+    if (found->second.in_parts == nullptr) {
+        holders.push_back(found->second.held_by);
+        return holders;
+    }
+    for (const PartInTheMaking &part : found->second.in_parts->parts) {
+        holders.push_back(part.held_by);
+    }
+    return holders;
+}
+
+std::vector<EngineId> holders_of_mirror(Work &work, const protocol::SetDead &request) {
+    return work.server().mirrors().holders_of(work.engine_name, request.name);
+}
+
+std::vector<EngineId> holders_of_groups(Work &work, const protocol::ReadGroups &) {
+    const std::optional<EngineId> holder = work.connection.holder_of_kept(work.engine_name);
+    return holder ? std::vector<EngineId>{*holder} : std::vector<EngineId>();
+}
+
+// A row for requests that may be computed together; `spread` answers where runs are on several engines.
+template <auto function, auto spread, auto key, auto join>
+constexpr Handler joint_handler() {
+    using Request = typename Parts<decltype(function)>::RequestType;
+    using Reply = typename Parts<decltype(function)>::ReplyType;
+    Handler joint = question<function, spread>();
+    joint.joint_key = [](const void *request) { return key(*static_cast<const Request *>(request)); };
+    joint.join = [](Work &work, const void *request, void *reply) {
+        return join(work, *static_cast<const Request *>(request), *static_cast<Reply *>(reply));
+    };
+    return joint;
+}
+
+struct Row {
+    protocol::Message type;
+    Handler handler;
+};
+
+constexpr bool computes = true;
+constexpr bool at_once = false;
+
+using protocol::Message;
+
+// All requests but hello, which the connection answers.
+constexpr Row rows[] = {
+    {Message::ping, handler<answer_ping>(at_once)},
+    {Message::configure, handler<answer_configure>(at_once)},
+    {Message::attach, handler<answer_attach>(at_once)},
+    {Message::begin_kary, load<answer_begin_kary>()},
+    {Message::begin_grid, load<answer_begin_grid>()},
+    {Message::begin_column, divisible_load<answer_begin_column, spread_begin_column>()},
+    {Message::begin_text, load<answer_begin_text>()},
+    {Message::append_pages,
+     about<answer_append_pages, holders_of_array<protocol::AppendPages>, spread_append_pages>()},
+    {Message::append_kary, about<answer_append_kary, holders_of_array<protocol::AppendKary>>()},
+    {Message::finish, about<answer_finish, holders_of_array<protocol::HandleRequest>, spread_finish>()},
+    {Message::set_dead, about<answer_set_dead, holders_of_mirror, spread_set_dead>()},
+    {Message::drop, handler<answer_drop>(at_once)},
+    {Message::evict, handler<answer_evict>(at_once)},
+    {Message::keep_runs, handler<answer_keep_runs>(at_once)},
+    {Message::lookup_kary, question<answer_lookup_kary>()},
+    {Message::count_kary, question<answer_count_kary>()},
+    {Message::range_kary, question<answer_range_kary>()},
+    {Message::search_grid, question<answer_search_grid>()},
+    {Message::count_grid, question<answer_count_grid>()},
+    {Message::match_grid, question<answer_match_grid>()},
+    {Message::count_column, question<answer_count_column>()},
+    {Message::count_column_values, question<answer_count_column>()},
+    {Message::match_column, question<answer_match_column>()},
+    {Message::aggregate_column, question<answer_aggregate_column, spread_aggregate_column>()},
+    {Message::read_groups, about<answer_read_groups, holders_of_groups>()},
+    {Message::search_text,
+     joint_handler<answer_search_text, spread_search_text, joint_key, join_search_text>()},
+    {Message::count_text, question<answer_count_text>()},
+    {Message::intersect_text, question<answer_intersect_text>()},
+    {Message::merge_column_dictionaries, handler<answer_merge_column_dictionaries>(computes)},
+    {Message::merge_kary, question<answer_merge_kary, spread_merge_kary>()},
+    {Message::read_kary, about<answer_read_kary, holders_of_array<protocol::ReadKary>>()},
+    {Message::name_kary, handler<answer_name_kary>(at_once)},
+    {Message::mirrors, handler<answer_mirrors>(at_once)},
+    {Message::statistics, handler<answer_statistics>(at_once)},
+    {Message::devices, handler<answer_devices>(at_once)},
+    {Message::state, handler<answer_state>(at_once)},
+    {Message::inject, handler<answer_inject>(at_once)},
+};
+
+}  // namespace
+
+const Handler *find_handler(std::uint16_t type) noexcept {
+    for (const Row &row : rows) {
+        if (static_cast<std::uint16_t>(row.type) == type) {
+            return &row.handler;
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace gpu_engine::server

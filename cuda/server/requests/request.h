@@ -1,0 +1,194 @@
+// How requests are answered: one function a kind.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu_engine/guard.h"
+#include "gpu_engine/protocol.h"
+#include "server/net/connection.h"
+#include "server/residency/placement.h"
+#include "server/queue.h"
+
+namespace gpu_engine::server {
+
+class RunSet;
+class Spread;
+
+// What a handler works with. `engine` and `stream` are null for requests that don't compute.
+struct Work {
+    Connection &connection;
+    protocol::EngineName engine_name;
+    EngineId id = 0;  // which engine of that kind
+    Engine *engine = nullptr;
+    Stream *stream = nullptr;
+    Purpose purpose{};
+    const RunSet *found = nullptr;  // the request's runs, where they were looked up to choose the engine
+    // Of a request that begins a load in parts: which of the entries each engine gets.
+    const std::vector<RunShare> *shares = nullptr;
+    // The handler counts these for the statistics.
+    std::uint64_t items = 0;
+    std::uint64_t bytes = 0;
+
+    Server &server() const noexcept { return connection.server; }
+};
+
+// What is about to be loaded. Arrays without a name are nobody's.
+struct LoadSize {
+    protocol::RunName name;
+    PlacedLoad load;
+};
+
+// How one kind of request is handled. `run` gets structures of these sizes; the reply's header already says
+// `done`. It may throw Failure and std::bad_alloc.
+struct Handler {
+    std::size_t request_bytes;
+    std::size_t reply_bytes;
+    bool computes;  // takes a place in the engine's queue
+    void (*run)(Work &work, const void *request, void *reply);
+    // Requests with equal keys may be computed together, and a request with an empty key may not. Null for a
+    // kind that is never computed together.
+    std::string (*joint_key)(const void *request);
+    // Makes of a request that has to wait one that can be computed with others. Returns null when it can't be
+    // after all, or when the reply already says why the request can't be computed at all.
+    std::shared_ptr<Joint> (*join)(Work &work, const void *request, void *reply);
+    // The following say which of several engines of a kind computes. Null where they mean nothing.
+    // Looks up the runs that the request asks.
+    RunSet (*find_runs)(Work &work, const void *request, protocol::ReplyHeader &reply);
+    // Computes a request whose runs, or whose object, are on several engines.
+    void (*spread)(Spread &spread, const void *request, void *reply);
+    // Returns the engines that have what the request names.
+    std::vector<EngineId> (*holders)(Work &work, const void *request);
+    // What the request begins to load: of which index, and how many bytes it takes until it is finished.
+    // `engine` is any of the kind.
+    LoadSize (*load_size)(Engine &engine, const void *request);
+};
+
+// Returns null when there is no such kind of request.
+const Handler *find_handler(std::uint16_t type) noexcept;
+
+// ---- for the handlers ------------------------------------------------------------------------------------
+
+[[noreturn]] inline void refuse(const char *message) {
+    throw Failure{make_status(StatusCode::invalid_argument, message)};
+}
+
+inline void check(const Status &status) {
+    if (!status.ok()) {
+        throw Failure{status};
+    }
+}
+
+// Runs `call`, which returns a Status. When the call lacks memory, mirrors are dropped and it is run again.
+// No mirror is dropped where all that may be dropped are not enough for what was refused. A device may be
+// short of memory below the limit, because other programs use it; it then doesn't say how much it lacks, and
+// mirrors are dropped one at a time.
+template <typename Call>
+Status with_room(Work &work, Call &&call) {
+    // Other requests may take the memory that was made free, so the number of attempts is limited.
+    constexpr int max_refusals = 64;
+    Mirrors &mirrors = work.server().mirrors();
+    MemoryBudget &memory = work.engine->memory();
+    static_cast<void>(memory.take_refused());
+    // What was refused is only the last of several pieces that a call takes. If there is room for that once
+    // the others have been given back, another caller may have had it. If there is again, the pieces have no
+    // room beside each other, and twice as much is wanted.
+    std::uint64_t wanted = 0;
+    bool was_enough = false;
+    for (int refusals = 0; refusals < max_refusals;) {
+        const Status status = call();
+        if (status.code != StatusCode::out_of_memory) {
+            return status;
+        }
+        const std::uint64_t refused = memory.take_refused();
+        refusals += refused > 0 ? 1 : 0;
+        const bool is_enough = refused > 0 && refused <= memory.free_bytes();
+        wanted = is_enough && was_enough ? 2 * std::max(refused, wanted) : refused;
+        was_enough = is_enough;
+        if (refused > 0 ? !mirrors.make_room(work.id, memory, wanted, work.purpose)
+                        : !mirrors.drop_one(work.id, work.purpose)) {
+            return status;
+        }
+    }
+    return make_status(StatusCode::out_of_memory, "the engine's memory is taken again as soon as it is free");
+}
+
+// ---- the handlers ----------------------------------------------------------------------------------------
+
+// state.cpp
+void answer_ping(Work &work, const protocol::RequestHeader &request, protocol::HelloReply &reply);
+void answer_state(Work &work, const protocol::RequestHeader &request, protocol::StateReply &reply);
+void answer_configure(Work &work, const protocol::Configure &request, protocol::ReplyHeader &reply);
+void answer_attach(Work &work, const protocol::Attach &request, protocol::ReplyHeader &reply);
+void answer_evict(Work &work, const protocol::Evict &request, protocol::EvictReply &reply);
+void answer_keep_runs(Work &work, const protocol::KeepRuns &request, protocol::EvictReply &reply);
+void answer_mirrors(Work &work, const protocol::List &request, protocol::ListReply &reply);
+void answer_statistics(Work &work, const protocol::List &request, protocol::ListReply &reply);
+void answer_devices(Work &work, const protocol::List &request, protocol::ListReply &reply);
+void answer_inject(Work &work, const protocol::Inject &request, protocol::ReplyHeader &reply);
+
+// load.cpp
+void answer_begin_kary(Work &work, const protocol::BeginKary &request, protocol::BeginReply &reply);
+void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol::BeginReply &reply);
+void answer_begin_column(Work &work, const protocol::BeginColumn &request, protocol::BeginReply &reply);
+void answer_begin_text(Work &work, const protocol::BeginText &request, protocol::BeginReply &reply);
+// How many bytes they take until they are finished. Throw Failure for what can't be.
+std::uint64_t load_bytes(Engine &engine, const protocol::BeginKary &request);
+std::uint64_t load_bytes(Engine &engine, const protocol::BeginGrid &request);
+std::uint64_t load_bytes(Engine &engine, const protocol::BeginColumn &request);
+std::uint64_t load_bytes(Engine &engine, const protocol::BeginText &request);
+// How it can be divided, as long as the engine and the request live.
+DivisibleRun divisible(Engine &engine, const protocol::BeginColumn &request);
+void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
+void answer_append_kary(Work &work, const protocol::AppendKary &request, protocol::ReplyHeader &reply);
+void answer_finish(Work &work, const protocol::HandleRequest &request, protocol::HandleReply &reply);
+void answer_drop(Work &work, const protocol::HandleRequest &request, protocol::ReplyHeader &reply);
+void answer_name_kary(Work &work, const protocol::NameKary &request, protocol::HandleReply &reply);
+void answer_set_dead(Work &work, const protocol::SetDead &request, protocol::ReplyHeader &reply);
+void answer_read_kary(Work &work, const protocol::ReadKary &request, protocol::ReplyHeader &reply);
+void answer_merge_kary(Work &work, const protocol::MergeKary &request, protocol::HandleReply &reply);
+void spread_merge_kary(Spread &spread, const protocol::MergeKary &request, protocol::HandleReply &reply);
+
+// load_parts.cpp
+void spread_begin_column(Spread &spread, const protocol::BeginColumn &request, protocol::BeginReply &reply);
+void spread_append_pages(Spread &spread, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
+void spread_finish(Spread &spread, const protocol::HandleRequest &request, protocol::HandleReply &reply);
+void spread_set_dead(Spread &spread, const protocol::SetDead &request, protocol::ReplyHeader &reply);
+
+// kary.cpp
+void answer_lookup_kary(Work &work, const protocol::LookupKary &request, protocol::ResultReply &reply);
+void answer_range_kary(Work &work, const protocol::RangeKary &request, protocol::ResultReply &reply);
+void answer_count_kary(Work &work, const protocol::CountKary &request, protocol::ResultReply &reply);
+
+// grid.cpp
+void answer_search_grid(Work &work, const protocol::SearchGrid &request, protocol::ResultReply &reply);
+void answer_count_grid(Work &work, const protocol::CountGrid &request, protocol::ResultReply &reply);
+void answer_match_grid(Work &work, const protocol::MatchGrid &request, protocol::ResultReply &reply);
+
+// column.cpp
+void answer_count_column(Work &work, const protocol::AskColumn &request, protocol::ColumnReply &reply);
+void answer_match_column(Work &work, const protocol::AskColumn &request, protocol::ColumnReply &reply);
+void answer_merge_column_dictionaries(Work &work, const protocol::MergeColumnDictionaries &request,
+                                      protocol::MergeColumnDictionariesReply &reply);
+
+// aggregate.cpp
+void answer_aggregate_column(Work &work, const protocol::AggregateColumn &request,
+                             protocol::AggregateReply &reply);
+void spread_aggregate_column(Spread &spread, const protocol::AggregateColumn &request,
+                             protocol::AggregateReply &reply);
+void answer_read_groups(Work &work, const protocol::ReadGroups &request, protocol::AggregateReply &reply);
+
+// text.cpp
+void answer_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply);
+void spread_search_text(Spread &spread, const protocol::SearchText &request, protocol::ResultReply &reply);
+std::string joint_key(const protocol::SearchText &request);
+std::shared_ptr<Joint> join_search_text(Work &work, const protocol::SearchText &request,
+                                        protocol::ResultReply &reply);
+void answer_count_text(Work &work, const protocol::CountText &request, protocol::ResultReply &reply);
+void answer_intersect_text(Work &work, const protocol::IntersectText &request, protocol::ResultReply &reply);
+
+}  // namespace gpu_engine::server

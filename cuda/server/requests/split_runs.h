@@ -1,0 +1,25 @@
+// Questions about runs of columns of which several engines have parts: what the parts answer for a run is put
+// together.
+#pragma once
+
+#include <vector>
+
+#include "server/requests/spread.h"
+
+namespace gpu_engine::server {
+
+// Says whether one of the request's runs is in parts.
+bool has_split_runs(const Spread &spread);
+
+// What the engines answered, and where among the results.
+template <typename Reply>
+struct PartAnswers {
+    const std::vector<PartPlace> &places;
+    const std::vector<Reply> &replies;
+};
+
+// Counts of a run's parts are added up, and rows follow each other.
+void put_together(Spread &spread, const protocol::AskColumn &request,
+                  const PartAnswers<protocol::ColumnReply> &answers, protocol::ColumnReply *reply);
+
+}  // namespace gpu_engine::server

@@ -1,0 +1,160 @@
+#include "server/residency/own_objects.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::server {
+
+using protocol::Answer;
+using protocol::RunName;
+
+namespace {
+
+// The objects that a connection may have, so that it can't take the server's memory with ever more of them.
+constexpr std::size_t max_own_objects = 64;
+
+const char *reason_of(Room room) {
+    switch (room) {
+        case Room::beyond_role_quota:
+            return "pg_gpu.role_mirror_quota leaves no room for the mirror";
+        case Room::beyond_database_quota:
+            return "pg_gpu.database_mirror_quota leaves no room for the mirror";
+        case Room::used_by_others:
+            return "other sessions used lately what a mirror for a forced path would replace";
+        default:
+            return "the engine's memory limit leaves no room for the array";
+    }
+}
+
+}  // namespace
+
+OwnObject &own_object(Work &work, std::uint64_t handle) {
+    const auto found = work.connection.objects.find(handle);
+    if (found == work.connection.objects.end()) {
+        refuse("the connection has no array of this handle");
+    }
+    // A handle's request is computed where the array is; one of another kind of engine is not.
+    if (found->second.engine != work.engine_name) {
+        refuse("the array is another engine's");
+    }
+    return found->second;
+}
+
+OwnObject &finished_object(Work &work, std::uint64_t handle) {
+    OwnObject &own = own_object(work, handle);
+    if (!own.object) {
+        refuse("the array is not finished");
+    }
+    return own;
+}
+
+OwnObject &object_in_the_making(Work &work, std::uint64_t handle) {
+    OwnObject &own = own_object(work, handle);
+    if (!own.loader) {
+        refuse("the array is finished, or in parts on several engines");
+    }
+    return own;
+}
+
+OwnObject &object_in_parts(Work &work, std::uint64_t handle) {
+    OwnObject &own = own_object(work, handle);
+    if (own.in_parts == nullptr) {
+        refuse("the array is not in parts");
+    }
+    return own;
+}
+
+std::uint64_t add_own_object(Work &work, OwnObject own) {
+    if (work.connection.objects.size() >= max_own_objects) {
+        refuse("the connection has too many arrays");
+    }
+    const std::uint64_t handle = ++work.connection.last_handle;
+    work.connection.objects.emplace(handle, std::move(own));
+    return handle;
+}
+
+bool begin_own(Work &work, const RunName &name, const protocol::Holder &holder, OwnObject *own,
+               protocol::BeginReply &reply) {
+    own->engine = work.engine_name;
+    own->held_by = work.id;
+    own->name = name;
+    own->named = is_named(name);
+    own->holder = holder;
+    if (!own->named) {
+        return true;
+    }
+    switch (work.server().mirrors().claim(work.engine_name, name, holder.pinned != 0, &own->claim,
+                                          &reply.dead_version)) {
+        case Mirrors::Claimed::yes:
+            break;
+        case Mirrors::Claimed::present:
+            return false;
+        case Mirrors::Claimed::by_another:
+            set_answer(reply.header, Answer::loading);
+            return false;
+    }
+    return true;
+}
+
+void require_room(Work &work, OwnObject &own, const std::vector<NewMirrorPart> &parts) {
+    Mirrors &mirrors = work.server().mirrors();
+    Room room = Room::made;
+    if (own.named) {
+        room =
+            mirrors.make_room_for({work.engine_name, own.name, own.holder, parts}, work.purpose, &own.claim);
+    } else if (!mirrors.make_room(work.id, work.engine->memory(), parts.front().bytes_in_the_making,
+                                  work.purpose)) {
+        room = Room::beyond_limit;
+    }
+    if (room != Room::made) {
+        throw Failure{make_status(StatusCode::out_of_memory, reason_of(room))};
+    }
+}
+
+std::vector<MirrorPart> whole_run(EngineId held_by, AnyObject object) {
+    std::vector<MirrorPart> parts;
+    parts.push_back({held_by, 0, std::move(object)});
+    return parts;
+}
+
+void make_mirror(Work &work, std::vector<MirrorPart> parts, const RunName &name,
+                 const protocol::Holder &holder) {
+    auto mirror = std::make_shared<Mirror>();
+    mirror->name = name;
+    mirror->engine = work.engine_name;
+    mirror->parts = std::move(parts);
+    mirror->holder = holder;
+    mirror->loaded_at = microseconds_since_1970();
+    mirror->last_used = mirror->loaded_at;
+    for (const MirrorPart &part : mirror->parts) {
+        mirror->is_overflow =
+            mirror->is_overflow || work.server().engines().name_of(part.held_by) != mirror->engine;
+    }
+    static_cast<void>(work.server().mirrors().add(std::move(mirror), work.purpose));
+}
+
+const std::uint64_t *bitmap_of(Work &work, const Mirror &mirror, const protocol::SetDead &request) {
+    if (request.words == 0) {
+        return nullptr;
+    }
+    if (request.words < (entries_of(mirror) + 63) / 64) {
+        refuse("the dead bitmap doesn't cover the array");
+    }
+    return work.connection.buffer.part<std::uint64_t>(request.offset, request.words);
+}
+
+void set_dead_of(Work &work, const MirrorPart &part, const std::uint64_t *bitmap, std::uint64_t version) {
+    part.object.visit([&](auto *array) {
+        if (version < array->dead_version()) {
+            return;
+        }
+        const std::uint64_t *of_part = bitmap != nullptr ? bitmap + part.first / 64 : nullptr;
+        const Status status =
+            with_room(work, [&] { return array->set_dead(*work.stream, of_part, version); });
+        // A newer bitmap may have come meanwhile, which makes this one needless.
+        if (!status.ok() && array->dead_version() <= version) {
+            throw Failure{status};
+        }
+    });
+}
+
+}  // namespace gpu_engine::server

@@ -1,0 +1,54 @@
+// Objects that only their connection knows, and how they become mirrors: what requests that load have in
+// common.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "server/requests/request.h"
+
+namespace gpu_engine::server {
+
+inline bool is_named(const protocol::RunName &name) {
+    return !(name == protocol::RunName{});
+}
+
+inline void set_answer(protocol::ReplyHeader &header, protocol::Answer answer) {
+    header.answer = static_cast<std::uint32_t>(answer);
+}
+
+inline void describe(const AnyObject &object, protocol::HandleReply &reply) {
+    reply.entries += entries_of(object);
+    reply.bytes += bytes_of(object);
+}
+
+// Throw Failure where the connection has no such object.
+OwnObject &own_object(Work &work, std::uint64_t handle);
+OwnObject &finished_object(Work &work, std::uint64_t handle);
+OwnObject &object_in_the_making(Work &work, std::uint64_t handle);
+OwnObject &object_in_parts(Work &work, std::uint64_t handle);
+// Returns the new object's handle.
+std::uint64_t add_own_object(Work &work, OwnObject own);
+
+// What the requests that begin a load have in common. Returns false when there is nothing to be loaded, as
+// the reply then says.
+bool begin_own(Work &work, const protocol::RunName &name, const protocol::Holder &holder, OwnObject *own,
+               protocol::BeginReply &reply);
+
+// Makes room on each engine for what an object takes there. Throws Failure.
+void require_room(Work &work, OwnObject &own, const std::vector<NewMirrorPart> &parts);
+
+// A run that one engine has.
+std::vector<MirrorPart> whole_run(EngineId held_by, AnyObject object);
+// Puts a finished run into the table; when its name is taken it is dropped.
+void make_mirror(Work &work, std::vector<MirrorPart> parts, const protocol::RunName &name,
+                 const protocol::Holder &holder);
+
+// The bitmap in the transfer buffer that a request brings for a run; null when no entry is dead.
+const std::uint64_t *bitmap_of(Work &work, const Mirror &mirror, const protocol::SetDead &request);
+// Gives a part, which is on the work's engine, what the run's bitmap says of its entries.
+void set_dead_of(Work &work, const MirrorPart &part, const std::uint64_t *bitmap, std::uint64_t version);
+
+}  // namespace gpu_engine::server

@@ -1,0 +1,102 @@
+// Where loads go.
+#include <algorithm>
+#include <utility>
+
+#include "server/residency/chosen.h"
+#include "server/residency/own_objects.h"
+#include "server/requests/request.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::server {
+
+void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
+    Engines &engines = server.engines();
+    const EngineRange range = engines.of(work.engine_name);
+    std::vector<EngineId> ready;
+    for (const EngineId id : range) {
+        if (engines.state(id) == Engines::State::ready) {
+            ready.push_back(id);
+        }
+    }
+    if (ready.empty()) {
+        return;
+    }
+    // Loads leave room for what they take until they are done, and for what questions take: always in the
+    // machine's memory, and on a device once a question has found none there.
+    const auto kept_free_on = [&](EngineId id) {
+        Engine &engine = *engines.get(id);
+        const std::uint64_t part = engine.memory().limit() / kept_free_of_memory;
+        return engines.name_of(id) != work.engine_name
+                   ? part
+                   : std::max(engines.kept_free(id), std::min(part, engine.loading_bytes()));
+    };
+    Engine &first = *engines.get(ready.front());
+    const LoadSize size = handler.load_size(first, request_);
+    // What needs no look at all that is there.
+    if (range.size() == 1 && size.load.bytes + kept_free_on(ready.front()) <= first.memory().free_bytes()) {
+        return;
+    }
+    const auto of_index = server.mirrors().bytes_beside(work.engine_name, size.name);
+    const auto candidate_of = [&](EngineId id) {
+        const MemoryBudget &memory = engines.get(id)->memory();
+        const Mirrors::EngineRoom room = server.mirrors().room_on(id, memory, work.purpose);
+        const std::uint64_t kept_free = kept_free_on(id);
+        const auto less = [kept_free](std::uint64_t bytes) { return bytes - std::min(bytes, kept_free); };
+        return PlacementCandidate{id,           less(memory.limit()), memory.used(),
+                                  of_index[id], less(room.by_any),    less(room.by_idle)};
+    };
+    std::vector<PlacementCandidate> candidates;
+    for (const EngineId id : ready) {
+        candidates.push_back(candidate_of(id));
+    }
+    const PlacementRules rules = {server.options().kept_together, server.options().divides_all};
+    std::optional<OverflowPlace> overflow;
+    // Arrays that nobody will ask are to be sorted or merged, and are as well on pages.
+    if (const std::optional<EngineId> id = engines.overflow_of(work.engine_name); id && is_named(size.name)) {
+        const LoadSize there = handler.load_size(*engines.get(*id), request_);
+        overflow = {candidate_of(*id), there.load.bytes, there.load.divisible};
+    }
+    Placement placement = place_load(candidates, overflow, size.load, rules);
+    chosen->shares = std::move(placement.shares);
+    for (const RunShare &share : chosen->shares) {
+        chosen->engines.push_back(share.held_by);
+    }
+    if (chosen->shares.empty()) {
+        chosen->engines.push_back(placement.whole);
+    }
+}
+
+// The smallest of those that are enough goes, or the largest, and is loaded once more: elsewhere, since room
+// is kept from now on.
+bool Connection::make_way(const Handler &handler, Work work, EngineId full) {
+    Engines &engines = server.engines();
+    if (handler.find_runs == nullptr || engines.name_of(full) != work.engine_name ||
+        !engines.overflow_of(work.engine_name) || engines.kept_free(full) > 0) {
+        return false;
+    }
+    work.engine = nullptr;
+    work.found = nullptr;
+    protocol::ReplyHeader looked{};
+    const RunSet found = handler.find_runs(work, request_, looked);
+    const std::uint64_t enough = engines.get(full)->memory().limit() / kept_free_of_memory;
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < found.size() && found.complete(); ++i) {
+        const std::uint64_t bytes = found.mirror(i)->bytes_on(full);
+        const std::uint64_t of_best = best ? found.mirror(*best)->bytes_on(full) : 0;
+        if (of_best < enough ? bytes > of_best : bytes >= enough && bytes < of_best) {
+            best = i;
+        }
+    }
+    // Where nothing can leave, or another question has made way meanwhile, no room is kept either.
+    if (!best || !engines.note_lack(full) || !server.mirrors().drop(found.mirror(*best))) {
+        return false;
+    }
+    auto *reply = reinterpret_cast<protocol::ReplyHeader *>(reply_);
+    reply->status = Status{};
+    set_answer(*reply, protocol::Answer::not_resident);
+    reply->lacking = std::uint64_t(1) << *best;
+    return true;
+}
+
+}  // namespace gpu_engine::server
