@@ -2,14 +2,12 @@
 // be asked of an index. Storage's part is the RunKind, and the server's the MirrorFormat.
 #pragma once
 
-#include "cost/usage.h"
 #include "compat.h"
-#include "keys/range_reader.h"
-#include "storage/index_routine.h"
+#include "cost/usage.h"
+#include "keys/keys.h"
+#include "residency/residency.h"
 #include "storage/storage.h"
-#include "table/build.h"
-#include "table/lookup.h"
-#include "table/verify.h"
+#include "table/table.h"
 
 namespace pg_gpu {
 

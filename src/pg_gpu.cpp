@@ -1,9 +1,12 @@
 // Module load: settings, reloptions, the access methods' handlers.
 #include "access_methods.h"
-#include "rpc/client.h"
-#include "column/column.h"
+#include "cost/counters.h"
+#include "cost/cost.h"
+#include "rpc/rpc.h"
+#include "supervisor/supervisor.h"
+#include "column/gpu_column.h"
 #include "compat.h"
-#include "grid/grid.h"
+#include "grid/gpu_grid.h"
 #include "plan/advise/advise.h"
 #include "plan/query/aggregate_scan.h"
 #include "plan/query/rows_scan.h"
@@ -14,16 +17,10 @@
 #include "plan/search/scan.h"
 #include "progress.h"
 #include "settings.h"
-#include "storage/index_statistics.h"
-#include "storage/merge.h"
-#include "storage/merge_requests.h"
-#include "storage/put_off.h"
-#include "storage/waiting_rows.h"
-#include "table/rounds.h"
-#include "table/shared_facts.h"
+#include "storage/storage.h"
+#include "table/table.h"
 #include "test_hooks.h"
-#include "text/configuration_names.h"
-#include "text/options.h"
+#include "text/gpu_text.h"
 
 extern "C" {
 PG_GPU_MODULE_MAGIC;
@@ -48,9 +45,13 @@ void _PG_init(void) {
     pg_gpu::plan::register_scan_usage();
     pg_gpu::plan::register_advise();
     pg_gpu::plan::register_lent_families();
-    pg_gpu::client::register_client();
+    pg_gpu::client::register_connection_callbacks();
     pg_gpu::storage::register_waiting_rows();
     if (process_shared_preload_libraries_in_progress) {
+        pg_gpu::client::reserve_supervisor_record();
+        pg_gpu::client::reserve_counters();
+        pg_gpu::client::reserve_cost_learner();
+        pg_gpu::client::register_supervisor();
         pg_gpu::storage::reserve_put_off_merges();
         pg_gpu::storage::reserve_index_statistics();
         pg_gpu::storage::reserve_merge_requests();

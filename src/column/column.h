@@ -3,11 +3,10 @@
 
 #include "cost/usage.h"
 #include "column/scan/condition.h"
-#include "column/format/item.h"
-#include "keys/range_reader.h"
-#include "storage/sealed_tail.h"
-#include "table/build.h"
-#include "table/verify.h"
+#include "column/item.h"
+#include "keys/keys.h"
+#include "storage/storage.h"
+#include "table/table.h"
 
 namespace pg_gpu::column {
 
@@ -35,8 +34,7 @@ inline char *read_raw_items(Relation index, const storage::RunEntry &run, uint32
 void insert_long_row(Relation index, const Format &format, const Datum *values, const bool *nulls,
                      const ItemPointerData &tid);
 
-// ---- rows that wait (storage/waiting_rows.h)
-// ---------------------------------------------------------------
+// ---- rows that wait (storage/waiting_rows.h) --------------------------------------------------------------
 
 struct WaitingColumns;
 

@@ -2,7 +2,7 @@
 #include "column/column.h"
 #include "column/scan/mirror.h"
 #include "column/operators.h"
-#include "keys/validate.h"
+#include "keys/keys.h"
 #include "method.h"
 
 namespace pg_gpu {

@@ -3,7 +3,7 @@
 // strings.
 #include "column/column.h"
 #include "column/operators.h"
-#include "keys/validate.h"
+#include "keys/keys.h"
 
 namespace pg_gpu::column {
 

@@ -6,7 +6,7 @@
 #include "supervisor/supervisor.h"
 #include "cost/usage.h"
 #include "settings.h"
-#include "storage/index_statistics.h"
+#include "storage/storage.h"
 
 namespace pg_gpu::client {
 

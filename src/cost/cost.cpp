@@ -5,17 +5,6 @@
 
 namespace pg_gpu::client {
 
-const RequestCost &cost_of(RequestKind kind) {
-    static const RequestCost *const costs[] = {
-        &lookup_cost,      &range_cost,        &count_cost,      &sort_cost,       &merge_cost,
-        &count_boxes_cost, &search_boxes_cost, &match_cost,      &count_rows_cost, &count_rows_cost,
-        &match_rows_cost,  &search_text_cost,  &text_lists_cost, &text_lists_cost, &merge_dictionaries_cost,
-        &aggregate_cost,
-    };
-    static_assert(lengthof(costs) == kRequestKinds);
-    return *costs[static_cast<int>(kind)];
-}
-
 // Queues apart.
 static double work_microseconds(const Request &request, Path path) {
     const RequestCost &cost = cost_of(request.kind);
@@ -30,7 +19,7 @@ static double work_microseconds(const Request &request, Path path) {
 double estimate_microseconds(const Request &request, Path path) {
     double microseconds = work_microseconds(request, path);
     // The host engine's threads have the same processors.
-    if (are_waits_known(request.kind) && path != Path::Cuda)
+    if (cost_of(request.kind).waits_are_known && path != Path::Cuda)
         microseconds += lately_waited(Path::Paged);
     return path == Path::Paged ? microseconds : microseconds + lately_waited(path);
 }

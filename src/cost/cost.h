@@ -1,13 +1,49 @@
-// Inside the client: what requests are expected to take. Each kind's functions stand beside its requests.
+// What this room offers: what requests are expected to take on each path, which paths are there, and the
+// choice of one. What requests took is noted here, and later choices learn from it.
 #pragma once
 
-#include "rpc/client.h"
-#include "gpu_engine/protocol.h"
+#include "cost/record.h"
+#include "rpc/rpc.h"
 
 namespace pg_gpu::client {
 
+static_assert(kPaths == kRecordedPaths);
+
+// ---- kinds of requests ------------------------------------------------------------------------------------
+
+// Which kinds there are is said beside the access methods (request_kinds.h). Here a kind is a number, and
+// what its access method says of it.
+enum class RequestKind : int;
+inline constexpr int kRequestKinds = 16;
+
+// A request as the cost model sees it.
+struct Request {
+    RequestKind kind;
+    int key_bits;    // 32, 64, 128, as the server has them; of a point all columns together
+    int runs;        // it reads
+    uint64 items;    // keys, ranges or boxes asked for; entries to sort or merge
+    uint64 entries;  // of the runs together; not of sorting and merging
+    uint64 results;  // entries expected to match, of all items together; when counting those that the paged
+                     // path must look at one by one, for which ranks or a directory don't do; of columns rows
+                     // expected to come back
+    int columns;     // of columns: those whose codes are read
+    // Of inverted lists, summed up over queries and runs; `items` are queries then, and `entries` postings of
+    // lists of which one is enough.
+    uint64 lists = 0;
+    uint64 shortest = 0;        // postings of the shortest list, where a query asks for all
+    uint64 second = 0;          // and of the second shortest
+    uint64 windows = 0;         // of documents that each list is looked through for, where one is enough
+    Oid index = InvalidOid;     // that is asked
+    uint64 server_results = 0;  // when counting boxes, what the server must look at, where that is more
+    // What the index's requests took counts in the choice of a path, those of the same shape before others;
+    // else estimates do alone.
+    bool learns = false;
+    uint32 shape = 0;
+};
+
 inline constexpr double kMebibyte = 1048576.0;
 
+// What is known of a kind of request.
 struct RequestCost {
     // Does the server answer it from runs' mirrors?
     bool uses_mirrors;
@@ -15,34 +51,142 @@ struct RequestCost {
     double (*bytes_moved)(const Request &request);
     // Microseconds of the path's work, queues and the way there apart.
     double (*work)(const Request &request, Path path);
+    // Are waits beside the work measured?
+    bool waits_are_known = false;
 };
 
-// kary.cpp and kary_arrays.cpp
-extern const RequestCost lookup_cost;
-extern const RequestCost range_cost;
-extern const RequestCost count_cost;
-extern const RequestCost sort_cost;
-extern const RequestCost merge_cost;
-// grid.cpp
-extern const RequestCost count_boxes_cost;
-extern const RequestCost search_boxes_cost;
-extern const RequestCost match_cost;
-// column.cpp
-extern const RequestCost count_rows_cost;
-extern const RequestCost match_rows_cost;
-extern const RequestCost merge_dictionaries_cost;
-// Reading the codes of columns of all entries, and handling the results.
-double row_microseconds(const Request &request, Path path);
-// aggregate.cpp
-extern const RequestCost aggregate_cost;
-// text.cpp
-extern const RequestCost search_text_cost;
-extern const RequestCost text_lists_cost;
-
 const RequestCost &cost_of(RequestKind kind);
+const char *request_name(RequestKind kind);
 
 inline double entry_bytes(const Request &request) {
     return request.key_bits / 8.0 + sizeof(ItemPointerData);
 }
+
+// ---- choosing ---------------------------------------------------------------------------------------------
+
+// A request on the path that was chosen for it.
+struct Attempt {
+    Oid index = InvalidOid;  // invalid: nothing is learned from it
+    RequestKind kind{};
+    uint32 shape = 0;
+    Path path = Path::Paged;
+    PathEstimates estimates = {};
+    instr_time began = {};
+    double left_out_before = 0;  // of the session's microseconds (leave_out)
+};
+
+struct Choice {
+    Path path;
+    // Microseconds it is expected to save over the paged path; mirrors are loaded when it pays.
+    double saving;
+    Attempt attempt = {};
+    Oid index = InvalidOid;  // that the request is about
+};
+
+// Where to send it, by pg_gpu.path, cost, what such requests took lately, and what is there. Connects to the
+// server when another path than Paged is worth it, and waits at most pg_gpu.request_timeout, once. A forced
+// path that isn't there gives Paged and one NOTICE a session.
+Choice choose_path(const Request &request);
+
+// What a request took for which choose_path chose among paths, so that later choices know it. One of them is
+// to be called once the request is answered, whoever answered in the end, on all paths at the same point.
+// note_request_done: the last one that a path was chosen for, if it asked this index; it took until now.
+// note_taken: an attempt whose time the caller has measured.
+void note_request_done(Relation index, RequestKind kind);
+void note_taken(const Attempt &attempt, double microseconds);
+// Microseconds that were spent since the last path was chosen and say nothing about it.
+void leave_out(double microseconds);
+
+inline double microseconds_since(const instr_time &began) {
+    instr_time taken;
+    INSTR_TIME_SET_CURRENT(taken);
+    INSTR_TIME_SUBTRACT(taken, began);
+    return static_cast<double>(INSTR_TIME_GET_MICROSEC(taken));
+}
+
+// What the cost model expects the request to take on a path, in microseconds, with mirrors in place.
+double estimate_microseconds(const Request &request, Path path);
+
+// Does pg_gpu.path name the server?
+bool is_path_forced();
+
+// May the server be asked about so many items, where fewer than `fewest` aren't worth a request?
+bool may_ask_server(uint64 items, uint64 fewest);
+
+// The server can't be asked this, and gpu.stat is to tell why.
+void decline(RequestKind kind, const Choice &choice, const char *reason);
+
+// Is there a server process with this path's engine? Waits for one that is being started, as requests on a
+// forced path do.
+bool is_available(Path path);
+
+// A request that only the paged path can answer: gpu.stat tells why, where another one is forced.
+void note_unsuited(RequestKind kind, Oid index, const char *reason);
+
+// Counts a request that the paged path answered, for gpu.stat: begin_paged before the work, end_paged after
+// it, or count_paged where its time is made of parts.
+struct PagedRequest {
+    RequestKind kind;
+    uint64 items;
+    instr_time began;
+    double processor_began;  // microseconds of processor time; below 0 where waits aren't measured
+};
+PagedRequest begin_paged(RequestKind kind, uint64 items);
+void end_paged(const PagedRequest &request);
+void count_paged(RequestKind kind, uint64 items, const instr_time &taken);
+
+// How many microseconds the part of a request that is about one run takes on pages beyond what the path takes
+// for it beside other runs. Below zero: so many less.
+double saved_by_server(const Request &of_run, Path path);
+
+// Is a statement to come likely to ask the server? As far as settings and the session's own experience tell.
+bool is_server_expected();
+
+// ---- which paths are there --------------------------------------------------------------------------------
+
+// Connected, and the engine is there: else false, and why is remembered. The first thing every request does.
+bool ready_for(Path path);
+
+// Connected, whatever its engines, to a server that is there already: for those who only look at it. Doesn't
+// wait again for a server that has just been waited for in vain.
+bool reach_server();
+
+// As ready_for, but waits for a server that is being started, and for an engine that is being opened: at most
+// pg_gpu.request_timeout.
+bool await_engine(Path path);
+
+// As await_engine, but doesn't start a server process: waits only where a supervisor is about to.
+bool await_engine_without_starting(Path path);
+
+// Sleeps, unless the session is interrupted.
+void pause_for(long milliseconds);
+
+// A request was answered, with what the server needed.
+void note_answered(RequestKind kind, Path path, uint64 items, uint64 bytes,
+                   const protocol::ReplyHeader &reply);
+
+// A request about this index was not answered: counts the fall-back with its reason, and lets the path cool
+// down where another attempt would fail or wait again. Returns false.
+bool note_failed(RequestKind kind, Path path, Oid index);
+inline bool note_failed(RequestKind kind, const Choice &choice) {
+    return note_failed(kind, choice.path, choice.index);
+}
+
+// ---- loads, and what they would save ----------------------------------------------------------------------
+
+// From _PG_init while preloading: room in shared memory.
+void reserve_cost_learner();
+
+// Mirrors were loaded, which took so many microseconds where so many were estimated.
+void note_load(double estimate, double taken);
+// What a load is expected to take, in microseconds, by what those of its size lately took.
+double expected_load(double estimate);
+
+// What requests would have saved had a run been resident, in microseconds, which is weighed against what
+// loading it costs. Sessions add it up together, so that short sessions load what many of them miss. There is
+// room for 128 runs; where there are more, those that were missed least begin at zero again.
+void add_saving(const protocol::RunName &run, double microseconds);
+double saving_of_run(const protocol::RunName &run);
+void forget_saving(const protocol::RunName &run);
 
 }  // namespace pg_gpu::client

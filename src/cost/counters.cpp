@@ -5,23 +5,9 @@
 
 #include "cost/usage.h"
 #include "shared_memory.h"
-#include "storage/index_statistics.h"
+#include "storage/storage.h"
 
 namespace pg_gpu::client {
-
-const char *path_name(Path path) {
-    static const char *const names[] = {"paged", "host", "cuda"};
-    return names[static_cast<int>(path)];
-}
-
-const char *request_name(RequestKind kind) {
-    static const char *const names[] = {
-        "lookup",      "range",        "count",           "sort",       "merge",
-        "count boxes", "search boxes", "match",           "count rows", "count values",
-        "match rows",  "search",       "count documents", "intersect",  "merge dictionaries",
-        "aggregate"};
-    return names[static_cast<int>(kind)];
-}
 
 // ---- counters --------------------------------------------------------------------------------------------
 
@@ -245,16 +231,11 @@ void note_wait(Path path, double microseconds) {
     waits[static_cast<int>(path)] = {before + (microseconds - before) * weight, GetCurrentTimestamp()};
 }
 
-// Waits beside the work are known of searches alone.
-bool are_waits_known(RequestKind kind) {
-    return kind == RequestKind::SearchText;
-}
-
 // Waits are measured of every fourth search, because that takes two calls of the system.
 static bool measure_next_wait(RequestKind kind) {
     constexpr uint32 kSearchesPerMeasurement = 4;
     static uint32 searches = 0;
-    return are_waits_known(kind) && searches++ % kSearchesPerMeasurement == 0;
+    return cost_of(kind).waits_are_known && searches++ % kSearchesPerMeasurement == 0;
 }
 
 static double processor_microseconds() {

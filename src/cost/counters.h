@@ -1,7 +1,7 @@
-// Inside the client: what requests took and why they fell back, and what they lately waited.
+// What requests took and why they fell back, and what they lately waited.
 #pragma once
 
-#include "rpc/client.h"
+#include "cost/cost.h"
 
 namespace pg_gpu::client {
 
@@ -45,8 +45,5 @@ void note_reason(Path path, RequestKind kind, Oid index, const char *reason);
 // processor or a page.
 double lately_waited(Path path);
 void note_wait(Path path, double microseconds);
-
-// Of which requests are waits beside the work known?
-bool are_waits_known(RequestKind kind);
 
 }  // namespace pg_gpu::client

@@ -1,8 +1,6 @@
 // Choosing a path by cost, of those that are there.
 #include "cost/availability.h"
-#include "cost/cost.h"
 #include "cost/counters.h"
-#include "cost/expected.h"
 #include "cost/learner.h"
 #include "cost/quarantine.h"
 #include "settings.h"

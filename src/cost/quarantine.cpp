@@ -4,9 +4,8 @@
 
 #include <csignal>
 
-#include "rpc/connection.h"
-#include "supervisor/server_process.h"
-#include "supervisor/record.h"
+#include "rpc/rpc.h"
+#include "supervisor/supervisor.h"
 
 namespace pg_gpu::client {
 

@@ -7,7 +7,7 @@
 // killed leaves no suspicion. The session remembers that for itself.
 #pragma once
 
-#include "rpc/client.h"
+#include "cost/cost.h"
 
 namespace pg_gpu::client {
 

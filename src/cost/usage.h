@@ -1,7 +1,7 @@
 // What the session has asked, and who answered: for EXPLAIN (ANALYZE) of those who asked.
 #pragma once
 
-#include "rpc/client.h"
+#include "rpc/rpc.h"
 
 namespace pg_gpu::client {
 

@@ -1,9 +1,9 @@
 // gpu.calibrate: measures the constants of the cost model on this machine and stores them. gpu.costs: tells
 // them.
 #include "compat.h"
-#include "rpc/connection.h"
+#include "rpc/rpc.h"
 #include "functions/calibration.h"
-#include "kary/kary.h"
+#include "kary/gpu_kary.h"
 #include "progress.h"
 #include "subtransaction.h"
 

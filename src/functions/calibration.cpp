@@ -3,10 +3,7 @@
 
 #include <algorithm>
 
-#include "kary/kary.h"
-#include "kary/lookup.h"
-#include "kary/mirror.h"
-#include "kary/server_sort.h"
+#include "kary/gpu_kary.h"
 
 namespace pg_gpu::functions {
 
@@ -70,7 +67,7 @@ static double time_range(Sample *sample) {
     client::EntriesAnswer answer;
     instr_time start;
     INSTR_TIME_SET_CURRENT(start);
-    if (!client::range_kary(sample->set, sample->choice, &low, &high, 1, true, &answer))
+    if (!kary::range_kary(sample->set, sample->choice, &low, &high, 1, true, &answer))
         return -1;
     const double microseconds = microseconds_since(start);
     sample->count = answer.runs[0].entries;
@@ -88,7 +85,7 @@ static double time_lookup(const Sample &sample, const uint64 *keys, uint64 count
     INSTR_TIME_SET_CURRENT(start);
     for (uint64 done = 0; done < count;) {
         client::EntriesAnswer answer;
-        if (!client::lookup_kary(sample.set, sample.choice, keys + done, count - done, &answer))
+        if (!kary::lookup_kary(sample.set, sample.choice, keys + done, count - done, &answer))
             return -1;
         done += answer.items;
     }
@@ -97,15 +94,15 @@ static double time_lookup(const Sample &sample, const uint64 *keys, uint64 count
 
 // Microseconds to hand all entries over, without what sorting them takes.
 static double time_transfer(const Sample &sample) {
-    client::ServerArray array;
-    if (!client::begin_sort(sample.choice, kKeyBits, sample.count, &array))
+    kary::ServerArray array;
+    if (!kary::begin_sort(sample.choice, kKeyBits, sample.count, &array))
         return -1;
     instr_time start;
     INSTR_TIME_SET_CURRENT(start);
-    if (!client::append_to_sort(&array, sample.keys, sample.tids, sample.count))
+    if (!kary::append_to_sort(&array, sample.keys, sample.tids, sample.count))
         return -1;
     const double microseconds = microseconds_since(start);
-    client::drop_kary(&array);
+    kary::drop_kary(&array);
     return microseconds;
 }
 

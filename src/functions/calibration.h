@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "rpc/client.h"
-#include "text/tsearch.h"
+#include "cost/cost.h"
+#include "text/gpu_text.h"
 #include "settings.h"
 
 namespace pg_gpu::functions {

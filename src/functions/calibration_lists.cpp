@@ -5,7 +5,8 @@
 #include <bit>
 
 #include "gpu_engine/least_squares.h"
-#include "text/mirror.h"
+#include "text/gpu_text.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::functions {
 
@@ -135,7 +136,7 @@ static bool add_sample(const Measurement &measurement, const text::Query *querie
         return false;
     constexpr double kLittle = 10;
     const double weight = 1 / sqrt(time + kLittle);
-    client::ListFeatures features = client::list_features(request);
+    text::ListFeatures features = text::list_features(request);
     for (double &feature : features)
         feature *= weight;
     measurement.samples->add(features, (time - measurement.paid) * weight);
@@ -172,7 +173,7 @@ bool measure_lists(const Relation *indexes, int count, client::Path path, CostSe
     choose(path);
     Samples samples;
     for (int i = 0; i < kListFeatures; i++) {
-        client::ListFeatures feature = {};
+        text::ListFeatures feature = {};
         if (costs->lists[p][i] > 0) {
             feature[i] = kTrust / costs->lists[p][i];
             samples.add(feature, kTrust);
@@ -190,7 +191,7 @@ bool measure_lists(const Relation *indexes, int count, client::Path path, CostSe
         if (!answered)
             return false;
     }
-    const client::ListFeatures fitted = samples.fit_nonnegative();
+    const text::ListFeatures fitted = samples.fit_nonnegative();
     std::copy(fitted.begin(), fitted.end(), costs->lists[p]);
     return true;
 }

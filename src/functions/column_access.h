@@ -1,7 +1,7 @@
 // The functions on gpu_column's indexes share what is declared here.
 #pragma once
 
-#include "column/scan/values.h"
+#include "column/gpu_column.h"
 #include "functions/index_access.h"
 
 namespace pg_gpu::functions {

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "access_methods.h"
-#include "column/scan/mirror.h"
-#include "column/format/numeric.h"
+#include "column/gpu_column.h"
 #include "functions/numbers.h"
+#include "request_kinds.h"
 
 PG_GPU_FUNCTION(pg_gpu_columns);
 PG_GPU_FUNCTION(pg_gpu_summary);

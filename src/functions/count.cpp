@@ -3,7 +3,7 @@
 #include "functions/count.h"
 #include "functions/index_access.h"
 #include "functions/values.h"
-#include "kary/kary.h"
+#include "kary/gpu_kary.h"
 
 PG_GPU_FUNCTION(pg_gpu_count_array);
 PG_GPU_FUNCTION(pg_gpu_count_record);

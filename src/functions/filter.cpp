@@ -1,6 +1,5 @@
 // Filters: SQL expressions as conditions of a gpu_column index, and gpu.count by one.
-#include "column/column.h"
-#include "column/operators.h"
+#include "column/gpu_column.h"
 #include "compat.h"
 #include "expressions.h"
 #include "functions/column_access.h"

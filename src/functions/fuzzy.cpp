@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "functions/text_index.h"
-#include "text/corpus.h"
+#include "text/gpu_text.h"
 
 extern "C" {
 #include "utils/varlena.h"

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <limits>
 
-#include "column/scan/mirror.h"
-#include "column/format/scaled_numeric.h"
+#include "column/gpu_column.h"
 #include "functions/column_access.h"
 #include "functions/numbers.h"
 #include "gpu_engine/column_histogram.h"
+#include "request_kinds.h"
 
 PG_GPU_FUNCTION(pg_gpu_histogram);
 PG_GPU_FUNCTION(pg_gpu_byte_histogram);

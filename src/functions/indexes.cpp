@@ -2,14 +2,13 @@
 #include <algorithm>
 
 #include "access_methods.h"
-#include "rpc/connection.h"
+#include "rpc/rpc.h"
 #include "residency/inventory.h"
-#include "residency/mirrors.h"
+#include "residency/residency.h"
 #include "compat.h"
 #include "functions/rows.h"
 #include "settings.h"
-#include "storage/index_statistics.h"
-#include "storage/merge_choice.h"
+#include "storage/storage.h"
 #include "subtransaction.h"
 #include "version.h"
 

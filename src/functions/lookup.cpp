@@ -3,7 +3,7 @@
 
 #include "access_methods.h"
 #include "functions/values.h"
-#include "kary/row_check.h"
+#include "kary/gpu_kary.h"
 
 PG_GPU_FUNCTION(pg_gpu_lookup);
 

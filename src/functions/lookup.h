@@ -2,7 +2,7 @@
 #pragma once
 
 #include "functions/index_access.h"
-#include "kary/heap_rows.h"
+#include "kary/gpu_kary.h"
 
 extern "C" PGDLLEXPORT Datum pg_gpu_lookup(PG_FUNCTION_ARGS);
 

@@ -1,10 +1,7 @@
 // gpu.query, gpu.ranking_query and gpu.matching_query: what rows are ranked and chosen by.
 #include "access_methods.h"
 #include "functions/text_index.h"
-#include "text/bm25.h"
-#include "text/corpus.h"
-#include "text/options.h"
-#include "text/text.h"
+#include "text/gpu_text.h"
 #include "version.h"
 
 PG_GPU_FUNCTION(pg_gpu_query);

@@ -1,6 +1,6 @@
 // gpu.load, gpu.evict and their like: which indexes lie in the server process.
 #include "access_methods.h"
-#include "residency/gone_mirrors.h"
+#include "residency/inventory.h"
 #include "compat.h"
 #include "functions/index_access.h"
 #include "settings.h"

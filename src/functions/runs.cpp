@@ -2,7 +2,7 @@
 #include "access_methods.h"
 #include "compat.h"
 #include "cost/usage.h"
-#include "column/build/run_builder.h"
+#include "column/gpu_column.h"
 #include "functions/column_access.h"
 
 PG_GPU_FUNCTION(pg_gpu_runs);

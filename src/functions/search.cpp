@@ -1,12 +1,9 @@
 // gpu.search, gpu.search_batch and gpu.intersect: full-text search in a gpu_text index.
 #include "access_methods.h"
 #include "functions/index_access.h"
-#include "table/server_count.h"
-#include "text/batch_terms.h"
-#include "text/mirror.h"
-#include "text/rows.h"
-#include "text/search.h"
-#include "text/text.h"
+#include "table/table.h"
+#include "text/gpu_text.h"
+#include "request_kinds.h"
 
 PG_GPU_FUNCTION(pg_gpu_search);
 PG_GPU_FUNCTION(pg_gpu_search_batch);

@@ -1,14 +1,13 @@
 // gpu.devices, and the rows of the views gpu.mirrors and gpu.stat.
-#include "cost/availability.h"
+#include "cost/cost.h"
 #include "cost/counters.h"
-#include "residency/gone_mirrors.h"
 #include "residency/inventory.h"
 #include "compat.h"
 #include "functions/rows.h"
-#include "storage/index_statistics.h"
-#include "storage/put_off.h"
-#include "table/block_facts.h"
+#include "storage/storage.h"
+#include "table/table.h"
 #include "version.h"
+#include "request_kinds.h"
 
 PG_GPU_FUNCTION(pg_gpu_devices);
 PG_GPU_FUNCTION(pg_gpu_mirror_rows);
@@ -144,29 +143,27 @@ struct StatSums {
 
 }  // namespace
 
-static constexpr int kind_number(client::RequestKind kind) {
-    return static_cast<int>(kind);
+static StatRow row_of(client::RequestKind kind, protocol::Message type) {
+    return {client::request_name(kind), type, static_cast<int>(kind)};
 }
 
 static const StatRow stat_rows[] = {
-    {"lookup", protocol::Message::lookup_kary, kind_number(client::RequestKind::LookupKary)},
-    {"range", protocol::Message::range_kary, kind_number(client::RequestKind::RangeKary)},
-    {"count", protocol::Message::count_kary, kind_number(client::RequestKind::CountKary)},
-    {"count boxes", protocol::Message::count_grid, kind_number(client::RequestKind::CountGrid)},
-    {"search boxes", protocol::Message::search_grid, kind_number(client::RequestKind::SearchGrid)},
-    {"match", protocol::Message::match_grid, kind_number(client::RequestKind::MatchGrid)},
-    {"count rows", protocol::Message::count_column, kind_number(client::RequestKind::CountColumn)},
-    {"count values", protocol::Message::count_column_values,
-     kind_number(client::RequestKind::CountColumnValues)},
-    {"match rows", protocol::Message::match_column, kind_number(client::RequestKind::MatchColumn)},
-    {"search", protocol::Message::search_text, kind_number(client::RequestKind::SearchText)},
-    {"count documents", protocol::Message::count_text, kind_number(client::RequestKind::CountText)},
-    {"intersect", protocol::Message::intersect_text, kind_number(client::RequestKind::IntersectText)},
-    {"sort", protocol::Message::append_kary, kind_number(client::RequestKind::SortKary)},
-    {"merge", protocol::Message::merge_kary, kind_number(client::RequestKind::MergeKary)},
-    {"merge dictionaries", protocol::Message::merge_column_dictionaries,
-     kind_number(client::RequestKind::MergeColumnDictionaries)},
-    {"aggregate", protocol::Message::aggregate_column, kind_number(client::RequestKind::AggregateColumn)},
+    row_of(client::RequestKind::LookupKary, protocol::Message::lookup_kary),
+    row_of(client::RequestKind::RangeKary, protocol::Message::range_kary),
+    row_of(client::RequestKind::CountKary, protocol::Message::count_kary),
+    row_of(client::RequestKind::CountGrid, protocol::Message::count_grid),
+    row_of(client::RequestKind::SearchGrid, protocol::Message::search_grid),
+    row_of(client::RequestKind::MatchGrid, protocol::Message::match_grid),
+    row_of(client::RequestKind::CountColumn, protocol::Message::count_column),
+    row_of(client::RequestKind::CountColumnValues, protocol::Message::count_column_values),
+    row_of(client::RequestKind::MatchColumn, protocol::Message::match_column),
+    row_of(client::RequestKind::SearchText, protocol::Message::search_text),
+    row_of(client::RequestKind::CountText, protocol::Message::count_text),
+    row_of(client::RequestKind::IntersectText, protocol::Message::intersect_text),
+    row_of(client::RequestKind::SortKary, protocol::Message::append_kary),
+    row_of(client::RequestKind::MergeKary, protocol::Message::merge_kary),
+    row_of(client::RequestKind::MergeColumnDictionaries, protocol::Message::merge_column_dictionaries),
+    row_of(client::RequestKind::AggregateColumn, protocol::Message::aggregate_column),
     {"read groups", protocol::Message::read_groups, -1},
     {"load", protocol::Message::append_pages, -1},
     {"finish", protocol::Message::finish, -1},

@@ -1,8 +1,7 @@
 // gpu.server: the server process, whether there is one or not.
-#include "rpc/connection.h"
+#include "rpc/rpc.h"
 #include "residency/inventory.h"
 #include "supervisor/supervisor.h"
-#include "supervisor/record.h"
 #include "compat.h"
 #include "functions/rows.h"
 #include "settings.h"

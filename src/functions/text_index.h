@@ -2,7 +2,7 @@
 #pragma once
 
 #include "functions/index_access.h"
-#include "text/configuration.h"
+#include "text/gpu_text.h"
 
 namespace pg_gpu::functions {
 

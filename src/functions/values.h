@@ -1,7 +1,7 @@
 // Values for an index's columns out of SQL arrays and records.
 #pragma once
 
-#include "kary/format.h"
+#include "kary/gpu_kary.h"
 
 namespace pg_gpu::functions {
 

@@ -2,7 +2,7 @@
 // are collected; then the grid is made and written past the buffer manager.
 #include "grid/collector.h"
 #include "grid/grid.h"
-#include "table/build.h"
+#include "table/table.h"
 
 namespace pg_gpu::grid {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "grid/grid_writer.h"
-#include "table/build.h"
+#include "table/table.h"
 
 namespace pg_gpu::grid {
 

@@ -4,9 +4,7 @@
 #include <cmath>
 
 #include "grid/converted.h"
-#include "keys/codes.h"
-#include "keys/null_test.h"
-#include "keys/strategy.h"
+#include "keys/keys.h"
 
 namespace pg_gpu::grid {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "grid/format.h"
-#include "keys/instant.h"
+#include "keys/keys.h"
 
 namespace pg_gpu::grid {
 

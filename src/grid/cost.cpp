@@ -3,7 +3,7 @@
 
 #include "grid/grid.h"
 #include "grid/grid_writer.h"
-#include "storage/hypothetical.h"
+#include "storage/storage.h"
 
 namespace pg_gpu::grid {
 

@@ -3,7 +3,8 @@
 #include "grid/entry_search.h"
 #include "grid/grid.h"
 #include "grid/mirror.h"
-#include "table/visible_count.h"
+#include "table/table.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::grid {
 

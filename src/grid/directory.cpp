@@ -1,6 +1,6 @@
 #include "grid/directory.h"
 
-#include "keys/search.h"
+#include "keys/keys.h"
 
 namespace pg_gpu::grid {
 

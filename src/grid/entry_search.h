@@ -3,7 +3,7 @@
 #pragma once
 
 #include "grid/scan.h"
-#include "table/entry_counter.h"
+#include "table/table.h"
 
 namespace pg_gpu::grid {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "grid/page.h"
-#include "keys/column.h"
+#include "keys/keys.h"
 #include "storage/storage.h"
 
 namespace pg_gpu::grid {

@@ -4,10 +4,8 @@
 #include "cost/usage.h"
 #include "grid/condition.h"
 #include "grid/scales.h"
-#include "keys/range_reader.h"
-#include "table/build.h"
-#include "table/lookup.h"
-#include "table/verify.h"
+#include "keys/keys.h"
+#include "table/table.h"
 
 namespace pg_gpu::grid {
 

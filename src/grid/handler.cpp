@@ -2,7 +2,7 @@
 #include "grid/converted.h"
 #include "grid/grid.h"
 #include "grid/mirror.h"
-#include "keys/validate.h"
+#include "keys/keys.h"
 #include "method.h"
 
 namespace pg_gpu {

@@ -3,8 +3,9 @@
 
 #include "grid/grid.h"
 #include "grid/mirror.h"
-#include "keys/radix_sort.h"
-#include "table/server_count.h"
+#include "keys/keys.h"
+#include "table/table.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::grid {
 
@@ -204,8 +205,7 @@ static bool match_remote_runs(Search *search, const client::RunSet &set, const c
     bool answered = true;
     for (uint32 done = 0; answered && done < points.count;) {
         CHECK_FOR_INTERRUPTS();
-        answered =
-            client::match_grid(set, choice, points.low, points.count, done, answer) && answer->items > 0;
+        answered = match_grid(set, choice, points.low, points.count, done, answer) && answer->items > 0;
         for (int run = 0; answered && run < set.count; run++) {
             const client::RunAnswer &found = answer->runs[run];
             for (uint32 i = 0; i < answer->items; i++)

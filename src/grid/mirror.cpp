@@ -1,7 +1,8 @@
 #include "grid/mirror.h"
 
 #include "grid/grid.h"
-#include "table/server_count.h"
+#include "table/table.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::grid {
 
@@ -12,7 +13,7 @@ static uint64 mirrored_entries(const storage::RunEntry &run) {
 }
 
 static bool is_mirrored(const Format &format) {
-    return format.lane_count <= client::kMaxGridColumns;
+    return format.lane_count <= kMaxGridColumns;
 }
 
 // The lower half of a code of 128 bits.
@@ -29,7 +30,7 @@ const client::MirrorFormat *mirror_format(Relation index) {
     const Format &format = *format_of(index);
     if (!is_mirrored(format))
         return nullptr;
-    auto *mirror = allocate_zeroed<client::GridMirror>(1);
+    auto *mirror = allocate_zeroed<GridMirror>(1);
     int key_bits = 0;
     mirror->columns = static_cast<uint32>(format.lane_count);
     for (int i = 0; i < format.lane_count; i++) {
@@ -40,7 +41,7 @@ const client::MirrorFormat *mirror_format(Relation index) {
     }
     mirror->bucket = bucket_of(index);
     mirror->distinct = split_rule_of(index) == SplitRule::Distinct;
-    mirror->kind = &client::grid_mirror;
+    mirror->kind = &grid_mirror;
     mirror->key_bits = key_bits;
     mirror->mirrored_entries = mirrored_entries;
     return mirror;
@@ -167,8 +168,8 @@ bool is_in_box(const BoxList &boxes, uint32 i, const uint64 *row) {
     return true;
 }
 
-client::Boxes boxes_of(const BoxList &list) {
-    client::Boxes boxes = {};
+Boxes boxes_of(const BoxList &list) {
+    Boxes boxes = {};
     for (int i = 0; i < list.format->lane_count; i++) {
         if ((list.open_in_all >> i) & 1)
             continue;
@@ -312,7 +313,7 @@ bool search_on_server(ViewReader *reader, const BatchSink &sink) {
             break;
         HomeRuns home;
         answered = read_at_home(reader, at_home, PG_UINT64_MAX, &home) &&
-                   client::search_grid(run_set(*reader, format), choice, boxes_of(boxes), 0, answer) &&
+                   search_grid(run_set(*reader, format), choice, boxes_of(boxes), 0, answer) &&
                    answer->items == boxes.count;
         if (answered)
             take_answer(reader, *answer, sink);

@@ -4,9 +4,9 @@
 // pages hold for them too (rule "Trust"): visibility map, then vacuum_seq once more.
 #pragma once
 
-#include "rpc/client.h"
+#include "grid/request.h"
 #include "grid/scan.h"
-#include "keys/range_reader.h"
+#include "keys/keys.h"
 
 namespace pg_gpu::grid {
 
@@ -21,8 +21,8 @@ inline constexpr uint64 kFewestEntries = 16384;
 struct BoxList {
     const Format *format;
     uint32 count;
-    void *low[client::kMaxGridColumns];
-    void *high[client::kMaxGridColumns];
+    void *low[kMaxGridColumns];
+    void *high[kMaxGridColumns];
     uint8 *open;  // bit c of open[i]: box i takes all of lane c
     uint8 *null;  // it takes NULL only
     uint8 open_in_all;
@@ -37,7 +37,7 @@ bool add_box(BoxList *boxes, const Condition &condition);
 bool is_in_box(const BoxList &boxes, uint32 i, const uint64 *row);
 // Returns the low bound of a lane.
 uint64 lowest_code(const BoxList &boxes, uint32 i, int lane);
-client::Boxes boxes_of(const BoxList &boxes);
+Boxes boxes_of(const BoxList &boxes);
 void free_boxes(const BoxList &boxes);
 
 // Returns the view's runs.

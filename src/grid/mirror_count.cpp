@@ -3,8 +3,8 @@
 
 #include "grid/entry_search.h"
 #include "grid/mirror.h"
-#include "table/server_count.h"
-#include "table/visible_count.h"
+#include "table/table.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::grid {
 
@@ -34,7 +34,7 @@ struct Question {
 static bool count_run_entries(Question *question, const client::MirrorFormat *format,
                               const client::Choice &choice, int64 *counts) {
     const client::RunSet set = run_set(*question->reader, format);
-    const client::Boxes boxes = boxes_of(*question->boxes);
+    const Boxes boxes = boxes_of(*question->boxes);
     client::VisibleBlocks visible = {};
     visible.all = question->counts_all;
     if (!question->counts_all)
@@ -44,7 +44,7 @@ static bool count_run_entries(Question *question, const client::MirrorFormat *fo
     bool answered = true;
     for (uint64 done = 0; answered && done < boxes.count;) {
         CHECK_FOR_INTERRUPTS();
-        answered = client::count_grid(set, choice, boxes, done, visible, answer) && answer->items > 0;
+        answered = count_grid(set, choice, boxes, done, visible, answer) && answer->items > 0;
         if (answered) {
             add_server_counts(&question->checker, set, *answer, counts + done);
             done += answer->items;

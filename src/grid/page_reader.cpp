@@ -1,6 +1,6 @@
 #include "grid/page_reader.h"
 
-#include "storage/dead_bits.h"
+#include "storage/storage.h"
 
 namespace pg_gpu::grid {
 

@@ -1,8 +1,11 @@
 // Points: their mirrors, and boxes of them.
-#include "rpc/asking.h"
-#include "cost/cost.h"
+#include "grid/request.h"
+#include "residency/ask.h"
+#include "request_kinds.h"
 
-namespace pg_gpu::client {
+namespace pg_gpu::grid {
+
+using namespace client;
 
 static const GridMirror &grid_of(const RunSet &set) {
     return static_cast<const GridMirror &>(*set.format);
@@ -219,4 +222,4 @@ bool count_grid(const RunSet &set, const Choice &choice, const Boxes &boxes, uin
     return note_failed(RequestKind::CountGrid, choice);
 }
 
-}  // namespace pg_gpu::client
+}  // namespace pg_gpu::grid

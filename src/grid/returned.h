@@ -2,7 +2,7 @@
 // starts again in a new view and leaves these entries out.
 #pragma once
 
-#include "table/visibility.h"
+#include "table/table.h"
 
 namespace pg_gpu::grid {
 

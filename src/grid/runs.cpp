@@ -1,7 +1,7 @@
 // This file seals tails, merges runs and reads TIDs.
 #include "grid/runs.h"
 
-#include "rpc/client.h"
+#include "grid/request.h"
 #include "grid/collector.h"
 #include "grid/grid.h"
 #include "grid/page_reader.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "keys/search.h"
+#include "keys/keys.h"
 
 namespace pg_gpu::grid {
 

@@ -4,6 +4,7 @@
 #include "compat.h"
 #include "grid/grid.h"
 #include "grid/mirror.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::grid {
 

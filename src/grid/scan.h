@@ -4,8 +4,8 @@
 #include "cost/usage.h"
 #include "grid/page_reader.h"
 #include "grid/returned.h"
-#include "keys/index_tuple.h"
-#include "table/row_visibility.h"
+#include "keys/keys.h"
+#include "table/table.h"
 
 namespace pg_gpu::grid {
 

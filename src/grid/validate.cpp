@@ -3,7 +3,7 @@
 // that is converted to points has functions for that, and operators with the numbers of R-trees.
 #include "grid/converted.h"
 #include "grid/grid.h"
-#include "keys/validate.h"
+#include "keys/keys.h"
 
 namespace pg_gpu::grid {
 

@@ -5,13 +5,14 @@
 //   3. merge the chunks and write leaves, separators and the dead bitmap past the buffer manager;
 //   4. write metapage and tail.
 #include "kary/kary.h"
-#include "keys/radix_sort.h"
-#include "table/build.h"
+#include "keys/keys.h"
+#include "table/table.h"
 #include "temporary_file.h"
 
 #include <algorithm>
 
 #include "kary/server_sort.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::kary {
 

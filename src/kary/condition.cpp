@@ -6,12 +6,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "keys/array_elements.h"
-#include "keys/codes.h"
-#include "keys/instant.h"
-#include "keys/null_test.h"
-#include "keys/radix_sort.h"
-#include "keys/strategy.h"
+#include "keys/keys.h"
 #include "sort.h"
 
 namespace pg_gpu::kary {

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "kary/kary.h"
-#include "keys/search.h"
-#include "keys/instant.h"
+#include "keys/keys.h"
 
 namespace pg_gpu::kary {
 

@@ -3,7 +3,7 @@
 
 #include "kary/kary.h"
 #include "kary/lossy_cost.h"
-#include "storage/hypothetical.h"
+#include "storage/storage.h"
 
 namespace pg_gpu::kary {
 

@@ -5,9 +5,10 @@
 #include "kary/entry_search.h"
 #include "kary/mirror.h"
 #include "kary/range_counts.h"
-#include "keys/search.h"
-#include "storage/dead_bits.h"
-#include "table/visible_count.h"
+#include "keys/keys.h"
+#include "storage/storage.h"
+#include "table/table.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::kary {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kary/scan.h"
-#include "keys/search.h"
+#include "keys/keys.h"
 
 namespace pg_gpu::kary {
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "kary/kary.h"
-#include "storage/sealed_tail.h"
-#include "table/entry_counter.h"
+#include "storage/storage.h"
+#include "table/table.h"
 
 namespace pg_gpu::kary {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kary/hash_key.h"
-#include "keys/column.h"
+#include "keys/keys.h"
 #include "kary/text_key.h"
 #include "memory.h"
 

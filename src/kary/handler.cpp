@@ -2,7 +2,7 @@
 #include "kary/kary.h"
 #include "kary/lookup.h"
 #include "kary/mirror.h"
-#include "keys/validate.h"
+#include "keys/keys.h"
 #include "method.h"
 
 namespace pg_gpu {

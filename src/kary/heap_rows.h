@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kary/lookup.h"
-#include "table/visibility.h"
+#include "table/table.h"
 
 namespace pg_gpu::kary {
 

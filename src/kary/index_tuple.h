@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kary/format.h"
-#include "keys/index_tuple.h"
+#include "keys/keys.h"
 
 namespace pg_gpu::kary {
 

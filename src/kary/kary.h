@@ -3,10 +3,8 @@
 
 #include "cost/usage.h"
 #include "kary/layout.h"
-#include "keys/range_reader.h"
-#include "table/build.h"
-#include "table/row_visibility.h"
-#include "table/verify.h"
+#include "keys/keys.h"
+#include "table/table.h"
 
 namespace pg_gpu::kary {
 

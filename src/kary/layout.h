@@ -17,7 +17,7 @@
 #pragma once
 
 #include "kary/format.h"
-#include "keys/key.h"
+#include "keys/keys.h"
 #include "storage/storage.h"
 
 namespace pg_gpu::kary {

@@ -2,7 +2,7 @@
 #include "kary/lookup.h"
 
 #include "kary/matches.h"
-#include "keys/radix_sort.h"
+#include "keys/keys.h"
 #include "kary/row_check.h"
 
 namespace pg_gpu::kary {

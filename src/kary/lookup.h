@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kary/kary.h"
-#include "table/lookup.h"
+#include "table/table.h"
 
 namespace pg_gpu::kary {
 

@@ -1,7 +1,6 @@
 #include "kary/matches.h"
 
-#include "keys/radix_sort.h"
-#include "keys/search.h"
+#include "keys/keys.h"
 
 namespace pg_gpu::kary {
 

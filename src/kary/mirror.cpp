@@ -10,8 +10,8 @@ static constexpr uint32 kFewestPoints = 512;
 
 template <typename Key>
 const client::MirrorFormat *mirror_format() {
-    static constexpr client::KaryMirror format = {
-        {&client::kary_mirror, static_cast<int>(sizeof(ServerKey<Key>) * 8), keyed_entries},
+    static constexpr KaryMirror format = {
+        {&kary_mirror, static_cast<int>(sizeof(ServerKey<Key>) * 8), keyed_entries},
         sizeof(Key),
         kLeafCapacity<Key>};
     return &format;

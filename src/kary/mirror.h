@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include "rpc/client.h"
+#include "kary/request.h"
 #include "kary/condition.h"
 
 namespace pg_gpu::kary {

@@ -5,7 +5,8 @@
 #include "kary/mirror.h"
 #include "kary/range_counts.h"
 #include "kary/scan.h"
-#include "table/server_count.h"
+#include "table/table.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::kary {
 
@@ -95,9 +96,8 @@ static bool count_run_entries(RowChecker *checker, const client::RunSet &set, co
     for (uint32 done = 0; answered && done < ranges.count;) {
         CHECK_FOR_INTERRUPTS();
         client::CountAnswer answer;
-        answered =
-            client::count_kary(set, choice, low + done, high + done, ranges.count - done, visible, &answer) &&
-            answer.items > 0;
+        answered = count_kary(set, choice, low + done, high + done, ranges.count - done, visible, &answer) &&
+                   answer.items > 0;
         if (answered) {
             add_server_counts(checker, set, answer, counts + done);
             done += static_cast<uint32>(answer.items);

@@ -4,7 +4,8 @@
 
 #include "kary/mirror.h"
 #include "kary/scan.h"
-#include "table/server_count.h"
+#include "table/table.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::kary {
 
@@ -176,7 +177,7 @@ template <typename Key>
 static bool look_up_points(const RemoteSource<Key> &remote, const client::RunSet &set, const Key *points,
                            uint32 count, client::EntriesAnswer *answer) {
     return with_keys_of_points(remote, points, count, [&](const auto *keys) {
-        return client::lookup_kary(set, remote.choice, keys, count, answer);
+        return lookup_kary(set, remote.choice, keys, count, answer);
     });
 }
 
@@ -191,7 +192,7 @@ static bool look_up_ranges(const RemoteSource<Key> &remote, const client::RunSet
         high[i] = to_server(points != nullptr ? join_keys(points[i], remote.ranges.point_high)
                                               : remote.ranges.high);
     }
-    const bool answered = client::range_kary(set, remote.choice, low, high, count, true, answer);
+    const bool answered = range_kary(set, remote.choice, low, high, count, true, answer);
     pfree(low);
     return answered;
 }
@@ -525,18 +526,18 @@ static void drain_run(Scan<Key> *scan, const client::EntriesAnswer &answer, uint
 
 // The part of the matches of many points that the sink asks for.
 template <typename Key>
-static client::Matched wanted_form(const Scan<Key> *scan, const EntrySink<Key> &sink) {
+static Matched wanted_form(const Scan<Key> *scan, const EntrySink<Key> &sink) {
     if (sink.add_points != nullptr || scan->condition.filter_count > 0)
-        return client::Matched::Numbered;
-    return scan->counts_only ? client::Matched::Number : client::Matched::Tids;
+        return Matched::Numbered;
+    return scan->counts_only ? Matched::Number : Matched::Tids;
 }
 
 // Gives one run's matches of points from number `first` on to the sink. `points` has room for kDrainedAtOnce.
 template <typename Key>
-static void drain_matches(Scan<Key> *scan, const client::MatchesAnswer &answer, uint32 first, int run,
+static void drain_matches(Scan<Key> *scan, const MatchesAnswer &answer, uint32 first, int run,
                           const EntrySink<Key> &sink, uint32 *points) {
     RemoteSource<Key> *remote = &scan->remote;
-    const client::MatchedEntries &part = answer.runs[run];
+    const MatchedEntries &part = answer.runs[run];
     const bool has_filters = scan->condition.filter_count > 0;
     for (uint64 at = 0; at < part.count;) {
         CHECK_FOR_INTERRUPTS();
@@ -572,15 +573,15 @@ static void drain_matches(Scan<Key> *scan, const client::MatchesAnswer &answer, 
 template <typename Key>
 static bool drain_points(Scan<Key> *scan, const EntrySink<Key> &sink) {
     RemoteSource<Key> *remote = &scan->remote;
-    const client::Matched form = wanted_form(scan, sink);
+    const Matched form = wanted_form(scan, sink);
     auto *points = allocate<uint32>(kDrainedAtOnce);
     while (remote->end < remote->items) {
-        client::MatchesAnswer answer;
+        MatchesAnswer answer;
         const uint32 first = remote->end;
         const uint32 count = Min(kLargestStep, remote->items - first);
         if (!ask_runs(scan, first, &answer, [&](const client::RunSet &set, const Key *asked) {
                 return with_keys_of_points(*remote, asked, count, [&](const auto *keys) {
-                    return client::match_kary(set, remote->choice, keys, count, form, &answer);
+                    return match_kary(set, remote->choice, keys, count, form, &answer);
                 });
             }))
             return false;

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "cost/usage.h"
+#include "kary/request.h"
 #include "kary/condition.h"
 #include "kary/source.h"
 

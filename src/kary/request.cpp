@@ -1,8 +1,12 @@
 // Runs of keys: their mirrors, and lookups, ranges and counts.
-#include "rpc/asking.h"
-#include "cost/cost.h"
+#include "kary/request.h"
+#include "residency/ask.h"
+#include "test_hooks.h"
+#include "request_kinds.h"
 
-namespace pg_gpu::client {
+namespace pg_gpu::kary {
+
+using namespace client;
 
 // ---- mirrors ---------------------------------------------------------------------------------------------
 
@@ -105,6 +109,33 @@ bool lookup_kary(const RunSet &set, const Choice &choice, const void *keys, uint
     return note_failed(RequestKind::LookupKary, choice);
 }
 
+// Finds what a lookup has found without offsets, which is the server's word as well.
+static bool read_matches(const RunSet &set, const protocol::ResultReply &reply, Matched form,
+                         MatchesAnswer *answer) {
+    const LiveRuns live = live_runs(set);
+    answer->count = 0;
+    for (int i = 0; i < set.count; i++)
+        answer->runs[i] = {};
+    for (int i = 0; i < live.count; i++) {
+        MatchedEntries *run = &answer->runs[live.places[i]];
+        run->count = reply.found[i];
+        // Keys of one request are distinct.
+        if (run->count > set.runs[live.places[i]].entries)
+            return fail(Trouble::Refused, "more entries are found than there are");
+        answer->count += run->count;
+        if (form == Matched::Number)
+            continue;
+        if (!lies_in_buffer(reply.tids_at[i], run->count * sizeof(ItemPointerData)) ||
+            (form == Matched::Numbered && !lies_in_buffer(reply.keys_at[i], run->count * sizeof(uint32))))
+            return fail(Trouble::Refused, "results lie outside of the transfer buffer");
+        run->tids = reinterpret_cast<const ItemPointerData *>(buffer_at(reply.tids_at[i]));
+        run->items = form == Matched::Numbered ? reinterpret_cast<const uint32 *>(buffer_at(reply.keys_at[i]))
+                                               : nullptr;
+    }
+    hold(HoldPoint::Result);
+    return true;
+}
+
 bool match_kary(const RunSet &set, const Choice &choice, const void *keys, uint64 key_count, Matched form,
                 MatchesAnswer *answer) {
     const Input inputs[] = {{keys, key_bytes(set), 0}};
@@ -188,4 +219,4 @@ bool count_kary(const RunSet &set, const Choice &choice, const void *low, const 
     return note_failed(RequestKind::CountKary, choice);
 }
 
-}  // namespace pg_gpu::client
+}  // namespace pg_gpu::kary

@@ -1,9 +1,11 @@
 // Arrays on the server that one session sorts or merges, and reads back.
-#include "rpc/asking.h"
-#include "cost/cost.h"
-#include "rpc/halves.h"
+#include "kary/request.h"
+#include "residency/ask.h"
+#include "request_kinds.h"
 
-namespace pg_gpu::client {
+namespace pg_gpu::kary {
+
+using namespace client;
 
 static constexpr uint64 kStreamBuffer = uint64{8} << 20;
 
@@ -233,4 +235,4 @@ void drop_kary(ServerArray *array) {
     array->handle = 0;
 }
 
-}  // namespace pg_gpu::client
+}  // namespace pg_gpu::kary

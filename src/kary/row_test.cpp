@@ -1,6 +1,6 @@
 #include "kary/row_test.h"
 
-#include "keys/array_elements.h"
+#include "keys/keys.h"
 #include "kary/indexed_row.h"
 
 namespace pg_gpu::kary {

@@ -1,6 +1,6 @@
 // A key's place in a run is found down the separator levels, by one page on each level.
 #include "kary/kary.h"
-#include "keys/search.h"
+#include "keys/keys.h"
 
 namespace pg_gpu::kary {
 

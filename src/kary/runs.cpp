@@ -5,8 +5,9 @@
 
 #include "kary/kary.h"
 #include "kary/server_sort.h"
-#include "keys/radix_sort.h"
+#include "keys/keys.h"
 #include "progress.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::kary {
 

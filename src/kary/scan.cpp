@@ -3,6 +3,7 @@
 
 #include "compat.h"
 #include "kary/mirror.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::kary {
 

@@ -2,11 +2,12 @@
 #pragma once
 
 #include "cost/usage.h"
+#include "kary/request.h"
 #include "kary/checked_rows.h"
 #include "kary/index_tuple.h"
 #include "kary/remote_source.h"
-#include "keys/radix_sort.h"
-#include "storage/sealed_tail.h"
+#include "keys/keys.h"
+#include "storage/storage.h"
 
 namespace pg_gpu::kary {
 

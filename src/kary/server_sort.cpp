@@ -1,6 +1,7 @@
 #include "kary/server_sort.h"
 
 #include "kary/mirror.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::kary {
 
@@ -12,7 +13,7 @@ static constexpr uint64 kFewestEntries = 1000000;
 
 // The array that merge_on_server merged last, until the output is listed. An error on the way ends the
 // connection, and the array with it.
-static client::ServerArray merged_array;
+static ServerArray merged_array;
 
 static client::Choice choice_for(client::RequestKind kind, Oid index, int key_bits, int runs,
                                  uint64 entries) {
@@ -27,7 +28,7 @@ static client::Choice choice_for(client::RequestKind kind, Oid index, int key_bi
 }
 
 template <typename Key>
-static bool send_entries(client::ServerArray *array, const SortEntry<Key> *entries, size_t count) {
+static bool send_entries(ServerArray *array, const SortEntry<Key> *entries, size_t count) {
     auto *keys = allocate<ServerKey<Key>>(kPiece);
     auto *tids = allocate<ItemPointerData>(kPiece);
     bool sent = true;
@@ -38,7 +39,7 @@ static bool send_entries(client::ServerArray *array, const SortEntry<Key> *entri
             keys[i] = to_server(entry.key);
             ItemPointerSet(&tids[i], entry.block, entry.offset);
         }
-        sent = client::append_to_sort(array, keys, tids, piece);
+        sent = append_to_sort(array, keys, tids, piece);
         done += piece;
     }
     pfree(keys);
@@ -49,13 +50,13 @@ static bool send_entries(client::ServerArray *array, const SortEntry<Key> *entri
 // Calls take(key, tid) for the array's entries until it ends or the server fails; returns how many there
 // were.
 template <typename Key, typename Take>
-static uint64 fetch_entries(const client::ServerArray &array, Take take) {
+static uint64 fetch_entries(const ServerArray &array, Take take) {
     uint64 done = 0;
     while (done < array.entries) {
         const void *keys;
         const ItemPointerData *tids;
         uint64 count;
-        if (!client::read_kary(array, done, kPiece, &keys, &tids, &count) || count == 0)
+        if (!read_kary(array, done, kPiece, &keys, &tids, &count) || count == 0)
             break;
         for (uint64 i = 0; i < count; i++)
             take(from_server<Key>(keys, i), tids[i]);
@@ -70,10 +71,10 @@ bool sort_on_server(SortEntry<Key> *entries, size_t count) {
         return false;
     const int key_bits = mirror_format<Key>()->key_bits;
     const client::Choice choice = choice_for(client::RequestKind::SortKary, InvalidOid, key_bits, 1, count);
-    client::ServerArray array = {};
-    if (choice.path == client::Path::Paged || !client::begin_sort(choice, key_bits, count, &array))
+    ServerArray array = {};
+    if (choice.path == client::Path::Paged || !begin_sort(choice, key_bits, count, &array))
         return false;
-    bool sorted = send_entries(&array, entries, count) && client::finish_sort(&array);
+    bool sorted = send_entries(&array, entries, count) && finish_sort(&array);
     if (sorted) {
         auto *result = allocate<SortEntry<Key>>(count);
         SortEntry<Key> *next = result;
@@ -85,7 +86,7 @@ bool sort_on_server(SortEntry<Key> *entries, size_t count) {
             memcpy(entries, result, count * sizeof(SortEntry<Key>));
         pfree(result);
     }
-    client::drop_kary(&array);
+    drop_kary(&array);
     return sorted;
 }
 
@@ -119,7 +120,7 @@ bool merge_on_server(Relation index, const storage::RunKind *kind, const storage
     const client::RunSet set = {index, kind,  mirror_format<Key>(),
                                 runs,  count, storage::read_vacuum_seq(index, kind)};
     merged_array = {};
-    if (!client::merge_kary(set, choice, &merged_array))
+    if (!merge_kary(set, choice, &merged_array))
         return false;
     const uint64 added =
         fetch_entries<Key>(merged_array, [builder, last](const Key &key, const ItemPointerData &tid) {
@@ -128,14 +129,14 @@ bool merge_on_server(Relation index, const storage::RunKind *kind, const storage
         });
     if (added == merged_array.entries)
         return true;
-    client::drop_kary(&merged_array);
+    drop_kary(&merged_array);
     return false;
 }
 
 void settle_merge_on_server(Relation index, const storage::RunEntry *inputs, int count,
                             const storage::RunEntry &output) {
     if (merged_array.handle != 0)
-        client::name_kary(&merged_array, index, output);
+        name_kary(&merged_array, index, output);
     merged_array = {};
     for (int i = 0; i < count; i++)
         if (inputs[i].entries >= kFewestEntries)

@@ -1,9 +1,9 @@
 // Sorting and merging entries on the server.
 #pragma once
 
-#include "rpc/client.h"
+#include "kary/request.h"
 #include "kary/kary.h"
-#include "keys/radix_sort.h"
+#include "keys/keys.h"
 
 namespace pg_gpu::kary {
 

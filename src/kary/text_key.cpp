@@ -1,6 +1,6 @@
 #include "kary/text_key.h"
 
-#include "keys/strategy.h"
+#include "keys/keys.h"
 
 namespace pg_gpu::kary {
 

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "keys/key.h"
+#include "keys/keys.h"
 
 namespace pg_gpu::kary {
 

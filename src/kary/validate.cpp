@@ -3,7 +3,7 @@
 // them. Of lossy opclasses, text has the operators that its first bytes can narrow down, and every other type
 // the equality of its hash opclass.
 #include "kary/kary.h"
-#include "keys/validate.h"
+#include "keys/keys.h"
 
 namespace pg_gpu::kary {
 

@@ -3,8 +3,7 @@
 
 #include "kary/condition.h"
 #include "kary/kary.h"
-#include "keys/radix_sort.h"
-#include "keys/search.h"
+#include "keys/keys.h"
 
 namespace pg_gpu::kary {
 

@@ -3,7 +3,7 @@
 // it.
 #pragma once
 
-#include "table/row_set.h"
+#include "table/table.h"
 
 namespace pg_gpu::plan {
 

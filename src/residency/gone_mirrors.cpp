@@ -1,7 +1,7 @@
 #include "residency/gone_mirrors.h"
 
 #include "residency/inventory.h"
-#include "residency/mirrors.h"
+#include "residency/residency.h"
 #include "compat.h"
 #include "settings.h"
 

@@ -2,28 +2,18 @@
 // more, and those that an administrator names.
 #pragma once
 
-#include "rpc/client.h"
-#include "rpc/connection.h"
+#include "residency/inventory.h"
+#include "residency/residency.h"
 
 namespace pg_gpu::client {
+
+// Is this a run of the session's own database?
+bool is_of_this_database(const protocol::RunName &name);
 
 // What tells a database from an earlier one of the same OID: the transaction that wrote its row in
 // pg_database, also once that is frozen. InvalidTransactionId when there is no such database. ALTER DATABASE
 // changes it too; that costs the time to load mirrors again. Needs a transaction, as catalog look-ups do.
 uint32 database_incarnation(Oid database);
-
-// Is this a run of the session's own database?
-bool is_of_this_database(const protocol::RunName &name);
-
-// The index that a run belongs to. InvalidOid where it lies in another database, is temporary, or has been
-// dropped or rewritten.
-Oid index_of_run(const protocol::RunName &name);
-
-// Drops the mirrors that `is_wanted` says of, pinned ones too, and adds up the bytes they took. False, with
-// last_reason(), when the server process did not answer to the end. Where none is running, there is nothing
-// to drop.
-using MirrorTest = bool (*)(const protocol::MirrorRow &mirror, void *context);
-bool drop_mirrors(MirrorTest is_wanted, void *context, uint64 *bytes);
 
 // Drops the mirrors of indexes, databases and sessions that are no more, pinned ones too: DROP, REINDEX,
 // TRUNCATE and the like don't tell the server process. One that is in fact still made or rewritten by another

@@ -1,6 +1,7 @@
 #include "residency/inventory.h"
 
-#include "cost/availability.h"
+#include "cost/cost.h"
+#include "memory.h"
 
 namespace pg_gpu::client {
 

@@ -1,8 +1,8 @@
-// What the server tells of itself: devices, mirrors, statistics.
+// What the server tells of itself, for functions and views: devices, mirrors, statistics; and whose mirrors
+// these are.
 #pragma once
 
-#include "rpc/client.h"
-#include "gpu_engine/protocol.h"
+#include "rpc/rpc.h"
 
 namespace pg_gpu::client {
 
@@ -21,5 +21,15 @@ bool list_statistics(Inventory<gpu_engine::protocol::StatisticsRow> *statistics,
 
 // The session must be connected. Waits as the others do, and returns false when no answer came.
 bool read_server_state(gpu_engine::protocol::StateReply *state);
+
+// The index that a run belongs to. InvalidOid where it lies in another database, is temporary, or has been
+// dropped or rewritten.
+Oid index_of_run(const protocol::RunName &name);
+
+// Drops the mirrors that `is_wanted` says of, pinned ones too, and adds up the bytes they took. False, with
+// last_reason(), when the server process did not answer to the end. Where none is running, there is nothing
+// to drop.
+using MirrorTest = bool (*)(const protocol::MirrorRow &mirror, void *context);
+bool drop_mirrors(MirrorTest is_wanted, void *context, uint64 *bytes);
 
 }  // namespace pg_gpu::client

@@ -1,9 +1,7 @@
 // Mirrors of runs: loading them (rule "Loading a mirror"), their dead bitmaps, and when loading pays.
-#include "residency/mirrors.h"
+#include "residency/residency.h"
 
-#include "cost/availability.h"
 #include "cost/cost.h"
-#include "cost/learner.h"
 #include "residency/gone_mirrors.h"
 #include "residency/inventory.h"
 #include "residency/page_load.h"

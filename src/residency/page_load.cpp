@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "cost/availability.h"
 #include "cost/cost.h"
 #include "compat.h"
 #include "memory.h"

@@ -1,7 +1,7 @@
 // Inside the client: a run's page images on their way to the server.
 #pragma once
 
-#include "residency/mirrors.h"
+#include "residency/residency.h"
 
 namespace pg_gpu::client {
 

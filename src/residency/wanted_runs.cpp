@@ -3,14 +3,11 @@
 // others load as well. Until then it reads such runs from pages beside the requests to the others.
 #include "residency/wanted_runs.h"
 
-#include "cost/availability.h"
 #include "cost/cost.h"
-#include "cost/counters.h"
 #include "residency/gone_mirrors.h"
-#include "cost/learner.h"
 #include "cost/usage.h"
 #include "settings.h"
-#include "storage/index_statistics.h"
+#include "storage/storage.h"
 
 namespace pg_gpu::client {
 

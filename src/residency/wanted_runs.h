@@ -2,13 +2,9 @@
 // read from pages until then.
 #pragma once
 
-#include "residency/mirrors.h"
+#include "residency/residency.h"
 
 namespace pg_gpu::client {
-
-// Before a request: tells the server process of the present run list, and returns false when one of the runs
-// is known not to be resident and not to be loaded now.
-bool is_worth_asking(const RunSet &set, const LiveRuns &live, const Choice &choice);
 
 // A run turned out not to be resident: is it to be loaded? When it isn't, this session reads it itself for a
 // while.

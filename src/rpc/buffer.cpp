@@ -4,7 +4,8 @@
 
 #include <cerrno>
 
-#include "rpc/connection.h"
+#include "rpc/buffer.h"
+#include "rpc/rpc.h"
 #include "settings.h"
 
 namespace pg_gpu::client {

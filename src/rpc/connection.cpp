@@ -1,4 +1,4 @@
-#include "rpc/connection.h"
+#include "rpc/rpc.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "compat.h"
+#include "rpc/buffer.h"
 #include "settings.h"
 
 namespace pg_gpu::client {
@@ -39,6 +40,11 @@ static pid_t last_process = 0;
 static uint64 connections = 0;
 static Trouble trouble = Trouble::None;
 static char reason[256] = "";
+
+const char *path_name(Path path) {
+    static const char *const names[] = {"paged", "host", "cuda"};
+    return names[static_cast<int>(path)];
+}
 
 // ---- why not ----------------------------------------------------------------------------------------------
 
@@ -103,7 +109,7 @@ static volatile sig_atomic_t in_use = 0;
 static volatile sig_atomic_t closed_in_handler = 0;
 static TimeoutId idle_timeout = MAX_TIMEOUTS;
 
-// Between two commands of a transaction nothing of the transfer buffer is in use (client.h); what the server
+// Between two commands of a transaction nothing of the transfer buffer is in use (rpc.h); what the server
 // holds for the session would be lost. With track_activities off this isn't known.
 static bool is_waiting_in_transaction() {
     return connection.held == 0 && !connection.busy && MyBEEntry != nullptr &&

@@ -1,4 +1,4 @@
-#include "rpc/halves.h"
+#include "rpc/rpc.h"
 
 namespace pg_gpu::client {
 

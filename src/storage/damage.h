@@ -1,7 +1,7 @@
 // gpu.verify: damage that readers raise as an error, as an answer.
 #pragma once
 
-#include "storage/storage.h"
+#include "storage/runs.h"
 #include "subtransaction.h"
 
 namespace pg_gpu::storage {

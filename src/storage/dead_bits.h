@@ -1,7 +1,7 @@
 // How many entries of a part of a run are dead.
 #pragma once
 
-#include "storage/storage.h"
+#include "storage/runs.h"
 
 namespace pg_gpu::storage {
 

@@ -1,7 +1,7 @@
 // Reservations for runs that are being written, and the end of the file.
 #pragma once
 
-#include "storage/storage.h"
+#include "storage/runs.h"
 
 namespace pg_gpu::storage {
 

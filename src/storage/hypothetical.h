@@ -1,7 +1,7 @@
 // Indexes that don't exist, which extensions and gpu.advise hand to the planner.
 #pragma once
 
-#include "storage/storage.h"
+#include "storage/runs.h"
 
 namespace pg_gpu::storage {
 

@@ -1,7 +1,7 @@
 #include "storage/index_routine.h"
 
 #include "compat.h"
-#include "storage/storage.h"
+#include "storage/runs.h"
 
 namespace pg_gpu::storage {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "storage/storage.h"
+#include "storage/runs.h"
 #include "temporary_file.h"
 
 namespace pg_gpu::storage {

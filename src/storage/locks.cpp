@@ -1,5 +1,5 @@
 // The two heavyweight locks on an index's run list, and the claim that splits the list between them.
-#include "storage/storage.h"
+#include "storage/runs.h"
 
 namespace pg_gpu::storage {
 

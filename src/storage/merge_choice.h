@@ -1,7 +1,7 @@
 // Which runs are merged next (rule "Tiers").
 #pragma once
 
-#include "storage/storage.h"
+#include "storage/runs.h"
 
 namespace pg_gpu::storage {
 

@@ -1,5 +1,5 @@
 // The metapage and the run directory behind it, and which blocks are free.
-#include "storage/storage.h"
+#include "storage/runs.h"
 
 #include "compat.h"
 #include "storage/last_damage.h"

@@ -1,6 +1,6 @@
 // Reloptions that every access method shares.
 #include "compat.h"
-#include "storage/storage.h"
+#include "storage/runs.h"
 
 namespace pg_gpu::storage {
 

@@ -1,6 +1,6 @@
 // Writing a run's pages in order of position, through shared buffers or, in a build, straight to the file
 // (rule "Builds").
-#include "storage/storage.h"
+#include "storage/runs.h"
 
 #include "compat.h"
 #include "storage/free_space.h"

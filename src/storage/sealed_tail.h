@@ -2,7 +2,7 @@
 // items, and behind them its dead bitmap.
 #pragma once
 
-#include "storage/storage.h"
+#include "storage/runs.h"
 
 namespace pg_gpu::storage {
 

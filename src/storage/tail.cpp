@@ -1,5 +1,5 @@
 // Inserting: append to the tail, seal a full tail into a one-page run.
-#include "storage/storage.h"
+#include "storage/runs.h"
 
 #include "compat.h"
 #include "storage/merge.h"

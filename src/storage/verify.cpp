@@ -1,7 +1,7 @@
 // gpu.verify, the part that knows nothing of keys: directory, extents, stamps, dead bitmaps and tail.
 #include <algorithm>
 
-#include "storage/storage.h"
+#include "storage/runs.h"
 
 namespace pg_gpu::storage {
 

@@ -2,7 +2,7 @@
 // time (rule "Waiting rows" says why nobody misses them).
 #pragma once
 
-#include "storage/storage.h"
+#include "storage/runs.h"
 
 namespace pg_gpu::storage {
 

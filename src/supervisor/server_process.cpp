@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "rpc/connection.h"
+#include "rpc/rpc.h"
 #include "settings.h"
 
 namespace pg_gpu::client {

@@ -1,7 +1,7 @@
 // Starting and ending the server process: fork and exec, seen from the supervisor.
 #pragma once
 
-#include "postgres_headers.h"
+#include "supervisor/supervisor.h"
 
 namespace pg_gpu::client {
 
@@ -30,12 +30,5 @@ bool end_server_process(ServerProcess *process, int patience_ms, int *status);
 
 // Takes note of those that ended after all. How many are left.
 int reap_abandoned_processes();
-
-// The exit status of a server process that gave itself up: its device is lost, or a request can't be stopped
-// (cuda/server/main.cpp).
-inline constexpr int kGivenUpStatus = 3;
-
-// "exit status 1", "signal 9 (Killed)". A static string.
-const char *describe_end(int status);
 
 }  // namespace pg_gpu::client

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "rpc/connection.h"
+#include "rpc/rpc.h"
 #include "supervisor/server_log.h"
 #include "supervisor/server_process.h"
 #include "supervisor/record.h"

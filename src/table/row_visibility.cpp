@@ -1,5 +1,5 @@
 // The facts of blocks whose pages have not changed, for one question (block_facts.h).
-#include "rpc/client.h"
+#include "residency/residency.h"
 #include "table/page_looks.h"
 #include "table/rounds.h"
 #include "table/row_answers.h"

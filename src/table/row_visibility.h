@@ -1,7 +1,7 @@
 // Which of many index entries have a row that a snapshot sees.
 #pragma once
 
-#include "storage/near_buffer.h"
+#include "storage/storage.h"
 #include "table/shared_facts.h"
 
 namespace pg_gpu::table {

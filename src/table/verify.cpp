@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "progress.h"
-#include "storage/damage.h"
-#include "storage/sealed_tail.h"
+#include "storage/storage.h"
 
 namespace pg_gpu::table {
 

@@ -1,7 +1,7 @@
 // The heap blocks that requests are sent with: which are all-visible, and the block facts of the others.
 #pragma once
 
-#include "rpc/client.h"
+#include "residency/residency.h"
 #include "table/row_visibility.h"
 
 namespace pg_gpu::table {

@@ -6,7 +6,7 @@
 //   3. write dictionary, documents, metapage and tail.
 #include <algorithm>
 
-#include "table/build.h"
+#include "table/table.h"
 #include "text/build_merge.h"
 #include "text/configuration.h"
 #include "text/text.h"

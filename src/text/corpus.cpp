@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "sort.h"
-#include "storage/sealed_tail.h"
-#include "table/visibility.h"
+#include "storage/storage.h"
+#include "table/table.h"
 #include "text/batch_terms.h"
 #include "text/text.h"
 

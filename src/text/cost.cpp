@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "text/text.h"
-#include "storage/hypothetical.h"
+#include "storage/storage.h"
 
 namespace pg_gpu::text {
 

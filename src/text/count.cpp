@@ -2,7 +2,7 @@
 // for queries that ask for more than the index knows.
 #include <algorithm>
 
-#include "table/visible_count.h"
+#include "table/table.h"
 #include "text/configuration.h"
 #include "text/query.h"
 #include "text/text.h"

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "table/server_count.h"
+#include "table/table.h"
 #include "text/text.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::text {
 
@@ -34,8 +35,7 @@ static bool read_shape(Relation index, const storage::RunEntry &run, gpu_engine:
 }
 
 const client::MirrorFormat *mirror_format(Relation) {
-    static constexpr client::TextMirror format = {
-        {&client::text_mirror, 0, mirrored_entries}, kPostingSection, read_shape};
+    static constexpr TextMirror format = {{&text_mirror, 0, mirrored_entries}, kPostingSection, read_shape};
     return &format;
 }
 
@@ -286,7 +286,7 @@ static bool count_by_server(Corpus *corpus, const client::Choice &choice, Counte
     auto *lists = allocate<TextList>(counted->count);
     auto *first = allocate<uint32>(set.count + 1);
     uint32 next = 0;
-    client::TextLists asked = {lists, first, {}};
+    TextLists asked = {lists, first, {}};
     asked.request.kind = client::RequestKind::CountText;
     asked.request.runs = set.count;
     asked.request.items = counted->count;
@@ -300,7 +300,7 @@ static bool count_by_server(Corpus *corpus, const client::Choice &choice, Counte
     }
     first[set.count] = next;
     const uint32 *documents;
-    if (!client::count_text(set, choice, asked, &documents))
+    if (!count_text(set, choice, asked, &documents))
         return false;
     for (uint32 i = 0; i < next; i++)
         *counted->lists[i].count += Min(uint64{documents[i]}, counted->lists[i].place->documents);
@@ -455,7 +455,7 @@ static bool are_tids_within(const Corpus *corpus, client::RequestKind kind, cons
 }
 
 // The hits of the answer's query number `number`, and with them those of items and of runs at home.
-static bool take_hits(Corpus *corpus, int runs, const client::TextHits &answer, uint64 number, uint64 begin,
+static bool take_hits(Corpus *corpus, int runs, const TextHits &answer, uint64 number, uint64 begin,
                       RankedQuery *query) {
     uint64 found = 0;
     for (int r = 0; r < runs; r++)
@@ -488,19 +488,19 @@ bool rank_by_server(Corpus *corpus, const client::Choice &choice, RankedQuery *q
     const client::RunSet set = run_set(
         corpus, [&](int run) { return !corpus->at_home[run]; }, places);
     const Asked asked = lay_out(corpus, places, set.count, queries, count);
-    const client::TextSearch search = {asked.queries,
-                                       static_cast<uint64>(count),
-                                       asked.terms,
-                                       asked.first_term,
-                                       asked.steps,
-                                       asked.step_count,
-                                       queries[0].ranking.norms,
-                                       asked.shrink,
-                                       request_of(corpus, client::RequestKind::SearchText, queries, count)};
-    auto *answer = allocate<client::TextHits>(1);
+    const TextSearch search = {asked.queries,
+                               static_cast<uint64>(count),
+                               asked.terms,
+                               asked.first_term,
+                               asked.steps,
+                               asked.step_count,
+                               queries[0].ranking.norms,
+                               asked.shrink,
+                               request_of(corpus, client::RequestKind::SearchText, queries, count)};
+    auto *answer = allocate<TextHits>(1);
     for (uint64 done = 0; done < search.count; done += answer->queries) {
         CHECK_FOR_INTERRUPTS();
-        if (!client::search_text(set, choice, search, done, answer))
+        if (!search_text(set, choice, search, done, answer))
             return false;
         for (uint64 i = 0; i < answer->queries; i++)
             if (!take_hits(corpus, set.count, *answer, i, i * limit, &queries[done + i]))
@@ -543,7 +543,7 @@ bool intersect_by_server(Corpus *corpus, const Query &query, ItemPointerData **t
     RankedQuery ranked;
     begin_query(query, 0, &ranked);
     find_lists(corpus, &ranked);
-    client::TextLists asked = {};
+    TextLists asked = {};
     asked.request = request_of(corpus, client::RequestKind::IntersectText, &ranked, 1);
     asked.request.results = asked.request.shortest + asked.request.entries;
     const client::Choice choice = choose_path(corpus, asked.request, &ranked, 1);
@@ -573,7 +573,7 @@ bool intersect_by_server(Corpus *corpus, const Query &query, ItemPointerData **t
     asked.lists = lists;
     asked.first = first;
     auto *answer = allocate<client::EntriesAnswer>(1);
-    if (!client::intersect_text(set, choice, asked, answer))
+    if (!intersect_text(set, choice, asked, answer))
         return false;
     for (int i = 0; i < set.count; i++)
         *count += answer->runs[i].entries;

@@ -5,7 +5,7 @@
 // all paths give the same.
 #pragma once
 
-#include "rpc/client.h"
+#include "text/request.h"
 #include "text/places.h"
 #include "text/search.h"
 #include "text/steps.h"

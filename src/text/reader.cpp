@@ -1,6 +1,6 @@
 #include "text/reader.h"
 
-#include "table/visibility.h"
+#include "table/table.h"
 
 namespace pg_gpu::text {
 

@@ -2,11 +2,14 @@
 // queries is cut before it is asked.
 #include <numeric>
 
-#include "rpc/asking.h"
-#include "cost/cost.h"
+#include "text/request.h"
+#include "residency/ask.h"
 #include "test_hooks.h"
+#include "request_kinds.h"
 
-namespace pg_gpu::client {
+namespace pg_gpu::text {
+
+using namespace client;
 
 // ---- mirrors ---------------------------------------------------------------------------------------------
 
@@ -59,7 +62,7 @@ constinit const RequestCost search_text_cost = {
                static_cast<double>(request.items) * request.runs * sizeof(gpu_engine::TextQuery) +
                static_cast<double>(request.results) * sizeof(gpu_engine::TextHit);
     },
-    list_microseconds};
+    list_microseconds, true};
 
 constinit const RequestCost text_lists_cost = {
     true,
@@ -279,4 +282,4 @@ bool intersect_text(const RunSet &set, const Choice &choice, const TextLists &li
     return note_failed(RequestKind::IntersectText, choice);
 }
 
-}  // namespace pg_gpu::client
+}  // namespace pg_gpu::text

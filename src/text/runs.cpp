@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rpc/client.h"
+#include "text/request.h"
 #include "progress.h"
 #include "sort.h"
-#include "storage/sealed_tail.h"
+#include "storage/storage.h"
 #include "text/configuration.h"
 #include "text/position_list.h"
 #include "text/run_builder.h"

@@ -1,7 +1,7 @@
 // Ranking finds the best documents of a corpus for a query, by score and then by TID.
 #pragma once
 
-#include "table/row_set.h"
+#include "table/table.h"
 #include "text/corpus.h"
 #include "text/match.h"
 #include "text/options.h"

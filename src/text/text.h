@@ -2,9 +2,7 @@
 #pragma once
 
 #include "cost/usage.h"
-#include "table/build.h"
-#include "table/row_set.h"
-#include "table/verify.h"
+#include "table/table.h"
 #include "text/document.h"
 
 namespace pg_gpu::text {
@@ -42,8 +40,7 @@ int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const Sca
                      uint64 *heap_fetches);
 bool fetches_all(const IndexPath *path);
 
-// ---- entries that match
-// ------------------------------------------------------------------------------------
+// ---- entries that match -----------------------------------------------------------------------------------
 
 // Takes entries; `reset` drops all that were taken, because they come again.
 struct EntrySink {

@@ -1,6 +1,6 @@
 // amvalidate: an opclass is sound when it has `tsvector @@ tsquery` and `tsvector <=> gpu.bm25_query`, or for
 // text, jsonb and text[] `@@@` and `<@>` with gpu.bm25_query, under their numbers, and nothing else.
-#include "keys/validate.h"
+#include "keys/keys.h"
 #include "text/operators.h"
 #include "text/text.h"
 

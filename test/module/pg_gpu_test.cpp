@@ -5,7 +5,7 @@
 // waited for at such a point; 0 for none. Readers wait for this key and the next one, in turn.
 // pg_gpu_test.hold_merge_workers: merge workers wait until it is off again.
 // pg_gpu_test.listed_numerics: so many different numerics of a run have a dictionary in any case.
-#include "column/format/format.h"
+#include "column/format/layout.h"
 #include "test_hooks.h"
 
 using pg_gpu::HoldPoint;

@@ -3,7 +3,7 @@
 // their end. At last the leader merges all parts as runs are merged.
 #include "column/column.h"
 #include "column/build/run_builder.h"
-#include "table/build.h"
+#include "table/table.h"
 #include "temporary_file.h"
 
 namespace pg_gpu::column {

@@ -1,7 +1,7 @@
 // Rows collected in memory: what a build has seen, or what sealed tails hold.
 #pragma once
 
-#include "column/format/scaled_numeric.h"
+#include "column/format/format.h"
 
 namespace pg_gpu::column {
 

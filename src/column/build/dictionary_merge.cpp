@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "column/scan/scan.h"
 #include "sort.h"
 #include "varint.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::column {
 
@@ -444,8 +446,8 @@ static bool unite_used(const client::Choice &choice, UsedEntries *used, int coun
         const uint32 *main_map;
         const uint32 *delta_map;
         uint64 joined_count;
-        if (!client::merge_column_dictionaries(choice, entries, total, used[i].values, used[i].count, &joined,
-                                               &joined_count, &main_map, &delta_map))
+        if (!merge_column_dictionaries(choice, entries, total, used[i].values, used[i].count, &joined,
+                                       &joined_count, &main_map, &delta_map))
             return false;
         for (int j = 0; j < i; j++)
             for (uint64 k = 0; k < used[j].count; k++)

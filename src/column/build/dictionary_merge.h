@@ -3,7 +3,7 @@
 // In-Memory Databases", 2011).
 #pragma once
 
-#include "rpc/client.h"
+#include "cost/cost.h"
 #include "column/build/feed.h"
 
 namespace pg_gpu::column {

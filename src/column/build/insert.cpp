@@ -1,6 +1,6 @@
 // Inserts: storage does the work, row by row, or, where a statement inserts many, of many at a time.
 #include "column/column.h"
-#include "storage/waiting_rows.h"
+#include "storage/storage.h"
 
 namespace pg_gpu::column {
 

@@ -1,6 +1,6 @@
 #include "column/build/page_sink.h"
 
-#include "column/format/packing.h"
+#include "column/format/format.h"
 
 namespace pg_gpu::column {
 

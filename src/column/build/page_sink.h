@@ -1,7 +1,7 @@
 // Writing a run: its pages, its TIDs, its stream of words.
 #pragma once
 
-#include "column/format/value.h"
+#include "column/format/format.h"
 
 namespace pg_gpu::column {
 

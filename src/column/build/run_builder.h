@@ -2,10 +2,10 @@
 // dictionaries, and codes are written anew.
 #pragma once
 
-#include "rpc/client.h"
+#include "cost/cost.h"
 #include "column/build/chunk.h"
 #include "column/build/page_sink.h"
-#include "column/format/reader.h"
+#include "column/format/format.h"
 
 namespace pg_gpu::column {
 

@@ -1,5 +1,5 @@
 // The functions that storage calls for gpu_column's runs: sealing a tail, merging, reading TIDs.
-#include "rpc/client.h"
+#include "column/scan/scan.h"
 #include "column/column.h"
 #include "column/build/dictionary_merge.h"
 

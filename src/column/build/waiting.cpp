@@ -2,7 +2,7 @@
 // and become a run.
 #include "column/column.h"
 #include "column/build/run_builder.h"
-#include "storage/waiting_rows.h"
+#include "storage/storage.h"
 
 namespace pg_gpu::column {
 

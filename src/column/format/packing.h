@@ -1,7 +1,7 @@
 // Packing integers of 0 to 64 bits in groups of 64, and unpacking them.
 #pragma once
 
-#include "column/format/format.h"
+#include "column/format/layout.h"
 #include "gpu_engine/packing.h"
 
 namespace pg_gpu::column {

@@ -1,6 +1,6 @@
 #include "column/format/value.h"
 
-#include "storage/notes.h"
+#include "storage/storage.h"
 
 namespace pg_gpu::column {
 

@@ -1,7 +1,7 @@
 // Values as the index keeps them: types passed by value as unsigned integers, all others as strings of bytes.
 #pragma once
 
-#include "column/format/format.h"
+#include "column/format/layout.h"
 
 #include <limits>
 

@@ -1,6 +1,7 @@
 #include "column/query/aggregate_remote.h"
 
 #include "column/query/aggregate_run.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::column {
 
@@ -41,7 +42,7 @@ static const AggregateInput **inputs_by_place(const RemoteRows &rows, const Aggr
 bool ask_records(RemoteRows *rows, const AggregateProgram &program, const AggregateInput *const *inputs,
                  size_t memory, uint64 expected, const gpu_engine::AggregateTop &top, FoundRecords *found) {
     found->words = program.key_words + program.value_words;
-    client::GroupsQuestion question = {};
+    GroupsQuestion question = {};
     question.program = &program;
     question.inputs = inputs_by_place(*rows, inputs);
     question.max_groups = Max(memory / ((found->words + 1) * sizeof(uint64)), size_t{1});
@@ -52,9 +53,9 @@ bool ask_records(RemoteRows *rows, const AggregateProgram &program, const Aggreg
     question.request.results = Min(expected, question.max_groups);
     for (int run = 0; run < rows->set.count; run++)
         question.request.entries += rows->set.runs[run].entries;
-    client::GroupsAnswer answer;
-    if (!client::aggregate_column(rows->set, rows->choice, {rows->tests, rows->test_count}, question,
-                                  rows->visible, &answer))
+    GroupsAnswer answer;
+    if (!aggregate_column(rows->set, rows->choice, {rows->tests, rows->test_count}, question, rows->visible,
+                          &answer))
         return false;
     if (answer.outcome != AggregateOutcome::answered) {
         client::decline(kKind, rows->choice,

@@ -5,6 +5,7 @@
 
 #include "column/query/aggregate_groups.h"
 #include "column/query/aggregate_parts.h"
+#include "column/query/aggregate_request.h"
 #include "column/scan/mirror.h"
 
 namespace pg_gpu::column {

@@ -1,11 +1,14 @@
 // Questions about groups of columns' rows.
-#include "rpc/asking.h"
+#include "column/query/aggregate_request.h"
+#include "residency/ask.h"
 #include "column/scan/request_tests.h"
-#include "cost/cost.h"
 #include "memory.h"
 #include "test_hooks.h"
+#include "request_kinds.h"
 
-namespace pg_gpu::client {
+namespace pg_gpu::column {
+
+using namespace client;
 
 using gpu_engine::AggregateInput;
 using gpu_engine::AggregateProgram;
@@ -218,4 +221,4 @@ bool aggregate_column(const RunSet &set, const Choice &choice, const RowTests &t
     return answered || note_failed(kind, choice);
 }
 
-}  // namespace pg_gpu::client
+}  // namespace pg_gpu::column

@@ -2,6 +2,7 @@
 
 #include "column/query/aggregate_remote.h"
 #include "column/query/aggregate_steps.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::column {
 

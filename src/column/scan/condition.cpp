@@ -4,8 +4,7 @@
 
 #include "column/column.h"
 #include "column/operators.h"
-#include "column/format/reader.h"
-#include "column/format/scaled_numeric.h"
+#include "column/format/format.h"
 
 namespace pg_gpu::column {
 

@@ -2,9 +2,10 @@
 // or once a query.
 #pragma once
 
-#include "column/format/item.h"
+#include "column/format/format.h"
+#include "column/item.h"
 #include "column/scan/like_pattern.h"
-#include "table/row_set.h"
+#include "table/table.h"
 
 namespace pg_gpu::column {
 

@@ -1,6 +1,6 @@
 // Cost estimates, from the run list: a condition reads its column's codes, and what matches its TIDs.
 #include "column/column.h"
-#include "storage/hypothetical.h"
+#include "storage/storage.h"
 
 namespace pg_gpu::column {
 

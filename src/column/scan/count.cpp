@@ -1,6 +1,7 @@
 // Counting visible rows that match.
 #include "column/column.h"
 #include "column/scan/mirror.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::column {
 

@@ -3,7 +3,7 @@
 
 #include "column/scan/kept_matches.h"
 #include "column/scan/kept_results.h"
-#include "column/format/scaled_numeric.h"
+#include "column/format/format.h"
 
 namespace pg_gpu::column {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "column/scan/condition.h"
-#include "column/format/reader.h"
+#include "column/format/format.h"
 
 namespace pg_gpu::column {
 

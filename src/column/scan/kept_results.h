@@ -3,7 +3,7 @@
 // while nothing in the table changes (whole_table.h).
 #pragma once
 
-#include "column/format/reader.h"
+#include "column/format/format.h"
 
 namespace pg_gpu::column {
 

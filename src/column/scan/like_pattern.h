@@ -2,7 +2,7 @@
 // value character by character; of five million values that takes most of a second.
 #pragma once
 
-#include "column/format/value.h"
+#include "column/format/format.h"
 
 namespace pg_gpu::column {
 

@@ -1,8 +1,9 @@
 #include "column/scan/mirror.h"
 
-#include "rpc/connection.h"
+#include "rpc/rpc.h"
 
-#include "table/visible_count.h"
+#include "table/table.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::column {
 
@@ -61,8 +62,8 @@ static bool describe_run(Relation index, const storage::RunEntry &run, gpu_engin
 }
 
 const client::MirrorFormat *mirror_format(Relation) {
-    static constexpr client::ColumnMirror format = {
-        {&client::column_mirror, 0, mirrored_entries}, describe_run, stream_bytes};
+    static constexpr ColumnMirror format = {
+        {&column_mirror, 0, mirrored_entries}, describe_run, stream_bytes};
     return &format;
 }
 
@@ -75,7 +76,7 @@ using gpu_engine::TestKind;
 static void add_test(RemoteRows *rows, const gpu_engine::ColumnTest &test, int place) {
     if (rows->test_count == rows->test_room) {
         rows->test_room = Max(rows->test_room * 2, 16);
-        rows->tests = rows->tests == nullptr ? allocate<client::RowTest>(static_cast<size_t>(rows->test_room))
+        rows->tests = rows->tests == nullptr ? allocate<RowTest>(static_cast<size_t>(rows->test_room))
                                              : reallocate(rows->tests, static_cast<size_t>(rows->test_room));
     }
     rows->tests[rows->test_count++] = {test, place};
@@ -88,7 +89,7 @@ static gpu_engine::ColumnTest range_test(int column, const CodeRange *ranges, ui
 }
 
 void add_range_test(RemoteRows *rows, int column, const CodeRange *ranges, uint32 count) {
-    add_test(rows, range_test(column, ranges, count), client::kAllRuns);
+    add_test(rows, range_test(column, ranges, count), kAllRuns);
 }
 
 static bool are_codes_listed(const ColumnHeader &header) {
@@ -193,10 +194,10 @@ static bool add_tests(RemoteRows *rows, const Condition &condition, KeysToApply 
             const auto number = static_cast<uint32>(column);
             switch (key.kind) {
                 case KeyKind::IsNull:
-                    add_test(rows, {TestKind::is_null, number, nullptr, nullptr, 0}, client::kAllRuns);
+                    add_test(rows, {TestKind::is_null, number, nullptr, nullptr, 0}, kAllRuns);
                     break;
                 case KeyKind::IsNotNull:
-                    add_test(rows, {TestKind::is_value, number, nullptr, nullptr, 0}, client::kAllRuns);
+                    add_test(rows, {TestKind::is_value, number, nullptr, nullptr, 0}, kAllRuns);
                     break;
                 case KeyKind::Ranges:
                     add_range_test(rows, column, key.ranges.item, key.ranges.count);
@@ -359,8 +360,8 @@ static uint64 codes_of(const ColumnHeader &header) {
 
 // Calls add_row(number) for the visible ones among the rows of a run that the server can't tell about.
 template <typename AddRow>
-static void add_visible(table::RowChecker *checker, BlockNumber index_block,
-                        const client::ColumnCounts &counts, AddRow add_row) {
+static void add_visible(table::RowChecker *checker, BlockNumber index_block, const ColumnCounts &counts,
+                        AddRow add_row) {
     auto *tids = allocate<ItemPointerData>(counts.found + 1);
     auto *visible = allocate<bool>(counts.found + 1);
     for (uint64 i = 0; i < counts.found; i++)
@@ -397,14 +398,13 @@ static bool ask(RemoteRows *rows, const ColumnTarget &target, AddCounts add_coun
                 *count = gpu_engine::bounds_places;
         }
     }
-    auto *answer = allocate<client::ColumnsAnswer>(1);
-    const client::RowTests tests = {rows->tests, rows->test_count};
-    const bool answered =
-        client::count_column(rows->set, rows->choice, tests, target, places, rows->visible, answer);
+    auto *answer = allocate<ColumnsAnswer>(1);
+    const RowTests tests = {rows->tests, rows->test_count};
+    const bool answered = count_column(rows->set, rows->choice, tests, target, places, rows->visible, answer);
     for (int run = 0; answered && run < view->run_count; run++) {
         if (!is_remote(view, run))
             continue;
-        const client::ColumnCounts &counts = answer->runs[rows->set_places[run]];
+        const ColumnCounts &counts = answer->runs[rows->set_places[run]];
         add_counts(run, counts.counts);
         add_visible(&rows->checker, storage::run_block(view->runs[run].run, 0), counts,
                     [&](uint64 number) { add_row(run, number); });
@@ -483,9 +483,9 @@ static bool match_in_view(RemoteRows *rows, const Condition &condition, TidSink 
     if (!add_tests(rows, condition, KeysToApply::Safe))
         return false;
     select_matching(view, condition, KeysToApply::Safe);
-    auto *answer = allocate<client::RowsAnswer>(1);
-    const client::RowTests tests = {rows->tests, rows->test_count};
-    if (!client::match_column(rows->set, rows->choice, tests, answer))
+    auto *answer = allocate<RowsAnswer>(1);
+    const RowTests tests = {rows->tests, rows->test_count};
+    if (!match_column(rows->set, rows->choice, tests, answer))
         return false;
     for (int run = 0; run < view->run_count; run++) {
         if (!is_remote(view, run)) {

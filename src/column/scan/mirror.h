@@ -6,9 +6,9 @@
 // from pages hold for it too (rule "Trust"): visibility map, then vacuum_seq once more.
 #pragma once
 
-#include "rpc/client.h"
+#include "column/scan/request.h"
 #include "column/scan/filter.h"
-#include "table/server_count.h"
+#include "table/table.h"
 
 namespace pg_gpu::column {
 
@@ -25,7 +25,7 @@ struct RemoteRows {
     int *set_places;  // by run of the view: its place in the set, if the server is asked about it (is_remote)
     client::VisibleBlocks visible;
     table::RowChecker checker;
-    client::RowTest *tests;
+    RowTest *tests;
     int test_count;
     int test_room;
     client::RequestKind kind;

@@ -1,10 +1,13 @@
 // Questions about columns: filters, counts and matching rows.
-#include "rpc/asking.h"
+#include "column/scan/request.h"
+#include "residency/ask.h"
 #include "column/scan/request_tests.h"
-#include "cost/cost.h"
 #include "test_hooks.h"
+#include "request_kinds.h"
 
-namespace pg_gpu::client {
+namespace pg_gpu::column {
+
+using namespace client;
 
 // ---- mirrors ---------------------------------------------------------------------------------------------
 
@@ -286,4 +289,4 @@ bool merge_column_dictionaries(const Choice &choice, const uint64 *main, uint64 
     return note_failed(RequestKind::MergeColumnDictionaries, choice);
 }
 
-}  // namespace pg_gpu::client
+}  // namespace pg_gpu::column

@@ -1,6 +1,8 @@
 #include "column/scan/request_tests.h"
 
-namespace pg_gpu::client {
+namespace pg_gpu::column {
+
+using namespace client;
 
 static uint64 bytes_of_test(const gpu_engine::ColumnTest &test) {
     switch (test.kind) {
@@ -61,4 +63,4 @@ void finish_test_places(const RowTests &tests, uint64 places_at, uint64 data_at)
         places[i].offset += data_at;
 }
 
-}  // namespace pg_gpu::client
+}  // namespace pg_gpu::column

@@ -1,13 +1,13 @@
-// Inside the client: tests of columns' rows, as requests have them.
+// Tests of columns' rows, as requests have them.
 #pragma once
 
-#include "rpc/asking.h"
+#include "column/scan/request.h"
 
-namespace pg_gpu::client {
+namespace pg_gpu::column {
 
 // Places, whose offsets count from the data behind them until finish_test_places.
 struct TestInputs {
-    protocol::ColumnTestPlace *places;
+    gpu_engine::protocol::ColumnTestPlace *places;
     uint64 place_bytes;
     char *data;
     uint64 data_bytes;
@@ -15,10 +15,10 @@ struct TestInputs {
 
 // A code, or a range's bounds: what the tests of a request refer to, copied together. In the current memory
 // context.
-TestInputs make_test_inputs(const RunSet &set, const RowTests &tests);
+TestInputs make_test_inputs(const client::RunSet &set, const RowTests &tests);
 void free_test_inputs(const TestInputs &inputs);
 
 // Once the inputs lie in the transfer buffer: the places' offsets count from its beginning.
 void finish_test_places(const RowTests &tests, uint64 places_at, uint64 data_at);
 
-}  // namespace pg_gpu::client
+}  // namespace pg_gpu::column

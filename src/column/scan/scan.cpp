@@ -3,6 +3,7 @@
 #include "column/column.h"
 #include "column/scan/mirror.h"
 #include "subtransaction.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::column {
 

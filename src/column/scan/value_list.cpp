@@ -2,7 +2,7 @@
 
 #include "column/scan/kept_results.h"
 #include "compat.h"
-#include "keys/radix_sort.h"
+#include "keys/keys.h"
 #include "memory.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // their order. Expressions are evaluated once for each of them, and maps are by their numbers.
 #pragma once
 
-#include "column/format/reader.h"
+#include "column/format/format.h"
 
 namespace pg_gpu::column {
 

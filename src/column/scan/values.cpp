@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "column/format/numeric.h"
-#include "column/format/scaled_numeric.h"
+#include "column/format/format.h"
 #include "sort.h"
 
 namespace pg_gpu::column {

@@ -1,9 +1,8 @@
 #include "column/scan/view.h"
 
 #include "cost/usage.h"
-#include "storage/sealed_tail.h"
-#include "table/row_visibility.h"
-#include "table/visible_count.h"
+#include "storage/storage.h"
+#include "table/table.h"
 
 namespace pg_gpu::column {
 

@@ -4,8 +4,8 @@
 
 #include "column/column.h"
 #include "column/scan/condition.h"
-#include "column/format/reader.h"
-#include "table/visibility.h"
+#include "column/format/format.h"
+#include "table/table.h"
 
 namespace pg_gpu::column {
 

@@ -1,7 +1,7 @@
 #include "column/scan/whole_table.h"
 
 #include "column/scan/view.h"
-#include "table/visible_count.h"
+#include "table/table.h"
 
 namespace pg_gpu::column {
 

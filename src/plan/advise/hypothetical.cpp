@@ -1,6 +1,6 @@
 #include "plan/advise/hypothetical.h"
 
-#include "column/format/scaled_numeric.h"
+#include "column/gpu_column.h"
 #include "compat.h"
 #include "memory.h"
 

@@ -4,7 +4,7 @@
 
 #include "compat.h"
 #include "functions/lookup.h"
-#include "kary/row_check.h"
+#include "kary/gpu_kary.h"
 #include "memory.h"
 #include "plan/custom_node.h"
 #include "plan/advise/explain_why.h"

@@ -12,6 +12,7 @@
 #include "plan/query/aggregate_top.h"
 #include "plan/query/sort_answer.h"
 #include "subtransaction.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::plan {
 

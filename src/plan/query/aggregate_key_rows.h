@@ -3,7 +3,7 @@
 #pragma once
 
 #include "plan/query/aggregate_answer.h"
-#include "table/visibility.h"
+#include "table/table.h"
 
 namespace pg_gpu::plan {
 

@@ -1,10 +1,10 @@
 #include "plan/query/aggregate_parallel_path.h"
 
-#include "cost/expected.h"
+#include "cost/cost.h"
 #include "compat.h"
 #include "plan/query/aggregate_members.h"
 #include "plan/query/aggregate_parallel.h"
-#include "table/visibility.h"
+#include "table/table.h"
 
 namespace pg_gpu::plan {
 

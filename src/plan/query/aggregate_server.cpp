@@ -1,7 +1,8 @@
 #include "plan/query/aggregate_server.h"
 
-#include "rpc/connection.h"
+#include "rpc/rpc.h"
 #include "column/query/aggregate_run.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::plan {
 

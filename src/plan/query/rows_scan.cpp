@@ -14,7 +14,7 @@
 #include "plan/query/sort_path.h"
 #include "plan/query/subqueries.h"
 #include "plan/usage.h"
-#include "table/visibility.h"
+#include "table/table.h"
 
 namespace pg_gpu::plan {
 

@@ -2,6 +2,7 @@
 
 #include "column/query/top_rows.h"
 #include "plan/query/sort_keys.h"
+#include "request_kinds.h"
 
 namespace pg_gpu::plan {
 

@@ -11,7 +11,7 @@
 #include "plan/advise/explain_why.h"
 #include "plan/search/path.h"
 #include "plan/usage.h"
-#include "text/text.h"
+#include "text/gpu_text.h"
 
 namespace pg_gpu::plan {
 

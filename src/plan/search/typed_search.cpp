@@ -5,7 +5,7 @@
 #include "access_methods.h"
 #include "compat.h"
 #include "memory.h"
-#include "text/operators.h"
+#include "text/gpu_text.h"
 
 PG_GPU_FUNCTION(pg_gpu_typed_support);
 

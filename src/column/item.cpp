@@ -1,4 +1,4 @@
-#include "column/format/item.h"
+#include "column/item.h"
 
 #include "varint.h"
 

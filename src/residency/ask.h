@@ -1,10 +1,9 @@
-// Inside the client: laying a request out in the transfer buffer, cutting it where it is too large, and
-// seeing to mirrors that are missing or out of date.
+// How access methods ask the server process about runs: a request is laid out in the transfer buffer, cut
+// where it is too large, and asked again once mirrors that are missing or out of date have been seen to.
 #pragma once
 
-#include "cost/availability.h"
-#include "residency/wanted_runs.h"
-#include "settings.h"
+#include "gpu_engine/heap_blocks.h"
+#include "residency/residency.h"
 
 namespace pg_gpu::client {
 
@@ -18,8 +17,7 @@ struct Input {
     uint64 bytes;
 };
 
-// Low and high bounds, open and NULL-only columns, and what is known of heap blocks.
-inline constexpr int kMaxInputs = 2 * kMaxGridColumns + 4;
+inline constexpr int kMaxInputs = 20;
 
 struct Layout {
     uint64 inputs[kMaxInputs];
@@ -74,9 +72,6 @@ bool lies_in_buffer(uint64 offset, uint64 bytes);
 // Finds each run's part of the results; they are the server's word, so they are looked at before use.
 bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultReply &reply, uint64 items,
                bool with_keys, RunAnswer *runs);
-
-// The same for what a lookup has found without offsets.
-bool read_matches(const RunSet &set, const protocol::ResultReply &reply, Matched form, MatchesAnswer *answer);
 
 // A copy of how many entries were counted for each item; no item has more than the runs have.
 bool read_counts(const RunSet &set, const Layout &layout, uint64 items, const uint64 **counts);

@@ -1,13 +1,24 @@
-// A session's connection to the server process: one at a time, made when first needed. States and races are
-// in README.md beside this file.
+// What this room offers: a session's connection to the server process, made when first needed; messages and
+// their replies; and the transfer buffer, where inputs and results lie. States and races are in README.md
+// beside this file.
+//
+// Results are good until the next request of this session, whosever, or until a (sub)transaction aborts: use
+// them up before other code runs.
 #pragma once
 
-#include "rpc/client.h"
 #include "gpu_engine/protocol.h"
+#include "settings.h"
 
 namespace pg_gpu::client {
 
 namespace protocol = gpu_engine::protocol;
+
+enum class Path : int { Paged, Host, Cuda };
+inline constexpr int kPaths = 3;
+const char *path_name(Path path);
+
+// More runs than this in one request are for the paged path.
+inline constexpr int kMaxRuns = 64;
 
 // In the data directory, which is the working directory of every process of PostgreSQL. The names begin with
 // PG_TEMP_FILE_PREFIX, so that base backups and pg_rewind leave the files out.
@@ -115,10 +126,10 @@ inline protocol::Answer answer_of(const protocol::ReplyHeader &reply) {
 // Turns an answer that is not `done` into a failure.
 bool fail_by_answer(const protocol::ReplyHeader &reply);
 
-// From register_client.
+// From _PG_init.
 void register_connection_callbacks();
 
-// ---- the transfer buffer (buffer.cpp) --------------------------------------------------------------------
+// ---- the transfer buffer (buffer.cpp) ---------------------------------------------------------------------
 
 // Sees to a buffer of at least `least` bytes, better `wanted`; its content is lost when it grows. False when
 // memory is short or the limit of a session or of all is reached.
@@ -133,15 +144,31 @@ int buffer_descriptor();
 const void *copy_of_results(uint64 offset, uint64 bytes);
 void forget_results();
 
-// Only for disconnect: gives the memory back.
-void drop_buffer();
-// The same in a signal handler, where fd.c's count can't be brought up to date.
-void drop_buffer_in_handler();
-// How many counts that left behind; they are 0 afterwards.
-int take_uncounted_descriptors();
-
 inline uint64 align_offset(uint64 offset) {
     return TYPEALIGN64(protocol::buffer_alignment, offset);
 }
+
+// ---- halves (halves.cpp) ----------------------------------------------------------------------------------
+
+// Streams to the server go through the two halves of the transfer buffer: the server works on one while the
+// session fills the other.
+struct Halves {
+    uint64 bytes;  // of a half
+    int next;
+    bool pending;  // the last message's reply hasn't come
+};
+
+// Sees to a transfer buffer for them.
+bool open_halves(Halves *halves, uint64 least, uint64 wanted);
+
+// Where the half to be filled begins.
+uint64 next_half(const Halves *halves);
+
+// Sends the message about the half just filled, after the reply to the one before: false when that wasn't
+// `done`.
+bool send_half(Halves *halves, protocol::RequestHeader *message, double estimate);
+
+// Waits for the last reply. Also after a failure, so that the connection is free for the next request.
+bool settle_halves(Halves *halves);
 
 }  // namespace pg_gpu::client

@@ -1,4 +1,4 @@
-#include "rpc/asking.h"
+#include "residency/ask.h"
 
 #include <algorithm>
 
@@ -116,32 +116,6 @@ bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultRe
             return fail(Trouble::Refused, "results lie outside of the transfer buffer");
         run->tids = reinterpret_cast<const ItemPointerData *>(buffer_at(reply.tids_at[i]));
         run->keys = with_keys ? buffer_at(reply.keys_at[i]) : nullptr;
-    }
-    hold(HoldPoint::Result);
-    return true;
-}
-
-bool read_matches(const RunSet &set, const protocol::ResultReply &reply, Matched form,
-                  MatchesAnswer *answer) {
-    const LiveRuns live = live_runs(set);
-    answer->count = 0;
-    for (int i = 0; i < set.count; i++)
-        answer->runs[i] = {};
-    for (int i = 0; i < live.count; i++) {
-        MatchedEntries *run = &answer->runs[live.places[i]];
-        run->count = reply.found[i];
-        // Keys of one request are distinct.
-        if (run->count > set.runs[live.places[i]].entries)
-            return fail(Trouble::Refused, "more entries are found than there are");
-        answer->count += run->count;
-        if (form == Matched::Number)
-            continue;
-        if (!lies_in_buffer(reply.tids_at[i], run->count * sizeof(ItemPointerData)) ||
-            (form == Matched::Numbered && !lies_in_buffer(reply.keys_at[i], run->count * sizeof(uint32))))
-            return fail(Trouble::Refused, "results lie outside of the transfer buffer");
-        run->tids = reinterpret_cast<const ItemPointerData *>(buffer_at(reply.tids_at[i]));
-        run->items = form == Matched::Numbered ? reinterpret_cast<const uint32 *>(buffer_at(reply.keys_at[i]))
-                                               : nullptr;
     }
     hold(HoldPoint::Result);
     return true;

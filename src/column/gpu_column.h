@@ -1,0 +1,9 @@
+// What gpu_column offers to functions and plan nodes.
+#pragma once
+
+#include "column/build/build.h"
+#include "column/column.h"
+#include "column/format/format.h"
+#include "column/operators.h"
+#include "column/query/aggregate_request.h"
+#include "column/scan/scan.h"

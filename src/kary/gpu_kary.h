@@ -1,0 +1,11 @@
+// What gpu_kary offers to functions and plan nodes.
+#pragma once
+
+#include "kary/format.h"
+#include "kary/heap_rows.h"
+#include "kary/kary.h"
+#include "kary/lookup.h"
+#include "kary/mirror.h"
+#include "kary/request.h"
+#include "kary/row_check.h"
+#include "kary/server_sort.h"

@@ -1,0 +1,17 @@
+// What this room offers: the table below an index. Which rows a snapshot sees, told by the visibility map, by
+// facts about blocks, or by the rows themselves; counts of them; and the steps of CREATE INDEX and of
+// gpu.verify.
+#pragma once
+
+#include "table/block_facts.h"
+#include "table/build.h"
+#include "table/entry_counter.h"
+#include "table/lookup.h"
+#include "table/rounds.h"
+#include "table/row_set.h"
+#include "table/row_visibility.h"
+#include "table/server_count.h"
+#include "table/shared_facts.h"
+#include "table/verify.h"
+#include "table/visibility.h"
+#include "table/visible_count.h"
