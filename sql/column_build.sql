@@ -129,6 +129,19 @@ SELECT entries FROM gpu.merge('column_long_i') WHERE step = 'merge runs';
 SELECT * FROM gpu.verify('column_long_i');
 SELECT length(value), left(value, 5) = 'xxxxx' AS x, count FROM gpu.dictionary('column_long_i', 't') ORDER BY 1, 3;
 
+-- Small runs take many times the pages of a large one: VACUUM merges them, though none of their entries is dead.
+CREATE TABLE column_small_runs (k int8, v int8) WITH (autovacuum_enabled = off);
+INSERT INTO column_small_runs SELECT g, g * 7919 % 1000003 FROM generate_series(1, 60000) AS g;
+CREATE INDEX column_small_runs_i ON column_small_runs USING gpu_column (k, v);
+INSERT INTO column_small_runs SELECT g, g * 7919 % 1000003 FROM generate_series(60001, 65000) AS g;
+INSERT INTO column_small_runs SELECT g, g * 7919 % 1000003 FROM generate_series(65001, 70000) AS g;
+INSERT INTO column_small_runs SELECT g, g * 7919 % 1000003 FROM generate_series(70001, 75000) AS g;
+INSERT INTO column_small_runs SELECT g, g * 7919 % 1000003 FROM generate_series(75001, 80000) AS g;
+SELECT entries, pages FROM gpu.runs('column_small_runs_i') ORDER BY entries;
+VACUUM column_small_runs;
+SELECT entries, pages FROM gpu.runs('column_small_runs_i') ORDER BY entries;
+SELECT * FROM gpu.verify('column_small_runs_i');
+
 -- What is refused.
 CREATE INDEX ON column_build USING gpu_column (few) INCLUDE (id);
 CREATE UNIQUE INDEX ON column_build USING gpu_column (few);
@@ -143,4 +156,4 @@ SELECT gpu.evict('column_build_i') > 0 AS evicted;
 SELECT * FROM gpu.lookup('column_build_i', ARRAY[1]);
 SELECT * FROM gpu.search('column_build_i', 'a');
 SELECT * FROM gpu.columns('column_build');
-DROP TABLE column_temporary, column_unlogged, column_partitioned, column_build, column_nothing, column_many, column_parts, column_hot, column_long, column_refused;
+DROP TABLE column_temporary, column_unlogged, column_partitioned, column_build, column_nothing, column_many, column_parts, column_hot, column_long, column_small_runs, column_refused;

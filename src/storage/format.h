@@ -69,6 +69,9 @@ struct RunEntry {
 static_assert(sizeof(RunEntry) == 128);
 static_assert(alignof(RunEntry) == 8);
 
+// `vacuum_seq` of an index in which VACUUM has found nothing dead yet.
+inline constexpr uint64 kFirstVacuumSeq = 1;
+
 enum class ReservationOwner : int { OldRuns = 0, YoungRuns = 1 };
 inline constexpr int kReservationOwners = 2;
 

@@ -43,8 +43,10 @@ int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int 
 
 // ---- reservations -----------------------------------------------------------------------------------------
 
-// A run that outgrows what is reserved gets so many pages more, or a quarter of what it has.
-static constexpr uint32 kLeastGrowth = 64;
+// A run that outgrows what is reserved gets so many pages more, or a quarter of what it has, and of the pages
+// behind its last one fewer, because it can get more of them as often as it likes.
+static constexpr uint32 kLeastGrowth = 16;
+static constexpr uint32 kLeastGrowthBehind = 8;
 
 static uint32 pages_of(const RunEntry &entry) {
     uint32 pages = 0;
@@ -103,10 +105,11 @@ void reserve_more_pages(Relation index, const RunKind *kind, const Reservation &
                                RelationGetRelationName(index), pages)));
     const uint32 left = reservation.most - pages;
     const uint32 wanted = Min(left, Max(kLeastGrowth, pages / 4));
+    const uint32 behind = Min(left, Max(kLeastGrowthBehind, pages / 16));
     reserve_extents(index, kind, reservation.owner, entry,
                     [&](Extent *used, int used_count, RunEntry *chosen) {
                         Extent *last = &chosen->extents[chosen->extent_count - 1];
-                        const uint32 room = room_behind(used, used_count, *last, wanted);
+                        const uint32 room = room_behind(used, used_count, *last, behind);
                         const bool is_last = chosen->extent_count == kExtentsPerRun;
                         if (room > 0 || is_last) {
                             // The last piece was given all that the run can need.

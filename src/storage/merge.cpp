@@ -21,6 +21,9 @@ static constexpr MergeLimits kForeground = {260000, 512};
 // What one VACUUM merges by itself; more goes to a background worker.
 static constexpr MergeLimits kVacuum = {2000000, PG_UINT64_MAX};
 
+// Where entries vary in size a merged run may take so much more than others tell, a part of it.
+static constexpr uint32 kSlackOfVarying = 16;
+
 // So many runs at most are moved to the front of the file in one go.
 static constexpr int kMoves = 16;
 
@@ -71,6 +74,33 @@ struct Attempt {
     uint64 pages;
 };
 
+namespace {
+
+struct Directory {
+    RunEntry *runs;
+    int count;
+    uint64 horizon;
+    uint64 tier_pages;  // ChoiceRule's
+};
+
+}  // namespace
+
+static Directory read_directory(Relation index, const RunKind *kind) {
+    Directory directory;
+    Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
+    directory.runs = copy_directory(index, kind, BufferGetPage(buffer), &directory.count);
+    const MetaPage *meta = meta_page(BufferGetPage(buffer));
+    directory.horizon = meta->old_runs_horizon;
+    // Where VACUUM has found dead entries it will find more. They should not be written again before that,
+    // and a merge of most of the index at any time would need as much room once more: what tiers leave
+    // together is merged when it is wasteful.
+    directory.tier_pages = meta->vacuum_seq > kFirstVacuumSeq
+                               ? half_of_living_pages(directory.runs, directory.count)
+                               : kNoLimits.pages;
+    UnlockReleaseBuffer(buffer);
+    return directory;
+}
+
 // Merges the given runs, whose lock the caller holds.
 static uint64 merge_runs(Relation index, const RunKind *kind, ReservationOwner owner, const RunEntry *inputs,
                          int count, Attempt *attempt) {
@@ -87,7 +117,10 @@ static uint64 merge_runs(Relation index, const RunKind *kind, ReservationOwner o
     }
     begin_progress(MyBackendType == B_BG_WORKER ? "merge worker" : "merge", RelationGetRelid(index),
                    "reading runs", entries);
-    const uint32 expected = living_pages(inputs, count) + 1;
+    const Directory directory = read_directory(index, kind);
+    uint32 expected = merged_pages(density_of(directory.runs, directory.count), inputs, count) + 1;
+    if (kind->tail_item_bytes == 0)
+        expected += expected / kSlackOfVarying;
     *attempt = {inputs, count, expected};
     const uint32 most = kind->merge_page_bound(index, kind, inputs, count) + dead_bitmap_pages(entries);
     RunWriter *writer = begin_run(index, kind, {owner, Min(expected, most), most}, &output);
@@ -142,14 +175,6 @@ void insert_run(Relation index, const RunKind *kind, uint32 pages,
 }
 
 // ---- what to merge ----------------------------------------------------------------------------------------
-
-static RunEntry *read_directory(Relation index, const RunKind *kind, int *count, uint64 *horizon) {
-    Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
-    RunEntry *runs = copy_directory(index, kind, BufferGetPage(buffer), count);
-    *horizon = meta_page(BufferGetPage(buffer))->old_runs_horizon;
-    UnlockReleaseBuffer(buffer);
-    return runs;
-}
 
 static int keep_young(RunEntry *runs, int count, uint64 horizon) {
     return static_cast<int>(
@@ -342,17 +367,17 @@ static void merge_tiers(Relation index, const RunKind *kind, Attempt *attempt, v
     if (!lock_runs(index, RunLock::YoungRuns, ExclusiveLock, true))
         return;
     const MergeLimits limits = RELATION_IS_LOCAL(index) ? kNoLimits : kForeground;
-    ChoiceRule rule = {kind, fanout_of(index), merges->is_stream, limits, limits, false, 0};
+    ChoiceRule rule = {kind, fanout_of(index), merges->is_stream, limits, limits, false, 0, 0};
     for (bool goes_on = true; goes_on;) {
-        int count;
-        uint64 horizon;
         const bool may_touch_old = lock_runs(index, RunLock::OldRuns, ExclusiveLock, true);
         forget_reservations(index, kind, may_touch_old);
         if (may_touch_old)
             drop_dead_runs(index, kind, PG_UINT64_MAX, nullptr);
-        RunEntry *runs = read_directory(index, kind, &count, &horizon);
+        const Directory directory = read_directory(index, kind);
+        RunEntry *runs = directory.runs;
+        rule.tier_pages = directory.tier_pages;
         // Without the old-runs lock, what lies below the horizon belongs to its holder.
-        int eligible = may_touch_old ? count : keep_young(runs, count, horizon);
+        int eligible = may_touch_old ? directory.count : keep_young(runs, directory.count, directory.horizon);
         eligible = leave_out_set_aside(runs, eligible);
         bool beyond = false;
         const Choice choice = choose_tier(runs, eligible, rule, &beyond);
@@ -401,7 +426,7 @@ static Choice choose_due(Relation index, RunEntry *runs, int count, const Choice
     count = leave_out_set_aside(runs, count);
     Choice choice = choose_tier(runs, count, rule, beyond);
     if (choice.count == 0)
-        choice = choose_dead(runs, count, rule, beyond);
+        choice = choose_wasteful(runs, count, rule, beyond);
     if (choice.count > 0 || !moves)
         return choice;
     Buffer buffer = lock_metapage(index, rule.kind, BUFFER_LOCK_SHARE);
@@ -421,12 +446,18 @@ static void merge_next_old(Relation index, const RunKind *kind, Attempt *attempt
     if (!claim_old_runs(index, kind, Patience::None, &horizon))
         return;
     drop_dead_runs(index, kind, horizon, nullptr);
-    int count;
-    uint64 ignored;
-    RunEntry *runs = read_directory(index, kind, &count, &ignored);
+    const Directory directory = read_directory(index, kind);
+    const int count = directory.count;
+    RunEntry *runs = directory.runs;
     const int young = keep_young(runs, count, horizon);
-    const ChoiceRule rule = {kind,         fanout_of(index),    false,           merges->once,
-                             merges->left, merges->takes_pairs, merges->halvings};
+    const ChoiceRule rule = {kind,
+                             fanout_of(index),
+                             false,
+                             merges->once,
+                             merges->left,
+                             merges->takes_pairs,
+                             merges->halvings,
+                             directory.tier_pages};
     bool beyond = false;
     const Choice choice =
         choose_due(index, runs + young, count - young, rule, merges->moves_left > 0, &beyond);
@@ -460,14 +491,14 @@ MergeStep merge_next(Relation index, const RunKind *kind, OldMerges *merges) {
 }
 
 void request_merge_if_due(Relation index, const RunKind *kind) {
-    int count;
-    uint64 ignored;
-    RunEntry *runs = read_directory(index, kind, &count, &ignored);
-    const ChoiceRule rule = {kind, fanout_of(index), false, kNoLimits, kNoLimits, false, 0};
+    const Directory directory = read_directory(index, kind);
+    const ChoiceRule rule = {kind, fanout_of(index),    false, kNoLimits, kNoLimits, false,
+                             0,    directory.tier_pages};
     bool beyond = false;
-    if (choose_due(index, runs, count, rule, true, &beyond).count > 0 && !request_merge_worker(index))
+    if (choose_due(index, directory.runs, directory.count, rule, true, &beyond).count > 0 &&
+        !request_merge_worker(index))
         note_no_worker(index);
-    pfree(runs);
+    pfree(directory.runs);
 }
 
 // Half of what a merge of all entries would take, but for those that a VACUUM merges anyway: where there is
@@ -498,12 +529,11 @@ static void merge_old(Relation index, const RunKind *kind, Attempt *attempt, voi
     claim_old_runs(index, kind, Patience::LockTimeout, &horizon);
     int dropped;
     outcome->bytes = drop_dead_runs(index, kind, horizon, &dropped) * BLCKSZ;
-    int count;
-    uint64 ignored;
-    RunEntry *runs = read_directory(index, kind, &count, &ignored);
-    const int young = keep_young(runs, count, horizon);
+    const Directory directory = read_directory(index, kind);
+    RunEntry *runs = directory.runs;
+    const int young = keep_young(runs, directory.count, horizon);
     RunEntry *old_runs = runs + young;
-    const int inputs = count - young;
+    const int inputs = directory.count - young;
     outcome->inputs = dropped;
     if (inputs > 1 || (inputs == 1 && old_runs[0].dead > 0)) {
         outcome->inputs += inputs;

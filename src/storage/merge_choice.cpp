@@ -15,12 +15,13 @@ static constexpr int kSmallFanout = 4;
 // VACUUM, merge what it leaves in fours.
 static constexpr int kStreamFanout = 16;
 
-// A run with more dead entries than this share is rewritten when VACUUM or a worker comes by.
-static constexpr double kDeadShare = 0.25;
+// Runs are merged, or one is rewritten, when VACUUM or a worker comes by and this share of their pages, or of
+// its entries, is of no use.
+static constexpr double kWastedShare = 0.25;
 
 // A file is loose when it reaches so many times as far as what is used takes. A merge of all runs needs room
 // for both, and leaves a file that reaches twice as far: that is no reason to write a large run again. A
-// small one takes VACUUM little. And nothing is moved for a few pages.
+// small one takes VACUUM little. And nothing is moved, nor are runs merged, for a few pages.
 static constexpr double kLooseFile = 2.25;
 static constexpr double kLooseForSmall = 1.5;
 static constexpr uint64 kSmallWeight = 2000000;
@@ -50,22 +51,57 @@ uint16 level_of(const RunKind *kind, uint64 entries, int fanout) {
     return level;
 }
 
+static uint64 living_entries_of(const RunEntry &run) {
+    return run.entries - run.dead;
+}
+
 // A dead entry is read and left out.
 static uint64 weight_of(const RunKind *kind, const RunEntry &run) {
-    return (run.entries - run.dead) * kind->merge_weight + run.dead;
+    return living_entries_of(run) * kind->merge_weight + run.dead;
 }
 
 // The pages its living entries take now: about what they will take when they are merged.
 static uint32 living_pages_of(const RunEntry &run) {
-    const double living = static_cast<double>(run.entries - run.dead) / static_cast<double>(run.entries);
+    const double living = static_cast<double>(living_entries_of(run)) / static_cast<double>(run.entries);
     return static_cast<uint32>(ceil(living * static_cast<double>(run.pages)));
 }
 
-uint32 living_pages(const RunEntry *runs, int count) {
+// Each section begins a page.
+static uint32 pages_but_for_sections(const RunEntry &run) {
+    return Max(run.pages - Min(run.pages, uint32{kSectionsPerRun}), (run.pages + 1) / 2);
+}
+
+Density density_of(const RunEntry *runs, int count) {
+    Density density = {0, 0};
+    for (int i = 0; i < count; i++)
+        if (runs[i].entries > density.entries)
+            density = {pages_but_for_sections(runs[i]), runs[i].entries};
+    return density;
+}
+
+uint32 merged_pages(const Density &density, const RunEntry *runs, int count) {
+    uint64 pages = 0;
+    uint64 entries = 0;
+    uint32 largest = 0;
+    for (int i = 0; i < count; i++) {
+        pages += living_pages_of(runs[i]);
+        entries += living_entries_of(runs[i]);
+        largest = Max(largest, living_pages_of(runs[i]));
+    }
+    const double dense = static_cast<double>(density.pages) * static_cast<double>(entries) /
+                             static_cast<double>(Max(density.entries, uint64{1})) +
+                         kSectionsPerRun;
+    // However dense another run is, what one run of them needs, for a dictionary of its own, they all do.
+    const double expected = Max(dense, static_cast<double>(largest));
+    return static_cast<uint32>(
+        Min(Min(expected, static_cast<double>(pages)), static_cast<double>(kMaxBlocks)));
+}
+
+uint64 half_of_living_pages(const RunEntry *runs, int count) {
     uint64 pages = 0;
     for (int i = 0; i < count; i++)
         pages += living_pages_of(runs[i]);
-    return static_cast<uint32>(Min(pages, uint64{kMaxBlocks}));
+    return pages / 2;
 }
 
 int leave_out_set_aside(RunEntry *runs, int count) {
@@ -90,6 +126,7 @@ static Choice within(RunEntry *runs, int count, const RunKind *kind, const Merge
 }
 
 Choice choose_tier(RunEntry *runs, int count, const ChoiceRule &rule, bool *beyond) {
+    const MergeLimits left = {rule.left.weight, Min(rule.left.pages, rule.tier_pages)};
     for (uint16 level = 0; level <= kMaxLevels; level++) {
         const int size = tier_size(level, rule.fanout, rule.is_stream);
         const auto members = static_cast<int>(
@@ -103,7 +140,7 @@ Choice choose_tier(RunEntry *runs, int count, const ChoiceRule &rule, bool *beyo
                   [](const RunEntry &a, const RunEntry &b) { return a.entries < b.entries; });
         const int most = rule.halvings == 0 ? members : Max(members >> Min(rule.halvings, 30), 2);
         const int least = rule.takes_pairs || rule.halvings > 0 ? 2 : size;
-        const Choice choice = within(runs, most, rule.kind, rule.left);
+        const Choice choice = within(runs, most, rule.kind, left);
         if (choice.count >= least) {
             *beyond = *beyond || choice.count < members;
             return choice;
@@ -114,22 +151,33 @@ Choice choose_tier(RunEntry *runs, int count, const ChoiceRule &rule, bool *beyo
     return {};
 }
 
-Choice choose_dead(RunEntry *runs, int count, const ChoiceRule &rule, bool *beyond) {
-    const auto dead =
-        static_cast<int>(std::partition(runs, runs + count,
-                                        [](const RunEntry &run) {
-                                            return static_cast<double>(run.dead) >
-                                                   kDeadShare * static_cast<double>(run.entries);
-                                        }) -
-                         runs);
-    if (dead == 0)
-        return {};
-    std::iter_swap(runs, std::min_element(runs, runs + dead, [](const RunEntry &a, const RunEntry &b) {
-                       return a.entries - a.dead < b.entries - b.dead;
-                   }));
-    const Choice choice = within(runs, 1, rule.kind, rule.left);
-    *beyond = *beyond || choice.count == 0;
-    return choice.count > 0 ? choice : Choice{};
+static bool is_mostly_dead(const RunEntry &run) {
+    return static_cast<double>(run.dead) > kWastedShare * static_cast<double>(run.entries);
+}
+
+Choice choose_wasteful(RunEntry *runs, int count, const ChoiceRule &rule, bool *beyond) {
+    std::sort(runs, runs + count, [](const RunEntry &a, const RunEntry &b) {
+        return living_entries_of(a) < living_entries_of(b);
+    });
+    RunEntry *dead = std::find_if(runs, runs + count, is_mostly_dead);
+    const Density density = density_of(runs, count);
+    int together = 0;
+    uint32 left = 0;
+    uint64 pages = 0;
+    for (int i = 0; i < count && together == 0; i++) {
+        pages += runs[i].pages;
+        left = merged_pages(density, runs, i + 1);
+        if (i > 0 && left + kFewPages < pages &&
+            static_cast<double>(left) < (1 - kWastedShare) * static_cast<double>(pages))
+            together = i + 1;
+    }
+    if (dead < runs + count && (together == 0 || living_pages_of(*dead) < left)) {
+        std::iter_swap(runs, dead);
+        together = 1;
+    }
+    const Choice choice = within(runs, together, rule.kind, rule.left);
+    *beyond = *beyond || choice.count < together;
+    return choice.count == together ? choice : Choice{};
 }
 
 static BlockNumber end_of(const RunEntry &run) {

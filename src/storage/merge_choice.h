@@ -28,6 +28,9 @@ struct MergeLimits {
 
 inline constexpr MergeLimits kNoLimits = {PG_UINT64_MAX, PG_UINT64_MAX};
 
+// Half of the pages that living entries take now.
+uint64 half_of_living_pages(const RunEntry *runs, int count);
+
 // Moves the runs of which no merge may be chosen to the end; returns how many are left.
 int leave_out_set_aside(RunEntry *runs, int count);
 
@@ -35,26 +38,37 @@ int leave_out_set_aside(RunEntry *runs, int count);
 struct ChoiceRule {
     const RunKind *kind;
     int fanout;
-    bool is_stream;    // whoever inserts fills tails one after the other
-    MergeLimits once;  // for a merge with all of his time
-    MergeLimits left;  // for this one
-    bool takes_pairs;  // of a tier that is too large, two runs already; else as many as make a tier
-    int halvings;      // so often half as many runs of a tier as there are, two at least
+    bool is_stream;     // whoever inserts fills tails one after the other
+    MergeLimits once;   // for a merge with all of his time
+    MergeLimits left;   // for this one
+    bool takes_pairs;   // of a tier that is too large, two runs already; else as many as make a tier
+    int halvings;       // so often half as many runs of a tier as there are, two at least
+    uint64 tier_pages;  // of a tier, runs whose living entries take no more than so many
 };
 
 // The lowest full tier, or the smallest runs of it that are within the limits. *beyond: there is a tier that
 // `once` is too little for, so that somebody else must merge it.
 Choice choose_tier(RunEntry *runs, int count, const ChoiceRule &rule, bool *beyond);
 
-// The smallest run in which dead entries have piled up.
-Choice choose_dead(RunEntry *runs, int count, const ChoiceRule &rule, bool *beyond);
+// The smallest run in which dead entries have piled up, or the smallest runs that take many more pages than
+// one run of them would: what leaves fewer pages.
+Choice choose_wasteful(RunEntry *runs, int count, const ChoiceRule &rule, bool *beyond);
 
 // The run that lies last in the file, if the file is mostly free and has room for it further in front. `used`
 // is as used_extents says.
 Choice choose_last(RunEntry *runs, int count, const ChoiceRule &rule, Extent *used, int used_count,
                    bool *beyond);
 
-// The pages the runs' living entries take now: about what they will take when they are merged.
-uint32 living_pages(const RunEntry *runs, int count);
+// What entries take in the largest run of an index. Small ones, whose sections begin a page each and which
+// have dictionaries of their own, take many times as much.
+struct Density {
+    uint32 pages;
+    uint64 entries;
+};
+
+Density density_of(const RunEntry *runs, int count);
+
+// About how many pages the runs' living entries will take when they are merged.
+uint32 merged_pages(const Density &density, const RunEntry *runs, int count);
 
 }  // namespace pg_gpu::storage

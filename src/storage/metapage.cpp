@@ -31,7 +31,7 @@ void initialise_metapage(Page page, const RunKind *kind, Relation index) {
         meta->built_with_names = with.names;
         meta->built_with_numbers = with.numbers;
     }
-    meta->vacuum_seq = 1;
+    meta->vacuum_seq = kFirstVacuumSeq;
     meta->next_order = 1;
     meta->directory_version = 1;
     meta->directory_head = InvalidBlockNumber;
