@@ -169,9 +169,8 @@ static bool is_worth_truncating(Relation index, BlockNumber end) {
 // there is none; on a standby replay waits for it, or cancels those who read. Nobody is made to wait for it
 // here.
 static bool lock_against_readers(Relation index) {
-    constexpr int kTries = 10;
     constexpr long kPauseMs = 20;
-    for (int i = 0; i < kTries; i++) {
+    for (long waited = 0; waited < kTruncationTakesMs; waited += kPauseMs) {
         if (ConditionalLockRelation(index, AccessExclusiveLock))
             return true;
         CHECK_FOR_INTERRUPTS();
@@ -181,7 +180,6 @@ static bool lock_against_readers(Relation index) {
     return false;
 }
 
-// The table is locked by VACUUM.
 static bool may_truncate(Relation index) {
     Relation table = table_open(index->rd_index->indrelid, NoLock);
     const bool may = lets_vacuum_truncate(table);
@@ -189,16 +187,22 @@ static bool may_truncate(Relation index) {
     return may;
 }
 
-void truncate_free_end(Relation index, const RunKind *kind) {
-    if (!is_worth_truncating(index, used_end(index, kind)) || !may_truncate(index) ||
-        !lock_against_readers(index))
-        return;
+bool has_free_end(Relation index, const RunKind *kind) {
+    return is_worth_truncating(index, used_end(index, kind)) && may_truncate(index);
+}
+
+bool truncate_free_end(Relation index, const RunKind *kind) {
+    if (!has_free_end(index, kind))
+        return true;
+    if (!lock_against_readers(index))
+        return false;
     // What is reserved was left over: nobody else can be at it.
     forget_reservations(index, kind, true);
     const BlockNumber end = used_end(index, kind);
     if (is_worth_truncating(index, end))
         RelationTruncate(index, end);
     UnlockRelation(index, AccessExclusiveLock);
+    return true;
 }
 
 }  // namespace pg_gpu::storage

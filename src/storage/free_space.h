@@ -22,7 +22,12 @@ void reserve_more_pages(Relation index, const RunKind *kind, const Reservation &
 // Drops what a crashed or cancelled merge has left reserved; its owner's lock is ours.
 void forget_reservations(Relation index, const RunKind *kind, bool old_too);
 
-// Cuts a free end off the file, where nobody is using the index. For VACUUM.
-void truncate_free_end(Relation index, const RunKind *kind);
+// Has the file a free end that VACUUM may cut off? The table is locked.
+bool has_free_end(Relation index, const RunKind *kind);
+
+// Cuts a free end off the file, where nobody is using the index; looks for such a moment for
+// kTruncationTakesMs. False when there was none. For VACUUM.
+inline constexpr long kTruncationTakesMs = 200;
+bool truncate_free_end(Relation index, const RunKind *kind);
 
 }  // namespace pg_gpu::storage

@@ -490,13 +490,14 @@ MergeStep merge_next(Relation index, const RunKind *kind, OldMerges *merges) {
     }
 }
 
-void request_merge_if_due(Relation index, const RunKind *kind) {
+void request_work_if_due(Relation index, const RunKind *kind) {
     const Directory directory = read_directory(index, kind);
     const ChoiceRule rule = {kind, fanout_of(index),    false, kNoLimits, kNoLimits, false,
                              0,    directory.tier_pages};
     bool beyond = false;
-    if (choose_due(index, directory.runs, directory.count, rule, true, &beyond).count > 0 &&
-        !request_merge_worker(index))
+    const bool due = choose_due(index, directory.runs, directory.count, rule, true, &beyond).count > 0 ||
+                     has_free_end(index, kind);
+    if (due && !request_merge_worker(index))
         note_no_worker(index);
     pfree(directory.runs);
 }

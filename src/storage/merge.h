@@ -10,7 +10,8 @@ namespace pg_gpu::storage {
 void merge_after_seal(Relation index, const RunKind *kind, bool is_stream = false);
 
 // Beyond: what is left is more than the limits allow. Busy: somebody has the runs' locks. PutOff: it failed.
-enum class MergeStep { Merged, NothingDue, Beyond, PutOff, Busy };
+// InUse: only a free end is left, which readers keep from being cut off.
+enum class MergeStep { Merged, NothingDue, Beyond, PutOff, Busy, InUse };
 
 // Several merges of old runs, one after the other.
 struct OldMerges {
@@ -31,8 +32,8 @@ MergeStep merge_next(Relation index, const RunKind *kind, OldMerges *merges);
 // does more itself. Never raises for lack of space or lock. Not in parallel mode.
 void merge_in_vacuum(Relation index, const RunKind *kind);
 
-// Asks for a worker if there is something for it to do.
-void request_merge_if_due(Relation index, const RunKind *kind);
+// Asks for a worker if there is something to merge or to cut off.
+void request_work_if_due(Relation index, const RunKind *kind);
 
 // Takes runs below the horizon that have no living entry off the list, which needs no room; their lock is the
 // caller's. Returns how many pages they had.

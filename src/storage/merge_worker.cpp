@@ -144,8 +144,8 @@ static MergeStep merge_in_worker(const MergeRequest &request, OldMerges *merges)
         InvalidateCatalogSnapshotConditionally();
         if (kind != nullptr)
             step = merge_next(index, kind, merges);
-        if (step == MergeStep::NothingDue && kind != nullptr)
-            truncate_free_end(index, kind);
+        if (step == MergeStep::NothingDue && kind != nullptr && !truncate_free_end(index, kind))
+            step = MergeStep::InUse;
         merged_table = InvalidOid;
     }
     if (index != nullptr)
@@ -166,15 +166,22 @@ static bool merge_until_done(const MergeRequest &request) {
     OldMerges merges = begin_old_merges(kNoLimits);
     merges.halvings = times_given_way(request);
     int tries = 0;
+    bool has_merged = false;
     for (;;) {
         const MergeStep step = merge_in_worker(request, &merges);
-        if (step != MergeStep::Merged && step != MergeStep::Busy)
-            return step == MergeStep::NothingDue;
         if (step == MergeStep::Merged) {
+            has_merged = true;
             tries = 0;
             continue;
         }
-        if (++tries == kTries)
+        // After a merge the next VACUUM cuts the end off. Where that alone was asked for, by a parallel
+        // VACUUM, this one may not have ended yet.
+        if (step == MergeStep::NothingDue || (step == MergeStep::InUse && has_merged))
+            return true;
+        if (step != MergeStep::Busy && step != MergeStep::InUse)
+            return false;
+        tries += step == MergeStep::InUse ? static_cast<int>(1 + kTruncationTakesMs / kTryAgainMs) : 1;
+        if (tries >= kTries)
             return false;
         pgstat_report_activity(STATE_IDLE, nullptr);
         WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, kTryAgainMs, PG_WAIT_EXTENSION);

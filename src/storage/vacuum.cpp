@@ -206,9 +206,9 @@ IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, const RunKind *kind
     if (info->analyze_only)
         return stats;
     // In a parallel VACUUM, whose leader is in parallel mode too, no merge can be done, and a lock against
-    // readers would be the whole group's.
+    // readers would be the whole group's: a background worker does both.
     if (IsInParallelMode()) {
-        request_merge_if_due(index, kind);
+        request_work_if_due(index, kind);
     } else {
         merge_in_vacuum(index, kind);
         truncate_free_end(index, kind);

@@ -282,6 +282,11 @@ like($output->{err}, qr/launched \d+ parallel vacuum worker/, 'VACUUM is paralle
 ok(wait_until(sub { return sql_value($node, q{SELECT bool_and(dead = 0) FROM (SELECT dead FROM gpu.runs('shared_k')
 	UNION ALL SELECT dead FROM gpu.runs('shared_n')) AS r}) eq 't' }), 'dead entries leave both indexes');
 ok(no_worker(), 'the workers end');
+# Nor can they cut the files off, which is all there is to do when no entry lives.
+$node->safe_psql('postgres', 'DELETE FROM shared; SET min_parallel_index_scan_size = 0; VACUUM (PARALLEL 2, INDEX_CLEANUP ON) shared');
+ok(wait_until(sub { return sql_value($node, q{SELECT pg_relation_size('shared_k') + pg_relation_size('shared_n') < 10 * 8192}) eq 't' }),
+	'both files become short');
+ok(no_worker(), 'and the workers end');
 
 is(bad_log_lines($node), '', 'no process died');
 $node->stop;
