@@ -39,6 +39,8 @@ foreach my $when (sort keys %stands_still)
 		my $statement = start_sql($node, "LOAD 'pg_gpu'; BEGIN; $stands_still{$when}; COMMIT;");
 		wait_until(sub { return sql_value($node, $held) ne '' }) or die "the statement doesn't stand still: $what";
 		is(sql_value($node, "SELECT count(*) FROM gpu.runs('waiting_i') WHERE entries > 10000"), '0', "$what: they aren't written yet");
+		# A reservation of pages that the file hasn't would outlive the statement, and others would meet it.
+		is(reserved_pages($node, 'waiting_i'), '', "$what: nothing is reserved yet");
 		add_beside($node, 1);
 		add_beside($node, 700);
 		has_rows($node, 0, "$what, beside it");

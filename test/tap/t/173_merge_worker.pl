@@ -14,9 +14,6 @@ use Test::More;
 
 fault_seed();
 
-# Where the reservations lie on the metapage, as src/storage/format.h has it.
-use constant { RESERVATIONS => 24 + 56, RESERVATION_BYTES => 64 };
-
 # For each kind of index on k: how many rows CREATE INDEX makes one run of that no INSERT merges with another of its
 # level, and how many entries no INSERT merges by itself. Entries of a gpu_column index count for more, so fewer are
 # enough.
@@ -173,9 +170,7 @@ my $cancelled = '';
 $node->psql('postgres', "\\set VERBOSITY sqlstate\nSET statement_timeout = '15ms';\nSELECT * FROM gpu.merge('merged_gpu_kary_k')",
 	stderr => \$cancelled);
 like($cancelled, qr/57014/, 'gpu.merge is cancelled');
-$node->safe_psql('postgres', 'CHECKPOINT');
-is(substr(read_page(index_file($node, 'merged_gpu_kary_k'), 0), RESERVATIONS, RESERVATION_BYTES), "\0" x RESERVATION_BYTES,
-	'nothing stays reserved');
+is(reserved_pages($node, 'merged_gpu_kary_k'), '', 'nothing stays reserved');
 same_answers('merged_gpu_kary', 'cancelled');
 
 # ---- a file that grows meanwhile ---------------------------------------------------------------------------
@@ -224,9 +219,7 @@ foreach my $kind (test_rounds() > 1 ? sort keys %kinds : 'gpu_column')
 		next if $statement !~ /LOCK/;
 
 		# Nothing may be left of the merge, and the next one must do its work.
-		$node->safe_psql('postgres', 'CHECKPOINT');
-		is(substr(read_page(index_file($node, "${name}_k"), 0), RESERVATIONS, RESERVATION_BYTES), "\0" x RESERVATION_BYTES,
-			"$statement: nothing stays reserved");
+		is(reserved_pages($node, "${name}_k"), '', "$statement: nothing stays reserved");
 		ok(!is_merged($name), "$statement: the runs are as they were");
 		check_sound($node, "$statement: gpu.verify finds nothing", "${name}_k");
 		ok(wait_until(sub {

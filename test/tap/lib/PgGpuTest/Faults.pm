@@ -19,7 +19,7 @@ our @EXPORT = qw(
   fault_seed rounds random_int random_pick random_real
   new_node make_table change_setting
   sql sql_value start_sql finish_sql crash_cluster crash_backend answers_again start_again wait_gone
-  index_file index_blocks check_answers check_usable
+  index_file index_blocks reserved_pages check_answers check_usable
   workload start_clients next_transaction finish_clients stop_clients client_errors client_transactions
   wait_for_standby bad_log_lines bad_log_context wait_until stands_still pages_of_index temporary_files parallel_workers
   read_page write_page BLOCK_SIZE
@@ -610,6 +610,15 @@ sub pages_of_index
 {
 	my ($node, $index) = @_;
 	return sql_value($node, "SELECT pg_relation_size('$index') / current_setting('block_size')::int");
+}
+
+# What an index's metapage says is reserved for runs that are being written, as src/storage/format.h has it: "" for nothing.
+sub reserved_pages
+{
+	my ($node, $index) = @_;
+	$node->safe_psql('postgres', 'CHECKPOINT');
+	my @extents = unpack('x80 (VV)8', read_page(index_file($node, $index), 0));
+	return join(' ', map { $extents[2 * $_ + 1] ? "$extents[2 * $_]+$extents[2 * $_ + 1]" : () } 0 .. 7);
 }
 
 sub read_page

@@ -109,6 +109,8 @@ my %faults = (
 	'number of extents' => [ 'loud', sub { change_entry($_[0], 116, 2, pack('v', 60000)) } ],
 	'extent behind the end of the file' => [ 'loud', sub { change_entry($_[0], 48, 4, pack('V', 1_000_000)) } ],
 	'extent that wraps' => [ 'loud', sub { change_entry($_[0], 48, 4, pack('V', 0xfffffff0)) } ],
+	# Were it counted as used, each block by which the file grows would be its own, and an INSERT would fill the disk.
+	'extent that goes on behind the end of the file' => [ 'loud', sub { change_entry($_[0], 52, 4, pack('V', 0xff000000)) } ],
 	'extent over the metapage' => [ 'loud', sub { change_entry($_[0], 48, 4, pack('V', 0)) } ],
 	'run within another' => [ 'loud', sub {
 		my ($one, $two) = listed_runs($_[0]);
@@ -126,7 +128,10 @@ my %faults = (
 	# A crash can leave reservations behind the end of the file: nothing counts that lies there.
 	'reservation behind the end of the file' => [ 'unused', sub { change($_[0], 0, CONTENT + 56, 8, pack('VV', 60_000_000, 5)) } ],
 	'reservation over the metapage' => [ 'loud', sub { change($_[0], 0, CONTENT + 56, 8, pack('VV', 0, 5)) } ],
-	'reservation that wraps' => [ 'unused', sub { change($_[0], 0, CONTENT + 88, 8, pack('VV', 100, 0xfffffff0)) } ],
+	'reservation of what the file grows by' => [ 'unused', sub {
+		change($_[0], 0, CONTENT + 56, 8, pack('VV', index_blocks($_[0]), 0xff000000)) } ],
+	'reservation that wraps' => [ 'unused', sub {
+		change($_[0], 0, CONTENT + 88, 8, pack('VV', index_blocks($_[0]) - 1, 0xfffffff0)) } ],
 
 	# Entries that lie.
 	'dead bit of a live entry' => [ 'silent', sub {
