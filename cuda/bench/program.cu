@@ -8,8 +8,6 @@
 
 #include "bench/command_line.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

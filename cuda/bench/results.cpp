@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

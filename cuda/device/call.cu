@@ -1,7 +1,5 @@
 #include "device/call.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 void *device_address(const void *array, bool direct_pinned) {

@@ -2,8 +2,6 @@
 
 #include <cstdio>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 Status status_of(cudaError_t error, const char *call) noexcept {

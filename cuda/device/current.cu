@@ -5,8 +5,6 @@
 #include <array>
 #include <atomic>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

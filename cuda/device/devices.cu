@@ -10,8 +10,6 @@
 #include "device/describe.h"
 #include "gpu_engine/guard.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 Status describe_device(int device, DeviceInfo *info) noexcept {

@@ -10,8 +10,6 @@
 #include "device/wait.h"
 #include "gpu_engine/guard.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

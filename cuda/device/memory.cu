@@ -3,8 +3,6 @@
 #include "device/cuda_status.h"
 #include "device/current.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 Memory::Memory(const MemorySource &source, std::uint64_t bytes, cudaStream_t stream) {

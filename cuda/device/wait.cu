@@ -5,8 +5,6 @@
 #include <chrono>
 #include <thread>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "gpu_engine/devices.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 
 Status list_devices(DeviceInfo *devices, std::size_t capacity, std::size_t *count) noexcept {

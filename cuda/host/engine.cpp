@@ -3,8 +3,6 @@
 #include "gpu_engine/guard.h"
 #include "host/heap_blocks.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 
 Status HostEngine::open_stream(std::unique_ptr<Stream> *stream) noexcept {

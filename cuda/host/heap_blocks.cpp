@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 
 HostHeapBlocks::HostHeapBlocks(MemoryBudget &budget, const KnownBlocks &known)

@@ -10,8 +10,6 @@
 #include "server/residency/placement.h"
 #include "server/stand_in.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 namespace {
 

@@ -8,8 +8,6 @@
 #include <cstdio>
 #include <ctime>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 namespace {
 

@@ -8,8 +8,6 @@
 #include <sstream>
 #include <thread>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 namespace {
 

@@ -12,8 +12,6 @@
 #include "server/options.h"
 #include "server/server.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace {
 
 using namespace gpu_engine;

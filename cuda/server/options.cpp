@@ -8,8 +8,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 namespace {
 

@@ -5,8 +5,6 @@
 #include <iterator>
 #include <utility>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 namespace {
 

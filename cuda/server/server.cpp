@@ -14,8 +14,6 @@
 #include "server/log.h"
 #include "server/machine.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 namespace {
 

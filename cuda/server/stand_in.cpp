@@ -2,8 +2,6 @@
 
 #include <cstdio>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 
 Status StandInEngine::open(const EngineOptions &options) noexcept {

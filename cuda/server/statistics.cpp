@@ -1,7 +1,5 @@
 #include "server/statistics.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 
 void Statistics::add(protocol::EngineName engine, protocol::Message type, std::uint32_t user,

@@ -10,8 +10,6 @@
 
 #include "test/device_test.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

@@ -8,8 +8,6 @@
 
 #include "device/call.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 class DeviceTest : public testing::Test {

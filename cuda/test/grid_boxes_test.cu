@@ -8,8 +8,6 @@
 #include "device/grid/count_boxes.cuh"
 #include "device/grid/file.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

@@ -4,7 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "gpu_engine/boundary.h"
 #include "gpu_engine/least_squares.h"
 
 namespace gpu_engine::bench {

@@ -13,8 +13,6 @@
 #include "studies/dispatch/simulation.h"
 #include "bench/results.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

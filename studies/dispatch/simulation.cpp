@@ -8,8 +8,6 @@
 #include <random>
 #include <vector>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 
 namespace {

@@ -5,8 +5,6 @@
 #include "studies/paper/variants/search.h"
 #include "device/kary/array.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench::paper {
 namespace {
 

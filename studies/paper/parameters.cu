@@ -5,8 +5,6 @@
 #include "studies/paper/parts.h"
 #include "studies/paper/workload.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench::paper {
 namespace {
 

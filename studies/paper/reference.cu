@@ -6,8 +6,6 @@
 #include "studies/paper/workload.h"
 #include "device/kary/key.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench::paper {
 namespace {
 

@@ -4,8 +4,6 @@
 #include "studies/paper/parts.h"
 #include "studies/paper/workload.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench::paper {
 
 std::vector<NamedVariant> compared_variants(std::size_t key_bytes) {

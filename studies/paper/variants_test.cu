@@ -12,8 +12,6 @@
 #include "studies/paper/zipf.cuh"
 #include "device/kary/key.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench::paper {
 namespace {
 

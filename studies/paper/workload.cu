@@ -4,8 +4,6 @@
 
 #include "studies/paper/zipf.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench::paper {
 namespace {
 

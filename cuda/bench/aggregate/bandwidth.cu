@@ -2,8 +2,6 @@
 
 #include "bench/column/common.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 
 double measure_bandwidth(Engine &engine, Stream &stream) {

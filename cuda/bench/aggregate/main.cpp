@@ -15,8 +15,6 @@
 #include "server/requests/aggregate_parts.h"
 #include "server/requests/part_threads.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

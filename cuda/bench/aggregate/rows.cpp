@@ -8,8 +8,6 @@
 #include "gpu_engine/guard.h"
 #include "gpu_engine/packing.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

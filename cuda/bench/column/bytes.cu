@@ -1,8 +1,6 @@
 // Histograms of bytes: the stages of optimisation, and the number of blocks.
 #include "bench/column/bytes.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

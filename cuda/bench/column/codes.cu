@@ -2,8 +2,6 @@
 #include "studies/column/studies.h"
 #include "bench/column/common.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

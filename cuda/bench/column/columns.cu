@@ -7,8 +7,6 @@
 #include "bench/column/merges.cuh"
 #include "studies/column/device/recode.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "bench/column/common.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

@@ -4,8 +4,6 @@
 #include "studies/column/studies.h"
 #include "bench/column/bytes.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 
 void measure_image_sizes(const Bench &bench) {

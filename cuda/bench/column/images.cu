@@ -7,8 +7,6 @@
 #include "studies/column/studies.h"
 #include "bench/column/bytes.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

@@ -2,8 +2,6 @@
 #include "bench/column/parts.h"
 #include "bench/program.cuh"
 
-#include "gpu_engine/boundary.h"
-
 int main(int argc, char **argv) {
     using namespace gpu_engine::bench;
     static const char usage[] =

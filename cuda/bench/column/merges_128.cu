@@ -1,7 +1,5 @@
 #include "bench/column/merges.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 
 void measure_merges_128(const Bench &bench) {

@@ -1,7 +1,5 @@
 #include "bench/column/numbers.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 
 void measure_numbers_i64(const Bench &bench) {

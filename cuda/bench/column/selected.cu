@@ -5,8 +5,6 @@
 #include "bench/column/common.cuh"
 #include "bench/column/numbers.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

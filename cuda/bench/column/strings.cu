@@ -8,8 +8,6 @@
 #include "bench/column/merges.cuh"
 #include "studies/column/string_hash.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

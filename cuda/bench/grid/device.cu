@@ -10,8 +10,6 @@
 #include "device/grid/file.h"
 #include "device/grid/match.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

@@ -7,8 +7,6 @@
 
 #include "bench/grid/subject.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

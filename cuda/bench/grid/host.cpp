@@ -6,8 +6,6 @@
 
 #include "bench/grid/machine.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

@@ -5,8 +5,6 @@
 #include "bench/command_line.h"
 #include "bench/grid/experiments.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

@@ -5,8 +5,6 @@
 #include <cstdio>
 #include <random>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

@@ -4,8 +4,6 @@
 
 #include "bench/kary/lookup.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

@@ -6,8 +6,6 @@
 #include "bench/kary/measure.cuh"
 #include "gpu_engine/kary.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

@@ -11,8 +11,6 @@
 #include "gpu_engine/engine.h"
 #include "gpu_engine/kary.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace {
 
 using namespace gpu_engine;

@@ -6,8 +6,6 @@
 #include "bench/kary/lookup.cuh"
 #include "gpu_engine/kary.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

@@ -2,8 +2,6 @@
 #include "bench/kary/tried_shape.h"
 #include "device/kary/shapes.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 
 using device::CacheHints;

@@ -6,8 +6,6 @@
 #include <random>
 #include <thread>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

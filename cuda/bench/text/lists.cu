@@ -9,8 +9,6 @@
 #include "device/text/intersect.h"
 #include "gpu_engine/guard.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

@@ -2,8 +2,6 @@
 #include "bench/program.cuh"
 #include "bench/text/parts.h"
 
-#include "gpu_engine/boundary.h"
-
 int main(int argc, char **argv) {
     using namespace gpu_engine::bench;
     static const char usage[] =

@@ -10,8 +10,6 @@
 #include "device/text/batch.h"
 #include "gpu_engine/guard.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench {
 namespace {
 

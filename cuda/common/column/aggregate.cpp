@@ -6,8 +6,6 @@
 #include "common/column/layout.h"
 #include "gpu_engine/guard.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine {
 namespace {
 

@@ -5,8 +5,6 @@
 
 #include "gpu_engine/guard.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine {
 
 SlotFinder make_slot_finder(const ColumnTarget &target, std::vector<std::uint64_t> *starts) {

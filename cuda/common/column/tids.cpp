@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "gpu_engine/boundary.h"
 #include "gpu_engine/tid_pages.h"
 
 namespace gpu_engine {

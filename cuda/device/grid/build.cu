@@ -10,8 +10,6 @@
 #include "device/cub_calls.cuh"
 #include "device/warp.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "device/grid/count_boxes.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 template void count_boxes(const Call &, const GridView<std::uint32_t> &, const BoxBatch &, const DeadView &,

@@ -1,7 +1,5 @@
 #include "device/grid/each_in_boxes.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 template void each_in_boxes(const Call &, const GridView<std::uint64_t> &, const BoxBatch &, const DeadView &,

@@ -9,8 +9,6 @@
 #include "device/grid/build.h"
 #include "device/cub_calls.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "device/grid/match.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 template void count_matches(const Call &, const GridView<std::uint64_t> &, const PointBatch &,

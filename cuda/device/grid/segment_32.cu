@@ -1,7 +1,5 @@
 #include "device/grid/segment.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 using Key = std::uint32_t;

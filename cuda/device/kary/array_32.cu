@@ -2,8 +2,6 @@
 #include "device/kary/match.cuh"
 #include "device/kary/ranges.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 template class DeviceKaryArray<std::uint32_t>;

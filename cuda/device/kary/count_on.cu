@@ -8,8 +8,6 @@
 #include "device/kary/array.h"
 #include "device/kary/dead.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

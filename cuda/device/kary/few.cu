@@ -12,8 +12,6 @@
 #include "device/kary/key.cuh"
 #include "device/kary/live.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

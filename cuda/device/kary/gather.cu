@@ -5,8 +5,6 @@
 #include "device/kary/array.h"
 #include "device/kary/live.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "device/kary/loader.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 template Status DeviceKary<Key128>::open_loader(Stream &, std::uint64_t,

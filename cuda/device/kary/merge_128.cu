@@ -1,7 +1,5 @@
 #include "device/kary/merge.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 template Status DeviceKary<Key128>::merge(Stream &, const KaryArray<Key128> *const *, std::size_t,

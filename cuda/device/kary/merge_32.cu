@@ -1,7 +1,5 @@
 #include "device/kary/merge.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 template Status DeviceKary<std::uint32_t>::merge(Stream &, const KaryArray<std::uint32_t> *const *,

@@ -1,7 +1,5 @@
 #include "device/kary/pieces.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 template Tree<Key128> build_array_tree(const Call &, Key128 *, std::uint64_t, TreeMemory *);

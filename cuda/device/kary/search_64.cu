@@ -1,7 +1,5 @@
 #include "device/kary/pieces.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 template Tree<std::uint64_t> build_array_tree(const Call &, std::uint64_t *, std::uint64_t, TreeMemory *);

@@ -1,7 +1,5 @@
 #include "device/kary/sort.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 template Pairs<Key128> sort_pairs(const Call &, const Key128 *, const Tid *, std::uint64_t);

@@ -1,7 +1,5 @@
 #include "device/kary/sort.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 template Pairs<std::uint32_t> sort_pairs(const Call &, const std::uint32_t *, const Tid *, std::uint64_t);

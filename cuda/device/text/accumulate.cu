@@ -6,8 +6,6 @@
 #include "device/text/select.cuh"
 #include "device/warp.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

@@ -4,8 +4,6 @@
 #include <bit>
 #include <cmath>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

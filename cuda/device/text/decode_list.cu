@@ -1,7 +1,5 @@
 #include "device/text/decode_list.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 void decode_list(const Call &call, const TextView &text, const ListView &list, std::uint32_t *ordinals,

@@ -7,8 +7,6 @@
 #include "device/text/sort.cuh"
 #include "device/warp.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

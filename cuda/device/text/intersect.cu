@@ -11,8 +11,6 @@
 #include "device/text/decode_list.h"
 #include "gpu_engine/guard.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

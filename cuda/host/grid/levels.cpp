@@ -5,8 +5,6 @@
 #include "gpu_engine/guard.h"
 #include "host/grid/build.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

@@ -8,8 +8,6 @@
 #include "host/engine.h"
 #include "host/grid/file.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

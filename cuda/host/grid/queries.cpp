@@ -9,8 +9,6 @@
 #include "host/grid/visit.h"
 #include "host/heap_blocks.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

@@ -10,8 +10,6 @@
 #include "host/kary/batch_search.h"
 #include "host/engine.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

@@ -9,8 +9,6 @@
 #include "host/engine.h"
 #include "host/kary/array.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

@@ -7,8 +7,6 @@
 #include "host/heap_blocks.h"
 #include "host/kary/array.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

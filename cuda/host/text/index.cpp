@@ -7,8 +7,6 @@
 #include "host/engine.h"
 #include "host/text/list.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 
 std::uint64_t HostTextIndex::bytes() const noexcept {

@@ -1,7 +1,5 @@
 #include "host/text/list.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 
 List::List(const TextParts &parts, const TextList &list)

@@ -7,8 +7,6 @@
 #include "host/engine.h"
 #include "host/text/index.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

@@ -10,8 +10,6 @@
 #include "host/text/list.h"
 #include "host/text/steps.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

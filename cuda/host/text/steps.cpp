@@ -11,8 +11,6 @@
 
 #include "host/text/list.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

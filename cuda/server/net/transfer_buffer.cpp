@@ -10,8 +10,6 @@
 
 #include "server/log.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 namespace {
 

@@ -10,8 +10,6 @@
 #include "server/requests/run_set.h"
 #include "server/requests/spread.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 namespace {
 

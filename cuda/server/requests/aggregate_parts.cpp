@@ -2,8 +2,6 @@
 
 #include <bit>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 namespace {
 

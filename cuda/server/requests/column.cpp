@@ -7,8 +7,6 @@
 #include "server/requests/results.h"
 #include "server/requests/run_set.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "server/requests/grid_loads.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 
 GridPageColumns columns_of(const protocol::BeginGrid &request) {

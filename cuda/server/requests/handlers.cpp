@@ -5,8 +5,6 @@
 #include "server/requests/run_set.h"
 #include "server/requests/spread_results.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 namespace {
 

@@ -2,8 +2,6 @@
 #include "server/requests/match_results.h"
 #include "server/requests/run_set.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 namespace {
 

@@ -12,8 +12,6 @@
 #include "server/requests/scratch.h"
 #include "server/requests/spread.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 
 using protocol::Answer;

@@ -5,8 +5,6 @@
 #include "server/residency/own_objects.h"
 #include "server/requests/spread.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 
 using protocol::Answer;

@@ -1,7 +1,5 @@
 #include "server/requests/match_results.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 
 MatchBytes match_bytes(const protocol::LookupKary &request) {

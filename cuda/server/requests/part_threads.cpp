@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <system_error>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 
 PartThreads::~PartThreads() {

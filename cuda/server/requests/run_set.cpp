@@ -1,7 +1,5 @@
 #include "server/requests/run_set.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 
 RunSet::RunSet(Work &work, const protocol::RunUse *runs, std::uint32_t count, std::uint32_t key_bits,

@@ -6,8 +6,6 @@
 #include "server/requests/scratch.h"
 #include "server/server.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 namespace {
 

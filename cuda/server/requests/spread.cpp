@@ -1,7 +1,5 @@
 #include "server/requests/spread.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 
 std::span<const Status> Spread::try_run(const Body &body) {

@@ -6,8 +6,6 @@
 
 #include "server/requests/request.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 
 using protocol::EngineName;

@@ -13,8 +13,6 @@
 #include "server/requests/run_set.h"
 #include "server/requests/spread.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 namespace {
 

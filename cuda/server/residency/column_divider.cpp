@@ -7,8 +7,6 @@
 #include "gpu_engine/guard.h"
 #include "gpu_engine/tid_pages.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 namespace {
 

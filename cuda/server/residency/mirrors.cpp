@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 
 using protocol::EngineName;

@@ -1,7 +1,5 @@
 #include "server/residency/own_objects.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 
 using protocol::Answer;

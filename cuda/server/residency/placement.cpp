@@ -4,8 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 namespace {
 

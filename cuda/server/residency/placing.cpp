@@ -6,8 +6,6 @@
 #include "server/residency/own_objects.h"
 #include "server/requests/request.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::server {
 
 void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine {
 namespace {
 

@@ -5,8 +5,6 @@
 
 #include "studies/column/device/studies.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 Status DeviceHistograms::count_bytes(Stream &stream, const std::uint8_t *bytes, std::uint64_t count,

@@ -7,8 +7,6 @@
 #include "studies/column/common/codes.h"
 #include "studies/column/device/histogram.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

@@ -1,8 +1,6 @@
 #include "studies/column/device/studies.h"
 #include "studies/column/device/dictionary.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 Status DeviceDictionaries::merge(Stream &stream, const Dictionary<std::uint64_t> &main,

@@ -12,8 +12,6 @@
 #include "studies/column/device/dictionary.cuh"
 #include "studies/column/string_hash.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

@@ -5,8 +5,6 @@
 #include "studies/column/device/studies.h"
 #include "studies/column/device/histogram.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

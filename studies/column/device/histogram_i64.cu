@@ -1,8 +1,6 @@
 #include "studies/column/device/studies.h"
 #include "studies/column/device/histogram.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 Status DeviceHistograms::count(Stream &stream, const std::int64_t *values, std::uint64_t count,

@@ -6,8 +6,6 @@
 #include "studies/column/common/codes.h"
 #include "studies/column/device/studies.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

@@ -3,8 +3,6 @@
 #include "studies/column/device/studies.h"
 #include "device/engine.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

@@ -11,8 +11,6 @@
 #include "host/buffer.h"
 #include "host/engine.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

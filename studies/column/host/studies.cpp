@@ -3,8 +3,6 @@
 #include "studies/column/host/studies.h"
 #include "host/engine.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "studies/paper/variants/lookup.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench::paper {
 
 template bool look_up_binary(const device::Call &, const Index<std::uint64_t> &, const Variant &,

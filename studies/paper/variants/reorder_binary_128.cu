@@ -1,7 +1,5 @@
 #include "studies/paper/variants/reorder_binary.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench::paper {
 
 template bool reorder_binary(const device::Call &, const Index<Key128> &, const Variant &,

@@ -1,7 +1,5 @@
 #include "studies/paper/variants/reorder.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench::paper {
 
 template <>

@@ -1,7 +1,5 @@
 #include "studies/paper/variants/tiles.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench::paper {
 
 template bool reorder_by_tiles<128>(const device::Call &, const Index<std::uint32_t> &, const Variant &,

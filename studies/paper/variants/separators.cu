@@ -1,8 +1,6 @@
 #include "studies/paper/variants/search.h"
 #include "device/kary/key.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench::paper {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "studies/paper/variants/variant.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::bench::paper {
 
 std::string describe(const Variant &variant) {

@@ -18,8 +18,6 @@
 #include "device/column/aggregate/top_rows.h"
 #include "gpu_engine/guard.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

@@ -5,8 +5,6 @@
 
 #include "device/column/aggregate/top.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 Status DeviceAggregateAnswer::read_groups(Stream &stream, std::uint64_t first, std::uint64_t count,

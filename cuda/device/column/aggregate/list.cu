@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

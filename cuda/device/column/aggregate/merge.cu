@@ -12,8 +12,6 @@
 #include "gpu_engine/aggregate_merge.h"
 #include "gpu_engine/guard.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "device/column/aggregate/part.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 Part open_part(const Call &call, const AggregateQuestion &question, const AggregatePlan &plan,

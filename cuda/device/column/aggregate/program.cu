@@ -4,8 +4,6 @@
 #include <bit>
 #include <functional>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

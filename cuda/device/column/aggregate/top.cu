@@ -8,8 +8,6 @@
 
 #include "device/cub_calls.cuh"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

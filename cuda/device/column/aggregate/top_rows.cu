@@ -12,8 +12,6 @@
 #include "device/column/aggregate/part.h"
 #include "gpu_engine/top_rows.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

@@ -6,8 +6,6 @@
 #include "device/column/load/store.h"
 #include "gpu_engine/guard.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

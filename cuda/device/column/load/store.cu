@@ -4,8 +4,6 @@
 #include "device/column/select/target.h"
 #include "gpu_engine/guard.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

@@ -2,8 +2,6 @@
 #include "device/column/merge/dictionary_merge.cuh"
 #include "device/engine.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 
 Status DeviceColumn::merge_dictionaries(Stream &stream, const Dictionary<std::uint64_t> &main,

@@ -5,8 +5,6 @@
 #include "device/column/select/codes.cuh"
 #include "gpu_engine/guard.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::device {
 namespace {
 

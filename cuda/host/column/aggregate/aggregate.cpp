@@ -20,8 +20,6 @@
 #include "host/heap_blocks.h"
 #include "host/parallel.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

@@ -6,8 +6,6 @@
 #include "gpu_engine/packed_sums.h"
 #include "host/column/select/unpack.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 
 using packing::group;

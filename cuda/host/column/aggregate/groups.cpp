@@ -5,8 +5,6 @@
 
 #include "gpu_engine/large_pages.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

@@ -4,8 +4,6 @@
 #include <atomic>
 #include <memory>
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

@@ -2,8 +2,6 @@
 #include "host/column/aggregate/answer.h"
 #include "host/column/aggregate/top_groups.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 
 template <typename Visit>

@@ -9,8 +9,6 @@
 #include "host/column/aggregate/top_rows.h"
 #include "host/engine.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

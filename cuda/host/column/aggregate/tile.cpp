@@ -7,8 +7,6 @@
 #include "host/column/select/rows.h"
 #include "host/column/select/unpack.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 
 using packing::group;

@@ -15,8 +15,6 @@
 #include "host/column/aggregate/tile.h"
 #include "host/heap_blocks.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

@@ -6,8 +6,6 @@
 #include "host/column/load/store.h"
 #include "host/engine.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

@@ -12,8 +12,6 @@
 #include "host/column/select/tests.h"
 #include "host/heap_blocks.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 namespace {
 

@@ -2,8 +2,6 @@
 #include "host/column/merge/dictionary_merge.h"
 #include "host/engine.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 
 Status HostColumn::merge_dictionaries(Stream &stream, const Dictionary<std::uint64_t> &main,

@@ -2,8 +2,6 @@
 
 #include "host/column/select/tests.h"
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 
 using packing::group;

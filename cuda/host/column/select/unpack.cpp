@@ -7,8 +7,6 @@
 #include <immintrin.h>
 #endif
 
-#include "gpu_engine/boundary.h"
-
 namespace gpu_engine::host {
 
 using packing::group;
