@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string_view>
+#include <type_traits>
 
 namespace gpu_engine::server {
 namespace {
@@ -39,12 +41,11 @@ usage: pg_gpu_server --socket PATH [option ...]
 )";
 
 // Reads a decimal number from `lowest` to `highest`.
-bool parse_number(const char *text, std::int64_t lowest, std::uint64_t highest, std::int64_t *number) {
+bool parse_number(const char *text, std::int64_t lowest, std::int64_t highest, std::int64_t *number) {
     errno = 0;
     char *end = nullptr;
     *number = std::strtoll(text, &end, 10);
-    return errno == 0 && end != text && *end == '\0' && *number >= lowest &&
-           (*number < 0 || static_cast<std::uint64_t>(*number) <= highest);
+    return errno == 0 && end != text && *end == '\0' && *number >= lowest && *number <= highest;
 }
 
 bool take_devices(const char *text, Options *options) {
@@ -94,135 +95,86 @@ bool take_engines(const char *text, Options *options) {
     return true;
 }
 
+bool take_socket(const char *text, Options *options) {
+    options->socket_path = text;
+    return true;
+}
+
+template <auto Member>
+void put(std::int64_t number, Options *options) {
+    options->*Member = static_cast<std::remove_reference_t<decltype(options->*Member)>>(number);
+}
+
+template <protocol::EngineName Name>
+void put_memory_limit(std::int64_t number, Options *options) {
+    options->memory_limit[static_cast<int>(Name)] = static_cast<std::uint64_t>(number);
+}
+
+// An option takes a text, of which `take` says what is wrong; else a number from `lowest` to `highest`, or,
+// where these are the same, nothing.
+struct Known {
+    const char *name;
+    bool (*take)(const char *text, Options *options);
+    void (*put)(std::int64_t number, Options *options);
+    std::int64_t lowest;
+    std::int64_t highest;
+};
+
+constexpr Known known_options[] = {
+    {"socket", take_socket, nullptr, 0, 1},
+    {"devices", take_devices, nullptr, 0, 1},
+    {"engines", take_engines, nullptr, 0, 1},
+    {"parent", nullptr, put<&Options::parent>, 1, INT32_MAX},
+    {"watch-descriptor", nullptr, put<&Options::watch_descriptor>, 0, INT32_MAX},
+    {"host-memory", nullptr, put_memory_limit<protocol::EngineName::host>, 0, INT64_MAX},
+    {"device-memory", nullptr, put_memory_limit<protocol::EngineName::cuda>, 0, INT64_MAX},
+    {"transfer-memory", nullptr, put<&Options::transfer_limit>, 0, INT64_MAX},
+    {"queue", nullptr, put<&Options::queue_limit>, 0, INT32_MAX},
+    {"joint-calls", nullptr, put<&Options::joint_calls>, 0, INT32_MAX},
+    {"connections", nullptr, put<&Options::connection_limit>, 1, 100000},
+    {"threads", nullptr, put<&Options::threads>, 0, 4096},
+    {"kept-together", nullptr, put<&Options::kept_together>, 0, INT64_MAX},
+    {"divide-all", nullptr, put<&Options::divides_all>, 1, 1},
+    {"log-levels", nullptr, put<&Options::logs_levels>, 1, 1},
+    {"stuck-milliseconds", nullptr, put<&Options::stuck_milliseconds>, 1, INT32_MAX},
+    {"testing", nullptr, put<&Options::testing>, 1, 1},
+};
+
+// False where the option doesn't take the text, which has been told.
+bool take_option(const Known &known, const char *text, Options *options) {
+    if (known.take != nullptr) {
+        return known.take(text, options);
+    }
+    std::int64_t number = known.lowest;
+    if (text != nullptr && !parse_number(text, known.lowest, known.highest, &number)) {
+        std::fprintf(stderr, "pg_gpu_server: --%s doesn't take \"%s\"\n", known.name, text);
+        return false;
+    }
+    known.put(number, options);
+    return true;
+}
+
 }  // namespace
 
 bool parse_options(int argc, char **argv, Options *options, bool *help) {
-    enum : int {
-        socket_option = 256,
-        parent_option,
-        watch_option,
-        host_memory_option,
-        device_memory_option,
-        transfer_memory_option,
-        queue_option,
-        joint_calls_option,
-        connections_option,
-        threads_option,
-        devices_option,
-        engines_option,
-        kept_together_option,
-        divide_option,
-        log_levels_option,
-        stuck_option,
-        testing_option,
-        help_option,
-    };
-    static const option known[] = {
-        {"socket", required_argument, nullptr, socket_option},
-        {"parent", required_argument, nullptr, parent_option},
-        {"watch-descriptor", required_argument, nullptr, watch_option},
-        {"host-memory", required_argument, nullptr, host_memory_option},
-        {"device-memory", required_argument, nullptr, device_memory_option},
-        {"transfer-memory", required_argument, nullptr, transfer_memory_option},
-        {"queue", required_argument, nullptr, queue_option},
-        {"joint-calls", required_argument, nullptr, joint_calls_option},
-        {"connections", required_argument, nullptr, connections_option},
-        {"threads", required_argument, nullptr, threads_option},
-        {"devices", required_argument, nullptr, devices_option},
-        {"engines", required_argument, nullptr, engines_option},
-        {"kept-together", required_argument, nullptr, kept_together_option},
-        {"divide-all", no_argument, nullptr, divide_option},
-        {"log-levels", no_argument, nullptr, log_levels_option},
-        {"stuck-milliseconds", required_argument, nullptr, stuck_option},
-        {"testing", no_argument, nullptr, testing_option},
-        {"help", no_argument, nullptr, help_option},
-        {nullptr, 0, nullptr, 0},
-    };
+    constexpr int help_option = std::size(known_options);
+    option known[help_option + 2] = {};
+    for (int i = 0; i < help_option; ++i) {
+        const bool is_alone = known_options[i].lowest == known_options[i].highest;
+        known[i] = {known_options[i].name, is_alone ? no_argument : required_argument, nullptr, i};
+    }
+    known[help_option] = {"help", no_argument, nullptr, help_option};
     *help = false;
     optind = 1;
     int chosen;
-    int index = 0;
-    while ((chosen = getopt_long(argc, argv, "", known, &index)) != -1) {
-        std::int64_t number = 0;
-        const auto take = [&](std::int64_t lowest, std::uint64_t highest) {
-            if (parse_number(optarg, lowest, highest, &number)) {
-                return true;
-            }
-            std::fprintf(stderr, "pg_gpu_server: --%s doesn't take \"%s\"\n", known[index].name, optarg);
-            return false;
-        };
-        bool good = true;
-        switch (chosen) {
-            case socket_option:
-                options->socket_path = optarg;
-                break;
-            case parent_option:
-                good = take(1, INT32_MAX);
-                options->parent = static_cast<pid_t>(number);
-                break;
-            case watch_option:
-                good = take(0, INT32_MAX);
-                options->watch_descriptor = static_cast<int>(number);
-                break;
-            case host_memory_option:
-            case device_memory_option:
-            case transfer_memory_option: {
-                good = take(0, INT64_MAX);
-                std::uint64_t *limit = chosen == transfer_memory_option
-                                           ? &options->transfer_limit
-                                           : &options->memory_limit[static_cast<int>(
-                                                 chosen == host_memory_option ? protocol::EngineName::host
-                                                                              : protocol::EngineName::cuda)];
-                *limit = static_cast<std::uint64_t>(number);
-                break;
-            }
-            case queue_option:
-                good = take(0, INT32_MAX);
-                options->queue_limit = static_cast<std::uint32_t>(number);
-                break;
-            case joint_calls_option:
-                good = take(0, INT32_MAX);
-                options->joint_calls = static_cast<std::uint32_t>(number);
-                break;
-            case connections_option:
-                good = take(1, 100000);
-                options->connection_limit = static_cast<std::uint32_t>(number);
-                break;
-            case threads_option:
-                good = take(0, 4096);
-                options->threads = static_cast<std::int32_t>(number);
-                break;
-            case devices_option:
-                good = take_devices(optarg, options);
-                break;
-            case engines_option:
-                good = take_engines(optarg, options);
-                break;
-            case kept_together_option:
-                good = take(0, INT64_MAX);
-                options->kept_together = static_cast<std::uint64_t>(number);
-                break;
-            case divide_option:
-                options->divides_all = true;
-                break;
-            case log_levels_option:
-                options->logs_levels = true;
-                break;
-            case stuck_option:
-                good = take(1, INT32_MAX);
-                options->stuck_milliseconds = static_cast<std::uint32_t>(number);
-                break;
-            case testing_option:
-                options->testing = true;
-                break;
-            case help_option:
-                *help = true;
-                std::fputs(usage, stdout);
-                return true;
-            default:  // getopt_long has told what is wrong
-                return false;
+    while ((chosen = getopt_long(argc, argv, "", known, nullptr)) != -1) {
+        if (chosen == help_option) {
+            *help = true;
+            std::fputs(usage, stdout);
+            return true;
         }
-        if (!good) {
+        // getopt_long itself tells of an option that isn't known.
+        if (chosen > help_option || !take_option(known_options[chosen], optarg, options)) {
             return false;
         }
     }
