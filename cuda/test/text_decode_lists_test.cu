@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "common/text/encoder.h"
+#include "bench/text/encoder.h"
 #include "device/text/damage.h"
 #include "device/text/decode_list.cuh"
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "common/text/encoder.h"
+#include "bench/text/encoder.h"
 #include "gpu_engine/text.h"
 
 namespace text_test {

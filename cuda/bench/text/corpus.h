@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/text/encoder.h"
+#include "bench/text/encoder.h"
 
 namespace gpu_engine::bench {
 
