@@ -148,21 +148,13 @@ bool search_grid(const RunSet &set, const Choice &choice, const Boxes &boxes, ui
                  EntriesAnswer *answer) {
     const BoxInputs inputs = inputs_of(set, boxes, first);
     answer->items = boxes.count - first;
-    const Question question = {RequestKind::SearchGrid, inputs.inputs, inputs.count, sizeof(ItemPointerData),
-                               estimate_of_items(set, RequestKind::SearchGrid, answer->items, choice.path)};
-    Layout layout;
-    protocol::ResultReply reply;
-    const auto set_offsets = [&](protocol::SearchGrid *message, const Layout &at, uint64 items,
-                                 uint64 capacity) {
+    const Question question = question_of_items(set, choice, RequestKind::SearchGrid, inputs.inputs,
+                                                inputs.count, sizeof(ItemPointerData), answer->items);
+    const auto set_inputs = [&](protocol::SearchGrid *message, const Layout &at, uint64 items) {
         message->boxes = place_of(set, inputs, at, items);
-        message->results = at.results;
-        message->capacity = capacity;
     };
-    if (ask<protocol::SearchGrid>(question, set, choice, protocol::Message::search_grid, set_offsets,
-                                  &answer->items, &layout, &reply) &&
-        read_runs(set, layout, reply, answer->items, false, answer->runs))
-        return true;
-    return note_failed(RequestKind::SearchGrid, choice);
+    return ask_entries<protocol::SearchGrid>(question, set, choice, protocol::Message::search_grid,
+                                             set_inputs, false, answer);
 }
 
 bool match_grid(const RunSet &set, const Choice &choice, const void *const *keys, uint64 count, uint64 first,
@@ -172,25 +164,17 @@ bool match_grid(const RunSet &set, const Choice &choice, const void *const *keys
     for (uint32 c = 0; c < format.columns; c++)
         inputs.low[c] = add_input(&inputs, keys[c], format.key_bytes[c], first);
     answer->items = count - first;
-    const Question question = {RequestKind::MatchGrid, inputs.inputs, inputs.count, sizeof(ItemPointerData),
-                               estimate_of_items(set, RequestKind::MatchGrid, answer->items, choice.path)};
-    Layout layout;
-    protocol::ResultReply reply;
-    const auto set_offsets = [&](protocol::MatchGrid *message, const Layout &at, uint64 items,
-                                 uint64 capacity) {
+    const Question question = question_of_items(set, choice, RequestKind::MatchGrid, inputs.inputs,
+                                                inputs.count, sizeof(ItemPointerData), answer->items);
+    const auto set_inputs = [&](protocol::MatchGrid *message, const Layout &at, uint64 items) {
         for (uint32 c = 0; c < format.columns; c++)
             message->keys[c] = at.inputs[inputs.low[c]];
         memcpy(message->key_bytes, format.key_bytes, sizeof(message->key_bytes));
         message->columns = format.columns;
         message->count = items;
-        message->results = at.results;
-        message->capacity = capacity;
     };
-    if (ask<protocol::MatchGrid>(question, set, choice, protocol::Message::match_grid, set_offsets,
-                                 &answer->items, &layout, &reply) &&
-        read_runs(set, layout, reply, answer->items, false, answer->runs))
-        return true;
-    return note_failed(RequestKind::MatchGrid, choice);
+    return ask_entries<protocol::MatchGrid>(question, set, choice, protocol::Message::match_grid, set_inputs,
+                                            false, answer);
 }
 
 bool count_grid(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
@@ -201,25 +185,15 @@ bool count_grid(const RunSet &set, const Choice &choice, const Boxes &boxes, uin
     inputs.inputs[inputs.count++] = known.groups;
     inputs.inputs[inputs.count++] = known.rows;
     answer->items = boxes.count - first;
-    const Question question = {RequestKind::CountGrid, inputs.inputs, inputs.count,
-                               sizeof(uint64) + sizeof(ItemPointerData),
-                               estimate_of_items(set, RequestKind::CountGrid, answer->items, choice.path)};
-    answer->hidden = !visible.all;
-    Layout layout;
-    protocol::ResultReply reply;
-    const auto set_offsets = [&](protocol::CountGrid *message, const Layout &at, uint64 items,
-                                 uint64 capacity) {
+    const Question question =
+        question_of_items(set, choice, RequestKind::CountGrid, inputs.inputs, inputs.count,
+                          sizeof(uint64) + sizeof(ItemPointerData), answer->items);
+    const auto set_inputs = [&](protocol::CountGrid *message, const Layout &at, uint64 items) {
         message->boxes = place_of(set, inputs, at, items);
         message->blocks = place_of_blocks(visible, at, blocks, blocks + 1);
-        message->results = at.results;
-        message->capacity = capacity;
     };
-    if (ask<protocol::CountGrid>(question, set, choice, protocol::Message::count_grid, set_offsets,
-                                 &answer->items, &layout, &reply) &&
-        read_counts(set, layout, answer->items, &answer->counts) &&
-        (visible.all || read_runs(set, layout, reply, answer->items, false, answer->runs)))
-        return true;
-    return note_failed(RequestKind::CountGrid, choice);
+    return ask_counts<protocol::CountGrid>(question, set, choice, protocol::Message::count_grid, set_inputs,
+                                           visible.all, answer);
 }
 
 }  // namespace pg_gpu::grid

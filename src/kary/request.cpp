@@ -90,23 +90,15 @@ constinit const RequestCost count_cost = {true,
 bool lookup_kary(const RunSet &set, const Choice &choice, const void *keys, uint64 key_count,
                  EntriesAnswer *answer) {
     const Input inputs[] = {{keys, key_bytes(set), 0}};
-    const Question question = {RequestKind::LookupKary, inputs, 1, sizeof(ItemPointerData),
-                               estimate_of_items(set, RequestKind::LookupKary, key_count, choice.path)};
+    const Question question = question_of_items(set, choice, RequestKind::LookupKary, inputs, 1,
+                                                sizeof(ItemPointerData), key_count);
     answer->items = key_count;
-    Layout layout;
-    protocol::ResultReply reply;
-    const auto set_offsets = [](protocol::LookupKary *message, const Layout &at, uint64 items,
-                                uint64 capacity) {
+    const auto set_inputs = [](protocol::LookupKary *message, const Layout &at, uint64 items) {
         message->keys = at.inputs[0];
         message->count = items;
-        message->results = at.results;
-        message->capacity = capacity;
     };
-    if (ask<protocol::LookupKary>(question, set, choice, protocol::Message::lookup_kary, set_offsets,
-                                  &answer->items, &layout, &reply) &&
-        read_runs(set, layout, reply, answer->items, false, answer->runs))
-        return true;
-    return note_failed(RequestKind::LookupKary, choice);
+    return ask_entries<protocol::LookupKary>(question, set, choice, protocol::Message::lookup_kary,
+                                             set_inputs, false, answer);
 }
 
 // Finds what a lookup has found without offsets, which is the server's word as well.
@@ -141,82 +133,57 @@ bool match_kary(const RunSet &set, const Choice &choice, const void *keys, uint6
     const Input inputs[] = {{keys, key_bytes(set), 0}};
     const uint64 tid_bytes = form == Matched::Number ? 0 : sizeof(ItemPointerData);
     const uint64 item_bytes = form == Matched::Numbered ? sizeof(uint32) : 0;
-    const Question question = {RequestKind::LookupKary,
-                               inputs,
-                               1,
-                               tid_bytes + item_bytes,
-                               estimate_of_items(set, RequestKind::LookupKary, key_count, choice.path),
-                               false};
+    Question question =
+        question_of_items(set, choice, RequestKind::LookupKary, inputs, 1, tid_bytes + item_bytes, key_count);
+    question.has_offsets = false;
     answer->items = key_count;
     Layout layout;
     protocol::ResultReply reply;
-    const auto set_offsets = [form](protocol::LookupKary *message, const Layout &at, uint64 items,
-                                    uint64 capacity) {
+    const auto set_inputs = [form](protocol::LookupKary *message, const Layout &at, uint64 items) {
         message->keys = at.inputs[0];
         message->count = items;
-        message->results = at.results;
-        message->capacity = capacity;
         message->form = static_cast<uint32>(form == Matched::Numbered ? protocol::LookupForm::numbered
                                             : form == Matched::Tids   ? protocol::LookupForm::tids
                                                                       : protocol::LookupForm::number);
     };
-    if (ask<protocol::LookupKary>(question, set, choice, protocol::Message::lookup_kary, set_offsets,
-                                  &answer->items, &layout, &reply) &&
-        read_matches(set, reply, form, answer))
-        return true;
-    return note_failed(RequestKind::LookupKary, choice);
+    return (ask<protocol::LookupKary>(question, set, choice, protocol::Message::lookup_kary, set_inputs,
+                                      &answer->items, &layout, &reply) &&
+            read_matches(set, reply, form, answer)) ||
+           note_failed(RequestKind::LookupKary, choice);
 }
 
 bool range_kary(const RunSet &set, const Choice &choice, const void *low, const void *high,
                 uint64 range_count, bool with_keys, EntriesAnswer *answer) {
     const Input inputs[] = {{low, key_bytes(set), 0}, {high, key_bytes(set), 0}};
-    const Question question = {RequestKind::RangeKary, inputs, 2,
-                               sizeof(ItemPointerData) + (with_keys ? key_bytes(set) : 0),
-                               estimate_of_items(set, RequestKind::RangeKary, range_count, choice.path)};
+    const Question question =
+        question_of_items(set, choice, RequestKind::RangeKary, inputs, 2,
+                          sizeof(ItemPointerData) + (with_keys ? key_bytes(set) : 0), range_count);
     answer->items = range_count;
-    Layout layout;
-    protocol::ResultReply reply;
-    const auto set_offsets = [with_keys](protocol::RangeKary *message, const Layout &at, uint64 items,
-                                         uint64 capacity) {
+    const auto set_inputs = [with_keys](protocol::RangeKary *message, const Layout &at, uint64 items) {
         message->low = at.inputs[0];
         message->high = at.inputs[1];
         message->count = items;
-        message->results = at.results;
-        message->capacity = capacity;
         message->with_keys = with_keys ? 1 : 0;
     };
-    if (ask<protocol::RangeKary>(question, set, choice, protocol::Message::range_kary, set_offsets,
-                                 &answer->items, &layout, &reply) &&
-        read_runs(set, layout, reply, answer->items, with_keys, answer->runs))
-        return true;
-    return note_failed(RequestKind::RangeKary, choice);
+    return ask_entries<protocol::RangeKary>(question, set, choice, protocol::Message::range_kary, set_inputs,
+                                            with_keys, answer);
 }
 
 bool count_kary(const RunSet &set, const Choice &choice, const void *low, const void *high,
                 uint64 range_count, const VisibleBlocks &visible, CountAnswer *answer) {
     const BlockInputs blocks = block_inputs(visible);
     const Input inputs[] = {{low, key_bytes(set), 0}, {high, key_bytes(set), 0}, blocks.groups, blocks.rows};
-    const Question question = {RequestKind::CountKary, inputs, 4, sizeof(uint64) + sizeof(ItemPointerData),
-                               estimate_of_items(set, RequestKind::CountKary, range_count, choice.path)};
+    const Question question = question_of_items(set, choice, RequestKind::CountKary, inputs, 4,
+                                                sizeof(uint64) + sizeof(ItemPointerData), range_count);
     answer->items = range_count;
-    answer->hidden = !visible.all;
-    Layout layout;
-    protocol::ResultReply reply;
-    const auto set_offsets = [&visible](protocol::CountKary *message, const Layout &at, uint64 items,
-                                        uint64 capacity) {
+    const auto set_inputs = [&visible](protocol::CountKary *message, const Layout &at, uint64 items) {
         message->low = at.inputs[0];
         message->high = at.inputs[1];
         message->count = items;
         message->blocks = place_of_blocks(visible, at, 2, 3);
-        message->results = at.results;
-        message->capacity = capacity;
     };
-    if (ask<protocol::CountKary>(question, set, choice, protocol::Message::count_kary, set_offsets,
-                                 &answer->items, &layout, &reply) &&
-        read_counts(set, layout, answer->items, &answer->counts) &&
-        (visible.all || read_runs(set, layout, reply, answer->items, false, answer->runs)))
-        return true;
-    return note_failed(RequestKind::CountKary, choice);
+    return ask_counts<protocol::CountKary>(question, set, choice, protocol::Message::count_kary, set_inputs,
+                                           visible.all, answer);
 }
 
 }  // namespace pg_gpu::kary

@@ -6,9 +6,10 @@
 
 namespace pg_gpu::client {
 
-double estimate_of_items(const RunSet &set, RequestKind kind, uint64 items, Path path) {
+Question question_of_items(const RunSet &set, const Choice &choice, RequestKind kind, const Input *inputs,
+                           int input_count, uint64 item_bytes, uint64 items) {
     const Request request = {kind, set.format->key_bits, set.count, items, 0, items, 0};
-    return estimate_microseconds(request, path);
+    return {kind, inputs, input_count, item_bytes, estimate_microseconds(request, choice.path)};
 }
 
 static uint64 input_bytes(const Input &input, uint64 items) {

@@ -12,7 +12,7 @@ namespace pg_gpu::client {
 // Inputs, then zeros as the offsets of runs that have no entries, then the results.
 
 struct Input {
-    const void *data;       // nullptr: the caller fills it in, in set_offsets
+    const void *data;       // nullptr: the caller fills it in, in set_inputs
     uint64 bytes_per_item;  // 0: `bytes` in all
     uint64 bytes;
 };
@@ -40,8 +40,9 @@ inline uint64 key_bytes(const RunSet &set) {
     return static_cast<uint64>(set.format->key_bits) / 8;
 }
 
-// What a request is expected to take that finds an entry an item.
-double estimate_of_items(const RunSet &set, RequestKind kind, uint64 items, Path path);
+// A request that finds an entry an item.
+Question question_of_items(const RunSet &set, const Choice &choice, RequestKind kind, const Input *inputs,
+                           int input_count, uint64 item_bytes, uint64 items);
 
 Layout lay_out(const Question &question, const RunSet &set, const LiveRuns &live, uint64 items);
 
@@ -91,11 +92,11 @@ void name_runs(const RunSet &set, const LiveRuns &live, Message *message) {
         message->run[i] = {run_name(set.index, set.runs[live.places[i]].run_id), set.vacuum_seq};
 }
 
-// Sends the request until it is answered or can't be. `set_offsets(message, layout, items, capacity)` fills
-// in what the kinds of message have each by themselves. *items becomes how many are answered.
-template <typename Message, typename Reply, typename SetOffsets>
+// Sends the request until it is answered or can't be. `set_inputs(message, layout, items)` fills in what the
+// kinds of message have each by themselves. *items becomes how many are answered.
+template <typename Message, typename Reply, typename SetInputs>
 bool ask(const Question &question, const RunSet &set, const Choice &choice, protocol::Message type,
-         SetOffsets set_offsets, uint64 *items, Layout *layout, Reply *reply) {
+         SetInputs set_inputs, uint64 *items, Layout *layout, Reply *reply) {
     const LiveRuns live = live_runs(set);
     uint64 room = 0;
     if (!ready_for(choice.path) || !is_worth_asking(set, live, choice))
@@ -112,7 +113,9 @@ bool ask(const Question &question, const RunSet &set, const Choice &choice, prot
         }
         auto message = make_message<Message>(type, choice.path);
         name_runs(set, live, &message);
-        set_offsets(&message, *layout, *items, buffer_bytes() - layout->results);
+        message.results = layout->results;
+        message.capacity = buffer_bytes() - layout->results;
+        set_inputs(&message, *layout, *items);
         if (!exchange(&message, reply, question.estimate))
             return false;
         bool again;
@@ -136,6 +139,30 @@ bool ask(const Question &question, const RunSet &set, const Choice &choice, prot
             return false;
     }
     return fail(Trouble::Refused, "mirrors change too fast");
+}
+
+// Asks for the entries of items, and finds each run's part of them.
+template <typename Message, typename SetInputs>
+bool ask_entries(const Question &question, const RunSet &set, const Choice &choice, protocol::Message type,
+                 SetInputs set_inputs, bool with_keys, EntriesAnswer *answer) {
+    Layout layout;
+    protocol::ResultReply reply;
+    return (ask<Message>(question, set, choice, type, set_inputs, &answer->items, &layout, &reply) &&
+            read_runs(set, layout, reply, answer->items, with_keys, answer->runs)) ||
+           note_failed(question.kind, choice);
+}
+
+// Asks how many entries items have, and for those whose rows the server doesn't know to be visible.
+template <typename Message, typename SetInputs>
+bool ask_counts(const Question &question, const RunSet &set, const Choice &choice, protocol::Message type,
+                SetInputs set_inputs, bool all_visible, CountAnswer *answer) {
+    answer->hidden = !all_visible;
+    Layout layout;
+    protocol::ResultReply reply;
+    return (ask<Message>(question, set, choice, type, set_inputs, &answer->items, &layout, &reply) &&
+            read_counts(set, layout, answer->items, &answer->counts) &&
+            (all_visible || read_runs(set, layout, reply, answer->items, false, answer->runs))) ||
+           note_failed(question.kind, choice);
 }
 
 }  // namespace pg_gpu::client

@@ -180,7 +180,7 @@ static bool ask_search(const RunSet &set, const Choice &choice, const TextSearch
          steps_of(search, part) * sizeof(gpu_engine::TextStep)}};
     const Question question = {RequestKind::SearchText, inputs, 3, hit_bytes(set, search, part),
                                estimate_microseconds(search.request, choice.path)};
-    const auto set_offsets = [&](protocol::SearchText *message, const Layout &at, uint64, uint64 capacity) {
+    const auto set_inputs = [&](protocol::SearchText *message, const Layout &at, uint64) {
         message->queries = at.inputs[0];
         message->count = part.count;
         message->terms = at.inputs[1];
@@ -191,12 +191,10 @@ static bool ask_search(const RunSet &set, const Choice &choice, const TextSearch
         message->norms = search.norms;
         if (part.count == search.count)
             memcpy(message->shrink, search.shrink, static_cast<size_t>(set.count) * sizeof(double));
-        message->results = at.results;
-        message->capacity = capacity;
     };
     uint64 items = 1;
     const bool answered = ask<protocol::SearchText>(question, set, choice, protocol::Message::search_text,
-                                                    set_offsets, &items, layout, reply);
+                                                    set_inputs, &items, layout, reply);
     pfree(places->queries);
     pfree(places->terms);
     pfree(places);
@@ -246,14 +244,12 @@ static bool ask_lists(RequestKind kind, protocol::Message type, const RunSet &se
     const Input inputs[] = {{lists.lists, 0, count * sizeof(gpu_engine::TextList)}};
     const Question question = {kind, inputs, 1, result_bytes,
                                estimate_microseconds(lists.request, choice.path)};
-    const auto set_offsets = [&](Message *message, const Layout &at, uint64, uint64 capacity) {
+    const auto set_inputs = [&](Message *message, const Layout &at, uint64) {
         message->lists.lists = at.inputs[0];
         memcpy(message->lists.first, lists.first, (static_cast<size_t>(set.count) + 1) * sizeof(uint32));
-        message->results = at.results;
-        message->capacity = capacity;
     };
     uint64 items = 1;
-    return ask<Message>(question, set, choice, type, set_offsets, &items, layout, reply);
+    return ask<Message>(question, set, choice, type, set_inputs, &items, layout, reply);
 }
 
 bool count_text(const RunSet &set, const Choice &choice, const TextLists &lists, const uint32 **documents) {

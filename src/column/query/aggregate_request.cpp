@@ -196,8 +196,7 @@ bool aggregate_column(const RunSet &set, const Choice &choice, const RowTests &t
         kind, inputs, kInputs,
         Min(Min(question.request.results, question.max_groups) * record_bytes, kPortionBytes),
         estimate_microseconds(question.request, choice.path)};
-    const auto set_offsets = [&](protocol::AggregateColumn *message, const Layout &at, uint64,
-                                 uint64 capacity) {
+    const auto set_inputs = [&](protocol::AggregateColumn *message, const Layout &at, uint64) {
         put_inputs(set, question, at.inputs[kPlaces], at.inputs[kMaps]);
         finish_test_places(tests, at.inputs[kTests], at.inputs[kTestData]);
         message->program = at.inputs[kProgram];
@@ -207,14 +206,12 @@ bool aggregate_column(const RunSet &set, const Choice &choice, const RowTests &t
         message->blocks = place_of_blocks(visible, at, kGroups, kRows);
         message->max_groups = question.max_groups;
         message->top = question.top;
-        message->results = at.results;
-        message->capacity = capacity;
     };
     Layout layout;
     protocol::AggregateReply reply;
     uint64 items = 1;
     const bool answered =
-        ask<protocol::AggregateColumn>(asked, set, choice, protocol::Message::aggregate_column, set_offsets,
+        ask<protocol::AggregateColumn>(asked, set, choice, protocol::Message::aggregate_column, set_inputs,
                                        &items, &layout, &reply) &&
         read_answer(reply, choice, asked.estimate, *question.program, visible, question.max_groups, answer);
     free_test_inputs(test_inputs);

@@ -116,19 +116,17 @@ static bool ask_columns(const RunSet &set, const Choice &choice, RequestKind kin
     inputs[kRows] = blocks.rows;
     const Question question = {kind, inputs, kInputs, expected_bytes,
                                estimate_of(set, kind, tests.count + 1, choice.path)};
-    const auto set_offsets = [&](protocol::AskColumn *message, const Layout &at, uint64, uint64 capacity) {
+    const auto set_inputs = [&](protocol::AskColumn *message, const Layout &at, uint64) {
         finish_test_places(tests, at.inputs[kPlaces], at.inputs[kData]);
         message->tests = at.inputs[kPlaces];
         message->test_count = static_cast<uint32>(tests.count);
         message->starts = at.inputs[kStarts];
         message->blocks = place_of_blocks(visible, at, kGroups, kRows);
-        message->results = at.results;
-        message->capacity = capacity;
         set_target(message);
     };
     uint64 items = 1;
     const bool answered =
-        ask<protocol::AskColumn>(question, set, choice, type, set_offsets, &items, layout, reply);
+        ask<protocol::AskColumn>(question, set, choice, type, set_inputs, &items, layout, reply);
     free_test_inputs(test_inputs);
     return answered;
 }
