@@ -27,24 +27,15 @@ static bool has_its_number(const FormData_pg_amop *member) {
 
 static void check_members(keys::Validation *state, Oid type, CatCList *operators, CatCList *) {
     if (type != ANYELEMENTOID && type != BOOLOID)
-        keys::complain(state,
-                       "operator family \"%s\" of access method %s contains an operator class for another "
-                       "type than anyelement and boolean",
-                       state->family, state->access_method);
+        keys::complain(state, "contains an operator class for another type than anyelement and boolean");
     for (int i = 0; i < operators->n_members; i++) {
         const FormData_pg_amop *member = keys::member_at(operators, i);
         keys::validate_search_operator(state, member);
         if (op_volatile(member->amopopr) == PROVOLATILE_VOLATILE || !op_strict(member->amopopr))
-            keys::complain(state,
-                           "operator family \"%s\" of access method %s contains operator %s, which is "
-                           "volatile or not strict",
-                           state->family, state->access_method, format_operator(member->amopopr));
+            keys::complain(state, "contains operator %s, which is volatile or not strict",
+                           format_operator(member->amopopr));
         if (!has_its_number(member))
-            keys::complain(state,
-                           "operator family \"%s\" of access method %s contains operator %s, which strategy "
-                           "number %d is not for",
-                           state->family, state->access_method, format_operator(member->amopopr),
-                           member->amopstrategy);
+            keys::complain_of_strategy(state, member);
     }
 }
 

@@ -30,20 +30,12 @@ static void validate_point_operator(Validation *state, const FormData_pg_amop *m
             get_opcode(member->amopopr) != candidate.function)
             break;
         if (orders != (member->amopstrategy == kDistance))
-            complain(state,
-                     "operator family \"%s\" of access method %s contains operator %s for the wrong purpose",
-                     state->family, state->access_method, name);
+            complain(state, "contains operator %s for the wrong purpose", name);
         if (orders && !opfamily_can_sort_type(member->amopsortfamily, get_op_rettype(member->amopopr)))
-            complain(state,
-                     "operator family \"%s\" of access method %s contains ordering operator %s with a wrong "
-                     "sort family",
-                     state->family, state->access_method, name);
+            complain(state, "contains ordering operator %s with a wrong sort family", name);
         return;
     }
-    complain(state,
-             "operator family \"%s\" of access method %s contains operator %s, which strategy number %d is "
-             "not for",
-             state->family, state->access_method, name, member->amopstrategy);
+    complain_of_strategy(state, member);
 }
 
 static void validate_converted_operator(Validation *state, const FormData_pg_amop *member) {
@@ -52,17 +44,11 @@ static void validate_converted_operator(Validation *state, const FormData_pg_amo
     if (member->amopstrategy <= kConvertedStrategies ||
         (!is_distance && member->amopstrategy > kConvertedStrategies + RTOverAboveStrategyNumber) ||
         is_distance != (member->amoppurpose == AMOP_ORDER))
-        complain(
-            state,
-            "operator family \"%s\" of access method %s contains operator %s, which strategy number %d is "
-            "not for",
-            state->family, state->access_method, name, member->amopstrategy);
+        complain_of_strategy(state, member);
     if (!check_amop_signature(member->amopopr, is_distance ? FLOAT8OID : BOOLOID, member->amoplefttype,
                               member->amoprighttype) ||
         (is_distance && !opfamily_can_sort_type(member->amopsortfamily, FLOAT8OID)))
-        complain(state,
-                 "operator family \"%s\" of access method %s contains operator %s with a wrong signature",
-                 state->family, state->access_method, name);
+        complain(state, "contains operator %s with a wrong signature", name);
 }
 
 static bool has_function(CatCList *functions, Oid type, int number, Oid result) {
@@ -79,11 +65,10 @@ static bool has_function(CatCList *functions, Oid type, int number, Oid result) 
 static void check_converted(Validation *state, Oid type, CatCList *operators, CatCList *functions) {
     if (!has_function(functions, type, kPointFunction, POINTOID) ||
         !has_function(functions, type, kBoxFunction, BOXOID))
-        complain(
-            state,
-            "operator family \"%s\" of access method %s lacks an immutable and strict function that makes a "
-            "point or a box of type %s, which has no codes",
-            state->family, state->access_method, format_type_be(type));
+        complain(state,
+                 "lacks an immutable and strict function that makes a point or a box of type %s, which has "
+                 "no codes",
+                 format_type_be(type));
     for (int i = 0; i < operators->n_members; i++)
         validate_converted_operator(state, member_at(operators, i));
 }
@@ -92,10 +77,7 @@ static void check_opclass(Validation *state, Oid type, CatCList *operators, CatC
     if (is_converted(type))
         return check_converted(state, type, operators, functions);
     if (functions->n_members > 0)
-        complain(state,
-                 "operator family \"%s\" of access method %s contains support functions, which type %s does "
-                 "not need",
-                 state->family, state->access_method, format_type_be(type));
+        complain(state, "contains support functions, which type %s does not need", format_type_be(type));
     for (int i = 0; i < operators->n_members; i++) {
         const FormData_pg_amop *member = member_at(operators, i);
         if (type == POINTOID) {
@@ -104,10 +86,8 @@ static void check_opclass(Validation *state, Oid type, CatCList *operators, CatC
         }
         validate_search_operator(state, member);
         if (encoding_of(member->amoplefttype) != encoding_of(type))
-            complain(
-                state,
-                "operator family \"%s\" of access method %s contains operator %s for a type with other keys",
-                state->family, state->access_method, format_operator(member->amopopr));
+            complain(state, "contains operator %s for a type with other keys",
+                     format_operator(member->amopopr));
         validate_exact_operator(state, member);
     }
     if (type != POINTOID)

@@ -42,25 +42,19 @@ static void validate_operator(Validation *state, const FormData_pg_amop *member,
     const int strategy = member->amopstrategy;
     validate_search_operator(state, member);
     if (encoding_of(member->amoplefttype) != encoding && encoding != Encoding::Hash)
-        complain(state,
-                 "operator family \"%s\" of access method %s contains operator %s for a type with other keys",
-                 state->family, state->access_method, name);
+        complain(state, "contains operator %s for a type with other keys", name);
     switch (encoding) {
         case Encoding::Hash:
             if (strategy != BTEqualStrategyNumber || strategy_elsewhere(member->amopopr, member->amoplefttype,
                                                                         HASH_AM_OID) != HTEqualStrategyNumber)
                 complain(state,
-                         "operator family \"%s\" of access method %s contains operator %s with strategy "
-                         "number %d, which is not the equality "
-                         "of hash's operator family, with number %d",
-                         state->family, state->access_method, name, strategy, BTEqualStrategyNumber);
+                         "contains operator %s with strategy number %d, which is not the equality of hash's "
+                         "operator family, with number %d",
+                         name, strategy, BTEqualStrategyNumber);
             break;
         case Encoding::Prefix:
             if (!is_text_operator(member))
-                complain(state,
-                         "operator family \"%s\" of access method %s contains operator %s, which strategy "
-                         "number %d is not for",
-                         state->family, state->access_method, name, strategy);
+                complain_of_strategy(state, member);
             break;
         default:
             validate_exact_operator(state, member);

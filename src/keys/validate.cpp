@@ -11,14 +11,18 @@ void complain(Validation *state, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(problem, sizeof(problem), format, arguments);
     va_end(arguments);
-    ereport(INFO, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION), errmsg_internal("%s", problem)));
+    ereport(INFO, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+                   errmsg_internal("operator family \"%s\" of access method %s %s", state->family,
+                                   state->access_method, problem)));
 }
 
 void complain_of_missing_operators(Validation *state, Oid type) {
-    complain(
-        state,
-        "operator family \"%s\" of access method %s lacks the operators for the operator class's own type %s",
-        state->family, state->access_method, format_type_be(type));
+    complain(state, "lacks the operators for the operator class's own type %s", format_type_be(type));
+}
+
+void complain_of_strategy(Validation *state, const FormData_pg_amop *member) {
+    complain(state, "contains operator %s, which strategy number %d is not for",
+             format_operator(member->amopopr), member->amopstrategy);
 }
 
 int strategy_elsewhere(Oid operator_oid, Oid type, Oid access_method) {
@@ -29,20 +33,15 @@ int strategy_elsewhere(Oid operator_oid, Oid type, Oid access_method) {
 void validate_search_operator(Validation *state, const FormData_pg_amop *member) {
     const char *name = format_operator(member->amopopr);
     if (member->amoppurpose != AMOP_SEARCH || OidIsValid(member->amopsortfamily))
-        complain(state, "operator family \"%s\" of access method %s contains ordering operator %s",
-                 state->family, state->access_method, name);
+        complain(state, "contains ordering operator %s", name);
     if (!check_amop_signature(member->amopopr, BOOLOID, member->amoplefttype, member->amoprighttype))
-        complain(state,
-                 "operator family \"%s\" of access method %s contains operator %s with a wrong signature",
-                 state->family, state->access_method, name);
+        complain(state, "contains operator %s with a wrong signature", name);
 }
 
 void validate_exact_operator(Validation *state, const FormData_pg_amop *member) {
     if (strategy_elsewhere(member->amopopr, member->amoplefttype, BTREE_AM_OID) != member->amopstrategy)
-        complain(state,
-                 "operator family \"%s\" of access method %s contains operator %s, which is not btree's with "
-                 "strategy number %d",
-                 state->family, state->access_method, format_operator(member->amopopr), member->amopstrategy);
+        complain(state, "contains operator %s, which is not btree's with strategy number %d",
+                 format_operator(member->amopopr), member->amopstrategy);
 }
 
 void validate_exact_groups(Validation *state, CatCList *operators, CatCList *functions, Oid type) {
@@ -51,9 +50,7 @@ void validate_exact_groups(Validation *state, CatCList *operators, CatCList *fun
     foreach (cell, identify_opfamily_groups(operators, functions)) {
         const auto *group = static_cast<OpFamilyOpFuncGroup *>(lfirst(cell));
         if (group->operatorset != kAllStrategies)
-            complain(state,
-                     "operator family \"%s\" of access method %s lacks an operator for types %s and %s",
-                     state->family, state->access_method, format_type_be(group->lefttype),
+            complain(state, "lacks an operator for types %s and %s", format_type_be(group->lefttype),
                      format_type_be(group->righttype));
         has_own = has_own || (group->lefttype == type && group->righttype == type);
     }
@@ -80,16 +77,12 @@ bool validate_opclass(Oid opclass, const char *access_method,
                         NameStr(reinterpret_cast<Form_pg_opfamily>(GETSTRUCT(family_tuple))->opfname), true};
 
     if (has_storage_type)
-        complain(&state,
-                 "operator family \"%s\" of access method %s contains an operator class with a storage type",
-                 state.family, state.access_method);
+        complain(&state, "contains an operator class with a storage type");
 
     CatCList *operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(family));
     CatCList *functions = SearchSysCacheList1(AMPROCNUM, ObjectIdGetDatum(family));
     if (may_have == Functions::None && functions->n_members > 0)
-        complain(&state,
-                 "operator family \"%s\" of access method %s contains support functions, but there are none",
-                 state.family, state.access_method);
+        complain(&state, "contains support functions, but there are none");
     check(&state, type, operators, functions);
 
     ReleaseCatCacheList(functions);

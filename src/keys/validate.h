@@ -11,8 +11,8 @@ struct Validation {
     bool sound;
 };
 
-// Reports what is wrong with a family as INFO and notes that it isn't sound. A format is a whole sentence
-// that begins with the family and its access method.
+// Reports what is wrong with a family as INFO and notes that it isn't sound. A format goes on from "operator
+// family "name" of access method name".
 void complain(Validation *state, const char *format, ...) pg_attribute_printf(2, 3);
 
 // May a family have support functions?
@@ -42,6 +42,7 @@ void validate_exact_operator(Validation *state, const FormData_pg_amop *member);
 void validate_exact_groups(Validation *state, CatCList *operators, CatCList *functions, Oid type);
 
 void complain_of_missing_operators(Validation *state, Oid type);
+void complain_of_strategy(Validation *state, const FormData_pg_amop *member);
 
 // amadjustmembers, as btree's: operators on one type are part of its opclass, those between types may come
 // and go in the family.

@@ -28,9 +28,7 @@ static bool is_document(Oid type) {
 static void check_members(keys::Validation *state, Oid type, CatCList *operators, CatCList *) {
     if (!is_document(type))
         keys::complain(state,
-                       "operator family \"%s\" of access method %s contains an operator class for another "
-                       "type than tsvector, text, jsonb and text[]",
-                       state->family, state->access_method);
+                       "contains an operator class for another type than tsvector, text, jsonb and text[]");
     bool has_match = false;
     for (int i = 0; i < operators->n_members; i++) {
         const FormData_pg_amop *member = keys::member_at(operators, i);
@@ -39,15 +37,10 @@ static void check_members(keys::Validation *state, Oid type, CatCList *operators
         const bool is_match = is_match_operator(member, type);
         has_match = has_match || is_match;
         if (!is_match && !is_distance_operator(member))
-            keys::complain(state,
-                           "operator family \"%s\" of access method %s contains operator %s, which strategy "
-                           "number %d is not for",
-                           state->family, state->access_method, format_operator(member->amopopr),
-                           member->amopstrategy);
+            keys::complain_of_strategy(state, member);
     }
     if (!has_match)
-        keys::complain(state, "operator family \"%s\" of access method %s lacks the operator %s",
-                       state->family, state->access_method,
+        keys::complain(state, "lacks the operator %s",
                        type == TSVECTOROID ? "@@(tsvector,tsquery)" : "@@@ with gpu.bm25_query");
 }
 
