@@ -108,19 +108,6 @@ static void renew(void *context) {
     question->is_view_new = false;
 }
 
-static void encode_entry(void *context, const Datum *values, const bool *is_null, const ItemPointerData &tid,
-                         uint64 *row) {
-    encode_row(*question_of(context)->reader->format, values, is_null, tid, row);
-}
-
-static Outcome keep_listed_in_view(void *context, EntryRows *rows, uint64 budget) {
-    return keep_listed(*question_of(context)->reader, CountedBy::Pages, rows, budget);
-}
-
-static bool look_for_in_view(void *context, WantedPointers *wanted) {
-    return look_for(*question_of(context)->reader, wanted);
-}
-
 static void subtract(void *context, const EntryRows &rows, int64 *counts) {
     const Question &question = *question_of(context);
     for_each_condition(question, [&](uint32 i, const Condition &condition) {
@@ -132,25 +119,12 @@ static void subtract(void *context, const EntryRows &rows, int64 *counts) {
 
 // Counts by the directory in a view; false when that can't tell.
 static bool count_by_directory(Question *question, int64 *counts, uint64 *heap_fetches) {
-    const ViewReader *reader = question->reader;
-    EntryCounter counter = {};
-    counter.heap = reader->heap;
-    counter.index = reader->index;
-    counter.kind = reader->format;
-    counter.snapshot = reader->snapshot;
-    counter.count = question->boxes != nullptr ? question->boxes->count : 1;
-    counter.view = &reader->view;
-    counter.row_words = static_cast<uint64>(reader->format->row_words);
-    counter.rows_tell = do_rows_tell(reader->heap, reader->index);
-    counter.search_cost = kCostOfSearch;
-    counter.subtract_cost = 1;
+    EntryCounter counter = entry_counter_of(*question->reader, CountedBy::Pages,
+                                            question->boxes != nullptr ? question->boxes->count : 1);
     counter.context = question;
     counter.renew = renew;
     counter.max_entries = question->condition != nullptr ? max_entries_in_view : nullptr;
     counter.count_entries = count_entries_in_view;
-    counter.encode = encode_entry;
-    counter.keep_listed = keep_listed_in_view;
-    counter.look_for = look_for_in_view;
     counter.subtract = subtract;
     return count_visible_entries(counter, counts, heap_fetches);
 }

@@ -4,6 +4,9 @@
 
 namespace pg_gpu::grid {
 
+// The cost of searching a run for a row, in entries looked at one by one.
+static constexpr uint64 kCostOfSearch = 64;
+
 // Entries of cells whose codes are compared take so much less than entries of a count.
 static constexpr uint64 kComparedPerEntry = 8;
 
@@ -140,7 +143,14 @@ static Outcome find_in_runs(Search *search) {
     return outcome;
 }
 
-Outcome keep_listed(const ViewReader &reader, CountedBy counted_by, EntryRows *rows, uint64 budget) {
+static const ViewReader &reader_of(const void *source) {
+    return *static_cast<const ViewReader *>(source);
+}
+
+// Leaves those rows that counted entries of the view have, by their first lane. Unknown when more than
+// `budget` entries must be looked at for that.
+static Outcome keep_listed(const void *source, CountedBy counted_by, EntryRows *rows, uint64 budget) {
+    const ViewReader &reader = reader_of(source);
     sort_rows(rows);
     Search search = {&reader, counted_by, rows, allocate_zeroed<bool>(rows->count + 1), allocate<Batch>(1),
                      budget};
@@ -184,7 +194,8 @@ static bool look_at_page(const ViewReader &reader, PageCursor *cursor, uint32 nu
     return true;
 }
 
-bool look_for(const ViewReader &reader, WantedPointers *wanted) {
+static bool look_for(const void *source, WantedPointers *wanted) {
+    const ViewReader &reader = reader_of(source);
     const auto words = static_cast<uint64>(reader.format->row_words);
     for (uint32 i = 0; i < reader.tail_count; i++) {
         const uint64 *row = reader.tail + i * words;
@@ -233,6 +244,33 @@ uint64 count_rows(const Format &format, const Condition &condition, const EntryR
         count += matches(format, condition, row) ? 1 : 0;
     }
     return count;
+}
+
+// ---- all of them together ---------------------------------------------------------------------------------
+
+static void encode_entry(const void *source, const Datum *values, const bool *is_null,
+                         const ItemPointerData &tid, uint64 *row) {
+    encode_row(*reader_of(source).format, values, is_null, tid, row);
+}
+
+EntryCounter entry_counter_of(const ViewReader &reader, CountedBy counted_by, uint32 count) {
+    EntryCounter counter = {};
+    counter.heap = reader.heap;
+    counter.index = reader.index;
+    counter.kind = reader.format;
+    counter.snapshot = reader.snapshot;
+    counter.count = count;
+    counter.view = &reader.view;
+    counter.row_words = static_cast<uint64>(reader.format->row_words);
+    counter.rows_tell = do_rows_tell(reader.heap, reader.index);
+    counter.search_cost = kCostOfSearch;
+    counter.subtract_cost = 1;
+    counter.source = &reader;
+    counter.counted_by = counted_by;
+    counter.encode = encode_entry;
+    counter.keep_listed = keep_listed;
+    counter.look_for = look_for;
+    return counter;
 }
 
 }  // namespace pg_gpu::grid

@@ -184,19 +184,6 @@ static void renew(void *context) {
     renew_view(question->reader);
 }
 
-static void encode_entry(void *context, const Datum *values, const bool *is_null, const ItemPointerData &tid,
-                         uint64 *row) {
-    encode_row(*question_of(context)->reader->format, values, is_null, tid, row);
-}
-
-static Outcome keep_listed_in_view(void *context, EntryRows *rows, uint64 budget) {
-    return keep_listed(*question_of(context)->reader, CountedBy::Server, rows, budget);
-}
-
-static bool look_for_in_view(void *context, WantedPointers *wanted) {
-    return look_for(*question_of(context)->reader, wanted);
-}
-
 static void subtract(void *context, const EntryRows &rows, int64 *counts) {
     add_rows(*question_of(context)->boxes, rows.rows, nullptr, rows.count, -1, counts);
 }
@@ -210,22 +197,9 @@ static Outcome take_off_in_view(Question *question, client::Path path, int64 *co
     uint64 entries = 0;
     for (uint32 i = 0; i < question->boxes->count; i++)
         entries += static_cast<uint64>(counts[i]);
-    EntryCounter counter = {};
-    counter.heap = reader->heap;
-    counter.index = reader->index;
-    counter.kind = reader->format;
-    counter.snapshot = reader->snapshot;
-    counter.count = question->boxes->count;
-    counter.view = &reader->view;
-    counter.row_words = static_cast<uint64>(reader->format->row_words);
-    counter.rows_tell = do_rows_tell(reader->heap, reader->index);
-    counter.search_cost = kCostOfSearch;
-    counter.subtract_cost = 1;
+    EntryCounter counter = entry_counter_of(*reader, CountedBy::Server, question->boxes->count);
     counter.context = question;
     counter.renew = renew;
-    counter.encode = encode_entry;
-    counter.keep_listed = keep_listed_in_view;
-    counter.look_for = look_for_in_view;
     counter.subtract = subtract;
     return take_off_invisible(counter, entries_on_pages(path, entries), counts, &question->heap_fetches);
 }

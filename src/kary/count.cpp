@@ -136,24 +136,6 @@ static Outcome count_entries_in_view(void *context, int64 *counts) {
     return outcome;
 }
 
-template <typename Key>
-static void encode_entry(void *context, const Datum *values, const bool *is_null, const ItemPointerData &tid,
-                         uint64 *row) {
-    NullMask nulls;
-    const Key key = encode_row<Key>(*question_of<Key>(context).view.format, values, is_null, &nulls);
-    put_entry(nulls, key, tid, row);
-}
-
-template <typename Key>
-static Outcome keep_listed_in_view(void *context, EntryRows *entries, uint64) {
-    return keep_listed<Key>(question_of<Key>(context).view, CountedBy::Pages, entries);
-}
-
-template <typename Key>
-static bool look_for_in_view(void *context, WantedPointers *wanted) {
-    return look_for<Key>(question_of<Key>(context).view, wanted);
-}
-
 // The entries are in the order of their NULLs and keys.
 template <typename Key>
 static void subtract(void *context, const EntryRows &entries, int64 *counts) {
@@ -191,22 +173,11 @@ static bool count_by_rank(Relation heap, Relation index, const KeyFormat &format
     storage::KeptRuns kept;
     storage::begin_kept(&kept);
     view->view.kept = &kept;
-    EntryCounter counter = {};
-    counter.heap = heap;
-    counter.index = index;
-    counter.kind = kind;
-    counter.snapshot = snapshot;
-    counter.count = ranges != nullptr ? ranges->count : 1;
-    counter.view = &view->view;
-    counter.row_words = kEntryWords;
-    counter.rows_tell = format.lossy == 0 && do_rows_tell(heap, index);
-    counter.search_cost = kCostOfSearch;
+    EntryCounter counter =
+        entry_counter_of<Key>(heap, snapshot, *view, CountedBy::Pages, ranges != nullptr ? ranges->count : 1);
     counter.context = &question;
     counter.renew = renew_view<Key>;
     counter.count_entries = count_entries_in_view<Key>;
-    counter.encode = encode_entry<Key>;
-    counter.keep_listed = keep_listed_in_view<Key>;
-    counter.look_for = look_for_in_view<Key>;
     counter.subtract = subtract<Key>;
     const bool counted = count_visible_entries(counter, counts, heap_fetches);
     storage::end_kept(&kept);

@@ -4,6 +4,9 @@
 
 namespace pg_gpu::kary {
 
+// The cost of searching a run for a key, in entries looked at one by one.
+static constexpr uint64 kCostOfSearch = 64;
+
 namespace {
 
 template <typename Key>
@@ -112,8 +115,14 @@ static Outcome find_in_run(Search<Key> *search, const storage::RunEntry &run, ui
     return !sound ? Outcome::Again : may_be_counted ? Outcome::Unknown : Outcome::Counted;
 }
 
+static const CopiedView &view_of(const void *source) {
+    return *static_cast<const CopiedView *>(source);
+}
+
+// Leaves those of the entries that were counted in the view, by NULLs and key.
 template <typename Key>
-Outcome keep_listed(const CopiedView &view, CountedBy counted_by, EntryRows *entries) {
+static Outcome keep_listed(const void *source, CountedBy counted_by, EntryRows *entries, uint64) {
+    const CopiedView &view = view_of(source);
     Search<Key> search = {&view, counted_by, nullptr, 0, nullptr};
     read_entries(*entries, &search);
     find_in_tail(&search);
@@ -178,7 +187,8 @@ static bool look_at_run(const CopiedView &view, const storage::RunEntry &run, Wa
 }
 
 template <typename Key>
-bool look_for(const CopiedView &view, WantedPointers *wanted) {
+static bool look_for(const void *source, WantedPointers *wanted) {
+    const CopiedView &view = view_of(source);
     for_each_tail_item<Key>(view.tail.items, view.tail.bytes, is_composite(*view.format),
                             [&](Key key, NullMask nulls, const ItemPointerData &tid) {
                                 if (is_wanted(*wanted, tid))
@@ -194,9 +204,39 @@ bool look_for(const CopiedView &view, WantedPointers *wanted) {
     return true;
 }
 
-#define INSTANTIATE(Key)                                                           \
-    template Outcome keep_listed<Key>(const CopiedView &, CountedBy, EntryRows *); \
-    template bool look_for<Key>(const CopiedView &, WantedPointers *);
+// ---- all of them together ---------------------------------------------------------------------------------
+
+template <typename Key>
+static void encode_entry(const void *source, const Datum *values, const bool *is_null,
+                         const ItemPointerData &tid, uint64 *row) {
+    NullMask nulls;
+    const Key key = encode_row<Key>(*view_of(source).format, values, is_null, &nulls);
+    put_entry(nulls, key, tid, row);
+}
+
+template <typename Key>
+EntryCounter entry_counter_of(Relation heap, Snapshot snapshot, const CopiedView &view, CountedBy counted_by,
+                              uint32 count) {
+    EntryCounter counter = {};
+    counter.heap = heap;
+    counter.index = view.index;
+    counter.kind = view.kind;
+    counter.snapshot = snapshot;
+    counter.count = count;
+    counter.view = &view.view;
+    counter.row_words = kEntryWords;
+    counter.rows_tell = view.format->lossy == 0 && do_rows_tell(heap, view.index);
+    counter.search_cost = kCostOfSearch;
+    counter.source = &view;
+    counter.counted_by = counted_by;
+    counter.encode = encode_entry<Key>;
+    counter.keep_listed = keep_listed<Key>;
+    counter.look_for = look_for<Key>;
+    return counter;
+}
+
+#define INSTANTIATE(Key) \
+    template EntryCounter entry_counter_of<Key>(Relation, Snapshot, const CopiedView &, CountedBy, uint32);
 PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
 #undef INSTANTIATE
 

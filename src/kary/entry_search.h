@@ -11,9 +11,6 @@ namespace pg_gpu::kary {
 // The words of an entry as one of EntryRows: TID, NULLs, and the key's lower and upper half.
 inline constexpr uint64 kEntryWords = 4;
 
-// The cost of searching a run for a key, in entries looked at one by one.
-inline constexpr uint64 kCostOfSearch = 64;
-
 template <typename Key>
 inline void put_entry(NullMask nulls, Key key, const ItemPointerData &tid, uint64 *row) {
     const Uint128 bits{bits_of(key)};
@@ -41,12 +38,9 @@ struct CopiedView {
     storage::TailCopy tail;
 };
 
-// Leaves those of the entries that were counted in the view, by NULLs and key.
+// What counts `count` questions in the view needs of the access method.
 template <typename Key>
-Outcome keep_listed(const CopiedView &view, CountedBy counted_by, EntryRows *entries);
-
-// Notes the view's entries of wanted line pointers, dead ones too; false when a page was recycled.
-template <typename Key>
-bool look_for(const CopiedView &view, WantedPointers *wanted);
+EntryCounter entry_counter_of(Relation heap, Snapshot snapshot, const CopiedView &view, CountedBy counted_by,
+                              uint32 count);
 
 }  // namespace pg_gpu::kary

@@ -159,24 +159,6 @@ static void renew_copied_view(void *context) {
 }
 
 template <typename Key>
-static void encode_entry(void *context, const Datum *values, const bool *is_null, const ItemPointerData &tid,
-                         uint64 *row) {
-    NullMask nulls;
-    const Key key = encode_row<Key>(*question_of<Key>(context)->view.format, values, is_null, &nulls);
-    put_entry(nulls, key, tid, row);
-}
-
-template <typename Key>
-static Outcome keep_listed_in_view(void *context, EntryRows *entries, uint64) {
-    return keep_listed<Key>(question_of<Key>(context)->view, CountedBy::Server, entries);
-}
-
-template <typename Key>
-static bool look_for_in_view(void *context, WantedPointers *wanted) {
-    return look_for<Key>(question_of<Key>(context)->view, wanted);
-}
-
-template <typename Key>
 static void subtract(void *context, const EntryRows &entries, int64 *counts) {
     auto *keys = allocate<Key>(entries.count + 1);
     uint32 count = 0;
@@ -191,25 +173,14 @@ static void subtract(void *context, const EntryRows &entries, int64 *counts) {
 template <typename Key>
 static Outcome take_off_in_view(Question<Key> *question, int64 *counts) {
     const Scan<Key> *scan = question->scan;
-    Relation index = scan->descriptor->indexRelation;
     uint64 entries = 0;
     for (uint32 i = 0; i < question->ranges->count; i++)
         entries += static_cast<uint64>(counts[i]);
-    EntryCounter counter = {};
-    counter.heap = scan->descriptor->heapRelation;
-    counter.index = index;
-    counter.kind = scan->kind;
-    counter.snapshot = scan->descriptor->xs_snapshot;
-    counter.count = question->ranges->count;
-    counter.view = &question->view.view;
-    counter.row_words = kEntryWords;
-    counter.rows_tell = scan->format.lossy == 0 && do_rows_tell(counter.heap, index);
-    counter.search_cost = kCostOfSearch;
+    EntryCounter counter =
+        entry_counter_of<Key>(scan->descriptor->heapRelation, scan->descriptor->xs_snapshot, question->view,
+                              CountedBy::Server, question->ranges->count);
     counter.context = question;
     counter.renew = renew_copied_view<Key>;
-    counter.encode = encode_entry<Key>;
-    counter.keep_listed = keep_listed_in_view<Key>;
-    counter.look_for = look_for_in_view<Key>;
     counter.subtract = subtract<Key>;
     return take_off_invisible(counter, entries_on_pages(scan->remote.choice.path, entries), counts,
                               &question->heap_fetches);

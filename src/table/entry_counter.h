@@ -71,6 +71,20 @@ struct EntryCounter {
     uint64 search_cost;
     uint64 subtract_cost;
 
+    // What the access method reads entries of the view with, by itself.
+    const void *source;
+    CountedBy counted_by;
+    // Fills in what the entry of a row with this TID has.
+    void (*encode)(const void *source, const Datum *values, const bool *is_null, const ItemPointerData &tid,
+                   uint64 *row);
+    // Leaves those rows that counted entries of the view have, each once, in an order of its own. Unknown
+    // when that takes longer than to look at `budget` entries, or when a mirror may have a dead entry
+    // counted.
+    Outcome (*keep_listed)(const void *source, CountedBy counted_by, EntryRows *rows, uint64 budget);
+    // Notes the view's entries of wanted line pointers, dead ones too; false when a page was recycled.
+    bool (*look_for)(const void *source, WantedPointers *wanted);
+
+    // Whoever counts.
     void *context;
     // Takes a new view and copies its tail.
     void (*renew)(void *context);
@@ -79,15 +93,6 @@ struct EntryCounter {
     uint64 (*max_entries)(void *context);
     // Counts the live entries of the view.
     Outcome (*count_entries)(void *context, int64 *counts);
-    // Fills in what the entry of a row with this TID has.
-    void (*encode)(void *context, const Datum *values, const bool *is_null, const ItemPointerData &tid,
-                   uint64 *row);
-    // Leaves those rows that counted entries of the view have, each once, in an order of its own. Unknown
-    // when that takes longer than to look at `budget` entries, or when a mirror may have a dead entry
-    // counted.
-    Outcome (*keep_listed)(void *context, EntryRows *rows, uint64 budget);
-    // Notes the view's entries of wanted line pointers, dead ones too; false when a page was recycled.
-    bool (*look_for)(void *context, WantedPointers *wanted);
     // Takes listed rows off the counts.
     void (*subtract)(void *context, const EntryRows &rows, int64 *counts);
 };

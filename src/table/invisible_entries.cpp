@@ -103,7 +103,7 @@ static void add_tuple(Finder *finder, HeapTupleHeader header, uint32 length, con
     for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(counter.index); i++)
         values[i] = heap_getattr(&tuple, counter.index->rd_index->indkey.values[i],
                                  RelationGetDescr(counter.heap), &is_null[i]);
-    counter.encode(counter.context, values, is_null, tid, add_row(&finder->candidates));
+    counter.encode(counter.source, values, is_null, tid, add_row(&finder->candidates));
 }
 
 // The rows that an entry of this line pointer can have been made of: all that its chain leads to. Those that
@@ -243,7 +243,7 @@ static void learn(Finder *finder) {
         counter.renew(counter.context);
         same_seq = counter.view->vacuum_seq == finder->vacuum_seq;
         wanted.found.count = 0;
-        complete = same_seq && counter.look_for(counter.context, &wanted);
+        complete = same_seq && counter.look_for(counter.source, &wanted);
     }
     if (complete)
         remember(wanted, known_dead_entries(counter.index, finder->vacuum_seq));
@@ -273,7 +273,8 @@ static Outcome find_entries(Finder *finder, RowVisibility *rows, uint64 *candida
     *candidates = finder->candidates.count;
     if (*candidates == 0)
         return Outcome::Counted;
-    return finder->counter->keep_listed(finder->counter->context, &finder->candidates, finder->budget);
+    return finder->counter->keep_listed(finder->counter->source, finder->counter->counted_by,
+                                        &finder->candidates, finder->budget);
 }
 
 Outcome find_invisible_entries(const EntryCounter &counter, uint64 budget, EntryRows *invisible,
