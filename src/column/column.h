@@ -25,9 +25,9 @@ uint64 max_listed_numerics(Relation index, uint64 rows, uint64 few);
 
 // ---- runs -------------------------------------------------------------------------------------------------
 
-// A copy of a raw run's items, palloc'd; nullptr when the page was recycled.
-inline char *read_raw_items(Relation index, const storage::RunEntry &run, uint32 *bytes) {
-    return storage::read_sealed_items(index, run_kind(), run, kLeastItem, bytes);
+// Copies a raw run's items, palloc'd; false when the page was recycled.
+inline bool read_raw_items(Relation index, const storage::RunEntry &run, storage::Items *items) {
+    return storage::read_sealed_items(index, run_kind(), run, kLeastItem, items);
 }
 
 // Writes a row that is longer than a tail as a run of its own (runs.cpp).

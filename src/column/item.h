@@ -2,6 +2,7 @@
 #pragma once
 
 #include "column/build/chunk.h"
+#include "storage/storage.h"
 
 namespace pg_gpu::column {
 
@@ -19,11 +20,6 @@ storage::TailItem *make_item(const Format &format, const Datum *values, const bo
 // All of an item's columns; false when it is damaged. Strings lie in the item.
 bool read_item(const Format &format, const storage::TailItem *item, ItemValue *values);
 
-// Calls visit(item, values, number) for each of the items. ERROR when one is damaged.
-template <typename Visit>
-void for_each_item(Relation index, const Format &format, BlockNumber block, const char *items, uint32 bytes,
-                   Visit visit);
-
 inline void add_item(Chunk *chunk, const storage::TailItem *item, const ItemValue *values) {
     add_row(chunk, place_of(item->tid));
     for (int i = 0; i < chunk->columns; i++) {
@@ -36,17 +32,20 @@ inline void add_item(Chunk *chunk, const storage::TailItem *item, const ItemValu
     }
 }
 
+// Calls visit(item, values) for each of the items that isn't dead. ERROR when one is damaged.
 template <typename Visit>
-void for_each_item(Relation index, const Format &format, BlockNumber block, const char *items, uint32 bytes,
+void for_each_item(Relation index, const Format &format, BlockNumber block, const storage::Items &items,
                    Visit visit) {
     ItemValue values[kMaxColumns];
     uint32 number = 0;
-    for (uint32 at = 0; at < bytes; number++) {
-        const auto *item = reinterpret_cast<const storage::TailItem *>(items + at);
-        const uint32 size = bytes - at < kLeastItem ? 0 : storage::tail_item_size(item);
-        if (size < kLeastItem || size > bytes - at || size % 4 != 0 || !read_item(format, item, values))
+    for (uint32 at = 0; at < items.bytes; number++) {
+        const auto *item = reinterpret_cast<const storage::TailItem *>(items.items + at);
+        const uint32 rest = items.bytes - at;
+        const uint32 size = rest < kLeastItem ? 0 : storage::tail_item_size(item);
+        if (size < kLeastItem || size > rest || size % 4 != 0 || !read_item(format, item, values))
             storage::report_corruption(index, block, "A row's values are damaged.");
-        visit(item, values, number);
+        if (!storage::is_dead(items, number))
+            visit(item, values);
         at += size;
     }
 }

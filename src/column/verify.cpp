@@ -10,8 +10,6 @@ namespace {
 struct Verification {
     Relation index;
     const Format *format;
-    storage::ProblemReporter report;
-    void *context;
     table::TableCheck *check;
 };
 
@@ -56,7 +54,7 @@ static BlockNumber section_block(const RunReader *reader, int section) {
 }
 
 static void report_run(Verification *state, const RunReader *reader, const char *problem) {
-    state->report(section_block(reader, kStreamSection), nullptr, problem, state->context);
+    table::report_problem(state->check, section_block(reader, kStreamSection), nullptr, problem);
 }
 
 // Hashes of a dictionary's entries by code, 0 beyond them.
@@ -138,7 +136,28 @@ static void hash_codes(Verification *state, RunReader *reader, int column, uint6
         report_run(state, reader, "A column has not as many NULLs as its header says.");
 }
 
-static void verify_run(Verification *state, const storage::RunEntry &run) {
+static void note_items(Verification *state, BlockNumber block, const storage::Items &items) {
+    for_each_item(state->index, *state->format, block, items,
+                  [&](const storage::TailItem *item, const ItemValue *values) {
+                      uint64 hash = 0;
+                      for (int i = 0; i < state->format->columns; i++)
+                          hash = add_hash(hash, hash_value(*state->format, i, values[i]));
+                      table::note_row(state->check, block, hash, item->tid);
+                  });
+}
+
+static void verify_raw_run(Verification *state, const storage::RunEntry &run) {
+    storage::Items items;
+    if (read_raw_items(state->index, run, &items))  // else the structural check has reported it
+        note_items(state, storage::run_block(run, 0), items);
+}
+
+static void verify_run(void *context, const storage::RunEntry &run) {
+    auto *state = static_cast<Verification *>(context);
+    if (layout_of(run) == Layout::Raw) {
+        verify_raw_run(state, run);
+        return;
+    }
     RunReader reader;
     open_reader(&reader, state->index, run, *state->format);
     if (reader.stale)
@@ -173,37 +192,14 @@ static void verify_run(Verification *state, const storage::RunEntry &run) {
             ItemPointerSet(&tid, cursor.block, offsets[i]);
             const uint64 place = uint64{cursor.block} << 16 | offsets[i];
             if (place <= previous)
-                state->report(section_block(&reader, kTidSection), &tid, "TIDs are out of order.",
-                              state->context);
+                table::report_problem(state->check, section_block(&reader, kTidSection), &tid,
+                                      "TIDs are out of order.");
             previous = place;
             if (!is_dead(&reader, cursor.ordinal + i))
                 table::note_row(state->check, section_block(&reader, kTidSection), rows[cursor.ordinal + i],
                                 tid);
         }
     }
-}
-
-static void note_items(Verification *state, BlockNumber block, const char *items, uint32 bytes,
-                       const uint64 *dead) {
-    for_each_item(state->index, *state->format, block, items, bytes,
-                  [&](const storage::TailItem *item, const ItemValue *values, uint32 number) {
-                      if (dead != nullptr && ((dead[number / 64] >> (number % 64)) & 1) != 0)
-                          return;
-                      uint64 hash = 0;
-                      for (int i = 0; i < state->format->columns; i++)
-                          hash = add_hash(hash, hash_value(*state->format, i, values[i]));
-                      table::note_row(state->check, block, hash, item->tid);
-                  });
-}
-
-static void verify_raw_run(Verification *state, const storage::RunEntry &run) {
-    uint32 bytes;
-    const char *items = read_raw_items(state->index, run, &bytes);
-    auto *dead = allocate_zeroed<uint64>((run.entries + 63) / 64);
-    if (items == nullptr ||
-        !storage::read_dead_bits(state->index, run, 0, static_cast<uint32>(run.entries), dead))
-        return;  // the structural check has reported it
-    note_items(state, storage::run_block(run, 0), items, bytes, dead);
 }
 
 // ---- the table --------------------------------------------------------------------------------------------
@@ -228,27 +224,19 @@ static size_t fingerprint_row(void *context, const Datum *values, const bool *nu
 
 static void *begin_verification(table::TableCheck *check) {
     auto *state = allocate<Verification>(1);
-    *state = {check->index, make_format(check->index), check->report, check->context, check};
+    *state = {check->index, make_format(check->index), check};
     return state;
 }
 
-static void verify_tail(void *context, const char *items, uint32 bytes) {
-    note_items(static_cast<Verification *>(context), storage::kTailBlock, items, bytes, nullptr);
-}
-
-static void verify_any_run(void *context, const storage::RunEntry &run) {
-    auto *state = static_cast<Verification *>(context);
-    if (layout_of(run) == Layout::Raw)
-        verify_raw_run(state, run);
-    else
-        verify_run(state, run);
+static void verify_tail(void *context, const storage::Items &items) {
+    note_items(static_cast<Verification *>(context), storage::kTailBlock, items);
 }
 
 const table::VerifySteps *verify_steps(Relation) {
     static constexpr table::VerifySteps steps = {
         .begin = begin_verification,
         .verify_tail = verify_tail,
-        .verify_run = verify_any_run,
+        .verify_run = verify_run,
         .fingerprint_row = fingerprint_row,
     };
     return &steps;

@@ -75,8 +75,8 @@ static void compare_with_words(const Search &search, const text::Lexeme &lexeme,
     }
 }
 
-static void look_in_items(const Search &search, const text::RawSource &source) {
-    text::for_each_item(source, [&](const text::DocumentItem *item) {
+static void look_in_items(const Search &search, const storage::Items &items) {
+    text::for_each_item(items, [&](const text::DocumentItem *item) {
         if (text::is_null(item))
             return;
         text::ItemReader reader = text::begin_item(item);

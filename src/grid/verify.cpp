@@ -26,8 +26,6 @@ struct EntryReader {
 struct CellVerification {
     const Format *format;
     Relation index;
-    storage::ProblemReporter report;
-    void *context;
     TableCheck *check;
     const storage::RunEntry *run;
     DirectoryReader directory;
@@ -44,11 +42,6 @@ struct CellLimits {
 
 }  // namespace
 
-static void complain(CellVerification *state, BlockNumber block, const ItemPointerData *tid,
-                     const char *problem) {
-    state->report(block, tid, problem, state->context);
-}
-
 // Reads the page with the next entry; false when it cannot be followed, which has been reported.
 static bool next_page(CellVerification *state) {
     CHECK_FOR_INTERRUPTS();
@@ -56,8 +49,8 @@ static bool next_page(CellVerification *state) {
     const storage::RunEntry &run = *state->run;
     const storage::Section &section = run.sections[kEntrySection];
     if (entries->next_page == section.pages) {
-        complain(state, storage::run_block(run, section.first_page), nullptr,
-                 "A run holds fewer entries than recorded.");
+        report_problem(state->check, storage::run_block(run, section.first_page), nullptr,
+                       "A run holds fewer entries than recorded.");
         return false;
     }
     const uint32 position = section.first_page + entries->next_page++;
@@ -73,7 +66,7 @@ static bool next_page(CellVerification *state) {
                          state->format->array_count, &entries->page) ||
         entries->page.count > kMaxOnPage || entries->page.first != entries->ordinal ||
         entries->page.count > run.entries - entries->ordinal) {
-        complain(state, entries->block, nullptr, "An entry page contradicts its run.");
+        report_problem(state->check, entries->block, nullptr, "An entry page contradicts its run.");
         return false;
     }
     entries->place = 0;
@@ -123,9 +116,9 @@ static bool verify_entries(CellVerification *state, const CellLimits &limits, ui
         widen_bounds(format, row, 1, entries->low, entries->high);
         const ItemPointerData tid = place_tid(row[0]);
         if (!is_possible(format, row))
-            complain(state, entries->block, &tid, "An entry holds what its columns cannot.");
+            report_problem(state->check, entries->block, &tid, "An entry holds what its columns cannot.");
         else if (!is_inside(format, limits, row))
-            complain(state, entries->block, &tid, "An entry lies outside its cell.");
+            report_problem(state->check, entries->block, &tid, "An entry lies outside its cell.");
         if (!((entries->dead[entries->place / 64] >> (entries->place % 64)) & 1)) {
             unsigned char fingerprint[kMaxFingerprint];
             const size_t bytes = put_fingerprint(format, row, fingerprint);
@@ -163,7 +156,8 @@ static bool verify_cell(CellVerification *state, const GridHead &grid, uint64 nu
     const uint32 page = entries.next_page - (on_current || entries.next_page > 0 ? 1 : 0);
     if (cells[0].first != entries.ordinal || (cells[0].first < cells[1].first && cells[0].page != page &&
                                               (on_current || cells[0].page != page + 1))) {
-        complain(state, directory_block(*state), nullptr, "A cell is not where its grid's directory says.");
+        report_problem(state->check, directory_block(*state), nullptr,
+                       "A cell is not where its grid's directory says.");
         return false;
     }
     return cells[0].grid != 0 ? verify_grid(state, cells[0].grid, limits)
@@ -193,7 +187,8 @@ static bool verify_summary(CellVerification *state) {
     for (int i = 0; i < format.array_count; i++) {
         if (bounds[2 * i] == state->entries.low[i] && bounds[2 * i + 1] == state->entries.high[i])
             continue;
-        complain(state, directory_block(*state), nullptr, "A run's entries lie outside of its bounds.");
+        report_problem(state->check, directory_block(*state), nullptr,
+                       "A run's entries lie outside of its bounds.");
         break;
     }
     return true;
@@ -218,10 +213,12 @@ static void verify_run(void *context, const storage::RunEntry &run) {
                            ? verify_entries(state, limits, run.entries)
                            : verify_grid(state, root_word(format), limits) && verify_summary(state);
     if (state->directory.damaged)
-        complain(state, directory_block(*state), nullptr, "A grid's directory contradicts itself.");
+        report_problem(state->check, directory_block(*state), nullptr,
+                       "A grid's directory contradicts itself.");
     else if (whole &&
              (entries->ordinal != run.entries || entries->next_page != run.sections[kEntrySection].pages))
-        complain(state, directory_block(*state), nullptr, "A grid's cells do not hold all entries.");
+        report_problem(state->check, directory_block(*state), nullptr,
+                       "A grid's cells do not hold all entries.");
     end_directory(&state->directory);
 }
 
@@ -239,19 +236,17 @@ static void *begin_verification(TableCheck *check) {
     auto *state = allocate_zeroed<CellVerification>(1);
     state->format = format_of(check->index);
     state->index = check->index;
-    state->report = check->report;
-    state->context = check->context;
     state->check = check;
     return state;
 }
 
-static void verify_tail(void *context, const char *items, uint32 length) {
+static void verify_tail(void *context, const storage::Items &tail) {
     auto *state = static_cast<CellVerification *>(context);
     const Format &format = *state->format;
-    for (uint32 at = 0; at < length; at += format.tail_item_bytes) {
+    for (uint32 at = 0; at < tail.bytes; at += format.tail_item_bytes) {
         uint64 row[1 + kMaxLanes];
         unsigned char fingerprint[kMaxFingerprint];
-        read_tail_item(format, items + at, row);
+        read_tail_item(format, tail.items + at, row);
         const size_t bytes = put_fingerprint(format, row, fingerprint);
         note_entry(state->check, storage::kTailBlock, fingerprint, bytes, place_tid(row[0]));
     }

@@ -35,7 +35,7 @@ struct CopiedView {
     const KeyFormat *format;
     const storage::RunKind *kind;
     storage::View view;
-    storage::TailCopy tail;
+    storage::Items tail;
 };
 
 // What counts `count` questions in the view needs of the access method.

@@ -81,7 +81,7 @@ struct Scan {
 
     SortEntry<Key> *tail;  // matches of the view's tail, sorted
     uint32 tail_count;
-    storage::TailCopy *whole_tail;  // where a copy of the tail is wanted; or nullptr
+    storage::Items *whole_tail;  // where a copy of the tail is wanted; or nullptr
 
     bool timed;  // a search long enough to be counted in gpu.stat
     instr_time search_began;

@@ -1,5 +1,4 @@
 // gpu.verify checks the order, the separators, and the agreement with the table.
-#include <algorithm>
 
 #include "kary/condition.h"
 #include "kary/kary.h"
@@ -19,8 +18,6 @@ static_assert(sizeof(Fingerprint) == 24);
 template <typename Key>
 struct KeyVerification {
     Relation index;
-    storage::ProblemReporter report;
-    void *context;
     TableCheck *check;
     KeyFormat format;
     MemoryContext scratch;  // for encoding one row
@@ -57,7 +54,7 @@ static void verify_share(KeyVerification<Key> *state, BlockNumber block, const L
                              (key == *previous_key &&
                               ItemPointerCompare(const_cast<ItemPointer>(&image.tids[i]), previous_tid) > 0);
         if (!ordered || !(without_nulls(state->format, partition.nulls, key) == key))
-            state->report(block, &image.tids[i], "Entries are out of order.", state->context);
+            report_problem(state->check, block, &image.tids[i], "Entries are out of order.");
         *previous_key = key;
         *previous_tid = image.tids[i];
         if (!((dead[i / 64] >> (i % 64)) & 1))
@@ -93,7 +90,7 @@ static void verify_leaves(KeyVerification<Key> *state, const storage::RunEntry &
         }
         storage::release_run_page(held);
         if (!long_enough) {
-            state->report(block, nullptr, "A leaf page is shorter than its entries.", state->context);
+            report_problem(state->check, block, nullptr, "A leaf page is shorter than its entries.");
             break;
         }
         if (!storage::read_dead_bits(state->index, run, static_cast<uint64>(leaf) * kLeafCapacity<Key>,
@@ -131,8 +128,8 @@ static void verify_separators(KeyVerification<Key> *state, const storage::RunEnt
                 storage::content_length(page.page) >= here * sizeof(Key) &&
                 memcmp(storage::page_content(page.page), last_keys + done, here * sizeof(Key)) == 0;
             if (!same)
-                state->report(storage::run_block(run, position), nullptr,
-                              "Separators differ from the pages below.", state->context);
+                report_problem(state->check, storage::run_block(run, position), nullptr,
+                               "Separators differ from the pages below.");
             storage::release_run_page(page);
             done += here;
             last_keys[pages] = last_keys[done - 1];
@@ -178,8 +175,6 @@ template <typename Key>
 static void *begin_verification(TableCheck *check) {
     auto *state = allocate_zeroed<KeyVerification<Key>>(1);
     state->index = check->index;
-    state->report = check->report;
-    state->context = check->context;
     state->check = check;
     state->format = key_format(check->index);
     state->scratch = AllocSetContextCreate(CurrentMemoryContext, "gpu.verify row", ALLOCSET_DEFAULT_SIZES);
@@ -187,9 +182,9 @@ static void *begin_verification(TableCheck *check) {
 }
 
 template <typename Key>
-static void verify_tail(void *context, const char *items, uint32 bytes) {
+static void verify_tail(void *context, const storage::Items &tail) {
     auto *state = static_cast<KeyVerification<Key> *>(context);
-    for_each_tail_item<Key>(items, bytes, is_composite(state->format),
+    for_each_tail_item<Key>(tail.items, tail.bytes, is_composite(state->format),
                             [state](Key key, NullMask nulls, const ItemPointerData &tid) {
                                 note_entry(state, storage::kTailBlock, key, nulls, tid);
                             });

@@ -3,7 +3,7 @@
 namespace pg_gpu::storage {
 
 void copy_tail(const char *items, uint32 bytes, void *context) {
-    auto *copy = static_cast<TailCopy *>(context);
+    auto *copy = static_cast<Items *>(context);
     memcpy(copy->items, items, bytes);
     copy->bytes = bytes;
 }
@@ -23,27 +23,25 @@ static uint32 sealed_item_size(const char *items, uint32 at, uint32 limit, uint3
     return size < least || size > limit - at ? 0 : size;
 }
 
-char *read_sealed_items(Relation index, const RunKind *kind, const RunEntry &run, uint32 least,
-                        uint32 *bytes) {
+bool read_sealed_items(Relation index, const RunKind *kind, const RunEntry &run, uint32 least, Items *items) {
     const RunPage page = read_run_page(index, run, 0, nullptr);
     if (page.page == nullptr)
-        return nullptr;
-    char *items = allocate<char>(kContentBytes);
+        return false;
+    *items = {allocate<char>(kContentBytes), 0, allocate<uint64>((run.entries + 63) / 64)};
     const uint32 limit = item_bytes(kind, run, page.page);
-    memcpy(items, page_content(page.page), kContentBytes);
+    memcpy(items->items, page_content(page.page), kContentBytes);
     release_run_page(page);
     // The bitmap begins at a multiple of 8, items end at one of 4.
-    *bytes = 0;
     uint64 count = 0;
     for (; count < run.entries; count++) {
-        const uint32 size = sealed_item_size(items, *bytes, limit, least);
+        const uint32 size = sealed_item_size(items->items, items->bytes, limit, least);
         if (size == 0)
             break;
-        *bytes += size;
+        items->bytes += size;
     }
     if (count != run.entries)
         report_corruption(index, run_block(run, 0), "A sealed tail does not hold its entries.");
-    return items;
+    return read_dead_bits(index, run, 0, static_cast<uint32>(run.entries), items->dead);
 }
 
 uint32 read_sealed_tids(Relation index, const RunKind *kind, const RunEntry &run, Page page, uint32 least,

@@ -6,17 +6,23 @@
 
 namespace pg_gpu::storage {
 
-// A TailVisitor whose context is a TailCopy.
-struct TailCopy {
-    char *items;  // room for kContentBytes
+// Items of the tail, or of a sealed one.
+struct Items {
+    char *items;
     uint32 bytes;
+    uint64 *dead = nullptr;  // a bit for each; nullptr for the tail
 };
+
+inline bool is_dead(const Items &items, uint32 number) {
+    return items.dead != nullptr && ((items.dead[number / 64] >> (number % 64)) & 1) != 0;
+}
+
+// A TailVisitor whose context are items, with room for kContentBytes.
 void copy_tail(const char *items, uint32 bytes, void *context);
 
-// A copy of a sealed tail's items, palloc'd, which have `least` bytes each at least; nullptr when the page
-// was recycled, ERROR unless they are as many as the run's entries.
-char *read_sealed_items(Relation index, const RunKind *kind, const RunEntry &run, uint32 least,
-                        uint32 *bytes);
+// Copies a sealed tail's items, which have `least` bytes each at least, and its dead bits, palloc'd. False
+// when the page was recycled, ERROR unless they are as many as the run's entries.
+bool read_sealed_items(Relation index, const RunKind *kind, const RunEntry &run, uint32 least, Items *items);
 // What RunKind::read_tids gives of such a run.
 uint32 read_sealed_tids(Relation index, const RunKind *kind, const RunEntry &run, Page page, uint32 least,
                         ItemPointerData *tids);

@@ -26,6 +26,12 @@ struct TableCheck {
 void begin_table_check(TableCheck *check, Relation heap, Relation index, bool check_heap, uint64 entries,
                        uint64 seed, storage::ProblemReporter report, void *context);
 
+// Reports a problem; `tid` may be nullptr.
+inline void report_problem(const TableCheck *check, BlockNumber block, const ItemPointerData *tid,
+                           const char *problem) {
+    check->report(block, tid, problem, check->context);
+}
+
 // A live entry: what tells it from others of its TID, and where it lies.
 void note_entry(TableCheck *check, BlockNumber block, const void *fingerprint, size_t bytes,
                 const ItemPointerData &tid);

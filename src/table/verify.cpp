@@ -113,11 +113,11 @@ static Verdict verify_run(Verification *verification, const storage::RunEntry &r
     return judge_run(*verification, run, vacuum_seq);
 }
 
-static Verdict verify_tail(Verification *verification, const storage::TailCopy &tail, uint64 vacuum_seq) {
+static Verdict verify_tail(Verification *verification, const storage::Items &tail, uint64 vacuum_seq) {
     begin_portion(verification);
     verification->check.heap_blocks = RelationGetNumberOfBlocks(verification->check.heap);
     storage::report_damage_of(storage::kTailBlock, find, &verification->findings, [&] {
-        verification->steps->verify_tail(verification->state, tail.items, tail.bytes);
+        verification->steps->verify_tail(verification->state, tail);
         check_noted_entries(&verification->check);
     });
     forget_noted_entries(&verification->check);
@@ -145,7 +145,7 @@ static void note_done(Verification *verification, uint64 run_id) {
 
 // Entries that the next round reads; the tail's, whose items may be longer, are about so many.
 static uint64 entries_of_round(const Verification &verification, const storage::View &view,
-                               const storage::TailCopy &tail) {
+                               const storage::Items &tail) {
     uint64 entries = tail.bytes / sizeof(storage::TailItem);
     for (int i = 0; i < view.run_count; i++)
         if (!is_done(verification, view.runs[i].run_id))
@@ -155,8 +155,7 @@ static uint64 entries_of_round(const Verification &verification, const storage::
 
 // Verifies the tail and those runs of one view that have not been verified. True when none of them changed
 // meanwhile: then all entries of the view have been read, in this round or in an earlier one.
-static bool verify_round(Verification *verification, const storage::View &view,
-                         const storage::TailCopy &tail) {
+static bool verify_round(Verification *verification, const storage::View &view, const storage::Items &tail) {
     begin_phase("reading the index", entries_of_round(*verification, view, tail));
     MemoryContext run_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu.verify run", ALLOCSET_DEFAULT_SIZES);
@@ -190,7 +189,7 @@ void verify_index(Relation heap, Relation index, const storage::RunKind *kind, c
     constexpr int kMaxRounds = 100;
     Snapshot snapshot = RegisterSnapshot(GetActiveSnapshot());
     storage::View view = {};
-    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
+    storage::Items tail = {allocate<char>(storage::kContentBytes), 0};
     storage::take_view(index, kind, snapshot, &view, storage::copy_tail, &tail);
     auto *verification = allocate_zeroed<Verification>(1);
     const uint64 entries = entries_of_round(*verification, view, tail);

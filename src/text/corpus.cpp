@@ -20,8 +20,8 @@ static BlockNumber blocks_of_table(Relation index) {
     return blocks;
 }
 
-static void count_items(Corpus *corpus, const RawSource &source, BlockNumber index_block) {
-    for_each_item(source, [corpus, index_block](const DocumentItem *item) {
+static void count_items(Corpus *corpus, const storage::Items &items, BlockNumber index_block) {
+    for_each_item(items, [corpus, index_block](const DocumentItem *item) {
         if (unlikely(!table::is_tid_within(item->head.tid, corpus->heap_blocks)))
             storage::report_corruption(corpus->index, index_block,
                                        "A document's TID lies outside the table.");
@@ -31,17 +31,13 @@ static void count_items(Corpus *corpus, const RawSource &source, BlockNumber ind
 }
 
 static void open_raw(Corpus *corpus, const storage::RunEntry &run) {
-    RawSource *source = &corpus->raws[corpus->raw_count];
-    source->items = read_raw_items(corpus->index, run, &source->bytes);
-    source->dead = allocate_zeroed<uint64>((run.entries + 63) / 64);
-    if (source->items == nullptr ||
-        (run.dead > 0 &&
-         !storage::read_dead_bits(corpus->index, run, 0, static_cast<uint32>(run.entries), source->dead))) {
+    storage::Items *items = &corpus->raws[corpus->raw_count];
+    if (!read_raw_items(corpus->index, run, items)) {
         corpus->recycled = &run;
         return;
     }
     corpus->raw_count++;
-    count_items(corpus, *source, storage::run_block(run, 0));
+    count_items(corpus, *items, storage::run_block(run, 0));
 }
 
 // The totals of a run's dead documents. They stay as they are until VACUUM finds more, so a session looks at
@@ -107,16 +103,16 @@ Corpus *open_corpus(Relation index, Snapshot snapshot, storage::KeptRuns *kept) 
     corpus->index = index;
     corpus->context = context;
     corpus->view.kept = kept;
-    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
+    storage::Items tail = {allocate<char>(storage::kContentBytes), 0};
     storage::take_view(index, run_kind(), snapshot, &corpus->view, storage::copy_tail, &tail);
-    check_items(index, storage::kTailBlock, tail.items, tail.bytes);
+    check_items(index, storage::kTailBlock, tail);
     corpus->heap_blocks = blocks_of_table(index);
 
-    corpus->raws = allocate<RawSource>(corpus->view.run_count + 1);
+    corpus->raws = allocate<storage::Items>(corpus->view.run_count + 1);
     corpus->runs = allocate<RunReader>(corpus->view.run_count + 1);
     corpus->at_home = allocate_zeroed<bool>(corpus->view.run_count + 1);
     corpus->saves = allocate_zeroed<double>(corpus->view.run_count + 1);
-    corpus->raws[corpus->raw_count++] = {tail.items, tail.bytes, nullptr};
+    corpus->raws[corpus->raw_count++] = tail;
     count_items(corpus, corpus->raws[0], storage::kTailBlock);
     for (int i = 0; i < corpus->view.run_count && corpus->recycled == nullptr; i++) {
         const storage::RunEntry &run = corpus->view.runs[i];

@@ -7,12 +7,6 @@
 
 namespace pg_gpu::text {
 
-struct RawSource {
-    const char *items;
-    uint32 bytes;
-    uint64 *dead;  // a bit an item; nullptr for the tail
-};
-
 struct BatchTerms;
 
 struct Corpus {
@@ -20,7 +14,7 @@ struct Corpus {
     MemoryContext context;  // of everything below; ends with the corpus
     BlockNumber heap_blocks;
     storage::View view;
-    RawSource *raws;
+    storage::Items *raws;
     int raw_count;
     RunReader *runs;
     int run_count;
@@ -71,13 +65,13 @@ void with_corpus(Relation index, Snapshot snapshot, Work work) {
     storage::end_kept(&kept);
 }
 
-// Calls visit(item) for each of the source's items that is not dead.
+// Calls visit(item) for each of the items that is not dead.
 template <typename Visit>
-void for_each_item(const RawSource &source, Visit visit) {
+void for_each_item(const storage::Items &items, Visit visit) {
     uint32 number = 0;
-    for (uint32 at = 0; at < source.bytes; number++) {
-        const auto *item = reinterpret_cast<const DocumentItem *>(source.items + at);
-        if (source.dead == nullptr || !((source.dead[number / 64] >> (number % 64)) & 1))
+    for (uint32 at = 0; at < items.bytes; number++) {
+        const auto *item = reinterpret_cast<const DocumentItem *>(items.items + at);
+        if (!storage::is_dead(items, number))
             visit(item);
         at += storage::tail_item_size(&item->head);
     }

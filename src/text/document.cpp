@@ -60,10 +60,11 @@ bool is_item_sound(const DocumentItem *item) {
     return !reader.failed && length == item->length && (!is_null(item) || length == 0);
 }
 
-void check_items(Relation index, BlockNumber block, const char *items, uint32 bytes) {
-    for (uint32 at = 0; at < bytes;) {
-        const auto *item = reinterpret_cast<const DocumentItem *>(items + at);
-        if (bytes - at < sizeof(DocumentItem) || storage::tail_item_size(&item->head) > bytes - at ||
+void check_items(Relation index, BlockNumber block, const storage::Items &items) {
+    for (uint32 at = 0; at < items.bytes;) {
+        const auto *item = reinterpret_cast<const DocumentItem *>(items.items + at);
+        const uint32 rest = items.bytes - at;
+        if (rest < sizeof(DocumentItem) || storage::tail_item_size(&item->head) > rest ||
             storage::tail_item_size(&item->head) % alignof(DocumentItem) != 0 || !is_item_sound(item))
             storage::report_corruption(index, block, "A document's lexemes are damaged.");
         at += storage::tail_item_size(&item->head);

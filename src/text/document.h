@@ -1,6 +1,7 @@
 // A document is what is indexed of a tsvector. This header says how it lies in the tail.
 #pragma once
 
+#include "storage/storage.h"
 #include "text/format.h"
 #include "text/positions.h"
 
@@ -63,7 +64,7 @@ bool next_lexeme(ItemReader *reader);
 bool is_item_sound(const DocumentItem *item);
 
 // Raises an ERROR when one of the items, which take `bytes` bytes, is not sound.
-void check_items(Relation index, BlockNumber block, const char *items, uint32 bytes);
+void check_items(Relation index, BlockNumber block, const storage::Items &items);
 
 inline uint32 lexeme_count(const DocumentItem *item) {
     return item->lexemes & ~kItemHasPositions;
@@ -73,8 +74,8 @@ inline bool is_null(const DocumentItem *item) {
     return (item->head.info & storage::kTailItemFlag) != 0;
 }
 
-// Returns a palloc'd copy of a raw run's items, which it has checked, and nullptr when the page was recycled.
-char *read_raw_items(Relation index, const storage::RunEntry &run, uint32 *bytes);
+// Copies a raw run's items, palloc'd, which it has checked; false when the page was recycled.
+bool read_raw_items(Relation index, const storage::RunEntry &run, storage::Items *items);
 
 // Returns the palloc'd item of a tsvector, with or without positions, where nullptr stands for NULL. Returns
 // nullptr when the item would be longer than a tail.

@@ -30,11 +30,11 @@ static void seal(const storage::RunKind *, const char *items, uint32 bytes, uint
     set_run_data(entry, Layout::Raw, length, posting_total);
 }
 
-char *read_raw_items(Relation index, const storage::RunEntry &run, uint32 *bytes) {
-    char *items = storage::read_sealed_items(index, run_kind(), run, sizeof(DocumentItem), bytes);
-    if (items != nullptr)
-        check_items(index, storage::run_block(run, 0), items, *bytes);
-    return items;
+bool read_raw_items(Relation index, const storage::RunEntry &run, storage::Items *items) {
+    if (!storage::read_sealed_items(index, run_kind(), run, sizeof(DocumentItem), items))
+        return false;
+    check_items(index, storage::run_block(run, 0), *items);
+    return true;
 }
 
 // ---- merging ----------------------------------------------------------------------------------------------
@@ -83,20 +83,16 @@ struct MergeInput {
 static constexpr uint32 kDropped = UINT32_MAX;
 
 static void open_raw_input(Relation index, MergeInput *input) {
-    uint32 bytes;
-    char *items = read_raw_items(index, *input->run, &bytes);
-    if (items == nullptr)
+    storage::Items items;
+    if (!read_raw_items(index, *input->run, &items))
         storage::report_foreign_page(index, *input->run, 0);
     input->postings = allocate<RawPosting>(posting_count(*input->run) + 1);
     input->documents = allocate<RawDocument>(input->run->entries);
     input->reader = {};
-    input->reader.dead = allocate_zeroed<uint64>((input->run->entries + 63) / 64);
-    if (!storage::read_dead_bits(index, *input->run, 0, static_cast<uint32>(input->run->entries),
-                                 input->reader.dead))
-        storage::report_foreign_page(index, *input->run, 0);
+    input->reader.dead = items.dead;
     uint32 ordinal = 0;
-    for (uint32 at = 0; at < bytes; ordinal++) {
-        const auto *item = reinterpret_cast<const DocumentItem *>(items + at);
+    for (uint32 at = 0; at < items.bytes; ordinal++) {
+        const auto *item = reinterpret_cast<const DocumentItem *>(items.items + at);
         input->documents[ordinal] = {item->head.tid, is_null(item) ? kNullLength : item->length};
         ItemReader reader = begin_item(item);
         while (next_lexeme(&reader)) {

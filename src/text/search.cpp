@@ -87,9 +87,9 @@ static int64 score_of_item(const Ranking &ranking, const DocumentItem *item, con
     return score;
 }
 
-static void rank_items(const RawSource &source, const Ranking &ranking, Best *best) {
+static void rank_items(const storage::Items &items, const Ranking &ranking, Best *best) {
     auto *frequencies = allocate<uint32>(ranking.query->term_count);
-    for_each_item(source, [&](const DocumentItem *item) {
+    for_each_item(items, [&](const DocumentItem *item) {
         if (ranking.among != nullptr && !contains(*ranking.among, item->head.tid))
             return;
         const Match match = match_item(item, ranking.query, ranking.conditions, ranking.condition_count);

@@ -12,8 +12,6 @@ namespace {
 
 struct Verification {
     Relation index;
-    storage::ProblemReporter report;
-    void *context;
     table::TableCheck *check;
     DocumentSource source;
     bool positions;
@@ -50,8 +48,9 @@ static BlockNumber section_block(const RunReader *reader, int section, uint32 pa
 }
 
 static void report_position_bytes(Verification *state, const RunReader *reader) {
-    state->report(storage::run_block(reader->run, position_section(reader->run).first_page), nullptr,
-                  "A lexeme's positions do not end where the next one's begin.", state->context);
+    table::report_problem(state->check,
+                          storage::run_block(reader->run, position_section(reader->run).first_page), nullptr,
+                          "A lexeme's positions do not end where the next one's begin.");
 }
 
 static void verify_list(Verification *state, DictionaryCursor *dictionary, const postings::Norms &norms,
@@ -86,7 +85,7 @@ static void verify_list(Verification *state, DictionaryCursor *dictionary, const
         }
         const float bound = std::bit_cast<float>(uint32{list->heads[block].bound} << 16);
         if (!(static_cast<double>(bound) <= least))
-            state->report(block_number, nullptr, "A block's bound is too low.", state->context);
+            table::report_problem(state->check, block_number, nullptr, "A block's bound is too low.");
     }
     if (positions != nullptr)
         close_positions(positions);
@@ -107,13 +106,14 @@ static void verify_lists(Verification *state, RunReader *reader, RunSums *sums) 
         const BlockNumber block = section_block(reader, kDictionarySection, dictionary->page);
         if (lexemes > 0 &&
             compare_lexemes(previous, previous_length, dictionary->lexeme, dictionary->lexeme_length) >= 0)
-            state->report(block, nullptr, "Lexemes are out of order.", state->context);
+            table::report_problem(state->check, block, nullptr, "Lexemes are out of order.");
         if (dictionary->list_start != end)
-            state->report(block, nullptr, "A list does not begin where the one before ends.", state->context);
+            table::report_problem(state->check, block, nullptr,
+                                  "A list does not begin where the one before ends.");
         if (dictionary->page != page && !is_fence_right(reader, dictionary->page, previous, previous_length,
                                                         dictionary->lexeme, dictionary->lexeme_length))
-            state->report(section_block(reader, kDictionarySection, 0), nullptr,
-                          "A fence does not divide the dictionary's pages.", state->context);
+            table::report_problem(state->check, section_block(reader, kDictionarySection, 0), nullptr,
+                                  "A fence does not divide the dictionary's pages.");
         page = dictionary->page;
         memcpy(previous, dictionary->lexeme, dictionary->lexeme_length);
         previous_length = dictionary->lexeme_length;
@@ -126,8 +126,8 @@ static void verify_lists(Verification *state, RunReader *reader, RunSums *sums) 
         return;
     if (lexemes != reader->header.lexemes || end != reader->header.posting_bytes ||
         posting_total != posting_count(reader->run))
-        state->report(section_block(reader, kDictionarySection, 0), nullptr,
-                      "The dictionary disagrees with what its head says.", state->context);
+        table::report_problem(state->check, section_block(reader, kDictionarySection, 0), nullptr,
+                              "The dictionary disagrees with what its head says.");
     const uint64 position_pages =
         (sums->position_bytes + storage::kContentBytes - 1) / storage::kContentBytes;
     if (position_pages != position_section(reader->run).pages)
@@ -150,10 +150,10 @@ static void verify_document_pages(Verification *state, RunReader *reader, const 
             const uint32 length = document_length(reader, ordinal);
             const bool is_null = length == kNullLength;
             if (ItemPointerIsValid(&previous) && ItemPointerCompare(&previous, &tids[i]) >= 0)
-                state->report(block, &tids[i], "Documents are out of order.", state->context);
+                table::report_problem(state->check, block, &tids[i], "Documents are out of order.");
             if (sums.lengths[ordinal] != (is_null ? 0 : length))
-                state->report(block, &tids[i], "A document's length is not the sum of its frequencies.",
-                              state->context);
+                table::report_problem(state->check, block, &tids[i],
+                                      "A document's length is not the sum of its frequencies.");
             previous = tids[i];
             nulls += is_null ? 1 : 0;
             total += is_null ? 0 : length;
@@ -162,28 +162,13 @@ static void verify_document_pages(Verification *state, RunReader *reader, const 
         }
     }
     if (!reader->stale && (total != total_length(reader->run) || nulls != reader->header.null_documents))
-        state->report(section_block(reader, kDocumentSection, 0), nullptr,
-                      "The documents disagree with what the directory says.", state->context);
+        table::report_problem(state->check, section_block(reader, kDocumentSection, 0), nullptr,
+                              "The documents disagree with what the directory says.");
     pfree(tids);
 }
 
-static void verify_run(Verification *state, const storage::RunEntry &run) {
-    auto *reader = allocate<RunReader>(1);
-    open_reader(reader, state->index, run);
-    RunSums sums = {allocate_zeroed<uint32>(run.entries), allocate_zeroed<uint64>(run.entries), 0};
-    if (!reader->stale && reader->has_positions != state->positions)
-        state->report(section_block(reader, kDictionarySection, 0), nullptr,
-                      state->positions ? "The run has no positions." : "The run has positions.",
-                      state->context);
-    if (!reader->stale)
-        verify_lists(state, reader, &sums);
-    if (!reader->stale)
-        verify_document_pages(state, reader, sums);
-    close_reader(reader);
-}
-
-static void note_items(Verification *state, BlockNumber block, const RawSource &source) {
-    for_each_item(source, [&](const DocumentItem *item) {
+static void note_items(Verification *state, BlockNumber block, const storage::Items &items) {
+    for_each_item(items, [&](const DocumentItem *item) {
         uint64 hash = is_null(item) ? kNullHash : 0;
         ItemReader reader = begin_item(item);
         while (next_lexeme(&reader))
@@ -194,13 +179,28 @@ static void note_items(Verification *state, BlockNumber block, const RawSource &
 }
 
 static void verify_raw_run(Verification *state, const storage::RunEntry &run) {
-    RawSource source = {};
-    source.items = read_raw_items(state->index, run, &source.bytes);
-    source.dead = allocate_zeroed<uint64>((run.entries + 63) / 64);
-    if (source.items == nullptr ||
-        !storage::read_dead_bits(state->index, run, 0, static_cast<uint32>(run.entries), source.dead))
-        return;  // the structural check has reported it
-    note_items(state, storage::run_block(run, 0), source);
+    storage::Items items;
+    if (read_raw_items(state->index, run, &items))  // else the structural check has reported it
+        note_items(state, storage::run_block(run, 0), items);
+}
+
+static void verify_run(void *context, const storage::RunEntry &run) {
+    auto *state = static_cast<Verification *>(context);
+    if (layout_of(run) == Layout::Raw) {
+        verify_raw_run(state, run);
+        return;
+    }
+    auto *reader = allocate<RunReader>(1);
+    open_reader(reader, state->index, run);
+    RunSums sums = {allocate_zeroed<uint32>(run.entries), allocate_zeroed<uint64>(run.entries), 0};
+    if (!reader->stale && reader->has_positions != state->positions)
+        table::report_problem(state->check, section_block(reader, kDictionarySection, 0), nullptr,
+                              state->positions ? "The run has no positions." : "The run has positions.");
+    if (!reader->stale)
+        verify_lists(state, reader, &sums);
+    if (!reader->stale)
+        verify_document_pages(state, reader, sums);
+    close_reader(reader);
 }
 
 // ---- the table --------------------------------------------------------------------------------------------
@@ -229,30 +229,21 @@ static size_t fingerprint_row(void *context, const Datum *values, const bool *nu
 
 static void *begin_verification(table::TableCheck *check) {
     auto *state = allocate<Verification>(1);
-    *state = {check->index, check->report,           check->context,
-              check,        source_of(check->index), keeps_positions(check->index)};
+    *state = {check->index, check, source_of(check->index), keeps_positions(check->index)};
     return state;
 }
 
-static void verify_tail(void *context, const char *items, uint32 bytes) {
+static void verify_tail(void *context, const storage::Items &items) {
     auto *state = static_cast<Verification *>(context);
-    check_items(state->index, storage::kTailBlock, items, bytes);
-    note_items(state, storage::kTailBlock, {items, bytes, nullptr});
-}
-
-static void verify_any_run(void *context, const storage::RunEntry &run) {
-    auto *state = static_cast<Verification *>(context);
-    if (layout_of(run) == Layout::Raw)
-        verify_raw_run(state, run);
-    else
-        verify_run(state, run);
+    check_items(state->index, storage::kTailBlock, items);
+    note_items(state, storage::kTailBlock, items);
 }
 
 const table::VerifySteps *verify_steps(Relation) {
     static constexpr table::VerifySteps steps = {
         .begin = begin_verification,
         .verify_tail = verify_tail,
-        .verify_run = verify_any_run,
+        .verify_run = verify_run,
         .fingerprint_row = fingerprint_row,
     };
     return &steps;

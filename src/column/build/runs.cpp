@@ -16,18 +16,14 @@ static void seal(const storage::RunKind *, const char *items, uint32 bytes, uint
 // ---- merging ----------------------------------------------------------------------------------------------
 
 static void add_raw_run(Relation index, const Format &format, const storage::RunEntry &run, Chunk *chunk) {
-    uint32 bytes;
-    char *items = read_raw_items(index, run, &bytes);
-    auto *dead = allocate<uint64>((run.entries + 63) / 64);
-    if (items == nullptr || !storage::read_dead_bits(index, run, 0, static_cast<uint32>(run.entries), dead))
+    storage::Items items;
+    if (!read_raw_items(index, run, &items))
         storage::report_foreign_page(index, run, 0);
-    for_each_item(index, format, storage::run_block(run, 0), items, bytes,
-                  [chunk, dead](const storage::TailItem *item, const ItemValue *values, uint32 number) {
-                      if (((dead[number / 64] >> (number % 64)) & 1) == 0)
-                          add_item(chunk, item, values);
-                  });
-    pfree(items);
-    pfree(dead);
+    for_each_item(
+        index, format, storage::run_block(run, 0), items,
+        [chunk](const storage::TailItem *item, const ItemValue *values) { add_item(chunk, item, values); });
+    pfree(items.items);
+    pfree(items.dead);
 }
 
 static void merge(Relation index, const storage::RunEntry *runs, int count, storage::RunWriter *writer,
@@ -110,13 +106,12 @@ static void add_strings(ColumnBound *bound, uint64 bytes, uint64 whole, uint64 l
 
 static void bound_raw_run(Relation index, const Format &format, const storage::RunEntry &run,
                           ColumnBound *bounds) {
-    uint32 bytes;
-    const char *items = read_raw_items(index, run, &bytes);
-    if (items == nullptr)
+    storage::Items items;
+    if (!read_raw_items(index, run, &items))
         storage::report_foreign_page(index, run, 0);
     const bool may_scale = scales_numerics(index);
-    for_each_item(index, format, storage::run_block(run, 0), items, bytes,
-                  [&](const storage::TailItem *, const ItemValue *values, uint32) {
+    for_each_item(index, format, storage::run_block(run, 0), items,
+                  [&](const storage::TailItem *, const ItemValue *values) {
                       for (int i = 0; i < format.columns; i++) {
                           bounds[i].any_null = bounds[i].any_null || values[i].is_null;
                           if (values[i].is_null)

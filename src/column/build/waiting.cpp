@@ -89,10 +89,9 @@ static void begin_columns(Relation index, WaitingColumns *waiting) {
     MemoryContext caller = MemoryContextSwitchTo(waiting->rows.context);
     Chunk *chunk = begin_chunk(index, waiting->format, 0, wanted_form(index));
     chunk->sample = kDistinctSample;
-    for_each_item(index, waiting->format, storage::kTailBlock, waiting->items, waiting->item_bytes,
-                  [chunk](const storage::TailItem *item, const ItemValue *values, uint32) {
-                      add_item(chunk, item, values);
-                  });
+    for_each_item(
+        index, waiting->format, storage::kTailBlock, {waiting->items, waiting->item_bytes},
+        [chunk](const storage::TailItem *item, const ItemValue *values) { add_item(chunk, item, values); });
     pfree(waiting->items);
     waiting->items = nullptr;
     waiting->item_bytes = waiting->item_room = 0;

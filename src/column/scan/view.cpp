@@ -8,14 +8,12 @@ namespace pg_gpu::column {
 
 // ---- opening ----------------------------------------------------------------------------------------------
 
-static void add_loose_rows(ColumnView *view, BlockNumber block, const char *items, uint32 bytes,
-                           const uint64 *dead) {
+static void add_loose_rows(ColumnView *view, BlockNumber block, const storage::Items &items) {
     const auto columns = static_cast<size_t>(view->format->columns);
-    for_each_item(view->index, *view->format, block, items, bytes,
-                  [&](const storage::TailItem *item, const ItemValue *values, uint32 number) {
+    for_each_item(view->index, *view->format, block, items,
+                  [&](const storage::TailItem *item, const ItemValue *values) {
                       const BlockNumber heap_block = ItemPointerGetBlockNumberNoCheck(&item->tid);
-                      if ((dead != nullptr && is_selected(dead, number)) || heap_block < view->blocks.first ||
-                          heap_block >= view->blocks.end)
+                      if (heap_block < view->blocks.first || heap_block >= view->blocks.end)
                           return;
                       if (!table::is_tid_within(item->tid, view->heap_blocks))
                           storage::report_corruption(view->index, block,
@@ -31,16 +29,11 @@ static void add_loose_rows(ColumnView *view, BlockNumber block, const char *item
 }
 
 static void open_raw(ColumnView *view, const storage::RunEntry &run) {
-    uint32 bytes;
-    const char *items = read_raw_items(view->index, run, &bytes);
-    auto *dead = allocate_zeroed<uint64>((run.entries + 63) / 64);
-    if (items == nullptr ||
-        (run.dead > 0 &&
-         !storage::read_dead_bits(view->index, run, 0, static_cast<uint32>(run.entries), dead))) {
+    storage::Items items;
+    if (read_raw_items(view->index, run, &items))
+        add_loose_rows(view, storage::run_block(run, 0), items);
+    else
         view->recycled = &run;
-        return;
-    }
-    add_loose_rows(view, storage::run_block(run, 0), items, bytes, dead);
 }
 
 // False: the run is left out.
@@ -122,14 +115,14 @@ ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Fo
     view->format = format;
     view->blocks = blocks;
     view->view.kept = kept;
-    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
+    storage::Items tail = {allocate<char>(storage::kContentBytes), 0};
     storage::take_view(index, run_kind(), snapshot, &view->view, storage::copy_tail, &tail);
     view->heap_blocks = table::blocks_of_rows(heap);
     view->loose_room = 64;
     view->loose = allocate<LooseRow>(view->loose_room);
     view->runs = allocate<RunReader>(view->view.run_count + 1);
     view->selected = allocate<uint64 *>(view->view.run_count + 1);
-    add_loose_rows(view, storage::kTailBlock, tail.items, tail.bytes, nullptr);
+    add_loose_rows(view, storage::kTailBlock, tail);
     open_runs(view, condition, remote);
     MemoryContextSwitchTo(caller);
     return view;
