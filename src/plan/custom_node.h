@@ -49,6 +49,48 @@ Node *create_state(CustomScan *) {
     return reinterpret_cast<Node *>(state);
 }
 
+// Gives the node's own tuple, which lies in its slot, or what its target list makes of it.
+inline TupleTableSlot *project(CustomScanState *node) {
+    ExprContext *context = node->ss.ps.ps_ExprContext;
+    context->ecxt_scantuple = node->ss.ss_ScanTupleSlot;
+    return node->ss.ps.ps_ProjInfo == nullptr ? node->ss.ss_ScanTupleSlot
+                                              : ExecProject(node->ss.ps.ps_ProjInfo);
+}
+
+// Begins the plan's children, the others than the first one with flags of their own.
+inline void begin_children(CustomScanState *node, EState *estate, int flags, int flags_of_others) {
+    const List *plans = castNode(CustomScan, node->ss.ps.plan)->custom_plans;
+    ListCell *cell;
+    foreach (cell, plans)
+        node->custom_ps =
+            lappend(node->custom_ps, ExecInitNode(static_cast<Plan *>(lfirst(cell)), estate,
+                                                  cell == list_head(plans) ? flags : flags_of_others));
+}
+
+inline void tell_children_of_changed_parameters(CustomScanState *node) {
+    ListCell *cell;
+    foreach (cell, node->custom_ps)
+        if (node->ss.ps.chgParam != nullptr)
+            UpdateChangedParamSet(static_cast<PlanState *>(lfirst(cell)), node->ss.ps.chgParam);
+}
+
+inline void end_children(CustomScanState *node) {
+    ListCell *cell;
+    foreach (cell, node->custom_ps)
+        ExecEndNode(static_cast<PlanState *>(lfirst(cell)));
+}
+
+// The plan of a path, without what is the node's own.
+inline CustomScan *make_custom_scan(const CustomPath *path, const CustomScanMethods *methods,
+                                    List *target_list, List *child_plans) {
+    auto *scan = makeNode(CustomScan);
+    scan->flags = path->flags;
+    scan->scan.plan.targetlist = target_list;
+    scan->custom_plans = child_plans;
+    scan->methods = methods;
+    return scan;
+}
+
 // Where a node stands among rows that it has at hand, which cursors may ask for in either direction.
 struct Position {
     uint64 next;     // those before it have been given

@@ -101,22 +101,12 @@ static TupleTableSlot *execute_count_scan(CustomScanState *node) {
         slot->tts_isnull[i] = false;
     }
     ExecStoreVirtualTuple(slot);
-    if (node->ss.ps.ps_ProjInfo == nullptr)
-        return slot;
-    ExprContext *context = node->ss.ps.ps_ExprContext;
-    ResetExprContext(context);
-    context->ecxt_scantuple = slot;
-    return ExecProject(node->ss.ps.ps_ProjInfo);
+    ResetExprContext(node->ss.ps.ps_ExprContext);
+    return project(node);
 }
 
 static void begin_count_scan(CustomScanState *node, EState *estate, int flags) {
-    const auto *plan = castNode(CustomScan, node->ss.ps.plan);
-    node->custom_ps =
-        list_make1(ExecInitNode(static_cast<Plan *>(linitial(plan->custom_plans)), estate, flags));
-}
-
-static void end_count_scan(CustomScanState *node) {
-    ExecEndNode(static_cast<PlanState *>(linitial(node->custom_ps)));
+    begin_children(node, estate, flags, flags);
 }
 
 static void rescan_count_scan(CustomScanState *node) {
@@ -128,7 +118,7 @@ static void explain_count_scan(CustomScanState *node, List *, ExplainState *expl
 }
 
 static constexpr CustomExecMethods execution_methods = execution_methods_of(
-    "GpuCount", begin_count_scan, execute_count_scan, end_count_scan, rescan_count_scan, explain_count_scan);
+    "GpuCount", begin_count_scan, execute_count_scan, end_children, rescan_count_scan, explain_count_scan);
 
 // ---- from path to plan to state ---------------------------------------------------------------------------
 
@@ -143,12 +133,7 @@ static const CustomScanMethods scan_methods = {
 static Plan *plan_count_scan(PlannerInfo *root, RelOptInfo *output, CustomPath *path, List *target_list,
                              List *, List *child_plans) {
     note_chosen(root, path);
-    auto *scan = makeNode(CustomScan);
-    scan->flags = path->flags;
-    scan->scan.plan.targetlist = target_list;
-    scan->scan.scanrelid = 0;
-    scan->custom_plans = child_plans;
-    scan->methods = &scan_methods;
+    CustomScan *scan = make_custom_scan(path, &scan_methods, target_list, child_plans);
     scan->custom_scan_tlist =
         add_to_flat_tlist(NIL, pull_var_clause(reinterpret_cast<Node *>(output->reltarget->exprs),
                                                PVC_INCLUDE_AGGREGATES | PVC_INCLUDE_PLACEHOLDERS));

@@ -269,14 +269,11 @@ static const CustomScanMethods scan_methods = {
 static Plan *plan_lookup_join(PlannerInfo *root, RelOptInfo *relation, CustomPath *path, List *target_list,
                               List *, List *) {
     note_chosen(root, path);
-    auto *scan = makeNode(CustomScan);
-    scan->flags = path->flags;
-    scan->scan.plan.targetlist = target_list;
+    CustomScan *scan =
+        make_custom_scan(path, IS_JOIN_REL(relation) ? &join_methods : &scan_methods, target_list, NIL);
     scan->scan.plan.qual = extract_actual_clauses(lthird_node(List, path->custom_private), false);
-    scan->scan.scanrelid = 0;
     scan->custom_private = list_make1(linitial(path->custom_private));
     scan->custom_exprs = list_make1(lsecond(path->custom_private));
-    scan->methods = IS_JOIN_REL(relation) ? &join_methods : &scan_methods;
     List *expressions = list_concat(list_copy(relation->reltarget->exprs), scan->scan.plan.qual);
     scan->custom_scan_tlist = add_to_flat_tlist(
         NIL, pull_var_clause(reinterpret_cast<Node *>(expressions), PVC_RECURSE_PLACEHOLDERS));

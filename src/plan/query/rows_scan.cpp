@@ -171,13 +171,6 @@ static void ask(RowsScanState *state) {
 
 // ---- execution --------------------------------------------------------------------------------------------
 
-static TupleTableSlot *project(CustomScanState *node) {
-    ExprContext *context = node->ss.ps.ps_ExprContext;
-    context->ecxt_scantuple = node->ss.ss_ScanTupleSlot;
-    return node->ss.ps.ps_ProjInfo == nullptr ? node->ss.ss_ScanTupleSlot
-                                              : ExecProject(node->ss.ps.ps_ProjInfo);
-}
-
 // The child's rows are the statement's, or, where they have no order, the node's own tuples.
 static TupleTableSlot *give_childs_row(RowsScanState *state) {
     state->has_child_run = true;
@@ -255,13 +248,7 @@ static void begin_rows(CustomScanState *node, EState *estate, int flags) {
     auto *state = reinterpret_cast<RowsScanState *>(node);
     const auto *plan = castNode(CustomScan, node->ss.ps.plan);
     // The first one checks EXECUTE on all functions in the statement's expressions. The others are read once.
-    ListCell *cell;
-    foreach (cell, plan->custom_plans) {
-        const int child_flags =
-            cell == list_head(plan->custom_plans) ? flags : flags & ~(EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
-        node->custom_ps =
-            lappend(node->custom_ps, ExecInitNode(static_cast<Plan *>(lfirst(cell)), estate, child_flags));
-    }
+    begin_children(node, estate, flags, flags & ~(EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK));
     const auto *numbers = static_cast<const List *>(lsecond(plan->custom_private));
     state->query = unpack_query(static_cast<List *>(linitial(plan->custom_private)));
     state->with_ties = list_nth_int(numbers, 0) != 0;
@@ -295,17 +282,13 @@ static void end_rows(CustomScanState *node) {
         table_close(state->heap, NoLock);
         index_close(state->index, NoLock);
     }
-    ListCell *cell;
-    foreach (cell, node->custom_ps)
-        ExecEndNode(static_cast<PlanState *>(lfirst(cell)));
+    end_children(node);
 }
 
 static void rescan_rows(CustomScanState *node) {
     auto *state = reinterpret_cast<RowsScanState *>(node);
     if (node->ss.ps.chgParam != nullptr) {
-        ListCell *cell;
-        foreach (cell, node->custom_ps)
-            UpdateChangedParamSet(static_cast<PlanState *>(lfirst(cell)), node->ss.ps.chgParam);
+        tell_children_of_changed_parameters(node);
         note_changed_parameters(state->query, node->ss.ps.state, node->ss.ps.chgParam);
         state->is_asked = false;
     } else if (state->is_asked && state->problem != nullptr) {
@@ -370,16 +353,14 @@ static Plan *plan_rows(PlannerInfo *root, RelOptInfo *, CustomPath *path, List *
                        List *child_plans) {
     note_chosen(root, path);
     const RowsPlanning planning = read_rows_planning(path->custom_private);
-    auto *scan = makeNode(CustomScan);
+    CustomScan *scan =
+        make_custom_scan(path, planning.is_ordered ? &sort_methods : &join_methods, target_list, child_plans);
     scan->flags = flags_of_plan(path, child_plans);
-    scan->scan.plan.targetlist = target_list;
     scan->scan.scanrelid = planning.table;
-    scan->custom_plans = child_plans;
     scan->custom_private =
         list_make3(planning.query, list_make2_int(planning.with_ties ? 1 : 0, planning.is_ordered ? 1 : 0),
                    planning.sources);
     scan->custom_exprs = static_cast<List *>(copyObjectImpl(planning.expressions));
-    scan->methods = planning.is_ordered ? &sort_methods : &join_methods;
     for (int i = 0; i < list_length(planning.row); i++)
         scan->custom_scan_tlist =
             lappend(scan->custom_scan_tlist,

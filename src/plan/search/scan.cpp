@@ -78,8 +78,7 @@ static TupleTableSlot *execute_search(CustomScanState *node) {
     SearchState *state = state_of(node);
     if (!state->is_begun)
         begin_scan(state);
-    ExprContext *context = node->ss.ps.ps_ExprContext;
-    ResetExprContext(context);
+    ResetExprContext(node->ss.ps.ps_ExprContext);
     TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
     ExecClearTuple(slot);
     TupleTableSlot *row = ExecProcNode(&state->scan->ss.ps);
@@ -91,19 +90,13 @@ static TupleTableSlot *execute_search(CustomScanState *node) {
     memcpy(slot->tts_isnull, row->tts_isnull, static_cast<size_t>(columns) * sizeof(bool));
     slot->tts_values[columns] = score_of_row(state, &slot->tts_isnull[columns]);
     ExecStoreVirtualTuple(slot);
-    if (node->ss.ps.ps_ProjInfo == nullptr)
-        return slot;
-    context->ecxt_scantuple = slot;
-    return ExecProject(node->ss.ps.ps_ProjInfo);
+    return project(node);
 }
 
 static void begin_search(CustomScanState *node, EState *estate, int flags) {
     SearchState *state = state_of(node);
     const auto *plan = castNode(CustomScan, node->ss.ps.plan);
-    ListCell *cell;
-    foreach (cell, plan->custom_plans)
-        node->custom_ps =
-            lappend(node->custom_ps, ExecInitNode(static_cast<Plan *>(lfirst(cell)), estate, flags));
+    begin_children(node, estate, flags, flags);
     state->scan = castNode(IndexScanState, linitial(node->custom_ps));
     if (list_length(node->custom_ps) > 1)
         state->bitmap = static_cast<PlanState *>(lsecond(node->custom_ps));
@@ -112,20 +105,11 @@ static void begin_search(CustomScanState *node, EState *estate, int flags) {
     state->context = AllocSetContextCreate(CurrentMemoryContext, "GpuSearch", ALLOCSET_DEFAULT_SIZES);
 }
 
-static void end_search(CustomScanState *node) {
+static void rescan_search(CustomScanState *node) {
+    tell_children_of_changed_parameters(node);
     ListCell *cell;
     foreach (cell, node->custom_ps)
-        ExecEndNode(static_cast<PlanState *>(lfirst(cell)));
-}
-
-static void rescan_search(CustomScanState *node) {
-    ListCell *cell;
-    foreach (cell, node->custom_ps) {
-        auto *child = static_cast<PlanState *>(lfirst(cell));
-        if (node->ss.ps.chgParam != nullptr)
-            UpdateChangedParamSet(child, node->ss.ps.chgParam);
-        ExecReScan(child);
-    }
+        ExecReScan(static_cast<PlanState *>(lfirst(cell)));
     state_of(node)->is_begun = false;
 }
 
@@ -139,7 +123,7 @@ static void explain_search(CustomScanState *node, List *, ExplainState *explain)
 }
 
 static constexpr CustomExecMethods execution_methods = execution_methods_of(
-    "GpuSearch", begin_search, execute_search, end_search, rescan_search, explain_search);
+    "GpuSearch", begin_search, execute_search, end_children, rescan_search, explain_search);
 
 // ---- from path to plan to state ---------------------------------------------------------------------------
 
@@ -153,13 +137,8 @@ static const CustomScanMethods scan_methods = {
 static Plan *plan_search(PlannerInfo *root, RelOptInfo *, CustomPath *path, List *target_list, List *,
                          List *child_plans) {
     note_chosen(root, path);
-    auto *scan = makeNode(CustomScan);
-    scan->flags = path->flags;
-    scan->scan.plan.targetlist = target_list;
-    scan->scan.scanrelid = 0;
-    scan->custom_plans = child_plans;
+    CustomScan *scan = make_custom_scan(path, &scan_methods, target_list, child_plans);
     scan->custom_private = path->custom_private;
-    scan->methods = &scan_methods;
     auto *index_path = linitial_node(IndexPath, path->custom_paths);
     const auto *child = static_cast<const Plan *>(linitial(child_plans));
     List *columns = static_cast<List *>(copyObjectImpl(child->targetlist));
