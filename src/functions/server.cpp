@@ -23,19 +23,6 @@ static const char *engine_name(uint32 engine) {
                                                                                        : client::Path::Host);
 }
 
-static const char *state_name(uint32 state) {
-    switch (static_cast<protocol::EngineState>(state)) {
-        case protocol::EngineState::ready:
-            return "ready";
-        case protocol::EngineState::opening:
-            return "opening";
-        case protocol::EngineState::lost:
-            return "lost";
-        default:
-            return "absent";
-    }
-}
-
 // Columns that only an open device can fill are NULL for the others.
 Datum pg_gpu_devices(PG_FUNCTION_ARGS) {
     require_matching_objects();
@@ -59,7 +46,7 @@ Datum pg_gpu_devices(PG_FUNCTION_ARGS) {
             CStringGetTextDatum(device.pci),
             Int64GetDatum(static_cast<int64>(device.memory_limit)),
             Int64GetDatum(static_cast<int64>(device.memory_used)),
-            CStringGetTextDatum(state_name(device.state)),
+            CStringGetTextDatum(client::state_name(device.state)),
             CStringGetTextDatum(device.why_not),
         };
         bool nulls[] = {

@@ -97,27 +97,14 @@ static void put_number(Row *row, Column column, uint64 number) {
     put(row, column, Int64GetDatum(static_cast<int64>(number)));
 }
 
-static const char *state_name(uint32 state) {
-    switch (static_cast<protocol::EngineState>(state)) {
-        case protocol::EngineState::opening:
-            return "opening";
-        case protocol::EngineState::ready:
-            return "ready";
-        case protocol::EngineState::lost:
-            return "lost";
-        default:
-            return "absent";
-    }
-}
-
 static void put_state(Row *row, const protocol::StateReply &state) {
     const protocol::EngineStanding &host = state.engines[static_cast<int>(protocol::EngineName::host)];
     const protocol::EngineStanding &cuda = state.engines[static_cast<int>(protocol::EngineName::cuda)];
     put(row, kPid, Int32GetDatum(state.process));
     put(row, kStarted, functions::to_timestamp(state.started_at));
     put_text(row, kVersion, state.version);
-    put_text(row, kHost, state_name(host.state));
-    put_text(row, kCuda, state_name(cuda.state));
+    put_text(row, kHost, client::state_name(host.state));
+    put_text(row, kCuda, client::state_name(cuda.state));
     if (static_cast<protocol::EngineState>(cuda.state) == protocol::EngineState::absent)
         put_text(row, kCudaReason,
                  state.why_no_device[0] != '\0' ? state.why_no_device : "pg_gpu was built without CUDA");

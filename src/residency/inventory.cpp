@@ -8,6 +8,19 @@ namespace pg_gpu::client {
 // Of more rows than this the server process lies.
 static constexpr uint64 kMaxRows = 1 << 24;
 
+const char *state_name(uint32 state) {
+    switch (static_cast<protocol::EngineState>(state)) {
+        case protocol::EngineState::opening:
+            return "opening";
+        case protocol::EngineState::ready:
+            return "ready";
+        case protocol::EngineState::lost:
+            return "lost";
+        default:
+            return "absent";
+    }
+}
+
 // Asks for all rows; they may become more between two attempts.
 template <typename Row>
 static bool list(protocol::Message type, bool reset, Inventory<Row> *inventory) {

@@ -12,6 +12,9 @@ struct Inventory {
     uint64 count;
 };
 
+// An engine's state (protocol::EngineState) in a word.
+const char *state_name(uint32 state);
+
 // Each waits at most pg_gpu.request_timeout, starts no server process, and gives no rows when no server
 // answers; last_reason() then says why. False then.
 bool list_devices(Inventory<gpu_engine::protocol::DeviceRow> *devices);
