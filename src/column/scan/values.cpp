@@ -14,51 +14,33 @@ static constexpr uint32 kMaxSpreadBits = 12;
 static constexpr uint32 kSpread = 4;
 
 uint64 count_codes(ColumnView *view, int run, int column, uint32 *counts) {
-    RunReader *reader = &view->runs[run];
-    const ColumnHeader &header = reader->header.column[column];
+    const ColumnHeader &header = view->runs[run].header.column[column];
     if (is_remote(view, run)) {
         const RemoteCounts &counted = view->counted[run];
         for (uint64 code = 0; code < counted.codes; code++)
             counts[code] = static_cast<uint32>(counted.by_code[code]);
         return counted.nulls;
     }
-    uint64 *null_bits = read_null_bits(reader, column);
-    const uint64 *selected = view->selected[run];
     const uint64 codes = UINT64CONST(1) << header.bits;
     const bool spread = header.bits <= kMaxSpreadBits;
     uint32 *parts = spread ? allocate_zeroed<uint32>(codes * kSpread) : counts;
     const uint64 distance = spread ? codes : 0;
-    uint64 nulls = 0;
-    CodeCursor<uint32> cursor;
-    begin_codes(&cursor, reader, header.codes, header.bits, reader->run.entries);
-    uint64 word = 0;
-    while (const uint32 groups = next_groups(&cursor)) {
-        for (uint32 i = 0; i < groups; i++, word++) {
-            const uint32 *values = cursor.values + i * kGroup;
-            uint64 bits = selected[word];
-            if (null_bits != nullptr) {
-                nulls += static_cast<uint64>(__builtin_popcountll(bits & null_bits[word]));
-                bits &= ~null_bits[word];
-            }
-            if (bits == PG_UINT64_MAX) {
-                for (uint32 j = 0; j < kGroup; j += kSpread)
-                    for (uint32 k = 0; k < kSpread; k++)
-                        parts[k * distance + values[j + k]]++;
-                continue;
-            }
-            for (; bits != 0; bits &= bits - 1)
-                parts[values[__builtin_ctzll(bits)]]++;
+    const uint64 nulls = visit_selected<uint32>(view, run, column, [=](const uint32 *values, uint64 bits) {
+        if (bits == PG_UINT64_MAX) {
+            for (uint32 j = 0; j < kGroup; j += kSpread)
+                for (uint32 k = 0; k < kSpread; k++)
+                    parts[k * distance + values[j + k]]++;
+            return;
         }
-    }
-    end_codes(&cursor);
+        for (; bits != 0; bits &= bits - 1)
+            parts[values[__builtin_ctzll(bits)]]++;
+    });
     if (spread) {
         for (uint32 k = 0; k < kSpread; k++)
             for (uint64 code = 0; code < codes; code++)
                 counts[code] += parts[k * distance + code];
         pfree(parts);
     }
-    if (null_bits != nullptr)
-        pfree(null_bits);
     return nulls;
 }
 

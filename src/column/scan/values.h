@@ -21,6 +21,33 @@ inline uint32 take_selected(const uint64 *values, uint64 bits, uint64 *taken) {
     return count;
 }
 
+// Calls visit(codes, bits) for each group of a column's codes in one run that the session reads, with the
+// bits of its selected rows that have a value; returns how many selected rows are NULL.
+template <typename Code, typename Visit>
+uint64 visit_selected(ColumnView *view, int run, int column, Visit visit) {
+    RunReader *reader = &view->runs[run];
+    const ColumnHeader &header = reader->header.column[column];
+    uint64 *null_bits = read_null_bits(reader, column);
+    uint64 nulls = 0;
+    CodeCursor<Code> cursor;
+    begin_codes(&cursor, reader, header.codes, header.bits, reader->run.entries);
+    uint64 word = 0;
+    while (const uint32 groups = next_groups(&cursor)) {
+        for (uint32 i = 0; i < groups; i++, word++) {
+            uint64 bits = view->selected[run][word];
+            if (null_bits != nullptr) {
+                nulls += static_cast<uint64>(__builtin_popcountll(bits & null_bits[word]));
+                bits &= ~null_bits[word];
+            }
+            visit(cursor.values + i * kGroup, bits);
+        }
+    }
+    end_codes(&cursor);
+    if (null_bits != nullptr)
+        pfree(null_bits);
+    return nulls;
+}
+
 // Calls on_integer(code, rows) or on_string(bytes, rows), and on_integers(differences, count, base, header)
 // for integers, and numerics that are some, that come row by row, at most 64 at a time; returns how many rows
 // are NULL. Means nothing when a run is stale afterwards.
@@ -58,31 +85,15 @@ uint64 visit_values(ColumnView *view, int column, OnInteger on_integer, OnIntege
             pfree(counts);
             continue;
         }
-        uint64 *null_bits = read_null_bits(reader, column);
-        const uint64 *selected = view->selected[run];
-        CodeCursor<uint64> cursor;
-        begin_codes(&cursor, reader, header.codes, header.bits, reader->run.entries);
-        uint64 word = 0;
-        while (const uint32 groups = next_groups(&cursor)) {
-            for (uint32 i = 0; i < groups; i++, word++) {
-                const uint64 *values = cursor.values + i * kGroup;
-                uint64 bits = selected[word];
-                if (null_bits != nullptr) {
-                    nulls += static_cast<uint64>(__builtin_popcountll(bits & null_bits[word]));
-                    bits &= ~null_bits[word];
-                }
-                if (bits == PG_UINT64_MAX) {
-                    on_integers(values, kGroup, header.base, header);
-                } else if (bits != 0) {
-                    uint64 taken[kGroup] = {};
-                    const uint32 count = take_selected(values, bits, taken);
-                    on_integers(taken, count, header.base, header);
-                }
+        nulls += visit_selected<uint64>(view, run, column, [&](const uint64 *values, uint64 bits) {
+            if (bits == PG_UINT64_MAX) {
+                on_integers(values, kGroup, header.base, header);
+            } else if (bits != 0) {
+                uint64 taken[kGroup] = {};
+                const uint32 count = take_selected(values, bits, taken);
+                on_integers(taken, count, header.base, header);
             }
-        }
-        end_codes(&cursor);
-        if (null_bits != nullptr)
-            pfree(null_bits);
+        });
     }
     for (uint32 i = 0; i < view->loose_count; i++) {
         if (!view->loose[i].selected)
