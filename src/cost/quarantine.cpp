@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "rpc/rpc.h"
+#include "session_table.h"
 #include "supervisor/supervisor.h"
 
 namespace pg_gpu::client {
@@ -31,34 +32,9 @@ struct Quarantine {
 
 static constexpr int kFirstSeconds = 60;
 static constexpr int kMaxSeconds = 3600;
-static constexpr long kMaxQuarantines = 1024;
 
-static HTAB *quarantines = nullptr;
+static SessionTable<Sort, Quarantine> quarantines = {"pg_gpu quarantines", 1024};
 static Sort asked = {InvalidOid, -1, -1};
-
-static Quarantine *find_quarantine(const Sort &sort, HASHACTION action) {
-    if (quarantines == nullptr) {
-        if (action != HASH_ENTER)
-            return nullptr;
-        HASHCTL control = {};
-        control.keysize = sizeof(Sort);
-        control.entrysize = sizeof(Quarantine);
-        control.hcxt = TopMemoryContext;
-        quarantines = hash_create("pg_gpu quarantines", 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-    }
-    if (action == HASH_ENTER && hash_get_num_entries(quarantines) >= kMaxQuarantines) {
-        hash_destroy(quarantines);
-        quarantines = nullptr;
-        return find_quarantine(sort, action);
-    }
-    bool found;
-    auto *quarantine = static_cast<Quarantine *>(hash_search(quarantines, &sort, action, &found));
-    if (action == HASH_ENTER && !found) {
-        quarantine->seconds = 0;
-        quarantine->suspect = 0;
-    }
-    return quarantine;
-}
 
 static Sort sort_of(Oid index, RequestKind kind, Path path) {
     return {index, static_cast<int32>(kind), static_cast<int32>(path)};
@@ -105,7 +81,7 @@ static bool resolve_suspicion(Quarantine *quarantine) {
 }
 
 bool is_in_quarantine(const Request &request, Path path) {
-    Quarantine *quarantine = find_quarantine(sort_of(request.index, request.kind, path), HASH_FIND);
+    Quarantine *quarantine = search(&quarantines, sort_of(request.index, request.kind, path), HASH_FIND);
     return quarantine != nullptr && GetCurrentTimestamp() < quarantine->until &&
            (quarantine->suspect == 0 || resolve_suspicion(quarantine));
 }
@@ -117,14 +93,14 @@ void note_asked(const Request &request, Path path) {
 void suspect(RequestKind kind, Path path) {
     if (!(asked == sort_of(asked.index, kind, path)))
         return;
-    Quarantine *quarantine = find_quarantine(asked, HASH_ENTER);
+    Quarantine *quarantine = search(&quarantines, asked, HASH_ENTER);
     quarantine->suspect = server_process();
     quarantine->until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kFirstSeconds * 1000);
 }
 
 void end_quarantine(RequestKind kind, Path path) {
-    if (quarantines != nullptr && asked == sort_of(asked.index, kind, path))
-        find_quarantine(asked, HASH_REMOVE);
+    if (asked == sort_of(asked.index, kind, path))
+        search(&quarantines, asked, HASH_REMOVE);
 }
 
 }  // namespace pg_gpu::client

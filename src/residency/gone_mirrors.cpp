@@ -3,6 +3,7 @@
 #include "residency/inventory.h"
 #include "residency/residency.h"
 #include "compat.h"
+#include "session_table.h"
 #include "settings.h"
 
 namespace pg_gpu::client {
@@ -101,29 +102,8 @@ struct ToldList {
 
 }  // namespace
 
-static constexpr long kMaxTold = 1024;
 static constexpr int kSweepMs = 2000;
-static HTAB *told_lists = nullptr;
-
-static ToldList *told_list(const protocol::RunName &relation) {
-    if (told_lists != nullptr && hash_get_num_entries(told_lists) >= kMaxTold) {
-        hash_destroy(told_lists);
-        told_lists = nullptr;
-    }
-    if (told_lists == nullptr) {
-        HASHCTL control = {};
-        control.keysize = sizeof(protocol::RunName);
-        control.entrysize = sizeof(ToldList);
-        control.hcxt = TopMemoryContext;
-        told_lists =
-            hash_create("pg_gpu told run lists", 32, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-    }
-    bool found;
-    auto *told = static_cast<ToldList *>(hash_search(told_lists, &relation, HASH_ENTER, &found));
-    if (!found)
-        told->connection = 0;
-    return told;
-}
+static SessionTable<protocol::RunName, ToldList> told_lists = {"pg_gpu told run lists", 1024};
 
 static int64 microseconds_since_1970() {
     constexpr int64 kEpochDays = POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE;
@@ -158,7 +138,7 @@ void drop_outlived_mirrors(const RunSet &set) {
     const uint64 version = storage::meta_page(BufferGetPage(buffer))->directory_version;
     UnlockReleaseBuffer(buffer);
     const protocol::RunName relation = run_name(set.index, 0);
-    ToldList *told = told_list(relation);
+    ToldList *told = search(&told_lists, relation, HASH_ENTER);
     if ((told->connection != connection_number() || told->directory_version != version) &&
         tell_listed_runs(set, relation)) {
         // The list may have changed since the version was read; then it is told once more.

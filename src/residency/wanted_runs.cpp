@@ -6,6 +6,7 @@
 #include "cost/cost.h"
 #include "residency/gone_mirrors.h"
 #include "cost/usage.h"
+#include "session_table.h"
 #include "settings.h"
 #include "storage/storage.h"
 
@@ -29,43 +30,20 @@ struct WantedRun {
 
 }  // namespace
 
-static constexpr long kMaxWantedRuns = 4096;
 static constexpr int kLookAgainMs = 1000;
 static constexpr int kLoadingMs = 20;
 static constexpr int kRefusedMs = 10000;
 // What the few requests that make a mirror cost, whatever its size, in requests.
 static constexpr double kRequestsToLoad = 4;
 static constexpr char kManual[] = "runs are not resident, and pg_gpu.mirror is manual";
-static HTAB *wanted_runs = nullptr;
+static SessionTable<WantedKey, WantedRun> wanted_runs = {"pg_gpu wanted runs", 4096};
 // Why the server refused the last run that it had no room for.
 static char refusal[storage::kReasonBytes];
 // Has the last request found runs out that are not resident, or a view that is out of date?
 static bool found_lacking = false;
 
 static WantedRun *find_wanted(const RunSet &set, int place, Path path, HASHACTION action) {
-    if (wanted_runs == nullptr) {
-        if (action == HASH_FIND)
-            return nullptr;
-        HASHCTL control = {};
-        control.keysize = sizeof(WantedKey);
-        control.entrysize = sizeof(WantedRun);
-        control.hcxt = TopMemoryContext;
-        wanted_runs = hash_create("pg_gpu wanted runs", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-    }
-    if (action == HASH_ENTER && hash_get_num_entries(wanted_runs) >= kMaxWantedRuns) {
-        hash_destroy(wanted_runs);
-        wanted_runs = nullptr;
-        return find_wanted(set, place, path, action);
-    }
-    const WantedKey key = {run_name(set.index, set.runs[place].run_id), path, 0};
-    bool found;
-    auto *wanted = static_cast<WantedRun *>(hash_search(wanted_runs, &key, action, &found));
-    if (wanted != nullptr && !found && action == HASH_ENTER) {
-        wanted->look_again = 0;
-        wanted->refused = false;
-        wanted->loading = false;
-    }
-    return wanted;
+    return search(&wanted_runs, WantedKey{run_name(set.index, set.runs[place].run_id), path, 0}, action);
 }
 
 // ---- does loading pay? ------------------------------------------------------------------------------------
