@@ -23,6 +23,34 @@ inline void expect_lookups_refused(Client &client, std::uint64_t results) {
     }
 }
 
+// Begins a mirror of grid_test::small_points.
+inline protocol::BeginGrid begin_of_small_points(const protocol::RunName &name, std::uint64_t count) {
+    protocol::BeginGrid begin{};
+    begin.name = name;
+    begin.entries = count;
+    begin.columns = 2;
+    begin.bucket = 8;
+    begin.key_bytes[0] = 4;
+    begin.key_bytes[1] = 8;
+    begin.null_bit[1] = 1;
+    return begin;
+}
+
+// Of the two runs that the request is about only run 1 is there, without the dead bitmap that it asks for.
+template <typename Request>
+void expect_absent_and_stale(Client &client, Message message, Request request) {
+    const auto ask = [&] { return client.ask<protocol::ResultReply>(message, request); };
+    auto reply = ask();
+    EXPECT_EQ(Client::answer_of(reply.header), Answer::not_resident);
+    EXPECT_EQ(reply.header.lacking, 2U);
+    request.runs = 1;
+    reply = ask();
+    EXPECT_EQ(Client::answer_of(reply.header), Answer::stale);
+    EXPECT_EQ(reply.header.lacking, 1U);
+    client.set_dead(run_name(1), {}, 1);
+    EXPECT_EQ(Client::answer_of(ask().header), Answer::done);
+}
+
 inline void limit_memory(Client &client, EngineName engine, std::uint64_t bytes) {
     protocol::Configure configure{};
     configure.memory_limit[static_cast<std::size_t>(engine)] = bytes;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <random>
@@ -241,6 +242,17 @@ std::string engine_of(const testing::TestParamInfo<EngineName> &test);
 
 inline protocol::RunName run_name(std::uint64_t run, std::uint32_t relation = 1) {
     return protocol::RunName{1663, 5, relation, -1, run, 700, 0};
+}
+
+// A request about runs of keys of so many bits.
+template <typename Request>
+Request about_runs(std::uint32_t key_bits, std::initializer_list<std::uint64_t> runs) {
+    Request request{};
+    request.key_bits = key_bits;
+    for (const std::uint64_t run : runs) {
+        request.run[request.runs++].name = run_name(run);
+    }
+    return request;
 }
 
 inline Tid make_tid(std::uint64_t block, std::uint16_t offset) {

@@ -89,10 +89,7 @@ struct Session {
     }
     void lookup(std::uint64_t run) {
         constexpr std::uint64_t keys = 500;
-        protocol::LookupKary request{};
-        request.key_bits = 64;
-        request.runs = 1;
-        request.run[0].name = run_name(run);
+        auto request = about_runs<protocol::LookupKary>(64, {run});
         request.count = keys;
         request.results = 65536;
         request.capacity = 65536;
@@ -117,10 +114,7 @@ struct Session {
         }
     }
     void count(std::uint64_t run) {
-        protocol::CountKary request{};
-        request.key_bits = 64;
-        request.runs = 1;
-        request.run[0].name = run_name(run);
+        auto request = about_runs<protocol::CountKary>(64, {run});
         request.count = 2;
         request.high = 16;
         heap_facts::HeapFacts facts(200, heap_facts::State::all_visible);  // of 400
@@ -149,11 +143,7 @@ struct Session {
         wrong += answer == Answer::done || answer == Answer::not_resident || answer == Answer::failed ? 0 : 1;
     }
     void merge(std::uint64_t run) {
-        protocol::MergeKary request{};
-        request.key_bits = 64;
-        request.runs = 2;
-        request.run[0].name = run_name(run);
-        request.run[1].name = run_name(run % run_count + 1);
+        auto request = about_runs<protocol::MergeKary>(64, {run, run % run_count + 1});
         const auto reply = client_->ask<protocol::HandleReply>(Message::merge_kary, request);
         if (Client::answer_of(reply.header) == Answer::done) {
             ++answered;
@@ -165,10 +155,7 @@ struct Session {
     void break_off(std::uint64_t run) {
         switch (random_() % 4) {
             case 0: {
-                protocol::MergeKary request{};
-                request.key_bits = 64;
-                request.runs = 1;
-                request.run[0].name = run_name(run);
+                auto request = about_runs<protocol::MergeKary>(64, {run});
                 client_->send_request(Message::merge_kary, &request);
                 break;
             }
@@ -185,10 +172,7 @@ struct Session {
                 break;
             }
             case 2: {
-                protocol::LookupKary request{};
-                request.key_bits = 64;
-                request.runs = 1;
-                request.run[0].name = run_name(run);
+                auto request = about_runs<protocol::LookupKary>(64, {run});
                 request.count = 10000;
                 request.results = 1 << 18;
                 request.capacity = 1 << 18;

@@ -596,16 +596,7 @@ TEST_P(ServerPoints, TellWhichRunsAreAbsentOrStale) {
     request.results = results;
     request.capacity = 65536;
     request.blocks.all_visible = 1;
-    const auto ask = [&] { return client_->ask<protocol::ResultReply>(Message::count_grid, request); };
-    auto reply = ask();
-    EXPECT_EQ(Client::answer_of(reply.header), Answer::not_resident);
-    EXPECT_EQ(reply.header.lacking, 2U);
-    request.runs = 1;
-    reply = ask();
-    EXPECT_EQ(Client::answer_of(reply.header), Answer::stale);
-    EXPECT_EQ(reply.header.lacking, 1U);
-    client_->set_dead(run_name(1), {}, 1);
-    EXPECT_EQ(Client::answer_of(ask().header), Answer::done);
+    expect_absent_and_stale(*client_, Message::count_grid, request);
 }
 
 // A file that does not fit is refused, and what is there stays; least recently used ones make room.

@@ -11,6 +11,7 @@
 
 #include "grid_run_pages.h"
 #include "rounds.h"
+#include "server_checks.h"
 #include "server_runs.h"
 
 namespace {
@@ -37,15 +38,8 @@ protocol::Hello good_hello() {
 void load_grid(Client &client, const protocol::RunName &name) {
     std::mt19937_64 random(9);
     const grid_test::Points points = grid_test::small_points(500, random);
-    protocol::BeginGrid begin{};
-    begin.name = name;
-    begin.entries = points.count();
-    begin.columns = 2;
-    begin.bucket = 8;
-    begin.key_bytes[0] = 4;
-    begin.key_bytes[1] = 8;
-    begin.null_bit[1] = 1;
-    const auto begun = client.ask<protocol::BeginReply>(Message::begin_grid, begin);
+    const auto begun =
+        client.ask<protocol::BeginReply>(Message::begin_grid, begin_of_small_points(name, points.count()));
     if (begun.handle == 0) {
         return;  // it is there, or others are loading it
     }
@@ -323,28 +317,19 @@ TEST(ServerHostile, BufferThatChangesMeanwhile) {
         }
     });
     for (int i = 0; i < 40; ++i) {
-        protocol::LookupKary lookup{};
-        lookup.key_bits = 64;
-        lookup.runs = 2;
-        lookup.run[0].name = lookup.run[1].name = run_name(1);
+        auto lookup = about_runs<protocol::LookupKary>(64, {1, 1});
         lookup.count = 3000;
         lookup.results = 1 << 20;
         lookup.capacity = 3 << 20;
         client.ask<protocol::ResultReply>(Message::lookup_kary, lookup);
-        protocol::RangeKary range{};
-        range.key_bits = 64;
-        range.runs = 2;
-        range.run[0].name = range.run[1].name = run_name(1);
+        auto range = about_runs<protocol::RangeKary>(64, {1, 1});
         range.count = 50;
         range.high = 4096;
         range.with_keys = static_cast<std::uint32_t>(i % 2);
         range.results = 1 << 20;
         range.capacity = 3 << 20;
         client.ask<protocol::ResultReply>(Message::range_kary, range);
-        protocol::CountKary count{};
-        count.key_bits = 64;
-        count.runs = 2;
-        count.run[0].name = count.run[1].name = run_name(1);
+        auto count = about_runs<protocol::CountKary>(64, {1, 1});
         count.count = 50;
         count.high = 4096;
         count.blocks = {8192, 100, 8192, 500, 2, 0};

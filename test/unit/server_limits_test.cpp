@@ -53,10 +53,7 @@ class ServerLimits : public ServerTestOfEngine {
         return client_->list(Message::mirrors, 0, 0).memory_used[static_cast<std::size_t>(GetParam())];
     }
     protocol::LookupKary lookup_of(std::uint64_t run, std::uint64_t count) {
-        protocol::LookupKary request{};
-        request.key_bits = 32;
-        request.runs = 1;
-        request.run[0].name = run_name(run);
+        auto request = about_runs<protocol::LookupKary>(32, {run});
         request.count = count;
         request.results = 1 << 20;
         request.capacity = 3 << 20;
@@ -375,10 +372,7 @@ TEST_P(ServerLimits, InjectionIsForTestsOnly) {
 
 // A request that takes long: counting all entries of the run for every item.
 protocol::CountKary long_count(Client &client, std::uint64_t run) {
-    protocol::CountKary request{};
-    request.key_bits = 32;
-    request.runs = 1;
-    request.run[0].name = run_name(run);
+    auto request = about_runs<protocol::CountKary>(32, {run});
     request.count = 100000;
     request.high = 1 << 19;
     request.blocks = {1 << 20, (1 << 20) / sizeof(gpu_engine::BlockGroup), 0, 0, 1, 0};

@@ -235,10 +235,7 @@ TYPED_TEST(ServerArrays, SortMergeNameAndRead) {
     ASSERT_EQ(Client::answer_of(named.header), Answer::done) << named.header.status.message;
     EXPECT_EQ(named.entries, expected.size());
     EXPECT_EQ(this->client_->drop(merged.handle).status.code, StatusCode::invalid_argument);
-    protocol::CountKary count{};
-    count.key_bits = this->key_bits;
-    count.runs = 1;
-    count.run[0].name = run_name(77);
+    auto count = about_runs<protocol::CountKary>(this->key_bits, {77});
     count.count = 1;
     count.high = 16;
     count.blocks.all_visible = 1;

@@ -8,6 +8,7 @@
 #include "grid_run_pages.h"
 #include "heap_refusal.h"
 #include "rounds.h"
+#include "server_checks.h"
 #include "server_runs.h"
 
 namespace {
@@ -52,10 +53,7 @@ class ServerMemory : public ServerTestOfEngine {
             replies->push_back(reinterpret_cast<const protocol::ReplyHeader &>(*reply));
             return true;
         };
-        protocol::LookupKary lookup{};
-        lookup.key_bits = 64;
-        lookup.runs = 1;
-        lookup.run[0].name = run_name(1);
+        auto lookup = about_runs<protocol::LookupKary>(64, {1});
         lookup.count = 100;
         lookup.results = 65536;
         lookup.capacity = 400000;
@@ -67,10 +65,7 @@ class ServerMemory : public ServerTestOfEngine {
         if (!ask(Message::lookup_kary, lookup, &result)) {
             return;
         }
-        protocol::RangeKary range{};
-        range.key_bits = 64;
-        range.runs = 1;
-        range.run[0].name = run_name(1);
+        auto range = about_runs<protocol::RangeKary>(64, {1});
         range.count = 100;
         range.high = 1024;
         range.with_keys = 1;
@@ -79,10 +74,7 @@ class ServerMemory : public ServerTestOfEngine {
         if (!ask(Message::range_kary, range, &result)) {
             return;
         }
-        protocol::CountKary count{};
-        count.key_bits = 64;
-        count.runs = 1;
-        count.run[0].name = run_name(1);
+        auto count = about_runs<protocol::CountKary>(64, {1});
         count.count = 100;
         count.high = 1024;
         count.blocks = {4096, 30, 8192, 100, 2, 0};
@@ -104,10 +96,7 @@ class ServerMemory : public ServerTestOfEngine {
         if (!ask(Message::set_dead, dead, &plain)) {
             return;
         }
-        protocol::MergeKary merge{};
-        merge.key_bits = 64;
-        merge.runs = 2;
-        merge.run[0].name = merge.run[1].name = run_name(1);
+        auto merge = about_runs<protocol::MergeKary>(64, {1, 1});
         protocol::HandleReply array;
         if (!ask(Message::merge_kary, merge, &array)) {
             return;
@@ -170,16 +159,8 @@ class ServerMemory : public ServerTestOfEngine {
         constexpr std::uint64_t inputs = 1 << 19;
         std::mt19937_64 random(9);
         const grid_test::Points points = grid_test::small_points(500, random);
-        protocol::BeginGrid begin{};
-        begin.name = run_name(4);
-        begin.entries = points.count();
-        begin.columns = 2;
-        begin.bucket = 8;
-        begin.key_bytes[0] = 4;
-        begin.key_bytes[1] = 8;
-        begin.null_bit[1] = 1;
         protocol::BeginReply begun;
-        if (!ask(Message::begin_grid, begin, &begun)) {
+        if (!ask(Message::begin_grid, begin_of_small_points(run_name(4), points.count()), &begun)) {
             return false;
         }
         if (begun.handle != 0) {

@@ -122,11 +122,7 @@ TEST_F(ServerOverflowOfOne, ASingleDeviceHasAnOverflowToo) {
     for (std::uint64_t run = 2; run <= 4; ++run) {
         client_.evict(run_name(run));
     }
-    protocol::CountKary request{};
-    request.key_bits = 64;
-    request.runs = 2;
-    request.run[0].name = run_name(1);
-    request.run[1].name = run_name(5);
+    auto request = about_runs<protocol::CountKary>(64, {1, 5});
     request.count = 1;
     request.high = 64;
     *client_.at<std::uint64_t>(request.low) = 100;
@@ -150,10 +146,7 @@ TEST_F(ServerOverflow, MirrorsOfBothKindsShareTheHostsMemory) {
     ASSERT_EQ(memory_used(EngineName::host), 2 * run_bytes_);
     Client other(server_.path(), EngineName::host);
     ASSERT_EQ(Client::answer_of(other.attach(4 << 20)), Answer::done);
-    protocol::CountKary request{};
-    request.key_bits = 64;
-    request.runs = 1;
-    request.run[0].name = run_name(4);
+    auto request = about_runs<protocol::CountKary>(64, {4});
     EXPECT_EQ(Client::answer_of(other.ask<protocol::ResultReply>(Message::count_kary, request).header),
               Answer::not_resident);
     other.holder.role_quota = run_bytes_;
@@ -197,10 +190,7 @@ TEST_F(ServerOverflow, AQuestionWithoutMemoryHasOneOfItsRunsGo) {
         inject.number = device;
         EXPECT_EQ(Client::answer_of(client_.ask<protocol::ReplyHeader>(Message::inject, inject)),
                   Answer::done);
-        protocol::CountKary request{};
-        request.key_bits = 64;
-        request.runs = 1;
-        request.run[0].name = run_name(1);
+        auto request = about_runs<protocol::CountKary>(64, {1});
         request.results = 4096;
         request.capacity = 65536;
         const protocol::ReplyHeader reply =

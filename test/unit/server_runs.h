@@ -5,18 +5,12 @@
 #include <initializer_list>
 #include <random>
 
+#include "kary_reference.h"
 #include "server_client.h"
 
 namespace server_test {
 
-template <typename Key>
-Key make_key(std::uint64_t high, std::uint64_t low) {
-    if constexpr (sizeof(Key) == 16) {
-        return Key{high, low};
-    } else {
-        return static_cast<Key>(low);
-    }
-}
+using kary_test::make_key;
 
 // A run's entries in order, and which of them are dead.
 template <typename Key>

@@ -35,17 +35,7 @@ TEST_P(ServerText, TellWhichRunsAreAbsentOrStale) {
     const TextRun run = make_text_run(postings::Codec::Bitpack, 1000, random_);
     load(1, run);
     const Question question = make_question({run, run}, 1);
-    protocol::SearchText request = place(question);
-    const auto ask = [&] { return client_->ask<protocol::ResultReply>(Message::search_text, request); };
-    auto reply = ask();
-    EXPECT_EQ(Client::answer_of(reply.header), Answer::not_resident);
-    EXPECT_EQ(reply.header.lacking, 2U);
-    request.runs = 1;
-    reply = ask();
-    EXPECT_EQ(Client::answer_of(reply.header), Answer::stale);
-    EXPECT_EQ(reply.header.lacking, 1U);
-    client_->set_dead(run_name(1), {}, 1);
-    EXPECT_EQ(Client::answer_of(ask().header), Answer::done);
+    expect_absent_and_stale(*client_, Message::search_text, place(question));
     EXPECT_EQ(client_->list(Message::mirrors, 0, buffer_bytes).rows, 1U);
     EXPECT_EQ(client_->at<protocol::MirrorRow>(0)->kind, static_cast<std::uint32_t>(protocol::RunKind::text));
 }
