@@ -2,7 +2,9 @@
 
 namespace gpu_engine::device {
 
-template void count_boxes(const Call &, const GridView<std::uint64_t> &, const BoxBatch &, const DeadView &,
+using Key = GPU_ENGINE_KEY;
+
+template void count_boxes(const Call &, const GridView<Key> &, const BoxBatch &, const DeadView &,
                           std::uint32_t *);
 
 }  // namespace gpu_engine::device

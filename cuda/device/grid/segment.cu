@@ -2,7 +2,7 @@
 
 namespace gpu_engine::device {
 
-using Key = std::uint32_t;
+using Key = GPU_ENGINE_KEY;
 
 template void add_extents(const Call &, const Segments &, std::uint32_t, std::uint32_t, const Key *,
                           SegmentColumns *);

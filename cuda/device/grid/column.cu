@@ -2,7 +2,7 @@
 
 namespace gpu_engine::device {
 
-using Key = std::uint32_t;
+using Key = GPU_ENGINE_KEY;
 
 template Extent column_extent(const Call &, const GivenColumn<Key> &);
 template Sample<Key> take_sample(const Call &, const GivenColumn<Key> &, std::uint64_t);

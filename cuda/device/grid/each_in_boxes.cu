@@ -2,7 +2,9 @@
 
 namespace gpu_engine::device {
 
-template void each_in_boxes(const Call &, const GridView<std::uint32_t> &, const BoxBatch &, const DeadView &,
+using Key = GPU_ENGINE_KEY;
+
+template void each_in_boxes(const Call &, const GridView<Key> &, const BoxBatch &, const DeadView &,
                             const EachJob &);
 
 }  // namespace gpu_engine::device

@@ -1,8 +1,0 @@
-#include "device/grid/each_in_boxes.cuh"
-
-namespace gpu_engine::device {
-
-template void each_in_boxes(const Call &, const GridView<std::uint64_t> &, const BoxBatch &, const DeadView &,
-                            const EachJob &);
-
-}  // namespace gpu_engine::device

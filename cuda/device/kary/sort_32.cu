@@ -1,8 +1,0 @@
-#include "device/kary/sort.cuh"
-
-namespace gpu_engine::device {
-
-template Pairs<std::uint32_t> sort_pairs(const Call &, const std::uint32_t *, const Tid *, std::uint64_t);
-template bool pairs_ascend(const Call &, const Pairs<std::uint32_t> &);
-
-}  // namespace gpu_engine::device
