@@ -57,7 +57,7 @@ class KaryTree : public DeviceTest {
   protected:
     using Key = typename Shape::Key;
 
-    // Tries all three operations, with and without copies in shared memory. Keys need not be sorted.
+    // Tries both operations, with and without copies in shared memory. Keys need not be sorted.
     void expect_all(std::vector<Key> keys) {
         std::sort(keys.begin(), keys.end());
         const Call call(*engine_, *stream_);
@@ -101,13 +101,11 @@ class KaryTree : public DeviceTest {
         const std::uint64_t count = probes.size();
         const Buffer<Key> low = call.buffer<Key>(count);
         const Buffer<Key> high = call.buffer<Key>(count);
-        const Buffer<std::uint32_t> ranks = call.buffer<std::uint32_t>(count);
         const Buffer<uint2> found = call.buffer<uint2>(count);
         const Buffer<uint2> bounds = call.buffer<uint2>(count);
         std::vector<Key> highs(probes.rbegin(), probes.rend());
         call.copy(low.data(), probes.data(), count);
         call.copy(high.data(), static_cast<const Key *>(highs.data()), count);
-        call.fill(ranks.data(), 0xee, ranks.bytes());
         call.fill(found.data(), 0xee, found.bytes());
         call.fill(bounds.data(), 0xee, bounds.bytes());
         // There are fewer blocks than tiles, so blocks take several tiles.
@@ -129,13 +127,10 @@ class KaryTree : public DeviceTest {
             kernel<<<3, Shape::threads, bytes, call.stream()>>>(tree, operation, count);
             check_launch("search_kernel");
         };
-        launch(RankOperation<Shape>{low.data(), ranks.data()});
         launch(FindOperation<Shape>{low.data(), found.data()});
         launch(BoundsOperation<Shape>{low.data(), high.data(), bounds.data()});
-        std::vector<std::uint32_t> host_ranks(count);
         std::vector<uint2> host_found(count);
         std::vector<uint2> host_bounds(count);
-        call.copy(host_ranks.data(), static_cast<const std::uint32_t *>(ranks.data()), count);
         call.copy(host_found.data(), static_cast<const uint2 *>(found.data()), count);
         call.copy(host_bounds.data(), static_cast<const uint2 *>(bounds.data()), count);
         call.wait();
@@ -146,7 +141,6 @@ class KaryTree : public DeviceTest {
                 std::upper_bound(keys.begin(), keys.end(), probes[i]) - keys.begin());
             const auto end = static_cast<std::uint32_t>(std::upper_bound(keys.begin(), keys.end(), highs[i]) -
                                                         keys.begin());
-            ASSERT_EQ(host_ranks[i], first) << "probe " << i;
             ASSERT_EQ(host_found[i].x, first) << "probe " << i;
             ASSERT_EQ(host_found[i].y, last) << "probe " << i;
             ASSERT_EQ(host_bounds[i].x, first) << "probe " << i;

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "device/kary/shapes.h"
 #include "studies/paper/zipf.cuh"
 
 namespace gpu_engine::bench::paper {
@@ -170,8 +171,10 @@ void Workload<Key>::measure_library(const std::string &table, const std::string 
     forget_ranks();
     Timing timing;
     timing.ms = median_ms(bench_, [&] {
-        device::rank_piece(call_, tree_, static_cast<const Key *>(lookups_.data()), kind_.count,
-                           ranks_.data());
+        device::with_shape<Key>(tree_.entries, [&]<typename Shape>(std::type_identity<Shape>) {
+            device::launch_search<Shape>(tree_, RankOperation<Shape>{lookups_.data(), ranks_.data()},
+                                         kind_.count, call_.engine(), call_.stream());
+        });
     });
     timing.extra_bytes = static_cast<double>(tree_memory_.bytes());
     record(table, column, "the library's", timing);

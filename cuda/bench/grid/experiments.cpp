@@ -105,10 +105,6 @@ class Experiment {
             choose_points(subject.points(), std::uint64_t(1) << bench_.options.lookups);
         const Asked asked(subject, questions);
         Stream &stream = bench_.machine.stream();
-        add("match_count, whole call",
-            median_ms(bench_.options.repeats,
-                      [&] { require(file.match_count(stream, asked.points, asked.count, asked.counts)); }),
-            "ms");
         const std::uint64_t most = 4 * asked.count;
         auto *offsets = static_cast<std::uint64_t *>(subject.take((asked.count + 1) * sizeof(std::uint64_t)));
         auto *tids = static_cast<Tid *>(subject.take(most * sizeof(Tid)));

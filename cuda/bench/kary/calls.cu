@@ -1,4 +1,4 @@
-// The engine's calls as a caller sees them, apart from rank.
+// The engine's calls as a caller sees them.
 #include "bench/kary/parts.h"
 
 #include <chrono>
@@ -71,29 +71,17 @@ void measure_width(const Bench &bench) {
         make_lookups_kernel<<<grid_for(count), 256, 0, call.stream()>>>(sorted.data(), entries,
                                                                         lookups.data(), count);
         device::check_launch("make_lookups_kernel");
-        const device::Buffer<KaryRange> ranges = call.buffer<KaryRange>(count);
+        const device::Buffer<std::uint32_t> counts = call.buffer<std::uint32_t>(count);
         const device::Buffer<std::uint64_t> offsets = call.buffer<std::uint64_t>(count + 1);
         const device::Buffer<Tid> tids = call.buffer<Tid>(count);
         const std::string table = "calls " + width + ", 2^24 on the device";
         const auto add = [&](const char *line, double us) {
             bench.results.add({table, line, power(size), static_cast<double>(count) / us, "M/s", 0, 0});
         };
-        add("rank", median_us(bench.options.repeats, [&] {
-                require(array->rank(bench.stream, lookups.data(), count,
-                                    reinterpret_cast<std::uint32_t *>(ranges.data())));
-            }));
         add("count, one key each", median_us(bench.options.repeats, [&] {
-                require(array->count(bench.stream, lookups.data(), lookups.data(), count,
-                                     reinterpret_cast<std::uint32_t *>(ranges.data())));
+                require(array->count(bench.stream, lookups.data(), lookups.data(), count, counts.data()));
             }));
-        add("find", median_us(bench.options.repeats, [&] {
-                require(array->find(bench.stream, lookups.data(), count, ranges.data()));
-            }));
-        add("gather, one TID each", median_us(bench.options.repeats, [&] {
-                require(
-                    array->gather(bench.stream, ranges.data(), count, offsets.data(), tids.data(), count));
-            }));
-        add("lookup (find and gather)", median_us(bench.options.repeats, [&] {
+        add("lookup", median_us(bench.options.repeats, [&] {
                 require(
                     array->lookup(bench.stream, lookups.data(), count, offsets.data(), tids.data(), count));
             }));
@@ -101,15 +89,16 @@ void measure_width(const Bench &bench) {
         // Here they are in pinned memory, as the server uses it.
         const std::uint64_t most = 1 << 20;
         const Pinned<Key> pinned_lookups(most);
-        const Pinned<std::uint32_t> pinned_ranks(most);
+        const Pinned<std::uint32_t> pinned_counts(most);
         call.copy(pinned_lookups.data(), static_cast<const Key *>(lookups.data()), std::min(most, count));
         call.wait();
         for (const std::uint64_t batch : {1, 1000, 10000, 100000, 1000000}) {
             const double us = median_us(15, [&] {
-                require(array->rank(bench.stream, pinned_lookups.data(), batch, pinned_ranks.data()));
+                require(array->count(bench.stream, pinned_lookups.data(), pinned_lookups.data(), batch,
+                                     pinned_counts.data()));
             });
-            bench.results.add({"rank " + width + ", pinned memory", std::to_string(batch) + " keys",
-                               power(size), us, "us", 0, 0});
+            bench.results.add({"calls " + width + ", pinned memory",
+                               "count, " + std::to_string(batch) + " keys", power(size), us, "us", 0, 0});
         }
         const Pinned<std::uint64_t> pinned_offsets(most + 1);
         const Pinned<Tid> pinned_tids(most);
@@ -118,7 +107,7 @@ void measure_width(const Bench &bench) {
                 require(array->lookup(bench.stream, pinned_lookups.data(), batch, pinned_offsets.data(),
                                       pinned_tids.data(), most));
             });
-            bench.results.add({"rank " + width + ", pinned memory",
+            bench.results.add({"calls " + width + ", pinned memory",
                                "lookup, " + std::to_string(batch) + " keys", power(size), us, "us", 0, 0});
         }
     }

@@ -67,24 +67,25 @@ Data<Key> &data_of(std::uint64_t entries) {
 }
 
 template <typename Key>
-void rank(benchmark::State &state) {
+void count(benchmark::State &state) {
     Data<Key> &data = data_of<Key>(std::uint64_t(1) << state.range(0));
     std::mt19937_64 random(1);
     std::vector<Key> lookups(state.range(1));
     for (Key &key : lookups) {
         key = data.keys[random() % data.keys.size()];
     }
-    std::vector<std::uint32_t> ranks(lookups.size());
+    std::vector<std::uint32_t> counts(lookups.size());
     for (auto _ : state) {
-        if (!data.array->rank(*data.stream, lookups.data(), lookups.size(), ranks.data()).ok()) {
-            state.SkipWithError("rank failed");
+        if (!data.array->count(*data.stream, lookups.data(), lookups.data(), lookups.size(), counts.data())
+                 .ok()) {
+            state.SkipWithError("count failed");
         }
     }
     state.SetItemsProcessed(state.iterations() * state.range(1));
-    state.counters["bytes a key"] = static_cast<double>(data.array->search_bytes()) / data.keys.size();
+    state.counters["bytes an entry"] = static_cast<double>(data.array->bytes()) / data.keys.size();
 }
 
-// What rank is compared with: one search of the standard library after the other.
+// What count is compared with: one search of the standard library after the other.
 template <typename Key>
 void lower_bound(benchmark::State &state) {
     Data<Key> &data = data_of<Key>(std::uint64_t(1) << state.range(0));
@@ -158,7 +159,7 @@ void merge(benchmark::State &state) {
 }
 
 #define PG_GPU_KARY_BENCHMARKS(Key)                                                                        \
-    BENCHMARK_TEMPLATE(rank, Key)->ArgsProduct({{16, 20, 24}, {1000, 1000000}})->UseRealTime();            \
+    BENCHMARK_TEMPLATE(count, Key)->ArgsProduct({{16, 20, 24}, {1000, 1000000}})->UseRealTime();           \
     BENCHMARK_TEMPLATE(lower_bound, Key)->ArgsProduct({{16, 20, 24}, {1000000}})->UseRealTime();           \
     BENCHMARK_TEMPLATE(lookup_ascending, Key)->ArgsProduct({{20, 24}, {10000, 1000000}})->UseRealTime();   \
     BENCHMARK_TEMPLATE(build, Key)->ArgsProduct({{20, 24}})->UseRealTime()->Unit(benchmark::kMillisecond); \

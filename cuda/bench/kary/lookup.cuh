@@ -33,6 +33,32 @@ struct LookupVariant {
     Timing (*measure)(const Bench &, const LookupTask<Key> &);
 };
 
+// How many entries have a key below each lookup's: what all ways to look keys up have in common.
+template <typename Shape>
+struct RankOperation {
+    using Key = typename Shape::Key;
+    using Needle = Key;
+    static constexpr int batch = Shape::searches;
+
+    const Key *keys;
+    std::uint32_t *ranks;
+
+    __device__ Needle load(std::uint64_t i) const { return device::load_once(keys + i); }
+    __device__ Needle idle() const { return device::lowest_key<Key>(); }
+    __device__ void run(const device::Tree<Key> &tree, const device::Above &above,
+                        const Needle (&needles)[batch], const std::uint64_t (&results)[batch],
+                        std::uint64_t count) const {
+        device::Place places[batch];
+        device::search<Shape, false>(tree, above, needles, places);
+#pragma unroll
+        for (int i = 0; i < batch; ++i) {
+            if (results[i] < count) {
+                __stcs(ranks + results[i], places[i].below);
+            }
+        }
+    }
+};
+
 // Builds a tree of a shape and searches it.
 template <typename Shape>
 Timing measure_tree(const Bench &bench, const LookupTask<typename Shape::Key> &task) {
@@ -47,7 +73,7 @@ Timing measure_tree(const Bench &bench, const LookupTask<typename Shape::Key> &t
     Timing timing;
     timing.extra_bytes = static_cast<double>(memory.bytes());
     timing.ms = median_ms(bench, [&] {
-        device::launch_search<Shape>(tree, device::RankOperation<Shape>{task.lookups, task.ranks}, task.count,
+        device::launch_search<Shape>(tree, RankOperation<Shape>{task.lookups, task.ranks}, task.count,
                                      bench.engine, task.call.stream());
     });
     return timing;

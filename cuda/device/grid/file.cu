@@ -236,71 +236,30 @@ void GridParts::set_stream(cudaStream_t stream) noexcept {
 }
 
 DeviceGridFile::DeviceGridFile(const Call &call, GridParts parts)
-    : engine_(call.engine()), parts_(std::move(parts)) {
+    : DeviceStore(call.engine(), parts.entries), parts_(std::move(parts)) {
     call.wait();
     parts_.set_stream(engine_.release_stream());
     parts_.shape.directory_bytes = parts_.directory_bytes();
 }
 
 std::uint64_t DeviceGridFile::bytes() const noexcept {
-    const std::shared_ptr<const DeadBitmap> dead_entries = dead();
-    return parts_.bytes() + (dead_entries ? dead_entries->bytes() : 0);
-}
-
-std::uint64_t DeviceGridFile::dead_entries() const noexcept {
-    const std::shared_ptr<const DeadBitmap> dead_entries = dead();
-    return dead_entries ? dead_entries->dead : 0;
+    return parts_.bytes() + dead_bytes();
 }
 
 Status DeviceGridFile::set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept {
+    if (bitmap == nullptr || parts_.entries == 0) {
+        return DeviceStore::set_dead(stream, nullptr, version);
+    }
     return guarded([&] {
         const Call call(engine_, stream);
-        std::shared_ptr<const DeadBitmap> replacement;
-        if (bitmap != nullptr && parts_.entries > 0) {
-            const std::uint64_t words = (parts_.entries + 63) / 64;
-            const Input<std::uint64_t> input(call, bitmap, words, words);
-            const Buffer<std::uint64_t> permuted = call.buffer<std::uint64_t>(words);
-            permute_bits_kernel<<<blocks_for(words * 64), threads, 0, call.stream()>>>(
-                input.piece(0, words), parts_.order.data(), parts_.entries,
-                reinterpret_cast<std::uint32_t *>(permuted.data()));
-            check_launch("permute_bits_kernel");
-            replacement =
-                std::make_shared<const DeadBitmap>(make_dead_bitmap(call, permuted.data(), parts_.entries));
-            if (replacement->dead == 0) {
-                replacement.reset();
-            }
-        }
-        return dead_.replace(std::move(replacement), version);
-    });
-}
-
-Status DeviceGridFile::match_count(Stream &stream, const GridPoints &points, std::uint64_t count,
-                                   std::uint32_t *counts) const noexcept {
-    return guarded([&] {
-        const Status status = check_points(points, parts_.columns, count);
-        if (!status.ok()) {
-            return status;
-        }
-        const Call call(engine_, stream);
-        const Output<std::uint32_t> output(call, counts, count, piece_points);
-        if (parts_.entries == 0) {
-            for (std::uint64_t first = 0; first < count; first += piece_points) {
-                const std::uint64_t size = std::min(piece_points, count - first);
-                call.fill(output.piece(first), 0, size * sizeof(std::uint32_t));
-                output.flush(first, size);
-            }
-            call.wait();
-            return Status{};
-        }
-        const DeadBitmap *dead_entries = call.keep(dead());
-        PointInputs(call, points, parts_, count)
-            .for_pieces(call, [&](const PointBatch &batch, std::uint64_t first) {
-                parts_.with_view([&](const auto &view) {
-                    count_matches(call, view, batch, dead_view(dead_entries), output.piece(first), nullptr);
-                });
-                output.flush(first, batch.count);
-            });
-        return Status{};
+        const std::uint64_t words = (parts_.entries + 63) / 64;
+        const Input<std::uint64_t> input(call, bitmap, words, words);
+        const Buffer<std::uint64_t> permuted = call.buffer<std::uint64_t>(words);
+        permute_bits_kernel<<<blocks_for(words * 64), threads, 0, call.stream()>>>(
+            input.piece(0, words), parts_.order.data(), parts_.entries,
+            reinterpret_cast<std::uint32_t *>(permuted.data()));
+        check_launch("permute_bits_kernel");
+        return DeviceStore::set_dead(stream, permuted.data(), version);
     });
 }
 
@@ -312,8 +271,7 @@ Status DeviceGridFile::match(Stream &stream, const GridPoints &points, std::uint
             return status;
         }
         const Call call(engine_, stream);
-        const DeadBitmap *dead_entries = call.keep(dead());
-        const DeadView view_of_dead = dead_view(dead_entries);
+        const DeadView view_of_dead = dead_view(call);
         const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(count + 1);
         const Buffer<std::uint32_t> at = call.buffer<std::uint32_t>(count);
         call.fill(found.data(), 0, (count + 1) * sizeof(std::uint32_t));
@@ -351,13 +309,13 @@ Status DeviceGridFile::count(Stream &stream, const GridBoxes &boxes, std::uint64
             return status;
         }
         const Call call(engine_, stream);
-        const DeadBitmap *dead_entries = call.keep(dead());
+        const DeadView view_of_dead = dead_view(call);
         const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(std::min(count, piece_boxes));
         BoxInputs(call, boxes, parts_, count)
             .for_pieces(call, [&](const BoxBatch &batch, std::uint64_t first) {
                 if (parts_.entries > 0) {
                     parts_.with_view([&](const auto &view) {
-                        count_boxes(call, view, batch, dead_view(dead_entries), found.data());
+                        count_boxes(call, view, batch, view_of_dead, found.data());
                     });
                 } else {
                     call.fill(found.data(), 0, batch.count * sizeof(std::uint32_t));
@@ -376,8 +334,7 @@ Status DeviceGridFile::search(Stream &stream, const GridBoxes &boxes, std::uint6
             return status;
         }
         const Call call(engine_, stream);
-        const DeadBitmap *dead_entries = call.keep(dead());
-        const DeadView view_of_dead = dead_view(dead_entries);
+        const DeadView view_of_dead = dead_view(call);
         const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(count + 1);
         call.fill(found.data(), 0, (count + 1) * sizeof(std::uint32_t));
         const BoxInputs inputs(call, boxes, parts_, count);
@@ -408,8 +365,7 @@ Status DeviceGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uin
             return status;
         }
         const Call call(engine_, stream);
-        const DeadBitmap *dead_entries = call.keep(dead());
-        const DeadView view_of_dead = dead_view(dead_entries);
+        const DeadView view_of_dead = dead_view(call);
         const KnownBlocks &known = known_of(blocks);
         // For each box the number of visible entries, then for each that of entries elsewhere: together, so
         // that a file with few entries takes one wait.

@@ -5,10 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "common/versioned.h"
-#include "device/call.h"
 #include "device/grid/view.h"
-#include "device/kary/dead.h"
+#include "device/store.h"
 #include "gpu_engine/grid.h"
 
 namespace gpu_engine::device {
@@ -45,7 +43,7 @@ struct GridParts {
     void set_stream(cudaStream_t stream) noexcept;
 };
 
-class DeviceGridFile final : public GridFile {
+class DeviceGridFile final : public DeviceStore<GridFile> {
   public:
     // Waits for the device.
     DeviceGridFile(const Call &call, GridParts parts);
@@ -57,10 +55,6 @@ class DeviceGridFile final : public GridFile {
         return !parts_.narrow && (parts_.view64.wide >> column & 1) != 0 ? 8 : 4;
     }
     Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
-    std::uint64_t dead_version() const noexcept override { return dead_.version(); }
-    std::uint64_t dead_entries() const noexcept override;
-    Status match_count(Stream &stream, const GridPoints &points, std::uint64_t count,
-                       std::uint32_t *counts) const noexcept override;
     Status match(Stream &stream, const GridPoints &points, std::uint64_t count, std::uint64_t *offsets,
                  Tid *tids, std::uint64_t capacity) const noexcept override;
     Status count(Stream &stream, const GridBoxes &boxes, std::uint64_t count,
@@ -74,12 +68,7 @@ class DeviceGridFile final : public GridFile {
     const GridParts &parts() const noexcept { return parts_; }
 
   private:
-    DeadView dead_view(const DeadBitmap *dead) const { return dead != nullptr ? dead->view() : DeadView{}; }
-    std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
-
-    DeviceEngine &engine_;
     GridParts parts_;
-    Versioned<DeadBitmap> dead_;
 };
 
 // Makes the file's parts of a caller's entries, of which there is at least one, and which pass check_grid.

@@ -8,6 +8,7 @@
 
 #include "device/grid/build.h"
 #include "device/cub_calls.cuh"
+#include "device/kary/live.cuh"
 
 namespace gpu_engine::device {
 namespace {
@@ -16,22 +17,6 @@ constexpr int threads = 256;
 
 unsigned blocks_for(std::uint64_t count) {
     return static_cast<unsigned>((count + threads - 1) / threads);
-}
-
-// The place of the last of `count` ascending numbers that isn't above `number`; the first one isn't above it.
-template <typename Number>
-__device__ std::uint32_t last_up_to(const Number *numbers, std::uint32_t count, std::uint64_t number) {
-    std::uint32_t low = 0;
-    std::uint32_t high = count - 1;
-    while (low < high) {
-        const std::uint32_t middle = low + (high - low + 1) / 2;
-        if (numbers[middle] <= number) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
 }
 
 // Says whether word i of a level is that of a crowded cell. The word behind a grid's last cell belongs to no
@@ -80,12 +65,12 @@ __global__ void find_owners_kernel(const std::uint32_t *begins, std::uint32_t co
     const std::uint32_t first = blockIdx.x * blockDim.x;
     if (threadIdx.x < 2) {
         bounds[threadIdx.x] =
-            last_up_to(begins, count, threadIdx.x == 0 ? first : min(first + blockDim.x, entries) - 1);
+            range_of(begins, 0U, count - 1, threadIdx.x == 0 ? first : min(first + blockDim.x, entries) - 1);
     }
     __syncthreads();
     const std::uint32_t i = first + threadIdx.x;
     if (i < entries) {
-        owner[i] = bounds[0] + last_up_to(begins + bounds[0], bounds[1] - bounds[0] + 1, i);
+        owner[i] = range_of(begins, bounds[0], bounds[1], i);
     }
 }
 
@@ -235,7 +220,7 @@ __global__ void write_directory_kernel(const std::uint32_t *cells, std::uint32_t
             high = middle;
         }
     }
-    const std::uint32_t s = last_up_to(word_at, count, word);
+    const std::uint32_t s = range_of(word_at, 0U, count - 1, word);
     directory[word] = first[s] + (low - begins[s]);
 }
 

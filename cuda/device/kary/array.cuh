@@ -14,7 +14,7 @@ inline constexpr std::uint64_t piece_searches = std::uint64_t(1) << 24;
 template <typename Key>
 DeviceKaryArray<Key>::DeviceKaryArray(const Call &call, Buffer<Key> keys, Buffer<Tid> tids,
                                       std::uint64_t entries)
-    : engine_(call.engine()), entries_(entries), keys_(std::move(keys)), tids_(std::move(tids)) {
+    : DeviceStore<KaryArray<Key>>(call.engine(), entries), keys_(std::move(keys)), tids_(std::move(tids)) {
     if (entries > 0) {
         tree_ = build_array_tree(call, keys_.data(), entries, &tree_memory_);
     }
@@ -25,82 +25,11 @@ DeviceKaryArray<Key>::DeviceKaryArray(const Call &call, Buffer<Key> keys, Buffer
 }
 
 template <typename Key>
-std::uint64_t DeviceKaryArray<Key>::bytes() const noexcept {
-    const std::shared_ptr<const DeadBitmap> dead_entries = dead();
-    return search_bytes() + tids_.bytes() + (dead_entries ? dead_entries->bytes() : 0);
-}
-
-template <typename Key>
-std::uint64_t DeviceKaryArray<Key>::dead_entries() const noexcept {
-    const std::shared_ptr<const DeadBitmap> dead_entries = dead();
-    return dead_entries ? dead_entries->dead : 0;
-}
-
-template <typename Key>
-Status DeviceKaryArray<Key>::set_dead(Stream &stream, const std::uint64_t *bitmap,
-                                      std::uint64_t version) noexcept {
-    return guarded([&] {
-        const Call call(engine_, stream);
-        std::shared_ptr<const DeadBitmap> replacement;
-        if (bitmap != nullptr) {
-            replacement = std::make_shared<const DeadBitmap>(make_dead_bitmap(call, bitmap, entries_));
-            if (replacement->dead == 0) {
-                replacement.reset();
-            }
-        }
-        return dead_.replace(std::move(replacement), version);
-    });
-}
-
-template <typename Key>
-Status DeviceKaryArray<Key>::rank(Stream &stream, const Key *keys, std::uint64_t count,
-                                  std::uint32_t *ranks) const noexcept {
-    return guarded([&] {
-        const Call call(engine_, stream);
-        const Input<Key> input(call, keys, count, piece_searches);
-        const Output<std::uint32_t> output(call, ranks, count, piece_searches);
-        for (std::uint64_t first = 0; first < count; first += piece_searches) {
-            const std::uint64_t size = std::min(piece_searches, count - first);
-            if (entries_ == 0) {
-                call.fill(output.piece(first), 0, size * sizeof(std::uint32_t));
-            } else {
-                rank_piece(call, tree_, input.piece(first, size), size, output.piece(first));
-            }
-            output.flush(first, size);
-            call.wait();
-        }
-        return Status{};
-    });
-}
-
-template <typename Key>
-Status DeviceKaryArray<Key>::find(Stream &stream, const Key *keys, std::uint64_t count,
-                                  KaryRange *ranges) const noexcept {
-    return guarded([&] {
-        const Call call(engine_, stream);
-        const Input<Key> input(call, keys, count, piece_searches);
-        const Output<KaryRange> output(call, ranges, count, piece_searches);
-        for (std::uint64_t first = 0; first < count; first += piece_searches) {
-            const std::uint64_t size = std::min(piece_searches, count - first);
-            if (entries_ == 0) {
-                call.fill(output.piece(first), 0, size * sizeof(KaryRange));
-            } else {
-                find_piece(call, tree_, input.piece(first, size), size, output.piece(first));
-            }
-            output.flush(first, size);
-            call.wait();
-        }
-        return Status{};
-    });
-}
-
-template <typename Key>
 Status DeviceKaryArray<Key>::count(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
                                    std::uint32_t *counts) const noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
-        const DeadBitmap *dead_entries = call.keep(dead());
-        const DeadView view = dead_entries ? dead_entries->view() : DeadView{};
+        const DeadView view = this->dead_view(call);
         const Input<Key> low_input(call, low, count, piece_searches);
         const Input<Key> high_input(call, high, count, piece_searches);
         const Output<std::uint32_t> output(call, counts, count, piece_searches);
@@ -122,27 +51,12 @@ Status DeviceKaryArray<Key>::count(Stream &stream, const Key *low, const Key *hi
 }
 
 template <typename Key>
-Status DeviceKaryArray<Key>::gather(Stream &stream, const KaryRange *ranges, std::uint64_t count,
-                                    std::uint64_t *offsets, Tid *tids,
-                                    std::uint64_t capacity) const noexcept {
-    return guarded([&] {
-        const Call call(engine_, stream);
-        const DeadBitmap *dead_entries = call.keep(dead());
-        const Input<KaryRange> input(call, ranges, count, count);
-        return gather_tids(call, count > 0 ? input.piece(0, count) : nullptr, count,
-                           dead_entries ? dead_entries->view() : DeadView{}, tids_.data(), entries_, offsets,
-                           tids, capacity);
-    });
-}
-
-template <typename Key>
 Status DeviceKaryArray<Key>::lookup(Stream &stream, const Key *keys, std::uint64_t count,
                                     std::uint64_t *offsets, Tid *tids,
                                     std::uint64_t capacity) const noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
-        const DeadBitmap *dead_entries = call.keep(dead());
-        const DeadView view = dead_entries ? dead_entries->view() : DeadView{};
+        const DeadView view = this->dead_view(call);
         if (count > 0 && count <= max_few_lookups && entries_ > 0 &&
             look_up_few(call, this->keys(), this->tids(), entries_, view, keys, count, offsets, tids,
                         capacity)) {
@@ -159,7 +73,7 @@ Status DeviceKaryArray<Key>::lookup(Stream &stream, const Key *keys, std::uint64
             }
             call.wait();
         }
-        return gather_tids(call, ranges.data(), count, view, tids_.data(), entries_, offsets, tids, capacity);
+        return give(call, ranges.data(), count, view, offsets, nullptr, tids, capacity);
     });
 }
 

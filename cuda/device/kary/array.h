@@ -4,36 +4,28 @@
 #include <cstdint>
 #include <memory>
 
-#include "common/versioned.h"
-#include "device/call.h"
 #include "device/heap_blocks.h"
-#include "device/kary/dead.h"
 #include "device/kary/tree.h"
 #include "device/kary/tree_memory.h"
+#include "device/store.h"
 #include "gpu_engine/kary.h"
 
 namespace gpu_engine::device {
 
 template <typename Key>
-class DeviceKaryArray final : public KaryArray<Key> {
+class DeviceKaryArray final : public DeviceStore<KaryArray<Key>> {
   public:
+    using DeviceStore<KaryArray<Key>>::dead;
+
     // `keys` has padded_keys places, of which `entries` are filled. Waits for the device.
     DeviceKaryArray(const Call &call, Buffer<Key> keys, Buffer<Tid> tids, std::uint64_t entries);
 
     std::uint64_t entries() const noexcept override { return entries_; }
-    std::uint64_t bytes() const noexcept override;
-    std::uint64_t search_bytes() const noexcept override { return keys_.bytes() + tree_memory_.bytes(); }
-    Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
-    std::uint64_t dead_version() const noexcept override { return dead_.version(); }
-    std::uint64_t dead_entries() const noexcept override;
-    Status rank(Stream &stream, const Key *keys, std::uint64_t count,
-                std::uint32_t *ranks) const noexcept override;
-    Status find(Stream &stream, const Key *keys, std::uint64_t count,
-                KaryRange *ranges) const noexcept override;
+    std::uint64_t bytes() const noexcept override {
+        return keys_.bytes() + tree_memory_.bytes() + tids_.bytes() + this->dead_bytes();
+    }
     Status count(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
                  std::uint32_t *counts) const noexcept override;
-    Status gather(Stream &stream, const KaryRange *ranges, std::uint64_t count, std::uint64_t *offsets,
-                  Tid *tids, std::uint64_t capacity) const noexcept override;
     Status lookup(Stream &stream, const Key *keys, std::uint64_t count, std::uint64_t *offsets, Tid *tids,
                   std::uint64_t capacity) const noexcept override;
     Status range(Stream &stream, const Key *low, const Key *high, std::uint64_t count, std::uint64_t *offsets,
@@ -44,25 +36,24 @@ class DeviceKaryArray final : public KaryArray<Key> {
     Status read(Stream &stream, std::uint64_t first, std::uint64_t count, Key *keys,
                 Tid *tids) const noexcept override;
 
-    DeviceEngine &engine() const noexcept { return engine_; }
     const Key *keys() const noexcept { return keys_.data(); }
     // Returns the tree of an array with entries.
     const Tree<Key> &tree() const noexcept { return tree_; }
     const Tid *tids() const noexcept { return tids_.data(); }
-    // Null when no entry is dead.
-    std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
 
   private:
     // Finds where low[i] to high[i] lie. The ranges stay on the device.
     Buffer<KaryRange> bounds(const Call &call, const Key *low, const Key *high, std::uint64_t count) const;
+    // Gives the live entries of ranges on the device. `keys` may be null.
+    Status give(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
+                std::uint64_t *offsets, Key *keys, Tid *tids, std::uint64_t capacity) const;
 
-    DeviceEngine &engine_;
-    std::uint64_t entries_;
+    using DeviceStore<KaryArray<Key>>::engine_;
+    using DeviceStore<KaryArray<Key>>::entries_;
     Buffer<Key> keys_;
     Buffer<Tid> tids_;
     TreeMemory tree_memory_;
     Tree<Key> tree_ = {};
-    Versioned<DeadBitmap> dead_;
 };
 
 // ---- The parts, each in a file of its own -------------------------------------------------------
@@ -73,9 +64,6 @@ template <typename Key>
 Tree<Key> build_array_tree(const Call &call, Key *keys, std::uint64_t entries, TreeMemory *memory);
 
 // Search for one piece of a batch. All arrays are on the device, and the tree has entries.
-template <typename Key>
-void rank_piece(const Call &call, const Tree<Key> &tree, const Key *keys, std::uint64_t count,
-                std::uint32_t *ranks);
 template <typename Key>
 void find_piece(const Call &call, const Tree<Key> &tree, const Key *keys, std::uint64_t count,
                 KaryRange *ranges);
@@ -108,13 +96,11 @@ struct Gathered {
 
     Places places() const noexcept { return {offsets.data(), 0, total}; }
 };
-// Throws Failure when a range lies outside the array. Waits for the device.
-Gathered measure_ranges(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
-                        std::uint64_t entries);
+// Waits for the device.
+Gathered measure_ranges(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead);
 // Writes the sizes of `count` ranges of an array, and 0 behind them; their sums then say where entries go.
-// *outside becomes 1 when a range lies outside the array.
 void measure_sizes(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
-                   std::uint64_t entries, std::uint64_t *sizes, std::uint32_t *outside);
+                   std::uint64_t *sizes);
 // Copies the live entries' elements, from an array's keys or TIDs to the caller, who waits for the device.
 template <typename Element>
 void gather_elements(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
@@ -127,11 +113,6 @@ void gather_ranges(const Call &call, std::uint64_t count, const Places &places, 
 Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                        const Tid *array_tids, const KnownBlocks &known, std::uint64_t *counts,
                        std::uint64_t *offsets, Tid *tids, std::uint64_t capacity);
-
-// Does what KaryArray::gather does, with ranges on the device.
-Status gather_tids(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
-                   const Tid *array_tids, std::uint64_t entries, std::uint64_t *offsets, Tid *tids,
-                   std::uint64_t capacity);
 
 // The entries of an array in the making. `keys` has as many places as a tree needs.
 template <typename Key>

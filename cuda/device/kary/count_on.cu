@@ -6,7 +6,7 @@
 
 #include "device/cub_calls.cuh"
 #include "device/kary/array.h"
-#include "device/kary/dead.cuh"
+#include "device/kary/live.cuh"
 
 namespace gpu_engine::device {
 namespace {
@@ -36,26 +36,12 @@ struct Sequence {
     KnownBlocks known;
 };
 
-// The last range of [low, high] that begins at `place` or before.
-__device__ std::uint64_t range_at(const std::uint64_t *begins, std::uint64_t low, std::uint64_t high,
-                                  std::uint64_t place) {
-    while (low < high) {
-        const std::uint64_t middle = low + (high - low + 1) / 2;
-        if (begins[middle] <= place) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
-}
-
 enum class Found { nothing, on, elsewhere };
 
 // Looks at what lies at `place` of the sequence; it belongs to one of ranges [low, high].
 __device__ Found look(const Sequence &sequence, std::uint64_t low, std::uint64_t high, std::uint64_t place,
                       std::uint64_t *range, Tid *tid) {
-    *range = range_at(sequence.begins, low, high, place);
+    *range = range_of(sequence.begins, low, high, place);
     const std::uint64_t position = sequence.ranges[*range].first + (place - sequence.begins[*range]);
     if (sequence.dead.words != nullptr && is_dead(sequence.dead, position)) {
         return Found::nothing;
@@ -69,8 +55,8 @@ __device__ Found look(const Sequence &sequence, std::uint64_t low, std::uint64_t
 __device__ void bracket(const Sequence &sequence, std::uint64_t first, std::uint64_t last,
                         std::uint64_t *bounds) {
     if (threadIdx.x < 2) {
-        bounds[threadIdx.x] =
-            range_at(sequence.begins, 0, sequence.count - 1, threadIdx.x == 0 ? first : last - 1);
+        bounds[threadIdx.x] = range_of(sequence.begins, std::uint64_t{0}, sequence.count - 1,
+                                       threadIdx.x == 0 ? first : last - 1);
     }
     __syncthreads();
 }

@@ -24,23 +24,13 @@ __global__ void count_live_kernel(const KaryRange *ranges, std::uint64_t count, 
     }
 }
 
-// The sizes are written where their sums will stand. Ranges come from callers, so they may be anything.
-__global__ void measure_kernel(const KaryRange *ranges, std::uint64_t count, std::uint64_t entries,
-                               DeadView dead, std::uint64_t *sizes, std::uint32_t *outside) {
+// The sizes are written where their sums will stand.
+__global__ void measure_kernel(const KaryRange *ranges, std::uint64_t count, DeadView dead,
+                               std::uint64_t *sizes) {
     const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (i > count) {
-        return;
+    if (i <= count) {
+        sizes[i] = i < count ? live_within(ranges[i], dead) : 0;
     }
-    std::uint64_t size = 0;
-    if (i < count) {
-        const KaryRange range = ranges[i];
-        if (range.first > range.last || range.last > entries) {
-            *outside = 1;
-        } else {
-            size = live_within(range, dead);
-        }
-    }
-    sizes[i] = size;
 }
 
 // Calls write(i, range) for output first + i of [first, first + size). A block first narrows down which
@@ -86,31 +76,22 @@ void count_live(const Call &call, const KaryRange *ranges, std::uint64_t count, 
 }
 
 void measure_sizes(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
-                   std::uint64_t entries, std::uint64_t *sizes, std::uint32_t *outside) {
-    measure_kernel<<<blocks_for(count + 1), threads, 0, call.stream()>>>(ranges, count, entries, dead, sizes,
-                                                                         outside);
+                   std::uint64_t *sizes) {
+    measure_kernel<<<blocks_for(count + 1), threads, 0, call.stream()>>>(ranges, count, dead, sizes);
     check_launch("measure_kernel");
 }
 
-Gathered measure_ranges(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
-                        std::uint64_t entries) {
+Gathered measure_ranges(const Call &call, const KaryRange *ranges, std::uint64_t count,
+                        const DeadView &dead) {
     Gathered result;
     result.offsets = call.buffer<std::uint64_t>(count + 1);
     std::uint64_t *sums = result.offsets.data();
-    const Buffer<std::uint32_t> outside = call.buffer<std::uint32_t>(1);
-    call.fill(outside.data(), 0, sizeof(std::uint32_t));
-    measure_sizes(call, ranges, count, dead, entries, sums, outside.data());
+    measure_sizes(call, ranges, count, dead, sums);
     exclusive_sums(call, sums, sums, count + 1);
-    volatile std::uint64_t *answer = call.answer();
-    answer[0] = 0;
-    call.copy(const_cast<std::uint64_t *>(answer), static_cast<const std::uint64_t *>(sums + count), 1);
-    call.copy(reinterpret_cast<std::uint32_t *>(const_cast<std::uint64_t *>(answer + 1)),
-              static_cast<const std::uint32_t *>(outside.data()), 1);
+    call.copy(const_cast<std::uint64_t *>(call.answer()), static_cast<const std::uint64_t *>(sums + count),
+              1);
     call.wait();
-    if (answer[1] != 0) {
-        throw Failure{make_status(StatusCode::invalid_argument, "a range lies outside the array")};
-    }
-    result.total = answer[0];
+    result.total = *call.answer();
     return result;
 }
 
@@ -154,19 +135,5 @@ template void gather_elements(const Call &, const KaryRange *, std::uint64_t, co
                               const std::uint64_t *, const Places &, std::uint64_t *);
 template void gather_elements(const Call &, const KaryRange *, std::uint64_t, const DeadView &,
                               const Key128 *, const Places &, Key128 *);
-
-Status gather_tids(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
-                   const Tid *array_tids, std::uint64_t entries, std::uint64_t *offsets, Tid *tids,
-                   std::uint64_t capacity) {
-    const Gathered gathered = measure_ranges(call, ranges, count, dead, entries);
-    call.copy(offsets, static_cast<const std::uint64_t *>(gathered.offsets.data()), count + 1);
-    if (gathered.total > capacity) {
-        call.wait();
-        return make_status(StatusCode::insufficient_space, "more TIDs match than there is space for");
-    }
-    gather_elements(call, ranges, count, dead, array_tids, gathered.places(), tids);
-    call.wait();
-    return {};
-}
 
 }  // namespace gpu_engine::device

@@ -22,12 +22,12 @@ __device__ inline std::uint64_t live_position(const KaryRange &range, const Dead
     return dead.words != nullptr ? live_from(dead, range.first, range.last, skip) : range.first + skip;
 }
 
-// The range that output `place` belongs to: the last of [low, high] with offsets[range] <= place. Ranges
-// without output share their offset with the next, so the last is the one that isn't empty.
-template <typename Offset>
-__device__ Offset range_of(const Offset *offsets, Offset low, Offset high, Offset place) {
+// The range that `place` belongs to: the last of [low, high] with offsets[range] <= place. Ranges without a
+// place share their offset with the next, so the last is the one that isn't empty.
+template <typename Offset, typename Range>
+__device__ Range range_of(const Offset *offsets, Range low, Range high, std::uint64_t place) {
     while (low < high) {
-        const Offset middle = low + (high - low + 1) / 2;
+        const Range middle = low + (high - low + 1) / 2;
         if (offsets[middle] <= place) {
             low = middle;
         } else {

@@ -25,8 +25,7 @@ class MatchedArrays {
                   std::uint64_t count)
         : call_(call), arrays_(std::move(arrays)), first_(first), count_(count) {
         for (const DeviceKaryArray<Key> *array : arrays_) {
-            const DeadBitmap *dead = call.keep(array->dead());
-            dead_.push_back(dead != nullptr ? dead->view() : DeadView{});
+            dead_.push_back(array->dead_view(call));
         }
         ranges_ = call.buffer<KaryRange>(arrays_.size() * count);
     }
@@ -70,11 +69,8 @@ class MatchedArrays {
 
     // Returns where each array's entries begin among those of all, and where the last one's end.
     std::vector<std::uint64_t> measure(std::uint64_t *offsets) const {
-        // The ranges are the arrays' own, so none lies outside.
-        const Buffer<std::uint32_t> outside = call_.buffer<std::uint32_t>(1);
         for (std::size_t i = 0; i < arrays_.size(); ++i) {
-            measure_sizes(call_, ranges_of(i), count_, dead_[i], arrays_[i]->entries(), offsets + i * count_,
-                          outside.data());
+            measure_sizes(call_, ranges_of(i), count_, dead_[i], offsets + i * count_);
         }
         exclusive_sums(call_, offsets, offsets, arrays_.size() * count_ + 1);
         auto *answer = const_cast<std::uint64_t *>(call_.answer());

@@ -18,14 +18,6 @@ Tree<Key> build_array_tree(const Call &call, Key *keys, std::uint64_t entries, T
 }
 
 template <typename Key>
-void rank_piece(const Call &call, const Tree<Key> &tree, const Key *keys, std::uint64_t count,
-                std::uint32_t *ranks) {
-    with_shape<Key>(tree.entries, [&]<typename Shape>(std::type_identity<Shape>) {
-        launch_search<Shape>(tree, RankOperation<Shape>{keys, ranks}, count, call.engine(), call.stream());
-    });
-}
-
-template <typename Key>
 void find_piece(const Call &call, const Tree<Key> &tree, const Key *keys, std::uint64_t count,
                 KaryRange *ranges) {
     with_shape<Key>(tree.entries, [&]<typename Shape>(std::type_identity<Shape>) {

@@ -27,26 +27,32 @@ Buffer<KaryRange> DeviceKaryArray<Key>::bounds(const Call &call, const Key *low,
 }
 
 template <typename Key>
+Status DeviceKaryArray<Key>::give(const Call &call, const KaryRange *ranges, std::uint64_t count,
+                                  const DeadView &dead, std::uint64_t *offsets, Key *keys, Tid *tids,
+                                  std::uint64_t capacity) const {
+    const Gathered gathered = measure_ranges(call, ranges, count, dead);
+    call.copy(offsets, static_cast<const std::uint64_t *>(gathered.offsets.data()), count + 1);
+    if (gathered.total > capacity) {
+        call.wait();
+        return make_status(StatusCode::insufficient_space, "more TIDs match than there is space for");
+    }
+    gather_elements(call, ranges, count, dead, tids_.data(), gathered.places(), tids);
+    if (keys != nullptr) {
+        gather_elements(call, ranges, count, dead, this->keys(), gathered.places(), keys);
+    }
+    call.wait();
+    return {};
+}
+
+template <typename Key>
 Status DeviceKaryArray<Key>::range(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
                                    std::uint64_t *offsets, Key *keys, Tid *tids,
                                    std::uint64_t capacity) const noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
-        const DeadBitmap *dead_entries = call.keep(dead());
-        const DeadView view = dead_entries ? dead_entries->view() : DeadView{};
+        const DeadView view = this->dead_view(call);
         const Buffer<KaryRange> ranges = bounds(call, low, high, count);
-        const Gathered gathered = measure_ranges(call, ranges.data(), count, view, entries_);
-        call.copy(offsets, static_cast<const std::uint64_t *>(gathered.offsets.data()), count + 1);
-        if (gathered.total > capacity) {
-            call.wait();
-            return make_status(StatusCode::insufficient_space, "more TIDs match than there is space for");
-        }
-        gather_elements(call, ranges.data(), count, view, tids_.data(), gathered.places(), tids);
-        if (keys != nullptr) {
-            gather_elements(call, ranges.data(), count, view, this->keys(), gathered.places(), keys);
-        }
-        call.wait();
-        return Status{};
+        return give(call, ranges.data(), count, view, offsets, keys, tids, capacity);
     });
 }
 
@@ -56,10 +62,9 @@ Status DeviceKaryArray<Key>::count_on(Stream &stream, const Key *low, const Key 
                                       Tid *tids, std::uint64_t capacity) const noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
-        const DeadBitmap *dead_entries = call.keep(dead());
         const Buffer<KaryRange> ranges = bounds(call, low, high, count);
-        return count_ranges_on(call, ranges.data(), count, dead_entries ? dead_entries->view() : DeadView{},
-                               tids_.data(), known_of(blocks), counts, offsets, tids, capacity);
+        return count_ranges_on(call, ranges.data(), count, this->dead_view(call), tids_.data(),
+                               known_of(blocks), counts, offsets, tids, capacity);
     });
 }
 

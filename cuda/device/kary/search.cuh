@@ -496,30 +496,6 @@ __device__ __forceinline__ Key load_once(const Key *address) {
 // An operation reads needles for its results. It is called with as many of them at once as `batch` says, by
 // all threads of the warp together. `results` are their numbers; numbers from `count` on stand for nothing.
 
-template <typename Shape>
-struct RankOperation {
-    using Key = typename Shape::Key;
-    using Needle = Key;
-    static constexpr int batch = Shape::searches;
-
-    const Key *keys;
-    std::uint32_t *ranks;
-
-    __device__ Needle load(std::uint64_t i) const { return load_once(keys + i); }
-    __device__ Needle idle() const { return lowest_key<Key>(); }
-    __device__ void run(const Tree<Key> &tree, const Above &above, const Needle (&needles)[batch],
-                        const std::uint64_t (&results)[batch], std::uint64_t count) const {
-        Place places[batch];
-        search<Shape, false>(tree, above, needles, places);
-#pragma unroll
-        for (int i = 0; i < batch; ++i) {
-            if (results[i] < count) {
-                __stcs(ranks + results[i], places[i].below);
-            }
-        }
-    }
-};
-
 // Counts the entries up to the key, for a search that has found the first of them.
 template <typename Shape>
 __device__ __forceinline__ std::uint32_t end_of_equal(const Tree<typename Shape::Key> &tree,

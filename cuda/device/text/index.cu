@@ -65,37 +65,19 @@ ListView view_of(const TextShape &shape, const TextList &list) {
     return view;
 }
 
-TextView DeviceTextIndex::view(const DeadBitmap *dead) const noexcept {
+TextView DeviceTextIndex::view(const Call &call) const {
     return {reinterpret_cast<const std::uint32_t *>(parts_.postings.data()),
             parts_.lengths.data(),
             parts_.short_lengths.data(),
             parts_.tids.data(),
             parts_.shape.documents,
             parts_.shape.codec,
-            dead != nullptr ? dead->view() : DeadView{}};
+            dead_view(call)};
 }
 
 std::uint64_t DeviceTextIndex::bytes() const noexcept {
-    const auto dead = dead_.get();
     return parts_.postings.bytes() + parts_.lengths.bytes() + parts_.short_lengths.bytes() +
-           parts_.tids.bytes() + (dead ? dead->bytes() : 0);
-}
-
-Status DeviceTextIndex::set_dead(Stream &stream, const std::uint64_t *bitmap,
-                                 std::uint64_t version) noexcept {
-    return guarded([&] {
-        const Call call(engine_, stream);
-        if (bitmap == nullptr) {
-            return dead_.replace(nullptr, version);
-        }
-        auto dead = std::make_shared<DeadBitmap>(make_dead_bitmap(call, bitmap, parts_.shape.documents));
-        return dead_.replace(dead->dead > 0 ? dead : nullptr, version);
-    });
-}
-
-std::uint64_t DeviceTextIndex::dead_entries() const noexcept {
-    const auto dead = dead_.get();
-    return dead ? dead->dead : 0;
+           parts_.tids.bytes() + dead_bytes();
 }
 
 Status DeviceTextIndex::count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
@@ -109,8 +91,8 @@ Status DeviceTextIndex::count_documents(Stream &stream, const TextList *lists, s
             views.push_back(view_of(parts_.shape, list));
             counts.push_back(list.documents);
         }
-        const DeadBitmap *dead = call.keep(dead_.get());
-        if (dead && count > 0) {
+        const TextView text = view(call);
+        if (text.dead.words != nullptr && count > 0) {
             const Buffer<ListView> device_views = call.buffer<ListView>(count);
             const Buffer<std::uint32_t> device_counts = call.buffer<std::uint32_t>(count);
             const Damage damage(call);
@@ -122,7 +104,7 @@ Status DeviceTextIndex::count_documents(Stream &stream, const TextList *lists, s
                 const unsigned grid = std::min(wanted, most);
                 with_codec(parts_.shape.codec, [&](auto codec) {
                     const auto kernel = count_documents_kernel<codec>;
-                    kernel<<<grid, threads, 0, call.stream()>>>(view(dead), device_views.data(), i,
+                    kernel<<<grid, threads, 0, call.stream()>>>(text, device_views.data(), i,
                                                                 device_counts.data() + i, damage.flag());
                 });
                 check_launch("count_documents_kernel");

@@ -5,9 +5,7 @@
 #include <memory>
 
 #include "common/text/text.h"
-#include "common/versioned.h"
-#include "device/call.h"
-#include "device/kary/dead.h"
+#include "device/store.h"
 
 namespace gpu_engine::device {
 
@@ -55,15 +53,13 @@ struct TextParts {
     Buffer<Tid> tids;
 };
 
-class DeviceTextIndex final : public TextIndex {
+class DeviceTextIndex final : public DeviceStore<TextIndex> {
   public:
-    DeviceTextIndex(DeviceEngine &engine, TextParts parts) : engine_(engine), parts_(std::move(parts)) {}
+    DeviceTextIndex(DeviceEngine &engine, TextParts parts)
+        : DeviceStore(engine, parts.shape.documents), parts_(std::move(parts)) {}
 
     const TextShape &shape() const noexcept override { return parts_.shape; }
     std::uint64_t bytes() const noexcept override;
-    Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
-    std::uint64_t dead_version() const noexcept override { return dead_.version(); }
-    std::uint64_t dead_entries() const noexcept override;
     Status count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
                            std::uint32_t *documents) const noexcept override;
     Status search(Stream &stream, const TextRanking &ranking, const TextBatch &batch, TextHit *hits,
@@ -72,12 +68,11 @@ class DeviceTextIndex final : public TextIndex {
                      std::uint64_t capacity, std::uint64_t *found) const noexcept override;
 
     const TextParts &parts() const noexcept { return parts_; }
-    TextView view(const DeadBitmap *dead) const noexcept;
+    // As kernels see it until the device has finished the call.
+    TextView view(const Call &call) const;
 
   private:
-    DeviceEngine &engine_;
     TextParts parts_;
-    Versioned<DeadBitmap> dead_;
 };
 
 }  // namespace gpu_engine::device

@@ -161,8 +161,7 @@ Status DeviceTextIndex::intersect(Stream &stream, const TextList *lists, std::ui
         }
         std::sort(views.begin(), views.end(),
                   [](const ListView &a, const ListView &b) { return a.documents < b.documents; });
-        const DeadBitmap *dead = call.keep(dead_.get());
-        const TextView text = view(dead);
+        const TextView text = view(call);
         const Damage damage(call);
         std::uint32_t members = views[0].documents;
         Buffer<std::uint32_t> ordinals = call.buffer<std::uint32_t>(members);
@@ -177,7 +176,7 @@ Status DeviceTextIndex::intersect(Stream &stream, const TextList *lists, std::ui
         };
         decode_list(call, text, views[0], ordinals.data(), damage.flag());
         damage.raise();
-        if (dead) {
+        if (text.dead.words != nullptr) {
             flag_live_kernel<<<blocks_for(members, threads), threads, 0, call.stream()>>>(
                 ordinals.data(), members, text.dead, flags.data());
             check_launch("flag_live_kernel");

@@ -232,8 +232,7 @@ Status DeviceTextIndex::search(Stream &stream, const TextRanking &ranking, const
         const Call call(engine_, stream);
         const TextRanking own_ranking = ranking;
         const TextQueries asked(parts_.shape, own_ranking, batch);
-        const DeadBitmap *dead = call.keep(dead_.get());
-        const TextView text = view(dead);
+        const TextView text = view(call);
         Search search(call, text, own_ranking, asked, batch.query_count, hits);
         search.run();
         std::copy(search.counts().begin(), search.counts().end(), counts);

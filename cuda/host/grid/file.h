@@ -6,16 +6,12 @@
 #include <memory>
 
 #include "common/grid/grid.h"
-#include "common/versioned.h"
 #include "gpu_engine/grid.h"
 #include "gpu_engine/heap_blocks.h"
 #include "host/buffer.h"
-#include "host/kary/dead.h"
-#include "host/parallel.h"
+#include "host/store.h"
 
 namespace gpu_engine::host {
-
-class HostEngine;
 
 // Keys of one width, in the order of the cells; NULLs are 0.
 struct GridColumn {
@@ -80,9 +76,10 @@ struct Box {
     std::uint32_t null_only = 0;  // columns that must be NULL
 };
 
-class HostGridFile final : public GridFile {
+class HostGridFile final : public HostStore<GridFile> {
   public:
-    HostGridFile(HostEngine &engine, GridParts parts) : engine_(engine), parts_(std::move(parts)) {}
+    HostGridFile(HostEngine &engine, GridParts parts)
+        : HostStore(engine, parts.entries), parts_(std::move(parts)) {}
 
     std::uint64_t entries() const noexcept override { return parts_.entries; }
     std::uint64_t bytes() const noexcept override;
@@ -91,10 +88,6 @@ class HostGridFile final : public GridFile {
         return parts_.keys[column].is_wide ? 8 : 4;
     }
     Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
-    std::uint64_t dead_version() const noexcept override { return dead_.version(); }
-    std::uint64_t dead_entries() const noexcept override;
-    Status match_count(Stream &stream, const GridPoints &points, std::uint64_t count,
-                       std::uint32_t *counts) const noexcept override;
     Status match(Stream &stream, const GridPoints &points, std::uint64_t count, std::uint64_t *offsets,
                  Tid *tids, std::uint64_t capacity) const noexcept override;
     Status count(Stream &stream, const GridBoxes &boxes, std::uint64_t count,
@@ -115,9 +108,7 @@ class HostGridFile final : public GridFile {
     Status write_tids(const Workers &workers, std::uint64_t count, std::uint64_t parts, std::uint64_t grain,
                       const Visit &visit, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const;
 
-    HostEngine &engine_;
     GridParts parts_;
-    Versioned<DeadBitmap> dead_;
 };
 
 }  // namespace gpu_engine::host

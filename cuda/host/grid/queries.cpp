@@ -154,8 +154,7 @@ std::uint64_t HostGridFile::bytes() const noexcept {
     for (const GridColumn &column : parts_.keys) {
         bytes += column.bytes();
     }
-    const std::shared_ptr<const DeadBitmap> dead = dead_.get();
-    return bytes + (dead ? dead->bytes() : 0);
+    return bytes + dead_bytes();
 }
 
 GridShape HostGridFile::shape() const noexcept {
@@ -173,36 +172,26 @@ GridShape HostGridFile::shape() const noexcept {
 }
 
 Status HostGridFile::set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept {
+    if (bitmap == nullptr) {
+        return HostStore::set_dead(stream, nullptr, version);
+    }
     return guarded([&] {
-        std::shared_ptr<const DeadBitmap> replacement;
-        if (bitmap != nullptr) {
-            // The bitmap's order is that of the entries as they were given; here it becomes that of the
-            // cells.
-            Buffer<std::uint64_t> words(engine_.memory(), (parts_.entries + 63) / 64);
-            engine_.workers(stream).for_pieces(
-                words.size(), 1 << 12, [&](std::uint64_t first, std::uint64_t last) {
-                    for (std::uint64_t word = first; word < last; ++word) {
-                        std::uint64_t bits = 0;
-                        const std::uint64_t end = std::min(word * 64 + 64, parts_.entries);
-                        for (std::uint64_t i = word * 64; i < end; ++i) {
-                            const std::uint64_t given = parts_.order[i];
-                            bits |= (bitmap[given / 64] >> (given % 64) & 1) << (i % 64);
-                        }
-                        words[word] = bits;
+        // The bitmap's order is that of the entries as they were given; here it becomes that of the cells.
+        Buffer<std::uint64_t> words(engine_.memory(), (parts_.entries + 63) / 64);
+        engine_.workers(stream).for_pieces(
+            words.size(), 1 << 12, [&](std::uint64_t first, std::uint64_t last) {
+                for (std::uint64_t word = first; word < last; ++word) {
+                    std::uint64_t bits = 0;
+                    const std::uint64_t end = std::min(word * 64 + 64, parts_.entries);
+                    for (std::uint64_t i = word * 64; i < end; ++i) {
+                        const std::uint64_t given = parts_.order[i];
+                        bits |= (bitmap[given / 64] >> (given % 64) & 1) << (i % 64);
                     }
-                });
-            replacement = std::make_shared<const DeadBitmap>(engine_.memory(), words.data(), parts_.entries);
-            if (replacement->dead == 0) {
-                replacement.reset();
-            }
-        }
-        return dead_.replace(std::move(replacement), version);
+                    words[word] = bits;
+                }
+            });
+        return HostStore::set_dead(stream, words.data(), version);
     });
-}
-
-std::uint64_t HostGridFile::dead_entries() const noexcept {
-    const std::shared_ptr<const DeadBitmap> dead = dead_.get();
-    return dead ? dead->dead : 0;
 }
 
 template <typename Visit>
@@ -251,35 +240,6 @@ Status HostGridFile::write_tids(const Workers &workers, std::uint64_t count, std
     return {};
 }
 
-Status HostGridFile::match_count(Stream &stream, const GridPoints &points, std::uint64_t count,
-                                 std::uint32_t *counts) const noexcept {
-    return guarded([&] {
-        const Status status = check_points(points, parts_.columns, count);
-        if (!status.ok()) {
-            return status;
-        }
-        if (parts_.entries == 0) {
-            std::fill_n(counts, count, 0);
-            return Status{};
-        }
-        const std::shared_ptr<const DeadBitmap> dead = dead_.get();
-        engine_.workers(stream).for_pieces(
-            count, points_a_piece, [&](std::uint64_t first, std::uint64_t last) {
-                for (std::uint64_t i = first; i < last; ++i) {
-                    const Box point = read_point(points, i);
-                    std::uint32_t tested = 0;
-                    const KaryRange leaf = candidates_of(parts_, point, &tested);
-                    counts[i] =
-                        tested == 0
-                            ? live_entries(leaf, dead.get())
-                            : static_cast<std::uint32_t>(
-                                  HitTest(parts_, dead.get(), point).count(leaf.first, leaf.last, tested));
-                }
-            });
-        return Status{};
-    });
-}
-
 Status HostGridFile::match(Stream &stream, const GridPoints &points, std::uint64_t count,
                            std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const noexcept {
     return guarded([&] {
@@ -291,7 +251,7 @@ Status HostGridFile::match(Stream &stream, const GridPoints &points, std::uint64
             std::fill_n(offsets, count + 1, 0);
             return Status{};
         }
-        const std::shared_ptr<const DeadBitmap> dead = dead_.get();
+        const std::shared_ptr<const DeadBitmap> dead = this->dead();
         const auto visit = [&](std::uint64_t i, bool, const auto &each, std::uint64_t *) {
             const Box point = read_point(points, i);
             std::uint32_t tested = 0;
@@ -313,7 +273,7 @@ Status HostGridFile::count(Stream &stream, const GridBoxes &boxes, std::uint64_t
         if (parts_.entries == 0) {
             return Status{};
         }
-        const std::shared_ptr<const DeadBitmap> dead = dead_.get();
+        const std::shared_ptr<const DeadBitmap> dead = this->dead();
         const Parts parts = parts_for(count);
         engine_.workers(stream).for_pieces(
             count * parts.a_box, parts.grain, [&](std::uint64_t first, std::uint64_t last) {
@@ -340,7 +300,7 @@ Status HostGridFile::search(Stream &stream, const GridBoxes &boxes, std::uint64_
             std::fill_n(offsets, count + 1, 0);
             return Status{};
         }
-        const std::shared_ptr<const DeadBitmap> dead = dead_.get();
+        const std::shared_ptr<const DeadBitmap> dead = this->dead();
         const Parts parts = parts_for(count);
         const auto visit = [&](std::uint64_t piece, bool number_only, const auto &each,
                                std::uint64_t *found) {
@@ -373,7 +333,7 @@ Status HostGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uint6
             std::fill_n(offsets, count + 1, 0);
             return Status{};
         }
-        const std::shared_ptr<const DeadBitmap> dead = dead_.get();
+        const std::shared_ptr<const DeadBitmap> dead = this->dead();
         const Parts parts = parts_for(count);
         const auto visit = [&](std::uint64_t piece, bool number, const auto &each, std::uint64_t *) {
             const Box box = read_box(boxes, piece / parts.a_box);

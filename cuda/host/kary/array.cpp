@@ -1,7 +1,6 @@
 #include "host/kary/array.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <vector>
@@ -28,57 +27,9 @@ constexpr std::uint64_t ranges_ahead = 48;
 template <typename Key>
 HostKaryArray<Key>::HostKaryArray(HostEngine &engine, const Workers &workers, Buffer<Key> keys,
                                   Buffer<Tid> tids, std::uint64_t entries)
-    : engine_(engine), entries_(entries), keys_(std::move(keys)), tids_(std::move(tids)) {
+    : HostStore<KaryArray<Key>>(engine, entries), keys_(std::move(keys)), tids_(std::move(tids)) {
     std::fill(keys_.data() + entries, keys_.data() + Levels<Key>::padded(entries), max_key<Key>());
     levels_ = Levels<Key>(engine.memory(), workers, keys_.data(), entries);
-}
-
-template <typename Key>
-std::uint64_t HostKaryArray<Key>::bytes() const noexcept {
-    const std::shared_ptr<const DeadBitmap> dead_entries = dead();
-    return search_bytes() + tids_.bytes() + (dead_entries ? dead_entries->bytes() : 0);
-}
-
-template <typename Key>
-std::uint64_t HostKaryArray<Key>::dead_entries() const noexcept {
-    const std::shared_ptr<const DeadBitmap> dead_entries = dead();
-    return dead_entries ? dead_entries->dead : 0;
-}
-
-template <typename Key>
-Status HostKaryArray<Key>::set_dead(Stream &, const std::uint64_t *bitmap, std::uint64_t version) noexcept {
-    return guarded([&] {
-        std::shared_ptr<const DeadBitmap> replacement;
-        if (bitmap != nullptr) {
-            replacement = std::make_shared<const DeadBitmap>(engine_.memory(), bitmap, entries_);
-            if (replacement->dead == 0) {
-                replacement.reset();
-            }
-        }
-        return dead_.replace(std::move(replacement), version);
-    });
-}
-
-template <typename Key>
-Status HostKaryArray<Key>::rank(Stream &stream, const Key *keys, std::uint64_t count,
-                                std::uint32_t *ranks) const noexcept {
-    return guarded([&] {
-        if (entries_ == 0) {
-            std::fill_n(ranks, count, 0);
-            return Status{};
-        }
-        engine_.workers(stream).for_pieces(
-            count, searches_a_piece, [&](std::uint64_t first, std::uint64_t last) {
-                BatchSearch<Key> search(levels_, keys_.data(), entries_);
-                Key wanted[Levels<Key>::batch];
-                for (std::uint64_t i = first; i < last; i += Levels<Key>::batch) {
-                    const std::uint64_t searches = std::min(Levels<Key>::batch, last - i);
-                    std::copy_n(keys + i, searches, wanted);
-                    search.rank(wanted, searches, ranks + i);
-                }
-            });
-        return Status{};
-    });
 }
 
 template <typename Key>
@@ -116,15 +67,6 @@ void HostKaryArray<Key>::find_ranges(const Workers &workers, const Key *keys, st
     }
     workers.for_pieces(count, searches_a_piece, [&](std::uint64_t first, std::uint64_t last) {
         search_piece(keys, first, last, [&](std::uint64_t i, const KaryRange &range) { ranges[i] = range; });
-    });
-}
-
-template <typename Key>
-Status HostKaryArray<Key>::find(Stream &stream, const Key *keys, std::uint64_t count,
-                                KaryRange *ranges) const noexcept {
-    return guarded([&] {
-        find_ranges(engine_.workers(stream), keys, count, ranges);
-        return Status{};
     });
 }
 
@@ -185,24 +127,17 @@ Status HostKaryArray<Key>::count(Stream &stream, const Key *low, const Key *high
     });
 }
 
-// Counts the live entries before each range, and in all of them: first within each piece, then the pieces'
-// sums are added. Returns false when a range lies outside the array.
+// They are counted within each piece first, and then the pieces' sums are added.
 template <typename Key>
-bool HostKaryArray<Key>::sum_live_entries(const Workers &workers, const KaryRange *ranges,
+void HostKaryArray<Key>::sum_live_entries(const Workers &workers, const KaryRange *ranges,
                                           std::uint64_t count, const DeadBitmap *dead_entries,
                                           std::uint64_t *offsets, std::uint64_t *total) const {
     std::vector<std::uint64_t> places((count + ranges_a_piece - 1) / ranges_a_piece);
-    std::atomic<bool> inside = true;
     workers.for_pieces(count, ranges_a_piece, [&](std::uint64_t first, std::uint64_t last) {
         std::uint64_t sum = 0;
         for (std::uint64_t i = first; i < last; ++i) {
-            const KaryRange range = ranges[i];
-            if (range.first > range.last || range.last > entries_) {
-                inside = false;
-                return;
-            }
             offsets[i] = sum;
-            sum += live_entries(range, dead_entries);
+            sum += live_entries(ranges[i], dead_entries);
         }
         places[first / ranges_a_piece] = sum;
     });
@@ -214,7 +149,6 @@ bool HostKaryArray<Key>::sum_live_entries(const Workers &workers, const KaryRang
             offsets[i] += place;
         }
     });
-    return inside;
 }
 
 // The work is cut by output, so that all threads share one long range.
@@ -249,9 +183,7 @@ Status HostKaryArray<Key>::gather_entries(const Workers &workers, const KaryRang
     // Entries are placed by these offsets, not by the caller's copy, which may change meanwhile.
     Buffer<std::uint64_t> own_offsets(engine_.memory(), count + 1);
     std::uint64_t total = 0;
-    if (!sum_live_entries(workers, ranges, count, dead_entries.get(), own_offsets.data(), &total)) {
-        return make_status(StatusCode::invalid_argument, "a range lies outside the array");
-    }
+    sum_live_entries(workers, ranges, count, dead_entries.get(), own_offsets.data(), &total);
     own_offsets[count] = offsets[count] = total;
     workers.for_pieces(count, ranges_a_piece, [&](std::uint64_t first, std::uint64_t last) {
         std::memcpy(offsets + first, own_offsets.data() + first, (last - first) * sizeof(std::uint64_t));
@@ -268,14 +200,6 @@ Status HostKaryArray<Key>::gather_entries(const Workers &workers, const KaryRang
                       tids[output] = tids_[position];
                   });
     return {};
-}
-
-template <typename Key>
-Status HostKaryArray<Key>::gather(Stream &stream, const KaryRange *ranges, std::uint64_t count,
-                                  std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const noexcept {
-    return guarded([&] {
-        return gather_entries(engine_.workers(stream), ranges, count, offsets, nullptr, tids, capacity);
-    });
 }
 
 template <typename Key>

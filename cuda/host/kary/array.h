@@ -5,38 +5,28 @@
 #include <functional>
 #include <memory>
 
-#include "common/versioned.h"
 #include "gpu_engine/heap_blocks.h"
 #include "gpu_engine/kary.h"
-#include "host/buffer.h"
-#include "host/kary/dead.h"
 #include "host/kary/levels.h"
+#include "host/store.h"
 
 namespace gpu_engine::host {
 
-class HostEngine;
-
 template <typename Key>
-class HostKaryArray final : public KaryArray<Key> {
+class HostKaryArray final : public HostStore<KaryArray<Key>> {
   public:
+    using HostStore<KaryArray<Key>>::dead;
+
     // `keys` has Levels<Key>::padded(entries) places, of which `entries` are filled.
     HostKaryArray(HostEngine &engine, const Workers &workers, Buffer<Key> keys, Buffer<Tid> tids,
                   std::uint64_t entries);
 
     std::uint64_t entries() const noexcept override { return entries_; }
-    std::uint64_t bytes() const noexcept override;
-    std::uint64_t search_bytes() const noexcept override { return keys_.bytes() + levels_.bytes(); }
-    Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
-    std::uint64_t dead_version() const noexcept override { return dead_.version(); }
-    std::uint64_t dead_entries() const noexcept override;
-    Status rank(Stream &stream, const Key *keys, std::uint64_t count,
-                std::uint32_t *ranks) const noexcept override;
-    Status find(Stream &stream, const Key *keys, std::uint64_t count,
-                KaryRange *ranges) const noexcept override;
+    std::uint64_t bytes() const noexcept override {
+        return keys_.bytes() + levels_.bytes() + tids_.bytes() + this->dead_bytes();
+    }
     Status count(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
                  std::uint32_t *counts) const noexcept override;
-    Status gather(Stream &stream, const KaryRange *ranges, std::uint64_t count, std::uint64_t *offsets,
-                  Tid *tids, std::uint64_t capacity) const noexcept override;
     Status lookup(Stream &stream, const Key *keys, std::uint64_t count, std::uint64_t *offsets, Tid *tids,
                   std::uint64_t capacity) const noexcept override;
     // Does for one array what Kary::match does; places(number) says where its entries go. Throws Failure.
@@ -50,22 +40,19 @@ class HostKaryArray final : public KaryArray<Key> {
     Status read(Stream &stream, std::uint64_t first, std::uint64_t count, Key *keys,
                 Tid *tids) const noexcept override;
 
-    HostEngine &engine() const noexcept { return engine_; }
     const Key *keys() const noexcept { return keys_.data(); }
     const Tid *tids() const noexcept { return tids_.data(); }
-    // Null when no entry is dead.
-    std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
 
   private:
     // Calls visit(i, range) for each key: where its entries lie. The array has entries.
     template <typename Visit>
     void search_piece(const Key *keys, std::uint64_t first, std::uint64_t last, Visit visit) const;
-    // These do what the entry points of the same names do, but throw.
     void find_ranges(const Workers &workers, const Key *keys, std::uint64_t count, KaryRange *ranges) const;
     void find_bounds(const Key *low, const Key *high, std::uint64_t count, KaryRange *ranges) const;
     void find_bounds(const Workers &workers, const Key *low, const Key *high, std::uint64_t count,
                      KaryRange *ranges) const;
-    bool sum_live_entries(const Workers &workers, const KaryRange *ranges, std::uint64_t count,
+    // Counts the live entries before each range, and in all of them.
+    void sum_live_entries(const Workers &workers, const KaryRange *ranges, std::uint64_t count,
                           const DeadBitmap *dead_entries, std::uint64_t *offsets, std::uint64_t *total) const;
     // Calls write(output, range, position) for each of the ranges' `total` live entries, of which begins[i]
     // come before range i.
@@ -77,13 +64,11 @@ class HostKaryArray final : public KaryArray<Key> {
     Status gather_entries(const Workers &workers, const KaryRange *ranges, std::uint64_t count,
                           std::uint64_t *offsets, Key *keys, Tid *tids, std::uint64_t capacity) const;
 
-    HostEngine &engine_;
-    std::uint64_t entries_;
+    using HostStore<KaryArray<Key>>::engine_;
+    using HostStore<KaryArray<Key>>::entries_;
     Buffer<Key> keys_;
     Buffer<Tid> tids_;
     Levels<Key> levels_;
-
-    Versioned<DeadBitmap> dead_;
 };
 
 }  // namespace gpu_engine::host

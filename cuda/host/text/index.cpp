@@ -10,32 +10,14 @@
 namespace gpu_engine::host {
 
 std::uint64_t HostTextIndex::bytes() const noexcept {
-    const auto dead = dead_.get();
-    return parts_.postings.bytes() + parts_.lengths.bytes() + parts_.tids.bytes() +
-           (dead ? dead->bytes() : 0);
-}
-
-Status HostTextIndex::set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept {
-    return guarded([&] {
-        check_cancelled(stream);
-        if (bitmap == nullptr) {
-            return dead_.replace(nullptr, version);
-        }
-        auto dead = std::make_shared<DeadBitmap>(engine_.memory(), bitmap, parts_.shape.documents);
-        return dead_.replace(dead->dead > 0 ? dead : nullptr, version);
-    });
-}
-
-std::uint64_t HostTextIndex::dead_entries() const noexcept {
-    const auto dead = dead_.get();
-    return dead ? dead->dead : 0;
+    return parts_.postings.bytes() + parts_.lengths.bytes() + parts_.tids.bytes() + dead_bytes();
 }
 
 Status HostTextIndex::count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
                                       std::uint32_t *documents) const noexcept {
     return guarded([&] {
         const std::vector<TextList> asked(lists, lists + count);
-        const auto dead = dead_.get();
+        const auto dead = this->dead();
         engine_.workers(stream).for_pieces(count, 1, [&](std::uint64_t first, std::uint64_t last) {
             for (std::uint64_t i = first; i < last; ++i) {
                 const Status status = check_text_list(parts_.shape, asked[i]);
@@ -77,7 +59,7 @@ Status HostTextIndex::intersect(Stream &stream, const TextList *lists, std::uint
         }
         std::sort(opened.begin(), opened.end(),
                   [](const List &a, const List &b) { return a.documents() < b.documents(); });
-        const auto dead = dead_.get();
+        const auto dead = this->dead();
         // The shortest list's blocks are looked at in pieces. Each piece has places of its own for the
         // members that it finds, behind those of the pieces before.
         constexpr std::uint64_t blocks_a_piece = 64;

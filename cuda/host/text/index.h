@@ -5,14 +5,10 @@
 #include <memory>
 
 #include "common/text/text.h"
-#include "common/versioned.h"
 #include "host/buffer.h"
-#include "host/kary/dead.h"
-#include "host/parallel.h"
+#include "host/store.h"
 
 namespace gpu_engine::host {
-
-class HostEngine;
 
 struct TextParts {
     TextShape shape = {};
@@ -21,15 +17,13 @@ struct TextParts {
     Buffer<Tid> tids;
 };
 
-class HostTextIndex final : public TextIndex {
+class HostTextIndex final : public HostStore<TextIndex> {
   public:
-    HostTextIndex(HostEngine &engine, TextParts parts) : engine_(engine), parts_(std::move(parts)) {}
+    HostTextIndex(HostEngine &engine, TextParts parts)
+        : HostStore(engine, parts.shape.documents), parts_(std::move(parts)) {}
 
     const TextShape &shape() const noexcept override { return parts_.shape; }
     std::uint64_t bytes() const noexcept override;
-    Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
-    std::uint64_t dead_version() const noexcept override { return dead_.version(); }
-    std::uint64_t dead_entries() const noexcept override;
     Status count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
                            std::uint32_t *documents) const noexcept override;
     Status search(Stream &stream, const TextRanking &ranking, const TextBatch &batch, TextHit *hits,
@@ -38,9 +32,7 @@ class HostTextIndex final : public TextIndex {
                      std::uint64_t capacity, std::uint64_t *found) const noexcept override;
 
   private:
-    HostEngine &engine_;
     TextParts parts_;
-    Versioned<DeadBitmap> dead_;
 };
 
 }  // namespace gpu_engine::host

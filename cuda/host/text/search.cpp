@@ -286,7 +286,7 @@ Status HostTextIndex::search(Stream &stream, const TextRanking &ranking, const T
             return status;
         }
         const Workers workers = engine_.workers(stream);
-        const auto dead = dead_.get();
+        const auto dead = this->dead();
         const auto threads = static_cast<std::uint32_t>(workers.arena.max_concurrency());
         const std::uint32_t documents = parts_.shape.documents;
         std::uint32_t max_hits = 1;

@@ -112,18 +112,16 @@ class GridFile {
     virtual std::uint64_t dead_version() const noexcept = 0;
     virtual std::uint64_t dead_entries() const noexcept = 0;
 
-    // counts[i] = how many live entries are points[i]. Entries with NULLs are no points.
-    virtual Status match_count(Stream &stream, const GridPoints &points, std::uint64_t count,
-                               std::uint32_t *counts) const noexcept = 0;
     // The TIDs of the live entries that are points[i], in no certain order: tids[offsets[i]] to
-    // tids[offsets[i + 1] - 1]. `offsets` has count + 1 places. When more than `capacity` TIDs match, the
-    // status is insufficient_space and only `offsets` is filled.
+    // tids[offsets[i + 1] - 1]. Entries with NULLs are no points. `offsets` has count + 1 places. When more
+    // than `capacity` TIDs match, the status is insufficient_space and only `offsets` is filled.
     virtual Status match(Stream &stream, const GridPoints &points, std::uint64_t count,
                          std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const noexcept = 0;
 
-    // The same for boxes.
+    // counts[i] = how many live entries lie in boxes[i].
     virtual Status count(Stream &stream, const GridBoxes &boxes, std::uint64_t count,
                          std::uint32_t *counts) const noexcept = 0;
+    // What match does, for boxes.
     virtual Status search(Stream &stream, const GridBoxes &boxes, std::uint64_t count, std::uint64_t *offsets,
                           Tid *tids, std::uint64_t capacity) const noexcept = 0;
 

@@ -42,8 +42,6 @@ class KaryArray {
     virtual std::uint64_t entries() const noexcept = 0;
     // Bytes of the engine's memory: those of keys, separators, TIDs and the dead bitmap.
     virtual std::uint64_t bytes() const noexcept = 0;
-    // Those among them that a lookup reads: keys and separators.
-    virtual std::uint64_t search_bytes() const noexcept = 0;
 
     // Marks entries dead: bit i % 64 of word i / 64 is entry i's; bits beyond the last entry are ignored.
     // Calls that run meanwhile use the old bitmap or the new one as a whole. `version` is the caller's and
@@ -52,29 +50,15 @@ class KaryArray {
     virtual std::uint64_t dead_version() const noexcept = 0;
     virtual std::uint64_t dead_entries() const noexcept = 0;
 
-    // ranks[i] = how many entries have a key below keys[i] (lower bound).
-    virtual Status rank(Stream &stream, const Key *keys, std::uint64_t count,
-                        std::uint32_t *ranks) const noexcept = 0;
-
-    // ranges[i] = the entries whose key is keys[i], dead ones included; where there is none both ends are the
-    // key's rank.
-    virtual Status find(Stream &stream, const Key *keys, std::uint64_t count,
-                        KaryRange *ranges) const noexcept = 0;
-
     // counts[i] = how many live entries have low[i] <= key <= high[i].
     virtual Status count(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
                          std::uint32_t *counts) const noexcept = 0;
 
-    // The TIDs of the live entries of each range, in order: those of ranges[i] are tids[offsets[i]] to
-    // tids[offsets[i + 1] - 1]. `offsets` has count + 1 places. When more than `capacity` TIDs match,
-    // the status is insufficient_space and only `offsets` is filled.
-    virtual Status gather(Stream &stream, const KaryRange *ranges, std::uint64_t count,
-                          std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const noexcept = 0;
-
-    // Does what find and then gather do.
+    // The TIDs of the live entries with each key, in order: those with keys[i] are tids[offsets[i]] to
+    // tids[offsets[i + 1] - 1]. `offsets` has count + 1 places. When more than `capacity` TIDs match, the
+    // status is insufficient_space and only `offsets` is filled.
     virtual Status lookup(Stream &stream, const Key *keys, std::uint64_t count, std::uint64_t *offsets,
                           Tid *tids, std::uint64_t capacity) const noexcept = 0;
-
     // Gives, for each i, the live entries with low[i] <= key <= high[i], as lookup gives them. `keys`
     // receives their keys and may be null.
     virtual Status range(Stream &stream, const Key *low, const Key *high, std::uint64_t count,

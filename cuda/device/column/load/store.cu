@@ -13,38 +13,16 @@ Status too_many() {
 
 }  // namespace
 
-std::uint64_t DeviceColumnStore::bytes() const noexcept {
-    const std::shared_ptr<const DeadBitmap> dead = dead_.get();
-    return parts_.bytes() + (dead ? dead->bytes() : 0);
-}
-
-std::uint64_t DeviceColumnStore::dead_entries() const noexcept {
-    const std::shared_ptr<const DeadBitmap> dead = dead_.get();
-    return dead ? dead->dead : 0;
-}
-
-Status DeviceColumnStore::set_dead(Stream &stream, const std::uint64_t *bitmap,
-                                   std::uint64_t version) noexcept {
-    return guarded([&] {
-        const Call call(engine_, stream);
-        std::shared_ptr<const DeadBitmap> dead;
-        if (bitmap != nullptr) {
-            dead = std::make_shared<const DeadBitmap>(make_dead_bitmap(call, bitmap, parts_.layout.rows));
-        }
-        return dead_.replace(std::move(dead), version);
-    });
-}
-
 Status DeviceColumnStore::count(Stream &stream, const ColumnTest *tests, std::uint32_t test_count,
                                 const ColumnTarget &target, const HeapBlocks *blocks, std::uint64_t *counts,
                                 DoubtfulRow *doubtful, std::uint64_t capacity,
                                 std::uint64_t *found) const noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
-        const DeadBitmap *dead = call.keep(dead_.get());
+        const DeadBitmap *dead_rows = call.keep(dead());
         HeldBuffers held;
         Target prepared(call, parts_, target);
-        Selection selection = select_rows(call, parts_, dead, tests, test_count, &held);
+        Selection selection = select_rows(call, parts_, dead_rows, tests, test_count, &held);
         Buffer<std::uint64_t> doubts;
         volatile std::uint64_t *answer = call.answer();
         *answer = 0;
@@ -75,9 +53,9 @@ Status DeviceColumnStore::match(Stream &stream, const ColumnTest *tests, std::ui
                                 std::uint64_t capacity, std::uint64_t *found) const noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
-        const DeadBitmap *dead = call.keep(dead_.get());
+        const DeadBitmap *dead_rows = call.keep(dead());
         HeldBuffers held;
-        const Selection selection = select_rows(call, parts_, dead, tests, test_count, &held);
+        const Selection selection = select_rows(call, parts_, dead_rows, tests, test_count, &held);
         const Buffer<std::uint64_t> count = call.buffer<std::uint64_t>(1);
         call.fill(count.data(), 0, sizeof(std::uint64_t));
         count_selected(call, selection, count.data());

@@ -5,9 +5,7 @@
 
 #include "common/column/layout.h"
 #include "common/column/tids.h"
-#include "common/versioned.h"
-#include "device/call.h"
-#include "device/kary/dead.h"
+#include "device/store.h"
 #include "gpu_engine/column.h"
 
 namespace gpu_engine::device {
@@ -43,17 +41,14 @@ struct StoreParts {
     }
 };
 
-class DeviceColumnStore final : public ColumnStore {
+class DeviceColumnStore final : public DeviceStore<ColumnStore> {
   public:
-    DeviceColumnStore(DeviceEngine &engine, StoreParts parts) : engine_(engine), parts_(std::move(parts)) {}
+    DeviceColumnStore(DeviceEngine &engine, StoreParts parts)
+        : DeviceStore(engine, parts.layout.rows), parts_(std::move(parts)) {}
 
     std::uint64_t entries() const noexcept override { return parts_.layout.rows; }
-    std::uint64_t bytes() const noexcept override;
+    std::uint64_t bytes() const noexcept override { return parts_.bytes() + dead_bytes(); }
     const StoreLayout &layout() const noexcept override { return parts_.layout; }
-
-    Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
-    std::uint64_t dead_version() const noexcept override { return dead_.version(); }
-    std::uint64_t dead_entries() const noexcept override;
 
     Status count(Stream &stream, const ColumnTest *tests, std::uint32_t test_count,
                  const ColumnTarget &target, const HeapBlocks *blocks, std::uint64_t *counts,
@@ -62,12 +57,9 @@ class DeviceColumnStore final : public ColumnStore {
                  std::uint64_t capacity, std::uint64_t *found) const noexcept override;
 
     const StoreParts &parts() const noexcept { return parts_; }
-    std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
 
   private:
-    DeviceEngine &engine_;
     const StoreParts parts_;
-    Versioned<DeadBitmap> dead_;
 };
 
 }  // namespace gpu_engine::device

@@ -33,28 +33,6 @@ Status too_many() {
 
 }  // namespace
 
-std::uint64_t HostColumnStore::bytes() const noexcept {
-    const std::shared_ptr<const DeadBitmap> dead = dead_.get();
-    return parts_.bytes() + (dead ? dead->bytes() : 0);
-}
-
-std::uint64_t HostColumnStore::dead_entries() const noexcept {
-    const std::shared_ptr<const DeadBitmap> dead = dead_.get();
-    return dead ? dead->dead : 0;
-}
-
-Status HostColumnStore::set_dead(Stream &stream, const std::uint64_t *bitmap,
-                                 std::uint64_t version) noexcept {
-    return guarded([&] {
-        check_cancelled(stream);
-        std::shared_ptr<const DeadBitmap> dead;
-        if (bitmap != nullptr) {
-            dead = std::make_shared<const DeadBitmap>(engine_.memory(), bitmap, parts_.layout.rows);
-        }
-        return dead_.replace(std::move(dead), version);
-    });
-}
-
 Status HostColumnStore::count(Stream &stream, const ColumnTest *tests, std::uint32_t test_count,
                               const ColumnTarget &target, const HeapBlocks *blocks, std::uint64_t *counts,
                               DoubtfulRow *doubtful, std::uint64_t capacity,
@@ -64,7 +42,7 @@ Status HostColumnStore::count(Stream &stream, const ColumnTest *tests, std::uint
         const KnownBlocks *known = blocks != nullptr ? &known_of(*blocks) : nullptr;
         const RowTests row_tests(engine_, parts_, tests, test_count);
         Counter counter(engine_, workers, parts_, target);
-        const std::shared_ptr<const DeadBitmap> dead = dead_.get();
+        const std::shared_ptr<const DeadBitmap> dead_rows = dead();
         std::atomic<std::uint64_t> doubts{0};
         const std::uint64_t groups = row_tests.none_passes() ? 0 : packed_groups(parts_.layout.rows);
         const auto take_doubtful = [&](std::uint64_t begin, std::uint64_t batch, std::uint64_t *selected) {
@@ -86,7 +64,7 @@ Status HostColumnStore::count(Stream &stream, const ColumnTest *tests, std::uint
             for (std::uint64_t begin = first; begin < last; begin += batch_groups) {
                 const std::uint64_t batch = std::min(batch_groups, last - begin);
                 std::uint64_t selected[batch_groups];
-                select_live(parts_, dead.get(), begin, batch, selected);
+                select_live(parts_, dead_rows.get(), begin, batch, selected);
                 row_tests.apply(begin, batch, selected);
                 if (known != nullptr) {
                     take_doubtful(begin, batch, selected);
@@ -104,7 +82,7 @@ Status HostColumnStore::match(Stream &stream, const ColumnTest *tests, std::uint
                               std::uint64_t capacity, std::uint64_t *found) const noexcept {
     return guarded([&] {
         const RowTests row_tests(engine_, parts_, tests, test_count);
-        const std::shared_ptr<const DeadBitmap> dead = dead_.get();
+        const std::shared_ptr<const DeadBitmap> dead_rows = dead();
         std::atomic<std::uint64_t> matches{0};
         const std::uint64_t groups = row_tests.none_passes() ? 0 : packed_groups(parts_.layout.rows);
         engine_.workers(stream).for_pieces(
@@ -112,7 +90,7 @@ Status HostColumnStore::match(Stream &stream, const ColumnTest *tests, std::uint
                 for (std::uint64_t begin = first; begin < last; begin += batch_groups) {
                     const std::uint64_t batch = std::min(batch_groups, last - begin);
                     std::uint64_t selected[batch_groups];
-                    select_live(parts_, dead.get(), begin, batch, selected);
+                    select_live(parts_, dead_rows.get(), begin, batch, selected);
                     row_tests.apply(begin, batch, selected);
                     const std::uint64_t here = count_all(selected, batch);
                     std::uint64_t at = matches.fetch_add(here, std::memory_order_relaxed);

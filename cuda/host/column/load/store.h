@@ -5,11 +5,9 @@
 
 #include "common/column/layout.h"
 #include "common/column/tids.h"
-#include "common/versioned.h"
 #include "gpu_engine/column.h"
 #include "host/buffer.h"
-#include "host/engine.h"
-#include "host/kary/dead.h"
+#include "host/store.h"
 
 namespace gpu_engine::host {
 
@@ -32,17 +30,14 @@ struct StoreParts {
     std::uint64_t bytes() const noexcept { return words.bytes() + stretches.bytes() + bitmaps.bytes(); }
 };
 
-class HostColumnStore final : public ColumnStore {
+class HostColumnStore final : public HostStore<ColumnStore> {
   public:
-    HostColumnStore(HostEngine &engine, StoreParts parts) : engine_(engine), parts_(std::move(parts)) {}
+    HostColumnStore(HostEngine &engine, StoreParts parts)
+        : HostStore(engine, parts.layout.rows), parts_(std::move(parts)) {}
 
     std::uint64_t entries() const noexcept override { return parts_.layout.rows; }
-    std::uint64_t bytes() const noexcept override;
+    std::uint64_t bytes() const noexcept override { return parts_.bytes() + dead_bytes(); }
     const StoreLayout &layout() const noexcept override { return parts_.layout; }
-
-    Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
-    std::uint64_t dead_version() const noexcept override { return dead_.version(); }
-    std::uint64_t dead_entries() const noexcept override;
 
     Status count(Stream &stream, const ColumnTest *tests, std::uint32_t test_count,
                  const ColumnTarget &target, const HeapBlocks *blocks, std::uint64_t *counts,
@@ -51,12 +46,9 @@ class HostColumnStore final : public ColumnStore {
                  std::uint64_t capacity, std::uint64_t *found) const noexcept override;
 
     const StoreParts &parts() const noexcept { return parts_; }
-    std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
 
   private:
-    HostEngine &engine_;
     const StoreParts parts_;
-    Versioned<DeadBitmap> dead_;
 };
 
 }  // namespace gpu_engine::host
