@@ -11,8 +11,8 @@
 namespace gpu_engine {
 
 // Readers keep the bitmap that they took, however often it is replaced. The version never falls.
-template <typename Interface, typename Bitmap>
-class StoreWithDead : public Interface {
+template <typename StoreInterface, typename Bitmap>
+class StoreWithDead : public StoreInterface {
   public:
     std::uint64_t dead_version() const noexcept final {
         const std::lock_guard lock(mutex_);

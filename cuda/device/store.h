@@ -10,12 +10,13 @@
 
 namespace gpu_engine::device {
 
-template <typename Interface>
-class DeviceStore : public StoreWithDead<Interface, DeadBitmap> {
+template <typename StoreInterface>
+class DeviceStore : public StoreWithDead<StoreInterface, DeadBitmap> {
   public:
     DeviceStore(DeviceEngine &engine, std::uint64_t entries) : engine_(engine), entries_(entries) {}
 
     DeviceEngine &engine() const noexcept { return engine_; }
+    std::uint64_t entries() const noexcept final { return entries_; }
     Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override {
         return guarded([&] {
             const Call call(engine_, stream);

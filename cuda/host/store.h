@@ -11,12 +11,13 @@
 
 namespace gpu_engine::host {
 
-template <typename Interface>
-class HostStore : public StoreWithDead<Interface, DeadBitmap> {
+template <typename StoreInterface>
+class HostStore : public StoreWithDead<StoreInterface, DeadBitmap> {
   public:
     HostStore(HostEngine &engine, std::uint64_t entries) : engine_(engine), entries_(entries) {}
 
     HostEngine &engine() const noexcept { return engine_; }
+    std::uint64_t entries() const noexcept final { return entries_; }
     Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override {
         return guarded([&] {
             check_cancelled(stream);

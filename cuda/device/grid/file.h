@@ -48,7 +48,6 @@ class DeviceGridFile final : public DeviceStore<GridFile> {
     // Waits for the device.
     DeviceGridFile(const Call &call, GridParts parts);
 
-    std::uint64_t entries() const noexcept override { return parts_.entries; }
     std::uint64_t bytes() const noexcept override;
     GridShape shape() const noexcept override { return parts_.shape; }
     std::uint32_t key_bytes(std::uint32_t column) const noexcept override {

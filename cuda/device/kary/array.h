@@ -20,7 +20,6 @@ class DeviceKaryArray final : public DeviceStore<KaryArray<Key>> {
     // `keys` has padded_keys places, of which `entries` are filled. Waits for the device.
     DeviceKaryArray(const Call &call, Buffer<Key> keys, Buffer<Tid> tids, std::uint64_t entries);
 
-    std::uint64_t entries() const noexcept override { return entries_; }
     std::uint64_t bytes() const noexcept override {
         return keys_.bytes() + tree_memory_.bytes() + tids_.bytes() + this->dead_bytes();
     }

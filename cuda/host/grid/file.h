@@ -81,7 +81,6 @@ class HostGridFile final : public HostStore<GridFile> {
     HostGridFile(HostEngine &engine, GridParts parts)
         : HostStore(engine, parts.entries), parts_(std::move(parts)) {}
 
-    std::uint64_t entries() const noexcept override { return parts_.entries; }
     std::uint64_t bytes() const noexcept override;
     GridShape shape() const noexcept override;
     std::uint32_t key_bytes(std::uint32_t column) const noexcept override {

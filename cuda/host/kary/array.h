@@ -21,7 +21,6 @@ class HostKaryArray final : public HostStore<KaryArray<Key>> {
     HostKaryArray(HostEngine &engine, const Workers &workers, Buffer<Key> keys, Buffer<Tid> tids,
                   std::uint64_t entries);
 
-    std::uint64_t entries() const noexcept override { return entries_; }
     std::uint64_t bytes() const noexcept override {
         return keys_.bytes() + levels_.bytes() + tids_.bytes() + this->dead_bytes();
     }

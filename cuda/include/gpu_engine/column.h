@@ -143,22 +143,9 @@ static_assert(sizeof(DoubtfulRow) == 16);
 // All functions but the destructor may run on several streams at once. On a status that isn't ok the outputs
 // hold nothing of use, unless said otherwise. Where the caller's memory changes meanwhile, or pages lie,
 // answers are wrong, but nothing else goes wrong.
-class ColumnStore {
+class ColumnStore : public Store {
   public:
-    ColumnStore() = default;
-    ColumnStore(const ColumnStore &) = delete;
-    ColumnStore &operator=(const ColumnStore &) = delete;
-    virtual ~ColumnStore() = default;
-
-    virtual std::uint64_t entries() const noexcept = 0;
-    // Bytes that the store takes of the engine's memory.
-    virtual std::uint64_t bytes() const noexcept = 0;
     virtual const StoreLayout &layout() const noexcept = 0;
-
-    // Marks rows dead, as KaryArray::set_dead does entries.
-    virtual Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept = 0;
-    virtual std::uint64_t dead_version() const noexcept = 0;
-    virtual std::uint64_t dead_entries() const noexcept = 0;
 
     // How many places `counts` has: the target's slots, and one for NULLs behind them. 0 for a target that
     // this store can't answer: of another column, or of codes that are too many.
@@ -208,13 +195,8 @@ struct AggregateQuestion {
 // Groups in the engine's memory. Word w of a group is word w of its record: those of its key come first. That
 // of a doubtful row has one more word, the row's TID (heap block << 16 | offset number), and holds what the
 // row alone comes to; rows that the program's filter keeps out aren't there.
-class AggregateAnswer {
+class AggregateAnswer : public Interface {
   public:
-    AggregateAnswer() = default;
-    AggregateAnswer(const AggregateAnswer &) = delete;
-    AggregateAnswer &operator=(const AggregateAnswer &) = delete;
-    virtual ~AggregateAnswer() = default;
-
     // Unless the question was answered there are no groups.
     virtual AggregateOutcome outcome() const noexcept = 0;
     virtual std::uint64_t groups() const noexcept = 0;
@@ -247,13 +229,8 @@ class AggregateAnswer {
 };
 
 // A store in the making: pages come in order, each once.
-class ColumnLoader {
+class ColumnLoader : public Interface {
   public:
-    ColumnLoader() = default;
-    ColumnLoader(const ColumnLoader &) = delete;
-    ColumnLoader &operator=(const ColumnLoader &) = delete;
-    virtual ~ColumnLoader() = default;
-
     virtual const StoreLayout &layout() const noexcept = 0;
     virtual std::uint64_t loaded_pages() const noexcept = 0;
 
@@ -266,14 +243,9 @@ class ColumnLoader {
 };
 
 // Makes stores, and merges dictionaries of runs that become one.
-class Column {
+class Column : public Interface {
   public:
     static constexpr std::uint64_t max_rows = UINT32_MAX;
-
-    Column() = default;
-    Column(const Column &) = delete;
-    Column &operator=(const Column &) = delete;
-    virtual ~Column() = default;
 
     // Reserves the memory of the whole store.
     virtual Status open_loader(Stream &stream, const StoreLayout &layout,

@@ -4,8 +4,8 @@
 // Calls are synchronous: when one returns, its results are in place and it has let go of its arguments. Calls
 // on different streams run beside each other. Where a call takes arrays, they may lie in the host's memory,
 // pinned or not; the cuda engine also takes pointers into its device's memory. Memory that others write to
-// meanwhile makes results wrong but never makes a call reach beyond its arguments, apart from Kary::build,
-// Kary::load and KaryArray::gather.
+// meanwhile makes results wrong but never makes a call reach beyond its arguments, apart from Kary::build and
+// Kary::load.
 #pragma once
 
 #include <atomic>
@@ -15,19 +15,15 @@
 #include "gpu_engine/devices.h"
 #include "gpu_engine/entry.h"
 #include "gpu_engine/heap_blocks.h"
+#include "gpu_engine/interface.h"
 #include "gpu_engine/memory.h"
 #include "gpu_engine/status.h"
 
 namespace gpu_engine {
 
 // A caller's place of work. One call at a time; it must not outlive its engine.
-class Stream {
+class Stream : public Interface {
   public:
-    Stream() = default;
-    Stream(const Stream &) = delete;
-    Stream &operator=(const Stream &) = delete;
-    virtual ~Stream() = default;
-
     // Any thread may cancel: the call that runs on this stream, or else the next one, ends with
     // StatusCode::cancelled at its next cancellation point, some milliseconds of work later at most. It lasts
     // until `resume`.
@@ -39,19 +35,29 @@ class Stream {
     std::atomic<bool> cancelled_{false};
 };
 
+// A run's entries, rows or documents in the engine's memory, some of which may be dead.
+class Store : public Interface {
+  public:
+    virtual std::uint64_t entries() const noexcept = 0;
+    // Bytes of the engine's memory, those of the dead bitmap included.
+    virtual std::uint64_t bytes() const noexcept = 0;
+
+    // Marks entries dead: bit i % 64 of word i / 64 is that of the i-th entry that was given; bits beyond the
+    // last one are ignored. Calls that run meanwhile use the old bitmap or the new one as a whole. `version`
+    // is the caller's and must not fall (invalid_argument). A null `bitmap` clears all.
+    virtual Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept = 0;
+    virtual std::uint64_t dead_version() const noexcept = 0;
+    virtual std::uint64_t dead_entries() const noexcept = 0;
+};
+
 template <typename Key>
 class Kary;
 class Grid;
 class Column;
 class Text;
 
-class Engine {
+class Engine : public Interface {
   public:
-    Engine() = default;
-    Engine(const Engine &) = delete;
-    Engine &operator=(const Engine &) = delete;
-    virtual ~Engine() = default;
-
     // "cuda" or "host".
     virtual const char *name() const noexcept = 0;
     // Counts the memory of all of this engine's arrays and running calls.

@@ -93,24 +93,11 @@ struct GridPageColumns {
 
 // All functions but the destructor may run on several streams at once. On a status that isn't ok the outputs
 // hold nothing of use, unless said otherwise.
-class GridFile {
+class GridFile : public Store {
   public:
-    GridFile() = default;
-    GridFile(const GridFile &) = delete;
-    GridFile &operator=(const GridFile &) = delete;
-    virtual ~GridFile() = default;
-
-    virtual std::uint64_t entries() const noexcept = 0;
-    // Bytes of the engine's memory: those of directory, keys, TIDs, the order and the dead bitmap.
-    virtual std::uint64_t bytes() const noexcept = 0;
     virtual GridShape shape() const noexcept = 0;
     // The width of the column's keys, here and in what is asked: 4 or 8 bytes.
     virtual std::uint32_t key_bytes(std::uint32_t column) const noexcept = 0;
-
-    // Marks entries dead, as KaryArray::set_dead does: bit i is that of the i-th entry given to Grid::build.
-    virtual Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept = 0;
-    virtual std::uint64_t dead_version() const noexcept = 0;
-    virtual std::uint64_t dead_entries() const noexcept = 0;
 
     // The TIDs of the live entries that are points[i], in no certain order: tids[offsets[i]] to
     // tids[offsets[i + 1] - 1]. Entries with NULLs are no points. `offsets` has count + 1 places. When more
@@ -134,13 +121,8 @@ class GridFile {
 };
 
 // The entries of a grid file in the making, which come page by page in the caller's order.
-class GridLoader {
+class GridLoader : public Interface {
   public:
-    GridLoader() = default;
-    GridLoader(const GridLoader &) = delete;
-    GridLoader &operator=(const GridLoader &) = delete;
-    virtual ~GridLoader() = default;
-
     // How many entries it was begun with, and how many have come.
     virtual std::uint64_t entries() const noexcept = 0;
     virtual std::uint64_t loaded() const noexcept = 0;
@@ -156,16 +138,11 @@ class GridLoader {
 };
 
 // Makes grid files.
-class Grid {
+class Grid : public Interface {
   public:
     static constexpr std::uint64_t max_entries = (std::uint64_t(1) << 31) - 1;
     // The cells that one file may have on all its levels; entries that would need more are invalid_argument.
     static constexpr std::uint64_t max_cells = std::uint64_t(1) << 31;
-
-    Grid() = default;
-    Grid(const Grid &) = delete;
-    Grid &operator=(const Grid &) = delete;
-    virtual ~Grid() = default;
 
     // Makes a file of entries in any order. It needs about three times the file's memory meanwhile.
     virtual Status build(Stream &stream, const GridEntries &entries, const GridOptions &options,

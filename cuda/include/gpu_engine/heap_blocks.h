@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "gpu_engine/interface.h"
+
 namespace gpu_engine {
 
 // The knowledge of 64 consecutive blocks, in a bit for each. A block that is neither all-visible nor known is
@@ -30,12 +32,6 @@ struct KnownBlocks {
 
 // The same facts where an engine's calls read them (Engine::keep_blocks). They are of use to that engine
 // only.
-class HeapBlocks {
-  public:
-    HeapBlocks() = default;
-    HeapBlocks(const HeapBlocks &) = delete;
-    HeapBlocks &operator=(const HeapBlocks &) = delete;
-    virtual ~HeapBlocks() = default;
-};
+class HeapBlocks : public Interface {};
 
 }  // namespace gpu_engine

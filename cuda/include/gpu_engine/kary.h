@@ -32,24 +32,8 @@ struct MatchPlaces {
 // All functions but the destructor may run on several streams at once. On a status that isn't ok the outputs
 // hold nothing of use, unless said otherwise.
 template <typename Key>
-class KaryArray {
+class KaryArray : public Store {
   public:
-    KaryArray() = default;
-    KaryArray(const KaryArray &) = delete;
-    KaryArray &operator=(const KaryArray &) = delete;
-    virtual ~KaryArray() = default;
-
-    virtual std::uint64_t entries() const noexcept = 0;
-    // Bytes of the engine's memory: those of keys, separators, TIDs and the dead bitmap.
-    virtual std::uint64_t bytes() const noexcept = 0;
-
-    // Marks entries dead: bit i % 64 of word i / 64 is entry i's; bits beyond the last entry are ignored.
-    // Calls that run meanwhile use the old bitmap or the new one as a whole. `version` is the caller's and
-    // must not fall (invalid_argument). A null `bitmap` clears all.
-    virtual Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept = 0;
-    virtual std::uint64_t dead_version() const noexcept = 0;
-    virtual std::uint64_t dead_entries() const noexcept = 0;
-
     // counts[i] = how many live entries have low[i] <= key <= high[i].
     virtual Status count(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
                          std::uint32_t *counts) const noexcept = 0;
@@ -89,13 +73,8 @@ struct Pages {
 
 // An array in the making: entries come piece by piece, in the caller's order.
 template <typename Key>
-class KaryLoader {
+class KaryLoader : public Interface {
   public:
-    KaryLoader() = default;
-    KaryLoader(const KaryLoader &) = delete;
-    KaryLoader &operator=(const KaryLoader &) = delete;
-    virtual ~KaryLoader() = default;
-
     // How many entries it was begun with, and how many have come.
     virtual std::uint64_t entries() const noexcept = 0;
     virtual std::uint64_t loaded() const noexcept = 0;
@@ -115,14 +94,9 @@ class KaryLoader {
 // Makes arrays. One has at most `max_entries` entries, since positions have 32 bits; more are
 // invalid_argument.
 template <typename Key>
-class Kary {
+class Kary : public Interface {
   public:
     static constexpr std::uint64_t max_entries = UINT32_MAX;
-
-    Kary() = default;
-    Kary(const Kary &) = delete;
-    Kary &operator=(const Kary &) = delete;
-    virtual ~Kary() = default;
 
     // Makes an array of pairs (keys[i], tids[i]) in any order. It needs about twice the array's memory
     // meanwhile, and is fastest when the TIDs ascend already.

@@ -142,21 +142,9 @@ static_assert(sizeof(TextHit) == 24);
 
 // All functions but the destructor may run on several streams at once. On a status that isn't ok the outputs
 // hold nothing of use.
-class TextIndex {
+class TextIndex : public Store {
   public:
-    TextIndex() = default;
-    TextIndex(const TextIndex &) = delete;
-    TextIndex &operator=(const TextIndex &) = delete;
-    virtual ~TextIndex() = default;
-
     virtual const TextShape &shape() const noexcept = 0;
-    // Bytes of the engine's memory, those of the dead bitmap included.
-    virtual std::uint64_t bytes() const noexcept = 0;
-
-    // Marks documents dead, as KaryArray::set_dead does: bit i is document i's.
-    virtual Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept = 0;
-    virtual std::uint64_t dead_version() const noexcept = 0;
-    virtual std::uint64_t dead_entries() const noexcept = 0;
 
     // documents[i] = how many live documents lists[i] has: BM25's document frequencies.
     virtual Status count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
@@ -176,13 +164,8 @@ class TextIndex {
 
 // A text index in the making. Both sections come piece by piece, each in the order of its pages; which one
 // first is up to the caller.
-class TextLoader {
+class TextLoader : public Interface {
   public:
-    TextLoader() = default;
-    TextLoader(const TextLoader &) = delete;
-    TextLoader &operator=(const TextLoader &) = delete;
-    virtual ~TextLoader() = default;
-
     // How many documents have come.
     virtual std::uint32_t loaded_documents() const noexcept = 0;
 
@@ -195,13 +178,8 @@ class TextLoader {
     virtual Status finish(Stream &stream, std::unique_ptr<TextIndex> *index) noexcept = 0;
 };
 
-class Text {
+class Text : public Interface {
   public:
-    Text() = default;
-    Text(const Text &) = delete;
-    Text &operator=(const Text &) = delete;
-    virtual ~Text() = default;
-
     // The bytes that an index without dead documents takes of the engine's memory.
     virtual std::uint64_t index_bytes(const TextShape &shape) const noexcept = 0;
     // Reserves that memory.

@@ -26,7 +26,7 @@ class RunSet {
     // are on several engines, each part of it asks what is its own: the following, too, are of that alone.
     bool is_here(std::size_t i) const noexcept { return is_on(i, here_); }
     std::size_t count_here() const noexcept;
-    std::uint64_t entries(std::size_t i) const noexcept { return entries_of(object_here(i)); }
+    std::uint64_t entries(std::size_t i) const noexcept { return store_of(object_here(i))->entries(); }
     template <typename Key>
     const KaryArray<Key> &kary(std::size_t i) const noexcept {
         return *object_here(i).template get<Key>();
@@ -40,7 +40,7 @@ class RunSet {
     bool is_on(std::size_t i, EngineId id) const noexcept { return mirrors_[i]->part_on(id) != nullptr; }
     std::uint64_t entries_on(std::size_t i, EngineId id) const noexcept {
         const MirrorPart *part = mirrors_[i]->part_on(id);
-        return part != nullptr ? entries_of(part->object) : 0;
+        return part != nullptr ? store_of(part->object)->entries() : 0;
     }
     void set_here(EngineId id) noexcept { here_ = id; }
 

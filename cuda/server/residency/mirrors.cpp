@@ -24,13 +24,13 @@ protocol::RunKind kind_of(const AnyObject &object) {
 
 std::uint64_t entries_of(const Mirror &mirror) {
     const MirrorPart &last = mirror.parts.back();
-    return last.first + entries_of(last.object);
+    return last.first + store_of(last.object)->entries();
 }
 
 std::uint64_t bytes_of(const Mirror &mirror) {
     std::uint64_t bytes = 0;
     for (const MirrorPart &part : mirror.parts) {
-        bytes += bytes_of(part.object);
+        bytes += store_of(part.object)->bytes();
     }
     return bytes;
 }
@@ -38,7 +38,7 @@ std::uint64_t bytes_of(const Mirror &mirror) {
 std::uint64_t dead_version_of(const Mirror &mirror) {
     std::uint64_t version = UINT64_MAX;
     for (const MirrorPart &part : mirror.parts) {
-        version = std::min(version, dead_version_of(part.object));
+        version = std::min(version, store_of(part.object)->dead_version());
     }
     return version;
 }
@@ -436,7 +436,7 @@ std::array<std::uint64_t, max_engines> Mirrors::bytes_beside(EngineName engine, 
     for (const auto &[place, mirror] : table_) {
         if (counts(place)) {
             for (const MirrorPart &part : mirror->parts) {
-                bytes[part.held_by] += bytes_of(part.object);
+                bytes[part.held_by] += store_of(part.object)->bytes();
             }
         }
     }
@@ -466,8 +466,8 @@ std::uint64_t Mirrors::list(protocol::MirrorRow *rows, std::uint64_t capacity,
         row.parts = static_cast<std::uint16_t>(mirror->parts.size());
         for (std::size_t i = 0; i < mirror->parts.size(); ++i) {
             const MirrorPart &part = mirror->parts[i];
-            row.entries = entries_of(part.object);
-            row.bytes = bytes_of(part.object);
+            row.entries = store_of(part.object)->entries();
+            row.bytes = store_of(part.object)->bytes();
             row.device = device_of(part.held_by);
             row.kind = static_cast<std::uint32_t>(kind_of(part.object));
             row.part = static_cast<std::uint16_t>(i + 1);

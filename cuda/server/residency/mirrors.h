@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -69,7 +68,7 @@ struct Mirror {
     }
     std::uint64_t bytes_on(EngineId id) const {
         const MirrorPart *part = part_on(id);
-        return part != nullptr ? bytes_of(part->object) : 0;
+        return part != nullptr ? store_of(part->object)->bytes() : 0;
     }
 };
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 #include <variant>
 
 #include "gpu_engine/column.h"
@@ -80,20 +79,9 @@ class OfAnyKind {
 using AnyObject = OfAnyKind<KaryArray, GridFile, ColumnStore, TextIndex>;
 using AnyLoader = OfAnyKind<KaryLoader, GridLoader, ColumnLoader, TextLoader>;
 
-inline std::uint64_t bytes_of(const AnyObject &object) {
-    return object.visit([](const auto *object) { return object->bytes(); });
-}
-inline std::uint64_t entries_of(const AnyObject &object) {
-    return object.visit([]<typename Object>(const Object *object) -> std::uint64_t {
-        if constexpr (std::is_same_v<Object, TextIndex>) {
-            return object->shape().documents;
-        } else {
-            return object->entries();
-        }
-    });
-}
-inline std::uint64_t dead_version_of(const AnyObject &object) {
-    return object.visit([](const auto *object) { return object->dead_version(); });
+// The object as a store; null when there is none.
+inline Store *store_of(const AnyObject &object) {
+    return object.visit([](auto *store) -> Store * { return store; });
 }
 
 }  // namespace gpu_engine::server

@@ -141,18 +141,16 @@ const std::uint64_t *bitmap_of(Work &work, const Mirror &mirror, const protocol:
 }
 
 void set_dead_of(Work &work, const MirrorPart &part, const std::uint64_t *bitmap, std::uint64_t version) {
-    part.object.visit([&](auto *array) {
-        if (version < array->dead_version()) {
-            return;
-        }
-        const std::uint64_t *of_part = bitmap != nullptr ? bitmap + part.first / 64 : nullptr;
-        const Status status =
-            with_room(work, [&] { return array->set_dead(*work.stream, of_part, version); });
-        // A newer bitmap may have come meanwhile, which makes this one needless.
-        if (!status.ok() && array->dead_version() <= version) {
-            throw Failure{status};
-        }
-    });
+    Store *store = store_of(part.object);
+    if (version < store->dead_version()) {
+        return;
+    }
+    const std::uint64_t *of_part = bitmap != nullptr ? bitmap + part.first / 64 : nullptr;
+    const Status status = with_room(work, [&] { return store->set_dead(*work.stream, of_part, version); });
+    // A newer bitmap may have come meanwhile, which makes this one needless.
+    if (!status.ok() && store->dead_version() <= version) {
+        throw Failure{status};
+    }
 }
 
 }  // namespace gpu_engine::server

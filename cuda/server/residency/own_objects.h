@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <utility>
 #include <vector>
 
 #include "server/requests/request.h"
@@ -20,8 +18,8 @@ inline void set_answer(protocol::ReplyHeader &header, protocol::Answer answer) {
 }
 
 inline void describe(const AnyObject &object, protocol::HandleReply &reply) {
-    reply.entries += entries_of(object);
-    reply.bytes += bytes_of(object);
+    reply.entries += store_of(object)->entries();
+    reply.bytes += store_of(object)->bytes();
 }
 
 // Throw Failure where the connection has no such object.

@@ -46,7 +46,6 @@ class DeviceColumnStore final : public DeviceStore<ColumnStore> {
     DeviceColumnStore(DeviceEngine &engine, StoreParts parts)
         : DeviceStore(engine, parts.layout.rows), parts_(std::move(parts)) {}
 
-    std::uint64_t entries() const noexcept override { return parts_.layout.rows; }
     std::uint64_t bytes() const noexcept override { return parts_.bytes() + dead_bytes(); }
     const StoreLayout &layout() const noexcept override { return parts_.layout; }
 

@@ -35,7 +35,6 @@ class HostColumnStore final : public HostStore<ColumnStore> {
     HostColumnStore(HostEngine &engine, StoreParts parts)
         : HostStore(engine, parts.layout.rows), parts_(std::move(parts)) {}
 
-    std::uint64_t entries() const noexcept override { return parts_.layout.rows; }
     std::uint64_t bytes() const noexcept override { return parts_.bytes() + dead_bytes(); }
     const StoreLayout &layout() const noexcept override { return parts_.layout; }
 
