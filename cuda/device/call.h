@@ -79,6 +79,12 @@ class Call {
     mutable std::vector<std::shared_ptr<const void>> kept_;
 };
 
+// Blocks of a launch in which each thread has one of `count`; kernels have 256 threads a block where nothing
+// else is said.
+inline unsigned blocks_for(std::uint64_t count, unsigned threads = 256) {
+    return static_cast<unsigned>((count + threads - 1) / threads);
+}
+
 // The address under which a kernel reaches a caller's array; null when only a copy will do. Pinned memory is
 // reached directly where `direct_pinned` says that little of it is touched, and only once.
 void *device_address(const void *array, bool direct_pinned);

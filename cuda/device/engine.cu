@@ -29,10 +29,7 @@ void require_code(int device) {
     }
     static_cast<void>(cudaGetLastError());
     DeviceInfo info;
-    const Status status = describe_device(device, &info);
-    if (!status.ok()) {
-        throw Failure{status};
-    }
+    require_ok(describe_device(device, &info));
     char message[Status::message_capacity];
     std::snprintf(message, sizeof(message), "pg_gpu was built without code for compute capability %d.%d",
                   info.compute_capability_major, info.compute_capability_minor);

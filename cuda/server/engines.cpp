@@ -137,10 +137,7 @@ void Engines::open_host_engines(const Options &options, std::uint64_t default_me
         place.default_limit = default_memory / hosts_;
         place.device = hosts_ > 1 ? static_cast<std::int32_t>(id) : -1;
         place.identity.device = place.device;
-        const Status status = host::open_engine(engine_options, &place.engine);
-        if (!status.ok()) {
-            throw Failure{status};
-        }
+        require_ok(host::open_engine(engine_options, &place.engine));
         place.queue = new_queue(EngineName::host);
         apply_limit(place, EngineName::host);
         place.state = State::ready;

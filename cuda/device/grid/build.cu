@@ -8,16 +8,13 @@
 #include <optional>
 
 #include "device/cub_calls.cuh"
+#include "device/kary/live.cuh"
 #include "device/warp.cuh"
 
 namespace gpu_engine::device {
 namespace {
 
 constexpr int threads = 256;
-
-unsigned blocks_for(std::uint64_t count) {
-    return static_cast<unsigned>((count + threads - 1) / threads);
-}
 
 __global__ void number_kernel(std::uint32_t *numbers, std::uint64_t count) {
     const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -33,17 +30,7 @@ __global__ void first_directory_kernel(const std::uint32_t *cells, std::uint64_t
     if (word >= words) {
         return;
     }
-    std::uint64_t low = 0;
-    std::uint64_t high = entries;
-    while (low < high) {
-        const std::uint64_t middle = low + (high - low) / 2;
-        if (cells[middle] < word) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    directory[word] = static_cast<std::uint32_t>(low);
+    directory[word] = static_cast<std::uint32_t>(count_below(cells, entries, word));
 }
 
 // Also finds the highest heap block.

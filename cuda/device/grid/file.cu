@@ -19,10 +19,6 @@ constexpr int threads = 256;
 constexpr std::uint64_t piece_points = std::uint64_t(1) << 24;
 constexpr std::uint64_t piece_boxes = std::uint64_t(1) << 19;
 
-unsigned blocks_for(std::uint64_t count) {
-    return static_cast<unsigned>((count + threads - 1) / threads);
-}
-
 // The caller's arrays of keys, which are brought to the device a piece at a time.
 class KeyInputs {
   public:
@@ -266,10 +262,7 @@ Status DeviceGridFile::set_dead(Stream &stream, const std::uint64_t *bitmap, std
 Status DeviceGridFile::match(Stream &stream, const GridPoints &points, std::uint64_t count,
                              std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const noexcept {
     return guarded([&] {
-        const Status status = check_points(points, parts_.columns, count);
-        if (!status.ok()) {
-            return status;
-        }
+        require_ok(check_points(points, parts_.columns, count));
         const Call call(engine_, stream);
         const DeadView view_of_dead = dead_view(call);
         const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(count + 1);
@@ -304,10 +297,7 @@ Status DeviceGridFile::match(Stream &stream, const GridPoints &points, std::uint
 Status DeviceGridFile::count(Stream &stream, const GridBoxes &boxes, std::uint64_t count,
                              std::uint32_t *counts) const noexcept {
     return guarded([&] {
-        const Status status = check_boxes(boxes, parts_.columns);
-        if (!status.ok()) {
-            return status;
-        }
+        require_ok(check_boxes(boxes, parts_.columns));
         const Call call(engine_, stream);
         const DeadView view_of_dead = dead_view(call);
         const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(std::min(count, piece_boxes));
@@ -329,10 +319,7 @@ Status DeviceGridFile::count(Stream &stream, const GridBoxes &boxes, std::uint64
 Status DeviceGridFile::search(Stream &stream, const GridBoxes &boxes, std::uint64_t count,
                               std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const noexcept {
     return guarded([&] {
-        const Status status = check_boxes(boxes, parts_.columns);
-        if (!status.ok()) {
-            return status;
-        }
+        require_ok(check_boxes(boxes, parts_.columns));
         const Call call(engine_, stream);
         const DeadView view_of_dead = dead_view(call);
         const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(count + 1);
@@ -360,10 +347,7 @@ Status DeviceGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uin
                                 const HeapBlocks &blocks, std::uint64_t *counts, std::uint64_t *offsets,
                                 Tid *tids, std::uint64_t capacity) const noexcept {
     return guarded([&] {
-        const Status status = check_boxes(boxes, parts_.columns);
-        if (!status.ok()) {
-            return status;
-        }
+        require_ok(check_boxes(boxes, parts_.columns));
         const Call call(engine_, stream);
         const DeadView view_of_dead = dead_view(call);
         const KnownBlocks &known = known_of(blocks);
@@ -422,10 +406,7 @@ Status DeviceGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uin
 Status DeviceGrid::build(Stream &stream, const GridEntries &entries, const GridOptions &options,
                          std::unique_ptr<GridFile> *file) noexcept {
     return guarded([&] {
-        const Status status = check_grid(entries, options);
-        if (!status.ok()) {
-            return status;
-        }
+        require_ok(check_grid(entries, options));
         const Call call(engine_, stream);
         GridParts parts;
         if (entries.count > 0) {

@@ -15,10 +15,6 @@ namespace {
 
 constexpr int threads = 256;
 
-unsigned blocks_for(std::uint64_t count) {
-    return static_cast<unsigned>((count + threads - 1) / threads);
-}
-
 // Says whether word i of a level is that of a crowded cell. The word behind a grid's last cell belongs to no
 // cell.
 struct IsCrowded {
@@ -210,18 +206,8 @@ __global__ void write_directory_kernel(const std::uint32_t *cells, std::uint32_t
     if (word >= words) {
         return;
     }
-    std::uint32_t low = 0;
-    std::uint32_t high = entries;
-    while (low < high) {
-        const std::uint32_t middle = low + (high - low) / 2;
-        if (cells[middle] < word) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
     const std::uint32_t s = range_of(word_at, 0U, count - 1, word);
-    directory[word] = first[s] + (low - begins[s]);
+    directory[word] = first[s] + (count_below(cells, entries, word) - begins[s]);
 }
 
 template <typename Element>

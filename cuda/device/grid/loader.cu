@@ -104,10 +104,7 @@ class DeviceGridLoader final : public GridLoader {
 
     Status append_pages(Stream &stream, const GridPages &pages) noexcept override {
         return guarded([&] {
-            const Status status = check_grid_pages(pages);
-            if (!status.ok()) {
-                return status;
-            }
+            require_ok(check_grid_pages(pages));
             const Call call(engine_, stream);
             std::uint64_t found = 0;
             const std::uint64_t piece_pages = piece_bytes / pages.page_bytes;
@@ -125,11 +122,8 @@ class DeviceGridLoader final : public GridLoader {
                 const unsigned char *contents =
                     input.piece(first * pages.page_bytes, size * pages.page_bytes) + pages.first_byte;
                 std::uint64_t here;
-                const Status parsed = parse_piece(call, contents, pages, size, heads.data(), begins.data(),
-                                                  found, findings.data(), &here);
-                if (!parsed.ok()) {
-                    return parsed;
-                }
+                parse_piece(call, contents, pages, size, heads.data(), begins.data(), found, findings.data(),
+                            &here);
                 found += here;
             }
             std::uint32_t result = 0;
@@ -157,9 +151,9 @@ class DeviceGridLoader final : public GridLoader {
   private:
     // Parses pages; `before` entries of this call lie on pages before them. *found becomes the number of
     // entries on them.
-    Status parse_piece(const Call &call, const unsigned char *contents, const GridPages &pages,
-                       std::uint64_t size, GridPageHead *heads, std::uint32_t *begins, std::uint64_t before,
-                       std::uint32_t *findings, std::uint64_t *found) {
+    void parse_piece(const Call &call, const unsigned char *contents, const GridPages &pages,
+                     std::uint64_t size, GridPageHead *heads, std::uint32_t *begins, std::uint64_t before,
+                     std::uint32_t *findings, std::uint64_t *found) {
         const auto count = static_cast<std::uint32_t>(size);
         copy_heads_kernel<<<(count + threads - 1) / threads, threads, 0, call.stream()>>>(
             contents, pages.page_bytes, count, heads);
@@ -168,11 +162,8 @@ class DeviceGridLoader final : public GridLoader {
         call.copy(host_heads.data(), static_cast<const GridPageHead *>(heads), size);
         call.wait();
         std::vector<std::uint32_t> host_begins(size);
-        const Status status = sum_grid_pages(host_heads.data(), size, grid_page_keys + columns_.columns,
-                                             loaded_ + before, entries_, host_begins.data(), found);
-        if (!status.ok()) {
-            return status;
-        }
+        require_ok(sum_grid_pages(host_heads.data(), size, grid_page_keys + columns_.columns,
+                                  loaded_ + before, entries_, host_begins.data(), found));
         call.copy(begins, static_cast<const std::uint32_t *>(host_begins.data()), size);
         LoadedColumns loaded = {};
         loaded.columns = columns_;
@@ -187,7 +178,6 @@ class DeviceGridLoader final : public GridLoader {
         check_launch("parse_grid_pages_kernel");
         // The host's arrays end here, so the device must have read them.
         call.wait();
-        return {};
     }
 
     DeviceEngine &engine_;

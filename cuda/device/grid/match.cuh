@@ -197,7 +197,7 @@ void write_matches(const Call &call, const GridView<Key> &grid, const PointBatch
     }
     with_columns(grid.columns, [&](auto columns) {
         constexpr int threads = 256;
-        const auto blocks = static_cast<unsigned>((points.count + threads - 1) / threads);
+        const auto blocks = blocks_for(points.count, threads);
         write_matches_kernel<decltype(columns)::value, Key>
             <<<blocks, threads, 0, call.stream()>>>(grid, points, dead, counts, places, tids, offsets, out);
         check_launch("write_matches_kernel");

@@ -133,10 +133,6 @@ __global__ void __launch_bounds__(threads)
 static_assert(tile_positions < 1 << 16);
 static_assert(piece_positions < std::uint64_t(1) << 32);
 
-unsigned blocks_for(std::uint64_t count) {
-    return static_cast<unsigned>((count + threads - 1) / threads);
-}
-
 }  // namespace
 
 Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,

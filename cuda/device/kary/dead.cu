@@ -38,8 +38,8 @@ DeadBitmap make_dead_bitmap(const Call &call, const std::uint64_t *bitmap, std::
     call.fill(result.words.data() + given_words, 0,
               (result.words.size() - given_words) * sizeof(std::uint64_t));
     call.fill(result.before_block.data() + blocks, 0, sizeof(std::uint32_t));
-    count_blocks_kernel<<<static_cast<unsigned>((blocks + threads - 1) / threads), threads, 0,
-                          call.stream()>>>(result.words.data(), entries, blocks, result.before_block.data());
+    count_blocks_kernel<<<blocks_for(blocks, threads), threads, 0, call.stream()>>>(
+        result.words.data(), entries, blocks, result.before_block.data());
     check_launch("count_blocks_kernel");
 
     exclusive_sums(call, result.before_block.data(), result.before_block.data(), blocks + 1);

@@ -12,10 +12,6 @@ constexpr int threads = 256;
 // How many elements a piece has: about a millisecond of work, 96 MB of TIDs.
 constexpr std::uint64_t piece_elements = std::uint64_t(1) << 24;
 
-unsigned blocks_for(std::uint64_t count) {
-    return static_cast<unsigned>((count + threads - 1) / threads);
-}
-
 __global__ void count_live_kernel(const KaryRange *ranges, std::uint64_t count, DeadView dead,
                                   std::uint32_t *counts) {
     const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;

@@ -37,4 +37,20 @@ __device__ Range range_of(const Offset *offsets, Range low, Range high, std::uin
     return low;
 }
 
+// How many of `count` ascending numbers are below `wanted`.
+template <typename Number, typename Count>
+__device__ Count count_below(const Number *numbers, Count count, std::uint64_t wanted) {
+    Count low = 0;
+    Count high = count;
+    while (low < high) {
+        const Count middle = low + (high - low) / 2;
+        if (numbers[middle] < wanted) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 }  // namespace gpu_engine::device

@@ -24,10 +24,7 @@ class DeviceKaryLoader final : public KaryLoader<Key> {
     Status append_pages(Stream &stream, const Pages &pages) noexcept override {
         return guarded([&] {
             PageEntries wanted;
-            const Status status = check_pages(pages, sizeof(Key), entries_, loaded_, &wanted);
-            if (!status.ok()) {
-                return status;
-            }
+            require_ok(check_pages(pages, sizeof(Key), entries_, loaded_, &wanted));
             const Call call(engine_, stream);
             parse_pages(call, pages, wanted, pairs_.keys.data(), pairs_.tids.data());
             loaded_ += wanted.last - wanted.first;

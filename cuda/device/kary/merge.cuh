@@ -60,9 +60,8 @@ Pairs<Key> live_pairs(const Call &call, const Key *keys, const Tid *tids, std::u
     constexpr int threads = 256;
     Pairs<Key> result = make_pairs<Key>(call, count - dead.dead);
     if (result.count > 0) {
-        live_pairs_kernel<<<static_cast<unsigned>((count + threads - 1) / threads), threads, 0,
-                            call.stream()>>>(keys, tids, count, dead.view(), result.keys.data(),
-                                             result.tids.data());
+        live_pairs_kernel<<<blocks_for(count, threads), threads, 0, call.stream()>>>(
+            keys, tids, count, dead.view(), result.keys.data(), result.tids.data());
         check_launch("live_pairs_kernel");
     }
     return result;

@@ -113,8 +113,8 @@ bool pairs_ascend(const Call &call, const Pairs<Key> &pairs) {
     constexpr int threads = 256;
     const Buffer<std::uint32_t> descend = call.buffer<std::uint32_t>(1);
     call.fill(descend.data(), 0, sizeof(std::uint32_t));
-    ascend_kernel<<<static_cast<unsigned>((pairs.count + threads - 1) / threads), threads, 0,
-                    call.stream()>>>(pairs.keys.data(), pairs.tids.data(), pairs.count, descend.data());
+    ascend_kernel<<<blocks_for(pairs.count, threads), threads, 0, call.stream()>>>(
+        pairs.keys.data(), pairs.tids.data(), pairs.count, descend.data());
     check_launch("ascend_kernel");
     std::uint32_t result = 0;
     call.copy(&result, static_cast<const std::uint32_t *>(descend.data()), 1);
@@ -203,7 +203,7 @@ __global__ void groups_descend_kernel(const Key *keys, const Tid *tids, std::uin
 template <typename Key>
 bool order_groups(const Call &call, Pairs<Key> &pairs) {
     constexpr int threads = 256;
-    const auto blocks = static_cast<unsigned>((pairs.count + threads - 1) / threads);
+    const auto blocks = blocks_for(pairs.count, threads);
     const Buffer<std::uint32_t> flag = call.buffer<std::uint32_t>(1);
     std::uint32_t result = 0;
     call.fill(flag.data(), 0, sizeof(std::uint32_t));

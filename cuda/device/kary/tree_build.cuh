@@ -12,11 +12,6 @@ namespace gpu_engine::device {
 
 inline constexpr int build_threads = 256;
 
-inline unsigned blocks_for(std::uint64_t count, int threads) {
-    return static_cast<unsigned>((count + static_cast<std::uint64_t>(threads) - 1) /
-                                 static_cast<std::uint64_t>(threads));
-}
-
 // Sets upper[i] to the prefix of node i's last key; from `nodes` up to `size` to the highest.
 template <typename Key>
 __global__ void node_prefixes_kernel(const __grid_constant__ Tree<Key> tree, std::uint64_t node_keys,

@@ -30,12 +30,9 @@ TextQueries::TextQueries(const TextShape &shape, const TextRanking &ranking, con
       queries_(batch.queries, batch.queries + batch.query_count),
       steps_(batch.steps, batch.steps + batch.step_count),
       documents_(shape.documents) {
-    const Status status = check_text_search(shape, ranking,
-                                            {queries_.data(), batch.query_count, terms_.data(),
-                                             batch.term_count, steps_.data(), batch.step_count});
-    if (!status.ok()) {
-        throw Failure{status};
-    }
+    require_ok(check_text_search(shape, ranking,
+                                 {queries_.data(), batch.query_count, terms_.data(), batch.term_count,
+                                  steps_.data(), batch.step_count}));
     for (const TextTerm &term : terms_) {
         views_.push_back(view_of(shape, term.list));
     }

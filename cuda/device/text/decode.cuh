@@ -572,11 +572,6 @@ __device__ __forceinline__ std::int64_t contribution(double weight, const postin
     return units < 1 ? 1 : units;
 }
 
-// Blocks of a launch that each take so many of `count`.
-inline unsigned blocks_for(std::uint64_t count, unsigned a_block_of) {
-    return static_cast<unsigned>((count + a_block_of - 1) / a_block_of);
-}
-
 // Calls run(codec) with the index's codec as a type.
 template <typename Run>
 void with_codec(postings::Codec codec, Run run) {

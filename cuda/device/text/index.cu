@@ -48,10 +48,7 @@ __global__ void __launch_bounds__(threads, 4)
 }  // namespace
 
 ListView view_of(const TextShape &shape, const TextList &list) {
-    const Status status = check_text_list(shape, list);
-    if (!status.ok()) {
-        throw Failure{status};
-    }
+    require_ok(check_text_list(shape, list));
     ListView view = {list.offset,  list.bytes,    list.documents, text_blocks(list.documents),
                      list.ordinal, list.frequency};
     if (list.documents > 1) {

@@ -40,10 +40,6 @@ __global__ void check_order_kernel(const Tid *tids, std::uint32_t first, std::ui
     }
 }
 
-unsigned blocks_for(std::uint64_t count) {
-    return static_cast<unsigned>((count + threads - 1) / threads);
-}
-
 class DeviceTextLoader final : public TextLoader {
   public:
     DeviceTextLoader(const Call &call, const TextShape &shape) : engine_(call.engine()) {
@@ -66,11 +62,8 @@ class DeviceTextLoader final : public TextLoader {
     Status append_postings(Stream &stream, const TextPages &pages) noexcept override {
         return guarded([&] {
             std::uint64_t count;
-            const Status status = check_text_pages(pages, pages.content_bytes, parts_.shape.posting_bytes,
-                                                   loaded_bytes_, &count);
-            if (!status.ok()) {
-                return status;
-            }
+            require_ok(check_text_pages(pages, pages.content_bytes, parts_.shape.posting_bytes, loaded_bytes_,
+                                        &count));
             const Call call(engine_, stream);
             const char *content = static_cast<const char *>(pages.images) + pages.first_byte;
             char *to = parts_.postings.data() + loaded_bytes_;
@@ -96,11 +89,7 @@ class DeviceTextLoader final : public TextLoader {
         return guarded([&] {
             const std::uint64_t a_page = pages.content_bytes / text_document_bytes;
             std::uint64_t count;
-            const Status status =
-                check_text_pages(pages, a_page, parts_.shape.documents, loaded_documents_, &count);
-            if (!status.ok()) {
-                return status;
-            }
+            require_ok(check_text_pages(pages, a_page, parts_.shape.documents, loaded_documents_, &count));
             const Call call(engine_, stream);
             const std::uint64_t bytes = std::uint64_t(pages.pages) * pages.page_bytes;
             const std::uint64_t piece = piece_bytes / pages.page_bytes;

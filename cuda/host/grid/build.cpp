@@ -233,10 +233,7 @@ void build_first_level(HostEngine &engine, const Workers &workers, const GridEnt
 Status HostGrid::build(Stream &stream, const GridEntries &entries, const GridOptions &options,
                        std::unique_ptr<GridFile> *file) noexcept {
     return guarded([&] {
-        const Status status = check_grid(entries, options);
-        if (!status.ok()) {
-            return status;
-        }
+        require_ok(check_grid(entries, options));
         const Workers workers = engine_.workers(stream);
         GridParts parts;
         parts.columns = entries.columns;

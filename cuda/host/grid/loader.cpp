@@ -31,10 +31,7 @@ class HostGridLoader final : public GridLoader {
 
     Status append_pages(Stream &stream, const GridPages &pages) noexcept override {
         return guarded([&] {
-            Status status = check_grid_pages(pages);
-            if (!status.ok()) {
-                return status;
-            }
+            require_ok(check_grid_pages(pages));
             const char *content = static_cast<const char *>(pages.images) + pages.first_byte;
             std::vector<GridPageHead> heads(pages.pages);
             for (std::uint64_t i = 0; i < pages.pages; ++i) {
@@ -42,11 +39,8 @@ class HostGridLoader final : public GridLoader {
             }
             std::vector<std::uint32_t> begins(pages.pages);
             std::uint64_t found;
-            status =
-                sum_grid_pages(heads.data(), pages.pages, arrays(), loaded_, entries_, begins.data(), &found);
-            if (!status.ok()) {
-                return status;
-            }
+            require_ok(sum_grid_pages(heads.data(), pages.pages, arrays(), loaded_, entries_, begins.data(),
+                                      &found));
             const std::uint32_t words = (pages.page_bytes - pages.first_byte) / 8;
             engine_.workers(stream).for_pieces(
                 pages.pages, pages_a_piece, [&](std::uint64_t first, std::uint64_t last) {

@@ -243,10 +243,7 @@ Status HostGridFile::write_tids(const Workers &workers, std::uint64_t count, std
 Status HostGridFile::match(Stream &stream, const GridPoints &points, std::uint64_t count,
                            std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const noexcept {
     return guarded([&] {
-        const Status status = check_points(points, parts_.columns, count);
-        if (!status.ok()) {
-            return status;
-        }
+        require_ok(check_points(points, parts_.columns, count));
         if (parts_.entries == 0) {
             std::fill_n(offsets, count + 1, 0);
             return Status{};
@@ -265,10 +262,7 @@ Status HostGridFile::match(Stream &stream, const GridPoints &points, std::uint64
 Status HostGridFile::count(Stream &stream, const GridBoxes &boxes, std::uint64_t count,
                            std::uint32_t *counts) const noexcept {
     return guarded([&] {
-        const Status status = check_boxes(boxes, parts_.columns);
-        if (!status.ok()) {
-            return status;
-        }
+        require_ok(check_boxes(boxes, parts_.columns));
         std::fill_n(counts, count, 0);
         if (parts_.entries == 0) {
             return Status{};
@@ -292,10 +286,7 @@ Status HostGridFile::count(Stream &stream, const GridBoxes &boxes, std::uint64_t
 Status HostGridFile::search(Stream &stream, const GridBoxes &boxes, std::uint64_t count,
                             std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const noexcept {
     return guarded([&] {
-        const Status status = check_boxes(boxes, parts_.columns);
-        if (!status.ok()) {
-            return status;
-        }
+        require_ok(check_boxes(boxes, parts_.columns));
         if (parts_.entries == 0) {
             std::fill_n(offsets, count + 1, 0);
             return Status{};
@@ -323,10 +314,7 @@ Status HostGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uint6
                               const HeapBlocks &blocks, std::uint64_t *counts, std::uint64_t *offsets,
                               Tid *tids, std::uint64_t capacity) const noexcept {
     return guarded([&] {
-        const Status status = check_boxes(boxes, parts_.columns);
-        if (!status.ok()) {
-            return status;
-        }
+        require_ok(check_boxes(boxes, parts_.columns));
         const KnownBlocks &known = known_of(blocks);
         std::fill_n(counts, count, 0);
         if (parts_.entries == 0) {

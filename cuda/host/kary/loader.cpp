@@ -29,10 +29,7 @@ class HostKaryLoader final : public KaryLoader<Key> {
     Status append_pages(Stream &stream, const Pages &pages) noexcept override {
         return guarded([&] {
             PageEntries wanted;
-            const Status status = check_pages(pages, sizeof(Key), entries_, loaded_, &wanted);
-            if (!status.ok()) {
-                return status;
-            }
+            require_ok(check_pages(pages, sizeof(Key), entries_, loaded_, &wanted));
             const PageLayout &layout = pages.layout;
             const std::uint64_t used_pages = (wanted.last - 1) / layout.per_page - pages.first_page + 1;
             engine_.workers(stream).for_pieces(used_pages, pages_a_piece,

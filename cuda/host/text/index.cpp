@@ -20,10 +20,7 @@ Status HostTextIndex::count_documents(Stream &stream, const TextList *lists, std
         const auto dead = this->dead();
         engine_.workers(stream).for_pieces(count, 1, [&](std::uint64_t first, std::uint64_t last) {
             for (std::uint64_t i = first; i < last; ++i) {
-                const Status status = check_text_list(parts_.shape, asked[i]);
-                if (!status.ok()) {
-                    throw Failure{status};
-                }
+                require_ok(check_text_list(parts_.shape, asked[i]));
                 std::uint32_t live = asked[i].documents;
                 if (dead) {
                     const List list(parts_, asked[i]);
@@ -51,10 +48,7 @@ Status HostTextIndex::intersect(Stream &stream, const TextList *lists, std::uint
         const std::vector<TextList> asked(lists, lists + count);
         std::vector<List> opened;
         for (const TextList &list : asked) {
-            const Status status = check_text_list(parts_.shape, list);
-            if (!status.ok()) {
-                return status;
-            }
+            require_ok(check_text_list(parts_.shape, list));
             opened.emplace_back(parts_, list);
         }
         std::sort(opened.begin(), opened.end(),

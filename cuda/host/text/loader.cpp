@@ -29,11 +29,8 @@ class HostTextLoader final : public TextLoader {
     Status append_postings(Stream &stream, const TextPages &pages) noexcept override {
         return guarded([&] {
             std::uint64_t count;
-            const Status status = check_text_pages(pages, pages.content_bytes, parts_.shape.posting_bytes,
-                                                   loaded_bytes_, &count);
-            if (!status.ok()) {
-                return status;
-            }
+            require_ok(check_text_pages(pages, pages.content_bytes, parts_.shape.posting_bytes, loaded_bytes_,
+                                        &count));
             for_each_page(stream, pages, pages.content_bytes, count,
                           [&](const std::uint8_t *content, std::uint64_t first, std::uint64_t here) {
                               std::memcpy(parts_.postings.data() + loaded_bytes_ + first, content, here);
@@ -47,11 +44,7 @@ class HostTextLoader final : public TextLoader {
         return guarded([&] {
             const std::uint64_t a_page = pages.content_bytes / text_document_bytes;
             std::uint64_t count;
-            const Status status =
-                check_text_pages(pages, a_page, parts_.shape.documents, loaded_documents_, &count);
-            if (!status.ok()) {
-                return status;
-            }
+            require_ok(check_text_pages(pages, a_page, parts_.shape.documents, loaded_documents_, &count));
             for_each_page(stream, pages, a_page, count,
                           [&](const std::uint8_t *content, std::uint64_t first, std::uint64_t here) {
                               read_documents(content, loaded_documents_ + first, here);

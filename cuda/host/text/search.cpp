@@ -279,12 +279,9 @@ Status HostTextIndex::search(Stream &stream, const TextRanking &ranking, const T
         const std::vector<TextQuery> own(batch.queries, batch.queries + batch.query_count);
         const std::vector<TextStep> steps(batch.steps, batch.steps + batch.step_count);
         const std::uint32_t query_count = batch.query_count;
-        const Status status = check_text_search(
+        require_ok(check_text_search(
             parts_.shape, ranking,
-            {own.data(), query_count, own_terms.data(), batch.term_count, steps.data(), batch.step_count});
-        if (!status.ok()) {
-            return status;
-        }
+            {own.data(), query_count, own_terms.data(), batch.term_count, steps.data(), batch.step_count}));
         const Workers workers = engine_.workers(stream);
         const auto dead = this->dead();
         const auto threads = static_cast<std::uint32_t>(workers.arena.max_concurrency());

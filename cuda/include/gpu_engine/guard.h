@@ -14,6 +14,12 @@ struct Failure {
     Status status;
 };
 
+inline void require_ok(const Status &status) {
+    if (!status.ok()) {
+        throw Failure{status};
+    }
+}
+
 template <typename Body>
 Status guarded(Body &&body) noexcept {
     try {

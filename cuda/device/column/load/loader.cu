@@ -49,10 +49,7 @@ class DeviceColumnLoader final : public ColumnLoader {
             const auto *bytes = static_cast<const unsigned char *>(images);
             const std::uint64_t tid_pages =
                 loaded_ < layout.tid_pages ? std::min<std::uint64_t>(pages, layout.tid_pages - loaded_) : 0;
-            const Status parsed = parse_tids(call, bytes, tid_pages);
-            if (!parsed.ok()) {
-                return parsed;
-            }
+            parse_tids(call, bytes, tid_pages);
             loaded_ += tid_pages;
             const std::uint64_t rest = pages - tid_pages;
             const std::uint64_t piece_pages = piece_bytes / layout.page_bytes;
@@ -85,30 +82,26 @@ class DeviceColumnLoader final : public ColumnLoader {
     }
 
   private:
-    Status parse_tids(const Call &call, const unsigned char *bytes, std::uint64_t pages) {
+    void parse_tids(const Call &call, const unsigned char *bytes, std::uint64_t pages) {
         if (pages == 0) {
-            return {};
+            return;
         }
         const StoreLayout &layout = parts_.layout;
         const StretchCount before = parts_.count;
         std::vector<Stretch> stretches(pages * layout.page_words);
         std::vector<std::uint64_t> bitmaps(pages * layout.page_words);
         for (std::uint64_t page = 0; page < pages; ++page) {
-            const Status status = parse_tid_page(
+            require_ok(parse_tid_page(
                 reinterpret_cast<const std::uint64_t *>(bytes + page * layout.page_bytes + layout.first_byte),
                 layout.page_words, layout.rows, page_.data(), &parts_.count,
                 stretches.data() + (parts_.count.stretches - before.stretches),
-                bitmaps.data() + (parts_.count.words - before.words));
-            if (!status.ok()) {
-                return status;
-            }
+                bitmaps.data() + (parts_.count.words - before.words)));
         }
         call.copy(parts_.stretches.data() + before.stretches, static_cast<const Stretch *>(stretches.data()),
                   parts_.count.stretches - before.stretches);
         call.copy(parts_.bitmaps.data() + before.words, static_cast<const std::uint64_t *>(bitmaps.data()),
                   parts_.count.words - before.words);
         call.wait();
-        return {};
     }
 
     // Keeps pages that lie on the device, the next of the stream.

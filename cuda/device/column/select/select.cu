@@ -14,9 +14,6 @@ constexpr int threads = 256;
 // Ranges over codes of at most so many bits are looked up in a set.
 constexpr std::uint32_t max_set_bits = 16;
 
-unsigned blocks_for(std::uint64_t count) {
-    return static_cast<unsigned>((count + threads - 1) / threads);
-}
 unsigned row_blocks(const Call &call) {
     return static_cast<unsigned>(call.engine().multiprocessors() * row_blocks_a_multiprocessor);
 }
@@ -487,10 +484,7 @@ bool is_test(const StoreParts &parts, const AggregateInput &input) {
 
 Selection select_rows(const Call &call, const StoreParts &parts, const DeadBitmap *dead,
                       const ColumnTest *tests, std::uint32_t test_count, HeldBuffers *held) {
-    const Status status = check_question(parts.layout, tests, test_count);
-    if (!status.ok()) {
-        throw Failure{status};
-    }
+    require_ok(check_question(parts.layout, tests, test_count));
     Selection selection;
     selection.count = packed_groups(parts.layout.rows);
     selection.words = call.buffer<std::uint64_t>(selection_words(parts.layout.rows));

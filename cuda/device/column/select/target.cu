@@ -18,9 +18,6 @@ constexpr std::uint64_t max_copied_codes = 4096;
 
 using Count = unsigned long long;
 
-unsigned blocks_for(std::uint64_t count) {
-    return static_cast<unsigned>((count + threads - 1) / threads);
-}
 unsigned row_blocks(const Call &call) {
     return static_cast<unsigned>(call.engine().multiprocessors() * row_blocks_a_multiprocessor);
 }
@@ -229,10 +226,7 @@ TidsView tids_of(const StoreParts &parts) {
 
 Target::Target(const Call &call, const StoreParts &parts, const ColumnTarget &target)
     : call_(call), parts_(parts) {
-    const Status status = check_target(parts.layout, target);
-    if (!status.ok()) {
-        throw Failure{status};
-    }
+    require_ok(check_target(parts.layout, target));
     view_.kind = target.kind;
     if (target.kind == TargetKind::rows) {
         return;

@@ -27,10 +27,7 @@ Counter::Counter(HostEngine &engine, const Workers &workers, const StoreParts &p
           std::fill_n(local.places.data(), local.places.size(), 0);
           return local;
       }) {
-    const Status status = check_target(parts.layout, target);
-    if (!status.ok()) {
-        throw Failure{status};
-    }
+    require_ok(check_target(parts.layout, target));
     if (target.kind == TargetKind::rows) {
         return;
     }

@@ -31,10 +31,7 @@ constexpr double ranges_cost = 16;
 
 RowTests::RowTests(HostEngine &engine, const StoreParts &parts, const ColumnTest *tests,
                    std::uint32_t count) {
-    const Status status = check_question(parts.layout, tests, count);
-    if (!status.ok()) {
-        throw Failure{status};
-    }
+    require_ok(check_question(parts.layout, tests, count));
     for (std::uint32_t i = 0; i < count && !none_passes_; ++i) {
         add(engine, parts, tests[i]);
     }
