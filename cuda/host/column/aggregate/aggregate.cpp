@@ -1,6 +1,4 @@
 // Groups of rows: each thread has groups of its own, which are put together in the end.
-#include <tbb/enumerable_thread_specific.h>
-
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -8,22 +6,15 @@
 #include <span>
 #include <vector>
 
-#include "gpu_engine/guard.h"
-#include "host/column/aggregate/answer.h"
 #include "host/column/aggregate/code_groups.h"
-#include "host/column/column.h"
 #include "host/column/aggregate/join_groups.h"
-#include "host/column/select/rows.h"
-#include "host/column/select/tests.h"
-#include "host/column/aggregate/tile.h"
+#include "host/column/aggregate/tile_walk.h"
 #include "host/column/aggregate/top_rows.h"
-#include "host/heap_blocks.h"
-#include "host/parallel.h"
+#include "host/column/column.h"
 
 namespace gpu_engine::host {
 namespace {
 
-constexpr std::uint64_t groups_a_piece = 64 * tile_groups;
 // The number of dense groups that are joined before the next look whether the answer is still wanted. Their
 // records stay in a processor's cache meanwhile.
 constexpr std::uint64_t numbers_a_piece = 1 << 13;
@@ -51,24 +42,13 @@ struct Local {
           counted(budget, tile_rows) {}
 };
 
-using Locals = tbb::enumerable_thread_specific<std::unique_ptr<Local>>;
-
-// An answer in the making.
-class Aggregator {
+class Aggregator : public TileWalk<Aggregator, Local> {
   public:
-    Aggregator(HostEngine &engine, const Workers &workers, const AggregateQuestion &question)
-        : budget_(engine.memory()),
-          engine_(engine),
-          workers_(workers),
-          question_(question),
-          known_(question.blocks != nullptr ? &known_of(*question.blocks) : nullptr),
-          answer_(std::make_unique<HostAggregateAnswer>(budget_, plan_aggregate(question),
-                                                        AggregateOutcome::answered)),
-          plan_(*answer_->plan) {}
+    using TileWalk::TileWalk;
 
     std::unique_ptr<AggregateAnswer> answer() {
         for (std::size_t part = 0; part < question_.part_count; ++part) {
-            add_part(part);
+            add_part(part, 1);
         }
         for (const std::unique_ptr<Local> &own : locals_) {
             give_by_code(*own);
@@ -76,16 +56,11 @@ class Aggregator {
         if (!stopped()) {
             finish();
         }
-        answer_->result = has_failed_ ? AggregateOutcome::failed
-                          : is_full_  ? AggregateOutcome::too_many_groups
-                                      : AggregateOutcome::answered;
-        return std::move(answer_);
+        return give_answer();
     }
 
   private:
-    bool stopped() const noexcept {
-        return has_failed_.load(std::memory_order_relaxed) || is_full_.load(std::memory_order_relaxed);
-    }
+    friend TileWalk;
 
     bool wants_top() const noexcept { return question_.top.count > 0; }
     bool only_counts() const noexcept { return wants_only_counts(question_); }
@@ -100,12 +75,8 @@ class Aggregator {
         return max_dense_bytes / static_cast<std::uint64_t>(std::max(workers_.arena.max_concurrency(), 1));
     }
 
-    Local &local() {
-        std::unique_ptr<Local> &local = locals_.local();
-        if (local == nullptr) {
-            local = std::make_unique<Local>(budget_, plan_, max_found(), dense_bytes());
-        }
-        return *local;
+    std::unique_ptr<Local> make_local() {
+        return std::make_unique<Local>(budget_, plan_, max_found(), dense_bytes());
     }
 
     void give_by_code(Local &own) {
@@ -114,61 +85,19 @@ class Aggregator {
         }
     }
 
-    void add_part(std::size_t part) {
-        const AggregatePart &asked = question_.parts[part];
-        const auto *store = dynamic_cast<const HostColumnStore *>(asked.store);
-        if (store == nullptr) {
-            throw Failure{make_status(StatusCode::invalid_argument, "the store is another engine's")};
+    void begin_part(Local &own, const StoreParts &parts, const std::vector<bool> &is_tested) {
+        give_by_code(own);
+        if (known_ == nullptr && std::all_of(is_tested.begin(), is_tested.end(), std::identity())) {
+            own.by_code.begin_part(parts, plan_.inputs_of(own.part));
         }
-        const StoreParts &parts = store->parts();
-        RowTests tests(engine_, parts, asked.tests, asked.test_count);
-        const std::vector<bool> is_tested =
-            tests.take_conditions(engine_, parts, plan_, plan_.inputs_of(part));
-        const bool are_all_tested = std::all_of(is_tested.begin(), is_tested.end(), std::identity());
-        const std::shared_ptr<const DeadBitmap> dead = store->dead();
-        const std::uint64_t groups = tests.none_passes() ? 0 : packed_groups(parts.layout.rows);
-        workers_.for_pieces(groups, groups_a_piece, [&](std::uint64_t first, std::uint64_t last) {
-            Local &own = local();
-            if (own.part != part) {
-                own.part = part;
-                own.tile.begin_part(parts, plan_.inputs_of(part), is_tested);
-                give_by_code(own);
-                if (are_all_tested && known_ == nullptr) {
-                    own.by_code.begin_part(parts, plan_.inputs_of(part));
-                }
-            }
-            for (std::uint64_t begin = first; begin < last && !stopped(); begin += tile_groups) {
-                const std::uint64_t some = std::min<std::uint64_t>(tile_groups, last - begin);
-                std::uint64_t selected[tile_groups];
-                select_live(parts, dead.get(), begin, some, selected);
-                tests.apply(begin, some, selected);
-                add_tile(own, parts, part, begin, static_cast<std::uint32_t>(some), selected);
-            }
-        });
     }
 
-    void add_tile(Local &own, const StoreParts &parts, std::size_t part, std::uint64_t first,
-                  std::uint32_t groups, std::uint64_t *selected) {
-        if (std::all_of(selected, selected + groups, [](std::uint64_t bits) { return bits == 0; })) {
-            return;
-        }
+    void add_tile(Local &own, const StoreParts &parts, std::uint64_t first, std::uint32_t groups,
+                  std::uint64_t *selected) {
         if (own.by_code.is_used()) {
             own.by_code.add(first, groups, selected);
-            return;
-        }
-        std::uint64_t doubtful[tile_groups];
-        own.tile.begin(first, groups, selected);
-        if (known_ != nullptr && split_doubtful(parts, *known_, first, groups, selected, doubtful)) {
-            own.tile.choose(doubtful);
-            if (compute(own)) {
-                list_doubtful(own, plan_.inputs_of(part));
-            }
-        }
-        if (known_ != nullptr) {
-            own.tile.choose(selected);
-        }
-        if (own.tile.count() > 0 && compute(own)) {
-            add_rows(own, plan_.inputs_of(part));
+        } else {
+            add_rows_of_tile(own, parts, first, groups, selected, true);
         }
     }
 
@@ -178,20 +107,10 @@ class Aggregator {
             has_failed_ = true;
             return false;
         }
-        const AggregateProgram &program = plan_.program;
-        const std::uint32_t count = own.tile.count();
-        for (std::uint32_t word = 0; word < program.key_words; ++word) {
-            std::fill_n(own.keys.data() + std::uint64_t(word) * tile_rows, count, 0);
-        }
-        for (std::uint32_t i = 0; i < program.key_count && count > 0; ++i) {
-            const AggregateKey &key = program.key[i];
-            add_key_tile(key, own.tile.step(key.step), count,
-                         own.keys.data() + std::uint64_t(key.word) * tile_rows);
-        }
-        return count > 0;
+        return make_keys(own, [](const auto &...of_key) { add_key_tile(of_key...); });
     }
 
-    void accumulate(Local &own, const AggregateInput *inputs, const TileGroups &groups) {
+    void accumulate(Local &own, const TileGroups &groups) {
         static constexpr std::uint64_t nothing[2] = {};
         const AggregateProgram &program = plan_.program;
         for (std::uint32_t i = 0; i < program.accumulator_count; ++i) {
@@ -203,7 +122,8 @@ class Aggregator {
             if (accumulator.filter != no_aggregate_step) {
                 tile.filter = &own.tile.step(accumulator.filter);
             }
-            if (const AggregateInput *input = wide_input(program, inputs, accumulator.step)) {
+            if (const AggregateInput *input =
+                    wide_input(program, plan_.inputs_of(own.part), accumulator.step)) {
                 tile.map = input->places > 0 ? static_cast<const std::uint64_t *>(input->values) : nothing;
             }
             if (!accumulate_tile(accumulator, tile, own.tile.count(), groups, own.counted.data())) {
@@ -212,10 +132,10 @@ class Aggregator {
         }
     }
 
-    void add_rows(Local &own, const AggregateInput *inputs) {
+    void add_rows(Local &own) {
         const AggregateProgram &program = plan_.program;
         if (program.key_count == 0) {
-            accumulate(own, inputs, own.groups.tile_groups(nullptr));
+            accumulate(own, own.groups.tile_groups(nullptr));
             return;
         }
         const std::uint64_t *keys[max_aggregate_keys];
@@ -226,10 +146,10 @@ class Aggregator {
             is_full_ = true;
             return;
         }
-        accumulate(own, inputs, own.groups.tile_groups(own.numbers.data()));
+        accumulate(own, own.groups.tile_groups(own.numbers.data()));
     }
 
-    void list_doubtful(Local &own, const AggregateInput *inputs) {
+    void list_doubtful(Local &own) {
         const AggregateProgram &program = plan_.program;
         const std::uint32_t count = own.tile.count();
         if (doubtful_.fetch_add(count, std::memory_order_relaxed) + count > question_.max_groups) {
@@ -248,7 +168,7 @@ class Aggregator {
             record[words - 1] = places[own.tile.row(i)];
             own.numbers[i] = i;
         }
-        accumulate(own, inputs, {records + program.key_words, words, own.numbers.data()});
+        accumulate(own, {records + program.key_words, words, own.numbers.data()});
     }
 
     // ---- putting together ---------------------------------------------------------------------------------
@@ -316,16 +236,6 @@ class Aggregator {
         give_groups(workers_, std::move(*all), leaving, answer_.get());
     }
 
-    MemoryBudget &budget_;
-    HostEngine &engine_;
-    const Workers &workers_;
-    const AggregateQuestion &question_;
-    const KnownBlocks *known_;
-    std::unique_ptr<HostAggregateAnswer> answer_;
-    const AggregatePlan &plan_;
-    Locals locals_;
-    std::atomic<bool> has_failed_{false};
-    std::atomic<bool> is_full_{false};
     std::atomic<std::uint64_t> doubtful_{0};
 };
 

@@ -3,22 +3,14 @@
 // the order that is asked for, the last one first, would otherwise all be among the first when they come.
 #include "host/column/aggregate/top_rows.h"
 
-#include <tbb/enumerable_thread_specific.h>
-
 #include <algorithm>
-#include <atomic>
 
 #include "gpu_engine/top_rows.h"
-#include "host/column/aggregate/answer.h"
-#include "host/column/select/rows.h"
-#include "host/column/select/tests.h"
-#include "host/column/aggregate/tile.h"
-#include "host/heap_blocks.h"
+#include "host/column/aggregate/tile_walk.h"
 
 namespace gpu_engine::host {
 namespace {
 
-constexpr std::uint64_t tiles_a_piece = 64;
 // One of so many tiles belongs to the sample.
 constexpr std::uint64_t tiles_a_sample = 32;
 
@@ -112,18 +104,10 @@ struct Local {
           keys(budget, std::uint64_t(plan.program.key_words) * tile_rows) {}
 };
 
-class TopRowsFinder {
+class TopRowsFinder : public TileWalk<TopRowsFinder, Local> {
   public:
     TopRowsFinder(HostEngine &engine, const Workers &workers, const AggregateQuestion &question)
-        : budget_(engine.memory()),
-          engine_(engine),
-          workers_(workers),
-          question_(question),
-          known_(question.blocks != nullptr ? &known_of(*question.blocks) : nullptr),
-          answer_(std::make_unique<HostAggregateAnswer>(budget_, plan_aggregate(question),
-                                                        AggregateOutcome::answered)),
-          plan_(*answer_->plan),
-          bound_(budget_, plan_, question.top) {}
+        : TileWalk(engine, workers, question), bound_(budget_, plan_, question.top) {}
 
     std::unique_ptr<AggregateAnswer> answer() {
         take_sample();
@@ -133,16 +117,11 @@ class TopRowsFinder {
         if (!stopped()) {
             finish();
         }
-        answer_->result = has_failed_ ? AggregateOutcome::failed
-                          : is_full_  ? AggregateOutcome::too_many_groups
-                                      : AggregateOutcome::answered;
-        return std::move(answer_);
+        return give_answer();
     }
 
   private:
-    bool stopped() const noexcept {
-        return has_failed_.load(std::memory_order_relaxed) || is_full_.load(std::memory_order_relaxed);
-    }
+    friend TileWalk;
 
     // The first of the rows in some of the tiles are as many as are wanted, so the last one of them is a
     // bound.
@@ -161,88 +140,29 @@ class TopRowsFinder {
         }
     }
 
-    Local &local() {
-        std::unique_ptr<Local> &local = locals_.local();
-        if (local == nullptr) {
-            local = std::make_unique<Local>(budget_, plan_, question_.top);
-            local->kept.begin_within(bound_.rows());
-        }
-        return *local;
+    std::unique_ptr<Local> make_local() {
+        auto local = std::make_unique<Local>(budget_, plan_, question_.top);
+        local->kept.begin_within(bound_.rows());
+        return local;
     }
 
-    // Adds one tile of every so many.
-    void add_part(std::size_t part, std::uint64_t every) {
-        const AggregatePart &asked = question_.parts[part];
-        const auto *store = dynamic_cast<const HostColumnStore *>(asked.store);
-        if (store == nullptr) {
-            throw Failure{make_status(StatusCode::invalid_argument, "the store is another engine's")};
-        }
-        const StoreParts &parts = store->parts();
-        RowTests tests(engine_, parts, asked.tests, asked.test_count);
-        const std::vector<bool> is_tested =
-            tests.take_conditions(engine_, parts, plan_, plan_.inputs_of(part));
-        const std::shared_ptr<const DeadBitmap> dead = store->dead();
-        const std::uint64_t groups = tests.none_passes() ? 0 : packed_groups(parts.layout.rows);
-        const std::uint64_t tiles = (groups + tile_groups - 1) / tile_groups;
-        workers_.for_pieces(tiles / every, tiles_a_piece, [&](std::uint64_t first, std::uint64_t last) {
-            Local &own = local();
-            if (own.part != part) {
-                own.part = part;
-                own.tile.begin_part(parts, plan_.inputs_of(part), is_tested);
-            }
-            for (std::uint64_t tile = first; tile < last && !stopped(); ++tile) {
-                const std::uint64_t begin = tile * every * tile_groups;
-                const std::uint64_t some = std::min<std::uint64_t>(tile_groups, groups - begin);
-                std::uint64_t selected[tile_groups];
-                select_live(parts, dead.get(), begin, some, selected);
-                tests.apply(begin, some, selected);
-                add_tile(own, parts, begin, static_cast<std::uint32_t>(some), selected);
-            }
-        });
-    }
+    void begin_part(Local &, const StoreParts &, const std::vector<bool> &) {}
 
     void add_tile(Local &own, const StoreParts &parts, std::uint64_t first, std::uint32_t groups,
                   std::uint64_t *selected) {
-        if (std::all_of(selected, selected + groups, [](std::uint64_t bits) { return bits == 0; })) {
-            return;
-        }
-        std::uint64_t doubtful[tile_groups];
-        own.tile.begin(first, groups, selected);
-        if (known_ != nullptr && split_doubtful(parts, *known_, first, groups, selected, doubtful) &&
-            !is_sample_) {
-            own.tile.choose(doubtful);
-            if (compute(own)) {
-                list_doubtful(own);
-            }
-        }
-        if (known_ != nullptr) {
-            own.tile.choose(selected);
-        }
-        if (own.tile.count() > 0 && compute(own)) {
-            add_rows(own);
-        }
+        add_rows_of_tile(own, parts, first, groups, selected, !is_sample_);
     }
 
     // Computes the chosen rows' steps and keys. Returns false when no row is left.
     bool compute(Local &own) {
         const TopRows &rows = own.kept.rows();
-        const AggregateProgram &program = plan_.program;
         const FirstKeyBound bound =
-            rows.has_bound ? first_key_bound(program.key[0], rows.bound[0]) : FirstKeyBound{};
+            rows.has_bound ? first_key_bound(plan_.program.key[0], rows.bound[0]) : FirstKeyBound{};
         if (!own.tile.compute(bound)) {
             has_failed_ = true;
             return false;
         }
-        const std::uint32_t count = own.tile.count();
-        for (std::uint32_t word = 0; word < program.key_words; ++word) {
-            std::fill_n(own.keys.data() + std::uint64_t(word) * tile_rows, count, 0);
-        }
-        for (std::uint32_t i = 0; i < program.key_count && count > 0; ++i) {
-            const AggregateKey &key = program.key[i];
-            add_order_tile(key, own.tile.step(key.step), count,
-                           own.keys.data() + std::uint64_t(key.word) * tile_rows);
-        }
-        return count > 0;
+        return make_keys(own, [](const auto &...of_key) { add_order_tile(of_key...); });
     }
 
     // Calls visit(key's words, TID) for the computed rows within the bound.
@@ -296,18 +216,8 @@ class TopRowsFinder {
         is_full_ = !give_rows(budget_, kept.rows(), std::move(doubtful), question_.max_groups, answer_.get());
     }
 
-    MemoryBudget &budget_;
-    HostEngine &engine_;
-    const Workers &workers_;
-    const AggregateQuestion &question_;
-    const KnownBlocks *known_;
-    std::unique_ptr<HostAggregateAnswer> answer_;
-    const AggregatePlan &plan_;
     KeptRows bound_;
     bool is_sample_ = false;
-    tbb::enumerable_thread_specific<std::unique_ptr<Local>> locals_;
-    std::atomic<bool> has_failed_{false};
-    std::atomic<bool> is_full_{false};
 };
 
 }  // namespace
