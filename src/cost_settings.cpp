@@ -2,7 +2,6 @@
 #include "compat.h"
 #include "settings.h"
 
-#include <cmath>
 #include <cstddef>
 #include <cstdlib>
 

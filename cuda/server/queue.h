@@ -1,7 +1,6 @@
 // Who computes on an engine now, who waits, and who waits together.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <list>
 #include <memory>

@@ -1,6 +1,5 @@
 #include "cost/counters.h"
 
-#include <cmath>
 #include <ctime>
 
 #include "cost/usage.h"

@@ -2,8 +2,6 @@
 // rows that the caller's snapshot sees are told.
 #include "functions/column_access.h"
 
-#include <algorithm>
-
 #include "access_methods.h"
 #include "column/gpu_column.h"
 #include "functions/numbers.h"

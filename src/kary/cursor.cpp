@@ -1,5 +1,4 @@
 // Moving through one sorted source of a scan, a leaf page at a time.
-#include <algorithm>
 
 #include "kary/scan.h"
 #include "keys/keys.h"

@@ -3,10 +3,8 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <limits>
 
 namespace pg_gpu::keys {
 

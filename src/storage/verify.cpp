@@ -1,5 +1,4 @@
 // gpu.verify, the part that knows nothing of keys: directory, extents, stamps, dead bitmaps and tail.
-#include <algorithm>
 
 #include "storage/runs.h"
 

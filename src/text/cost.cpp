@@ -1,6 +1,5 @@
 // Cost estimates are PostgreSQL's own for any index, and what ranking takes. The server is never asked for
 // them.
-#include <cmath>
 
 #include "text/text.h"
 #include "storage/storage.h"

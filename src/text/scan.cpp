@@ -1,5 +1,4 @@
 // There are bitmap and plain scans of `@@`, and ordered scans of `<=>`.
-#include <algorithm>
 #include <limits>
 
 #include "compat.h"

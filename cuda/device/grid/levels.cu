@@ -3,7 +3,6 @@
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
-#include <algorithm>
 #include <bit>
 
 #include "device/grid/build.h"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "device/heap_blocks.h"
 #include "device/kary/tree.h"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 
 #include "common/grid/grid.h"
 #include "gpu_engine/grid.h"

@@ -1,6 +1,5 @@
 // Questions to a grid file.
 #include <atomic>
-#include <cstring>
 
 #include "gpu_engine/guard.h"
 #include "host/engine.h"

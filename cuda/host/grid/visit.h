@@ -4,7 +4,6 @@
 // that needs no test; of the others only the columns at whose bounds they lie are compared.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "host/grid/file.h"

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 
 #include "gpu_engine/heap_blocks.h"
 #include "gpu_engine/kary.h"

@@ -1,6 +1,5 @@
 // Arrays: loading them, naming them, and those that only their connection knows.
 #include <algorithm>
-#include <optional>
 #include <type_traits>
 
 #include "server/residency/column_divider.h"

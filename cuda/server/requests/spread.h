@@ -1,12 +1,10 @@
 // A request whose runs are on several engines: computed in parts, one an engine, which are added up.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "gpu_engine/protocol.h"

@@ -1,7 +1,5 @@
 #include "column/build/run_builder.h"
 
-#include <algorithm>
-
 #include "column/column.h"
 #include "column/build/feed.h"
 #include "column/build/dictionary_merge.h"

@@ -1,8 +1,6 @@
 // Columns of a run in device memory.
 #pragma once
 
-#include <memory>
-
 #include "common/column/layout.h"
 #include "common/column/tids.h"
 #include "device/store.h"

@@ -3,7 +3,6 @@
 
 #include <tbb/enumerable_thread_specific.h>
 
-#include <memory>
 #include <vector>
 
 #include "common/column/slots.h"

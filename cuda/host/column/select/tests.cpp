@@ -1,7 +1,6 @@
 #include "host/column/select/tests.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "gpu_engine/aggregate_steps.h"
 #include "gpu_engine/guard.h"
