@@ -8,7 +8,7 @@
 #include "studies/column/device/byte_histogram.cuh"
 #include "studies/column/device/histogram.cuh"
 
-#include "test/device_test.h"
+#include "test/device/device_test.h"
 
 namespace gpu_engine::device {
 namespace {

@@ -10,7 +10,7 @@
 #include "studies/column/device/code_map.cuh"
 #include "studies/column/device/recode.cuh"
 
-#include "test/device_test.h"
+#include "test/device/device_test.h"
 
 namespace gpu_engine::device {
 namespace {

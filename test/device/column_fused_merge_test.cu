@@ -8,7 +8,7 @@
 
 #include "device/column/merge/fused_merge.cuh"
 
-#include "test/device_test.h"
+#include "device_test.h"
 
 namespace gpu_engine::device {
 namespace {

@@ -8,7 +8,7 @@
 #include "device/column/select/codes.cuh"
 #include "device/cuda_status.h"
 
-#include "test/device_test.h"
+#include "device_test.h"
 
 namespace gpu_engine::device {
 namespace {

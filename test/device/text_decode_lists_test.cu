@@ -11,7 +11,7 @@
 #include "device/text/damage.h"
 #include "device/text/decode_list.cuh"
 
-#include "test/device_test.h"
+#include "device_test.h"
 
 namespace gpu_engine::device {
 namespace {

@@ -13,7 +13,7 @@
 #include "device/kary/shapes.h"
 #include "device/kary/tree_build.cuh"
 
-#include "test/device_test.h"
+#include "device_test.h"
 
 namespace gpu_engine::device {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "device/call.h"
 
-#include "test/device_test.h"
+#include "device_test.h"
 
 namespace gpu_engine::device {
 namespace {
