@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "keys/keys.h"
+#include "keys/key.h"
 
 namespace pg_gpu::kary {
 
