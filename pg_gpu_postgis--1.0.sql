@@ -4,7 +4,7 @@
 CREATE OPERATOR FAMILY gpu.geometry_ops USING gpu_grid;
 COMMENT ON OPERATOR FAMILY gpu.geometry_ops USING gpu_grid IS 'geometries that are points';
 
--- The operators are all those of PostGIS's default class of GiST, with 15 added to their numbers (src/plan/lent_family.cpp). They are
+-- The operators are all those of PostGIS's default class of GiST, with 15 added to their numbers (src/plan/substitute_family.cpp). They are
 -- looked for in PostGIS's own schema, wherever that is, and nowhere else.
 DO $$
 BEGIN

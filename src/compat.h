@@ -340,7 +340,7 @@ inline bool bitmap_scan_skips_heap() {
 }
 
 // A set of events that outlives the transaction.
-inline WaitEventSet *create_lasting_wait_set(int events) {
+inline WaitEventSet *create_persistent_wait_set(int events) {
 #if PG_VERSION_NUM >= 170000
     return CreateWaitEventSet(nullptr, events);
 #else

@@ -11,7 +11,7 @@
 #include "plan/query/aggregate_scan.h"
 #include "plan/query/rows_scan.h"
 #include "plan/count/scan.h"
-#include "plan/lent_family.h"
+#include "plan/substitute_family.h"
 #include "plan/lookup/join.h"
 #include "plan/scan_usage.h"
 #include "plan/search/scan.h"
@@ -44,15 +44,15 @@ void _PG_init(void) {
     pg_gpu::plan::register_search_scan();
     pg_gpu::plan::register_scan_usage();
     pg_gpu::plan::register_advise();
-    pg_gpu::plan::register_lent_families();
+    pg_gpu::plan::register_substitute_families();
     pg_gpu::client::register_connection_callbacks();
-    pg_gpu::storage::register_waiting_rows();
+    pg_gpu::storage::register_pending_rows();
     if (process_shared_preload_libraries_in_progress) {
         pg_gpu::client::reserve_supervisor_record();
         pg_gpu::client::reserve_counters();
         pg_gpu::client::reserve_cost_learner();
         pg_gpu::client::register_supervisor();
-        pg_gpu::storage::reserve_put_off_merges();
+        pg_gpu::storage::reserve_deferred_merges();
         pg_gpu::storage::reserve_index_statistics();
         pg_gpu::storage::reserve_merge_requests();
         pg_gpu::reserve_progress();

@@ -34,7 +34,7 @@ bool search_enabled();
 size_t map_memory();
 
 // Bytes in which a statement may keep rows that it has inserted before their entries are written; 0: none
-// (storage/waiting_rows.h).
+// (storage/pending_rows.h).
 size_t insert_memory();
 
 // May visibility be told by what is known of heap blocks (table/block_facts.h)?

@@ -14,8 +14,8 @@ template <typename Element, typename Less>
 auto interruptible(Less less) {
     static_assert(std::is_trivially_destructible_v<Element>, "nobody destroys elements after a longjmp");
     return [less, comparisons = uint32{0}](const Element &a, const Element &b) mutable {
-        constexpr uint32 comparisons_between_looks = 1u << 14;
-        if (++comparisons % comparisons_between_looks == 0)
+        constexpr uint32 comparisons_between_checks = 1u << 14;
+        if (++comparisons % comparisons_between_checks == 0)
             CHECK_FOR_INTERRUPTS();
         return less(a, b);
     };

@@ -39,7 +39,7 @@ class Call {
     cudaStream_t stream() const noexcept { return stream_->cuda(); }
 
     // See DeviceStream::answer. Read it after wait().
-    volatile std::uint64_t *answer() const noexcept { return stream_->answer(); }
+    volatile std::uint64_t *result() const noexcept { return stream_->result(); }
 
     // Keeps a part of an array, which others may replace and so let go of, until the device has finished.
     // Objects that the caller has declared after the call go before that, when a later step fails.

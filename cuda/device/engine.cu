@@ -41,8 +41,8 @@ void require_code(int device) {
 DeviceStream::DeviceStream(DeviceEngine &engine) : engine_(engine) {
     check(cudaSetDevice(engine.device()), "cudaSetDevice");
     check(cudaStreamCreateWithFlags(&cuda_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-    const cudaError_t error = cudaHostAlloc(reinterpret_cast<void **>(&answer_),
-                                            answer_words * sizeof(std::uint64_t), cudaHostAllocPortable);
+    const cudaError_t error = cudaHostAlloc(reinterpret_cast<void **>(&result_),
+                                            result_words * sizeof(std::uint64_t), cudaHostAllocPortable);
     if (error != cudaSuccess) {
         static_cast<void>(cudaStreamDestroy(cuda_));
         throw Failure{status_of(error, "cudaHostAlloc")};
@@ -53,7 +53,7 @@ DeviceStream::~DeviceStream() {
     static_cast<void>(cudaSetDevice(engine_.device()));
     static_cast<void>(wait_for(cuda_));
     static_cast<void>(cudaStreamDestroy(cuda_));
-    static_cast<void>(cudaFreeHost(answer_));
+    static_cast<void>(cudaFreeHost(result_));
 }
 
 DeviceEngine::DeviceEngine(const EngineOptions &options)

@@ -23,13 +23,13 @@ class DeviceStream final : public Stream {
     cudaStream_t cuda() const noexcept { return cuda_; }
     // Pinned memory that kernels reach under the same address, for the numbers that a call reads back: copies
     // to memory that isn't pinned wait in the driver.
-    std::uint64_t *answer() const noexcept { return answer_; }
-    static constexpr std::size_t answer_words = 72;
+    std::uint64_t *result() const noexcept { return result_; }
+    static constexpr std::size_t result_words = 72;
 
   private:
     DeviceEngine &engine_;
     cudaStream_t cuda_ = nullptr;
-    std::uint64_t *answer_ = nullptr;
+    std::uint64_t *result_ = nullptr;
 };
 
 template <typename Key>

@@ -11,16 +11,16 @@ namespace {
 using std::chrono::steady_clock;
 
 // Work that ends within this time is looked for without a pause.
-constexpr std::chrono::microseconds patience{50};
+constexpr std::chrono::microseconds spin_time{50};
 // To be woken by the driver takes some 150 microseconds, and a short question a few hundred.
 // So a thread looks again after short pauses for as long as this, and then lets itself be woken.
 constexpr std::chrono::microseconds pause{15};
-constexpr std::chrono::milliseconds long_patience{5};
+constexpr std::chrono::milliseconds long_timeout{5};
 
 // The kernel may add 50 microseconds to a thread's pauses unless it is told otherwise.
-void ask_for_exact_pauses() {
-    thread_local const int told = prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
-    static_cast<void>(told);
+void set_timer_slack() {
+    thread_local const int slack = prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
+    static_cast<void>(slack);
 }
 
 }  // namespace
@@ -37,11 +37,11 @@ cudaError_t wait_for(cudaStream_t stream) noexcept {
         // failed.
         static_cast<void>(cudaGetLastError());
         waited = steady_clock::now() - began;
-        if (waited >= patience) {
-            ask_for_exact_pauses();
+        if (waited >= spin_time) {
+            set_timer_slack();
             std::this_thread::sleep_for(pause);
         }
-    } while (waited < long_patience);
+    } while (waited < long_timeout);
     return cudaStreamSynchronize(stream);
 }
 

@@ -8,7 +8,7 @@
 #include "server/log.h"
 #include "server/machine.h"
 #include "server/residency/placement.h"
-#include "server/stand_in.h"
+#include "server/emulated_engine.h"
 
 namespace gpu_engine::server {
 namespace {
@@ -68,8 +68,8 @@ Engines::Engines(const Options &options, Watcher &watcher)
         };
     }
 #endif
-    if (options.stand_ins > 0) {
-        use_stand_ins(options.stand_ins);
+    if (options.emulated_devices > 0) {
+        use_emulated_devices(options.emulated_devices);
     }
     // Until it is known what devices there are, this place stands for them.
     Place &first = places_[hosts_];
@@ -110,7 +110,7 @@ std::unique_ptr<Queue> Engines::new_queue(EngineName name) {
     return queue;
 }
 
-void Engines::use_stand_ins(std::uint32_t count) {
+void Engines::use_emulated_devices(std::uint32_t count) {
     identify_devices_ = [count](std::vector<DeviceIdentity> *devices) {
         for (std::uint32_t number = 0; number < count; ++number) {
             devices->push_back({static_cast<std::int32_t>(number), "", "stand-in"});
@@ -118,11 +118,11 @@ void Engines::use_stand_ins(std::uint32_t count) {
         return Status{};
     };
     open_device_ = [this](const EngineOptions &wanted, std::unique_ptr<Engine> *engine) {
-        auto stand_in = std::make_unique<StandInEngine>(wanted.device);
+        auto emulated_device = std::make_unique<EmulatedEngine>(wanted.device);
         EngineOptions options;
         options.threads = static_cast<std::int32_t>(threads_);
-        const Status status = stand_in->open(options);
-        *engine = std::move(stand_in);
+        const Status status = emulated_device->open(options);
+        *engine = std::move(emulated_device);
         return status;
     };
 }
@@ -313,8 +313,8 @@ Engines::State Engines::state(EngineName name) const noexcept {
     return *best;
 }
 
-std::uint64_t Engines::kept_free(EngineId id) const noexcept {
-    return places_[id].lacked ? places_[id].engine->memory().limit() / kept_free_of_memory : 0;
+std::uint64_t Engines::reserved_free(EngineId id) const noexcept {
+    return places_[id].lacked ? places_[id].engine->memory().limit() / reserved_free_of_memory : 0;
 }
 
 bool Engines::is_opening() const noexcept {

@@ -89,7 +89,7 @@ class Engines {
     // A question found no memory to compute with: from now on loads leave a part of the engine's limit free,
     // until the limit is set anew. Returns true only the first time.
     bool note_lack(EngineId id) noexcept { return !places_[id].lacked.exchange(true); }
-    std::uint64_t kept_free(EngineId id) const noexcept;
+    std::uint64_t reserved_free(EngineId id) const noexcept;
     // Is a device still being opened?
     bool is_opening() const noexcept;
     // Returns the engine when it is ready or lost, else null.
@@ -141,7 +141,7 @@ class Engines {
     };
 
     void open_host_engines(const Options &options, std::uint64_t default_memory);
-    void use_stand_ins(std::uint32_t count);
+    void use_emulated_devices(std::uint32_t count);
     // What the list of devices comes to, with a place for each.
     void find_devices();
     void add_place(const DeviceIdentity &identity, const std::string &why_absent);

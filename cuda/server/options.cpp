@@ -67,7 +67,7 @@ bool take_devices(const char *text, Options *options) {
 bool take_engines(const char *text, Options *options) {
     constexpr std::uint32_t max_host_engines = max_engines / 2;
     std::uint32_t hosts = 0;
-    std::uint32_t stand_ins = 0;
+    std::uint32_t emulated_devices = 0;
     bool devices = false;
     bool good = true;
     std::string_view left = text;
@@ -76,10 +76,10 @@ bool take_engines(const char *text, Options *options) {
         const std::string_view word = left.substr(0, end);
         const bool is_device = word == "cuda" && !devices;
         hosts += word == "host" ? 1 : 0;
-        stand_ins += word == "stand-in" ? 1 : 0;
+        emulated_devices += word == "stand-in" ? 1 : 0;
         devices = devices || is_device;
         good = (word == "host" || word == "stand-in" || is_device) && hosts <= max_host_engines &&
-               stand_ins <= max_host_engines && !(devices && stand_ins > 0);
+               emulated_devices <= max_host_engines && !(devices && emulated_devices > 0);
         if (end == std::string_view::npos) {
             break;
         }
@@ -90,8 +90,8 @@ bool take_engines(const char *text, Options *options) {
         return false;
     }
     options->host_engines = hosts;
-    options->stand_ins = stand_ins;
-    options->uses_devices = stand_ins > 0 || (options->uses_devices && devices);
+    options->emulated_devices = emulated_devices;
+    options->uses_devices = emulated_devices > 0 || (options->uses_devices && devices);
     return true;
 }
 
@@ -133,7 +133,7 @@ constexpr Known known_options[] = {
     {"joint-calls", nullptr, put<&Options::joint_calls>, 0, INT32_MAX},
     {"connections", nullptr, put<&Options::connection_limit>, 1, 100000},
     {"threads", nullptr, put<&Options::threads>, 0, 4096},
-    {"kept-together", nullptr, put<&Options::kept_together>, 0, INT64_MAX},
+    {"kept-together", nullptr, put<&Options::colocated_bytes>, 0, INT64_MAX},
     {"divide-all", nullptr, put<&Options::divides_all>, 1, 1},
     {"log-levels", nullptr, put<&Options::logs_levels>, 1, 1},
     {"stuck-milliseconds", nullptr, put<&Options::stuck_milliseconds>, 1, INT32_MAX},

@@ -35,10 +35,10 @@ struct Options {
     // tests.
     std::uint32_t host_engines = 1;
     // How many further ones do that as if they were devices; 0: devices are devices.
-    std::uint32_t stand_ins = 0;
+    std::uint32_t emulated_devices = 0;
     // An index's runs of so many bytes together stay on one engine; larger indexes are spread over those of a
     // kind.
-    std::uint64_t kept_together = std::uint64_t(64) << 20;
+    std::uint64_t colocated_bytes = std::uint64_t(64) << 20;
     // What devices have no room for the host engine takes. Tests of their limits do without.
     bool overflows = true;
     // For tests: runs of every kind that can be divided are, also where that gains nothing.

@@ -147,10 +147,10 @@ void Queue::advance() {
 
 // ---- company ----------------------------------------------------------------------------------------------
 
-Queue::Company Queue::take_company(const Joint &joint) {
-    Company company;
+Queue::JointGroup Queue::take_joint_group(const Joint &joint) {
+    JointGroup joint_group;
     const std::lock_guard lock(mutex_);
-    company.reserve(waiting_.size());
+    joint_group.reserve(waiting_.size());
     std::uint32_t items = joint.items();
     for (auto i = waiting_.begin(); i != waiting_.end();) {
         const auto place = i++;
@@ -160,16 +160,16 @@ Queue::Company Queue::take_company(const Joint &joint) {
             continue;
         }
         items += waiter.joint->items();
-        company.push_back(*place);
+        joint_group.push_back(*place);
         waiter.state = Waiter::State::taken;
         taken_.splice(taken_.end(), waiting_, place);
     }
-    return company;
+    return joint_group;
 }
 
-void Queue::end_company(const Company &company, Result result) {
+void Queue::end_joint_group(const JointGroup &joint_group, Result result) {
     const std::lock_guard lock(mutex_);
-    for (const std::shared_ptr<Waiter> &waiter : company) {
+    for (const std::shared_ptr<Waiter> &waiter : joint_group) {
         if (waiter->state == Waiter::State::taken) {
             taken_.remove(waiter);
             waiter->end(result);

@@ -32,7 +32,7 @@ class Joint {
 
     // Computes this request and others with the same key, as the work of one of them. Throws what requests
     // throw; then none of them is computed.
-    virtual void compute(Work &work, std::span<Joint *const> company) = 0;
+    virtual void compute(Work &work, std::span<Joint *const> joint_group) = 0;
     // Copies the results into the session's buffer; called by the thread of the request's own session.
     virtual void deliver(Work &work) = 0;
 
@@ -84,13 +84,13 @@ class Queue {
     // Notes that a session had so much of a call that another session made.
     void charge(Share &share, Clock::duration took);
 
-    // Takes from the queue the requests that can be computed with an admitted one. `end_company` must follow,
-    // with computed, alone or again.
+    // Takes from the queue the requests that can be computed with an admitted one. `end_joint_group` must
+    // follow, with computed, alone or again.
     struct Waiter;
-    using Company = std::vector<std::shared_ptr<Waiter>>;
-    Company take_company(const Joint &joint);
+    using JointGroup = std::vector<std::shared_ptr<Waiter>>;
+    JointGroup take_joint_group(const Joint &joint);
     static Joint &joint_of(const Waiter &waiter) noexcept;
-    void end_company(const Company &company, Result result);
+    void end_joint_group(const JointGroup &joint_group, Result result);
 
     // Wakes the threads that wait, so that they see whether they are cancelled.
     void wake();

@@ -3,7 +3,7 @@
 
 #include "cost/usage.h"
 #include "column/scan/condition.h"
-#include "column/item.h"
+#include "column/tail_tuple.h"
 #include "keys/keys.h"
 #include "storage/storage.h"
 #include "table/table.h"
@@ -26,21 +26,21 @@ uint64 max_listed_numerics(Relation index, uint64 rows, uint64 few);
 // ---- runs -------------------------------------------------------------------------------------------------
 
 // Copies a raw run's items, palloc'd; false when the page was recycled.
-inline bool read_raw_items(Relation index, const storage::RunEntry &run, storage::Items *items) {
-    return storage::read_sealed_items(index, run_kind(), run, kLeastItem, items);
+inline bool read_raw_tuples(Relation index, const storage::RunEntry &run, storage::Items *items) {
+    return storage::read_sealed_tuples(index, run_kind(), run, kLeastTailTuple, items);
 }
 
 // Writes a row that is longer than a tail as a run of its own (runs.cpp).
 void insert_long_row(Relation index, const Format &format, const Datum *values, const bool *nulls,
                      const ItemPointerData &tid);
 
-// ---- rows that wait (storage/waiting_rows.h) --------------------------------------------------------------
+// ---- rows that wait (storage/pending_rows.h) --------------------------------------------------------------
 
-struct WaitingColumns;
+struct PendingColumns;
 
-WaitingColumns *begin_waiting_columns(Relation index, const Format &format);
+PendingColumns *begin_pending_columns(Relation index, const Format &format);
 // Detoasted values are palloc'd.
-void add_waiting_row(Relation index, WaitingColumns *waiting, const Datum *values, const bool *nulls,
+void add_pending_row(Relation index, PendingColumns *pending, const Datum *values, const bool *nulls,
                      const ItemPointerData &tid);
 
 // ---- the method's parts (method.h) ------------------------------------------------------------------------

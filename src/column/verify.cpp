@@ -31,12 +31,12 @@ static uint64 hash_string(int column, const Bytes &bytes) {
 }
 
 static uint64 hash_scaled(int column, uint64 code, uint8 scale) {
-    SpelledNumeric spelled;
-    spell_scaled(code, scale, &spelled);
-    return hash_string(column, bytes_of_spelled(spelled));
+    FormattedNumeric formatted;
+    format_scaled(code, scale, &formatted);
+    return hash_string(column, bytes_of_formatted(formatted));
 }
 
-static uint64 hash_value(const Format &format, int column, const ItemValue &value) {
+static uint64 hash_value(const Format &format, int column, const TupleValue &value) {
     if (value.is_null)
         return 0;
     return format.types[column].is_integer ? hash_integer(column, value.integer)
@@ -136,20 +136,20 @@ static void hash_codes(Verification *state, RunReader *reader, int column, uint6
         report_run(state, reader, "A column has not as many NULLs as its header says.");
 }
 
-static void note_items(Verification *state, BlockNumber block, const storage::Items &items) {
-    for_each_item(state->index, *state->format, block, items,
-                  [&](const storage::TailItem *item, const ItemValue *values) {
-                      uint64 hash = 0;
-                      for (int i = 0; i < state->format->columns; i++)
-                          hash = add_hash(hash, hash_value(*state->format, i, values[i]));
-                      table::note_row(state->check, block, hash, item->tid);
-                  });
+static void note_tail_tuples(Verification *state, BlockNumber block, const storage::Items &tail_tuples) {
+    for_each_tail_tuple(state->index, *state->format, block, tail_tuples,
+                        [&](const storage::TailTuple *tail_tuple, const TupleValue *values) {
+                            uint64 hash = 0;
+                            for (int i = 0; i < state->format->columns; i++)
+                                hash = add_hash(hash, hash_value(*state->format, i, values[i]));
+                            table::note_row(state->check, block, hash, tail_tuple->tid);
+                        });
 }
 
 static void verify_raw_run(Verification *state, const storage::RunEntry &run) {
-    storage::Items items;
-    if (read_raw_items(state->index, run, &items))  // else the structural check has reported it
-        note_items(state, storage::run_block(run, 0), items);
+    storage::Items tail_tuples;
+    if (read_raw_tuples(state->index, run, &tail_tuples))  // else the structural check has reported it
+        note_tail_tuples(state, storage::run_block(run, 0), tail_tuples);
 }
 
 static void verify_run(void *context, const storage::RunEntry &run) {
@@ -185,8 +185,8 @@ static void verify_run(void *context, const storage::RunEntry &run) {
     begin_tid_cursor(&cursor, &reader);
     OffsetNumber offsets[MaxHeapTuplesPerPage];
     uint64 previous = 0;
-    while (next_stretch(&cursor)) {
-        stretch_offsets(&cursor, offsets);
+    while (next_span(&cursor)) {
+        span_offsets(&cursor, offsets);
         for (uint32 i = 0; i < cursor.count; i++) {
             ItemPointerData tid;
             ItemPointerSet(&tid, cursor.block, offsets[i]);
@@ -210,7 +210,7 @@ static size_t fingerprint_row(void *context, const Datum *values, const bool *nu
     uint64 hash = 0;
     for (int i = 0; i < format->columns; i++) {
         const ColumnType &type = format->types[i];
-        ItemValue value = {nulls[i], 0, {nullptr, 0}};
+        TupleValue value = {nulls[i], 0, {nullptr, 0}};
         if (!nulls[i] && type.is_integer)
             value.integer = encode_integer(type, values[i]);
         else if (!nulls[i])
@@ -228,8 +228,8 @@ static void *begin_verification(table::TableCheck *check) {
     return state;
 }
 
-static void verify_tail(void *context, const storage::Items &items) {
-    note_items(static_cast<Verification *>(context), storage::kTailBlock, items);
+static void verify_tail(void *context, const storage::Items &tail_tuples) {
+    note_tail_tuples(static_cast<Verification *>(context), storage::kTailBlock, tail_tuples);
 }
 
 const table::VerifySteps *verify_steps(Relation) {

@@ -32,25 +32,25 @@ struct RestTimes {
 
 static Rest rests[kPaths];
 
-static RestTimes rest_times(Trouble trouble) {
-    switch (trouble) {
-        case Trouble::NoServer:
-        case Trouble::Opening:
+static RestTimes rest_times(RequestFailure failure) {
+    switch (failure) {
+        case RequestFailure::NoServer:
+        case RequestFailure::Opening:
             return {20, 1000};
-        case Trouble::Lost:
+        case RequestFailure::Lost:
             return {100, 10000};
-        case Trouble::NoEngine:
-        case Trouble::Version:
+        case RequestFailure::NoEngine:
+        case RequestFailure::Version:
             return {5000, 60000};
-        case Trouble::Deadline:
+        case RequestFailure::Deadline:
             return {1000, 60000};
         default:
             return {0, 0};
     }
 }
 
-static void rest(Path path, Trouble trouble) {
-    const RestTimes times = rest_times(trouble);
+static void rest(Path path, RequestFailure failure) {
+    const RestTimes times = rest_times(failure);
     if (times.first == 0)
         return;
     Rest *rest = &rests[static_cast<int>(path)];
@@ -60,17 +60,17 @@ static void rest(Path path, Trouble trouble) {
 }
 
 // Trouble with the process is trouble with each of its engines.
-static bool concerns_all_engines(Trouble trouble) {
-    return trouble != Trouble::NoEngine && trouble != Trouble::Opening;
+static bool concerns_all_engines(RequestFailure failure) {
+    return failure != RequestFailure::NoEngine && failure != RequestFailure::Opening;
 }
 
-static void rest_after(Path path, Trouble trouble) {
-    if (!concerns_all_engines(trouble)) {
-        rest(path, trouble);
+static void rest_after(Path path, RequestFailure failure) {
+    if (!concerns_all_engines(failure)) {
+        rest(path, failure);
         return;
     }
-    rest(Path::Host, trouble);
-    rest(Path::Cuda, trouble);
+    rest(Path::Host, failure);
+    rest(Path::Cuda, failure);
 }
 
 static bool is_resting(Path path) {
@@ -90,7 +90,7 @@ static bool supervisor_expected = false;
 
 static bool find_engine(Path path, Start start) {
     if (!connect_to_server()) {
-        if (last_trouble() == Trouble::NoServer)
+        if (last_failure() == RequestFailure::NoServer)
             supervisor_expected = start == Start::Wanted ? launch_supervisor() : is_supervisor_running();
         return false;
     }
@@ -99,25 +99,25 @@ static bool find_engine(Path path, Start start) {
     if (has_engine(path))
         return true;
     return is_opening_engine(path)
-               ? fail(Trouble::Opening, "the %s engine is being opened", path_name(path))
-               : fail(Trouble::NoEngine, "the server process has no %s engine", path_name(path));
+               ? fail(RequestFailure::Opening, "the %s engine is being opened", path_name(path))
+               : fail(RequestFailure::NoEngine, "the server process has no %s engine", path_name(path));
 }
 
 bool ready_for(Path path) {
     if (path == Path::Paged)
-        return fail(Trouble::NotWanted, "paged is cheaper");
+        return fail(RequestFailure::NotWanted, "paged is cheaper");
     return find_engine(path, Start::Wanted);
 }
 
 bool reach_server() {
     const Rest &resting = rests[static_cast<int>(Path::Host)];
     if (is_resting(Path::Host) && !is_connected())
-        return fail(Trouble::NotWanted, "%s", resting.reason);
+        return fail(RequestFailure::NotWanted, "%s", resting.reason);
     if (connect_to_server())
         return true;
     // That there is none costs nothing to find out, and the next request may start it.
-    if (last_trouble() != Trouble::NoServer)
-        rest_after(Path::Host, last_trouble());
+    if (last_failure() != RequestFailure::NoServer)
+        rest_after(Path::Host, last_failure());
     return false;
 }
 
@@ -133,15 +133,15 @@ static bool await(Path path, Start start) {
     for (;;) {
         if (find_engine(path, start))
             return true;
-        const Trouble why = last_trouble();
-        if (!(why == Trouble::NoServer && supervisor_expected) && why != Trouble::Opening &&
-            why != Trouble::Lost)
+        const RequestFailure why = last_failure();
+        if (!(why == RequestFailure::NoServer && supervisor_expected) && why != RequestFailure::Opening &&
+            why != RequestFailure::Lost)
             return false;
         if (GetCurrentTimestamp() >= deadline) {
             // So that the path rests as after any wait in vain.
             char waited_for[storage::kReasonBytes];
             strlcpy(waited_for, last_reason(), sizeof(waited_for));
-            return fail(Trouble::Deadline, "%s", waited_for);
+            return fail(RequestFailure::Deadline, "%s", waited_for);
         }
         pause_for(kPauseMs);
     }
@@ -177,23 +177,23 @@ void note_answered(RequestKind kind, Path path, uint64 items, uint64 bytes,
 
 bool note_failed(RequestKind kind, Path path, Oid index) {
     note_reason(path, kind, index, last_reason());
-    rest_after(path, last_trouble());
-    if (last_trouble() == Trouble::Lost)
+    rest_after(path, last_failure());
+    if (last_failure() == RequestFailure::Lost)
         suspect(kind, path);
-    if (last_trouble() == Trouble::NotWanted || last_trouble() == Trouble::Busy)
+    if (last_failure() == RequestFailure::NotWanted || last_failure() == RequestFailure::Busy)
         go_to_pages(kind);
-    if (last_trouble() != Trouble::NotWanted)
+    if (last_failure() != RequestFailure::NotWanted)
         announce_forced_path();
     return false;
 }
 
 bool avoid_absent(Path path) {
-    rest_after(path, last_trouble());
+    rest_after(path, last_failure());
     return false;
 }
 
 void decline(RequestKind kind, const Choice &choice, const char *reason) {
-    fail(Trouble::NotWanted, "%s", reason);
+    fail(RequestFailure::NotWanted, "%s", reason);
     note_failed(kind, choice.path, choice.index);
 }
 

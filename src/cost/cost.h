@@ -111,7 +111,7 @@ double estimate_microseconds(const Request &request, Path path);
 bool is_path_forced();
 
 // May the server be asked about so many items, where fewer than `fewest` aren't worth a request?
-bool may_ask_server(uint64 items, uint64 fewest);
+bool may_use_server(uint64 items, uint64 fewest);
 
 // The server can't be asked this, and gpu.stat is to tell why.
 void decline(RequestKind kind, const Choice &choice, const char *reason);

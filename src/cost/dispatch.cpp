@@ -22,7 +22,7 @@ bool is_server_expected() {
             (may_be_there(Path::Host) || may_be_there(Path::Cuda)));
 }
 
-bool may_ask_server(uint64 items, uint64 fewest) {
+bool may_use_server(uint64 items, uint64 fewest) {
     return is_path_forced() || (path_setting() == PathSetting::Auto && items >= fewest);
 }
 
@@ -50,11 +50,11 @@ static bool is_reached(const Request &request, Path path) {
         return false;
     }
     // Waiting for a server that is being started is worth it only to those who asked for one.
-    note_asked(request, path);
+    note_requested(request, path);
     if (is_path_forced() ? await_engine(path) : ready_for(path))
         return true;
     // A machine without a device is nothing that anybody has to look into, unless the session asks for one.
-    if (!is_path_forced() && last_trouble() == Trouble::NoEngine)
+    if (!is_path_forced() && last_failure() == RequestFailure::NoEngine)
         return avoid_absent(path);
     return note_failed(request.kind, path, request.index);
 }

@@ -34,7 +34,7 @@ static constexpr int kFirstSeconds = 60;
 static constexpr int kMaxSeconds = 3600;
 
 static SessionTable<Sort, Quarantine> quarantines = {"pg_gpu quarantines", 1024};
-static Sort asked = {InvalidOid, -1, -1};
+static Sort requested = {InvalidOid, -1, -1};
 
 static Sort sort_of(Oid index, RequestKind kind, Path path) {
     return {index, static_cast<int32>(kind), static_cast<int32>(path)};
@@ -86,21 +86,21 @@ bool is_in_quarantine(const Request &request, Path path) {
            (quarantine->suspect == 0 || resolve_suspicion(quarantine));
 }
 
-void note_asked(const Request &request, Path path) {
-    asked = sort_of(request.index, request.kind, path);
+void note_requested(const Request &request, Path path) {
+    requested = sort_of(request.index, request.kind, path);
 }
 
 void suspect(RequestKind kind, Path path) {
-    if (!(asked == sort_of(asked.index, kind, path)))
+    if (!(requested == sort_of(requested.index, kind, path)))
         return;
-    Quarantine *quarantine = search(&quarantines, asked, HASH_ENTER);
+    Quarantine *quarantine = search(&quarantines, requested, HASH_ENTER);
     quarantine->suspect = server_process();
     quarantine->until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kFirstSeconds * 1000);
 }
 
 void end_quarantine(RequestKind kind, Path path) {
-    if (asked == sort_of(asked.index, kind, path))
-        search(&quarantines, asked, HASH_REMOVE);
+    if (requested == sort_of(requested.index, kind, path))
+        search(&quarantines, requested, HASH_REMOVE);
 }
 
 }  // namespace pg_gpu::client

@@ -14,7 +14,7 @@ namespace pg_gpu::client {
 bool is_in_quarantine(const Request &request, Path path);
 
 // The request that the session sends next, for suspect and end_quarantine to know the index.
-void note_asked(const Request &request, Path path);
+void note_requested(const Request &request, Path path);
 
 // The connection to the server process is lost, which was answering a request of this kind. Once the process
 // is known to have crashed the log says so.

@@ -25,7 +25,7 @@ void count_fallback(const char *reason) {
     strlcpy(used.last_reason, reason, sizeof(used.last_reason));
 }
 
-void count_runs_at_home(uint64 small, uint64 lacking) {
+void count_local_runs(uint64 small, uint64 lacking) {
     used.small_runs += small;
     used.lacking_runs += lacking;
 }

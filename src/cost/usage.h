@@ -32,7 +32,7 @@ void count_help_of_host();
 // Adds a request that a path didn't answer.
 void count_fallback(const char *reason);
 
-void count_runs_at_home(uint64 small, uint64 lacking);
+void count_local_runs(uint64 small, uint64 lacking);
 void count_skipped_runs(uint64 runs);
 
 // Adds what the session has used since `before`.

@@ -64,18 +64,18 @@ static double time_load(const Sample &sample) {
 static double time_range(Sample *sample) {
     const uint64 low = 0;
     const uint64 high = PG_UINT64_MAX;
-    client::EntriesAnswer answer;
+    client::EntriesResult result;
     instr_time start;
     INSTR_TIME_SET_CURRENT(start);
-    if (!kary::range_kary(sample->set, sample->choice, &low, &high, 1, true, &answer))
+    if (!kary::range_kary(sample->set, sample->choice, &low, &high, 1, true, &result))
         return -1;
     const double microseconds = microseconds_since(start);
-    sample->count = answer.runs[0].entries;
+    sample->count = result.runs[0].entries;
     if (sample->keys == nullptr) {
         sample->keys = allocate<uint64>(sample->count + 1);
         sample->tids = allocate<ItemPointerData>(sample->count + 1);
-        memcpy(sample->keys, answer.runs[0].keys, sample->count * sizeof(uint64));
-        memcpy(sample->tids, answer.runs[0].tids, sample->count * sizeof(ItemPointerData));
+        memcpy(sample->keys, result.runs[0].keys, sample->count * sizeof(uint64));
+        memcpy(sample->tids, result.runs[0].tids, sample->count * sizeof(ItemPointerData));
     }
     return microseconds;
 }
@@ -84,10 +84,10 @@ static double time_lookup(const Sample &sample, const uint64 *keys, uint64 count
     instr_time start;
     INSTR_TIME_SET_CURRENT(start);
     for (uint64 done = 0; done < count;) {
-        client::EntriesAnswer answer;
-        if (!kary::lookup_kary(sample.set, sample.choice, keys + done, count - done, &answer))
+        client::EntriesResult result;
+        if (!kary::lookup_kary(sample.set, sample.choice, keys + done, count - done, &result))
             return -1;
-        done += answer.items;
+        done += result.items;
     }
     return microseconds_since(start);
 }

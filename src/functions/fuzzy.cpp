@@ -75,11 +75,11 @@ static void compare_with_words(const Search &search, const text::Lexeme &lexeme,
     }
 }
 
-static void look_in_items(const Search &search, const storage::Items &items) {
-    text::for_each_item(items, [&](const text::DocumentItem *item) {
-        if (text::is_null(item))
+static void look_in_tuples(const Search &search, const storage::Items &items) {
+    text::for_each_tail_tuple(items, [&](const text::DocumentTuple *tail_tuple) {
+        if (text::is_null(tail_tuple))
             return;
-        text::ItemReader reader = text::begin_item(item);
+        text::TupleReader reader = text::begin_tuple(tail_tuple);
         while (text::next_lexeme(&reader))
             compare_with_words(search, reader.lexeme, 1);
     });
@@ -105,7 +105,7 @@ static void look_in_index(Relation index, const Search &search) {
         for (int i = 0; i < search.count; i++)
             search.words[i].count = before[i];
         for (int i = 0; i < corpus->raw_count; i++)
-            look_in_items(search, corpus->raws[i]);
+            look_in_tuples(search, corpus->raws[i]);
         for (int i = 0; i < corpus->run_count && !corpus->runs[i].stale; i++)
             look_in_run(search, &corpus->runs[i]);
     });

@@ -45,7 +45,7 @@ static int32 guess_slot(const Bins &bins, double value) {
 }
 
 // One step from the guess either way.
-static uint32 slot_near(const Bins &bins, int32 guess, double value) {
+static uint32 slot_from(const Bins &bins, int32 guess, double value) {
     int32 slot = guess;
     slot += value >= bins.starts[guess + 1] ? 1 : 0;
     slot -= value < bins.starts[guess] ? 1 : 0;
@@ -60,7 +60,7 @@ static uint32 slot_by_search(const Bins &bins, double value) {
 }
 
 static uint32 slot_of(const Bins &bins, double value) {
-    return bins.can_guess ? slot_near(bins, guess_slot(bins, value), value) : slot_by_search(bins, value);
+    return bins.can_guess ? slot_from(bins, guess_slot(bins, value), value) : slot_by_search(bins, value);
 }
 
 // Is the guess never farther than a step from the slot? It doesn't fall as values rise, so slots' ends tell.
@@ -113,7 +113,7 @@ static void count_numbers(const Bins &bins, const double *numbers, uint32 count)
     for (uint32 i = 0; i < column::kGroup; i++)
         guesses[i] = guess_slot(bins, numbers[i]);
     for (uint32 i = 0; i < count; i++)
-        bins.counts[slot_near(bins, guesses[i], numbers[i])]++;
+        bins.counts[slot_from(bins, guesses[i], numbers[i])]++;
 }
 
 // Fills the numbers behind the last one with 0.
@@ -407,15 +407,15 @@ struct BinnedRows {
 
 // Strings' numbers are looked at once a dictionary entry, integers' are the server's to bin.
 static bool count_on_server(const functions::OpenIndex &open, Snapshot snapshot, const column::Format &format,
-                            const column::Condition &condition, const Request &asked, MemoryContext context,
-                            BinnedRows *counted) {
-    const bool is_integer = format.types[asked.column].is_integer;
+                            const column::Condition &condition, const Request &requested,
+                            MemoryContext context, BinnedRows *counted) {
+    const bool is_integer = format.types[requested.column].is_integer;
     uint64 heap_fetches;
     return column::with_rows_on_server(
         open.heap, open.index, snapshot, &format, condition,
         {client::RequestKind::CountColumnValues, 1, 0, true},
         [&](column::RemoteRows *rows) {
-            Request request = asked;
+            Request request = requested;
             if (!is_integer && (!column::has_counted_codes(*rows, request.column) ||
                                 !column::count_remote_codes(rows, request.column)))
                 return false;
@@ -442,15 +442,15 @@ static bool count_on_server(const functions::OpenIndex &open, Snapshot snapshot,
 
 static BinnedRows count_by_bins(const functions::OpenIndex &open, Snapshot snapshot,
                                 const column::Format &format, const column::Condition &condition,
-                                const Request &asked) {
+                                const Request &requested) {
     MemoryContext context = CurrentMemoryContext;
     BinnedRows counted = {};
     pgstat_count_index_scan(open.index);
-    if (count_on_server(open, snapshot, format, condition, asked, context, &counted))
+    if (count_on_server(open, snapshot, format, condition, requested, context, &counted))
         return counted;
     const client::PagedRequest paged = client::begin_paged(client::RequestKind::CountColumnValues, 1);
     column::with_rows(open.heap, open.index, snapshot, &format, condition, [&](ColumnView *view) {
-        Request request = asked;
+        Request request = requested;
         find_missing_bounds(view, &request);
         if (column::is_stale(view))
             return;
@@ -483,11 +483,11 @@ Datum pg_gpu_histogram(PG_FUNCTION_ARGS) {
     Snapshot snapshot = GetActiveSnapshot();
     const functions::OpenIndex open = functions::open_columns(PG_GETARG_OID(0), snapshot, "gpu.histogram");
     const column::Format *format = column::make_format(open.index);
-    const Request asked = read_request(fcinfo, open, *format);
+    const Request requested = read_request(fcinfo, open, *format);
     column::Condition condition = {};
     functions::read_filter(fcinfo, 5, open, *format, &condition);
 
-    const BinnedRows counted = count_by_bins(open, snapshot, *format, condition, asked);
+    const BinnedRows counted = count_by_bins(open, snapshot, *format, condition, requested);
     for (uint32 slot = 0; slot < counted.bins.shape.slots(); slot++)
         put_slot(result, counted.bins, slot, counted.bins.counts[slot]);
     Datum values[] = {Datum{0}, Datum{0}, Datum{0}, Int64GetDatum(static_cast<int64>(counted.nulls))};

@@ -47,8 +47,8 @@ enum Column : int {
     kResidentShare,
     kMerges,
     kLastMerge,
-    kMergesPutOff,
-    kLastPutOff,
+    kMergesDeferred,
+    kLastDeferred,
     kFallbacks,
     kLastFallback,
     kLastReason,
@@ -212,8 +212,8 @@ static void put_statistics(Row *row, Oid index, bool sees_all) {
     storage::read_index_statistics(index, &statistics);
     put_number(row, kMerges, statistics.merges);
     put_time(row, kLastMerge, statistics.last_merge);
-    put_number(row, kMergesPutOff, statistics.put_off);
-    put_time(row, kLastPutOff, statistics.last_put_off);
+    put_number(row, kMergesDeferred, statistics.deferred);
+    put_time(row, kLastDeferred, statistics.last_deferred);
     if (!sees_all)
         return;
     put_number(row, kFallbacks, statistics.fallbacks);
@@ -267,7 +267,8 @@ Datum pg_gpu_index_rows(PG_FUNCTION_ARGS) {
     InitMaterializedSRF(fcinfo, 0);
     Mirrors mirrors = {};
     const bool is_residency_known = client::list_mirrors(&mirrors) ||
-                                    client::last_trouble() == client::Trouble::NoServer || !server_wanted();
+                                    client::last_failure() == client::RequestFailure::NoServer ||
+                                    !server_wanted();
     std::sort(
         mirrors.rows, mirrors.rows + mirrors.count,
         [](const protocol::MirrorRow &a, const protocol::MirrorRow &b) { return a.name.run < b.name.run; });

@@ -432,7 +432,7 @@ static bool intersect_on_server(text::Corpus *corpus, const text::Query &query, 
     for (int tries = 0; tries < table::kMaxServerTries; tries++) {
         if (text::intersect_by_server(corpus, query, &found, &count)) {
             add_tids(tids, found, count);
-            add_intersections(corpus, query, corpus->at_home, tids);
+            add_intersections(corpus, query, corpus->is_local, tids);
             return true;
         }
         if (!client::may_share_out_again())
@@ -450,9 +450,9 @@ static Tids matching_tids(const functions::OpenIndex &open, Snapshot snapshot, T
         tids.count = 0;
         const text::Query query = text::parse_query(text);
         for (int i = 0; i < corpus->raw_count; i++)
-            text::for_each_item(corpus->raws[i], [&](const text::DocumentItem *item) {
-                if (text::match_item(item, &query, nullptr, 0) == text::Match::Yes)
-                    add_tids(&tids, &item->head.tid, 1);
+            text::for_each_tail_tuple(corpus->raws[i], [&](const text::DocumentTuple *tail_tuple) {
+                if (text::match_tail_tuple(tail_tuple, &query, nullptr, 0) == text::Match::Yes)
+                    add_tids(&tids, &tail_tuple->head.tid, 1);
             });
         if (!intersect_on_server(corpus, query, &tids))
             intersect_on_pages(corpus, query, &tids);

@@ -197,7 +197,8 @@ static void put_stat_row(FunctionCallInfo fcinfo, client::Path path, const char 
 
 // Why a merge was put off last: in this session, or else in any. The reason names an index, so others'
 // reasons are for those who may see everybody's rows.
-static const char *last_reason_put_off(const storage::PutOffMerges &own, const storage::PutOffMerges &all) {
+static const char *last_reason_deferred(const storage::DeferredMerges &own,
+                                        const storage::DeferredMerges &all) {
     if (own.count > 0)
         return pstrdup(own.last_reason);
     if (all.count == 0 || !functions::may_see_rows_of(InvalidOid))
@@ -210,18 +211,18 @@ static const char *last_reason_put_off(const storage::PutOffMerges &own, const s
 }
 
 // A merge that was put off is a request, and a fallback: to runs that are left as they are.
-static void put_put_off_row(FunctionCallInfo fcinfo) {
-    const storage::PutOffMerges &own = storage::session_put_off_merges();
-    const storage::PutOffMerges all = storage::all_put_off_merges();
+static void put_deferred_row(FunctionCallInfo fcinfo) {
+    const storage::DeferredMerges &own = storage::session_deferred_merges();
+    const storage::DeferredMerges all = storage::all_deferred_merges();
     put_stat_row(fcinfo, client::Path::Paged, "merge put off", {all.count, 0, 0, 0}, all.count,
-                 last_reason_put_off(own, all));
+                 last_reason_deferred(own, all));
 }
 
 Datum pg_gpu_stat_rows(PG_FUNCTION_ARGS) {
     require_matching_objects();
     InitMaterializedSRF(fcinfo, 0);
     client::Inventory<protocol::StatisticsRow> statistics;
-    const bool server_answers = client::list_statistics(&statistics, false);
+    const bool server_responds = client::list_statistics(&statistics, false);
     const table::FactsUse &facts = *table::facts_use();
     put_stat_row(fcinfo, client::Path::Paged, "block facts", {facts.pages, facts.entries, 0, 0}, 0, nullptr);
     for (int p = 0; p < client::kPaths; p++) {
@@ -232,14 +233,14 @@ Datum pg_gpu_stat_rows(PG_FUNCTION_ARGS) {
                              : client::sum_counters(path, static_cast<client::RequestKind>(row.kind),
                                                     functions::may_see_rows_of);
             const StatSums sums =
-                path != client::Path::Paged && server_answers
+                path != client::Path::Paged && server_responds
                     ? server_sums(statistics, path, row.type)
                     : StatSums{counters.requests, counters.items, counters.bytes, counters.milliseconds};
             put_stat_row(fcinfo, path, row.request, sums, counters.fallbacks,
                          storage::reason_of_number(counters.last_reason));
         }
     }
-    put_put_off_row(fcinfo);
+    put_deferred_row(fcinfo);
     return Datum{0};
 }
 
@@ -276,12 +277,12 @@ Datum pg_gpu_latency_rows(PG_FUNCTION_ARGS) {
 Datum pg_gpu_stat_reset(PG_FUNCTION_ARGS) {
     static_cast<void>(fcinfo);
     require_matching_objects();
-    storage::forget_session_put_off_merges();
+    storage::forget_session_deferred_merges();
     *table::facts_use() = {};
     // All but the counters of the user's own are everybody's.
     client::reset_counters(superuser() ? InvalidOid : GetSessionUserId());
     if (superuser()) {
-        storage::forget_all_put_off_merges();
+        storage::forget_all_deferred_merges();
         storage::forget_index_statistics();
         client::Inventory<protocol::StatisticsRow> statistics;
         client::list_statistics(&statistics, true);

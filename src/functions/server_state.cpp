@@ -16,7 +16,7 @@ namespace {
 
 // The state of the server process, as the supervisor or this session's connection knows it.
 struct Known {
-    bool answers;  // then `state` is the server's
+    bool responds;  // then `state` is the server's
     protocol::StateReply state;
     bool recorded;  // then `record` is the supervisor's
     client::SupervisorRecord record;
@@ -65,13 +65,13 @@ struct Row {
 // Starts nothing, and asks the process even if this session has just met it in trouble.
 static Known find_out() {
     Known known = {};
-    known.answers = client::connect_to_server() && client::read_server_state(&known.state);
+    known.responds = client::connect_to_server() && client::read_server_state(&known.state);
     known.recorded = client::read_supervisor_record(&known.record);
     return known;
 }
 
 static Description describe(const Known &known) {
-    if (known.answers)
+    if (known.responds)
         return {"running", nullptr};
     if (!server_wanted())
         return {"off", "pg_gpu.server is off"};
@@ -79,7 +79,7 @@ static Description describe(const Known &known) {
         return {"not started", "the first request that needs it starts it"};
     if (known.recorded && known.record.server == 0)
         return {"down", "it has ended or could not be started; the supervisor tries again"};
-    return {client::last_trouble() == client::Trouble::NoServer ? "starting" : "not answering",
+    return {client::last_failure() == client::RequestFailure::NoServer ? "starting" : "not answering",
             client::last_reason()};
 }
 
@@ -144,12 +144,12 @@ Datum pg_gpu_server_row(PG_FUNCTION_ARGS) {
         description->natts != kColumns)
         elog(ERROR, "gpu.server_row has other columns than its library");
     const Known known = find_out();
-    const Description told = describe(known);
+    const Description reported = describe(known);
     Row row = {};
     memset(row.nulls, true, sizeof(row.nulls));
-    put_text(&row, kState, told.state);
-    put_text(&row, kReason, told.reason);
-    if (known.answers)
+    put_text(&row, kState, reported.state);
+    put_text(&row, kReason, reported.reason);
+    if (known.responds)
         put_state(&row, known.state);
     if (known.recorded)
         put_record(&row, known.record);

@@ -32,7 +32,7 @@ static ColumnTest *add_test(Condition *condition, ColumnTest::Kind kind, int col
 
 static void add_wide_comparison(const Column &column, const ScanKeyData &key, Condition *condition) {
     const auto range = codes_for(
-        key.sk_strategy, place_of<Key128>(column.key, key.sk_argument, column.key.type), column.key.width);
+        key.sk_strategy, encode_tid<Key128>(column.key, key.sk_argument, column.key.type), column.key.width);
     condition->nothing = condition->nothing || range.empty;
     // The upper lane decides but for its two outermost codes.
     LaneRange *lane = &condition->lanes[column.first_lane];
@@ -74,7 +74,7 @@ static void add_comparison(const Column &column, const ScanKeyData &key, Conditi
     if (column.lane_count == 2)
         return add_wide_comparison(column, key, condition);
     const auto range =
-        codes_for(key.sk_strategy, place_of<uint64>(column.key, key.sk_argument, type), column.key.width);
+        codes_for(key.sk_strategy, encode_tid<uint64>(column.key, key.sk_argument, type), column.key.width);
     condition->nothing = condition->nothing || range.empty;
     narrow(&condition->lanes[column.first_lane], range.low, range.high);
 }

@@ -13,7 +13,7 @@ namespace pg_gpu::grid {
 namespace {
 
 // One condition, or many boxes, in one view after another.
-struct Question {
+struct CountRequest {
     ViewReader *reader;          // of all rows
     const Condition *condition;  // or nullptr
     const RangeReader *boxes;    // or nullptr
@@ -24,43 +24,44 @@ struct Question {
 
 }  // namespace
 
-static Question *question_of(void *context) {
-    return static_cast<Question *>(context);
+static CountRequest *count_request_of(void *context) {
+    return static_cast<CountRequest *>(context);
 }
 
-static void end_scans(Question *question) {
-    if (question->scans != nullptr)
-        end_run_scans(question->scans, question->scan_count);
-    question->scans = nullptr;
+static void end_scans(CountRequest *count_request) {
+    if (count_request->scans != nullptr)
+        end_run_scans(count_request->scans, count_request->scan_count);
+    count_request->scans = nullptr;
 }
 
-static void take_new_view(Question *question) {
-    end_scans(question);
-    renew_view(question->reader);
-    question->scan_count = question->reader->view.run_count;
-    question->scans = begin_run_scans(*question->reader, question->reader->view.runs, question->scan_count);
-    question->is_view_new = true;
+static void take_new_view(CountRequest *count_request) {
+    end_scans(count_request);
+    renew_view(count_request->reader);
+    count_request->scan_count = count_request->reader->view.run_count;
+    count_request->scans =
+        begin_run_scans(*count_request->reader, count_request->reader->view.runs, count_request->scan_count);
+    count_request->is_view_new = true;
 }
 
 // Calls visit(i, condition) for one box after another until a call returns false.
 template <typename Visit>
-static bool for_each_condition(const Question &question, Visit visit) {
-    if (question.condition != nullptr)
-        return visit(uint32{0}, *question.condition);
-    return for_each_range(*question.boxes, [&](uint32 i, const ScanKeyData *keys, int key_count) {
+static bool for_each_condition(const CountRequest &count_request, Visit visit) {
+    if (count_request.condition != nullptr)
+        return visit(uint32{0}, *count_request.condition);
+    return for_each_range(*count_request.boxes, [&](uint32 i, const ScanKeyData *keys, int key_count) {
         Condition condition;
-        make_condition(*question.reader->format, keys, key_count, &condition);
+        make_condition(*count_request.reader->format, keys, key_count, &condition);
         return visit(i, condition);
     });
 }
 
 // Live matches in all runs of the view; false when it went stale. Of the one condition the ranges are found
 // once.
-static bool count_in_runs(const Question &question, const Condition &condition, uint64 *count) {
-    const ViewReader &reader = *question.reader;
-    for (int i = 0; i < question.scan_count; i++) {
-        RunScan *scan = &question.scans[i];
-        if (question.condition == nullptr)
+static bool count_in_runs(const CountRequest &count_request, const Condition &condition, uint64 *count) {
+    const ViewReader &reader = *count_request.reader;
+    for (int i = 0; i < count_request.scan_count; i++) {
+        RunScan *scan = &count_request.scans[i];
+        if (count_request.condition == nullptr)
             reset_run_scan(scan);
         else if (scan->found)
             rewind_run_scan(scan);
@@ -74,56 +75,57 @@ static bool count_in_runs(const Question &question, const Condition &condition, 
 
 // Returns how many entries lie in the cells that one box meets.
 static uint64 max_entries_in_view(void *context) {
-    const Question &question = *question_of(context);
-    uint64 entries = question.reader->tail_count;
-    for (int i = 0; i < question.scan_count; i++)
-        entries += entries_to_look_at(&question.scans[i], *question.condition, true);
+    const CountRequest &count_request = *count_request_of(context);
+    uint64 entries = count_request.reader->tail_count;
+    for (int i = 0; i < count_request.scan_count; i++)
+        entries += entries_to_look_at(&count_request.scans[i], *count_request.condition, true);
     return entries;
 }
 
 static Outcome count_entries_in_view(void *context, int64 *counts) {
-    const Question &question = *question_of(context);
-    const ViewReader &reader = *question.reader;
+    const CountRequest &count_request = *count_request_of(context);
+    const ViewReader &reader = *count_request.reader;
     const auto words = static_cast<size_t>(reader.format->row_words);
-    const bool sound = for_each_condition(question, [&](uint32 i, const Condition &condition) {
+    const bool valid = for_each_condition(count_request, [&](uint32 i, const Condition &condition) {
         uint64 count = 0;
         for (uint32 j = 0; j < reader.tail_count; j++)
             count += matches(*reader.format, condition, reader.tail + j * words) ? 1 : 0;
         // The scans keep memory that outlives the box.
         MemoryContext caller = MemoryContextSwitchTo(reader.context);
-        const bool counted = condition.nothing || count_in_runs(question, condition, &count);
+        const bool counted = condition.nothing || count_in_runs(count_request, condition, &count);
         MemoryContextSwitchTo(caller);
         counts[i] = static_cast<int64>(count);
         return counted;
     });
-    return sound ? Outcome::Counted : Outcome::Again;
+    return valid ? Outcome::Counted : Outcome::Again;
 }
 
 // ---- less those without a visible row ---------------------------------------------------------------------
 
 static void renew(void *context) {
-    Question *question = question_of(context);
-    if (!question->is_view_new)
-        take_new_view(question);
-    question->is_view_new = false;
+    CountRequest *count_request = count_request_of(context);
+    if (!count_request->is_view_new)
+        take_new_view(count_request);
+    count_request->is_view_new = false;
 }
 
 static void subtract(void *context, const EntryRows &rows, int64 *counts) {
-    const Question &question = *question_of(context);
-    for_each_condition(question, [&](uint32 i, const Condition &condition) {
+    const CountRequest &count_request = *count_request_of(context);
+    for_each_condition(count_request, [&](uint32 i, const Condition &condition) {
         CHECK_FOR_INTERRUPTS();
-        counts[i] -= static_cast<int64>(count_rows(*question.reader->format, condition, rows));
+        counts[i] -= static_cast<int64>(count_rows(*count_request.reader->format, condition, rows));
         return true;
     });
 }
 
 // Counts by the directory in a view; false when that can't tell.
-static bool count_by_directory(Question *question, int64 *counts, uint64 *heap_fetches) {
-    EntryCounter counter = entry_counter_of(*question->reader, CountedBy::Pages,
-                                            question->boxes != nullptr ? question->boxes->count : 1);
-    counter.context = question;
+static bool count_by_directory(CountRequest *count_request, int64 *counts, uint64 *heap_fetches) {
+    EntryCounter counter =
+        entry_counter_of(*count_request->reader, CountedBy::Pages,
+                         count_request->boxes != nullptr ? count_request->boxes->count : 1);
+    counter.context = count_request;
     counter.renew = renew;
-    counter.max_entries = question->condition != nullptr ? max_entries_in_view : nullptr;
+    counter.max_entries = count_request->condition != nullptr ? max_entries_in_view : nullptr;
     counter.count_entries = count_entries_in_view;
     counter.subtract = subtract;
     return count_visible_entries(counter, counts, heap_fetches);
@@ -131,13 +133,13 @@ static bool count_by_directory(Question *question, int64 *counts, uint64 *heap_f
 
 // Adds what a count of the condition looks at, by the ranges of the view. Where blocks have changed the
 // directory counts twice.
-static void add_effort(const Question &question, const Condition &condition, bool all_visible,
+static void add_effort(const CountRequest &count_request, const Condition &condition, bool all_visible,
                        Effort *effort) {
-    for (int i = 0; i < question.scan_count; i++) {
-        const uint64 on_surface = entries_to_look_at(&question.scans[i], condition, false);
+    for (int i = 0; i < count_request.scan_count; i++) {
+        const uint64 on_surface = entries_to_look_at(&count_request.scans[i], condition, false);
         effort->on_pages += (all_visible ? 1 : 2) * on_surface;
         effort->on_server +=
-            all_visible ? on_surface : entries_to_look_at(&question.scans[i], condition, true);
+            all_visible ? on_surface : entries_to_look_at(&count_request.scans[i], condition, true);
     }
 }
 
@@ -150,9 +152,9 @@ static Effort one_by_one(const Effort &effort) {
 
 // Adds the entries of the view that the directory was to count in; false when it went stale. Most ranges are
 // found already.
-static bool collect_in_view(Question *question, VisibleCount *count) {
-    ViewReader *reader = question->reader;
-    const Condition &condition = *question->condition;
+static bool collect_in_view(CountRequest *count_request, VisibleCount *count) {
+    ViewReader *reader = count_request->reader;
+    const Condition &condition = *count_request->condition;
     const auto words = static_cast<size_t>(reader->format->row_words);
     auto *batch = allocate<Batch>(1);
     batch->rows = nullptr;
@@ -161,19 +163,19 @@ static bool collect_in_view(Question *question, VisibleCount *count) {
         if (matches(*reader->format, condition, reader->tail + i * words))
             batch->tids[batch->count++] = place_tid(reader->tail[i * words]);
     Step step = Step::Entry;
-    for (int run = 0; step != Step::Recycled && run <= question->scan_count; run++) {
-        if (run < question->scan_count && question->scans[run].found)
-            rewind_run_scan(&question->scans[run]);
+    for (int run = 0; step != Step::Recycled && run <= count_request->scan_count; run++) {
+        if (run < count_request->scan_count && count_request->scans[run].found)
+            rewind_run_scan(&count_request->scans[run]);
         do {
             check_tids(reader, *batch);
             storage::check_snapshot_of_view(reader->index, reader->format, reader->snapshot);
             add_entries(count, batch->tids, batch->count);
             batch->count = 0;
-            step =
-                run < question->scan_count ? next_batch(&question->scans[run], condition, batch) : Step::End;
+            step = run < count_request->scan_count ? next_batch(&count_request->scans[run], condition, batch)
+                                                   : Step::End;
         } while (step == Step::Entry);
         if (step == Step::Recycled)
-            confirm_recycled(*reader, reader->view.runs[run], recycled_position(question->scans[run]));
+            confirm_recycled(*reader, reader->view.runs[run], recycled_position(count_request->scans[run]));
     }
     pfree(batch);
     count->vacuum_seq = reader->view.vacuum_seq;
@@ -184,7 +186,7 @@ namespace {
 
 // The entries of one condition, for count_by_tid.
 struct Entries {
-    Question *question;  // in whose view they are counted first, if there is one
+    CountRequest *count_request;  // in whose view they are counted first, if there is one
     ViewReader *reader;
 };
 
@@ -192,9 +194,9 @@ struct Entries {
 
 static void collect_counted(void *context, VisibleCount *count) {
     const auto *entries = static_cast<Entries *>(context);
-    Question *question = entries->question;
-    const bool collected = question->scans != nullptr && collect_in_view(question, count);
-    end_scans(question);
+    CountRequest *count_request = entries->count_request;
+    const bool collected = count_request->scans != nullptr && collect_in_view(count_request, count);
+    end_scans(count_request);
     if (collected)
         return;
     reset_count(count);
@@ -217,22 +219,22 @@ struct Counters {
 
 // Has the server count where its path is forced, else whoever takes less; false when entries must be looked
 // at one by one. `reader` takes the condition's rows, the question's all; it may have a view afterwards.
-static bool count_together(ViewReader *reader, Question *question, Counters counters, int64 *count,
+static bool count_together(ViewReader *reader, CountRequest *count_request, Counters counters, int64 *count,
                            uint64 *heap_fetches) {
     BoxList list;
-    const bool may_travel = counters.server && client::may_ask_server(1, 1) &&
+    const bool may_travel = counters.server && client::may_use_server(1, 1) &&
                             begin_boxes(&list, reader->format, 1) && add_box(&list, *reader->condition);
     if (may_travel && client::is_path_forced() &&
         count_on_server(reader, list, nullptr, Effort{}, count, heap_fetches))
         return true;
     Effort effort = {};
     if (may_travel && !client::is_path_forced()) {
-        take_new_view(question);
-        add_effort(*question, *reader->condition, is_table_all_visible(reader->heap), &effort);
+        take_new_view(count_request);
+        add_effort(*count_request, *reader->condition, is_table_all_visible(reader->heap), &effort);
     }
     return (counters.directory && effort.on_pages >= kFewestEntries &&
             count_on_server(reader, list, nullptr, effort, count, heap_fetches)) ||
-           (counters.directory && count_by_directory(question, count, heap_fetches)) ||
+           (counters.directory && count_by_directory(count_request, count, heap_fetches)) ||
            (effort.on_server >= kFewestEntries &&
             count_on_server(reader, list, nullptr, one_by_one(effort), count, heap_fetches));
 }
@@ -246,13 +248,13 @@ static int64 count_condition(Relation heap, Relation index, const Format *format
     auto *all_rows = allocate<ViewReader>(1);
     begin_view_reader(reader, heap, index, format, snapshot, &condition);
     begin_view_reader(all_rows, heap, index, format, snapshot, &everything);
-    Question question = {all_rows, &condition, nullptr, nullptr, 0, false};
-    if (!count_together(reader, &question, counters, &count, heap_fetches)) {
-        Entries entries = {&question, reader};
+    CountRequest count_request = {all_rows, &condition, nullptr, nullptr, 0, false};
+    if (!count_together(reader, &count_request, counters, &count, heap_fetches)) {
+        Entries entries = {&count_request, reader};
         count = count_by_tid(heap, index, format, snapshot, collect_counted, &entries, heap_fetches);
         pgstat_count_index_scan(index);
     }
-    end_scans(&question);
+    end_scans(&count_request);
     end_view_reader(all_rows);
     end_view_reader(reader);
     client::note_request_done(index, client::RequestKind::CountGrid);
@@ -295,47 +297,47 @@ static bool add_boxes(const Format &format, const RangeReader &reader, BoxList *
 }
 
 // Estimates from some of the boxes what the paged path would look at for all of them.
-static Effort expected_effort(Question *question) {
+static Effort expected_effort(CountRequest *count_request) {
     constexpr uint32 kSamples = 8;
-    const ViewReader *reader = question->reader;
-    const RangeReader &boxes = *question->boxes;
+    const ViewReader *reader = count_request->reader;
+    const RangeReader &boxes = *count_request->boxes;
     const bool all_visible = is_table_all_visible(reader->heap);
-    take_new_view(question);
+    take_new_view(count_request);
     Effort effort = {};
     for (uint32 i = 0; i < kSamples; i++) {
         ScanKeyData keys[2 * kMaxColumns];
         Condition condition;
         const auto box = static_cast<uint32>(uint64{i} * boxes.count / kSamples);
         make_condition(*reader->format, keys, boxes.read(boxes.context, box, keys), &condition);
-        for (int run = 0; run < question->scan_count; run++)
-            reset_run_scan(&question->scans[run]);
+        for (int run = 0; run < count_request->scan_count; run++)
+            reset_run_scan(&count_request->scans[run]);
         if (!condition.nothing)
-            add_effort(*question, condition, all_visible, &effort);
+            add_effort(*count_request, condition, all_visible, &effort);
     }
     return {effort.on_pages / kSamples * boxes.count, effort.on_server / kSamples * boxes.count};
 }
 
 // Counts all boxes at once; false when they must be counted one by one. The server isn't asked when one of
 // them is more than a box.
-static bool count_batch_together(Question *question, int64 *counts) {
-    ViewReader *reader = question->reader;
-    const RangeReader &boxes = *question->boxes;
+static bool count_batch_together(CountRequest *count_request, int64 *counts) {
+    ViewReader *reader = count_request->reader;
+    const RangeReader &boxes = *count_request->boxes;
     BoxList list;
     uint64 heap_fetches;
-    const bool may_travel = boxes.count > 0 && client::may_ask_server(boxes.count, kFewestBoxes) &&
+    const bool may_travel = boxes.count > 0 && client::may_use_server(boxes.count, kFewestBoxes) &&
                             begin_boxes(&list, reader->format, boxes.count) &&
                             add_boxes(*reader->format, boxes, &list);
     const bool is_forced = client::is_path_forced();
     Effort effort = {};
     if (may_travel && !is_forced)
-        effort = expected_effort(question);
-    end_scans(question);
+        effort = expected_effort(count_request);
+    end_scans(count_request);
     if (may_travel && count_on_server(reader, list, &boxes, effort, counts, &heap_fetches))
         return true;
-    question->is_view_new = false;
+    count_request->is_view_new = false;
     const client::PagedRequest request = client::begin_paged(client::RequestKind::CountGrid, boxes.count);
-    const bool counted = count_by_directory(question, counts, &heap_fetches);
-    end_scans(question);
+    const bool counted = count_by_directory(count_request, counts, &heap_fetches);
+    end_scans(count_request);
     if (counted) {
         client::end_paged(request);
         return true;
@@ -350,7 +352,7 @@ static void count_one_by_one(Relation heap, Relation index, Snapshot snapshot, c
     const client::PagedRequest request = client::begin_paged(client::RequestKind::CountGrid, boxes.count);
     // The map tells once whether it is worth asking the directory for each box.
     const Counters counters = {is_table_all_visible(heap),
-                               !client::may_ask_server(boxes.count, kFewestBoxes)};
+                               !client::may_use_server(boxes.count, kFewestBoxes)};
     for_each_range(boxes, [&](uint32 i, const ScanKeyData *keys, int key_count) {
         uint64 heap_fetches;
         counts[i] = count_one(heap, index, snapshot, keys, key_count, counters, &heap_fetches);
@@ -368,8 +370,8 @@ void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeRe
     make_condition(*format, nullptr, 0, &everything);
     auto *reader = allocate<ViewReader>(1);
     begin_view_reader(reader, heap, index, format, snapshot, &everything);
-    Question question = {reader, nullptr, &boxes, nullptr, 0, false};
-    if (!count_batch_together(&question, counts))
+    CountRequest count_request = {reader, nullptr, &boxes, nullptr, 0, false};
+    if (!count_batch_together(&count_request, counts))
         count_one_by_one(heap, index, snapshot, boxes, counts);
     client::note_request_done(index, client::RequestKind::CountGrid);
     end_view_reader(reader);

@@ -202,21 +202,21 @@ static bool look_for(const void *source, WantedPointers *wanted) {
         if (is_wanted(*wanted, place_tid(row[0])))
             memcpy(note_wanted(wanted, place_tid(row[0])), row, words * sizeof(uint64));
     }
-    bool sound = true;
-    for (int i = 0; sound && i < reader.view.run_count; i++) {
+    bool valid = true;
+    for (int i = 0; valid && i < reader.view.run_count; i++) {
         const storage::RunEntry &run = reader.view.runs[i];
         PageCursor cursor;
         uint32 position = 0;
         begin_pages(&cursor, reader.index, reader.format, &run);
-        for (uint32 number = 0; sound && number < run.sections[kEntrySection].pages; number++) {
+        for (uint32 number = 0; valid && number < run.sections[kEntrySection].pages; number++) {
             CHECK_FOR_INTERRUPTS();
-            sound = look_at_page(reader, &cursor, number, wanted, &position);
+            valid = look_at_page(reader, &cursor, number, wanted, &position);
         }
         release_page(&cursor);
-        if (!sound)
+        if (!valid)
             confirm_recycled(reader, run, position);
     }
-    return sound;
+    return valid;
 }
 
 // ---- which of them match ----------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ EntryCounter entry_counter_of(const ViewReader &reader, CountedBy counted_by, ui
     counter.count = count;
     counter.view = &reader.view;
     counter.row_words = static_cast<uint64>(reader.format->row_words);
-    counter.rows_tell = do_rows_tell(reader.heap, reader.index);
+    counter.rows_identify_entries = do_rows_identify_entries(reader.heap, reader.index);
     counter.search_cost = kCostOfSearch;
     counter.subtract_cost = 1;
     counter.source = &reader;

@@ -51,7 +51,7 @@ static void require_known_type(Relation index, int column) {
 static void lay_out_columns(const Oid *types, int count, Format *format) {
     format->column_count = count;
     format->all_null = static_cast<NullMask>((1U << count) - 1);
-    uint32 byte = sizeof(storage::TailItem);
+    uint32 byte = sizeof(storage::TailTuple);
     for (int i = 0; i < count; i++) {
         const bool is_point = becomes_point(types[i]);
         const TypeCode code = is_point ? TypeCode{Encoding::Float, 64} : code_of(types[i]);
@@ -73,7 +73,7 @@ static void lay_out_columns(const Oid *types, int count, Format *format) {
         }
     }
     format->tail_nulls = static_cast<uint8>(byte);
-    format->tail_item_bytes = (byte + 1 + 3) & ~3U;
+    format->tail_tuple_bytes = (byte + 1 + 3) & ~3U;
     format->array_count = kFirstLaneArray + format->lane_count;
     format->row_words = 1 + format->lane_count;
     // A full tail is packed into one page, at the widest, together with its dead bitmap.
@@ -82,8 +82,8 @@ static void lay_out_columns(const Oid *types, int count, Format *format) {
         bits += format->lanes[i].width > kWidestPacked ? 64 : format->lanes[i].width;
     const uint32 fixed = head_bytes(format->array_count) + static_cast<uint32>(format->array_count) * 8 + 16;
     const uint32 packed = (storage::kContentBytes - fixed) * 8 / (bits + 1);
-    const uint32 fitting = storage::kContentBytes / format->tail_item_bytes;
-    format->tail_capacity = Min(packed, fitting) * format->tail_item_bytes;
+    const uint32 fitting = storage::kContentBytes / format->tail_tuple_bytes;
+    format->tail_capacity = Min(packed, fitting) * format->tail_tuple_bytes;
     format->id = kRunKindBase | (hash_bytes(reinterpret_cast<const unsigned char *>(types),
                                             count * static_cast<int>(sizeof(Oid))) &
                                  0xffff);
@@ -163,24 +163,24 @@ void encode_row(const Format &format, const Datum *values, const bool *is_null, 
     row[0] = make_place(tid, nulls);
 }
 
-void put_tail_item(const Format &format, const uint64 *row, char *item) {
-    storage::TailItem head;
+void put_tail_tuple(const Format &format, const uint64 *row, char *tail_tuple) {
+    storage::TailTuple head;
     head.tid = place_tid(row[0]);
-    head.info = static_cast<uint16>(format.tail_item_bytes);
-    memset(item, 0, format.tail_item_bytes);
-    memcpy(item, &head, sizeof(head));
+    head.info = static_cast<uint16>(format.tail_tuple_bytes);
+    memset(tail_tuple, 0, format.tail_tuple_bytes);
+    memcpy(tail_tuple, &head, sizeof(head));
     // The lower bytes of a little-endian word.
     for (int i = 0; i < format.lane_count; i++)
-        memcpy(item + format.lanes[i].tail_byte, &row[1 + i], format.lanes[i].width / 8);
-    item[format.tail_nulls] = static_cast<char>(place_nulls(row[0]));
+        memcpy(tail_tuple + format.lanes[i].tail_byte, &row[1 + i], format.lanes[i].width / 8);
+    tail_tuple[format.tail_nulls] = static_cast<char>(place_nulls(row[0]));
 }
 
-void read_tail_item(const Format &format, const char *item, uint64 *row) {
-    const auto *head = reinterpret_cast<const storage::TailItem *>(item);
-    row[0] = make_place(head->tid, static_cast<uint8>(item[format.tail_nulls]));
+void read_tail_tuple(const Format &format, const char *tail_tuple, uint64 *row) {
+    const auto *head = reinterpret_cast<const storage::TailTuple *>(tail_tuple);
+    row[0] = make_place(head->tid, static_cast<uint8>(tail_tuple[format.tail_nulls]));
     for (int i = 0; i < format.lane_count; i++) {
         row[1 + i] = 0;
-        memcpy(&row[1 + i], item + format.lanes[i].tail_byte, format.lanes[i].width / 8);
+        memcpy(&row[1 + i], tail_tuple + format.lanes[i].tail_byte, format.lanes[i].width / 8);
     }
 }
 

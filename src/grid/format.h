@@ -113,8 +113,8 @@ inline Uint128 wide_row_code(const Column &column, const uint64 *row) {
 
 // ---- tail items -------------------------------------------------------------------------------------------
 
-// Writes a row as a tail item of format.tail_item_bytes.
-void put_tail_item(const Format &format, const uint64 *row, char *item);
-void read_tail_item(const Format &format, const char *item, uint64 *row);
+// Writes a row as a tail item of format.tail_tuple_bytes.
+void put_tail_tuple(const Format &format, const uint64 *row, char *tail_tuple);
+void read_tail_tuple(const Format &format, const char *tail_tuple, uint64 *row);
 
 }  // namespace pg_gpu::grid

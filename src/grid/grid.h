@@ -22,7 +22,8 @@ bool can_return(Relation index, int column);
 void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
                    Selectivity *selectivity, double *correlation, double *pages);
 bytea *options(Datum options, bool validate);
-bool property(Oid index, int column, IndexAMProperty asked, const char *name, bool *result, bool *is_null);
+bool property(Oid index, int column, IndexAMProperty requested, const char *name, bool *result,
+              bool *is_null);
 bool validate(Oid opclass);
 IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count);
 void rescan(IndexScanDesc scan, ScanKey keys, int key_count, ScanKey order_bys, int order_by_count);

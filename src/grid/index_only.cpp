@@ -4,7 +4,7 @@
 namespace pg_gpu::grid {
 
 // -0 and 0 share a code, and so do all NaNs.
-static bool tells_value(const Column &column, const uint64 *row) {
+static bool stores_value(const Column &column, const uint64 *row) {
     if (column.key.encoding != Encoding::Float)
         return true;
     const uint64 zero = uint64{1} << (column.key.width - 1);
@@ -94,7 +94,7 @@ IndexTuple make_index_tuple(Scan *scan, const uint64 *row) {
         if ((made->absent >> i) & 1)
             continue;
         store_column(format.columns[i], row, bytes + made->offsets[i]);
-        if (unlikely(!tells_value(format.columns[i], row)))
+        if (unlikely(!stores_value(format.columns[i], row)))
             fetched |= static_cast<NullMask>(1U << i);
     }
     if (unlikely(fetched != 0))

@@ -7,10 +7,10 @@ bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relatio
             IndexInfo *) {
     const Format *format = format_of(index);
     uint64 row[1 + kMaxLanes];
-    alignas(storage::TailItem) char item[sizeof(storage::TailItem) + kMaxLanes * sizeof(uint64) + 4];
+    alignas(storage::TailTuple) char tail_tuple[sizeof(storage::TailTuple) + kMaxLanes * sizeof(uint64) + 4];
     encode_row(*format, values, nulls, *tid, row);
-    put_tail_item(*format, row, item);
-    storage::insert_item(index, format, reinterpret_cast<const storage::TailItem *>(item));
+    put_tail_tuple(*format, row, tail_tuple);
+    storage::insert_tail_tuple(index, format, reinterpret_cast<const storage::TailTuple *>(tail_tuple));
     return false;
 }
 

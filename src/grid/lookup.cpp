@@ -37,7 +37,7 @@ static void add_match(Search *search, uint32 key, const ItemPointerData &tid) {
         found->room *= 2;
         found->matches = reallocate(found->matches, found->room);
     }
-    found->matches[found->count++] = {place_of_tid(tid), key};
+    found->matches[found->count++] = {encode_tid(tid), key};
 }
 
 // Reads the condition that rows with the caller's key `position` meet. Returns false when no row can.
@@ -161,8 +161,8 @@ static bool match_in_runs(Search *search, const storage::RunEntry *runs, int run
     auto *batch = allocate<Batch>(1);
     batch->rows = nullptr;
     RunScan *scans = begin_run_scans(*reader, runs, run_count);
-    bool sound = true;
-    for (uint32 i = 0; sound && i < search->count; i++) {
+    bool valid = true;
+    for (uint32 i = 0; valid && i < search->count; i++) {
         CHECK_FOR_INTERRUPTS();
         MemoryContext caller = MemoryContextSwitchTo(key_context);
         Condition condition;
@@ -170,13 +170,13 @@ static bool match_in_runs(Search *search, const storage::RunEntry *runs, int run
         MemoryContextSwitchTo(caller);
         if (can_match && tail == Tail::Searched)
             match_condition_in_tail(search, condition, i);
-        sound = !can_match || match_condition(search, runs, run_count, scans, batch, condition, i);
+        valid = !can_match || match_condition(search, runs, run_count, scans, batch, condition, i);
         MemoryContextReset(key_context);
     }
     end_run_scans(scans, run_count);
     pfree(batch);
     MemoryContextDelete(key_context);
-    return sound;
+    return valid;
 }
 
 static bool match_in_view(Search *search) {
@@ -201,14 +201,15 @@ static constexpr uint64 kEntriesPerKey = 32;
 // Finds what the set's runs hold. Returns false when the server process doesn't answer.
 static bool match_remote_runs(Search *search, const client::RunSet &set, const client::Choice &choice,
                               const BoxList &points) {
-    auto *answer = allocate<client::EntriesAnswer>(1);
+    auto *handle_result = allocate<client::EntriesResult>(1);
     bool answered = true;
     for (uint32 done = 0; answered && done < points.count;) {
         CHECK_FOR_INTERRUPTS();
-        answered = match_grid(set, choice, points.low, points.count, done, answer) && answer->items > 0;
+        answered = match_grid(set, choice, points.low, points.count, done, handle_result) &&
+                   handle_result->items > 0;
         for (int run = 0; answered && run < set.count; run++) {
-            const client::RunAnswer &found = answer->runs[run];
-            for (uint32 i = 0; i < answer->items; i++)
+            const client::RunResult &found = handle_result->runs[run];
+            for (uint32 i = 0; i < handle_result->items; i++)
                 for (uint64 at = found.offsets[i]; at < Min(found.offsets[i + 1], found.entries); at++) {
                     // The server process may change its answer after the look at it.
                     const ItemPointerData tid = found.tids[at];
@@ -216,9 +217,9 @@ static bool match_remote_runs(Search *search, const client::RunSet &set, const c
                     add_match(search, done + i, tid);
                 }
         }
-        done += answered ? static_cast<uint32>(answer->items) : 0;
+        done += answered ? static_cast<uint32>(handle_result->items) : 0;
     }
-    pfree(answer);
+    pfree(handle_result);
     return answered;
 }
 
@@ -229,20 +230,20 @@ static bool match_on_server(Search *search, const BoxList &points) {
         CHECK_FOR_INTERRUPTS();
         renew_view(reader);
         search->found.count = 0;
-        const bool *at_home;
+        const bool *is_local;
         const client::Choice choice = choose_path(*reader, format, client::RequestKind::MatchGrid,
-                                                  points.count, {points.count, points.count}, &at_home);
+                                                  points.count, {points.count, points.count}, &is_local);
         if (choice.path == client::Path::Paged)
             return false;
-        HomeRuns home;
-        if (!read_at_home(reader, at_home, kEntriesPerKey * points.count, &home))
+        LocalRuns local;
+        if (!read_local_runs(reader, is_local, kEntriesPerKey * points.count, &local))
             continue;
         if (!match_remote_runs(search, run_set(*reader, format), choice, points)) {
             if (!client::may_share_out_again())
                 return false;
             continue;
         }
-        if (!match_in_runs(search, home.runs, home.count, Tail::LeftOut))
+        if (!match_in_runs(search, local.runs, local.count, Tail::LeftOut))
             continue;
         match_tail(search, points);
         return true;
@@ -266,7 +267,7 @@ LookupResult look_up(Relation heap, Relation index, Snapshot snapshot, const Loo
 
     BoxList points;
     const bool may_travel =
-        client::may_ask_server(keys.count, kFewestKeys) && begin_boxes(&points, format, keys.count);
+        client::may_use_server(keys.count, kFewestKeys) && begin_boxes(&points, format, keys.count);
     const bool plain = read_keys(&search, may_travel ? &points : nullptr);
     if (search.count > 0 && !(plain && match_on_server(&search, points)))
         match_in_pages(&search);
@@ -279,7 +280,7 @@ LookupResult look_up(Relation heap, Relation index, Snapshot snapshot, const Loo
     Matches *found = &search.found;
     auto *scratch = allocate<LookupMatch>(found->count + 1);
     search.result.matches = radix_sort_by<uint64>(
-        found->matches, scratch, found->count, [](const LookupMatch &match) { return match.place; },
+        found->matches, scratch, found->count, [](const LookupMatch &match) { return match.encoded_tid; },
         [] { CHECK_FOR_INTERRUPTS(); });
     pfree(search.result.matches == scratch ? found->matches : scratch);
     search.result.count = found->count;

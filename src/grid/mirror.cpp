@@ -103,9 +103,9 @@ static bool narrow_lower_lanes(const Format &format, Condition *condition) {
     return true;
 }
 
-bool add_box(BoxList *boxes, const Condition &asked) {
+bool add_box(BoxList *boxes, const Condition &requested) {
     const Format &format = *boxes->format;
-    Condition condition = asked;
+    Condition condition = requested;
     if (!condition.nothing && !narrow_lower_lanes(format, &condition))
         return false;
     uint8 open = 0;
@@ -191,7 +191,7 @@ client::RunSet run_set(const ViewReader &reader, const client::MirrorFormat *for
 
 client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat *format,
                            client::RequestKind kind, uint32 boxes, const Effort &effort,
-                           const bool **at_home) {
+                           const bool **is_local) {
     client::Request request = {};
     request.index = RelationGetRelid(reader.index);
     request.learns = true;
@@ -206,7 +206,7 @@ client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat 
     }
     request.results = effort.on_pages;
     request.server_results = effort.on_server;
-    *at_home = nullptr;
+    *is_local = nullptr;
     if (request.runs == 0) {
         client::note_unsuited(kind, request.index, client::kAllRunsAreSmall);
         return {client::Path::Paged, 0};
@@ -215,25 +215,25 @@ client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat 
     if (choice.path == client::Path::Paged)
         return choice;
     auto *chosen = allocate<bool>(static_cast<size_t>(reader.view.run_count));
-    *at_home = chosen;
+    *is_local = chosen;
     return client::share_out(run_set(reader, format), choice, kind, chosen)
                ? choice
                : client::Choice{client::Path::Paged, 0};
 }
 
-bool read_at_home(ViewReader *reader, const bool *at_home, uint64 max_entries, HomeRuns *home) {
+bool read_local_runs(ViewReader *reader, const bool *is_local, uint64 max_entries, LocalRuns *local) {
     storage::View *view = &reader->view;
     const auto runs = static_cast<size_t>(view->run_count);
     auto *for_tail = allocate_zeroed<bool>(runs + 1);
-    *home = {allocate<storage::RunEntry>(runs + 1), 0};
+    *local = {allocate<storage::RunEntry>(runs + 1), 0};
     int kept = 0;
     for (int i = 0; i < view->run_count; i++) {
         const storage::RunEntry run = view->runs[i];
-        if (at_home[i] && run.entries > max_entries) {
-            home->runs[home->count++] = run;
+        if (is_local[i] && run.entries > max_entries) {
+            local->runs[local->count++] = run;
             continue;
         }
-        for_tail[kept] = at_home[i];
+        for_tail[kept] = is_local[i];
         view->runs[kept++] = run;
     }
     view->run_count = kept;
@@ -270,7 +270,7 @@ static uint64 expected_matches(ViewReader *reader) {
                                static_cast<double>(last->entries));
 }
 
-static void take_answer(ViewReader *reader, const client::EntriesAnswer &answer, const BatchSink &sink) {
+static void take_result(ViewReader *reader, const client::EntriesResult &result, const BatchSink &sink) {
     auto *batch = allocate<Batch>(1);
     batch->rows = nullptr;
     const auto words = static_cast<size_t>(reader->format->row_words);
@@ -282,10 +282,10 @@ static void take_answer(ViewReader *reader, const client::EntriesAnswer &answer,
         sink.add(sink.context, batch);
     }
     for (int run = 0; run < reader->view.run_count; run++) {
-        const uint64 found = answer.runs[run].entries;
+        const uint64 found = result.runs[run].entries;
         for (uint64 done = 0; done < found; done += batch->count) {
             batch->count = static_cast<uint32>(Min(found - done, uint64{kMaxOnPage}));
-            memcpy(batch->tids, answer.runs[run].tids + done, batch->count * sizeof(ItemPointerData));
+            memcpy(batch->tids, result.runs[run].tids + done, batch->count * sizeof(ItemPointerData));
             check_tids(reader, *batch);
             sink.add(sink.context, batch);
         }
@@ -295,34 +295,34 @@ static void take_answer(ViewReader *reader, const client::EntriesAnswer &answer,
 
 bool search_on_server(ViewReader *reader, const BatchSink &sink) {
     BoxList boxes;
-    if (reader->condition->nothing || reader->view.run_count == 0 || !client::may_ask_server(1, 1) ||
+    if (reader->condition->nothing || reader->view.run_count == 0 || !client::may_use_server(1, 1) ||
         !begin_boxes(&boxes, reader->format, 1) || !add_box(&boxes, *reader->condition))
         return false;
     const uint64 matches = client::is_path_forced() ? 0 : expected_matches(reader);
     if (!client::is_path_forced() && matches < kFewestEntries)
         return false;
     const client::MirrorFormat *format = mirror_format(reader->index);
-    auto *answer = allocate<client::EntriesAnswer>(1);
+    auto *result = allocate<client::EntriesResult>(1);
     bool answered = false;
     for (int tries = 0; !answered && tries < kMaxServerTries; tries++) {
         CHECK_FOR_INTERRUPTS();
-        const bool *at_home;
+        const bool *is_local;
         const client::Choice choice = choose_path(*reader, format, client::RequestKind::SearchGrid,
-                                                  boxes.count, {matches, matches}, &at_home);
+                                                  boxes.count, {matches, matches}, &is_local);
         if (choice.path == client::Path::Paged)
             break;
-        HomeRuns home;
-        answered = read_at_home(reader, at_home, PG_UINT64_MAX, &home) &&
-                   search_grid(run_set(*reader, format), choice, boxes_of(boxes), 0, answer) &&
-                   answer->items == boxes.count;
+        LocalRuns local;
+        answered = read_local_runs(reader, is_local, PG_UINT64_MAX, &local) &&
+                   search_grid(run_set(*reader, format), choice, boxes_of(boxes), 0, result) &&
+                   result->items == boxes.count;
         if (answered)
-            take_answer(reader, *answer, sink);
+            take_result(reader, *result, sink);
         else
             renew_view(reader);
         if (!answered && !client::may_share_out_again())
             break;
     }
-    pfree(answer);
+    pfree(result);
     return answered;
 }
 

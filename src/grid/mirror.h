@@ -50,13 +50,13 @@ struct Effort {
 };
 
 // The path for those that the server process may be asked about. Some runs stay at home (client::share_out),
-// which *at_home says of the view's runs.
+// which *is_local says of the view's runs.
 client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat *format,
                            client::RequestKind kind, uint32 boxes, const Effort &effort,
-                           const bool **at_home);
+                           const bool **is_local);
 
 // Runs at home that are searched for each box.
-struct HomeRuns {
+struct LocalRuns {
     storage::RunEntry *runs;
     int count;
 };
@@ -64,7 +64,7 @@ struct HomeRuns {
 // Takes the runs at home off the view. Those of at most `max_entries` entries are read as if they lay in the
 // tail, whose rows are compared with each box; *home has the larger ones. false when a page was recycled, and
 // a new view must be taken.
-bool read_at_home(ViewReader *reader, const bool *at_home, uint64 max_entries, HomeRuns *home);
+bool read_local_runs(ViewReader *reader, const bool *is_local, uint64 max_entries, LocalRuns *local);
 
 // Counts the entries among a run's ranges that the paged path would look at for a condition: those it must
 // test, or all when each one's visibility is in question. Returns 0 when a page was recycled.

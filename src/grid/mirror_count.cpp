@@ -11,18 +11,18 @@ namespace pg_gpu::grid {
 namespace {
 
 // Boxes, and who counts their rows.
-struct Question {
+struct CountRequest {
     ViewReader *reader;
     const Condition *condition;  // of the rows in all boxes
     Condition everything;
     const BoxList *boxes;
     const RangeReader *ranges;
     RowChecker checker;
-    HomeRuns home;
+    LocalRuns local;
     uint64 expected;     // as many entries, or 0 where nobody knows
     bool may_count_all;  // all entries, and take those off that have no visible row
     bool counts_all;     // does so in this view
-    bool is_server_asked;
+    bool uses_server;
     uint64 heap_fetches;
 };
 
@@ -31,38 +31,38 @@ struct Question {
 // ---- on the server ----------------------------------------------------------------------------------------
 
 // Adds what the runs hold; false when the server doesn't answer.
-static bool count_run_entries(Question *question, const client::MirrorFormat *format,
+static bool count_run_entries(CountRequest *count_request, const client::MirrorFormat *format,
                               const client::Choice &choice, int64 *counts) {
-    const client::RunSet set = run_set(*question->reader, format);
-    const Boxes boxes = boxes_of(*question->boxes);
+    const client::RunSet set = run_set(*count_request->reader, format);
+    const Boxes boxes = boxes_of(*count_request->boxes);
     client::VisibleBlocks visible = {};
-    visible.all = question->counts_all;
-    if (!question->counts_all)
-        visible = read_visible_blocks(&question->checker.rows, question->checker.index,
-                                      table::Scope::SomeRows, question->expected);
-    auto *answer = allocate<client::CountAnswer>(1);
+    visible.all = count_request->counts_all;
+    if (!count_request->counts_all)
+        visible = read_visible_blocks(&count_request->checker.rows, count_request->checker.index,
+                                      table::Scope::SomeRows, count_request->expected);
+    auto *result = allocate<client::CountResult>(1);
     bool answered = true;
     for (uint64 done = 0; answered && done < boxes.count;) {
         CHECK_FOR_INTERRUPTS();
-        answered = count_grid(set, choice, boxes, done, visible, answer) && answer->items > 0;
+        answered = count_grid(set, choice, boxes, done, visible, result) && result->items > 0;
         if (answered) {
-            add_server_counts(&question->checker, set, *answer, counts + done);
-            done += answer->items;
+            add_server_counts(&count_request->checker, set, *result, counts + done);
+            done += result->items;
         }
     }
-    pfree(answer);
+    pfree(result);
     return answered;
 }
 
 // ---- at home ----------------------------------------------------------------------------------------------
 
 // Which of the entries count?
-static void check_entries(Question *question, BlockNumber index_block, const ItemPointerData *tids,
+static void check_entries(CountRequest *count_request, BlockNumber index_block, const ItemPointerData *tids,
                           uint32 count, bool *counted) {
-    if (question->counts_all)
+    if (count_request->counts_all)
         memset(counted, true, count * sizeof(bool));
     else
-        check_rows(&question->checker, index_block, tids, count, counted);
+        check_rows(&count_request->checker, index_block, tids, count, counted);
 }
 
 // Adds how many rows lie in each box, so many times; `counted` may be nullptr.
@@ -79,15 +79,15 @@ static void add_rows(const BoxList &boxes, const uint64 *rows, const bool *count
 }
 
 // Adds what the tail holds for each box.
-static void count_tail_rows(Question *question, int64 *counts) {
-    const ViewReader &reader = *question->reader;
+static void count_tail_rows(CountRequest *count_request, int64 *counts) {
+    const ViewReader &reader = *count_request->reader;
     const auto words = static_cast<size_t>(reader.format->row_words);
     auto *tids = allocate<ItemPointerData>(reader.tail_count + 1);
     auto *counted = allocate<bool>(reader.tail_count + 1);
     for (uint32 i = 0; i < reader.tail_count; i++)
         tids[i] = place_tid(reader.tail[i * words]);
-    check_entries(question, storage::kTailBlock, tids, reader.tail_count, counted);
-    add_rows(*question->boxes, reader.tail, counted, reader.tail_count, 1, counts);
+    check_entries(count_request, storage::kTailBlock, tids, reader.tail_count, counted);
+    add_rows(*count_request->boxes, reader.tail, counted, reader.tail_count, 1, counts);
     pfree(counted);
     pfree(tids);
 }
@@ -95,9 +95,9 @@ static void count_tail_rows(Question *question, int64 *counts) {
 namespace {
 
 // Entries of runs at home, each with the box that it is in, until enough have come for a look at their rows.
-struct HomeEntries {
+struct LocalEntries {
     static constexpr uint32 kMax = 16 * kMaxOnPage;
-    Question *question;
+    CountRequest *count_request;
     int64 *counts;
     uint32 count;
     ItemPointerData tids[kMax];
@@ -107,28 +107,29 @@ struct HomeEntries {
 
 }  // namespace
 
-static void add_counted(HomeEntries *entries) {
-    check_entries(entries->question, storage::kMetaBlock, entries->tids, entries->count, entries->counted);
+static void add_counted(LocalEntries *entries) {
+    check_entries(entries->count_request, storage::kMetaBlock, entries->tids, entries->count,
+                  entries->counted);
     for (uint32 i = 0; i < entries->count; i++)
         entries->counts[entries->boxes[i]] += entries->counted[i] ? 1 : 0;
     entries->count = 0;
 }
 
 // Adds one box's entries of the runs; false when a page was recycled.
-static bool add_home_entries(const ViewReader &reader, const HomeRuns &home, RunScan *scans,
-                             const Condition &condition, uint32 box, Batch *batch, HomeEntries *entries) {
-    for (int run = 0; run < home.count; run++) {
+static bool add_local_entries(const ViewReader &reader, const LocalRuns &local, RunScan *scans,
+                              const Condition &condition, uint32 box, Batch *batch, LocalEntries *entries) {
+    for (int run = 0; run < local.count; run++) {
         reset_run_scan(&scans[run]);
         Step step;
         while ((step = next_batch(&scans[run], condition, batch)) == Step::Entry) {
-            if (entries->count + batch->count > HomeEntries::kMax)
+            if (entries->count + batch->count > LocalEntries::kMax)
                 add_counted(entries);
             memcpy(entries->tids + entries->count, batch->tids, batch->count * sizeof(ItemPointerData));
             std::fill_n(entries->boxes + entries->count, batch->count, box);
             entries->count += batch->count;
         }
         if (step == Step::Recycled) {
-            confirm_recycled(reader, home.runs[run], recycled_position(scans[run]));
+            confirm_recycled(reader, local.runs[run], recycled_position(scans[run]));
             return false;
         }
     }
@@ -137,21 +138,21 @@ static bool add_home_entries(const ViewReader &reader, const HomeRuns &home, Run
 
 // Adds what the runs at home hold, which are searched for each box as pages are that answer for all runs.
 // false when a page was recycled.
-static bool count_home_entries(Question *question, int64 *counts) {
-    const ViewReader &reader = *question->reader;
-    const HomeRuns &home = question->home;
-    const RangeReader &ranges = *question->ranges;
+static bool count_local_entries(CountRequest *count_request, int64 *counts) {
+    const ViewReader &reader = *count_request->reader;
+    const LocalRuns &local = count_request->local;
+    const RangeReader &ranges = *count_request->ranges;
     MemoryContext box_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_grid box", ALLOCSET_SMALL_SIZES);
-    RunScan *scans = begin_run_scans(reader, home.runs, home.count);
+    RunScan *scans = begin_run_scans(reader, local.runs, local.count);
     auto *batch = allocate<Batch>(1);
     batch->rows = nullptr;
-    auto *entries = allocate<HomeEntries>(1);
-    entries->question = question;
+    auto *entries = allocate<LocalEntries>(1);
+    entries->count_request = count_request;
     entries->counts = counts;
     entries->count = 0;
-    bool sound = true;
-    for (uint32 box = 0; sound && box < ranges.count; box++) {
+    bool valid = true;
+    for (uint32 box = 0; valid && box < ranges.count; box++) {
         CHECK_FOR_INTERRUPTS();
         ScanKeyData keys[2 * kMaxColumns];
         Condition condition;
@@ -159,49 +160,49 @@ static bool count_home_entries(Question *question, int64 *counts) {
         MemoryContext caller = MemoryContextSwitchTo(box_context);
         make_condition(*reader.format, keys, ranges.read(ranges.context, box, keys), &condition);
         MemoryContextSwitchTo(caller);
-        sound = condition.nothing || add_home_entries(reader, home, scans, condition, box, batch, entries);
+        valid = condition.nothing || add_local_entries(reader, local, scans, condition, box, batch, entries);
     }
-    if (sound)
+    if (valid)
         add_counted(entries);
-    end_run_scans(scans, home.count);
+    end_run_scans(scans, local.count);
     pfree(entries);
     pfree(batch);
     MemoryContextDelete(box_context);
-    return sound;
+    return valid;
 }
 
 // ---- all entries, less those without a visible row
 // ---------------------------------------------------------
 
-static Question *question_of(void *context) {
-    return static_cast<Question *>(context);
+static CountRequest *count_request_of(void *context) {
+    return static_cast<CountRequest *>(context);
 }
 
 // For a look at all entries.
 static void renew(void *context) {
-    Question *question = question_of(context);
-    question->reader->condition = &question->everything;
-    renew_view(question->reader);
+    CountRequest *count_request = count_request_of(context);
+    count_request->reader->condition = &count_request->everything;
+    renew_view(count_request->reader);
 }
 
 static void subtract(void *context, const EntryRows &rows, int64 *counts) {
-    add_rows(*question_of(context)->boxes, rows.rows, nullptr, rows.count, -1, counts);
+    add_rows(*count_request_of(context)->boxes, rows.rows, nullptr, rows.count, -1, counts);
 }
 
 // Takes the entries of the view off whose rows the snapshot doesn't see.
-static Outcome take_off_in_view(Question *question, client::Path path, int64 *counts) {
-    ViewReader *reader = question->reader;
+static Outcome take_off_in_view(CountRequest *count_request, client::Path path, int64 *counts) {
+    ViewReader *reader = count_request->reader;
     // Runs that the session has read itself are part of the view again.
-    for (int i = 0; i < question->home.count; i++)
-        reader->view.runs[reader->view.run_count++] = question->home.runs[i];
+    for (int i = 0; i < count_request->local.count; i++)
+        reader->view.runs[reader->view.run_count++] = count_request->local.runs[i];
     uint64 entries = 0;
-    for (uint32 i = 0; i < question->boxes->count; i++)
+    for (uint32 i = 0; i < count_request->boxes->count; i++)
         entries += static_cast<uint64>(counts[i]);
-    EntryCounter counter = entry_counter_of(*reader, CountedBy::Server, question->boxes->count);
-    counter.context = question;
+    EntryCounter counter = entry_counter_of(*reader, CountedBy::Server, count_request->boxes->count);
+    counter.context = count_request;
     counter.renew = renew;
     counter.subtract = subtract;
-    return take_off_invisible(counter, entries_on_pages(path, entries), counts, &question->heap_fetches);
+    return take_off_invisible(counter, entries_on_pages(path, entries), counts, &count_request->heap_fetches);
 }
 
 // ---- the counts of a view ---------------------------------------------------------------------------------
@@ -212,69 +213,71 @@ static constexpr uint32 kFewBoxes = 64;
 static constexpr uint64 kMaxCompared = 1024;
 
 // Counts in the reader's view. Unknown: the server process isn't asked, or doesn't answer.
-static Outcome count_in_view(Question *question, const client::MirrorFormat *format, const Effort &effort,
-                             int64 *counts) {
-    ViewReader *reader = question->reader;
-    const uint32 boxes = question->boxes->count;
+static Outcome count_in_view(CountRequest *count_request, const client::MirrorFormat *format,
+                             const Effort &effort, int64 *counts) {
+    ViewReader *reader = count_request->reader;
+    const uint32 boxes = count_request->boxes->count;
     uint64 entries = 0;
     for (int i = 0; i < reader->view.run_count; i++)
         entries += reader->view.runs[i].entries;
-    const bool *at_home;
+    const bool *is_local;
     const client::Choice choice =
-        choose_path(*reader, format, client::RequestKind::CountGrid, boxes, effort, &at_home);
+        choose_path(*reader, format, client::RequestKind::CountGrid, boxes, effort, &is_local);
     if (choice.path == client::Path::Paged) {
-        question->is_server_asked = false;
+        count_request->uses_server = false;
         return Outcome::Unknown;
     }
-    if (!read_at_home(reader, at_home, boxes <= kFewBoxes ? PG_UINT64_MAX : kMaxCompared, &question->home))
+    if (!read_local_runs(reader, is_local, boxes <= kFewBoxes ? PG_UINT64_MAX : kMaxCompared,
+                         &count_request->local))
         return Outcome::Again;
-    question->counts_all = question->may_count_all && may_count_all(question->checker, choice.path, entries);
-    if (!count_run_entries(question, format, choice, counts)) {
-        question->is_server_asked = client::may_share_out_again();
+    count_request->counts_all =
+        count_request->may_count_all && may_count_all(count_request->checker, choice.path, entries);
+    if (!count_run_entries(count_request, format, choice, counts)) {
+        count_request->uses_server = client::may_share_out_again();
         return Outcome::Unknown;
     }
-    count_tail_rows(question, counts);
-    if (question->home.count > 0 && !count_home_entries(question, counts))
+    count_tail_rows(count_request, counts);
+    if (count_request->local.count > 0 && !count_local_entries(count_request, counts))
         return Outcome::Again;
-    question->heap_fetches = question->checker.rows.fetches;
-    if (!question->counts_all)
+    count_request->heap_fetches = count_request->checker.rows.fetches;
+    if (!count_request->counts_all)
         return Outcome::Counted;
-    const Outcome outcome = take_off_in_view(question, choice.path, counts);
-    note_counted_all(question->checker, outcome);
-    question->may_count_all = outcome != Outcome::Unknown;
+    const Outcome outcome = take_off_in_view(count_request, choice.path, counts);
+    note_counted_all(count_request->checker, outcome);
+    count_request->may_count_all = outcome != Outcome::Unknown;
     return outcome;
 }
 
 bool count_on_server(ViewReader *reader, const BoxList &boxes, const RangeReader *ranges,
                      const Effort &effort, int64 *counts, uint64 *heap_fetches) {
     const client::MirrorFormat *format = mirror_format(reader->index);
-    Question question = {};
-    question.reader = reader;
-    question.condition = reader->condition;
-    make_condition(*reader->format, nullptr, 0, &question.everything);
-    question.boxes = &boxes;
-    question.ranges = ranges;
-    question.expected = effort.on_pages;
+    CountRequest count_request = {};
+    count_request.reader = reader;
+    count_request.condition = reader->condition;
+    make_condition(*reader->format, nullptr, 0, &count_request.everything);
+    count_request.boxes = &boxes;
+    count_request.ranges = ranges;
+    count_request.expected = effort.on_pages;
     // Elsewhere the directory has tried that before.
-    question.may_count_all = client::is_path_forced();
-    question.is_server_asked = true;
-    begin_row_checker(&question.checker, reader->heap, reader->index, reader->snapshot);
-    bool sound = false;
-    for (int tries = 0; question.is_server_asked && !sound && tries < kMaxServerTries; tries++) {
+    count_request.may_count_all = client::is_path_forced();
+    count_request.uses_server = true;
+    begin_row_checker(&count_request.checker, reader->heap, reader->index, reader->snapshot);
+    bool valid = false;
+    for (int tries = 0; count_request.uses_server && !valid && tries < kMaxServerTries; tries++) {
         CHECK_FOR_INTERRUPTS();
         memset(counts, 0, boxes.count * sizeof(int64));
-        question.checker.rows.fetches = 0;
-        reader->condition = question.condition;
+        count_request.checker.rows.fetches = 0;
+        reader->condition = count_request.condition;
         renew_view(reader);
-        sound = count_in_view(&question, format, effort, counts) == Outcome::Counted &&
+        valid = count_in_view(&count_request, format, effort, counts) == Outcome::Counted &&
                 storage::read_vacuum_seq(reader->index, reader->format) == reader->view.vacuum_seq;
     }
-    reader->condition = question.condition;
-    *heap_fetches = question.heap_fetches;
-    end_row_checker(&question.checker);
-    if (sound)
+    reader->condition = count_request.condition;
+    *heap_fetches = count_request.heap_fetches;
+    end_row_checker(&count_request.checker);
+    if (valid)
         pgstat_count_index_scan(reader->index);
-    return sound;
+    return valid;
 }
 
 }  // namespace pg_gpu::grid

@@ -105,16 +105,16 @@ static bool push_grid(NearestSearch *search, int run, uint64 word, const double 
         grid->end[i] = Min(wanted.end, intervals);
         with_points = with_points && grid->begin[i] < grid->end[i];
         with_nulls = with_nulls && wanted.end > intervals;
-        uint32 home;
-        if (!find_interval(reader, grid->head, dimension, encode_float(from[i]), &home))
+        uint32 local;
+        if (!find_interval(reader, grid->head, dimension, encode_float(from[i]), &local))
             return fail_in_directory(*search, run);
         if (with_points)
-            grid->home[i] = std::clamp(home, grid->begin[i], grid->end[i] - 1);
+            grid->local[i] = std::clamp(local, grid->begin[i], grid->end[i] - 1);
     }
     if (with_nulls)
         push(search, {kNullDistance, Kind::NullCells, number, grid->head.intervals[search->dimensions[0]],
                       grid->head.intervals[search->dimensions[1]]});
-    return !with_points || push_cells(search, number, grid->home[0], grid->home[1]);
+    return !with_points || push_cells(search, number, grid->local[0], grid->local[1]);
 }
 
 // Neighbours are reached from the home cell to both sides in x, and from each of these in y.
@@ -122,15 +122,15 @@ static bool push_neighbours(NearestSearch *search, const Candidate &cells) {
     const OpenGrid &grid = *search->grids[cells.source];
     const uint32 x = cells.x;
     const uint32 y = cells.y;
-    if (y == grid.home[1]) {
-        if (x >= grid.home[0] && x + 1 < grid.end[0] && !push_cells(search, cells.source, x + 1, y))
+    if (y == grid.local[1]) {
+        if (x >= grid.local[0] && x + 1 < grid.end[0] && !push_cells(search, cells.source, x + 1, y))
             return false;
-        if (x <= grid.home[0] && x > grid.begin[0] && !push_cells(search, cells.source, x - 1, y))
+        if (x <= grid.local[0] && x > grid.begin[0] && !push_cells(search, cells.source, x - 1, y))
             return false;
     }
-    if (y >= grid.home[1] && y + 1 < grid.end[1] && !push_cells(search, cells.source, x, y + 1))
+    if (y >= grid.local[1] && y + 1 < grid.end[1] && !push_cells(search, cells.source, x, y + 1))
         return false;
-    return y > grid.home[1] || y <= grid.begin[1] || push_cells(search, cells.source, x, y - 1);
+    return y > grid.local[1] || y <= grid.begin[1] || push_cells(search, cells.source, x, y - 1);
 }
 
 // Adds the cells' rows, and the grids in their places.
@@ -335,9 +335,9 @@ static Step resolve(NearestSearch *search, const uint64 *row) {
         return Step::Entry;
     // Copies of the visibility map outlive the search.
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
-    const bool sound = resolve_batch(&scan->resolver, scan->reader, &scan->batch);
+    const bool valid = resolve_batch(&scan->resolver, scan->reader, &scan->batch);
     MemoryContextSwitchTo(caller);
-    return sound ? Step::Entry : Step::Recycled;
+    return valid ? Step::Entry : Step::Recycled;
 }
 
 Step next_nearest(NearestSearch *search, ItemPointerData *tid, uint64 *row, double *distance, bool *is_null) {
@@ -347,7 +347,7 @@ Step next_nearest(NearestSearch *search, ItemPointerData *tid, uint64 *row, doub
     do {
         step = next_candidate(search, &next);
         if (step == Step::Entry) {
-            read_place(*search, search->pages[next.source], place_of(next), row);
+            read_place(*search, search->pages[next.source], encode_tid(next), row);
             step = resolve(search, row);
         }
     } while (step == Step::Entry && search->scan->batch.count == 0);

@@ -31,7 +31,7 @@ struct Candidate {
 };
 
 // A row has its place where cells have a coordinate.
-inline uint32 place_of(const Candidate &row) {
+inline uint32 encode_tid(const Candidate &row) {
     return row.x;
 }
 
@@ -59,8 +59,8 @@ struct OpenGrid {
     Coordinates wanted[kMaxDimensions];
     uint32 begin[2];  // of the first order's column: coordinates that are wanted, but for NULLs
     uint32 end[2];
-    uint32 home[2];  // those nearest to the origin
-    double low[2];   // bounds of the points
+    uint32 local[2];  // those nearest to the origin
+    double low[2];    // bounds of the points
     double high[2];
 };
 

@@ -1,6 +1,6 @@
 // Points: their mirrors, and boxes of them.
 #include "grid/request.h"
-#include "residency/ask.h"
+#include "residency/submission.h"
 #include "request_kinds.h"
 
 namespace pg_gpu::grid {
@@ -125,8 +125,8 @@ static BoxInputs inputs_of(const RunSet &set, const Boxes &boxes, uint64 first) 
     return inputs;
 }
 
-static protocol::BoxesPlace place_of(const RunSet &set, const BoxInputs &inputs, const Layout &layout,
-                                     uint64 items) {
+static protocol::BoxesPlace encode_tid(const RunSet &set, const BoxInputs &inputs, const Layout &layout,
+                                       uint64 items) {
     const auto offset = [&layout](int input) {
         return input == BoxInputs::kNowhere ? protocol::nowhere : layout.inputs[input];
     };
@@ -145,27 +145,27 @@ static protocol::BoxesPlace place_of(const RunSet &set, const BoxInputs &inputs,
 }
 
 bool search_grid(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
-                 EntriesAnswer *answer) {
+                 EntriesResult *result) {
     const BoxInputs inputs = inputs_of(set, boxes, first);
-    answer->items = boxes.count - first;
-    const Question question = question_of_items(set, choice, RequestKind::SearchGrid, inputs.inputs,
-                                                inputs.count, sizeof(ItemPointerData), answer->items);
+    result->items = boxes.count - first;
+    const PreparedRequest prepared = request_of_items(set, choice, RequestKind::SearchGrid, inputs.inputs,
+                                                      inputs.count, sizeof(ItemPointerData), result->items);
     const auto set_inputs = [&](protocol::SearchGrid *message, const Layout &at, uint64 items) {
-        message->boxes = place_of(set, inputs, at, items);
+        message->boxes = encode_tid(set, inputs, at, items);
     };
-    return ask_entries<protocol::SearchGrid>(question, set, choice, protocol::Message::search_grid,
-                                             set_inputs, false, answer);
+    return submit_entries<protocol::SearchGrid>(prepared, set, choice, protocol::Message::search_grid,
+                                                set_inputs, false, result);
 }
 
 bool match_grid(const RunSet &set, const Choice &choice, const void *const *keys, uint64 count, uint64 first,
-                EntriesAnswer *answer) {
+                EntriesResult *result) {
     const GridMirror &format = grid_of(set);
     BoxInputs inputs = {};
     for (uint32 c = 0; c < format.columns; c++)
         inputs.low[c] = add_input(&inputs, keys[c], format.key_bytes[c], first);
-    answer->items = count - first;
-    const Question question = question_of_items(set, choice, RequestKind::MatchGrid, inputs.inputs,
-                                                inputs.count, sizeof(ItemPointerData), answer->items);
+    result->items = count - first;
+    const PreparedRequest prepared = request_of_items(set, choice, RequestKind::MatchGrid, inputs.inputs,
+                                                      inputs.count, sizeof(ItemPointerData), result->items);
     const auto set_inputs = [&](protocol::MatchGrid *message, const Layout &at, uint64 items) {
         for (uint32 c = 0; c < format.columns; c++)
             message->keys[c] = at.inputs[inputs.low[c]];
@@ -173,27 +173,27 @@ bool match_grid(const RunSet &set, const Choice &choice, const void *const *keys
         message->columns = format.columns;
         message->count = items;
     };
-    return ask_entries<protocol::MatchGrid>(question, set, choice, protocol::Message::match_grid, set_inputs,
-                                            false, answer);
+    return submit_entries<protocol::MatchGrid>(prepared, set, choice, protocol::Message::match_grid,
+                                               set_inputs, false, result);
 }
 
 bool count_grid(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
-                const VisibleBlocks &visible, CountAnswer *answer) {
+                const VisibleBlocks &visible, CountResult *result) {
     BoxInputs inputs = inputs_of(set, boxes, first);
     const int blocks = inputs.count;
     const BlockInputs known = block_inputs(visible);
     inputs.inputs[inputs.count++] = known.groups;
     inputs.inputs[inputs.count++] = known.rows;
-    answer->items = boxes.count - first;
-    const Question question =
-        question_of_items(set, choice, RequestKind::CountGrid, inputs.inputs, inputs.count,
-                          sizeof(uint64) + sizeof(ItemPointerData), answer->items);
+    result->items = boxes.count - first;
+    const PreparedRequest prepared =
+        request_of_items(set, choice, RequestKind::CountGrid, inputs.inputs, inputs.count,
+                         sizeof(uint64) + sizeof(ItemPointerData), result->items);
     const auto set_inputs = [&](protocol::CountGrid *message, const Layout &at, uint64 items) {
-        message->boxes = place_of(set, inputs, at, items);
+        message->boxes = encode_tid(set, inputs, at, items);
         message->blocks = place_of_blocks(visible, at, blocks, blocks + 1);
     };
-    return ask_counts<protocol::CountGrid>(question, set, choice, protocol::Message::count_grid, set_inputs,
-                                           visible.all, answer);
+    return submit_counts<protocol::CountGrid>(prepared, set, choice, protocol::Message::count_grid,
+                                              set_inputs, visible.all, result);
 }
 
 }  // namespace pg_gpu::grid

@@ -32,12 +32,12 @@ struct Boxes {
 
 // Live entries in the boxes from number `first` on: counted, or their TIDs in no certain order.
 bool count_grid(const client::RunSet &set, const client::Choice &choice, const Boxes &boxes, uint64 first,
-                const client::VisibleBlocks &visible, client::CountAnswer *answer);
+                const client::VisibleBlocks &visible, client::CountResult *result);
 bool search_grid(const client::RunSet &set, const client::Choice &choice, const Boxes &boxes, uint64 first,
-                 client::EntriesAnswer *answer);
+                 client::EntriesResult *result);
 
 // Live entries that are one of the points from number `first` on; points are arrays of keys by column.
 bool match_grid(const client::RunSet &set, const client::Choice &choice, const void *const *keys,
-                uint64 count, uint64 first, client::EntriesAnswer *answer);
+                uint64 count, uint64 first, client::EntriesResult *result);
 
 }  // namespace pg_gpu::grid

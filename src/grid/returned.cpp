@@ -65,7 +65,7 @@ void begin_skipping(ReturnedRows *returned, Relation index) {
 
 bool was_returned(const ReturnedRows &returned, const ItemPointerData &tid) {
     return returned.skipped != nullptr &&
-           std::binary_search(returned.skipped, returned.skipped + returned.skipped_count, place_of_tid(tid));
+           std::binary_search(returned.skipped, returned.skipped + returned.skipped_count, encode_tid(tid));
 }
 
 }  // namespace pg_gpu::grid

@@ -26,7 +26,7 @@ void note_more_returned(ReturnedRows *returned);
 inline void note_returned(ReturnedRows *returned, const ItemPointerData &tid) {
     if (unlikely(returned->count == returned->room))
         note_more_returned(returned);
-    returned->places[returned->count++] = place_of_tid(tid);
+    returned->places[returned->count++] = encode_tid(tid);
 }
 
 // From now on was_returned knows all that was noted.

@@ -9,7 +9,7 @@
 
 namespace pg_gpu::grid {
 
-static void seal(const storage::RunKind *kind, const char *items, uint32, uint32 count, Page page,
+static void seal(const storage::RunKind *kind, const char *tail_tuples, uint32, uint32 count, Page page,
                  storage::RunEntry *) {
     const Format &format = *format_of(kind);
     // A row's words are one and one a lane; its item has 9 bytes and one a lane at least, rounded up to a
@@ -19,8 +19,8 @@ static void seal(const storage::RunKind *kind, const char *items, uint32, uint32
     uint64 low[kMaxArrays];
     uint64 high[kMaxArrays];
     for (uint32 i = 0; i < count; i++)
-        read_tail_item(format, items + i * format.tail_item_bytes,
-                       rows + i * static_cast<uint32>(format.row_words));
+        read_tail_tuple(format, tail_tuples + i * format.tail_tuple_bytes,
+                        rows + i * static_cast<uint32>(format.row_words));
     reset_bounds(format, low, high);
     widen_bounds(format, rows, count, low, high);
     storage::set_content_length(page,
@@ -143,7 +143,7 @@ static void merge(Relation index, const storage::RunEntry *runs, int count, stor
 
 // ---- what a directory entry may say -----------------------------------------------------------------------
 
-static bool is_sound(const storage::RunKind *kind, const storage::RunEntry &run) {
+static bool is_valid(const storage::RunKind *kind, const storage::RunEntry &run) {
     const Format &format = *format_of(kind);
     const storage::Section &pages = run.sections[kEntrySection];
     const storage::Section &directory = run.sections[kDirectorySection];
@@ -175,7 +175,7 @@ void set_run_callbacks(storage::RunKind *kind) {
     kind->merge_weight = 2;
     kind->merge = merge;
     kind->merged = client::forget_inputs;
-    kind->is_sound = is_sound;
+    kind->is_valid = is_valid;
     kind->read_tids = read_tids;
 }
 

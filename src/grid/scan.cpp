@@ -81,7 +81,7 @@ static bool fill_batch(Scan *scan) {
             continue;
         }
         if (step == Step::End || scan->batch.count > 0) {
-            storage::got_on(&scan->reader.kept);
+            storage::got_on(&scan->reader.cached);
             return step == Step::Entry;
         }
     }
@@ -109,7 +109,7 @@ static bool get_nearest(Scan *scan) {
             continue;
         }
         if (step == Step::End || !was_returned(scan->returned, tid)) {
-            storage::got_on(&scan->reader.kept);
+            storage::got_on(&scan->reader.cached);
             if (step == Step::End)
                 return false;
             break;

@@ -22,7 +22,7 @@ struct ViewReader {
     const Condition *condition;
     MemoryContext context;
     storage::View view;
-    storage::KeptRuns kept;
+    storage::CachedRuns cached;
     uint64 *tail;  // matching rows
     uint32 tail_count;
     uint32 tail_room;

@@ -98,8 +98,8 @@ bool validate(Oid opclass) {
     return validate_opclass(opclass, "gpu_grid", check_opclass, Functions::Some);
 }
 
-bool property(Oid index, int column, IndexAMProperty asked, const char *, bool *result, bool *is_null) {
-    if (column == 0 || asked != AMPROP_DISTANCE_ORDERABLE)
+bool property(Oid index, int column, IndexAMProperty requested, const char *, bool *result, bool *is_null) {
+    if (column == 0 || requested != AMPROP_DISTANCE_ORDERABLE)
         return false;
     Relation relation = index_open(index, AccessShareLock);
     const Oid type = relation->rd_opcintype[column - 1];

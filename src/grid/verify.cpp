@@ -243,10 +243,10 @@ static void *begin_verification(TableCheck *check) {
 static void verify_tail(void *context, const storage::Items &tail) {
     auto *state = static_cast<CellVerification *>(context);
     const Format &format = *state->format;
-    for (uint32 at = 0; at < tail.bytes; at += format.tail_item_bytes) {
+    for (uint32 at = 0; at < tail.bytes; at += format.tail_tuple_bytes) {
         uint64 row[1 + kMaxLanes];
         unsigned char fingerprint[kMaxFingerprint];
-        read_tail_item(format, tail.items + at, row);
+        read_tail_tuple(format, tail.tail_tuples + at, row);
         const size_t bytes = put_fingerprint(format, row, fingerprint);
         note_entry(state->check, storage::kTailBlock, fingerprint, bytes, place_tid(row[0]));
     }

@@ -12,8 +12,8 @@ void begin_view_reader(ViewReader *reader, Relation heap, Relation index, const 
     reader->snapshot = snapshot;
     reader->condition = condition;
     reader->context = CurrentMemoryContext;
-    storage::begin_kept(&reader->kept);
-    reader->view.kept = &reader->kept;
+    storage::begin_cached(&reader->cached);
+    reader->view.cached = &reader->cached;
 }
 
 static void end_run(ViewReader *reader) {
@@ -24,7 +24,7 @@ static void end_run(ViewReader *reader) {
 
 void end_view_reader(ViewReader *reader) {
     end_run(reader);
-    storage::end_kept(&reader->kept);
+    storage::end_cached(&reader->cached);
 }
 
 static void make_tail_room(ViewReader *reader, uint32 rows) {
@@ -37,16 +37,16 @@ static void make_tail_room(ViewReader *reader, uint32 rows) {
 }
 
 // Copies the tail's matches while it is locked.
-static void visit_tail(const char *items, uint32 bytes, void *context) {
+static void visit_tail(const char *tail_tuples, uint32 bytes, void *context) {
     if (bytes == 0)
         return;
     auto *reader = static_cast<ViewReader *>(context);
     const Format &format = *reader->format;
     const auto words = static_cast<size_t>(format.row_words);
-    make_tail_room(reader, static_cast<uint32>(format.tail_capacity / format.tail_item_bytes));
-    for (uint32 at = 0; at < bytes; at += format.tail_item_bytes) {
+    make_tail_room(reader, static_cast<uint32>(format.tail_capacity / format.tail_tuple_bytes));
+    for (uint32 at = 0; at < bytes; at += format.tail_tuple_bytes) {
         uint64 *row = reader->tail + reader->tail_count * words;
-        read_tail_item(format, items + at, row);
+        read_tail_tuple(format, tail_tuples + at, row);
         if (unlikely((place_nulls(row[0]) & ~format.all_null) != 0))
             storage::report_corruption(reader->index, storage::kTailBlock,
                                        "An item of the tail has NULLs in columns that are not there.");
@@ -138,20 +138,20 @@ bool read_into_tail(ViewReader *reader, const bool *chosen) {
     auto *batch = allocate<Batch>(1);
     batch->rows = allocate<uint64>(size_t{kMaxOnPage} * static_cast<size_t>(reader->format->row_words));
     storage::View *view = &reader->view;
-    bool sound = true;
-    int kept = 0;
+    bool valid = true;
+    int cached = 0;
     for (int i = 0; i < view->run_count; i++) {
         const storage::RunEntry run = view->runs[i];
         if (chosen[i])
-            sound = sound && read_run_into_tail(reader, run, batch);
+            valid = valid && read_run_into_tail(reader, run, batch);
         else
-            view->runs[kept++] = run;
+            view->runs[cached++] = run;
     }
-    view->run_count = kept;
+    view->run_count = cached;
     pfree(batch->rows);
     pfree(batch);
     MemoryContextSwitchTo(caller);
-    return sound;
+    return valid;
 }
 
 Step next_batch(ViewReader *reader, Batch *batch) {
@@ -201,7 +201,7 @@ void drain_view(ViewReader *reader, const BatchSink &sink) {
             sink.add(sink.context, batch);
         }
     }
-    storage::got_on(&reader->kept);
+    storage::got_on(&reader->cached);
     pfree(batch);
 }
 

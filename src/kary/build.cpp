@@ -342,7 +342,7 @@ static const BuildSteps *steps_of() {
 }
 
 const BuildSteps *build_steps(Relation index) {
-    require_sound_columns(index);
+    require_valid_columns(index);
     return with_key_type(key_format(index).width, [](auto key) { return steps_of<decltype(key)>(); });
 }
 

@@ -264,7 +264,7 @@ static void add_scan_key(const KeyColumn &column, const ScanKeyData &key, Column
         add_integers(column, key, type, state);
     } else {
         const auto codes_of = [&](Datum value) {
-            return codes_for(key.sk_strategy, place_of<Key>(column, value, type), column.width);
+            return codes_for(key.sk_strategy, encode_tid<Key>(column, value, type), column.width);
         };
         add_comparison(column, key, codes_of, state);
     }
@@ -471,7 +471,7 @@ bool make_key(const KeyFormat &format, const Datum *values, const Oid *types, Ke
             continue;
         }
         const CodeRange<Bits<Key>> codes =
-            codes_for(BTEqualStrategyNumber, place_of<Key>(column, values[i], types[i]), column.width);
+            codes_for(BTEqualStrategyNumber, encode_tid<Key>(column, values[i], types[i]), column.width);
         if (codes.empty)
             return false;
         bits |= orient(column, codes.low) << column.shift;

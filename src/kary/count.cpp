@@ -22,14 +22,14 @@ struct TailCount {
 };
 
 template <typename Key>
-static void count_tail(const char *items, uint32 bytes, void *context) {
+static void count_tail(const char *tail_tuples, uint32 bytes, void *context) {
     auto *count = static_cast<TailCount<Key> *>(context);
     count->matches = 0;
-    for_each_tail_item<Key>(items, bytes, is_composite(*count->format),
-                            [count](Key key, NullMask nulls, const ItemPointerData &) {
-                                count->matches +=
-                                    matches(*count->format, *count->condition, nulls, key) ? 1 : 0;
-                            });
+    for_each_tail_tuple<Key>(tail_tuples, bytes, is_composite(*count->format),
+                             [count](Key key, NullMask nulls, const ItemPointerData &) {
+                                 count->matches +=
+                                     matches(*count->format, *count->condition, nulls, key) ? 1 : 0;
+                             });
 }
 
 // Counts the live entries of one run that match. Returns false when a page was recycled.
@@ -38,27 +38,27 @@ static bool count_run(Relation index, const KeyFormat &format, const storage::Ru
                       const Condition<Key> &condition, uint64 *count, uint32 *position) {
     Partition *partitions;
     int partition_count;
-    bool sound = read_partitions<Key>(index, format, run, &partitions, &partition_count, position);
-    for (int i = 0; sound && i < partition_count; i++) {
+    bool valid = read_partitions<Key>(index, format, run, &partitions, &partition_count, position);
+    for (int i = 0; valid && i < partition_count; i++) {
         const Partition &partition = partitions[i];
         if (!wants(condition, partition.nulls))
             continue;
         const Ranges<Key> ranges = ranges_in(format, condition, partition.nulls);
         uint64 first;
         uint64 end;
-        sound = find_ordinal<Key>(index, run, partition, ranges.low, Bound::Lower, &first, position) &&
+        valid = find_ordinal<Key>(index, run, partition, ranges.low, Bound::Lower, &first, position) &&
                 find_ordinal<Key>(index, run, partition, ranges.high, Bound::Upper, &end, position);
-        if (!sound || end <= first)
+        if (!valid || end <= first)
             continue;
         uint64 dead = 0;
         if (run.dead > 0) {
             *position = run.sections[storage::kDeadBitmapSection].first_page;
-            sound = storage::count_dead(index, run, first, end, &dead);
+            valid = storage::count_dead(index, run, first, end, &dead);
         }
         *count += end - first - dead;
     }
     pfree(partitions);
-    return sound;
+    return valid;
 }
 
 // Adds what the runs of a view hold; false when a page was recycled.
@@ -81,7 +81,7 @@ namespace {
 
 // One condition, or many ranges, and a view.
 template <typename Key>
-struct Question {
+struct CountRequest {
     Snapshot snapshot;
     const Condition<Key> *condition;  // or nullptr
     const RangeReader *ranges;        // or nullptr
@@ -92,41 +92,41 @@ struct Question {
 
 // Calls visit(i, condition) for one range after another until a call returns false.
 template <typename Key, typename Visit>
-static bool for_each_condition(const Question<Key> &question, Visit visit) {
-    if (question.condition != nullptr)
-        return visit(uint32{0}, *question.condition);
-    return for_each_range(*question.ranges, [&](uint32 i, const ScanKeyData *keys, int key_count) {
+static bool for_each_condition(const CountRequest<Key> &count_request, Visit visit) {
+    if (count_request.condition != nullptr)
+        return visit(uint32{0}, *count_request.condition);
+    return for_each_range(*count_request.ranges, [&](uint32 i, const ScanKeyData *keys, int key_count) {
         Condition<Key> condition;
-        make_condition(*question.view.format, keys, key_count, &condition);
+        make_condition(*count_request.view.format, keys, key_count, &condition);
         return visit(i, condition);
     });
 }
 
 template <typename Key>
-static const Question<Key> &question_of(void *context) {
-    return *static_cast<const Question<Key> *>(context);
+static const CountRequest<Key> &count_request_of(void *context) {
+    return *static_cast<const CountRequest<Key> *>(context);
 }
 
 template <typename Key>
 static void renew_view(void *context) {
-    auto *question = static_cast<Question<Key> *>(context);
-    CopiedView *view = &question->view;
-    storage::take_view(view->index, view->kind, question->snapshot, &view->view, storage::copy_tail,
+    auto *count_request = static_cast<CountRequest<Key> *>(context);
+    CopiedView *view = &count_request->view;
+    storage::take_view(view->index, view->kind, count_request->snapshot, &view->view, storage::copy_tail,
                        &view->tail);
 }
 
 // Counts the entries of the view.
 template <typename Key>
 static Outcome count_entries_in_view(void *context, int64 *counts) {
-    const Question<Key> &question = question_of<Key>(context);
-    const CopiedView &view = question.view;
+    const CountRequest<Key> &count_request = count_request_of<Key>(context);
+    const CopiedView &view = count_request.view;
     Outcome outcome = Outcome::Counted;
-    for_each_condition(question, [&](uint32 i, const Condition<Key> &condition) {
+    for_each_condition(count_request, [&](uint32 i, const Condition<Key> &condition) {
         TailCount<Key> matches = {view.format, &condition, 0};
         if (condition.recheck || condition.has_points || condition.filter_count > 0) {
             outcome = condition.nothing ? outcome : Outcome::Unknown;
         } else if (!condition.nothing) {
-            count_tail<Key>(view.tail.items, view.tail.bytes, &matches);
+            count_tail<Key>(view.tail.tail_tuples, view.tail.bytes, &matches);
             if (!count_in_runs(view.index, view.kind, *view.format, condition, view.view, &matches.matches))
                 outcome = Outcome::Again;
         }
@@ -139,17 +139,17 @@ static Outcome count_entries_in_view(void *context, int64 *counts) {
 // The entries are in the order of their NULLs and keys.
 template <typename Key>
 static void subtract(void *context, const EntryRows &entries, int64 *counts) {
-    const Question<Key> &question = question_of<Key>(context);
+    const CountRequest<Key> &count_request = count_request_of<Key>(context);
     auto *keys = allocate<Key>(entries.count + 1);
     for (uint64 i = 0; i < entries.count; i++)
         keys[i] = entry_key<Key>(row_at(entries, i));
-    for_each_condition(question, [&](uint32 i, const Condition<Key> &condition) {
+    for_each_condition(count_request, [&](uint32 i, const Condition<Key> &condition) {
         for (uint64 first = 0, end; first < entries.count; first = end) {
             const NullMask nulls = entry_nulls(row_at(entries, first));
             for (end = first + 1; end < entries.count && entry_nulls(row_at(entries, end)) == nulls; end++) {}
             if (!wants(condition, nulls))
                 continue;
-            const Ranges<Key> ranges = ranges_in(*question.view.format, condition, nulls);
+            const Ranges<Key> ranges = ranges_in(*count_request.view.format, condition, nulls);
             const auto here = static_cast<uint32>(end - first);
             if (ranges.low <= ranges.high)
                 counts[i] -= int64{upper_bound(keys + first, here, ranges.high)} -
@@ -167,23 +167,23 @@ static bool count_by_rank(Relation heap, Relation index, const KeyFormat &format
                           const Condition<Key> *condition, const RangeReader *ranges, int64 *counts,
                           uint64 *heap_fetches) {
     const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
-    Question<Key> question = {snapshot, condition, ranges, {index, &format, kind, {}, {}}};
-    CopiedView *view = &question.view;
-    view->tail.items = allocate<char>(storage::kContentBytes);
-    storage::KeptRuns kept;
-    storage::begin_kept(&kept);
-    view->view.kept = &kept;
+    CountRequest<Key> count_request = {snapshot, condition, ranges, {index, &format, kind, {}, {}}};
+    CopiedView *view = &count_request.view;
+    view->tail.tail_tuples = allocate<char>(storage::kContentBytes);
+    storage::CachedRuns cached;
+    storage::begin_cached(&cached);
+    view->view.cached = &cached;
     EntryCounter counter =
         entry_counter_of<Key>(heap, snapshot, *view, CountedBy::Pages, ranges != nullptr ? ranges->count : 1);
-    counter.context = &question;
+    counter.context = &count_request;
     counter.renew = renew_view<Key>;
     counter.count_entries = count_entries_in_view<Key>;
     counter.subtract = subtract<Key>;
     const bool counted = count_visible_entries(counter, counts, heap_fetches);
-    storage::end_kept(&kept);
+    storage::end_cached(&cached);
     if (view->view.runs != nullptr)
         pfree(view->view.runs);
-    pfree(view->tail.items);
+    pfree(view->tail.tail_tuples);
     return counted;
 }
 
@@ -298,7 +298,7 @@ static constexpr uint64 kFewestRanges = 64;
 template <typename Key>
 static bool count_batch_on_server(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
                                   const RangeReader &reader, int64 *counts) {
-    if (!may_ask_server(reader.count, kFewestRanges))
+    if (!may_use_server(reader.count, kFewestRanges))
         return false;
     auto *low = allocate<Key>(uint64{reader.count} * 2);
     Key *high = low + reader.count;

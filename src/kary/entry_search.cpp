@@ -34,12 +34,12 @@ static bool comes_before(const Entry<Key> &a, const Entry<Key> &b) {
         return a.nulls < b.nulls;
     if (!(a.key == b.key))
         return a.key < b.key;
-    return place_of_tid(a.tid) < place_of_tid(b.tid);
+    return encode_tid(a.tid) < encode_tid(b.tid);
 }
 
 template <typename Key>
 static bool is_same(const Entry<Key> &a, const Entry<Key> &b) {
-    return a.nulls == b.nulls && a.key == b.key && place_of_tid(a.tid) == place_of_tid(b.tid);
+    return a.nulls == b.nulls && a.key == b.key && encode_tid(a.tid) == encode_tid(b.tid);
 }
 
 template <typename Key>
@@ -62,14 +62,14 @@ template <typename Key>
 static void find_in_tail(Search<Key> *search) {
     const Entry<Key> *end = search->entries + search->count;
     const CopiedView &view = *search->view;
-    for_each_tail_item<Key>(view.tail.items, view.tail.bytes, is_composite(*view.format),
-                            [&](Key key, NullMask nulls, const ItemPointerData &tid) {
-                                const Entry<Key> entry = {nulls, key, tid};
-                                const auto *found = std::lower_bound<const Entry<Key> *>(
-                                    search->entries, end, entry, comes_before<Key>);
-                                if (found != end && is_same(*found, entry))
-                                    search->listed[found - search->entries] = true;
-                            });
+    for_each_tail_tuple<Key>(view.tail.tail_tuples, view.tail.bytes, is_composite(*view.format),
+                             [&](Key key, NullMask nulls, const ItemPointerData &tid) {
+                                 const Entry<Key> entry = {nulls, key, tid};
+                                 const auto *found = std::lower_bound<const Entry<Key> *>(
+                                     search->entries, end, entry, comes_before<Key>);
+                                 if (found != end && is_same(*found, entry))
+                                     search->listed[found - search->entries] = true;
+                             });
 }
 
 // Is the entry dead? Ranks look at the dead bitmap of runs that have dead entries alone.
@@ -90,29 +90,29 @@ static Outcome find_in_run(Search<Key> *search, const storage::RunEntry &run, ui
     Relation index = search->view->index;
     Partition *partitions;
     int partition_count;
-    bool sound =
+    bool valid =
         read_partitions<Key>(index, *search->view->format, run, &partitions, &partition_count, position);
     bool may_be_counted = false;
     uint64 at = 0;
     // Both are in the order of their NULLs.
-    for (int i = 0; sound && i < partition_count; i++) {
+    for (int i = 0; valid && i < partition_count; i++) {
         const Partition &partition = partitions[i];
         for (; at < search->count && search->entries[at].nulls < partition.nulls; at++) {}
-        for (; sound && at < search->count && search->entries[at].nulls == partition.nulls; at++) {
+        for (; valid && at < search->count && search->entries[at].nulls == partition.nulls; at++) {
             CHECK_FOR_INTERRUPTS();
             const Entry<Key> &entry = search->entries[at];
             bool found;
             bool dead = false;
             uint64 ordinal;
-            sound =
+            valid =
                 find_entry<Key>(index, run, partition, entry.key, entry.tid, &found, &ordinal, position) &&
                 (!found || read_dead_bit(index, run, ordinal, search->counted_by, &dead, position));
-            search->listed[at] = search->listed[at] || (sound && found && !dead);
+            search->listed[at] = search->listed[at] || (valid && found && !dead);
             may_be_counted = may_be_counted || (dead && search->counted_by == CountedBy::Server);
         }
     }
     pfree(partitions);
-    return !sound ? Outcome::Again : may_be_counted ? Outcome::Unknown : Outcome::Counted;
+    return !valid ? Outcome::Again : may_be_counted ? Outcome::Unknown : Outcome::Counted;
 }
 
 static const CopiedView &view_of(const void *source) {
@@ -177,23 +177,23 @@ static bool look_at_run(const CopiedView &view, const storage::RunEntry &run, Wa
                         uint32 *position) {
     Partition *partitions;
     int partition_count;
-    bool sound = read_partitions<Key>(view.index, *view.format, run, &partitions, &partition_count, position);
-    for (uint32 leaf = 0; sound && leaf < leaf_pages<Key>(run); leaf++) {
+    bool valid = read_partitions<Key>(view.index, *view.format, run, &partitions, &partition_count, position);
+    for (uint32 leaf = 0; valid && leaf < leaf_pages<Key>(run); leaf++) {
         CHECK_FOR_INTERRUPTS();
-        sound = look_at_leaf<Key>(view, run, leaf, partitions, partition_count, wanted, position);
+        valid = look_at_leaf<Key>(view, run, leaf, partitions, partition_count, wanted, position);
     }
     pfree(partitions);
-    return sound;
+    return valid;
 }
 
 template <typename Key>
 static bool look_for(const void *source, WantedPointers *wanted) {
     const CopiedView &view = view_of(source);
-    for_each_tail_item<Key>(view.tail.items, view.tail.bytes, is_composite(*view.format),
-                            [&](Key key, NullMask nulls, const ItemPointerData &tid) {
-                                if (is_wanted(*wanted, tid))
-                                    put_entry(nulls, key, tid, note_wanted(wanted, tid));
-                            });
+    for_each_tail_tuple<Key>(view.tail.tail_tuples, view.tail.bytes, is_composite(*view.format),
+                             [&](Key key, NullMask nulls, const ItemPointerData &tid) {
+                                 if (is_wanted(*wanted, tid))
+                                     put_entry(nulls, key, tid, note_wanted(wanted, tid));
+                             });
     for (int i = 0; i < view.view.run_count; i++) {
         uint32 position = 0;
         if (!look_at_run<Key>(view, view.view.runs[i], wanted, &position)) {
@@ -225,7 +225,7 @@ EntryCounter entry_counter_of(Relation heap, Snapshot snapshot, const CopiedView
     counter.count = count;
     counter.view = &view.view;
     counter.row_words = kEntryWords;
-    counter.rows_tell = view.format->lossy == 0 && do_rows_tell(heap, view.index);
+    counter.rows_identify_entries = view.format->lossy == 0 && do_rows_identify_entries(heap, view.index);
     counter.search_cost = kCostOfSearch;
     counter.source = &view;
     counter.counted_by = counted_by;

@@ -14,7 +14,7 @@ inline constexpr uint64 kEntryWords = 4;
 template <typename Key>
 inline void put_entry(NullMask nulls, Key key, const ItemPointerData &tid, uint64 *row) {
     const Uint128 bits{bits_of(key)};
-    row[0] = place_of_tid(tid);
+    row[0] = encode_tid(tid);
     row[1] = nulls;
     row[2] = static_cast<uint64>(bits);
     row[3] = static_cast<uint64>(bits >> 64);

@@ -180,7 +180,7 @@ static void require_hashed_collation(Relation index, int column) {
              errhint("Index an expression, for example a cast to text.")));
 }
 
-void require_sound_columns(Relation index) {
+void require_valid_columns(Relation index) {
     for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++) {
         const Encoding encoding = encoding_of(index->rd_opcintype[i]);
         if (is_lossy(encoding))

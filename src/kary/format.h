@@ -28,7 +28,7 @@ KeyFormat key_format(Relation index);
 
 // ERROR, with a HINT, when an operator class doesn't fit its column's type or collation, or is not sound. For
 // CREATE INDEX: later only ALTER OPERATOR FAMILY can change what it finds, which amvalidate then tells.
-void require_sound_columns(Relation index);
+void require_valid_columns(Relation index);
 
 // Returns only the width of the index's keys.
 int key_width(Relation index);

@@ -15,8 +15,8 @@ void open_heap_rows(HeapRows *rows, Relation heap, Snapshot snapshot, const Look
     rows->at = 0;
     rows->buffer = InvalidBuffer;
     rows->next_buffer = InvalidBuffer;
-    rows->near = {};
-    rows->asked_for = 0;
+    rows->nearby = {};
+    rows->requested_for = 0;
     rows->is_heap = table::is_heap_table(heap);
     rows->probe = {};
     if (!rows->is_heap)
@@ -79,7 +79,7 @@ static uint32 matches_on_page(const LookupMatch *matches, uint64 left) {
 static void pin_next_page(HeapRows *rows, const LookupMatch *matches, uint64 left) {
     if (left == 0)
         return;
-    rows->next_buffer = storage::read_near(rows->heap, match_block(*matches), nullptr, &rows->near);
+    rows->next_buffer = storage::read_nearby(rows->heap, match_block(*matches), nullptr, &rows->nearby);
     Page page = BufferGetPage(rows->next_buffer);
     __builtin_prefetch(page);
     const uint32 count = matches_on_page(matches, left);
@@ -90,14 +90,14 @@ static void pin_next_page(HeapRows *rows, const LookupMatch *matches, uint64 lef
 
 // In the order of the table, rows have their keys anywhere in memory. The place where the positions of a
 // match's key begin is prefetched some pages ahead, and the first position when the match's own page is read.
-static void ask_for_positions(HeapRows *rows, const LookupMatch *matches, uint32 count) {
+static void request_positions(HeapRows *rows, const LookupMatch *matches, uint32 count) {
     constexpr uint64 kMatchesAhead = 64;
     const LookupResult &lookup = *rows->lookup;
     if (lookup.first_position == nullptr)
         return;
     const uint64 end = Min(lookup.count, rows->next_match + count + kMatchesAhead);
-    for (; rows->asked_for < end; rows->asked_for++)
-        __builtin_prefetch(&lookup.first_position[lookup.matches[rows->asked_for].key]);
+    for (; rows->requested_for < end; rows->requested_for++)
+        __builtin_prefetch(&lookup.first_position[lookup.matches[rows->requested_for].key]);
     for (uint32 i = 0; i < count; i++)
         __builtin_prefetch(&lookup.positions[lookup.first_position[matches[i].key]]);
 }
@@ -113,10 +113,10 @@ static void read_page(HeapRows *rows) {
         ReleaseBuffer(rows->buffer);
     rows->buffer = BufferIsValid(rows->next_buffer)
                        ? rows->next_buffer
-                       : storage::read_near(rows->heap, block, nullptr, &rows->near);
+                       : storage::read_nearby(rows->heap, block, nullptr, &rows->nearby);
     rows->next_buffer = InvalidBuffer;
     pin_next_page(rows, matches + count, left - count);
-    ask_for_positions(rows, matches, count);
+    request_positions(rows, matches, count);
     heap_page_prune_opt(rows->heap, rows->buffer);
     LockBuffer(rows->buffer, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(rows->buffer);

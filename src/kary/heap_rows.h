@@ -19,8 +19,8 @@ struct HeapRows {
     OffsetNumber rows[MaxHeapTuplesPerPage];  // of the batch: the visible row's, or InvalidOffsetNumber
     Buffer buffer;
     Buffer next_buffer;  // of the next page, pinned ahead
-    storage::NearBuffer near;
-    uint64 asked_for;  // matches whose keys' places in `first_position` have been asked for
+    storage::NearbyBuffer nearby;
+    uint64 requested_for;  // matches whose keys' places in `first_position` have been asked for
     HeapTupleData tuple;
     HeapProbe probe;  // of a table of another access method
     bool is_heap;     // of PostgreSQL's own table access method

@@ -15,24 +15,24 @@ template <typename Key>
 static void insert_key(Relation index, const Datum *values, const bool *is_null, ItemPointer tid,
                        IndexInfo *index_info) {
     struct {
-        KaryTailItem<Key> item;
+        KaryTailTuple<Key> tail_tuple;
         TailNulls nulls;
     } entry = {};
     const bool lossy = has_lossy_columns(index);
     MemoryContext caller = lossy ? MemoryContextSwitchTo(encoding_context(index_info)) : CurrentMemoryContext;
     const KeyFormat format = key_format(index);
     NullMask nulls;
-    entry.item.key = encode_row<Key>(format, values, is_null, &nulls);
+    entry.tail_tuple.key = encode_row<Key>(format, values, is_null, &nulls);
     MemoryContextSwitchTo(caller);
     if (lossy)
         MemoryContextReset(encoding_context(index_info));
-    entry.item.head.tid = *tid;
+    entry.tail_tuple.head.tid = *tid;
     entry.nulls.nulls = nulls;
-    const size_t size =
-        is_composite(format) && nulls != 0 ? sizeof(entry.item) + sizeof(TailNulls) : sizeof(entry.item);
-    entry.item.head.info = static_cast<uint16>(size | (nulls != 0 ? kNullFlag : 0));
-    static_assert(offsetof(decltype(entry), nulls) == sizeof(entry.item));
-    storage::insert_item(index, run_kind_of<Key>(is_composite(format)), &entry.item.head);
+    const size_t size = is_composite(format) && nulls != 0 ? sizeof(entry.tail_tuple) + sizeof(TailNulls)
+                                                           : sizeof(entry.tail_tuple);
+    entry.tail_tuple.head.info = static_cast<uint16>(size | (nulls != 0 ? kNullFlag : 0));
+    static_assert(offsetof(decltype(entry), nulls) == sizeof(entry.tail_tuple));
+    storage::insert_tail_tuple(index, run_kind_of<Key>(is_composite(format)), &entry.tail_tuple.head);
 }
 
 bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relation, IndexUniqueCheck, bool,

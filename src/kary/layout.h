@@ -37,16 +37,16 @@ inline constexpr uint32 kSeparatorCapacity = storage::kContentBytes / sizeof(Key
 // ---- tail items -------------------------------------------------------------------------------------------
 
 template <typename Key>
-struct KaryTailItem {
-    storage::TailItem head;
+struct KaryTailTuple {
+    storage::TailTuple head;
     Key key;
 };
-static_assert(sizeof(KaryTailItem<uint32>) == 12);
-static_assert(sizeof(KaryTailItem<uint64>) == 16);
-static_assert(sizeof(KaryTailItem<Key96>) == 20);
-static_assert(sizeof(KaryTailItem<Key128>) == 24);
+static_assert(sizeof(KaryTailTuple<uint32>) == 12);
+static_assert(sizeof(KaryTailTuple<uint64>) == 16);
+static_assert(sizeof(KaryTailTuple<Key96>) == 20);
+static_assert(sizeof(KaryTailTuple<Key128>) == 24);
 
-// storage::kTailItemFlag marks a NULL in an index of one column. In one of several, items with NULLs have
+// storage::kTailTupleFlag marks a NULL in an index of one column. In one of several, items with NULLs have
 // this behind their key, and so are longer.
 struct TailNulls {
     NullMask nulls;
@@ -54,7 +54,7 @@ struct TailNulls {
 };
 static_assert(sizeof(TailNulls) == 8);
 
-inline constexpr uint16 kNullFlag = storage::kTailItemFlag;
+inline constexpr uint16 kNullFlag = storage::kTailTupleFlag;
 
 // A word of the partition table.
 inline constexpr int kPartitionMaskShift = 48;
@@ -62,15 +62,15 @@ inline constexpr uint32 kPartitionsPerPage = storage::kContentBytes / sizeof(uin
 
 // A full tail seals into one leaf page together with partition table and dead bitmap.
 template <typename Key>
-inline constexpr uint32 kTailItems = storage::kContentBytes / sizeof(KaryTailItem<Key>);
+inline constexpr uint32 kTailTuples = storage::kContentBytes / sizeof(KaryTailTuple<Key>);
 
 template <typename Key>
 constexpr bool tail_seals_into_a_page() {
     // Both ends of a table and a bitmap are aligned, and the bitmap consists of whole words.
     constexpr uint32 kSlack = 3 * 8;
-    constexpr uint32 kNullItems = storage::kContentBytes / (sizeof(KaryTailItem<Key>) + sizeof(TailNulls));
-    return kTailItems<Key> * kEntryBytes<Key> + kTailItems<Key> / 8 + kSlack <= storage::kContentBytes &&
-           kNullItems * (kEntryBytes<Key> + sizeof(uint64)) + kNullItems / 8 + kSlack <=
+    constexpr uint32 kNullTuples = storage::kContentBytes / (sizeof(KaryTailTuple<Key>) + sizeof(TailNulls));
+    return kTailTuples<Key> * kEntryBytes<Key> + kTailTuples<Key> / 8 + kSlack <= storage::kContentBytes &&
+           kNullTuples * (kEntryBytes<Key> + sizeof(uint64)) + kNullTuples / 8 + kSlack <=
                storage::kContentBytes;
 }
 static_assert(tail_seals_into_a_page<uint32>());
@@ -80,16 +80,16 @@ static_assert(tail_seals_into_a_page<Key128>());
 
 // Calls visit(key, nulls, tid) for each item of a tail, whose sizes have been checked.
 template <typename Key, typename Visit>
-inline void for_each_tail_item(const char *items, uint32 bytes, bool composite, Visit visit) {
+inline void for_each_tail_tuple(const char *tail_tuples, uint32 bytes, bool composite, Visit visit) {
     for (uint32 at = 0; at < bytes;) {
-        const auto *item = reinterpret_cast<const KaryTailItem<Key> *>(items + at);
-        NullMask nulls = (item->head.info & kNullFlag) != 0 ? 1 : 0;
-        at += sizeof(*item);
-        if (composite && storage::tail_item_size(&item->head) > sizeof(*item)) {
-            nulls = reinterpret_cast<const TailNulls *>(item + 1)->nulls;
+        const auto *tail_tuple = reinterpret_cast<const KaryTailTuple<Key> *>(tail_tuples + at);
+        NullMask nulls = (tail_tuple->head.info & kNullFlag) != 0 ? 1 : 0;
+        at += sizeof(*tail_tuple);
+        if (composite && storage::tail_tuple_size(&tail_tuple->head) > sizeof(*tail_tuple)) {
+            nulls = reinterpret_cast<const TailNulls *>(tail_tuple + 1)->nulls;
             at += sizeof(TailNulls);
         }
-        visit(item->key, nulls, item->head.tid);
+        visit(tail_tuple->key, nulls, tail_tuple->head.tid);
     }
 }
 

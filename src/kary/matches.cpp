@@ -37,7 +37,7 @@ static void add_numbered(void *context, const uint32 *points, const ItemPointerD
     LookupMatch *matches = sink->matches + sink->count;
     const uint32 *elements = sink->what == MatchKey::Element ? sink->condition->elements : nullptr;
     for (uint32 i = 0; i < count; i++)
-        matches[i] = {place_of_tid(tids[i]), elements != nullptr ? elements[points[i]] : points[i]};
+        matches[i] = {encode_tid(tids[i]), elements != nullptr ? elements[points[i]] : points[i]};
     sink->count += count;
 }
 
@@ -47,7 +47,7 @@ static void add_matches(void *context, const Key *keys, ItemPointerData *tids, u
     make_room(sink, count);
     if (sink->what == MatchKey::None) {
         for (uint32 i = 0; i < count; i++)
-            sink->matches[sink->count++] = {place_of_tid(tids[i]), 0};
+            sink->matches[sink->count++] = {encode_tid(tids[i]), 0};
         return;
     }
     const Condition<Key> &condition = *sink->condition;
@@ -56,7 +56,7 @@ static void add_matches(void *context, const Key *keys, ItemPointerData *tids, u
     for (uint32 i = 0; i < count; i++) {
         while (condition.points[point] < keys[i])
             point++;
-        sink->matches[sink->count++] = {place_of_tid(tids[i]),
+        sink->matches[sink->count++] = {encode_tid(tids[i]),
                                         sink->what == MatchKey::Element ? condition.elements[point] : point};
     }
 }
@@ -71,7 +71,7 @@ LookupMatch *collect_matches(Relation heap, Relation index, Snapshot snapshot,
                                    what == MatchKey::None ? nullptr : add_numbered<Key>});
     auto *scratch = allocate<LookupMatch>(sink.count + 1);
     auto *sorted = radix_sort_by<uint64>(
-        sink.matches, scratch, sink.count, [](const LookupMatch &match) { return match.place; },
+        sink.matches, scratch, sink.count, [](const LookupMatch &match) { return match.encoded_tid; },
         [] { CHECK_FOR_INTERRUPTS(); });
     pfree(sorted == scratch ? sink.matches : scratch);
     *count = sink.count;

@@ -31,7 +31,7 @@ bool is_worth_counting(const Condition<Key> &condition) {
 template <typename Key>
 bool may_travel(const Condition<Key> &condition) {
     return !condition.nothing &&
-           may_ask_server(condition.has_points ? condition.point_count : 1, kFewestPoints);
+           may_use_server(condition.has_points ? condition.point_count : 1, kFewestPoints);
 }
 
 #define INSTANTIATE(Key)                                       \

@@ -43,7 +43,7 @@ const client::MirrorFormat *mirror_format();
 const client::MirrorFormat *mirror_format(Relation index);
 
 using client::is_path_forced;
-using client::may_ask_server;
+using client::may_use_server;
 
 // Says whether a search of pages is counted in gpu.stat, which is so when it would be worth a request.
 template <typename Key>

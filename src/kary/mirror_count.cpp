@@ -14,7 +14,7 @@ namespace {
 
 // Entries that the session has read itself: of small runs and the tail.
 template <typename Key>
-struct HomeEntries {
+struct LocalEntries {
     Key *keys;
     ItemPointerData *tids;
     uint64 count;
@@ -24,21 +24,21 @@ struct HomeEntries {
 }  // namespace
 
 template <typename Key>
-static void forget_home_entries(void *context) {
-    static_cast<HomeEntries<Key> *>(context)->count = 0;
+static void forget_local_entries(void *context) {
+    static_cast<LocalEntries<Key> *>(context)->count = 0;
 }
 
 template <typename Key>
-static void add_home_entries(void *context, const Key *keys, ItemPointerData *tids, uint32 count) {
-    auto *home = static_cast<HomeEntries<Key> *>(context);
-    if (home->count + count > home->room) {
-        home->room = (home->count + count) * 2;
-        home->keys = reallocate(home->keys, home->room);
-        home->tids = reallocate(home->tids, home->room);
+static void add_local_entries(void *context, const Key *keys, ItemPointerData *tids, uint32 count) {
+    auto *local = static_cast<LocalEntries<Key> *>(context);
+    if (local->count + count > local->room) {
+        local->room = (local->count + count) * 2;
+        local->keys = reallocate(local->keys, local->room);
+        local->tids = reallocate(local->tids, local->room);
     }
-    memcpy(home->keys + home->count, keys, count * sizeof(Key));
-    memcpy(home->tids + home->count, tids, count * sizeof(ItemPointerData));
-    home->count += count;
+    memcpy(local->keys + local->count, keys, count * sizeof(Key));
+    memcpy(local->tids + local->count, tids, count * sizeof(ItemPointerData));
+    local->count += count;
 }
 
 static bool is_visible_to_all(const client::VisibleBlocks &visible, const ItemPointerData &tid) {
@@ -54,21 +54,21 @@ static bool is_visible_to_all(const client::VisibleBlocks &visible, const ItemPo
 // afterwards.
 template <typename Key>
 static uint32 keep_visible(RowChecker *checker, const client::VisibleBlocks &visible,
-                           HomeEntries<Key> *home) {
+                           LocalEntries<Key> *local) {
     uint64 trusted = 0;
-    for (uint64 i = 0; i < home->count; i++)
-        if (is_visible_to_all(visible, home->tids[i])) {
-            std::swap(home->keys[i], home->keys[trusted]);
-            std::swap(home->tids[i], home->tids[trusted]);
+    for (uint64 i = 0; i < local->count; i++)
+        if (is_visible_to_all(visible, local->tids[i])) {
+            std::swap(local->keys[i], local->keys[trusted]);
+            std::swap(local->tids[i], local->tids[trusted]);
             trusted++;
         }
-    const uint64 doubtful = home->count - trusted;
-    auto *is_visible = allocate<bool>(doubtful + 1);
-    check_rows(checker, storage::kTailBlock, home->tids + trusted, doubtful, is_visible);
+    const uint64 unresolved = local->count - trusted;
+    auto *is_visible = allocate<bool>(unresolved + 1);
+    check_rows(checker, storage::kTailBlock, local->tids + trusted, unresolved, is_visible);
     uint64 kept = trusted;
-    for (uint64 i = 0; i < doubtful; i++)
+    for (uint64 i = 0; i < unresolved; i++)
         if (is_visible[i])
-            home->keys[kept++] = home->keys[trusted + i];
+            local->keys[kept++] = local->keys[trusted + i];
     pfree(is_visible);
     return static_cast<uint32>(kept);
 }
@@ -95,12 +95,12 @@ static bool count_run_entries(RowChecker *checker, const client::RunSet &set, co
     bool answered = true;
     for (uint32 done = 0; answered && done < ranges.count;) {
         CHECK_FOR_INTERRUPTS();
-        client::CountAnswer answer;
-        answered = count_kary(set, choice, low + done, high + done, ranges.count - done, visible, &answer) &&
-                   answer.items > 0;
+        client::CountResult result;
+        answered = count_kary(set, choice, low + done, high + done, ranges.count - done, visible, &result) &&
+                   result.items > 0;
         if (answered) {
-            add_server_counts(checker, set, answer, counts + done);
-            done += static_cast<uint32>(answer.items);
+            add_server_counts(checker, set, result, counts + done);
+            done += static_cast<uint32>(result.items);
         }
     }
     for (ServerKey<Key> *copy : {low_copy, high_copy})
@@ -133,29 +133,29 @@ namespace {
 
 // A question about ranges, and who answers it.
 template <typename Key>
-struct Question {
+struct CountRequest {
     Scan<Key> *scan;
     RowChecker *checker;
     const KeyRanges<Key> *ranges;
-    HomeEntries<Key> *home;
-    CopiedView view;       // the scan's
-    bool may_count_all;    // all entries may be counted, and those without a visible row taken off
-    bool is_server_asked;  // so far
+    LocalEntries<Key> *local;
+    CopiedView view;     // the scan's
+    bool may_count_all;  // all entries may be counted, and those without a visible row taken off
+    bool uses_server;    // so far
     uint64 heap_fetches;
 };
 
 }  // namespace
 
 template <typename Key>
-static Question<Key> *question_of(void *context) {
-    return static_cast<Question<Key> *>(context);
+static CountRequest<Key> *count_request_of(void *context) {
+    return static_cast<CountRequest<Key> *>(context);
 }
 
 template <typename Key>
 static void renew_copied_view(void *context) {
-    Question<Key> *question = question_of<Key>(context);
-    renew_view(question->scan);
-    question->view.view = question->scan->view;
+    CountRequest<Key> *count_request = count_request_of<Key>(context);
+    renew_view(count_request->scan);
+    count_request->view.view = count_request->scan->view;
 }
 
 template <typename Key>
@@ -165,25 +165,25 @@ static void subtract(void *context, const EntryRows &entries, int64 *counts) {
     for (uint64 i = 0; i < entries.count; i++)
         if (entry_nulls(row_at(entries, i)) == 0)
             keys[count++] = entry_key<Key>(row_at(entries, i));
-    add_keys(keys, count, *question_of<Key>(context)->ranges, -1, counts);
+    add_keys(keys, count, *count_request_of<Key>(context)->ranges, -1, counts);
     pfree(keys);
 }
 
 // Takes the entries of the view off whose rows the snapshot doesn't see.
 template <typename Key>
-static Outcome take_off_in_view(Question<Key> *question, int64 *counts) {
-    const Scan<Key> *scan = question->scan;
+static Outcome take_off_in_view(CountRequest<Key> *count_request, int64 *counts) {
+    const Scan<Key> *scan = count_request->scan;
     uint64 entries = 0;
-    for (uint32 i = 0; i < question->ranges->count; i++)
+    for (uint32 i = 0; i < count_request->ranges->count; i++)
         entries += static_cast<uint64>(counts[i]);
     EntryCounter counter =
-        entry_counter_of<Key>(scan->descriptor->heapRelation, scan->descriptor->xs_snapshot, question->view,
-                              CountedBy::Server, question->ranges->count);
-    counter.context = question;
+        entry_counter_of<Key>(scan->descriptor->heapRelation, scan->descriptor->xs_snapshot,
+                              count_request->view, CountedBy::Server, count_request->ranges->count);
+    counter.context = count_request;
     counter.renew = renew_copied_view<Key>;
     counter.subtract = subtract<Key>;
     return take_off_invisible(counter, entries_on_pages(scan->remote.choice.path, entries), counts,
-                              &question->heap_fetches);
+                              &count_request->heap_fetches);
 }
 
 // ---- the counts of a view ---------------------------------------------------------------------------------
@@ -197,96 +197,98 @@ static uint64 entries_of(const storage::View &view) {
 
 // Counts in the scan's view. Unknown: the server process doesn't answer.
 template <typename Key>
-static Outcome count_in_view(Question<Key> *question, int64 *counts) {
-    Scan<Key> *scan = question->scan;
-    RowChecker *checker = question->checker;
-    HomeEntries<Key> *home = question->home;
-    const bool counts_all =
-        question->may_count_all && may_count_all(*checker, scan->remote.choice.path, entries_of(scan->view));
+static Outcome count_in_view(CountRequest<Key> *count_request, int64 *counts) {
+    Scan<Key> *scan = count_request->scan;
+    RowChecker *checker = count_request->checker;
+    LocalEntries<Key> *local = count_request->local;
+    const bool counts_all = count_request->may_count_all &&
+                            may_count_all(*checker, scan->remote.choice.path, entries_of(scan->view));
     client::VisibleBlocks visible = {};
     visible.all = counts_all;
     if (!counts_all)
         visible = read_visible_blocks(&checker->rows, checker->index, table::Scope::SomeRows);
-    if (!count_run_entries(checker, remote_runs(scan), scan->remote.choice, visible, *question->ranges,
+    if (!count_run_entries(checker, remote_runs(scan), scan->remote.choice, visible, *count_request->ranges,
                            counts))
         return Outcome::Unknown;
-    const EntrySink<Key> sink = {home, forget_home_entries<Key>, add_home_entries<Key>};
+    const EntrySink<Key> sink = {local, forget_local_entries<Key>, add_local_entries<Key>};
     if (!drain_cursors(scan, sink))
         return Outcome::Again;
-    const uint32 home_count =
-        counts_all ? static_cast<uint32>(home->count) : keep_visible(checker, visible, home);
-    add_keys(home->keys, home_count, *question->ranges, 1, counts);
-    question->heap_fetches = checker->rows.fetches;
-    const Outcome outcome = counts_all ? take_off_in_view(question, counts) : Outcome::Counted;
+    const uint32 local_count =
+        counts_all ? static_cast<uint32>(local->count) : keep_visible(checker, visible, local);
+    add_keys(local->keys, local_count, *count_request->ranges, 1, counts);
+    count_request->heap_fetches = checker->rows.fetches;
+    const Outcome outcome = counts_all ? take_off_in_view(count_request, counts) : Outcome::Counted;
     if (!counts_all || outcome != Outcome::Unknown)
         return outcome;
     note_counted_all(*checker, outcome);
-    question->may_count_all = false;
+    count_request->may_count_all = false;
     return Outcome::Again;
 }
 
 // Counts in a new view; false when that must be done again, unless the server process is not asked any more.
 template <typename Key>
-static bool count_in_new_view(Question<Key> *question, int64 *counts) {
-    Scan<Key> *scan = question->scan;
-    memset(counts, 0, question->ranges->count * sizeof(int64));
-    question->checker->rows.fetches = 0;
-    question->home->count = 0;
-    renew_copied_view<Key>(question);
+static bool count_in_new_view(CountRequest<Key> *count_request, int64 *counts) {
+    Scan<Key> *scan = count_request->scan;
+    memset(counts, 0, count_request->ranges->count * sizeof(int64));
+    count_request->checker->rows.fetches = 0;
+    count_request->local->count = 0;
+    renew_copied_view<Key>(count_request);
     if (!enter_phase(scan, 0, true))
         return false;
-    question->is_server_asked = scan->remote.run_count > 0;
-    const Outcome outcome = question->is_server_asked ? count_in_view(question, counts) : Outcome::Unknown;
-    question->is_server_asked = outcome != Outcome::Unknown || client::may_share_out_again();
+    count_request->uses_server = scan->remote.run_count > 0;
+    const Outcome outcome =
+        count_request->uses_server ? count_in_view(count_request, counts) : Outcome::Unknown;
+    count_request->uses_server = outcome != Outcome::Unknown || client::may_share_out_again();
     return outcome == Outcome::Counted &&
            storage::read_vacuum_seq(scan->descriptor->indexRelation, scan->kind) ==
-               question->view.view.vacuum_seq;
+               count_request->view.view.vacuum_seq;
 }
 
 template <typename Key>
 bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
                   const KeyRanges<Key> &ranges, uint64 one_by_one, int64 *counts, uint64 *heap_fetches) {
-    if (ranges.count == 0 || !may_ask_server(ranges.count, 1))
+    if (ranges.count == 0 || !may_use_server(ranges.count, 1))
         return false;
     client::Request request = {};
     request.kind = client::RequestKind::CountKary;
     request.items = ranges.count;
     request.results = one_by_one;
     Scan<Key> *scan = open_scan(heap, index, snapshot, condition_around(format, ranges));
-    scan->question = &request;
+    scan->request = &request;
     scan->may_travel = true;
     scan->phases[0] = is_composite(format) ? Phase::All : Phase::Keys;
     scan->phase_count = 1;
     constexpr uint64 kFirstRoom = 1024;
-    HomeEntries<Key> home = {allocate<Key>(kFirstRoom), allocate<ItemPointerData>(kFirstRoom), 0, kFirstRoom};
+    LocalEntries<Key> local = {allocate<Key>(kFirstRoom), allocate<ItemPointerData>(kFirstRoom), 0,
+                               kFirstRoom};
     RowChecker checker;
     begin_row_checker(&checker, heap, index, snapshot);
-    Question<Key> question = {};
-    question.scan = scan;
-    question.checker = &checker;
-    question.ranges = &ranges;
-    question.home = &home;
-    question.view = {index, &scan->format, scan->kind, {}, {allocate<char>(storage::kContentBytes), 0}};
-    scan->whole_tail = &question.view.tail;
+    CountRequest<Key> count_request = {};
+    count_request.scan = scan;
+    count_request.checker = &checker;
+    count_request.ranges = &ranges;
+    count_request.local = &local;
+    count_request.view = {index, &scan->format, scan->kind, {}, {allocate<char>(storage::kContentBytes), 0}};
+    scan->whole_tail = &count_request.view.tail;
     // Elsewhere pages have tried that before.
-    question.may_count_all = is_path_forced();
-    question.is_server_asked = true;
-    bool sound = false;
-    for (int tries = 0; question.is_server_asked && !sound && tries < kMaxServerTries; tries++) {
+    count_request.may_count_all = is_path_forced();
+    count_request.uses_server = true;
+    bool valid = false;
+    for (int tries = 0; count_request.uses_server && !valid && tries < kMaxServerTries; tries++) {
         CHECK_FOR_INTERRUPTS();
-        sound = count_in_new_view(&question, counts);
+        valid = count_in_new_view(&count_request, counts);
     }
-    *heap_fetches = question.heap_fetches;
+    *heap_fetches = count_request.heap_fetches;
     end_row_checker(&checker);
-    pfree(question.view.tail.items);
-    pfree(home.keys);
-    pfree(home.tids);
+    pfree(count_request.view.tail.tail_tuples);
+    pfree(local.keys);
+    pfree(local.tids);
     close_scan(scan);
-    if (sound) {
+    if (valid) {
         pgstat_count_index_scan(index);
         client::note_request_done(index, client::RequestKind::CountKary);
     }
-    return sound;
+    return valid;
 }
 
 #define INSTANTIATE(Key)                                                                                \

@@ -63,14 +63,14 @@ static void add_small_runs(Scan<Key> *scan, client::Request request) {
 
 // Leaves those runs to the pages that stay at home; false when all do.
 template <typename Key>
-static bool leave_at_home(Scan<Key> *scan, client::RequestKind kind) {
+static bool leave_local(Scan<Key> *scan, client::RequestKind kind) {
     RemoteSource<Key> *remote = &scan->remote;
-    bool at_home[client::kMaxRuns];
-    if (!client::share_out(remote_runs(scan), remote->choice, kind, at_home))
+    bool is_local[client::kMaxRuns];
+    if (!client::share_out(remote_runs(scan), remote->choice, kind, is_local))
         return false;
     int kept = 0;
     for (int i = 0; i < remote->run_count; i++)
-        if (!at_home[i]) {
+        if (!is_local[i]) {
             remote->saves[kept] = remote->saves[i];
             remote->runs[kept++] = remote->runs[i];
         }
@@ -86,7 +86,7 @@ void choose_remote_runs(Scan<Key> *scan, bool at_start) {
     if (likely(!scan->may_travel) || !wants(scan->condition, 0))
         return;
     const Condition<Key> &condition = scan->condition;
-    client::Request request = scan->question != nullptr ? *scan->question : client::Request{};
+    client::Request request = scan->request != nullptr ? *scan->request : client::Request{};
     bool has_small = false;
     for (int i = 0; i < scan->view.run_count && remote->run_count < client::kMaxRuns; i++) {
         const storage::RunEntry &run = scan->view.runs[i];
@@ -107,13 +107,13 @@ void choose_remote_runs(Scan<Key> *scan, bool at_start) {
     request.learns = true;
     request.key_bits = mirror_format<Key>()->key_bits;
     request.runs = remote->run_count;
-    if (scan->question == nullptr) {
+    if (scan->request == nullptr) {
         request.kind = request_kind(*remote);
         request.items = remote->items;
         request.results = remote->exact ? Min(request.items, request.entries) : request.entries;
     }
     // Many points are a batch, for which a mirror of a small run may pay at once.
-    const bool is_batch = scan->question == nullptr && remote->exact && remote->items > kFewPoints;
+    const bool is_batch = scan->request == nullptr && remote->exact && remote->items > kFewPoints;
     if (remote->run_count == 0) {
         if (has_small)
             client::note_unsuited(request.kind, request.index, client::kAllRunsAreSmall);
@@ -122,7 +122,7 @@ void choose_remote_runs(Scan<Key> *scan, bool at_start) {
     remote->choice = client::choose_path(request);
     if (remote->choice.path != client::Path::Paged && is_batch && has_small)
         add_small_runs(scan, request);
-    if (remote->choice.path != client::Path::Paged && !leave_at_home(scan, request.kind))
+    if (remote->choice.path != client::Path::Paged && !leave_local(scan, request.kind))
         remote->choice.path = remote->choice.attempt.path = client::Path::Paged;
     if (remote->choice.path == client::Path::Paged)
         remote->run_count = 0;
@@ -143,7 +143,7 @@ template <typename Key>
 bool is_remote(const Scan<Key> *scan, const storage::RunEntry &run) {
     const RemoteSource<Key> &remote = scan->remote;
     return std::any_of(remote.runs, remote.runs + remote.run_count,
-                       [&](const storage::RunEntry &asked) { return asked.run_id == run.run_id; });
+                       [&](const storage::RunEntry &requested) { return requested.run_id == run.run_id; });
 }
 
 // ---- asking -----------------------------------------------------------------------------------------------
@@ -175,15 +175,15 @@ static bool with_keys_of_points(const RemoteSource<Key> &remote, const Key *poin
 
 template <typename Key>
 static bool look_up_points(const RemoteSource<Key> &remote, const client::RunSet &set, const Key *points,
-                           uint32 count, client::EntriesAnswer *answer) {
+                           uint32 count, client::EntriesResult *result) {
     return with_keys_of_points(remote, points, count, [&](const auto *keys) {
-        return lookup_kary(set, remote.choice, keys, count, answer);
+        return lookup_kary(set, remote.choice, keys, count, result);
     });
 }
 
 template <typename Key>
 static bool look_up_ranges(const RemoteSource<Key> &remote, const client::RunSet &set, const Key *points,
-                           uint32 count, client::EntriesAnswer *answer) {
+                           uint32 count, client::EntriesResult *result) {
     auto *low = allocate<ServerKey<Key>>(uint64{count} * 2);
     ServerKey<Key> *high = low + count;
     for (uint32 i = 0; i < count; i++) {
@@ -192,33 +192,33 @@ static bool look_up_ranges(const RemoteSource<Key> &remote, const client::RunSet
         high[i] = to_server(points != nullptr ? join_keys(points[i], remote.ranges.point_high)
                                               : remote.ranges.high);
     }
-    const bool answered = range_kary(set, remote.choice, low, high, count, true, answer);
+    const bool answered = range_kary(set, remote.choice, low, high, count, true, result);
     pfree(low);
     return answered;
 }
 
 // Calls question(set, points), which asks all runs for items from `begin` on; the first answer->items are
 // answered.
-template <typename Key, typename Answer, typename Question>
-static bool ask_runs(Scan<Key> *scan, uint32 begin, Answer *answer, Question question) {
+template <typename Key, typename Result, typename Request>
+static bool submit_runs(Scan<Key> *scan, uint32 begin, Result *result, Request request) {
     CHECK_FOR_INTERRUPTS();
     const client::RunSet set = remote_runs(scan);
     const Key *points = scan->condition.has_points ? scan->condition.points + begin : nullptr;
     const client::Usage before = client::session_usage();
     instr_time began;
     INSTR_TIME_SET_CURRENT(began);
-    const bool answered = question(set, points);
+    const bool answered = request(set, points);
     client::add_usage_since(before, &scan->usage);
     scan->remote.microseconds += client::microseconds_since(began);
-    return (answered && answer->items > 0) || give_up(scan);
+    return (answered && result->items > 0) || give_up(scan);
 }
 
 // Asks all runs for items [begin, end).
 template <typename Key>
-static bool ask(Scan<Key> *scan, uint32 begin, uint32 end, client::EntriesAnswer *answer) {
-    return ask_runs(scan, begin, answer, [&](const client::RunSet &set, const Key *points) {
-        return scan->remote.exact ? look_up_points(scan->remote, set, points, end - begin, answer)
-                                  : look_up_ranges(scan->remote, set, points, end - begin, answer);
+static bool submit(Scan<Key> *scan, uint32 begin, uint32 end, client::EntriesResult *result) {
+    return submit_runs(scan, begin, result, [&](const client::RunSet &set, const Key *points) {
+        return scan->remote.exact ? look_up_points(scan->remote, set, points, end - begin, result)
+                                  : look_up_ranges(scan->remote, set, points, end - begin, result);
     });
 }
 
@@ -229,7 +229,7 @@ static Key key_of_item(const Scan<Key> *scan, uint32 item) {
 
 // Returns where a run's matches of an item begin, or the end of the last item's. The server process wrote it,
 // so it is checked.
-static uint64 offset_in(const client::RunAnswer &run, uint64 item) {
+static uint64 offset_in(const client::RunResult &run, uint64 item) {
     return Min(run.offsets[item], run.entries);
 }
 
@@ -299,7 +299,7 @@ static bool comes_before(const ItemPointerData &a, const ItemPointerData &b) {
 
 // Keys are the items' own, so each item's matches follow those of the item before, and are sorted by TID.
 template <typename Key>
-static void merge_points(Scan<Key> *scan, const client::EntriesAnswer &answer, uint32 first, uint32 from,
+static void merge_points(Scan<Key> *scan, const client::EntriesResult &result, uint32 first, uint32 from,
                          uint32 to, Part<Key> *parts) {
     RemoteSource<Key> *remote = &scan->remote;
     for (uint32 item = from; item < to; item++) {
@@ -308,10 +308,10 @@ static void merge_points(Scan<Key> *scan, const client::EntriesAnswer &answer, u
         int runs_with_matches = 0;
         for (int i = 0; i < remote->run_count; i++) {
             Part<Key> *part = &parts[i];
-            const uint64 end = Min(offset_in(answer.runs[i], item + 1), part->end);
+            const uint64 end = Min(offset_in(result.runs[i], item + 1), part->end);
             runs_with_matches += part->at < end ? 1 : 0;
             for (; part->at < end; part->at++)
-                take_entry(scan, i, key, answer.runs[i].tids[part->at]);
+                take_entry(scan, i, key, result.runs[i].tids[part->at]);
         }
         if (runs_with_matches > 1)
             std::sort(remote->tids + begin, remote->tids + remote->count, comes_before);
@@ -319,20 +319,20 @@ static void merge_points(Scan<Key> *scan, const client::EntriesAnswer &answer, u
 }
 
 template <typename Key>
-static void read_part(const client::EntriesAnswer &answer, Part<Key> *part) {
-    part->key = from_server<Key>(answer.runs[part->run].keys, part->at);
-    part->tid = answer.runs[part->run].tids[part->at];
+static void read_part(const client::EntriesResult &result, Part<Key> *part) {
+    part->key = from_server<Key>(result.runs[part->run].keys, part->at);
+    part->tid = result.runs[part->run].tids[part->at];
 }
 
 // Ranges are disjoint and ascend, so each run's matches of all items are in order.
 template <typename Key>
-static void merge_ranges(Scan<Key> *scan, const client::EntriesAnswer &answer, Part<Key> *parts) {
+static void merge_ranges(Scan<Key> *scan, const client::EntriesResult &result, Part<Key> *parts) {
     const auto comes_later = [](const Part<Key> &a, const Part<Key> &b) {
         return b.key < a.key || (a.key == b.key && comes_before(b.tid, a.tid));
     };
     Part<Key> *end = std::remove_if(parts, parts + scan->remote.run_count,
                                     [](const Part<Key> &part) { return part.at == part.end; });
-    std::for_each(parts, end, [&](Part<Key> &part) { read_part(answer, &part); });
+    std::for_each(parts, end, [&](Part<Key> &part) { read_part(result, &part); });
     std::make_heap(parts, end, comes_later);
     while (end > parts) {
         std::pop_heap(parts, end, comes_later);
@@ -342,7 +342,7 @@ static void merge_ranges(Scan<Key> *scan, const client::EntriesAnswer &answer, P
             end--;
             continue;
         }
-        read_part(answer, part);
+        read_part(result, part);
         std::push_heap(parts, end, comes_later);
     }
 }
@@ -355,33 +355,33 @@ static uint64 max_matches() {
 }
 
 template <typename Key>
-static uint64 matches_of(const Scan<Key> *scan, const client::EntriesAnswer &answer, uint32 from, uint32 to) {
+static uint64 matches_of(const Scan<Key> *scan, const client::EntriesResult &result, uint32 from, uint32 to) {
     uint64 matches = 0;
     for (int i = 0; i < scan->remote.run_count; i++) {
-        const uint64 begin = offset_in(answer.runs[i], from);
-        matches += Max(offset_in(answer.runs[i], to), begin) - begin;
+        const uint64 begin = offset_in(result.runs[i], from);
+        matches += Max(offset_in(result.runs[i], to), begin) - begin;
     }
     return matches;
 }
 
 // Makes the batch of items [from, to) of an answer that begins with item `first`.
 template <typename Key>
-static void take_items(Scan<Key> *scan, const client::EntriesAnswer &answer, uint32 first, uint32 from,
+static void take_items(Scan<Key> *scan, const client::EntriesResult &result, uint32 first, uint32 from,
                        uint32 to) {
     RemoteSource<Key> *remote = &scan->remote;
     Part<Key> parts[client::kMaxRuns];
     uint64 matches = 0;
     for (int i = 0; i < remote->run_count; i++) {
-        const uint64 begin = offset_in(answer.runs[i], from);
-        parts[i] = {i, begin, Max(offset_in(answer.runs[i], to), begin), {}, {}};
+        const uint64 begin = offset_in(result.runs[i], from);
+        parts[i] = {i, begin, Max(offset_in(result.runs[i], to), begin), {}, {}};
         matches += parts[i].end - begin;
     }
     make_room(scan, matches);
     remote->count = remote->at = 0;
     if (remote->exact)
-        merge_points(scan, answer, first, from, to, parts);
+        merge_points(scan, result, first, from, to, parts);
     else
-        merge_ranges(scan, answer, parts);
+        merge_ranges(scan, result, parts);
     remote->begin = first + from;
     remote->end = first + to;
 }
@@ -393,20 +393,20 @@ enum class Keep { First, Last };
 template <typename Key>
 static bool load_items(Scan<Key> *scan, uint32 begin, uint32 end, Keep keep) {
     RemoteSource<Key> *remote = &scan->remote;
-    client::EntriesAnswer answer;
+    client::EntriesResult result;
     uint32 first = begin;
     for (;;) {
-        if (!ask(scan, first, end, &answer))
+        if (!submit(scan, first, end, &result))
             return false;
-        const auto answered = static_cast<uint32>(answer.items);
+        const auto answered = static_cast<uint32>(result.items);
         if (keep == Keep::First || answered == end - first)
             break;
         // The last ones are not among those that are answered.
         first = end - Max(answered / 2, 1);
     }
     uint32 from = 0;
-    auto to = static_cast<uint32>(answer.items);
-    while (from < to && matches_of(scan, answer, from, to) > max_matches<Key>()) {
+    auto to = static_cast<uint32>(result.items);
+    while (from < to && matches_of(scan, result, from, to) > max_matches<Key>()) {
         const uint32 half = (to - from) / 2;
         if (keep == Keep::First)
             to = from + half;
@@ -419,7 +419,7 @@ static bool load_items(Scan<Key> *scan, uint32 begin, uint32 end, Keep keep) {
     }
     instr_time began;
     INSTR_TIME_SET_CURRENT(began);
-    take_items(scan, answer, first, from, to);
+    take_items(scan, result, first, from, to);
     remote->microseconds += client::microseconds_since(began);
     remote->step = to - from < end - begin ? to - from : Min(remote->step * 8, kLargestStep);
     drop_filtered(scan);
@@ -497,10 +497,10 @@ bool seek_remote(Scan<Key> *scan, const Position<Key> &position, bool after) {
 
 // Gives one run's part of an answer, which begins with item `first`, to the sink.
 template <typename Key>
-static void drain_run(Scan<Key> *scan, const client::EntriesAnswer &answer, uint32 first, int run,
+static void drain_run(Scan<Key> *scan, const client::EntriesResult &result, uint32 first, int run,
                       const EntrySink<Key> &sink) {
     RemoteSource<Key> *remote = &scan->remote;
-    const client::RunAnswer &part = answer.runs[run];
+    const client::RunResult &part = result.runs[run];
     uint32 item = 0;
     for (uint64 at = 0; at < part.entries;) {
         CHECK_FOR_INTERRUPTS();
@@ -510,7 +510,7 @@ static void drain_run(Scan<Key> *scan, const client::EntriesAnswer &answer, uint
         remote->count = 0;
         for (; at < end; at++) {
             if (remote->exact) {
-                while (item + 1 < answer.items && at >= part.offsets[item + 1])
+                while (item + 1 < result.items && at >= part.offsets[item + 1])
                     item++;
                 take_entry(scan, run, key_of_item(scan, first + item), part.tids[at]);
             } else {
@@ -534,10 +534,10 @@ static Matched wanted_form(const Scan<Key> *scan, const EntrySink<Key> &sink) {
 
 // Gives one run's matches of points from number `first` on to the sink. `points` has room for kDrainedAtOnce.
 template <typename Key>
-static void drain_matches(Scan<Key> *scan, const MatchesAnswer &answer, uint32 first, int run,
+static void drain_matches(Scan<Key> *scan, const MatchesResult &result, uint32 first, int run,
                           const EntrySink<Key> &sink, uint32 *points) {
     RemoteSource<Key> *remote = &scan->remote;
-    const MatchedEntries &part = answer.runs[run];
+    const MatchedEntries &part = result.runs[run];
     const bool has_filters = scan->condition.filter_count > 0;
     for (uint64 at = 0; at < part.count;) {
         CHECK_FOR_INTERRUPTS();
@@ -553,7 +553,7 @@ static void drain_matches(Scan<Key> *scan, const MatchesAnswer &answer, uint32 f
         for (uint32 i = 0; i < count; i++) {
             // The number is the server process's word, as all that lies in the buffer.
             if (part.items != nullptr)
-                points[i] = first + Min(part.items[at + i], static_cast<uint32>(answer.items) - 1);
+                points[i] = first + Min(part.items[at + i], static_cast<uint32>(result.items) - 1);
             take_entry(scan, run, has_filters ? key_of_item(scan, points[i]) : Key{}, part.tids[at + i]);
         }
         at += count;
@@ -576,18 +576,18 @@ static bool drain_points(Scan<Key> *scan, const EntrySink<Key> &sink) {
     const Matched form = wanted_form(scan, sink);
     auto *points = allocate<uint32>(kDrainedAtOnce);
     while (remote->end < remote->items) {
-        MatchesAnswer answer;
+        MatchesResult result;
         const uint32 first = remote->end;
         const uint32 count = Min(kLargestStep, remote->items - first);
-        if (!ask_runs(scan, first, &answer, [&](const client::RunSet &set, const Key *asked) {
-                return with_keys_of_points(*remote, asked, count, [&](const auto *keys) {
-                    return match_kary(set, remote->choice, keys, count, form, &answer);
+        if (!submit_runs(scan, first, &result, [&](const client::RunSet &set, const Key *requested) {
+                return with_keys_of_points(*remote, requested, count, [&](const auto *keys) {
+                    return match_kary(set, remote->choice, keys, count, form, &result);
                 });
             }))
             return false;
         for (int run = 0; run < remote->run_count; run++)
-            drain_matches(scan, answer, first, run, sink, points);
-        stand_before(remote, first + static_cast<uint32>(answer.items));
+            drain_matches(scan, result, first, run, sink, points);
+        stand_before(remote, first + static_cast<uint32>(result.items));
     }
     pfree(points);
     return true;
@@ -600,13 +600,13 @@ bool drain_remote(Scan<Key> *scan, const EntrySink<Key> &sink) {
     if (remote->exact && remote->items > kFewPoints)
         return drain_points(scan, sink);
     while (remote->end < remote->items) {
-        client::EntriesAnswer answer;
+        client::EntriesResult result;
         const uint32 first = remote->end;
-        if (!ask(scan, first, first + Min(kLargestStep, remote->items - first), &answer))
+        if (!submit(scan, first, first + Min(kLargestStep, remote->items - first), &result))
             return false;
         for (int run = 0; run < remote->run_count; run++)
-            drain_run(scan, answer, first, run, sink);
-        stand_before(remote, first + static_cast<uint32>(answer.items));
+            drain_run(scan, result, first, run, sink);
+        stand_before(remote, first + static_cast<uint32>(result.items));
     }
     return true;
 }

@@ -1,6 +1,6 @@
 // Runs of keys: their mirrors, and lookups, ranges and counts.
 #include "kary/request.h"
-#include "residency/ask.h"
+#include "residency/submission.h"
 #include "test_hooks.h"
 #include "request_kinds.h"
 
@@ -88,38 +88,38 @@ constinit const RequestCost count_cost = {true,
 // ---- requests --------------------------------------------------------------------------------------------
 
 bool lookup_kary(const RunSet &set, const Choice &choice, const void *keys, uint64 key_count,
-                 EntriesAnswer *answer) {
+                 EntriesResult *result) {
     const Input inputs[] = {{keys, key_bytes(set), 0}};
-    const Question question = question_of_items(set, choice, RequestKind::LookupKary, inputs, 1,
-                                                sizeof(ItemPointerData), key_count);
-    answer->items = key_count;
+    const PreparedRequest prepared =
+        request_of_items(set, choice, RequestKind::LookupKary, inputs, 1, sizeof(ItemPointerData), key_count);
+    result->items = key_count;
     const auto set_inputs = [](protocol::LookupKary *message, const Layout &at, uint64 items) {
         message->keys = at.inputs[0];
         message->count = items;
     };
-    return ask_entries<protocol::LookupKary>(question, set, choice, protocol::Message::lookup_kary,
-                                             set_inputs, false, answer);
+    return submit_entries<protocol::LookupKary>(prepared, set, choice, protocol::Message::lookup_kary,
+                                                set_inputs, false, result);
 }
 
 // Finds what a lookup has found without offsets, which is the server's word as well.
 static bool read_matches(const RunSet &set, const protocol::ResultReply &reply, Matched form,
-                         MatchesAnswer *answer) {
+                         MatchesResult *result) {
     const LiveRuns live = live_runs(set);
-    answer->count = 0;
+    result->count = 0;
     for (int i = 0; i < set.count; i++)
-        answer->runs[i] = {};
+        result->runs[i] = {};
     for (int i = 0; i < live.count; i++) {
-        MatchedEntries *run = &answer->runs[live.places[i]];
+        MatchedEntries *run = &result->runs[live.places[i]];
         run->count = reply.found[i];
         // Keys of one request are distinct.
         if (run->count > set.runs[live.places[i]].entries)
-            return fail(Trouble::Refused, "more entries are found than there are");
-        answer->count += run->count;
+            return fail(RequestFailure::Refused, "more entries are found than there are");
+        result->count += run->count;
         if (form == Matched::Number)
             continue;
         if (!lies_in_buffer(reply.tids_at[i], run->count * sizeof(ItemPointerData)) ||
             (form == Matched::Numbered && !lies_in_buffer(reply.keys_at[i], run->count * sizeof(uint32))))
-            return fail(Trouble::Refused, "results lie outside of the transfer buffer");
+            return fail(RequestFailure::Refused, "results lie outside of the transfer buffer");
         run->tids = reinterpret_cast<const ItemPointerData *>(buffer_at(reply.tids_at[i]));
         run->items = form == Matched::Numbered ? reinterpret_cast<const uint32 *>(buffer_at(reply.keys_at[i]))
                                                : nullptr;
@@ -129,14 +129,14 @@ static bool read_matches(const RunSet &set, const protocol::ResultReply &reply, 
 }
 
 bool match_kary(const RunSet &set, const Choice &choice, const void *keys, uint64 key_count, Matched form,
-                MatchesAnswer *answer) {
+                MatchesResult *result) {
     const Input inputs[] = {{keys, key_bytes(set), 0}};
     const uint64 tid_bytes = form == Matched::Number ? 0 : sizeof(ItemPointerData);
     const uint64 item_bytes = form == Matched::Numbered ? sizeof(uint32) : 0;
-    Question question =
-        question_of_items(set, choice, RequestKind::LookupKary, inputs, 1, tid_bytes + item_bytes, key_count);
-    question.has_offsets = false;
-    answer->items = key_count;
+    PreparedRequest prepared =
+        request_of_items(set, choice, RequestKind::LookupKary, inputs, 1, tid_bytes + item_bytes, key_count);
+    prepared.has_offsets = false;
+    result->items = key_count;
     Layout layout;
     protocol::ResultReply reply;
     const auto set_inputs = [form](protocol::LookupKary *message, const Layout &at, uint64 items) {
@@ -146,44 +146,44 @@ bool match_kary(const RunSet &set, const Choice &choice, const void *keys, uint6
                                             : form == Matched::Tids   ? protocol::LookupForm::tids
                                                                       : protocol::LookupForm::number);
     };
-    return (ask<protocol::LookupKary>(question, set, choice, protocol::Message::lookup_kary, set_inputs,
-                                      &answer->items, &layout, &reply) &&
-            read_matches(set, reply, form, answer)) ||
+    return (submit<protocol::LookupKary>(prepared, set, choice, protocol::Message::lookup_kary, set_inputs,
+                                         &result->items, &layout, &reply) &&
+            read_matches(set, reply, form, result)) ||
            note_failed(RequestKind::LookupKary, choice);
 }
 
 bool range_kary(const RunSet &set, const Choice &choice, const void *low, const void *high,
-                uint64 range_count, bool with_keys, EntriesAnswer *answer) {
+                uint64 range_count, bool with_keys, EntriesResult *result) {
     const Input inputs[] = {{low, key_bytes(set), 0}, {high, key_bytes(set), 0}};
-    const Question question =
-        question_of_items(set, choice, RequestKind::RangeKary, inputs, 2,
-                          sizeof(ItemPointerData) + (with_keys ? key_bytes(set) : 0), range_count);
-    answer->items = range_count;
+    const PreparedRequest prepared =
+        request_of_items(set, choice, RequestKind::RangeKary, inputs, 2,
+                         sizeof(ItemPointerData) + (with_keys ? key_bytes(set) : 0), range_count);
+    result->items = range_count;
     const auto set_inputs = [with_keys](protocol::RangeKary *message, const Layout &at, uint64 items) {
         message->low = at.inputs[0];
         message->high = at.inputs[1];
         message->count = items;
         message->with_keys = with_keys ? 1 : 0;
     };
-    return ask_entries<protocol::RangeKary>(question, set, choice, protocol::Message::range_kary, set_inputs,
-                                            with_keys, answer);
+    return submit_entries<protocol::RangeKary>(prepared, set, choice, protocol::Message::range_kary,
+                                               set_inputs, with_keys, result);
 }
 
 bool count_kary(const RunSet &set, const Choice &choice, const void *low, const void *high,
-                uint64 range_count, const VisibleBlocks &visible, CountAnswer *answer) {
+                uint64 range_count, const VisibleBlocks &visible, CountResult *result) {
     const BlockInputs blocks = block_inputs(visible);
     const Input inputs[] = {{low, key_bytes(set), 0}, {high, key_bytes(set), 0}, blocks.groups, blocks.rows};
-    const Question question = question_of_items(set, choice, RequestKind::CountKary, inputs, 4,
-                                                sizeof(uint64) + sizeof(ItemPointerData), range_count);
-    answer->items = range_count;
+    const PreparedRequest prepared = request_of_items(set, choice, RequestKind::CountKary, inputs, 4,
+                                                      sizeof(uint64) + sizeof(ItemPointerData), range_count);
+    result->items = range_count;
     const auto set_inputs = [&visible](protocol::CountKary *message, const Layout &at, uint64 items) {
         message->low = at.inputs[0];
         message->high = at.inputs[1];
         message->count = items;
         message->blocks = place_of_blocks(visible, at, 2, 3);
     };
-    return ask_counts<protocol::CountKary>(question, set, choice, protocol::Message::count_kary, set_inputs,
-                                           visible.all, answer);
+    return submit_counts<protocol::CountKary>(prepared, set, choice, protocol::Message::count_kary,
+                                              set_inputs, visible.all, result);
 }
 
 }  // namespace pg_gpu::kary

@@ -23,7 +23,7 @@ extern const client::RequestCost merge_cost;
 // Live entries with one of the keys, which are best sorted. Runs that aren't mirrored are loaded first when
 // pg_gpu.mirror has it so and it pays; dead bitmaps as new as the set's vacuum_seq.
 bool lookup_kary(const client::RunSet &set, const client::Choice &choice, const void *keys, uint64 key_count,
-                 client::EntriesAnswer *answer);
+                 client::EntriesResult *result);
 
 // The same without offsets, for many distinct keys: these take eight bytes for each key and run, where most
 // runs have no entry of most keys.
@@ -34,20 +34,20 @@ struct MatchedEntries {
         *tids;            // in the order of the keys; unless it is their number alone that is asked for
     const uint32 *items;  // which key each has, where that is asked for. The server process's word
 };
-struct MatchesAnswer {
+struct MatchesResult {
     uint64 items;  // the first so many are answered; ask again for the others
     uint64 count;  // of all runs
     MatchedEntries runs[client::kMaxRuns];
 };
 bool match_kary(const client::RunSet &set, const client::Choice &choice, const void *keys, uint64 key_count,
-                Matched form, MatchesAnswer *answer);
+                Matched form, MatchesResult *result);
 
 // Live entries from low[i] to high[i], both included; with their keys when asked for.
 bool range_kary(const client::RunSet &set, const client::Choice &choice, const void *low, const void *high,
-                uint64 range_count, bool with_keys, client::EntriesAnswer *answer);
+                uint64 range_count, bool with_keys, client::EntriesResult *result);
 
 bool count_kary(const client::RunSet &set, const client::Choice &choice, const void *low, const void *high,
-                uint64 range_count, const client::VisibleBlocks &visible, client::CountAnswer *answer);
+                uint64 range_count, const client::VisibleBlocks &visible, client::CountResult *result);
 
 // ---- sorting and merging (request_arrays.cpp) -------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 // Arrays on the server that one session sorts or merges, and reads back.
 #include "kary/request.h"
-#include "residency/ask.h"
+#include "residency/submission.h"
 #include "request_kinds.h"
 
 namespace pg_gpu::kary {
@@ -14,8 +14,8 @@ static uint64 entry_bytes(int key_bits) {
 }
 
 // Entries that half of the buffer takes, keys before TIDs.
-static uint64 entries_per_half(const Halves &halves, int key_bits) {
-    return (halves.bytes - protocol::buffer_alignment) / entry_bytes(key_bits);
+static uint64 entries_per_half(const DoubleBuffer &double_buffer, int key_bits) {
+    return (double_buffer.bytes - protocol::buffer_alignment) / entry_bytes(key_bits);
 }
 
 static double sort_estimate(uint64 entries, Path path) {
@@ -37,13 +37,13 @@ constinit const RequestCost merge_cost = {
 
 static bool is_alive(const ServerArray &array) {
     return (array.handle != 0 && array.connection == connection_number() && is_connected()) ||
-           fail(Trouble::Lost, "the connection to the server process was lost meanwhile");
+           fail(RequestFailure::Lost, "the connection to the server process was lost meanwhile");
 }
 
 // ---- sorting ----------------------------------------------------------------------------------------------
 
 // Between two calls the server may still be taking entries out of one half of the buffer.
-static Halves sort_halves;
+static DoubleBuffer sort_halves;
 
 static bool fail_sort(ServerArray *array) {
     // A failed array isn't worth a request to drop it; its memory goes with the connection.
@@ -56,8 +56,8 @@ static bool fail_sort(ServerArray *array) {
 bool begin_sort(const Choice &choice, int key_bits, uint64 entries, ServerArray *array) {
     *array = {0, 0, entries, RequestKind::SortKary, choice.path, choice.index, key_bits};
     if (!ready_for(choice.path) ||
-        !open_halves(&sort_halves, 2 * BLCKSZ,
-                     Min(kStreamBuffer, 2 * entries * entry_bytes(key_bits) + 4 * BLCKSZ)))
+        !open_double_buffer(&sort_halves, 2 * BLCKSZ,
+                            Min(kStreamBuffer, 2 * entries * entry_bytes(key_bits) + 4 * BLCKSZ)))
         return fail_sort(array);
     auto message = make_message<protocol::BeginKary>(protocol::Message::begin_kary, choice.path);
     message.entries = entries;
@@ -66,8 +66,8 @@ bool begin_sort(const Choice &choice, int key_bits, uint64 entries, ServerArray 
     protocol::BeginReply reply;
     if (!exchange(&message, &reply))
         return fail_sort(array);
-    if (answer_of(reply.header) != protocol::Answer::done) {
-        fail_by_answer(reply.header);
+    if (result_of(reply.header) != protocol::ReplyResult::done) {
+        fail_by_reply(reply.header);
         return fail_sort(array);
     }
     hold_on_server();
@@ -98,19 +98,19 @@ bool append_to_sort(ServerArray *array, const void *keys, const ItemPointerData 
 }
 
 bool finish_sort(ServerArray *array) {
-    if (!is_alive(*array) || !settle_halves(&sort_halves))
+    if (!is_alive(*array) || !finish_double_buffer(&sort_halves))
         return fail_sort(array);
     auto message = make_message<protocol::HandleRequest>(protocol::Message::finish, array->path);
     message.handle = array->handle;
     protocol::HandleReply reply;
     if (!exchange(&message, &reply, sort_estimate(array->entries, array->path)))
         return fail_sort(array);
-    if (answer_of(reply.header) != protocol::Answer::done) {
-        fail_by_answer(reply.header);
+    if (result_of(reply.header) != protocol::ReplyResult::done) {
+        fail_by_reply(reply.header);
         return fail_sort(array);
     }
     if (reply.entries != array->entries) {
-        fail(Trouble::Refused, "the server process has sorted another number of entries");
+        fail(RequestFailure::Refused, "the server process has sorted another number of entries");
         return fail_sort(array);
     }
     note_answered(RequestKind::SortKary, array->path, array->entries,
@@ -120,11 +120,11 @@ bool finish_sort(ServerArray *array) {
 
 // ---- merging ----------------------------------------------------------------------------------------------
 
-static bool ask_merge(const RunSet &set, const Choice &choice, ServerArray *array) {
+static bool submit_merge(const RunSet &set, const Choice &choice, ServerArray *array) {
     const LiveRuns live = live_runs(set);
     if (live.count == 0)
-        return fail(Trouble::NotWanted, "nothing to merge");
-    if (!ready_for(choice.path) || !is_worth_asking(set, live, choice))
+        return fail(RequestFailure::NotWanted, "nothing to merge");
+    if (!ready_for(choice.path) || !is_worth_a_request(set, live, choice))
         return false;
     uint64 entries = 0;
     for (int i = 0; i < live.count; i++)
@@ -136,12 +136,12 @@ static bool ask_merge(const RunSet &set, const Choice &choice, ServerArray *arra
         if (!exchange(&message, &reply, sort_estimate(entries, choice.path)))
             return false;
         bool again;
-        switch (answer_of(reply.header)) {
-            case protocol::Answer::done:
+        switch (result_of(reply.header)) {
+            case protocol::ReplyResult::done:
                 // The run that is written of them has room for no more.
                 if (reply.entries > entries) {
                     disconnect();
-                    return fail(Trouble::Refused,
+                    return fail(RequestFailure::Refused,
                                 "the server process has merged more entries than there are");
                 }
                 hold_on_server();
@@ -150,35 +150,35 @@ static bool ask_merge(const RunSet &set, const Choice &choice, ServerArray *arra
                 note_answered(RequestKind::MergeKary, choice.path, entries,
                               entries * entry_bytes(set.format->key_bits), reply.header);
                 return true;
-            case protocol::Answer::not_resident:
+            case protocol::ReplyResult::not_resident:
                 again = load_lacking(set, live, choice, reply.header.lacking);
                 break;
-            case protocol::Answer::stale:
+            case protocol::ReplyResult::stale:
                 again = refresh_dead(set, live, choice.path, reply.header.lacking);
                 break;
             default:
-                again = fail_by_answer(reply.header);
+                again = fail_by_reply(reply.header);
         }
         if (!again)
             return false;
     }
-    return fail(Trouble::Refused, "mirrors change too fast");
+    return fail(RequestFailure::Refused, "mirrors change too fast");
 }
 
 bool merge_kary(const RunSet &set, const Choice &choice, ServerArray *array) {
     *array = {0, 0, 0, RequestKind::MergeKary, choice.path, choice.index, set.format->key_bits};
-    return ask_merge(set, choice, array) || note_failed(RequestKind::MergeKary, choice);
+    return submit_merge(set, choice, array) || note_failed(RequestKind::MergeKary, choice);
 }
 
 // ---- reading, naming, dropping ----------------------------------------------------------------------------
 
-static bool ask_entries(const ServerArray &array, uint64 first, uint64 most, const void **keys,
-                        const ItemPointerData **tids, uint64 *count) {
+static bool submit_entries(const ServerArray &array, uint64 first, uint64 most, const void **keys,
+                           const ItemPointerData **tids, uint64 *count) {
     if (!is_alive(array) || !connect_to_server() || !is_alive(array) ||
         !need_buffer(2 * BLCKSZ, Min(kStreamBuffer, most * entry_bytes(array.key_bits) + BLCKSZ)))
         return false;
     if (first >= array.entries)
-        return fail(Trouble::Refused, "entries beyond the array's end were asked for");
+        return fail(RequestFailure::Refused, "entries beyond the array's end were asked for");
     most = Min(most, array.entries - first);
     const uint64 width = static_cast<uint64>(array.key_bits) / 8;
     auto message = make_message<protocol::ReadKary>(protocol::Message::read_kary, array.path);
@@ -190,8 +190,8 @@ static bool ask_entries(const ServerArray &array, uint64 first, uint64 most, con
     protocol::ReplyHeader reply;
     if (!exchange(&message, &reply, transfer_estimate(message.count * entry_bytes(array.key_bits))))
         return false;
-    if (answer_of(reply) != protocol::Answer::done)
-        return fail_by_answer(reply);
+    if (result_of(reply) != protocol::ReplyResult::done)
+        return fail_by_reply(reply);
     *keys = buffer_at(message.keys_offset);
     *tids = reinterpret_cast<const ItemPointerData *>(buffer_at(message.tids_offset));
     *count = message.count;
@@ -200,7 +200,7 @@ static bool ask_entries(const ServerArray &array, uint64 first, uint64 most, con
 
 bool read_kary(const ServerArray &array, uint64 first, uint64 most, const void **keys,
                const ItemPointerData **tids, uint64 *count) {
-    return ask_entries(array, first, most, keys, tids, count) ||
+    return submit_entries(array, first, most, keys, tids, count) ||
            note_failed(array.kind, array.path, array.index);
 }
 
@@ -213,7 +213,7 @@ void name_kary(ServerArray *array, Relation index, const storage::RunEntry &run)
     message.holder = holder_of_mirrors(false);
     protocol::HandleReply reply;
     if (exchange(&message, &reply)) {
-        if (answer_of(reply.header) == protocol::Answer::done)
+        if (result_of(reply.header) == protocol::ReplyResult::done)
             release_on_server();
         else
             disconnect();
@@ -225,7 +225,7 @@ void drop_kary(ServerArray *array) {
     if (array->handle == 0 || !is_alive(*array))
         return;
     // Entries may be on their way still.
-    if (!settle_halves(&sort_halves) && !is_connected())
+    if (!finish_double_buffer(&sort_halves) && !is_connected())
         return;
     auto message = make_message<protocol::HandleRequest>(protocol::Message::drop, array->path);
     message.handle = array->handle;

@@ -66,11 +66,11 @@ bool read_partitions(Relation index, const KeyFormat &format, const storage::Run
         return true;
 
     auto *words = allocate<uint64>(listed);
-    const bool sound = read_partition_table<Key>(index, run, words, position);
+    const bool valid = read_partition_table<Key>(index, run, words, position);
     uint64 first = keyed_entries(run);
     uint32 separator = separator_levels<Key>(keyed_partition(run)).pages;
     NullMask last = 0;
-    for (uint32 i = 0; sound && i < listed; i++) {
+    for (uint32 i = 0; valid && i < listed; i++) {
         const auto nulls = static_cast<NullMask>(words[i] >> kPartitionMaskShift);
         const uint64 entries = words[i] & low_bits<uint64>(kPartitionMaskShift);
         if (nulls <= last || nulls > format.all_null || entries == 0 || entries > run.entries - first)
@@ -81,10 +81,10 @@ bool read_partitions(Relation index, const KeyFormat &format, const storage::Run
         separator += separator_levels<Key>(partition).pages;
         last = nulls;
     }
-    if (sound && (first != run.entries || separator != run.sections[kSeparatorSection].pages))
+    if (valid && (first != run.entries || separator != run.sections[kSeparatorSection].pages))
         report_partitions(index, run);
     pfree(words);
-    return sound;
+    return valid;
 }
 
 template <typename Key>

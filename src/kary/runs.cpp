@@ -29,17 +29,17 @@ static uint32 write_sealed_partitions(const SortEntry<Key> *entries, uint32 coun
 }
 
 template <typename Key, bool Composite>
-static void seal(const storage::RunKind *, const char *items, uint32 bytes, uint32 count, Page page,
+static void seal(const storage::RunKind *, const char *tail_tuples, uint32 bytes, uint32 count, Page page,
                  storage::RunEntry *entry) {
-    SortEntry<Key> entries[kTailItems<Key>];
+    SortEntry<Key> entries[kTailTuples<Key>];
     uint32 filled = 0;
     uint32 keyed = 0;
-    for_each_tail_item<Key>(items, bytes, Composite,
-                            [&](Key key, NullMask nulls, const ItemPointerData &tid) {
-                                entries[filled++] = {key, ItemPointerGetBlockNumberNoCheck(&tid),
-                                                     ItemPointerGetOffsetNumberNoCheck(&tid), nulls};
-                                keyed += nulls == 0 ? 1 : 0;
-                            });
+    for_each_tail_tuple<Key>(tail_tuples, bytes, Composite,
+                             [&](Key key, NullMask nulls, const ItemPointerData &tid) {
+                                 entries[filled++] = {key, ItemPointerGetBlockNumberNoCheck(&tid),
+                                                      ItemPointerGetOffsetNumberNoCheck(&tid), nulls};
+                                 keyed += nulls == 0 ? 1 : 0;
+                             });
     std::sort(entries, entries + count, entry_less<Key>);
 
     auto *keys = reinterpret_cast<Key *>(storage::page_content(page));
@@ -251,7 +251,7 @@ static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 pos
 }
 
 template <typename Key, bool Composite>
-static bool is_sound(const storage::RunKind *, const storage::RunEntry &run) {
+static bool is_valid(const storage::RunKind *, const storage::RunEntry &run) {
     const uint64 keyed = keyed_entries(run);
     const uint64 listed = listed_partitions(run);
     if (keyed > run.entries || run.sections[kLeafSection].pages != leaf_pages<Key>(run))
@@ -270,15 +270,15 @@ static const storage::RunKind *run_kind_for() {
     static const storage::RunKind kind = {
         .id = kRunKindBase | static_cast<uint32>(kKeyBits<Key>) | (Composite ? kRunKindComposite : 0),
         .name = "gpu_kary",
-        .tail_item_bytes = static_cast<uint32>(sizeof(KaryTailItem<Key>)),
-        .tail_item_extra = Composite ? static_cast<uint32>(sizeof(TailNulls)) : 0,
+        .tail_tuple_bytes = static_cast<uint32>(sizeof(KaryTailTuple<Key>)),
+        .tail_tuple_extra = Composite ? static_cast<uint32>(sizeof(TailNulls)) : 0,
         .merge_weight = 1,
-        .tail_capacity = kTailItems<Key> * static_cast<uint32>(sizeof(KaryTailItem<Key>)),
+        .tail_capacity = kTailTuples<Key> * static_cast<uint32>(sizeof(KaryTailTuple<Key>)),
         .seal = seal<Key, Composite>,
         .merge_page_bound = merge_page_bound<Key, Composite>,
         .merge = merge<Key>,
         .merged = settle_merge_on_server,
-        .is_sound = is_sound<Key, Composite>,
+        .is_valid = is_valid<Key, Composite>,
         .read_tids = read_tids<Key>,
         .built_with = nullptr,
     };

@@ -192,7 +192,7 @@ static void drain(Scan<Key> *scan, const EntrySink<Key> &sink) {
             phase = 0;
         }
     }
-    storage::got_on(&scan->kept);
+    storage::got_on(&scan->cached);
 }
 
 struct BitmapSink {
@@ -269,8 +269,8 @@ static void begin_scan_of(IndexScanDesc descriptor) {
     scan->kind = run_kind_of<Key>(is_composite(scan->format));
     scan->context = context;
     scan->points_context = AllocSetContextCreate(context, "gpu_kary scan keys", ALLOCSET_SMALL_SIZES);
-    storage::begin_kept(&scan->kept);
-    scan->view.kept = &scan->kept;
+    storage::begin_cached(&scan->cached);
+    scan->view.cached = &scan->cached;
     descriptor->opaque = scan;
     MemoryContextSwitchTo(caller);
 }
@@ -280,7 +280,7 @@ static void end_scan_of(IndexScanDesc descriptor) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
     count_search(scan);
     end_checked(scan);
-    storage::end_kept(&scan->kept);
+    storage::end_cached(&scan->cached);
     if (scan->resolve) {
         close_visibility(&scan->visibility);
         close_row_visibility(&scan->rows);

@@ -57,7 +57,7 @@ struct Scan {
     MemoryContext points_context;
     Condition<Key> condition;
     storage::View view;
-    storage::KeptRuns kept;
+    storage::CachedRuns cached;
     uint64 view_number;
     bool started;
 
@@ -85,10 +85,10 @@ struct Scan {
 
     bool timed;  // a search long enough to be counted in gpu.stat
     instr_time search_began;
-    instr_time search_time;           // of pages
-    bool may_travel;                  // the server may be asked
-    const client::Request *question;  // what it is asked in place of the condition's matches; or nullptr
-    client::Usage usage;              // of all rescans
+    instr_time search_time;          // of pages
+    bool may_travel;                 // the server may be asked
+    const client::Request *request;  // what it is asked in place of the condition's matches; or nullptr
+    client::Usage usage;             // of all rescans
 
     // The scan keys, where their recheck would take long for a row, else nullptr. A plain scan then checks
     // rows.

@@ -115,7 +115,7 @@ void restore_place(Scan<Key> *scan) {
         CHECK_FOR_INTERRUPTS();
         restored = go_on_in_new_view(scan, true);
     }
-    storage::got_on(&scan->kept);
+    storage::got_on(&scan->cached);
 
     // The gap is behind the marked entry; whoever holds it must step over it if the scan turns round.
     scan->heap_built = false;

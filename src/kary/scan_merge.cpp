@@ -160,12 +160,12 @@ bool next_entry(Scan<Key> *scan, bool forward) {
         if (step == Step::Entry) {
             scan->last.valid = true;
             scan->last.phase = scan->phases[scan->phase];
-            storage::got_on(&scan->kept);
+            storage::got_on(&scan->cached);
             return true;
         }
         const int phase = forward ? scan->phase + 1 : scan->phase - 1;
         if (phase < 0 || phase >= scan->phase_count) {
-            storage::got_on(&scan->kept);
+            storage::got_on(&scan->cached);
             // The scan stands at its end now, not on an entry: turning round in a new view starts from there.
             scan->last.valid = false;
             return false;

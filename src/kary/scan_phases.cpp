@@ -10,24 +10,25 @@ namespace pg_gpu::kary {
 
 // Copies the tail's matches while it is locked.
 template <typename Key>
-static void visit_tail(const char *items, uint32 bytes, void *context) {
+static void visit_tail(const char *tail_tuples, uint32 bytes, void *context) {
     auto *scan = static_cast<Scan<Key> *>(context);
     if (scan->whole_tail != nullptr)
-        storage::copy_tail(items, bytes, scan->whole_tail);
+        storage::copy_tail(tail_tuples, bytes, scan->whole_tail);
     if (bytes == 0)
         return;
     if (scan->tail == nullptr)
-        scan->tail = allocate<SortEntry<Key>>(kTailItems<Key>);
+        scan->tail = allocate<SortEntry<Key>>(kTailTuples<Key>);
     uint32 count = 0;
-    for_each_tail_item<Key>(
-        items, bytes, is_composite(scan->format), [&](Key key, NullMask nulls, const ItemPointerData &tid) {
-            if (unlikely(nulls > scan->format.all_null))
-                storage::report_corruption(scan->descriptor->indexRelation, storage::kTailBlock,
-                                           "An item of the tail has NULLs in columns that are not there.");
-            if (matches(scan->format, scan->condition, nulls, key))
-                scan->tail[count++] = {key, ItemPointerGetBlockNumberNoCheck(&tid),
-                                       ItemPointerGetOffsetNumberNoCheck(&tid), nulls};
-        });
+    for_each_tail_tuple<Key>(tail_tuples, bytes, is_composite(scan->format),
+                             [&](Key key, NullMask nulls, const ItemPointerData &tid) {
+                                 if (unlikely(nulls > scan->format.all_null))
+                                     storage::report_corruption(
+                                         scan->descriptor->indexRelation, storage::kTailBlock,
+                                         "An item of the tail has NULLs in columns that are not there.");
+                                 if (matches(scan->format, scan->condition, nulls, key))
+                                     scan->tail[count++] = {key, ItemPointerGetBlockNumberNoCheck(&tid),
+                                                            ItemPointerGetOffsetNumberNoCheck(&tid), nulls};
+                             });
     scan->tail_count = count;
 }
 
@@ -93,15 +94,15 @@ static bool add_run_cursors(Scan<Key> *scan, const storage::RunEntry *run) {
     Partition *partitions;
     int count;
     uint32 position;
-    const bool sound = read_partitions<Key>(scan->descriptor->indexRelation, scan->format, *run, &partitions,
+    const bool valid = read_partitions<Key>(scan->descriptor->indexRelation, scan->format, *run, &partitions,
                                             &count, &position);
-    if (!sound)
+    if (!valid)
         storage::confirm_recycled(scan->descriptor->indexRelation, scan->kind, scan->view, *run, position);
-    for (int i = 0; sound && i < count; i++)
+    for (int i = 0; valid && i < count; i++)
         if (partitions[i].nulls != 0 || !is_remote(scan, *run))
             add_cursor(scan, run, partitions[i]);
     pfree(partitions);
-    return sound;
+    return valid;
 }
 
 static bool is_in_phase(Phase phase, NullMask nulls) {

@@ -67,7 +67,7 @@ static uint64 fetch_entries(const ServerArray &array, Take take) {
 
 template <typename Key>
 bool sort_on_server(SortEntry<Key> *entries, size_t count) {
-    if (!may_ask_server(count, kFewestEntries))
+    if (!may_use_server(count, kFewestEntries))
         return false;
     const int key_bits = mirror_format<Key>()->key_bits;
     const client::Choice choice = choice_for(client::RequestKind::SortKary, InvalidOid, key_bits, 1, count);
@@ -103,7 +103,7 @@ bool merge_on_server(Relation index, const storage::RunKind *kind, const storage
         has_small = has_small || (keyed_entries(runs[i]) > 0 &&
                                   !client::is_worth_mirroring(*mirror_format<Key>(), runs[i]));
     }
-    if (entries == 0 || !may_ask_server(entries, kFewestEntries))
+    if (entries == 0 || !may_use_server(entries, kFewestEntries))
         return false;
     // The server process merges mirrors alone.
     if (has_small) {

@@ -89,10 +89,10 @@ bool validate(Oid opclass) {
 }
 
 // PostgreSQL takes every column for orderable; with one that isn't, the index has no order.
-bool property(Oid index, int column, IndexAMProperty asked, const char *, bool *result, bool *is_null) {
-    const bool is_direction = asked == AMPROP_ASC || asked == AMPROP_DESC || asked == AMPROP_NULLS_FIRST ||
-                              asked == AMPROP_NULLS_LAST;
-    if (column == 0 || (asked != AMPROP_ORDERABLE && !is_direction))
+bool property(Oid index, int column, IndexAMProperty requested, const char *, bool *result, bool *is_null) {
+    const bool is_direction = requested == AMPROP_ASC || requested == AMPROP_DESC ||
+                              requested == AMPROP_NULLS_FIRST || requested == AMPROP_NULLS_LAST;
+    if (column == 0 || (requested != AMPROP_ORDERABLE && !is_direction))
         return false;
     Relation relation = index_open(index, AccessShareLock);
     const bool unordered = has_lossy_columns(relation);

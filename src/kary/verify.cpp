@@ -184,10 +184,10 @@ static void *begin_verification(TableCheck *check) {
 template <typename Key>
 static void verify_tail(void *context, const storage::Items &tail) {
     auto *state = static_cast<KeyVerification<Key> *>(context);
-    for_each_tail_item<Key>(tail.items, tail.bytes, is_composite(state->format),
-                            [state](Key key, NullMask nulls, const ItemPointerData &tid) {
-                                note_entry(state, storage::kTailBlock, key, nulls, tid);
-                            });
+    for_each_tail_tuple<Key>(tail.tail_tuples, tail.bytes, is_composite(state->format),
+                             [state](Key key, NullMask nulls, const ItemPointerData &tid) {
+                                 note_entry(state, storage::kTailBlock, key, nulls, tid);
+                             });
 }
 
 template <typename Key>

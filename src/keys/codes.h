@@ -71,7 +71,7 @@ inline int64 integer_from_datum(Datum value, Oid type) {
 
 // Says where a constant lies among a column's ascending codes.
 template <typename Key>
-inline Place<Bits<Key>> place_of(const KeyColumn &column, Datum value, Oid type) {
+inline Place<Bits<Key>> encode_tid(const KeyColumn &column, Datum value, Oid type) {
     using Code = Bits<Key>;
     switch (column.type) {
         case INT2OID:

@@ -5,7 +5,7 @@ namespace pg_gpu::keys {
 static constexpr uint64 kAllStrategies = 0x3e;  // bits 1 to 5
 
 void complain(Validation *state, const char *format, ...) {
-    state->sound = false;
+    state->valid = false;
     char problem[1024];
     va_list arguments;
     va_start(arguments, format);
@@ -89,7 +89,7 @@ bool validate_opclass(Oid opclass, const char *access_method,
     ReleaseCatCacheList(operators);
     ReleaseSysCache(family_tuple);
     ReleaseSysCache(class_tuple);
-    return state.sound;
+    return state.valid;
 }
 
 void adjust_members(Oid family, Oid opclass, List *operators, List *) {

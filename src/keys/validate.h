@@ -8,7 +8,7 @@ namespace pg_gpu::keys {
 struct Validation {
     const char *access_method;
     const char *family;
-    bool sound;
+    bool valid;
 };
 
 // Reports what is wrong with a family as INFO and notes that it isn't sound. A format goes on from "operator

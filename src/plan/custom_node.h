@@ -67,7 +67,7 @@ inline void begin_children(CustomScanState *node, EState *estate, int flags, int
                                                   cell == list_head(plans) ? flags : flags_of_others));
 }
 
-inline void tell_children_of_changed_parameters(CustomScanState *node) {
+inline void report_children_of_changed_parameters(CustomScanState *node) {
     ListCell *cell;
     foreach (cell, node->custom_ps)
         if (node->ss.ps.chgParam != nullptr)

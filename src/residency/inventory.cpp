@@ -39,8 +39,8 @@ static bool list(protocol::Message type, bool reset, Inventory<Row> *inventory) 
         message.reset = reset ? 1 : 0;
         if (!exchange(&message, &reply))
             return false;
-        if (answer_of(reply.header) != protocol::Answer::done)
-            return fail_by_answer(reply.header);
+        if (result_of(reply.header) != protocol::ReplyResult::done)
+            return fail_by_reply(reply.header);
         // After a reset the sums are gone: what has come is all there is.
         if (reply.rows <= capacity || reset) {
             inventory->count = Min(reply.rows, capacity);
@@ -49,10 +49,10 @@ static bool list(protocol::Message type, bool reset, Inventory<Row> *inventory) 
             return true;
         }
         if (reply.rows > kMaxRows)
-            return fail(Trouble::Refused, "the server process lists too many rows");
+            return fail(RequestFailure::Refused, "the server process lists too many rows");
         capacity = reply.rows + reply.rows / 4;
     }
-    return fail(Trouble::Refused, "the server process's rows change too fast");
+    return fail(RequestFailure::Refused, "the server process's rows change too fast");
 }
 
 bool list_devices(Inventory<protocol::DeviceRow> *devices) {
@@ -80,8 +80,8 @@ bool read_server_state(protocol::StateReply *state) {
     protocol::RequestHeader request = make_header(protocol::Message::state, Path::Host, sizeof(request));
     if (!send_request(&request, 0) || !receive_reply(&state->header, sizeof(*state)))
         return false;
-    if (answer_of(state->header) != protocol::Answer::done)
-        return fail_by_answer(state->header);
+    if (result_of(state->header) != protocol::ReplyResult::done)
+        return fail_by_reply(state->header);
     state->version[sizeof(state->version) - 1] = '\0';
     state->why_no_device[sizeof(state->why_no_device) - 1] = '\0';
     return true;

@@ -2,7 +2,7 @@
 #include "residency/residency.h"
 
 #include "cost/cost.h"
-#include "residency/gone_mirrors.h"
+#include "residency/obsolete_mirrors.h"
 #include "residency/inventory.h"
 #include "residency/page_load.h"
 #include "residency/wanted_runs.h"
@@ -71,9 +71,9 @@ static const storage::RunEntry *find_run(const Directory &directory, uint64 run_
     return nullptr;
 }
 
-bool fail_as_gone() {
-    note_gone();
-    return fail(Trouble::NotWanted, "a run was merged away meanwhile");
+bool fail_as_recycled() {
+    note_recycled();
+    return fail(RequestFailure::NotWanted, "a run was merged away meanwhile");
 }
 
 // ---- dead bitmaps -----------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ static bool copy_dead_bitmap(Relation index, const storage::RunEntry &run, uint6
         const storage::RunPage held =
             storage::read_run_page(index, run, section.first_page + static_cast<uint32>(page), nullptr);
         if (held.page == nullptr)
-            return fail_as_gone();
+            return fail_as_recycled();
         const uint64 here = Min(bytes - done, uint64{storage::kDeadBitsPerPage / 8});
         memcpy(buffer_at(done), static_cast<char *>(held.page) + run.dead_bitmap_offset, here);
         storage::release_run_page(held);
@@ -110,7 +110,7 @@ static bool send_dead(const RunSet &set, const storage::RunEntry &run, uint64 ve
     protocol::ReplyHeader reply;
     const double estimate = static_cast<double>(bytes) / kMebibyte * cost_settings().transfer;
     return exchange(&message, &reply, estimate) &&
-           (answer_of(reply) == protocol::Answer::done || fail_by_answer(reply));
+           (result_of(reply) == protocol::ReplyResult::done || fail_by_reply(reply));
 }
 
 bool refresh_dead(const RunSet &set, const LiveRuns &live, Path path, uint64 stale) {
@@ -120,7 +120,7 @@ bool refresh_dead(const RunSet &set, const LiveRuns &live, Path path, uint64 sta
         if (((stale >> i) & 1) == 0)
             continue;
         const storage::RunEntry *run = find_run(directory, set.runs[live.places[i]].run_id);
-        done = run != nullptr ? send_dead(set, *run, directory.vacuum_seq, path) : fail_as_gone();
+        done = run != nullptr ? send_dead(set, *run, directory.vacuum_seq, path) : fail_as_recycled();
     }
     pfree(directory.runs);
     return done;
@@ -208,12 +208,12 @@ static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path p
     if (!exchange(&finish, &finished, finish_microseconds(set, run, path)))
         return false;
     release_on_server();
-    if (answer_of(finished.header) == protocol::Answer::disorder)
+    if (result_of(finished.header) == protocol::ReplyResult::disorder)
         storage::report_corruption(set.index,
                                    storage::run_block(run, run.sections[storage::kEntrySection].first_page),
                                    "Entries of a run are not in order.");
-    if (answer_of(finished.header) != protocol::Answer::done)
-        return fail_by_answer(finished.header);
+    if (result_of(finished.header) != protocol::ReplyResult::done)
+        return fail_by_reply(finished.header);
     *bytes += finished.bytes;
     return true;
 }
@@ -223,7 +223,7 @@ static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path p
 static bool load_run(const RunSet &set, uint64 run_id, Path path, bool pinned, uint64 *bytes) {
     const Directory before = read_directory(set.index, set.kind);
     const storage::RunEntry *run = find_run(before, run_id);
-    const bool loaded = run == nullptr ? fail_as_gone()
+    const bool loaded = run == nullptr ? fail_as_recycled()
                                        : load_entries(set, *run, path, pinned, bytes) &&
                                              send_dead(set, *run, before.vacuum_seq, path);
     pfree(before.runs);
@@ -234,7 +234,7 @@ static bool load_run(const RunSet &set, uint64 run_id, Path path, bool pinned, u
     pfree(after.runs);
     if (!listed)
         drop_mirror(set, run_id);
-    return listed || fail_as_gone();
+    return listed || fail_as_recycled();
 }
 
 // Loads one of a request's runs; false when it isn't there then.
@@ -247,12 +247,12 @@ static bool load_wanted(const RunSet &set, int place, Path path) {
         note_loaded(set, place, path);
         return true;
     }
-    if (last_trouble() == Trouble::Busy)
+    if (last_failure() == RequestFailure::Busy)
         note_loading(set, place, path);
     // Others may find room then, and this session at its next try.
-    if (last_trouble() == Trouble::Memory) {
+    if (last_failure() == RequestFailure::Memory) {
         note_no_room(set, place, path);
-        drop_gone_mirrors();
+        drop_obsolete_mirrors();
     }
     return false;
 }
@@ -286,7 +286,7 @@ struct Loading {
 }  // namespace
 
 [[noreturn]] static void report_not_loaded(Relation index, const Loading &loading) {
-    const bool full = last_trouble() == Trouble::Memory;
+    const bool full = last_failure() == RequestFailure::Memory;
     ereport(
         ERROR,
         (errcode(full ? ERRCODE_OUT_OF_MEMORY : ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -302,7 +302,7 @@ struct Loading {
 
 // Another session may load the same run, or a merge take it away: the next look at the directory tells.
 static bool is_worth_another_look() {
-    return last_trouble() == Trouble::Busy || last_trouble() == Trouble::NotWanted;
+    return last_failure() == RequestFailure::Busy || last_failure() == RequestFailure::NotWanted;
 }
 
 // Finds the engine to load on: where the setting leaves the choice the device, if there is one.
@@ -369,7 +369,7 @@ static void report_overflow(Relation index) {
 uint64 load_index(Relation index, const storage::RunKind *kind, const MirrorFormat *format, bool pinned) {
     constexpr long kPauseMs = 20;
     uint64 bytes = 0;
-    drop_gone_mirrors();
+    drop_obsolete_mirrors();
     begin_purpose();
     for (;;) {
         Path path;
@@ -390,7 +390,7 @@ uint64 load_index(Relation index, const storage::RunKind *kind, const MirrorForm
 uint64 evict_index(Relation index) {
     if (!connect_to_server()) {
         // Without a server nothing is resident.
-        if (last_trouble() == Trouble::NoServer || !server_wanted())
+        if (last_failure() == RequestFailure::NoServer || !server_wanted())
             return 0;
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                         errmsg("cannot evict index \"%s\"", RelationGetRelationName(index)),
@@ -400,7 +400,7 @@ uint64 evict_index(Relation index) {
     message.name = run_name(index, 0);
     protocol::EvictReply reply;
     if (!exchange(&message, &reply) ||
-        (answer_of(reply.header) != protocol::Answer::done && !fail_by_answer(reply.header)))
+        (result_of(reply.header) != protocol::ReplyResult::done && !fail_by_reply(reply.header)))
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                         errmsg("cannot evict index \"%s\"", RelationGetRelationName(index)),
                         errdetail("The reason is: %s.", last_reason())));

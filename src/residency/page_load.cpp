@@ -52,7 +52,7 @@ struct SharedLoad {
 // What one participant reads pages with.
 struct Reader {
     BufferAccessStrategy strategy;
-    storage::NearBuffer near;
+    storage::NearbyBuffer nearby;
 };
 
 }  // namespace
@@ -62,7 +62,7 @@ static bool is_stopped(SharedLoad *shared) {
 }
 
 // The exchange is the barrier that what was copied before needs.
-static void tell(SharedLoad *shared, pg_atomic_uint32 *what, uint32 value) {
+static void report(SharedLoad *shared, pg_atomic_uint32 *what, uint32 value) {
     pg_atomic_exchange_u32(what, value);
     ConditionVariableBroadcast(&shared->changed);
 }
@@ -93,7 +93,7 @@ static uint32 position_of(const SharedLoad *shared, uint32 page) {
 static bool copy_page(Relation index, const SharedLoad *shared, uint32 page, char *place, Reader *reader) {
     const uint32 position = position_of(shared, page);
     const storage::RunPage held =
-        storage::read_run_page(index, shared->run, position, reader->strategy, &reader->near);
+        storage::read_run_page(index, shared->run, position, reader->strategy, &reader->nearby);
     if (held.page == nullptr)
         return false;
     Page image = held.page;
@@ -119,11 +119,11 @@ static void copy_chunk(Relation index, SharedLoad *shared, uint32 chunk, char *b
         CHECK_FOR_INTERRUPTS();
         if (!copy_page(index, shared, chunk * shared->chunk_pages + i,
                        base + (uint64{slot} * shared->chunk_pages + i) * BLCKSZ, reader)) {
-            tell(shared, &shared->stopped, 1);
+            report(shared, &shared->stopped, 1);
             return;
         }
     }
-    tell(shared, &shared->filled[slot], chunk + 1);
+    report(shared, &shared->filled[slot], chunk + 1);
 }
 
 static void wait_for_change(SharedLoad *shared) {
@@ -237,9 +237,9 @@ static bool settle(SharedLoad *shared, uint32 sent, bool *pending) {
     *pending = false;
     protocol::ReplyHeader reply;
     if (!receive_reply(&reply, sizeof(reply)) ||
-        (answer_of(reply) != protocol::Answer::done && !fail_by_answer(reply)))
+        (result_of(reply) != protocol::ReplyResult::done && !fail_by_reply(reply)))
         return false;
-    tell(shared, &shared->answered, sent);
+    report(shared, &shared->answered, sent);
     return true;
 }
 
@@ -254,33 +254,33 @@ static bool send_chunks(const PageLoad &load, SharedLoad *shared) {
     Reader reader = {GetAccessStrategy(BAS_BULKREAD), {}};
     uint32 sent = 0;  // chunks
     bool pending = false;
-    bool sound = true;
+    bool valid = true;
     ConditionVariablePrepareToSleep(&shared->changed);
-    while (sound && sent < shared->chunks) {
+    while (valid && sent < shared->chunks) {
         uint32 chunk;
         if (is_stopped(shared)) {
-            sound = fail_as_gone();
+            valid = fail_as_recycled();
         } else if (pg_atomic_read_u32(&shared->filled[sent % shared->slots]) == sent + 1) {
             pg_read_barrier();
             message.offset = sent % shared->slots * slot_bytes;
             message.first_page = sent * shared->chunk_pages;
             message.pages = pages_of_chunk(shared, sent);
-            sound = settle(shared, sent, &pending) && send_request(&message.header, estimate);
-            pending = sound;
+            valid = settle(shared, sent, &pending) && send_request(&message.header, estimate);
+            pending = valid;
             sent++;
             load.sent(message.pages);
         } else if (pg_atomic_read_u32(&shared->helpers) < kEnoughHelpers && claim_chunk(shared, &chunk)) {
             copy_chunk(load.set->index, shared, chunk, buffer_at(0), &reader);
         } else if (pending) {
-            sound = settle(shared, sent, &pending);
+            valid = settle(shared, sent, &pending);
         } else {
             wait_for_change(shared);
         }
     }
     ConditionVariableCancelSleep();
-    sound = settle(shared, sent, &pending) && sound;
+    valid = settle(shared, sent, &pending) && valid;
     FreeAccessStrategy(reader.strategy);
-    return sound;
+    return valid;
 }
 
 bool send_pages(const PageLoad &load) {
@@ -296,14 +296,14 @@ bool send_pages(const PageLoad &load) {
         return false;
     SharedLoad *shared = begin_load(load, pages, chunk_pages);
     ParallelContext *context = launch_workers(load, pages.count, &shared);
-    const bool sound = send_chunks(load, shared);
+    const bool valid = send_chunks(load, shared);
     if (context == nullptr) {
         pfree(shared);
-        return sound;
+        return valid;
     }
-    tell(shared, &shared->stopped, 1);
+    report(shared, &shared->stopped, 1);
     end_workers(context);
-    return sound;
+    return valid;
 }
 
 }  // namespace pg_gpu::client

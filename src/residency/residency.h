@@ -85,11 +85,11 @@ bool begin_mirror(const NewMirror &mirror, Message *message, protocol::BeginRepl
         message->entries = mirror.set->format->mirrored_entries(*mirror.run);
     message->holder = holder_of_mirrors(mirror.pinned);
     return exchange(message, reply) &&
-           (answer_of(reply->header) == protocol::Answer::done || fail_by_answer(reply->header));
+           (result_of(reply->header) == protocol::ReplyResult::done || fail_by_reply(reply->header));
 }
 
 // Fails because a run was merged away meanwhile.
-bool fail_as_gone();
+bool fail_as_recycled();
 
 // Is the run large enough for a mirror? Young runs are small, and are merged away before a mirror of them
 // pays: the session reads them from pages while the server process answers for the others. What is asked
@@ -108,11 +108,11 @@ LiveRuns live_runs(const RunSet &set);
 // A request that only pages can answer, because all runs with entries are that small.
 inline constexpr char kAllRunsAreSmall[] = "all runs have fewer entries than pg_gpu.min_mirror_entries";
 
-// Divides a view's runs, once a path is chosen: at_home[i] says that the session reads run i from pages
+// Divides a view's runs, once a path is chosen: is_local[i] says that the session reads run i from pages
 // beside the request to the others. These are runs that aren't worth mirroring, and runs that are known not
 // to be resident, until loading them pays. False, counted as a failed request of this kind: most entries are
 // not resident, and pages are to answer for all.
-bool share_out(const RunSet &set, const Choice &choice, RequestKind kind, bool *at_home);
+bool share_out(const RunSet &set, const Choice &choice, RequestKind kind, bool *is_local);
 
 // Was the last request refused because of runs that turned out not to be resident, or to be merged away? In a
 // new view, shared out again, it may do better. True once a failure.
@@ -123,16 +123,16 @@ bool may_share_out_again();
 // Of one run: live entries of item i are tids[offsets[i]] to tids[offsets[i + 1] - 1]. What lies in the
 // buffer, offsets too, is the server process's word, which may change: `entries`, all items' number, is
 // looked at and kept.
-struct RunAnswer {
+struct RunResult {
     uint64 entries;
     const uint64 *offsets;
     const ItemPointerData *tids;
     const void *keys;  // beside the TIDs, where asked for
 };
 
-struct EntriesAnswer {
+struct EntriesResult {
     uint64 items;  // the first so many are answered; ask again for the others
-    RunAnswer runs[kMaxRuns];
+    RunResult runs[kMaxRuns];
 };
 
 // What the session knows of heap blocks. Read it after the set's view, and compare vacuum_seq again after the
@@ -142,18 +142,18 @@ struct VisibleBlocks {
     bool all;  // every block is all-visible, and `known` isn't needed
 };
 
-struct CountAnswer {
+struct CountResult {
     uint64 items;              // the first so many are answered; ask again for the others
     const uint64 *counts;      // of live entries known to be visible, of all runs together
     bool hidden;               // is there anything unknown? Then
-    RunAnswer runs[kMaxRuns];  // has those on unknown blocks: the heap must decide about each
+    RunResult runs[kMaxRuns];  // has those on unknown blocks: the heap must decide about each
 };
 
 // ---- before and after a request ---------------------------------------------------------------------------
 
 // Before a request: tells the server process of the present run list, and returns false when one of the runs
 // is known not to be resident and not to be loaded now.
-bool is_worth_asking(const RunSet &set, const LiveRuns &live, const Choice &choice);
+bool is_worth_a_request(const RunSet &set, const LiveRuns &live, const Choice &choice);
 
 // Loads, after the answer not_resident, those lacking runs for which that pays. Returns true when all are
 // there. Uses the transfer buffer.

@@ -4,7 +4,7 @@
 #include "residency/wanted_runs.h"
 
 #include "cost/cost.h"
-#include "residency/gone_mirrors.h"
+#include "residency/obsolete_mirrors.h"
 #include "cost/usage.h"
 #include "session_table.h"
 #include "settings.h"
@@ -90,7 +90,7 @@ static bool pays(const RunSet &set, int place, const WantedRun &wanted, Path pat
             saving_of_run(wanted.key.name) >= expected_load(load_microseconds(set, place, path)));
 }
 
-bool is_worth_asking(const RunSet &set, const LiveRuns &live, const Choice &choice) {
+bool is_worth_a_request(const RunSet &set, const LiveRuns &live, const Choice &choice) {
     begin_purpose();
     drop_outlived_mirrors(set);
     found_lacking = false;
@@ -112,7 +112,7 @@ bool is_worth_asking(const RunSet &set, const LiveRuns &live, const Choice &choi
         refused = refused || wanted->refused;
         waits = waits || !pays(set, place, *wanted, choice.path);
     }
-    return !waits || fail(Trouble::NotWanted, "%s", refused ? refusal : "runs are not resident");
+    return !waits || fail(RequestFailure::NotWanted, "%s", refused ? refusal : "runs are not resident");
 }
 
 static void look_again_in(WantedRun *wanted, int milliseconds) {
@@ -126,14 +126,14 @@ bool may_load(const RunSet &set, int place, const Choice &choice, uint64 all_ent
     if (automatic && is_forced(choice.path))
         return true;
     WantedRun *wanted = find_wanted(set, place, choice.path, HASH_ENTER);
-    // Later requests have been added by is_worth_asking.
+    // Later requests have been added by is_worth_a_request.
     if (wanted->look_again == 0)
         add_saving(wanted->key.name, saving_of(set, place, choice, all_entries));
     look_again_in(wanted, kLookAgainMs);
     if (pays(set, place, *wanted, choice.path))
         return true;
     found_lacking = true;
-    return fail(Trouble::NotWanted,
+    return fail(RequestFailure::NotWanted,
                 automatic ? "runs are not resident, and loading them does not pay yet" : kManual);
 }
 
@@ -149,7 +149,7 @@ void note_loading(const RunSet &set, int place, Path path) {
     found_lacking = true;
 }
 
-void note_gone() {
+void note_recycled() {
     found_lacking = true;
 }
 
@@ -187,29 +187,30 @@ static bool pays_for_batch(const RunSet &set, int place, const Choice &choice, T
     return wanted == nullptr || now >= wanted->look_again;
 }
 
-bool share_out(const RunSet &set, const Choice &choice, RequestKind kind, bool *at_home) {
+bool share_out(const RunSet &set, const Choice &choice, RequestKind kind, bool *is_local) {
     const TimestampTz now = GetCurrentTimestamp();
     found_lacking = false;
     uint64 all_entries = 0;
     uint64 small_runs = 0;
     for (int i = 0; i < set.count; i++) {
-        at_home[i] = !is_worth_mirroring(*set.format, set.runs[i]) && !pays_for_batch(set, i, choice, now);
-        small_runs += at_home[i] ? 1 : 0;
-        all_entries += at_home[i] ? 0 : set.format->mirrored_entries(set.runs[i]);
+        is_local[i] = !is_worth_mirroring(*set.format, set.runs[i]) && !pays_for_batch(set, i, choice, now);
+        small_runs += is_local[i] ? 1 : 0;
+        all_entries += is_local[i] ? 0 : set.format->mirrored_entries(set.runs[i]);
     }
     uint64 lacking_runs = 0;
     uint64 lacking_entries = 0;
     for (int i = 0; i < set.count; i++) {
-        if (at_home[i] || !is_known_to_lack(set, i, choice, now, all_entries))
+        if (is_local[i] || !is_known_to_lack(set, i, choice, now, all_entries))
             continue;
-        at_home[i] = true;
+        is_local[i] = true;
         lacking_runs++;
         lacking_entries += set.format->mirrored_entries(set.runs[i]);
     }
-    count_runs_at_home(small_runs, lacking_runs);
+    count_local_runs(small_runs, lacking_runs);
     if (lacking_entries <= all_entries / 2)
         return true;
-    fail(Trouble::NotWanted, mirror_setting() == MirrorSetting::Auto ? "runs are not resident" : kManual);
+    fail(RequestFailure::NotWanted,
+         mirror_setting() == MirrorSetting::Auto ? "runs are not resident" : kManual);
     return note_failed(kind, choice);
 }
 

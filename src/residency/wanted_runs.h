@@ -22,7 +22,7 @@ double finish_microseconds(const RunSet &set, const storage::RunEntry &run, Path
 // no room.
 void note_loaded(const RunSet &set, int place, Path path);
 void note_loading(const RunSet &set, int place, Path path);
-void note_gone();
+void note_recycled();
 void note_no_room(const RunSet &set, int place, Path path);
 
 }  // namespace pg_gpu::client

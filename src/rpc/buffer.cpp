@@ -80,11 +80,11 @@ int take_uncounted_descriptors() {
 // peer can't take them away again either, once the file is sealed.
 static bool make_buffer(uint64 bytes) {
     if (!AcquireExternalFD())
-        return fail(Trouble::Memory, "too many open files");
+        return fail(RequestFailure::Memory, "too many open files");
     buffer.fd = memfd_create("pg_gpu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (buffer.fd < 0) {
         ReleaseExternalFD();
-        return fail(Trouble::Memory, "no transfer buffer: %m");
+        return fail(RequestFailure::Memory, "no transfer buffer: %m");
     }
     int error;
     while ((error = posix_fallocate(buffer.fd, 0, static_cast<off_t>(bytes))) == EINTR)
@@ -102,7 +102,7 @@ static bool make_buffer(uint64 bytes) {
     }
     drop_buffer();
     errno = error;
-    return fail(Trouble::Memory, "no transfer buffer of %llu MiB: %m",
+    return fail(RequestFailure::Memory, "no transfer buffer of %llu MiB: %m",
                 static_cast<unsigned long long>(bytes >> 20));
 }
 
@@ -115,16 +115,16 @@ static bool attach_buffer(uint64 bytes) {
     protocol::ReplyHeader reply;
     if (!exchange(&attach, &reply, 0, buffer.fd))
         return false;
-    if (answer_of(reply) == protocol::Answer::done)
+    if (result_of(reply) == protocol::ReplyResult::done)
         return true;
     drop_buffer();
-    return fail_by_answer(reply);
+    return fail_by_reply(reply);
 }
 
 bool need_buffer(uint64 least, uint64 wanted) {
     const uint64 limit = session_transfer_limit();
     if (least > limit)
-        return fail(Trouble::Memory, "needs more than pg_gpu.session_transfer_memory");
+        return fail(RequestFailure::Memory, "needs more than pg_gpu.session_transfer_memory");
     wanted = Min(Max(wanted, least), limit);
     if (buffer.bytes >= wanted)
         return true;
@@ -135,7 +135,8 @@ bool need_buffer(uint64 least, uint64 wanted) {
     for (;;) {
         if (attach_buffer(Max(Min(bytes, limit), least + BLCKSZ - 1) / BLCKSZ * BLCKSZ))
             return true;
-        if (!is_connected() || last_trouble() != Trouble::Memory || bytes / 2 < Max(least, kSmallestBuffer))
+        if (!is_connected() || last_failure() != RequestFailure::Memory ||
+            bytes / 2 < Max(least, kSmallestBuffer))
             return false;
         bytes /= 2;
     }

@@ -38,7 +38,7 @@ static int last_host_threads = 1;
 static constexpr uint32 kMaxHostThreads = 65536;
 static pid_t last_process = 0;
 static uint64 connections = 0;
-static Trouble trouble = Trouble::None;
+static RequestFailure failure = RequestFailure::None;
 static char reason[256] = "";
 
 const char *path_name(Path path) {
@@ -48,8 +48,8 @@ const char *path_name(Path path) {
 
 // ---- why not ----------------------------------------------------------------------------------------------
 
-bool fail(Trouble why, const char *format, ...) {
-    trouble = why;
+bool fail(RequestFailure why, const char *format, ...) {
+    failure = why;
     va_list arguments;
     va_start(arguments, format);
     pg_vsnprintf(reason, sizeof(reason), format, arguments);
@@ -57,27 +57,27 @@ bool fail(Trouble why, const char *format, ...) {
     return false;
 }
 
-Trouble last_trouble() {
-    return trouble;
+RequestFailure last_failure() {
+    return failure;
 }
 
 const char *last_reason() {
     return reason;
 }
 
-bool fail_by_answer(const protocol::ReplyHeader &reply) {
+bool fail_by_reply(const protocol::ReplyHeader &reply) {
     using gpu_engine::StatusCode;
-    switch (answer_of(reply)) {
-        case protocol::Answer::not_resident:
-            return fail(Trouble::NotWanted, "runs are not resident");
-        case protocol::Answer::stale:
-            return fail(Trouble::Refused, "dead bitmaps are out of date");
-        case protocol::Answer::busy:
-            return fail(Trouble::Busy, "the server process is busy");
-        case protocol::Answer::loading:
-            return fail(Trouble::Busy, "another session loads the run");
-        case protocol::Answer::mismatch:
-            return fail(Trouble::Version, "the server process is of another version");
+    switch (result_of(reply)) {
+        case protocol::ReplyResult::not_resident:
+            return fail(RequestFailure::NotWanted, "runs are not resident");
+        case protocol::ReplyResult::stale:
+            return fail(RequestFailure::Refused, "dead bitmaps are out of date");
+        case protocol::ReplyResult::busy:
+            return fail(RequestFailure::Busy, "the server process is busy");
+        case protocol::ReplyResult::loading:
+            return fail(RequestFailure::Busy, "another session loads the run");
+        case protocol::ReplyResult::mismatch:
+            return fail(RequestFailure::Version, "the server process is of another version");
         default:
             break;
     }
@@ -88,13 +88,13 @@ bool fail_by_answer(const protocol::ReplyHeader &reply) {
     switch (reply.status.code) {
         case StatusCode::out_of_memory:
         case StatusCode::insufficient_space:
-            return fail(Trouble::Memory, "%s", message);
+            return fail(RequestFailure::Memory, "%s", message);
         case StatusCode::unavailable:
-            return fail(Trouble::NoEngine, "%s", message);
+            return fail(RequestFailure::NoEngine, "%s", message);
         case StatusCode::cancelled:
-            return fail(Trouble::Deadline, "the server process gave up after pg_gpu.request_timeout");
+            return fail(RequestFailure::Deadline, "the server process gave up after pg_gpu.request_timeout");
         default:
-            return fail(Trouble::Refused, "%s", message);
+            return fail(RequestFailure::Refused, "%s", message);
     }
 }
 
@@ -263,11 +263,11 @@ static bool is_our_peer(int socket) {
 
 static bool open_socket() {
     if (!AcquireExternalFD())
-        return fail(Trouble::Refused, "too many open files");
+        return fail(RequestFailure::Refused, "too many open files");
     const int opened = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (opened < 0) {
         ReleaseExternalFD();
-        return fail(Trouble::Refused, "no socket: %m");
+        return fail(RequestFailure::Refused, "no socket: %m");
     }
     connection.socket = opened;
     sockaddr_un address = {};
@@ -276,22 +276,22 @@ static bool open_socket() {
     // To a Unix socket one is connected at once, or its queue of connections is full.
     if (connect(opened, reinterpret_cast<sockaddr *>(&address), sizeof(address)) != 0) {
         if (errno == EAGAIN)
-            return fail(Trouble::Deadline, "the server process accepts no connections");
+            return fail(RequestFailure::Deadline, "the server process accepts no connections");
         if (errno == ENOENT || errno == ECONNREFUSED)
-            return fail(Trouble::NoServer, "no server process is running");
-        return fail(Trouble::NoServer, "cannot connect to the server process: %m");
+            return fail(RequestFailure::NoServer, "no server process is running");
+        return fail(RequestFailure::NoServer, "cannot connect to the server process: %m");
     }
     if (!is_our_peer(opened))
-        return fail(Trouble::NoServer, "the server process belongs to another user");
+        return fail(RequestFailure::NoServer, "the server process belongs to another user");
     return true;
 }
 
 // Making the set raises an error when a descriptor isn't to be had; ask first.
 static bool open_wait_set() {
     if (!AcquireExternalFD())
-        return fail(Trouble::Refused, "too many open files");
+        return fail(RequestFailure::Refused, "too many open files");
     ReleaseExternalFD();
-    connection.waits = create_lasting_wait_set(3);
+    connection.waits = create_persistent_wait_set(3);
     connection.socket_place =
         AddWaitEventToSet(connection.waits, WL_SOCKET_READABLE, connection.socket, nullptr, nullptr);
     AddWaitEventToSet(connection.waits, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, nullptr);
@@ -300,10 +300,10 @@ static bool open_wait_set() {
 }
 
 static bool note_hello(const protocol::HelloReply &reply) {
-    if (answer_of(reply.header) != protocol::Answer::done)
-        return fail_by_answer(reply.header);
+    if (result_of(reply.header) != protocol::ReplyResult::done)
+        return fail_by_reply(reply.header);
     if (reply.version != protocol::version)
-        return fail(Trouble::Version, "the server process is of another version");
+        return fail(RequestFailure::Version, "the server process is of another version");
     connection.engines = reply.engines;
     last_host_threads = static_cast<int>(Min(Max(reply.threads, 1U), kMaxHostThreads));
     last_process = reply.process;
@@ -343,7 +343,7 @@ bool connect_to_server() {
         disconnect();
     if (!server_wanted()) {
         disconnect();
-        return fail(Trouble::NotWanted, "pg_gpu.server is off");
+        return fail(RequestFailure::NotWanted, "pg_gpu.server is off");
     }
     if (is_connected())
         return true;
@@ -356,15 +356,15 @@ bool connect_to_server() {
     return false;
 }
 
-static int patience_ms = 0;  // 0: pg_gpu.request_timeout
+static int timeout_ms = 0;  // 0: pg_gpu.request_timeout
 
-void set_request_patience(int milliseconds) {
-    patience_ms = milliseconds;
+void set_request_timeout(int milliseconds) {
+    timeout_ms = milliseconds;
 }
 
 // ---- a request --------------------------------------------------------------------------------------------
 
-static bool lose(Trouble why, const char *what) {
+static bool lose(RequestFailure why, const char *what) {
     disconnect();
     return fail(why, "%s", what);
 }
@@ -378,8 +378,8 @@ static bool wait_for_socket(uint32 events) {
     for (;;) {
         const int64 left = connection.deadline - monotonic_microseconds();
         if (left <= 0)
-            return lose(Trouble::Deadline, patience_ms > 0 ? "no answer to heartbeats"
-                                                           : "no answer within pg_gpu.request_timeout");
+            return lose(RequestFailure::Deadline, timeout_ms > 0 ? "no answer to heartbeats"
+                                                                 : "no answer within pg_gpu.request_timeout");
         WaitEvent occurred[3];
         const auto milliseconds = static_cast<long>(Min(left / 1000 + 1, int64{INT_MAX}));
         const int count =
@@ -391,7 +391,7 @@ static bool wait_for_socket(uint32 events) {
                 CHECK_FOR_INTERRUPTS();
                 // Only background workers that handle SIGTERM themselves set it.
                 if (ShutdownRequestPending)
-                    return lose(Trouble::Lost, "PostgreSQL is shutting down");
+                    return lose(RequestFailure::Lost, "PostgreSQL is shutting down");
             }
             if ((occurred[i].events & (WL_SOCKET_READABLE | WL_SOCKET_WRITEABLE)) != 0)
                 ready = true;
@@ -418,7 +418,7 @@ static constexpr double kMaxEstimateMs = 60000;
 
 bool send_request(protocol::RequestHeader *request, double estimate, int fd) {
     const double timeout =
-        (patience_ms > 0 ? patience_ms : request_timeout()) + Min(Max(estimate / 1000, 0.0), kMaxEstimateMs);
+        (timeout_ms > 0 ? timeout_ms : request_timeout()) + Min(Max(estimate / 1000, 0.0), kMaxEstimateMs);
     const auto milliseconds = static_cast<uint32>(Min(timeout, double{INT_MAX}));
     connection.sent_at = monotonic_microseconds();
     connection.deadline = connection.sent_at + int64{milliseconds} * 1000;
@@ -446,7 +446,7 @@ bool send_request(protocol::RequestHeader *request, double estimate, int fd) {
         if (sent == static_cast<ssize_t>(request->bytes))
             return true;
         if (sent >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
-            return lose(Trouble::Lost, "the connection to the server process broke");
+            return lose(RequestFailure::Lost, "the connection to the server process broke");
         if (errno != EINTR && !wait_for_socket(WL_SOCKET_WRITEABLE))
             return false;
     }
@@ -458,7 +458,7 @@ static bool is_reply_to_request(const protocol::ReplyHeader &reply, ssize_t byte
            reply.bytes == static_cast<uint32>(bytes) && reply.type == connection.type &&
            reply.request == connection.request &&
            (bytes == static_cast<ssize_t>(wanted) ||
-            (bytes < static_cast<ssize_t>(wanted) && answer_of(reply) != protocol::Answer::done));
+            (bytes < static_cast<ssize_t>(wanted) && result_of(reply) != protocol::ReplyResult::done));
 }
 
 // Going to sleep and being woken takes longer than a small request does: so long an answer is looked for
@@ -478,7 +478,7 @@ bool receive_reply(protocol::ReplyHeader *reply, uint32 reply_bytes) {
         const ssize_t got = recv(connection.socket, reply, reply_bytes, MSG_DONTWAIT | MSG_TRUNC);
         if (got > 0) {
             if (!is_reply_to_request(*reply, got, reply_bytes))
-                return lose(Trouble::Lost, "the server process sent what is no reply");
+                return lose(RequestFailure::Lost, "the server process sent what is no reply");
             if (got < static_cast<ssize_t>(reply_bytes))
                 memset(reinterpret_cast<char *>(reply) + got, 0, reply_bytes - got);
             connection.busy = false;
@@ -486,7 +486,7 @@ bool receive_reply(protocol::ReplyHeader *reply, uint32 reply_bytes) {
             return true;
         }
         if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
-            return lose(Trouble::Lost, "the server process closed the connection");
+            return lose(RequestFailure::Lost, "the server process closed the connection");
         if (errno != EINTR && monotonic_microseconds() >= look_until && !wait_for_socket(WL_SOCKET_READABLE))
             return false;
     }

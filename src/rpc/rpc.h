@@ -25,7 +25,7 @@ inline constexpr int kMaxRuns = 64;
 inline constexpr char kSocketName[] = "pgsql_tmp.pg_gpu.socket";
 
 // Why a request was not answered; decides for how long the next ones take another path.
-enum class Trouble : int {
+enum class RequestFailure : int {
     None,
     NotWanted,  // nothing is wrong: too small, or not resident
     NoServer,   // nothing listens
@@ -40,8 +40,8 @@ enum class Trouble : int {
 };
 
 // Remembers why; returns false, so that callers can return it.
-bool fail(Trouble trouble, const char *format, ...) pg_attribute_printf(2, 3);
-Trouble last_trouble();
+bool fail(RequestFailure failure, const char *format, ...) pg_attribute_printf(2, 3);
+RequestFailure last_failure();
 const char *last_reason();
 
 // Connects and says hello unless that is done already and the server still there. Waits at most the
@@ -77,7 +77,7 @@ void begin_purpose();
 uint32 current_purpose();
 
 // How long the supervisor's requests may take, in place of pg_gpu.request_timeout.
-void set_request_patience(int milliseconds);
+void set_request_timeout(int milliseconds);
 
 inline protocol::RequestHeader make_header(protocol::Message type, Path path, uint32 bytes) {
     const auto engine = path == Path::Cuda ? protocol::EngineName::cuda : protocol::EngineName::host;
@@ -119,12 +119,12 @@ bool exchange(Message *message, protocol::ReplyHeader *reply, double estimate = 
     return send_request(&message->header, estimate, fd) && receive_reply(reply, sizeof(*reply));
 }
 
-inline protocol::Answer answer_of(const protocol::ReplyHeader &reply) {
-    return static_cast<protocol::Answer>(reply.answer);
+inline protocol::ReplyResult result_of(const protocol::ReplyHeader &reply) {
+    return static_cast<protocol::ReplyResult>(reply.result);
 }
 
 // Turns an answer that is not `done` into a failure.
-bool fail_by_answer(const protocol::ReplyHeader &reply);
+bool fail_by_reply(const protocol::ReplyHeader &reply);
 
 // From _PG_init.
 void register_connection_callbacks();
@@ -148,27 +148,28 @@ inline uint64 align_offset(uint64 offset) {
     return TYPEALIGN64(protocol::buffer_alignment, offset);
 }
 
-// ---- halves (halves.cpp) ----------------------------------------------------------------------------------
+// ---- halves (double_buffer.cpp)
+// ----------------------------------------------------------------------------------
 
 // Streams to the server go through the two halves of the transfer buffer: the server works on one while the
 // session fills the other.
-struct Halves {
+struct DoubleBuffer {
     uint64 bytes;  // of a half
     int next;
     bool pending;  // the last message's reply hasn't come
 };
 
 // Sees to a transfer buffer for them.
-bool open_halves(Halves *halves, uint64 least, uint64 wanted);
+bool open_double_buffer(DoubleBuffer *double_buffer, uint64 least, uint64 wanted);
 
 // Where the half to be filled begins.
-uint64 next_half(const Halves *halves);
+uint64 next_half(const DoubleBuffer *double_buffer);
 
 // Sends the message about the half just filled, after the reply to the one before: false when that wasn't
 // `done`.
-bool send_half(Halves *halves, protocol::RequestHeader *message, double estimate);
+bool send_half(DoubleBuffer *double_buffer, protocol::RequestHeader *message, double estimate);
 
 // Waits for the last reply. Also after a failure, so that the connection is free for the next request.
-bool settle_halves(Halves *halves);
+bool finish_double_buffer(DoubleBuffer *double_buffer);
 
 }  // namespace pg_gpu::client

@@ -64,7 +64,7 @@ struct RunEntry {
     uint16 level;
     uint32 dead_bitmap_offset;  // byte on the first bitmap page: a one-page run keeps its bitmap behind its
                                 // entries
-    uint32 kept;                // 0 on disk; in a view, the copy that its reader has of the run (kept_runs.h)
+    uint32 cached;  // 0 on disk; in a view, the copy that its reader has of the run (cached_runs.h)
 };
 static_assert(sizeof(RunEntry) == 128);
 static_assert(alignof(RunEntry) == 8);
@@ -72,7 +72,7 @@ static_assert(alignof(RunEntry) == 8);
 // `vacuum_seq` of an index in which VACUUM has found nothing dead yet.
 inline constexpr uint64 kFirstVacuumSeq = 1;
 
-enum class ReservationOwner : int { OldRuns = 0, YoungRuns = 1 };
+enum class ReservationOwner : int { OldRuns = 0, RecentRuns = 1 };
 inline constexpr int kReservationOwners = 2;
 
 struct MetaPage {
@@ -111,18 +111,18 @@ static_assert(kInlineRuns <= kRunsPerDirectoryPage,
 
 // Head of every tail item; the access method's payload follows. Sizes are multiples of 4 and include the
 // head.
-struct TailItem {
+struct TailTuple {
     ItemPointerData tid;
     uint16 info;
 };
-static_assert(sizeof(TailItem) == 8);
+static_assert(sizeof(TailTuple) == 8);
 
-inline constexpr uint16 kTailItemSizeMask = 0x3fff;
-inline constexpr uint16 kTailItemFlag = 0x4000;  // free for the access method
-static_assert(kContentBytes <= kTailItemSizeMask);
+inline constexpr uint16 kTailTupleSizeMask = 0x3fff;
+inline constexpr uint16 kTailTupleFlag = 0x4000;  // free for the access method
+static_assert(kContentBytes <= kTailTupleSizeMask);
 
-inline uint32 tail_item_size(const TailItem *item) {
-    return item->info & kTailItemSizeMask;
+inline uint32 tail_tuple_size(const TailTuple *tail_tuple) {
+    return tail_tuple->info & kTailTupleSizeMask;
 }
 
 inline char *page_content(Page page) {

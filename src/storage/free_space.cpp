@@ -127,12 +127,12 @@ void forget_reservations(Relation index, const RunKind *kind, bool old_too) {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
     const MetaPage *meta = meta_page(BufferGetPage(buffer));
     const bool left_over =
-        meta->reservations[static_cast<int>(ReservationOwner::YoungRuns)][0].count > 0 ||
+        meta->reservations[static_cast<int>(ReservationOwner::RecentRuns)][0].count > 0 ||
         (old_too && meta->reservations[static_cast<int>(ReservationOwner::OldRuns)][0].count > 0);
     if (left_over) {
         GenericXLogState *state = GenericXLogStart(index);
         MetaPage *image = meta_page(GenericXLogRegisterBuffer(state, buffer, 0));
-        memset(image->reservations[static_cast<int>(ReservationOwner::YoungRuns)], 0,
+        memset(image->reservations[static_cast<int>(ReservationOwner::RecentRuns)], 0,
                sizeof(image->reservations[0]));
         if (old_too)
             memset(image->reservations[static_cast<int>(ReservationOwner::OldRuns)], 0,

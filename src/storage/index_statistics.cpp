@@ -130,7 +130,7 @@ static SharedIndexes *shared_indexes() {
     return static_cast<SharedIndexes *>(find_shared(&structure));
 }
 
-static SharedIndex *place_of(SharedIndexes *indexes, Oid index, uint32 probe) {
+static SharedIndex *encode_tid(SharedIndexes *indexes, Oid index, uint32 probe) {
     return &indexes->places[(hash_combine(MyDatabaseId, murmurhash32(index)) + probe) % indexes->count];
 }
 
@@ -150,7 +150,7 @@ static void change(Oid index, Change change) {
     const TimestampTz now = GetCurrentTimestamp();
     SharedIndex *oldest = nullptr;
     for (uint32 probe = 0; probe < kProbes; probe++) {
-        SharedIndex *place = place_of(indexes, index, probe);
+        SharedIndex *place = encode_tid(indexes, index, probe);
         SpinLockAcquire(&place->mutex);
         const bool found = is_of(*place, index);
         if (found) {
@@ -182,10 +182,10 @@ void count_merge(Oid index) {
     });
 }
 
-void count_put_off(Oid index) {
+void count_deferred(Oid index) {
     change(index, [](IndexStatistics *statistics, TimestampTz now) {
-        statistics->put_off++;
-        statistics->last_put_off = now;
+        statistics->deferred++;
+        statistics->last_deferred = now;
     });
 }
 
@@ -216,8 +216,8 @@ static void add(const IndexStatistics &one, IndexStatistics *sum) {
         sum->last_reason = one.last_reason;
     sum->merges += one.merges;
     sum->last_merge = Max(sum->last_merge, one.last_merge);
-    sum->put_off += one.put_off;
-    sum->last_put_off = Max(sum->last_put_off, one.last_put_off);
+    sum->deferred += one.deferred;
+    sum->last_deferred = Max(sum->last_deferred, one.last_deferred);
     sum->fallbacks += one.fallbacks;
     sum->last_fallback = Max(sum->last_fallback, one.last_fallback);
     for (int i = 0; i < kReasonsOfIndex && one.reasons[i] != 0; i++)
@@ -229,7 +229,7 @@ bool read_index_statistics(Oid index, IndexStatistics *statistics) {
     *statistics = {};
     bool found = false;
     for (uint32 probe = 0; indexes != nullptr && probe < kProbes; probe++) {
-        SharedIndex *place = place_of(indexes, index, probe);
+        SharedIndex *place = encode_tid(indexes, index, probe);
         SpinLockAcquire(&place->mutex);
         const bool is_its = is_of(*place, index);
         const IndexStatistics copy = place->statistics;

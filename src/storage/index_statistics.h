@@ -18,8 +18,8 @@ inline constexpr int kReasonsOfIndex = 8;
 struct IndexStatistics {
     uint64 merges;
     TimestampTz last_merge;  // 0: none
-    uint64 put_off;          // merges for which something was lacking
-    TimestampTz last_put_off;
+    uint64 deferred;         // merges for which something was lacking
+    TimestampTz last_deferred;
     uint64 fallbacks;
     TimestampTz last_fallback;
     uint16 last_reason;
@@ -33,7 +33,7 @@ void reserve_index_statistics();
 
 // The index is one of this session's database.
 void count_merge(Oid index);
-void count_put_off(Oid index);
+void count_deferred(Oid index);
 void count_fallback(Oid index, const char *reason);
 
 // Since PostgreSQL's start, its recovery from a crash, or the last reset; false where nothing is known:

@@ -31,9 +31,9 @@ void lock_runs_patiently(Relation index, RunLock which, LOCKMODE mode) {
     }
 }
 
-static bool lock_runs_with(Relation index, RunLock which, Patience patience) {
-    if (patience != Patience::Endless)
-        return lock_runs(index, which, ExclusiveLock, patience == Patience::None);
+static bool lock_runs_with(Relation index, RunLock which, Timeout timeout) {
+    if (timeout != Timeout::Endless)
+        return lock_runs(index, which, ExclusiveLock, timeout == Timeout::None);
     // In the queue, where whoever looks is told whom VACUUM waits for, and where its turn comes.
     const int nest_level = NewGUCNestLevel();
     set_config_option("lock_timeout", "0", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
@@ -42,13 +42,12 @@ static bool lock_runs_with(Relation index, RunLock which, Patience patience) {
     return true;
 }
 
-bool claim_old_runs(Relation index, const RunKind *kind, Patience patience, uint64 *horizon,
-                    Buffer *metapage) {
-    if (!lock_runs_with(index, RunLock::OldRuns, patience))
+bool claim_old_runs(Relation index, const RunKind *kind, Timeout timeout, uint64 *horizon, Buffer *metapage) {
+    if (!lock_runs_with(index, RunLock::OldRuns, timeout))
         return false;
     // Merges of young runs are short; once this lock is ours none is under way, so none has a run below the
     // horizon in its hands.
-    if (!lock_runs_with(index, RunLock::YoungRuns, patience)) {
+    if (!lock_runs_with(index, RunLock::RecentRuns, timeout)) {
         unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
         return false;
     }
@@ -64,7 +63,7 @@ bool claim_old_runs(Relation index, const RunKind *kind, Patience patience, uint
         *metapage = buffer;
     else
         UnlockReleaseBuffer(buffer);
-    unlock_runs(index, RunLock::YoungRuns, ExclusiveLock);
+    unlock_runs(index, RunLock::RecentRuns, ExclusiveLock);
     return true;
 }
 

@@ -4,7 +4,7 @@
 #include "storage/index_statistics.h"
 #include "storage/last_damage.h"
 #include "storage/merge_choice.h"
-#include "storage/put_off.h"
+#include "storage/deferred_merges.h"
 
 #include <algorithm>
 
@@ -119,7 +119,7 @@ static uint64 merge_runs(Relation index, const RunKind *kind, ReservationOwner o
                    "reading runs", entries);
     const Directory directory = read_directory(index, kind);
     uint32 expected = merged_pages(density_of(directory.runs, directory.count), inputs, count) + 1;
-    if (kind->tail_item_bytes == 0)
+    if (kind->tail_tuple_bytes == 0)
         expected += expected / kSlackOfVarying;
     *attempt = {inputs, count, expected};
     const uint32 most = kind->merge_page_bound(index, kind, inputs, count) + dead_bitmap_pages(entries);
@@ -154,16 +154,16 @@ void add_run(Relation index, const RunKind *kind, uint32 pages,
     MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "pg_gpu run", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(memory);
     // Held until the run is listed, so that no horizon is set between it and its order.
-    lock_runs_patiently(index, RunLock::YoungRuns, ExclusiveLock);
+    lock_runs_patiently(index, RunLock::RecentRuns, ExclusiveLock);
     RunEntry run = {};
     run.run_id = new_run_id();
     run.order = take_order(index, kind);
-    RunWriter *writer = begin_run(index, kind, {ReservationOwner::YoungRuns, pages, pages}, &run);
+    RunWriter *writer = begin_run(index, kind, {ReservationOwner::RecentRuns, pages, pages}, &run);
     write(writer, &run, context);
     finish_run(writer);
     run.level = level_of(kind, run.entries, fanout_of(index));
-    swap(index, kind, ReservationOwner::YoungRuns, nullptr, 0, run);
-    unlock_runs(index, RunLock::YoungRuns, ExclusiveLock);
+    swap(index, kind, ReservationOwner::RecentRuns, nullptr, 0, run);
+    unlock_runs(index, RunLock::RecentRuns, ExclusiveLock);
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(memory);
 }
@@ -176,7 +176,7 @@ void insert_run(Relation index, const RunKind *kind, uint32 pages,
 
 // ---- what to merge ----------------------------------------------------------------------------------------
 
-static int keep_young(RunEntry *runs, int count, uint64 horizon) {
+static int keep_recent(RunEntry *runs, int count, uint64 horizon) {
     return static_cast<int>(
         std::partition(runs, runs + count, [&](const RunEntry &run) { return run.order >= horizon; }) - runs);
 }
@@ -245,23 +245,23 @@ static Failure failure_of(int sqlerrcode) {
 // The locks of a merge that failed are gone. Where nobody has taken them since, so is the need for what it
 // had reserved.
 static void clean_up_after_merge(Relation index, const RunKind *kind) {
-    if (!lock_runs(index, RunLock::YoungRuns, ExclusiveLock, true))
+    if (!lock_runs(index, RunLock::RecentRuns, ExclusiveLock, true))
         return;
     const bool may_touch_old = lock_runs(index, RunLock::OldRuns, ExclusiveLock, true);
     forget_reservations(index, kind, may_touch_old);
     if (may_touch_old)
         unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
-    unlock_runs(index, RunLock::YoungRuns, ExclusiveLock);
+    unlock_runs(index, RunLock::RecentRuns, ExclusiveLock);
 }
 
 // Giving way to others is no lack, and happens all the time.
-static void note_put_off(Relation index, const ErrorData &error, Failure failure) {
+static void note_deferred(Relation index, const ErrorData &error, Failure failure) {
     const char *name = RelationGetRelationName(index);
     if (failure == Failure::GaveWay) {
         ereport(DEBUG1, (errmsg_internal("merge of index \"%s\" put off: %s", name, error.message)));
         return;
     }
-    count_put_off_merge(index, error.message);
+    count_deferred_merge(index, error.message);
     if (failure == Failure::Damage)
         ereport(LOG, (errcode(error.sqlerrcode), errmsg("merge of index \"%s\" was put off", name),
                       errdetail("The reason is: %s. What is damaged is left out of merges.", error.message),
@@ -276,7 +276,7 @@ static void note_put_off(Relation index, const ErrorData &error, Failure failure
 static void note_no_worker(Relation index) {
     constexpr int kLogIntervalMs = 60000;
     static TimestampTz last_logged = 0;
-    count_put_off_merge(index, "no background worker can be had");
+    count_deferred_merge(index, "no background worker can be had");
     const TimestampTz now = GetCurrentTimestamp();
     if (!TimestampDifferenceExceeds(last_logged, now, kLogIntervalMs))
         return;
@@ -314,13 +314,13 @@ static void set_aside(Relation index, const RunKind *kind, uint64 run_id) {
     UnlockReleaseBuffer(buffer);
 }
 
-enum class OnFailure { PutOff, Raise };
+enum class OnFailure { Deferred, Raise };
 
 using MergeWork = void (*)(Relation, const RunKind *, Attempt *, void *);
 
-// Runs `work` in a subtransaction, so that after an error what it had reserved can be given back. With PutOff
-// a lack of resources and damage end here: the runs stay as they are, and what is damaged is set aside.
-// Everything else is raised.
+// Runs `work` in a subtransaction, so that after an error what it had reserved can be given back. With
+// Deferred a lack of resources and damage end here: the runs stay as they are, and what is damaged is set
+// aside. Everything else is raised.
 static Failure try_merge(MergeWork work, Relation index, const RunKind *kind, void *argument,
                          Attempt *attempt, OnFailure on_failure) {
     // Not in the subtransaction's own memory: once used, that stays until the end of the transaction, and a
@@ -345,7 +345,7 @@ static Failure try_merge(MergeWork work, Relation index, const RunKind *kind, vo
             ReThrowError(error);
         if (another != nullptr || damaged == 0)
             attempt->count = 0;
-        note_put_off(index, *error, failure);
+        note_deferred(index, *error, failure);
     }
     MemoryContextDelete(context);
     return failure;
@@ -364,7 +364,7 @@ struct SealMerges {
 
 static void merge_tiers(Relation index, const RunKind *kind, Attempt *attempt, void *argument) {
     auto *merges = static_cast<SealMerges *>(argument);
-    if (!lock_runs(index, RunLock::YoungRuns, ExclusiveLock, true))
+    if (!lock_runs(index, RunLock::RecentRuns, ExclusiveLock, true))
         return;
     const MergeLimits limits = RELATION_IS_LOCAL(index) ? kNoLimits : kForeground;
     ChoiceRule rule = {kind, fanout_of(index), merges->is_stream, limits, limits, false, 0, 0};
@@ -377,7 +377,8 @@ static void merge_tiers(Relation index, const RunKind *kind, Attempt *attempt, v
         RunEntry *runs = directory.runs;
         rule.tier_pages = directory.tier_pages;
         // Without the old-runs lock, what lies below the horizon belongs to its holder.
-        int eligible = may_touch_old ? directory.count : keep_young(runs, directory.count, directory.horizon);
+        int eligible =
+            may_touch_old ? directory.count : keep_recent(runs, directory.count, directory.horizon);
         eligible = leave_out_set_aside(runs, eligible);
         bool beyond = false;
         const Choice choice = choose_tier(runs, eligible, rule, &beyond);
@@ -386,13 +387,13 @@ static void merge_tiers(Relation index, const RunKind *kind, Attempt *attempt, v
         goes_on = choice.count > 0;
         // With both locks in hand either reservation would do; the young one is ours for sure.
         if (goes_on)
-            merge_runs(index, kind, ReservationOwner::YoungRuns, choice.runs, choice.count, attempt);
+            merge_runs(index, kind, ReservationOwner::RecentRuns, choice.runs, choice.count, attempt);
         pfree(runs);
         if (may_touch_old)
             unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
         merges->needs_worker = merges->needs_worker || (beyond && may_touch_old);
     }
-    unlock_runs(index, RunLock::YoungRuns, ExclusiveLock);
+    unlock_runs(index, RunLock::RecentRuns, ExclusiveLock);
 }
 
 void merge_after_seal(Relation index, const RunKind *kind, bool is_stream) {
@@ -415,7 +416,7 @@ void merge_after_seal(Relation index, const RunKind *kind, bool is_stream) {
         return;
     SealMerges merges = {is_stream, false};
     Attempt attempt;
-    try_merge(merge_tiers, index, kind, &merges, &attempt, OnFailure::PutOff);
+    try_merge(merge_tiers, index, kind, &merges, &attempt, OnFailure::Deferred);
     if (merges.needs_worker && !request_merge_worker(index))
         note_no_worker(index);
 }
@@ -443,13 +444,13 @@ static void merge_next_old(Relation index, const RunKind *kind, Attempt *attempt
     auto *merges = static_cast<OldMerges *>(argument);
     uint64 horizon;
     merges->step = MergeStep::Busy;
-    if (!claim_old_runs(index, kind, Patience::None, &horizon))
+    if (!claim_old_runs(index, kind, Timeout::None, &horizon))
         return;
     drop_dead_runs(index, kind, horizon, nullptr);
     const Directory directory = read_directory(index, kind);
     const int count = directory.count;
     RunEntry *runs = directory.runs;
-    const int young = keep_young(runs, count, horizon);
+    const int recent = keep_recent(runs, count, horizon);
     const ChoiceRule rule = {kind,
                              fanout_of(index),
                              false,
@@ -460,7 +461,7 @@ static void merge_next_old(Relation index, const RunKind *kind, Attempt *attempt
                              directory.tier_pages};
     bool beyond = false;
     const Choice choice =
-        choose_due(index, runs + young, count - young, rule, merges->moves_left > 0, &beyond);
+        choose_due(index, runs + recent, count - recent, rule, merges->moves_left > 0, &beyond);
     if (choice.count == 1)
         merges->moves_left--;
     merges->left.weight -= choice.weight;
@@ -479,12 +480,12 @@ MergeStep merge_next(Relation index, const RunKind *kind, OldMerges *merges) {
     for (;;) {
         CHECK_FOR_INTERRUPTS();
         Attempt attempt;
-        const Failure failure = try_merge(merge_next_old, index, kind, merges, &attempt, OnFailure::PutOff);
+        const Failure failure = try_merge(merge_next_old, index, kind, merges, &attempt, OnFailure::Deferred);
         if (failure == Failure::None)
             return merges->step;
         // Others are tried: after damage those without what is damaged, for want of room smaller ones.
         if (failure == Failure::GaveWay || attempt.count == 0)
-            return MergeStep::PutOff;
+            return MergeStep::Deferred;
         if (failure == Failure::Lack)
             merges->left.pages = attempt.pages / 2;
     }
@@ -527,14 +528,14 @@ void merge_in_vacuum(Relation index, const RunKind *kind) {
 static void merge_old(Relation index, const RunKind *kind, Attempt *attempt, void *argument) {
     auto *outcome = static_cast<MergeOutcome *>(argument);
     uint64 horizon;
-    claim_old_runs(index, kind, Patience::LockTimeout, &horizon);
+    claim_old_runs(index, kind, Timeout::LockTimeout, &horizon);
     int dropped;
     outcome->bytes = drop_dead_runs(index, kind, horizon, &dropped) * BLCKSZ;
     const Directory directory = read_directory(index, kind);
     RunEntry *runs = directory.runs;
-    const int young = keep_young(runs, directory.count, horizon);
-    RunEntry *old_runs = runs + young;
-    const int inputs = directory.count - young;
+    const int recent = keep_recent(runs, directory.count, horizon);
+    RunEntry *old_runs = runs + recent;
+    const int inputs = directory.count - recent;
     outcome->inputs = dropped;
     if (inputs > 1 || (inputs == 1 && old_runs[0].dead > 0)) {
         outcome->inputs += inputs;

@@ -9,9 +9,9 @@ namespace pg_gpu::storage {
 // for want of a lock, space or memory. `is_stream`: the statement fills tails one after the other.
 void merge_after_seal(Relation index, const RunKind *kind, bool is_stream = false);
 
-// Beyond: what is left is more than the limits allow. Busy: somebody has the runs' locks. PutOff: it failed.
-// InUse: only a free end is left, which readers keep from being cut off.
-enum class MergeStep { Merged, NothingDue, Beyond, PutOff, Busy, InUse };
+// Beyond: what is left is more than the limits allow. Busy: somebody has the runs' locks. Deferred: it
+// failed. InUse: only a free end is left, which readers keep from being cut off.
+enum class MergeStep { Merged, NothingDue, Beyond, Deferred, Busy, InUse };
 
 // Several merges of old runs, one after the other.
 struct OldMerges {

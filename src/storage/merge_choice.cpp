@@ -36,13 +36,13 @@ int tier_size(uint16 level, int fanout, bool is_stream) {
 // What an entry counts for in the size of a level: entries of varying size are documents, with dozens of
 // postings each.
 static uint64 entry_weight(const RunKind *kind) {
-    return kind->tail_item_bytes == 0 ? 64 : 1;
+    return kind->tail_tuple_bytes == 0 ? 64 : 1;
 }
 
 uint16 level_of(const RunKind *kind, uint64 entries, int fanout) {
     // Level 0 holds what one tail holds, each next one what a tier of runs of the level below does.
-    double limit =
-        static_cast<double>(kind->tail_capacity) / static_cast<double>(sizeof(TailItem) * entry_weight(kind));
+    double limit = static_cast<double>(kind->tail_capacity) /
+                   static_cast<double>(sizeof(TailTuple) * entry_weight(kind));
     uint16 level = 0;
     while (static_cast<double>(entries) > limit && level < kMaxLevels) {
         limit *= tier_size(level, fanout, false);

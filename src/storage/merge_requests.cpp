@@ -30,10 +30,10 @@ enum class State : uint8 {
 struct Place {
     MergeRequest request;
     State state;
-    bool is_asked_again;  // since the worker began
-    bool is_refused;      // Waiting, because there was no free slot
-    int given_way;        // so many times, one after the other
-    TimestampTz since;    // it is registered; or its worker couldn't be, or gave it up
+    bool is_requested_again;  // since the worker began
+    bool is_refused;          // Waiting, because there was no free slot
+    int given_way;            // so many times, one after the other
+    TimestampTz since;        // it is registered; or its worker couldn't be, or gave it up
 };
 
 struct Requests {
@@ -126,26 +126,26 @@ class Locked {
 
 }  // namespace
 
-Asking ask_for_merge(const MergeRequest &request) {
+Submission request_merge(const MergeRequest &request) {
     Locked locked;
     Place *place = locked.find_or_add(request);
     if (place == nullptr)
-        return Asking::Refused;
+        return Submission::Refused;
     if (place->state == State::Starting || place->state == State::Running) {
-        place->is_asked_again = true;
-        return Asking::Noted;
+        place->is_requested_again = true;
+        return Submission::Noted;
     }
     if (!locked.is_past(*place, kRequestIntervalMs))
-        return place->is_refused ? Asking::Refused : Asking::Noted;
+        return place->is_refused ? Submission::Refused : Submission::Noted;
     place->is_refused = false;
     if (!locked.may_start()) {
         // Those that are there come to it.
         place->state = State::Waiting;
-        return Asking::Noted;
+        return Submission::Noted;
     }
     place->state = State::Starting;
     place->since = locked.now();
-    return Asking::Register;
+    return Submission::Register;
 }
 
 void register_failed(const MergeRequest &request) {
@@ -164,15 +164,15 @@ bool begin_request(const MergeRequest &request) {
     if (place == nullptr || place->state == State::Running)
         return false;
     place->state = State::Running;
-    place->is_asked_again = false;
+    place->is_requested_again = false;
     return true;
 }
 
 bool end_request(const MergeRequest &request) {
     Locked locked;
     Place *place = locked.find(request);
-    const bool is_again = place->is_asked_again;
-    place->is_asked_again = false;
+    const bool is_again = place->is_requested_again;
+    place->is_requested_again = false;
     if (!is_again)
         *place = {};
     return !is_again;
@@ -199,7 +199,7 @@ bool take_waiting_request(Databases databases, MergeRequest *request) {
     if (place == nullptr || (databases == Databases::Others && !locked.may_start()))
         return false;
     place->state = databases == Databases::This ? State::Running : State::Starting;
-    place->is_asked_again = false;
+    place->is_requested_again = false;
     place->since = locked.now();
     *request = place->request;
     return true;

@@ -14,14 +14,14 @@ struct MergeRequest {
 // From _PG_init while preloading.
 void reserve_merge_requests();
 
-enum class Asking {
+enum class Submission {
     Register,  // a worker is to be registered, and register_failed called if that doesn't work
     Noted,     // a worker has it in hand, or will come to it
     Refused,   // no worker will: a moment ago there was no free slot, or too many indexes wait
 };
 
 // A session asks for an index's merges.
-Asking ask_for_merge(const MergeRequest &request);
+Submission request_merge(const MergeRequest &request);
 void register_failed(const MergeRequest &request);
 
 // A worker begins. False when another one merges the index.

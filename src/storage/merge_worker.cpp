@@ -37,8 +37,8 @@ bool request_merge_worker(Relation index) {
     if (RELATION_IS_LOCAL(index))
         return false;
     const MergeRequest request = {MyDatabaseId, RelationGetRelid(index)};
-    const Asking asking = ask_for_merge(request);
-    return asking == Asking::Register ? register_worker(request) : asking == Asking::Noted;
+    const Submission submission = request_merge(request);
+    return submission == Submission::Register ? register_worker(request) : submission == Submission::Noted;
 }
 
 // How many milliseconds a process has waited for such a lock on a relation; -1 when it doesn't.
@@ -103,10 +103,10 @@ static bool is_to_give_way(Oid index) {
 }
 
 void pause_merge(Relation index) {
-    constexpr uint32 kPagesBetweenLooks = 64;
+    constexpr uint32 kPagesBetweenChecks = 64;
     static uint32 pages = 0;
     vacuum_pause();
-    if (!OidIsValid(merged_table) || ++pages % kPagesBetweenLooks != 0)
+    if (!OidIsValid(merged_table) || ++pages % kPagesBetweenChecks != 0)
         return;
     // What was looked up in catalogs must not hold VACUUM back everywhere for as long as the merge takes.
     InvalidateCatalogSnapshotConditionally();

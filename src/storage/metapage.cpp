@@ -98,7 +98,7 @@ BuiltWith read_built_with(Relation index, const RunKind *kind) {
     return with;
 }
 
-bool is_run_entry_sound(const RunKind *kind, const RunEntry &run) {
+bool is_run_entry_valid(const RunKind *kind, const RunEntry &run) {
     if (run.extent_count < 1 || run.extent_count > kExtentsPerRun || run.pages < 1 || run.entries < 1 ||
         run.dead > run.entries)
         return false;
@@ -126,11 +126,11 @@ bool is_run_entry_sound(const RunKind *kind, const RunEntry &run) {
         run.dead_bitmap_offset > kContentEnd - bytes_on_first_page ||
         (!shares_page && run.dead_bitmap_offset != kContentStart))
         return false;
-    return kind->is_sound(kind, run);
+    return kind->is_valid(kind, run);
 }
 
 void check_run_entry(Relation index, const RunKind *kind, const RunEntry &run) {
-    if (unlikely(!is_run_entry_sound(kind, run)))
+    if (unlikely(!is_run_entry_valid(kind, run)))
         report_corruption(index, kMetaBlock, "An entry of the run directory is not sound.");
 }
 

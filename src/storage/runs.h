@@ -4,8 +4,8 @@
 
 #include "memory.h"
 #include "storage/format.h"
-#include "storage/kept_runs.h"
-#include "storage/near_buffer.h"
+#include "storage/cached_runs.h"
+#include "storage/nearby_buffer.h"
 
 namespace pg_gpu::storage {
 
@@ -29,15 +29,15 @@ struct BuiltWith {
 struct RunKind {
     uint32 id;  // recorded in the metapage
     const char *name;
-    uint32 tail_item_bytes;  // size of every tail item, head included; 0 when they vary
-    uint32 tail_item_extra;  // not 0: a tail item can also be so many bytes longer
-    uint32 merge_weight;     // what merging an entry takes, in units of 75 ns
+    uint32 tail_tuple_bytes;  // size of every tail item, head included; 0 when they vary
+    uint32 tail_tuple_extra;  // not 0: a tail item can also be so many bytes longer
+    uint32 merge_weight;      // what merging an entry takes, in units of 75 ns
     uint32 tail_capacity;  // bytes of items a tail holds; their sealed form and its dead bitmap must fit one
                            // page
 
     // Writes `count` tail items as a one-page run: fills the page's content and its length, and the entry's
     // access_method_data. Runs under buffer locks: no I/O, no locks, no errors.
-    void (*seal)(const RunKind *kind, const char *items, uint32 bytes, uint32 count, Page page,
+    void (*seal)(const RunKind *kind, const char *tail_tuples, uint32 bytes, uint32 count, Page page,
                  RunEntry *entry);
 
     // The most pages the runs can need once merged, without the dead bitmap.
@@ -51,7 +51,7 @@ struct RunKind {
     void (*merged)(Relation index, const RunEntry *inputs, int count, const RunEntry &output);
 
     // Do sections and access_method_data of a directory entry fit its number of entries?
-    bool (*is_sound)(const RunKind *kind, const RunEntry &run);
+    bool (*is_valid)(const RunKind *kind, const RunEntry &run);
 
     // TIDs of the entries on page `position` of the entry section, at most kMaxTidsRead; returns how many.
     uint32 (*read_tids)(Relation index, const RunEntry &run, uint32 position, Page page,
@@ -103,7 +103,7 @@ RunEntry *try_copy_directory(Relation index, Page meta, int *count, const char *
 void check_run_entry(Relation index, const RunKind *kind, const RunEntry &run);
 
 // The same as an answer, for gpu.verify.
-bool is_run_entry_sound(const RunKind *kind, const RunEntry &run);
+bool is_run_entry_valid(const RunKind *kind, const RunEntry &run);
 
 struct Summary {
     int runs;
@@ -155,7 +155,7 @@ void extend_file(Relation index, BlockNumber blocks);
 
 // The rules "Locks" and "Who waits" say in which order locks are taken, and who may wait for one.
 
-enum class RunLock : uint16 { OldRuns = 1, YoungRuns = 2 };
+enum class RunLock : uint16 { OldRuns = 1, RecentRuns = 2 };
 
 // Heavyweight locks on the index's run list; false only when conditional and not to be had.
 bool lock_runs(Relation index, RunLock which, LOCKMODE mode, bool conditional);
@@ -165,12 +165,12 @@ void unlock_runs(Relation index, RunLock which, LOCKMODE mode);
 void lock_runs_patiently(Relation index, RunLock which, LOCKMODE mode);
 
 // How long to wait for others: not at all, or as long as lock_timeout says, or as long as it takes.
-enum class Patience { None, LockTimeout, Endless };
+enum class Timeout { None, LockTimeout, Endless };
 
 // Takes the old-runs lock and makes every run of this moment old: until the lock is given back only its
 // holder may change them. Returns the horizon. Without patience, false when the lock is not free.
 // With `metapage`, the metapage is handed back still exclusively locked.
-bool claim_old_runs(Relation index, const RunKind *kind, Patience patience, uint64 *horizon,
+bool claim_old_runs(Relation index, const RunKind *kind, Timeout timeout, uint64 *horizon,
                     Buffer *metapage = nullptr);
 
 // ---- views ------------------------------------------------------------------------------------------------
@@ -183,12 +183,12 @@ struct View {
     RunEntry *runs;  // the smallest and youngest first, which merges take away first
     int run_count;
     int run_capacity;
-    KeptRuns *kept;  // the reader's, who sets it; nullptr for one that does without after a recycled page
+    CachedRuns *cached;  // the reader's, who sets it; nullptr for one that does without after a recycled page
 };
 
 // Sees the tail's items, none of an empty one, while the tail is share-locked: copy what is needed, nothing
 // slow.
-using TailVisitor = void (*)(const char *items, uint32 bytes, void *context);
+using TailVisitor = void (*)(const char *tail_tuples, uint32 bytes, void *context);
 
 // Run list, tail and vacuum_seq of one instant. The view's array is palloc'd in the current memory context
 // and reused by later calls with the same view.
@@ -200,21 +200,22 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
 void check_snapshot_of_view(Relation index, const RunKind *kind, Snapshot snapshot);
 
 // Is the page a tail of this kind whose length can be right? check_tail raises an ERROR when not.
-bool is_tail_sound(const RunKind *kind, Page page);
+bool is_tail_valid(const RunKind *kind, Page page);
 void check_tail(Relation index, const RunKind *kind, Page page);
 
 // Can a tail item of this kind have this size?
-inline bool is_tail_item_size(const RunKind *kind, uint32 size) {
-    return size >= sizeof(TailItem) &&
-           (kind->tail_item_bytes == 0 || size == kind->tail_item_bytes ||
-            (kind->tail_item_extra != 0 && size == kind->tail_item_bytes + kind->tail_item_extra));
+inline bool is_tail_tuple_size(const RunKind *kind, uint32 size) {
+    return size >= sizeof(TailTuple) &&
+           (kind->tail_tuple_bytes == 0 || size == kind->tail_tuple_bytes ||
+            (kind->tail_tuple_extra != 0 && size == kind->tail_tuple_bytes + kind->tail_tuple_extra));
 }
 
 // Size of the tail item at byte `at` of `length`, checked.
-uint32 checked_item_size(Relation index, const RunKind *kind, const char *items, uint32 at, uint32 length);
+uint32 checked_tail_tuple_size(Relation index, const RunKind *kind, const char *tail_tuples, uint32 at,
+                               uint32 length);
 
 // How many items there are, each checked.
-uint32 count_tail_items(Relation index, const RunKind *kind, const char *items, uint32 bytes);
+uint32 count_tail_tuples(Relation index, const RunKind *kind, const char *tail_tuples, uint32 bytes);
 
 // ---- run pages --------------------------------------------------------------------------------------------
 
@@ -228,7 +229,7 @@ struct RunPage {
 // Pins and share-locks a page of a run, or finds the reader's copy; without a page when that belongs to
 // something else now (rule "Recycled pages"). With `near` for those who read one page after the other.
 RunPage read_run_page(Relation index, const RunEntry &run, uint32 position, BufferAccessStrategy strategy,
-                      NearBuffer *near = nullptr);
+                      NearbyBuffer *nearby = nullptr);
 void release_run_page(const RunPage &page);
 
 // Serves those who keep a page pinned between two looks at it. Returns false when it was recycled meanwhile;
@@ -240,7 +241,7 @@ void unpin_run_page(RunPage *page);
 
 // After a mismatch: returns when the run list has changed since the view was taken, else reports corruption.
 // The reader takes a new view then, which has copies of what is most easily taken away, and the more the more
-// often this happens (kept_runs.h).
+// often this happens (cached_runs.h).
 void confirm_recycled(Relation index, const RunKind *kind, const View &view, const RunEntry &run,
                       uint32 position);
 
@@ -290,11 +291,12 @@ struct InsertStream {
 
 // Appends one item to the tail, sealing it and merging small runs as needed. With `stream`, a statement that
 // fills one tail after the other merges more of them at once (rule "Tiers").
-void insert_item(Relation index, const RunKind *kind, const TailItem *item, InsertStream *stream = nullptr);
+void insert_tail_tuple(Relation index, const RunKind *kind, const TailTuple *tail_tuple,
+                       InsertStream *stream = nullptr);
 
 // Appends items that lie one behind the other, whose TIDs have been looked at, as many by one record as the
 // tail has room for. True if tails were sealed: then merges may be due, which are left to the caller.
-bool append_items(Relation index, const RunKind *kind, const char *items, uint32 bytes);
+bool append_tail_tuples(Relation index, const RunKind *kind, const char *tail_tuples, uint32 bytes);
 
 // Adds a run of at most `pages` pages that `write` writes as RunKind::merge does. Waits for the young-runs
 // lock, which is held for long by gpu.verify alone. Merges that are due then are left to the caller.

@@ -2,9 +2,9 @@
 
 namespace pg_gpu::storage {
 
-void copy_tail(const char *items, uint32 bytes, void *context) {
+void copy_tail(const char *tail_tuples, uint32 bytes, void *context) {
     auto *copy = static_cast<Items *>(context);
-    memcpy(copy->items, items, bytes);
+    memcpy(copy->tail_tuples, tail_tuples, bytes);
     copy->bytes = bytes;
 }
 
@@ -16,44 +16,46 @@ static uint32 item_bytes(const RunKind *kind, const RunEntry &run, Page page) {
 }
 
 // Size of the item at byte `at` of `limit`; 0 when it can't be one.
-static uint32 sealed_item_size(const char *items, uint32 at, uint32 limit, uint32 least) {
+static uint32 sealed_tail_tuple_size(const char *tail_tuples, uint32 at, uint32 limit, uint32 least) {
     if (limit - at < least)
         return 0;
-    const uint32 size = tail_item_size(reinterpret_cast<const TailItem *>(items + at));
+    const uint32 size = tail_tuple_size(reinterpret_cast<const TailTuple *>(tail_tuples + at));
     return size < least || size > limit - at ? 0 : size;
 }
 
-bool read_sealed_items(Relation index, const RunKind *kind, const RunEntry &run, uint32 least, Items *items) {
+bool read_sealed_tuples(Relation index, const RunKind *kind, const RunEntry &run, uint32 least,
+                        Items *tail_tuples) {
     const RunPage page = read_run_page(index, run, 0, nullptr);
     if (page.page == nullptr)
         return false;
-    *items = {allocate<char>(kContentBytes), 0, allocate<uint64>((run.entries + 63) / 64)};
+    *tail_tuples = {allocate<char>(kContentBytes), 0, allocate<uint64>((run.entries + 63) / 64)};
     const uint32 limit = item_bytes(kind, run, page.page);
-    memcpy(items->items, page_content(page.page), kContentBytes);
+    memcpy(tail_tuples->tail_tuples, page_content(page.page), kContentBytes);
     release_run_page(page);
     // The bitmap begins at a multiple of 8, items end at one of 4.
     uint64 count = 0;
     for (; count < run.entries; count++) {
-        const uint32 size = sealed_item_size(items->items, items->bytes, limit, least);
+        const uint32 size =
+            sealed_tail_tuple_size(tail_tuples->tail_tuples, tail_tuples->bytes, limit, least);
         if (size == 0)
             break;
-        items->bytes += size;
+        tail_tuples->bytes += size;
     }
     if (count != run.entries)
         report_corruption(index, run_block(run, 0), "A sealed tail does not hold its entries.");
-    return read_dead_bits(index, run, 0, static_cast<uint32>(run.entries), items->dead);
+    return read_dead_bits(index, run, 0, static_cast<uint32>(run.entries), tail_tuples->dead);
 }
 
 uint32 read_sealed_tids(Relation index, const RunKind *kind, const RunEntry &run, Page page, uint32 least,
                         ItemPointerData *tids) {
     const uint32 limit = item_bytes(kind, run, page);
-    const char *items = page_content(page);
+    const char *tail_tuples = page_content(page);
     uint32 count = 0;
     for (uint32 at = 0; at < limit && count < run.entries; count++) {
-        const uint32 size = sealed_item_size(items, at, limit, least);
+        const uint32 size = sealed_tail_tuple_size(tail_tuples, at, limit, least);
         if (size == 0)
             report_corruption(index, run_block(run, 0), "An item of a sealed tail has a wrong size.");
-        tids[count] = reinterpret_cast<const TailItem *>(items + at)->tid;
+        tids[count] = reinterpret_cast<const TailTuple *>(tail_tuples + at)->tid;
         at += size;
     }
     return count;

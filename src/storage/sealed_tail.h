@@ -8,21 +8,22 @@ namespace pg_gpu::storage {
 
 // Items of the tail, or of a sealed one.
 struct Items {
-    char *items;
+    char *tail_tuples;
     uint32 bytes;
     uint64 *dead = nullptr;  // a bit for each; nullptr for the tail
 };
 
-inline bool is_dead(const Items &items, uint32 number) {
-    return items.dead != nullptr && ((items.dead[number / 64] >> (number % 64)) & 1) != 0;
+inline bool is_dead(const Items &tail_tuples, uint32 number) {
+    return tail_tuples.dead != nullptr && ((tail_tuples.dead[number / 64] >> (number % 64)) & 1) != 0;
 }
 
 // A TailVisitor whose context are items, with room for kContentBytes.
-void copy_tail(const char *items, uint32 bytes, void *context);
+void copy_tail(const char *tail_tuples, uint32 bytes, void *context);
 
 // Copies a sealed tail's items, which have `least` bytes each at least, and its dead bits, palloc'd. False
 // when the page was recycled, ERROR unless they are as many as the run's entries.
-bool read_sealed_items(Relation index, const RunKind *kind, const RunEntry &run, uint32 least, Items *items);
+bool read_sealed_tuples(Relation index, const RunKind *kind, const RunEntry &run, uint32 least,
+                        Items *tail_tuples);
 // What RunKind::read_tids gives of such a run.
 uint32 read_sealed_tids(Relation index, const RunKind *kind, const RunEntry &run, Page page, uint32 least,
                         ItemPointerData *tids);

@@ -21,18 +21,18 @@ static constexpr uint16 kLowerOffset = offsetof(PageHeaderData, pd_lower);
 // Logs an append as the two fragments it consists of. GenericXLogFinish would find the same by copying the
 // page twice and comparing it byte by byte, which costs more than the rest of the insert (rule "Cost of a
 // record").
-static void log_append(Buffer buffer, Page page, uint16 offset, const char *items, uint32 size) {
+static void log_append(Buffer buffer, Page page, uint16 offset, const char *tail_tuples, uint32 size) {
     alignas(4) char delta[2 * sizeof(DeltaFragmentHead) + sizeof(LocationIndex) + kContentBytes];
     char *end = delta;
     const LocationIndex lower = reinterpret_cast<PageHeader>(page)->pd_lower;
     const DeltaFragmentHead lower_head = {kLowerOffset, sizeof(lower)};
-    const DeltaFragmentHead item_head = {offset, static_cast<uint16>(size)};
+    const DeltaFragmentHead tail_tuple_head = {offset, static_cast<uint16>(size)};
     memcpy(end, &lower_head, sizeof(lower_head));
     memcpy(end + sizeof(lower_head), &lower, sizeof(lower));
     end += sizeof(lower_head) + sizeof(lower);
-    memcpy(end, &item_head, sizeof(item_head));
-    memcpy(end + sizeof(item_head), items, size);
-    end += sizeof(item_head) + size;
+    memcpy(end, &tail_tuple_head, sizeof(tail_tuple_head));
+    memcpy(end + sizeof(tail_tuple_head), tail_tuples, size);
+    end += sizeof(tail_tuple_head) + size;
 
     XLogBeginInsert();
     XLogRegisterBuffer(0, buffer, REGBUF_STANDARD);
@@ -42,12 +42,12 @@ static void log_append(Buffer buffer, Page page, uint16 offset, const char *item
 }
 
 // How many bytes of the items have room.
-static uint32 fitting_bytes(const char *items, uint32 bytes, uint32 room) {
+static uint32 fitting_bytes(const char *tail_tuples, uint32 bytes, uint32 room) {
     if (likely(bytes <= room))
         return bytes;
     uint32 fitting = 0;
     for (;;) {
-        const uint32 size = tail_item_size(reinterpret_cast<const TailItem *>(items + fitting));
+        const uint32 size = tail_tuple_size(reinterpret_cast<const TailTuple *>(tail_tuples + fitting));
         if (fitting + size > room)
             return fitting;
         fitting += size;
@@ -55,50 +55,51 @@ static uint32 fitting_bytes(const char *items, uint32 bytes, uint32 room) {
 }
 
 // Appends as many of the items as fit, by one record; returns how many bytes they have.
-static uint32 append_to_tail(Relation index, const RunKind *kind, const char *items, uint32 bytes) {
+static uint32 append_to_tail(Relation index, const RunKind *kind, const char *tail_tuples, uint32 bytes) {
     Buffer buffer = ReadBuffer(index, kTailBlock);
     LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
     Page page = BufferGetPage(buffer);
     check_tail(index, kind, page);
     const uint32 length = content_length(page);
-    const uint32 size = fitting_bytes(items, bytes, kind->tail_capacity - length);
+    const uint32 size = fitting_bytes(tail_tuples, bytes, kind->tail_capacity - length);
     if (size > 0) {
         START_CRIT_SECTION();
-        memcpy(page_content(page) + length, items, size);
+        memcpy(page_content(page) + length, tail_tuples, size);
         set_content_length(page, length + size);
         MarkBufferDirty(buffer);
         if (RelationNeedsWAL(index))
-            log_append(buffer, page, static_cast<uint16>(kContentStart + length), items, size);
+            log_append(buffer, page, static_cast<uint16>(kContentStart + length), tail_tuples, size);
         END_CRIT_SECTION();
     }
     UnlockReleaseBuffer(buffer);
     return size;
 }
 
-bool is_tail_sound(const RunKind *kind, Page page) {
+bool is_tail_valid(const RunKind *kind, Page page) {
     return !PageIsNew(page) && PageGetSpecialSize(page) == sizeof(PageStamp) &&
            page_stamp(page)->kind == static_cast<uint16>(PageKind::Tail) &&
            content_length(page) <= kind->tail_capacity &&
-           (kind->tail_item_bytes == 0 || kind->tail_item_extra != 0 ||
-            content_length(page) % kind->tail_item_bytes == 0);
+           (kind->tail_tuple_bytes == 0 || kind->tail_tuple_extra != 0 ||
+            content_length(page) % kind->tail_tuple_bytes == 0);
 }
 
 void check_tail(Relation index, const RunKind *kind, Page page) {
-    if (unlikely(!is_tail_sound(kind, page)))
+    if (unlikely(!is_tail_valid(kind, page)))
         report_corruption(index, kTailBlock, "The tail page is damaged.");
 }
 
-uint32 checked_item_size(Relation index, const RunKind *kind, const char *items, uint32 at, uint32 length) {
-    const uint32 size = tail_item_size(reinterpret_cast<const TailItem *>(items + at));
-    if (size > length - at || !is_tail_item_size(kind, size))
+uint32 checked_tail_tuple_size(Relation index, const RunKind *kind, const char *tail_tuples, uint32 at,
+                               uint32 length) {
+    const uint32 size = tail_tuple_size(reinterpret_cast<const TailTuple *>(tail_tuples + at));
+    if (size > length - at || !is_tail_tuple_size(kind, size))
         report_corruption(index, kTailBlock, "An item of the tail has a wrong size.");
     return size;
 }
 
-uint32 count_tail_items(Relation index, const RunKind *kind, const char *items, uint32 bytes) {
+uint32 count_tail_tuples(Relation index, const RunKind *kind, const char *tail_tuples, uint32 bytes) {
     uint32 count = 0;
     for (uint32 at = 0; at < bytes; count++)
-        at += checked_item_size(index, kind, items, at, bytes);
+        at += checked_tail_tuple_size(index, kind, tail_tuples, at, bytes);
     return count;
 }
 
@@ -177,7 +178,7 @@ static BlockNumber seal_tail(Relation index, const RunKind *kind, uint32 wanted)
     RunEntry run = {};
     run.run_id = run_id;
     run.order = meta_page(meta_image)->next_order++;
-    run.entries = count_tail_items(index, kind, page_content(tail_image), length);
+    run.entries = count_tail_tuples(index, kind, page_content(tail_image), length);
     run.extents[0] = place;
     run.extent_count = 1;
     run.pages = 1;
@@ -210,27 +211,29 @@ void require_usable_tid(Relation index, const ItemPointerData &tid) {
                     errhint("Use an index of another access method, or a table of access method heap.")));
 }
 
-bool append_items(Relation index, const RunKind *kind, const char *items, uint32 bytes) {
+bool append_tail_tuples(Relation index, const RunKind *kind, const char *tail_tuples, uint32 bytes) {
     bool sealed = false;
     check_metapage_once(index, kind);
     for (;;) {
-        const uint32 appended = append_to_tail(index, kind, items, bytes);
+        const uint32 appended = append_to_tail(index, kind, tail_tuples, bytes);
         if (appended == bytes)
             return sealed;
-        items += appended;
+        tail_tuples += appended;
         bytes -= appended;
         CHECK_FOR_INTERRUPTS();
         const BlockNumber blocks =
-            seal_tail(index, kind, tail_item_size(reinterpret_cast<const TailItem *>(items)));
+            seal_tail(index, kind, tail_tuple_size(reinterpret_cast<const TailTuple *>(tail_tuples)));
         if (blocks > 0)
             extend_file(index, blocks);
         sealed = true;
     }
 }
 
-void insert_item(Relation index, const RunKind *kind, const TailItem *item, InsertStream *stream) {
-    require_usable_tid(index, item->tid);
-    if (!append_items(index, kind, reinterpret_cast<const char *>(item), tail_item_size(item)))
+void insert_tail_tuple(Relation index, const RunKind *kind, const TailTuple *tail_tuple,
+                       InsertStream *stream) {
+    require_usable_tid(index, tail_tuple->tid);
+    if (!append_tail_tuples(index, kind, reinterpret_cast<const char *>(tail_tuple),
+                            tail_tuple_size(tail_tuple)))
         return;
     const bool is_stream = stream != nullptr && ++stream->seals > kSealsOfStream;
     merge_after_seal(index, kind, is_stream);

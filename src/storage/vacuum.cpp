@@ -31,12 +31,12 @@ static void purge_tail(BulkDelete *state) {
     auto *kept = allocate<char>(kContentBytes);
     uint32 kept_bytes = 0;
     for (uint32 at = 0; at < length;) {
-        auto *item = reinterpret_cast<TailItem *>(page_content(page) + at);
-        const uint32 size = checked_item_size(index, state->kind, page_content(page), at, length);
-        if (is_dead(state, &item->tid)) {
+        auto *tail_tuple = reinterpret_cast<TailTuple *>(page_content(page) + at);
+        const uint32 size = checked_tail_tuple_size(index, state->kind, page_content(page), at, length);
+        if (is_dead(state, &tail_tuple->tid)) {
             state->stats->tuples_removed += 1;
         } else {
-            memcpy(kept + kept_bytes, item, size);
+            memcpy(kept + kept_bytes, tail_tuple, size);
             kept_bytes += size;
             state->stats->num_index_tuples += 1;
         }
@@ -178,7 +178,7 @@ IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, const RunKind *kind, I
     // not dead when VACUUM collected its list.
     uint64 horizon;
     Buffer meta_buffer;
-    claim_old_runs(index, kind, Patience::Endless, &horizon, &meta_buffer);
+    claim_old_runs(index, kind, Timeout::Endless, &horizon, &meta_buffer);
     purge_tail(&state);
     int count;
     RunEntry *runs = copy_directory(index, kind, BufferGetPage(meta_buffer), &count);
@@ -235,10 +235,10 @@ IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, const RunKind *kind
         Buffer tail = ReadBuffer(index, kTailBlock);
         LockBuffer(tail, BUFFER_LOCK_SHARE);
         check_tail(index, kind, BufferGetPage(tail));
-        const char *items = page_content(BufferGetPage(tail));
+        const char *tail_tuples = page_content(BufferGetPage(tail));
         const uint32 length = content_length(BufferGetPage(tail));
         for (uint32 at = 0; at < length; stats->num_index_tuples += 1)
-            at += checked_item_size(index, kind, items, at, length);
+            at += checked_tail_tuple_size(index, kind, tail_tuples, at, length);
         UnlockReleaseBuffer(tail);
         for (int i = 0; i < count; i++)
             stats->num_index_tuples += static_cast<double>(runs[i].entries - runs[i].dead);

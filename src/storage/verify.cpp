@@ -21,31 +21,31 @@ static void verify_extents(const Verification &state, Page meta_image) {
     pfree(used);
 }
 
-static bool verify_tail_items(const Verification &state) {
+static bool verify_tail_tuples(const Verification &state) {
     Buffer buffer = ReadBuffer(state.index, kTailBlock);
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(buffer);
-    if (!is_tail_sound(state.kind, page)) {
+    if (!is_tail_valid(state.kind, page)) {
         UnlockReleaseBuffer(buffer);
         state.report(kTailBlock, nullptr, "The tail page is damaged.", state.context);
         return false;
     }
     const uint32 length = content_length(page);
-    const char *items = page_content(page);
-    bool sound = true;
-    for (uint32 at = 0; sound && at < length;) {
-        const auto *item = reinterpret_cast<const TailItem *>(items + at);
-        const uint32 size = tail_item_size(item);
-        if (size > length - at || !is_tail_item_size(state.kind, size)) {
+    const char *tail_tuples = page_content(page);
+    bool valid = true;
+    for (uint32 at = 0; valid && at < length;) {
+        const auto *tail_tuple = reinterpret_cast<const TailTuple *>(tail_tuples + at);
+        const uint32 size = tail_tuple_size(tail_tuple);
+        if (size > length - at || !is_tail_tuple_size(state.kind, size)) {
             state.report(kTailBlock, nullptr, "A tail item has a wrong size.", state.context);
-            sound = false;
+            valid = false;
         }
-        if (!ItemPointerIsValid(&item->tid))
-            state.report(kTailBlock, &item->tid, "A tail item has an invalid TID.", state.context);
+        if (!ItemPointerIsValid(&tail_tuple->tid))
+            state.report(kTailBlock, &tail_tuple->tid, "A tail item has an invalid TID.", state.context);
         at += size;
     }
     UnlockReleaseBuffer(buffer);
-    return sound;
+    return valid;
 }
 
 bool verify_run_pages(Relation index, const RunEntry &run, ProblemReporter report, void *context) {
@@ -97,19 +97,19 @@ static bool verify_directory(const Verification &state, RunEntry **runs, int *co
     const char *problem = find_metapage_problem(state.index, state.kind, page);
     if (problem == nullptr)
         *runs = try_copy_directory(state.index, page, count, &problem, &damaged);
-    bool sound = problem == nullptr;
-    if (!sound)
+    bool valid = problem == nullptr;
+    if (!valid)
         state.report(damaged, nullptr, problem, state.context);
     for (int i = 0; i < *count; i++) {
-        if (!is_run_entry_sound(state.kind, (*runs)[i])) {
+        if (!is_run_entry_valid(state.kind, (*runs)[i])) {
             state.report(kMetaBlock, nullptr, "An entry of the run directory is not sound.", state.context);
-            sound = false;
+            valid = false;
         }
     }
-    if (sound)
+    if (valid)
         verify_extents(state, page);
     UnlockReleaseBuffer(buffer);
-    return sound;
+    return valid;
 }
 
 bool verify_structure(Relation index, const RunKind *kind, ProblemReporter report, void *context) {
@@ -121,11 +121,11 @@ bool verify_structure(Relation index, const RunKind *kind, ProblemReporter repor
     }
     RunEntry *runs = nullptr;
     int count = 0;
-    bool sound = verify_directory(state, &runs, &count);
-    sound = verify_tail_items(state) && sound;
+    bool valid = verify_directory(state, &runs, &count);
+    valid = verify_tail_tuples(state) && valid;
     if (runs != nullptr)
         pfree(runs);
-    return sound;
+    return valid;
 }
 
 }  // namespace pg_gpu::storage

@@ -6,7 +6,7 @@
 #include "compat.h"
 #include "storage/last_damage.h"
 #include "storage/notes.h"
-#include "storage/waiting_rows.h"
+#include "storage/pending_rows.h"
 #include "test_hooks.h"
 
 namespace pg_gpu::storage {
@@ -93,7 +93,7 @@ static void copy_all_runs(Relation index, const RunKind *kind, Page meta_image, 
 
 void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *view, TailVisitor visit,
                void *context) {
-    write_waiting_rows();
+    write_pending_rows();
     Buffer meta_buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
     Page meta_image = BufferGetPage(meta_buffer);
     check_old_snapshot(snapshot, index, meta_image);
@@ -111,9 +111,10 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
             remember_checked_directory(index, {meta->directory_version, meta->vacuum_seq});
         }
     }
-    const bool keeps = view->kept != nullptr && (view->kept->page_limit > 0 || view->kept->copies != nullptr);
+    const bool keeps =
+        view->cached != nullptr && (view->cached->page_limit > 0 || view->cached->copies != nullptr);
     if (unlikely(keeps))
-        keep_small_runs(index, view);
+        cache_small_runs(index, view);
 
     // The tail is locked before the metapage is let go: a seal needs both, so the items are either here or in
     // a listed run, never in both or neither.
@@ -125,13 +126,13 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
     // Appends leave the metapage as it is, and what is in a run has come with a seal, which doesn't.
     check_old_snapshot(snapshot, index, tail);
     check_tail(index, kind, tail);
-    if (kind->tail_item_extra != 0)
-        count_tail_items(index, kind, page_content(tail), content_length(tail));
+    if (kind->tail_tuple_extra != 0)
+        count_tail_tuples(index, kind, page_content(tail), content_length(tail));
     // Also when it is empty: whoever takes a view anew still has what the last one had of the tail.
     visit(page_content(tail), content_length(tail), context);
     UnlockReleaseBuffer(tail_buffer);
     if (unlikely(keeps))
-        keep_large_runs(index, view);
+        cache_large_runs(index, view);
     hold(HoldPoint::Reader);
 }
 
@@ -153,10 +154,10 @@ static bool has_stamp(Page page, const RunEntry &run, uint32 position) {
 }
 
 RunPage read_run_page(Relation index, const RunEntry &run, uint32 position, BufferAccessStrategy strategy,
-                      NearBuffer *near) {
-    if (unlikely(run.kept != 0)) {
+                      NearbyBuffer *nearby) {
+    if (unlikely(run.cached != 0)) {
         RunPage copy = {nullptr, InvalidBuffer, false};
-        copy.page = kept_page(index, run, position, &copy.temporary);
+        copy.page = cached_page(index, run, position, &copy.temporary);
         if (copy.page != nullptr)
             return copy;
     }
@@ -169,8 +170,8 @@ RunPage read_run_page(Relation index, const RunEntry &run, uint32 position, Buff
     if (unlikely(block >= static_cast<BlockNumber>(index->rd_rel->relpages) + kBlocksBeyondStatistics) &&
         block >= RelationGetNumberOfBlocks(index))
         report_corruption(index, block, "A run lies beyond the end of the file.");
-    Buffer buffer = near != nullptr ? read_near(index, block, strategy, near)
-                                    : ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
+    Buffer buffer = nearby != nullptr ? read_nearby(index, block, strategy, nearby)
+                                      : ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(buffer);
     if (likely(has_stamp(page, run, position)))

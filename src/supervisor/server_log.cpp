@@ -18,7 +18,7 @@ struct ServerLog {
     char line[1024];  // as long as those that the process writes itself (cuda/server/log.cpp)
     size_t used = 0;
     TimestampTz period_end = 0;
-    int told = 0;  // in this period
+    int reported = 0;  // in this period
     int left_out = 0;
     char last_left_out[sizeof(line)];
 };
@@ -37,7 +37,7 @@ static int take_level(const char **line) {
     return text[1] <= '4' ? WARNING : text[1] == '7' ? DEBUG1 : LOG;
 }
 
-static void tell_left_out() {
+static void report_left_out() {
     if (state.left_out > 0)
         ereport(LOG, (errmsg("pg_gpu server process %d: %d further lines were left out",
                              static_cast<int>(state.pid), state.left_out),
@@ -46,24 +46,24 @@ static void tell_left_out() {
 }
 
 static void begin_period(TimestampTz now) {
-    tell_left_out();
-    state.told = 0;
+    report_left_out();
+    state.reported = 0;
     state.period_end = TimestampTzPlusMilliseconds(now, kPeriodMs);
 }
 
-static void tell_line() {
+static void report_line() {
     if (state.used == 0)
         return;
     state.line[state.used] = '\0';
     state.used = 0;
     const char *text = state.line;
     const int level = take_level(&text);
-    if (state.told == kMaxLines) {
+    if (state.reported == kMaxLines) {
         state.left_out++;
         strlcpy(state.last_left_out, text, sizeof(state.last_left_out));
         return;
     }
-    state.told++;
+    state.reported++;
     ereport(level, (errmsg("pg_gpu server process %d: %s", static_cast<int>(state.pid), text)));
 }
 
@@ -72,7 +72,7 @@ static void tell_line() {
 static void take(const char *bytes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (bytes[i] == '\n')
-            tell_line();
+            report_line();
         else if (state.used < sizeof(state.line) - 1)
             state.line[state.used++] = bytes[i] >= ' ' && bytes[i] <= '~' ? bytes[i]
                                        : bytes[i] == '\t'                 ? ' '
@@ -83,7 +83,7 @@ static void take(const char *bytes, size_t count) {
 static void close_output() {
     if (state.output < 0)
         return;
-    tell_line();
+    report_line();
     close(state.output);
     state.output = -1;
 }
@@ -112,13 +112,13 @@ int read_server_log() {
         }
     }
     // Whoever has had its share is looked at in the supervisor's next turn.
-    return state.told < kMaxLines ? state.output : -1;
+    return state.reported < kMaxLines ? state.output : -1;
 }
 
 void end_server_log() {
     read_server_log();
     close_output();
-    tell_left_out();
+    report_left_out();
 }
 
 }  // namespace pg_gpu::client

@@ -199,9 +199,9 @@ int reap_abandoned_processes() {
     return abandoned_count = left;
 }
 
-static bool wait_for_end(ServerProcess *process, int patience_ms, int *status) {
+static bool wait_for_end(ServerProcess *process, int timeout_ms, int *status) {
     constexpr int kPauseMs = 5;
-    for (int waited = 0; waited < patience_ms; waited += kPauseMs) {
+    for (int waited = 0; waited < timeout_ms; waited += kPauseMs) {
         if (reap_server_process(process, status))
             return true;
         pg_usleep(kPauseMs * 1000L);
@@ -209,12 +209,12 @@ static bool wait_for_end(ServerProcess *process, int patience_ms, int *status) {
     return false;
 }
 
-bool end_server_process(ServerProcess *process, int patience_ms, int *status) {
+bool end_server_process(ServerProcess *process, int timeout_ms, int *status) {
     kill(process->pid, SIGTERM);
-    if (wait_for_end(process, patience_ms, status))
+    if (wait_for_end(process, timeout_ms, status))
         return true;
     kill(process->pid, SIGKILL);
-    if (wait_for_end(process, patience_ms, status))
+    if (wait_for_end(process, timeout_ms, status))
         return true;
     if (abandoned_count < kMaxAbandoned)
         abandoned[abandoned_count++] = process->pid;

@@ -22,11 +22,11 @@ bool start_server_process(ServerProcess *process);
 // Has it ended? Then *status is what waitpid says, and the process is none.
 bool reap_server_process(ServerProcess *process, int *status);
 
-// Asks it to end, and kills it when it doesn't within `patience_ms`. True with waitpid's *status. False when
+// Asks it to end, and kills it when it doesn't within `timeout_ms`. True with waitpid's *status. False when
 // it hasn't ended as long after that either: a process in uninterruptible sleep, in a driver or on a file
 // system that hangs, ends when the kernel lets it. It is the kernel's then, and the caller has no process any
 // more; PostgreSQL's shutdown must not wait for it.
-bool end_server_process(ServerProcess *process, int patience_ms, int *status);
+bool end_server_process(ServerProcess *process, int timeout_ms, int *status);
 
 // Takes note of those that ended after all. How many are left.
 int reap_abandoned_processes();

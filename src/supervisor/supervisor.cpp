@@ -43,16 +43,16 @@ bool is_supervisor_running() {
 
 bool launch_supervisor() {
     static TimestampTz last_attempt = 0;
-    static bool told = false;
+    static bool reported = false;
     static bool launched = false;
     if (!IsUnderPostmaster || !server_wanted())
         return false;
     SupervisorRecord record;
     if (!read_supervisor_record(&record)) {
-        if (!told)
+        if (!reported)
             ereport(LOG, (errmsg("pg_gpu has no server process: no shared memory is left for its record"),
                           errhint("Preload pg_gpu.")));
-        told = true;
+        reported = true;
         return false;
     }
     if (record.supervisor != 0)
@@ -64,8 +64,8 @@ bool launch_supervisor() {
     BackgroundWorker worker;
     describe_worker(&worker);
     launched = RegisterDynamicBackgroundWorker(&worker, nullptr);
-    if (!launched && !told) {
-        told = true;
+    if (!launched && !reported) {
+        reported = true;
         ereport(LOG, (errmsg("pg_gpu has no server process: no free slot for its background worker"),
                       errhint("Raise max_worker_processes, or preload pg_gpu.")));
     }
@@ -96,9 +96,9 @@ static Supervisor state;
 static constexpr int kFirstDelayMs = 100;
 static constexpr int kLongestDelayMs = 60000;
 // A server that has lived so long is taken to be sound.
-static constexpr int kSoundMs = 60000;
+static constexpr int kHealthyMs = 60000;
 static constexpr int kHeartbeatMs = 2000;
-static constexpr int kPatienceMs = 2000;
+static constexpr int kTimeoutMs = 2000;
 // A heartbeat is waited for as long as pg_gpu.request_timeout, but that may be shorter than a busy machine
 // lets a sound process wait, or hours.
 static constexpr int kLeastHeartbeatMs = 1000;
@@ -154,7 +154,7 @@ static void start_server() {
 static void plan_restart() {
     disconnect();
     record_restart();
-    if (state.greeted && TimestampDifferenceExceeds(state.started_at, GetCurrentTimestamp(), kSoundMs))
+    if (state.greeted && TimestampDifferenceExceeds(state.started_at, GetCurrentTimestamp(), kHealthyMs))
         state.delay_ms = 0;
     plan_next_start();
 }
@@ -181,7 +181,7 @@ static void note_end(pid_t pid, int status, const char *cause) {
 static void restart_server(const char *cause) {
     const pid_t pid = state.server.pid;
     int status;
-    if (end_server_process(&state.server, kPatienceMs, &status)) {
+    if (end_server_process(&state.server, kTimeoutMs, &status)) {
         note_end(pid, status, cause);
     } else {
         note_abandoned(pid);
@@ -202,7 +202,7 @@ static bool send_limits() {
     message.transfer_limit = settings.transfer_memory_limit * kMebibyte;
     protocol::ReplyHeader reply;
     return exchange(&message, &reply) &&
-           (answer_of(reply) == protocol::Answer::done || fail_by_answer(reply));
+           (result_of(reply) == protocol::ReplyResult::done || fail_by_reply(reply));
 }
 
 static bool has_socket() {
@@ -211,14 +211,13 @@ static bool has_socket() {
 }
 
 // A server that has just been started needs some milliseconds before it listens.
-static bool is_young() {
-    return !state.greeted &&
-           !TimestampDifferenceExceeds(state.started_at, GetCurrentTimestamp(), kPatienceMs);
+static bool is_starting() {
+    return !state.greeted && !TimestampDifferenceExceeds(state.started_at, GetCurrentTimestamp(), kTimeoutMs);
 }
 
 static void check_server() {
-    constexpr int kYoungMs = 20;
-    set_request_patience(Min(Max(request_timeout(), kLeastHeartbeatMs), kMaxHeartbeatMs));
+    constexpr int kStartingMs = 20;
+    set_request_timeout(Min(Max(request_timeout(), kLeastHeartbeatMs), kMaxHeartbeatMs));
     state.look_at = in_milliseconds(kHeartbeatMs);
     const bool was_connected = is_connected();
     if (connect_to_server() && (!was_connected || ping_server()) && (state.greeted || send_limits())) {
@@ -232,11 +231,11 @@ static void check_server() {
     }
     if (ShutdownRequestPending)
         return;
-    if (is_young()) {
-        state.look_at = in_milliseconds(kYoungMs);
+    if (is_starting()) {
+        state.look_at = in_milliseconds(kStartingMs);
         return;
     }
-    if (last_trouble() == Trouble::Deadline && ++state.missed < kMaxMissed) {
+    if (last_failure() == RequestFailure::Deadline && ++state.missed < kMaxMissed) {
         state.look_at = GetCurrentTimestamp();
         return;
     }
@@ -252,7 +251,7 @@ static void stop_server() {
     const pid_t pid = state.server.pid;
     int status;
     record_server_stop();
-    if (!end_server_process(&state.server, kPatienceMs, &status)) {
+    if (!end_server_process(&state.server, kTimeoutMs, &status)) {
         note_abandoned(pid);
         return;
     }

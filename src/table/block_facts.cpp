@@ -22,7 +22,7 @@ struct Cache {
     uint32 sets;
     uint32 used;
     uint32 row_words;
-    uint64 last_question;
+    uint64 last_request;
 };
 
 struct NumberedTable {
@@ -145,10 +145,10 @@ static bool grow() {
     return true;
 }
 
-uint64 begin_facts_question() {
+uint64 begin_facts_request() {
     if (cache.sets > Max(max_sets(), kFewestSets))
         forget_block_facts();
-    return ++cache.last_question;
+    return ++cache.last_request;
 }
 
 FactsGroup *find_group(uint32 table, uint32 number) {
@@ -162,7 +162,7 @@ FactsGroup *find_group(uint32 table, uint32 number) {
     return nullptr;
 }
 
-void bring_group_near(uint32 table, uint32 number, uint64 blocks) {
+void prefetch_group(uint32 table, uint32 number, uint64 blocks) {
     FactsGroup *group = find_group(table, number);
     if (group == nullptr)
         return;
@@ -181,14 +181,14 @@ static uint32 choose_place(uint64 key) {
             return place;
         const bool chosen_is_free = cache.keys[chosen] == 0;
         const bool is_better = cache.keys[place] == 0 ? !chosen_is_free
-                                                      : !chosen_is_free && cache.groups[place]->question <
-                                                                               cache.groups[chosen]->question;
+                                                      : !chosen_is_free && cache.groups[place]->request <
+                                                                               cache.groups[chosen]->request;
         chosen = is_better ? place : chosen;
     }
     return chosen;
 }
 
-FactsGroup *take_group(uint32 table, uint32 number, uint64 question) {
+FactsGroup *take_group(uint32 table, uint32 number, uint64 request) {
     if (cache.sets == 0 && !grow())
         return nullptr;
     const uint64 key = key_of(table, number);
@@ -198,7 +198,7 @@ FactsGroup *take_group(uint32 table, uint32 number, uint64 question) {
     FactsGroup *group = cache.groups[place];
     if (cache.keys[place] == key)
         return group;
-    if (cache.keys[place] != 0 && group->question == question)
+    if (cache.keys[place] != 0 && group->request == request)
         return nullptr;
     if (group == nullptr) {
         group = static_cast<FactsGroup *>(allocate_for_session(group_bytes()));
@@ -209,7 +209,7 @@ FactsGroup *take_group(uint32 table, uint32 number, uint64 question) {
     }
     memset(group, 0, sizeof(FactsGroup));
     group->key = cache.keys[place] = key;
-    group->question = question;
+    group->request = request;
     return group;
 }
 

@@ -16,7 +16,7 @@ inline constexpr uint32 kMaxRowWords = (MaxHeapTuplesPerPage + 63) / 64;
 // visible rows are rows_of(). Behind the structure lie the rows' words.
 struct FactsGroup {
     uint64 key;            // the table's number << 32 | n; 0: free
-    uint64 question;       // that used it last
+    uint64 request;        // that used it last
     FactsGroup *next;      // in the question's list of groups with wanted blocks
     uint64 wanted;         // blocks that the question is to look at
     uint64 known;          // blocks with facts
@@ -29,7 +29,7 @@ struct FactsGroup {
     uint32 round;
     uint32 shared_way;      // where all sessions' facts have it (shared_facts.h),
     uint64 shared_version;  // what they were when this session learned them last,
-    uint64 shared_looks;    // what was known of unchanged pages then,
+    uint64 shared_checks;   // what was known of unchanged pages then,
     uint64 learned;         // and the question that it did that for
     uint64 same;            // blocks whose LSN was the same there,
     uint64 missed;          // and those of which something was not learned that may be news later
@@ -62,17 +62,17 @@ bool may_use_block_facts(Relation heap, Snapshot snapshot);
 uint32 number_of_table(Relation heap);
 
 // A number for the next question. Forgets what work_mem has no room for any more.
-uint64 begin_facts_question();
+uint64 begin_facts_request();
 
 // Group n of a table; nullptr: nothing is known of its blocks. Good until one is taken.
 FactsGroup *find_group(uint32 table, uint32 number);
 
 // Has what is known of some of its blocks come from memory, for who asks for many groups in a known order.
-void bring_group_near(uint32 table, uint32 number, uint64 blocks);
+void prefetch_group(uint32 table, uint32 number, uint64 blocks);
 
 // The same, or a free one, or in place of one that went unused for longest; nullptr when all that could make
 // room are used by this question.
-FactsGroup *take_group(uint32 table, uint32 number, uint64 question);
+FactsGroup *take_group(uint32 table, uint32 number, uint64 request);
 
 // Forgets all blocks.
 void forget_block_facts();

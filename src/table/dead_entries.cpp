@@ -59,15 +59,15 @@ DeadEntries *known_dead_entries(Relation index, uint64 vacuum_seq) {
 }
 
 static bool is_before(const DeadEntry &a, const DeadEntry &b) {
-    return a.place < b.place;
+    return a.encoded_tid < b.encoded_tid;
 }
 
-const DeadEntry *find_dead_entry(const DeadEntries &known, uint64 place) {
+const DeadEntry *find_dead_entry(const DeadEntries &known, uint64 encoded_tid) {
     DeadEntry wanted = {};
-    wanted.place = place;
+    wanted.encoded_tid = encoded_tid;
     const DeadEntry *end = known.entries + known.count;
     const DeadEntry *found = std::lower_bound<const DeadEntry *>(known.entries, end, wanted, is_before);
-    return found != end && found->place == place ? found : nullptr;
+    return found != end && found->encoded_tid == encoded_tid ? found : nullptr;
 }
 
 // Makes room for more behind `count` values, which may be none.

@@ -10,8 +10,8 @@ namespace pg_gpu::table {
 // stands there once, without a row.
 struct DeadEntry {
     static constexpr uint64 kNoRow = PG_UINT64_MAX;
-    uint64 place;  // place_of_tid
-    uint64 row;    // number of what the entry has
+    uint64 encoded_tid;  // encode_tid
+    uint64 row;          // number of what the entry has
 };
 
 // The dead entries of one index, as of one vacuum_seq.
@@ -34,7 +34,7 @@ inline constexpr uint64 kMaxDeadEntries = 1 << 16;
 DeadEntries *known_dead_entries(Relation index, uint64 vacuum_seq);
 
 // The first entry of a dead line pointer; nullptr when nothing is known of it.
-const DeadEntry *find_dead_entry(const DeadEntries &known, uint64 place);
+const DeadEntry *find_dead_entry(const DeadEntries &known, uint64 encoded_tid);
 
 // Adds entries of line pointers that nothing was known of, in any order, and their rows of `row_words` words.
 void add_dead_entries(DeadEntries *known, const DeadEntry *entries, uint64 count, const uint64 *rows,

@@ -18,7 +18,7 @@ uint64 *add_row(EntryRows *rows) {
     return row_at(*rows, rows->count++);
 }
 
-bool do_rows_tell(Relation heap, Relation index) {
+bool do_rows_identify_entries(Relation heap, Relation index) {
     for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++) {
         const AttrNumber column = index->rd_index->indkey.values[i];
         if (column <= 0 || TupleDescAttr(RelationGetDescr(heap), column - 1)->attlen <= 0)

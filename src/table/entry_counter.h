@@ -65,7 +65,8 @@ struct EntryCounter {
     uint32 count;               // of questions
     const storage::View *view;  // the one that was taken last
     uint64 row_words;
-    bool rows_tell;  // what an entry has is told by any row of its chain (do_rows_tell)
+    bool rows_identify_entries;  // what an entry has is told by any row of its chain
+                                 // (do_rows_identify_entries)
     // The costs of searching one run for a row, and of holding a row against one question, each in looks at
     // one entry of a count.
     uint64 search_cost;
@@ -99,7 +100,7 @@ struct EntryCounter {
 
 // Are the index's columns such that a row that nobody sees any more tells them? What TOAST has of it may be
 // gone, and an expression may fail.
-bool do_rows_tell(Relation heap, Relation index);
+bool do_rows_identify_entries(Relation heap, Relation index);
 
 // Counts in one view; *heap_fetches line pointers without a visible row were looked at. False when entries
 // must be looked at one by one: counts then are those of all live entries, or nothing of use.

@@ -14,7 +14,7 @@ namespace pg_gpu::table {
 namespace {
 
 // Costs in looks at one entry of a count, which take about 12 ns.
-constexpr uint64 kCostOfLook = 4;    // at a page's LSN
+constexpr uint64 kCostOfCheck = 4;   // at a page's LSN
 constexpr uint64 kCostOfPage = 300;  // at all rows of a page
 // TIDs of the whole index that are compared meanwhile.
 constexpr uint64 kTidsPerEntry = 8;
@@ -55,11 +55,11 @@ bool may_find_invisible(Relation heap, Snapshot snapshot) {
 
 bool may_pay_to_find_invisible(Relation heap, uint64 budget) {
     const BlockNumber blocks = RelationGetNumberOfBlocks(heap);
-    if (blocks * kCostOfLook <= budget)
+    if (blocks * kCostOfCheck <= budget)
         return true;
     BlockNumber all_visible;
     visibilitymap_count(heap, &all_visible, nullptr);
-    return blocks <= all_visible || (blocks - all_visible) * kCostOfLook <= budget;
+    return blocks <= all_visible || (blocks - all_visible) * kCostOfCheck <= budget;
 }
 
 // Lists the blocks that aren't all-visible and of which facts don't tell that all their entries are of
@@ -70,7 +70,7 @@ static bool list_blocks(Finder *finder, RowVisibility *rows) {
     VisibilityMap map;
     open_visibility(&map, finder->counter->heap);
     const BlockNumber blocks = RelationGetNumberOfBlocks(finder->counter->heap);
-    uint64 looks = 0;
+    uint64 checks = 0;
     bool pays = true;
     for (uint32 group = 0; pays && uint64{group} * kGroupBlocks < blocks; group++) {
         const BlockNumber first = group * kGroupBlocks;
@@ -79,11 +79,11 @@ static bool list_blocks(Finder *finder, RowVisibility *rows) {
             hidden &= (UINT64CONST(1) << (blocks - first)) - 1;
         if (hidden == 0)
             continue;
-        hidden &= ~find_plain_blocks(rows, group, hidden, &looks);
+        hidden &= ~find_plain_blocks(rows, group, hidden, &checks);
         for (uint64 left = hidden; left != 0; left &= left - 1)
             append(&finder->blocks, &finder->block_count, &finder->block_room,
                    first + static_cast<BlockNumber>(__builtin_ctzll(left)));
-        pays = looks * kCostOfLook + finder->block_count * kCostOfPage <= finder->budget;
+        pays = checks * kCostOfCheck + finder->block_count * kCostOfPage <= finder->budget;
     }
     close_visibility(&map);
     return pays;
@@ -137,11 +137,12 @@ static void add_dead_pointer(Finder *finder, const DeadEntries &known, BlockNumb
     const uint64 words = finder->counter->row_words;
     ItemPointerData tid;
     ItemPointerSet(&tid, block, offset);
-    const uint64 place = place_of_tid(tid);
-    const DeadEntry *entry = find_dead_entry(known, place);
+    const uint64 encoded_tid = encode_tid(tid);
+    const DeadEntry *entry = find_dead_entry(known, encoded_tid);
     if (entry == nullptr)
-        append(&finder->unknown, &finder->unknown_count, &finder->unknown_room, place);
-    for (; entry != nullptr && entry < known.entries + known.count && entry->place == place; entry++)
+        append(&finder->unknown, &finder->unknown_count, &finder->unknown_room, encoded_tid);
+    for (; entry != nullptr && entry < known.entries + known.count && entry->encoded_tid == encoded_tid;
+         entry++)
         if (entry->row != DeadEntry::kNoRow)
             memcpy(add_row(&finder->candidates), known.rows + entry->row * words, words * sizeof(uint64));
 }
@@ -157,33 +158,33 @@ static bool are_too_many(const Finder &finder) {
 // Reads the blocks; false when a row can't tell what its entry has, or there are too many.
 static bool read_blocks(Finder *finder, RowVisibility *rows) {
     auto *copy = allocate<PGAlignedBlock>(1);
-    bool told = true;
-    for (uint64 i = 0; told && !are_too_many(*finder) && i < finder->block_count; i++) {
+    bool reported = true;
+    for (uint64 i = 0; reported && !are_too_many(*finder) && i < finder->block_count; i++) {
         uint64 invisible[kMaxRowWords];
         if (!find_invisible(rows, finder->blocks[i], copy->data, invisible))
             continue;
         // Looked for each time, because reading a page may take in messages.
         const DeadEntries &known = *known_dead_entries(finder->counter->index, finder->vacuum_seq);
         for (uint32 word = 0; word < kMaxRowWords; word++)
-            for (uint64 left = invisible[word]; told && left != 0; left &= left - 1) {
+            for (uint64 left = invisible[word]; reported && left != 0; left &= left - 1) {
                 const auto offset = static_cast<OffsetNumber>(
                     word * 64 + static_cast<uint32>(__builtin_ctzll(left)) + FirstOffsetNumber);
                 if (ItemIdIsDead(PageGetItemId(copy->data, offset)))
                     add_dead_pointer(finder, known, finder->blocks[i], offset);
-                else if (finder->counter->rows_tell)
+                else if (finder->counter->rows_identify_entries)
                     add_chain(finder, copy->data, finder->blocks[i], offset);
                 else
-                    told = false;
+                    reported = false;
             }
     }
     pfree(copy);
-    return told && !are_too_many(*finder);
+    return reported && !are_too_many(*finder);
 }
 
 // ---- learning what entries of dead line pointers have -----------------------------------------------------
 
 bool is_wanted_in_block(const WantedPointers &wanted, const ItemPointerData &tid) {
-    return std::binary_search(wanted.places, wanted.places + wanted.count, place_of_tid(tid));
+    return std::binary_search(wanted.places, wanted.places + wanted.count, encode_tid(tid));
 }
 
 uint64 *note_wanted(WantedPointers *wanted, const ItemPointerData &tid) {
@@ -193,7 +194,7 @@ uint64 *note_wanted(WantedPointers *wanted, const ItemPointerData &tid) {
         wanted->found_places = wanted->found_places == nullptr
                                    ? allocate<uint64>(wanted->found.room)
                                    : reallocate(wanted->found_places, wanted->found.room);
-    wanted->found_places[wanted->found.count - 1] = place_of_tid(tid);
+    wanted->found_places[wanted->found.count - 1] = encode_tid(tid);
     return row;
 }
 
@@ -213,12 +214,12 @@ static void remember(const WantedPointers &wanted, DeadEntries *known) {
     for (uint64 i = 0; i < found; i++)
         entries[i] = {wanted.found_places[i], i};
     std::sort(entries, entries + found,
-              [](const DeadEntry &a, const DeadEntry &b) { return a.place < b.place; });
+              [](const DeadEntry &a, const DeadEntry &b) { return a.encoded_tid < b.encoded_tid; });
     uint64 count = found;
     uint64 at = 0;
     for (uint64 i = 0; i < wanted.count; i++) {
-        for (; at < found && entries[at].place < wanted.places[i]; at++) {}
-        if (at == found || entries[at].place != wanted.places[i])
+        for (; at < found && entries[at].encoded_tid < wanted.places[i]; at++) {}
+        if (at == found || entries[at].encoded_tid != wanted.places[i])
             entries[count++] = {wanted.places[i], DeadEntry::kNoRow};
     }
     known->debt = 0;

@@ -19,16 +19,16 @@ struct LookupKeys {
 
 // An entry with one of the keys.
 struct LookupMatch {
-    uint64 place;  // heap block << 16 | offset
-    uint32 key;    // number of the distinct key; elsewhere as the collector says
+    uint64 encoded_tid;  // heap block << 16 | offset
+    uint32 key;          // number of the distinct key; elsewhere as the collector says
 };
 
 inline BlockNumber match_block(const LookupMatch &match) {
-    return static_cast<BlockNumber>(match.place >> 16);
+    return static_cast<BlockNumber>(match.encoded_tid >> 16);
 }
 
 inline OffsetNumber match_offset(const LookupMatch &match) {
-    return static_cast<OffsetNumber>(match.place & 0xffff);
+    return static_cast<OffsetNumber>(match.encoded_tid & 0xffff);
 }
 
 // The entries found, in heap order, and for each distinct key the 0-based positions in the caller's list:

@@ -58,7 +58,7 @@ bool is_entry_visible(const RowVisibility &rows, Buffer buffer, BlockNumber bloc
 // Decides about an entry's row by hint bits alone, once all that was done to the page has ended before the
 // snapshot. They suffice for most rows: those that nobody has changed, and those that were deleted and have
 // no later version on the page.
-static bool do_hints_tell(Page page, OffsetNumber offset, bool *visible) {
+static bool do_hints_decide(Page page, OffsetNumber offset, bool *visible) {
     const ItemId item = PageGetItemId(page, offset);
     if (!ItemIdIsNormal(item))
         return false;
@@ -76,7 +76,7 @@ void make_facts(const RowVisibility &rows, Buffer buffer, BlockNumber block, uin
         if (!may_lead_to_row(page, offset))
             continue;
         bool visible;
-        if (!do_hints_tell(page, offset, &visible))
+        if (!do_hints_decide(page, offset, &visible))
             visible = is_entry_visible(rows, buffer, block, offset);
         if (visible)
             set_bit(words, offset);

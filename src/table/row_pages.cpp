@@ -1,10 +1,10 @@
 // Entries' rows by the heap, a page at a time, and the facts that are made of pages meanwhile.
 #include "compat.h"
 #include "sort.h"
-#include "table/page_looks.h"
+#include "table/page_checks.h"
 #include "table/page_rows.h"
 #include "table/rounds.h"
-#include "table/row_answers.h"
+#include "table/row_results.h"
 
 namespace pg_gpu::table {
 
@@ -21,16 +21,17 @@ struct PageFacts : BlockFacts {
 
 // Is it worth making facts, which take a look at all rows? When many are asked about, when the page has
 // not changed since it was read last, and when facts of it, which it has outlived, were of use.
-static bool is_worth_facts(const FactsGroup *group, uint32 place, Page page, XLogRecPtr lsn, uint64 asked) {
-    constexpr uint64 kFewestAsked = 8;  // one in so many
-    if (asked * kFewestAsked >= PageGetMaxOffsetNumber(page))
+static bool is_worth_facts(const FactsGroup *group, uint32 place, Page page, XLogRecPtr lsn,
+                           uint64 requested) {
+    constexpr uint64 kFewestRequested = 8;  // one in so many
+    if (requested * kFewestRequested >= PageGetMaxOffsetNumber(page))
         return true;
     return group != nullptr && (group->lsn[place] == lsn || (group->proven & bit_of(place)) != 0);
 }
 
 // Makes facts of a locked page, unless they are there and the page has only moved to another buffer.
 static void find_page_facts(const RowVisibility &rows, FactsGroup *group, Buffer buffer, BlockNumber block,
-                            uint64 asked, PageFacts *facts) {
+                            uint64 requested, PageFacts *facts) {
     const uint32 place = block % kGroupBlocks;
     Page page = BufferGetPage(buffer);
     facts->read_in = last_shared_round();
@@ -54,7 +55,7 @@ static void find_page_facts(const RowVisibility &rows, FactsGroup *group, Buffer
         *facts = {shared, true, false, facts->read_in};
         return;
     }
-    if (!is_worth_facts(group, place, page, facts->lsn, asked))
+    if (!is_worth_facts(group, place, page, facts->lsn, requested))
         return;
     const PageOutcome outcome = outcome_of(rows, page);
     if (!outcome.decided)
@@ -82,7 +83,7 @@ static void keep_facts(const RowVisibility &rows, Buffer buffer, BlockNumber blo
         }
     if (facts.is_new)
         share_facts(rows.file, block, buffer, facts, facts.read_in);
-    FactsGroup *group = take_group(rows.table, block / kGroupBlocks, rows.question);
+    FactsGroup *group = take_group(rows.table, block / kGroupBlocks, rows.request);
     if (group == nullptr)
         return;
     enter_group(rows, group);
@@ -110,7 +111,7 @@ static Buffer read_page(RowVisibility *rows, BlockNumber block) {
     const Buffer buffer = group != nullptr ? group->buffer[block % kGroupBlocks] : InvalidBuffer;
     if (buffer <= 0 || buffer > NBuffers ||
         !ReadRecentBuffer(physical_relation(rows->heap), MAIN_FORKNUM, block, buffer))
-        return storage::read_near(rows->heap, block, nullptr, &rows->near);
+        return storage::read_nearby(rows->heap, block, nullptr, &rows->nearby);
     pgstat_count_buffer_read(rows->heap);
     pgstat_count_buffer_hit(rows->heap);
     return buffer;
@@ -140,7 +141,7 @@ static void read_rows(RowVisibility *rows, BlockNumber block, const Entry *entri
 
 bool find_invisible(RowVisibility *rows, BlockNumber block, char *copy, uint64 *invisible) {
     CHECK_FOR_INTERRUPTS();
-    begin_question(rows);
+    begin_request(rows);
     memset(invisible, 0, kMaxRowWords * sizeof(uint64));
     const Buffer buffer = read_page(rows, block);
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -164,11 +165,11 @@ bool find_invisible(RowVisibility *rows, BlockNumber block, char *copy, uint64 *
 // Has a page's head come from memory while others are read, and then the heads of its rows, where facts are
 // likely to be made of them. Nobody minds if the buffer has another page by now: nothing is done with what
 // comes.
-static void bring_page_near(const RowVisibility &rows, BlockNumber block, bool with_rows) {
+static void prefetch_page(const RowVisibility &rows, BlockNumber block, bool with_rows) {
     const FactsGroup *group = rows.uses_facts ? find_group(rows.table, block / kGroupBlocks) : nullptr;
     const Buffer buffer = group != nullptr ? group->buffer[block % kGroupBlocks] : InvalidBuffer;
     if (!with_rows) {
-        bring_near(buffer);
+        prefetch_buffer(buffer);
     } else if (buffer > 0 && buffer <= NBuffers && (group->proven & bit_of(block)) != 0) {
         Page page = BufferGetPage(buffer);
         const OffsetNumber last = last_offset(page);
@@ -180,17 +181,17 @@ static void bring_page_near(const RowVisibility &rows, BlockNumber block, bool w
 
 void read_pages(RowVisibility *rows, Entry *entries, uint64 count, bool *visible) {
     constexpr uint64 kAhead = 4;
-    const auto less = [](const Entry &a, const Entry &b) { return a.place < b.place; };
+    const auto less = [](const Entry &a, const Entry &b) { return a.encoded_tid < b.encoded_tid; };
     if (!std::is_sorted(entries, entries + count, less))
         sort_interruptibly(entries, entries + count, less);
-    uint64 near = 0;
+    uint64 nearby = 0;
     for (uint64 first = 0, end; first < count; first = end) {
         const BlockNumber block = entries[first].block();
         for (end = first + 1; end < count && entries[end].block() == block; end++) {}
-        for (near = Max(near, end); near < Min(end + kAhead, count); near++)
-            bring_page_near(*rows, entries[near].block(), false);
+        for (nearby = Max(nearby, end); nearby < Min(end + kAhead, count); nearby++)
+            prefetch_page(*rows, entries[nearby].block(), false);
         if (end < count)
-            bring_page_near(*rows, entries[end].block(), true);
+            prefetch_page(*rows, entries[end].block(), true);
         read_rows(rows, block, entries + first, end - first, visible);
     }
 }

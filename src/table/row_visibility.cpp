@@ -1,8 +1,8 @@
 // The facts of blocks whose pages have not changed, for one question (block_facts.h).
 #include "residency/residency.h"
-#include "table/page_looks.h"
+#include "table/page_checks.h"
 #include "table/rounds.h"
-#include "table/row_answers.h"
+#include "table/row_results.h"
 
 namespace pg_gpu::table {
 
@@ -22,12 +22,12 @@ void close_row_visibility(RowVisibility *rows) {
 
 // ---- facts ------------------------------------------------------------------------------------------------
 
-void begin_question(RowVisibility *rows) {
+void begin_request(RowVisibility *rows) {
     if (rows->round != 0 && rows->command == rows->snapshot->curcid)
         return;
     rows->command = rows->snapshot->curcid;
     rows->uses_facts = may_use_block_facts(rows->heap, rows->snapshot);
-    rows->question = begin_facts_question();
+    rows->request = begin_facts_request();
     rows->table = number_of_table(rows->heap);
     rows->next = U64FromFullTransactionId(ReadNextFullTransactionId());
     rows->xmin = full_id(*rows, rows->snapshot->xmin);
@@ -37,8 +37,8 @@ void begin_question(RowVisibility *rows) {
 }
 
 void enter_group(const RowVisibility &rows, FactsGroup *group) {
-    if (group->question != rows.question) {
-        group->question = rows.question;
+    if (group->request != rows.request) {
+        group->request = rows.request;
         group->wanted = 0;
     }
     if (group->round != rows.round) {
@@ -70,13 +70,13 @@ static bool learn_group(const RowVisibility &rows, FactsGroup *group) {
 FactsGroup *find_group_of_all(RowVisibility *rows, uint32 number) {
     FactsGroup *group = find_group(rows->table, number);
     if (group == nullptr && has_shared_facts(rows->file, number))
-        group = take_group(rows->table, number, rows->question);
+        group = take_group(rows->table, number, rows->request);
     if (group == nullptr)
         return nullptr;
     enter_group(*rows, group);
-    if (group->learned == rows->question)
+    if (group->learned == rows->request)
         return group;
-    group->learned = rows->question;
+    group->learned = rows->request;
     const bool all_fit = learn_group(*rows, group);
     if (all_fit || rows->wanted != nullptr)
         return group;
@@ -102,7 +102,7 @@ static uint64 want_blocks(RowVisibility *rows, FactsGroup *group, uint64 blocks)
 void want_block(RowVisibility *rows, BlockNumber block) {
     if (!rows->by_page)
         return;
-    begin_question(rows);
+    begin_request(rows);
     FactsGroup *group = rows->uses_facts ? find_group_of_all(rows, block / kGroupBlocks) : nullptr;
     if (group != nullptr)
         want_blocks(rows, group, bit_of(block));
@@ -111,7 +111,7 @@ void want_block(RowVisibility *rows, BlockNumber block) {
 uint32 want_blocks_of_group(RowVisibility *rows, uint32 number, uint64 blocks) {
     if (!rows->by_page)
         return 0;
-    begin_question(rows);
+    begin_request(rows);
     FactsGroup *group = rows->uses_facts && blocks != 0 ? find_group_of_all(rows, number) : nullptr;
     return group == nullptr ? 0 : static_cast<uint32>(__builtin_popcountll(want_blocks(rows, group, blocks)));
 }
@@ -124,24 +124,24 @@ void forget_wanted_blocks(RowVisibility *rows) {
 
 // Looks at the pages of those blocks whose facts suit the snapshot; returns which have not changed.
 static uint64 look_at_blocks(const RowVisibility &rows, FactsGroup *group, uint64 blocks) {
-    PageLook looks[kMaxLooks];
+    PageCheck checks[kMaxPageChecks];
     const BlockNumber first = static_cast<uint32>(group->key) * kGroupBlocks;
     uint64 unchanged = 0;
     for (uint64 left = suiting_blocks(rows, *group, blocks); left != 0;) {
         uint32 count = 0;
-        for (; left != 0 && count < kMaxLooks; left &= left - 1) {
+        for (; left != 0 && count < kMaxPageChecks; left &= left - 1) {
             const auto place = static_cast<uint32>(__builtin_ctzll(left));
-            looks[count++] = {first + place, group->buffer[place], group->lsn[place]};
+            checks[count++] = {first + place, group->buffer[place], group->lsn[place]};
         }
         facts_use()->pages += count;
-        for (uint32 found = find_unchanged(rows.heap, looks, count); found != 0; found &= found - 1)
-            unchanged |= bit_of(looks[__builtin_ctz(found)].block);
+        for (uint32 found = find_unchanged(rows.heap, checks, count); found != 0; found &= found - 1)
+            unchanged |= bit_of(checks[__builtin_ctz(found)].block);
     }
     group->proven |= unchanged;
     return unchanged;
 }
 
-void look_and_tell(const RowVisibility &rows, FactsGroup *group, uint64 blocks) {
+void check_and_report(const RowVisibility &rows, FactsGroup *group, uint64 blocks) {
     const uint64 looked_in = last_shared_round();
     const uint64 unchanged = look_at_blocks(rows, group, blocks);
     group->holds |= unchanged;
@@ -154,7 +154,7 @@ static void look_at_group(const RowVisibility &rows, FactsGroup *group) {
     learn_group(rows, group);
     const uint64 wanted = group->wanted & ~group->holds;
     if (wanted != 0)
-        look_and_tell(rows, group, wanted);
+        check_and_report(rows, group, wanted);
 }
 
 // Sessions that look at the same table each begin at another of its groups, so that a group that one has
@@ -204,13 +204,13 @@ uint64 copy_facts(const RowVisibility &rows, uint32 number, uint64 blocks, uint6
     return copied;
 }
 
-uint64 find_plain_blocks(RowVisibility *rows, uint32 number, uint64 blocks, uint64 *looks) {
-    begin_question(rows);
+uint64 find_plain_blocks(RowVisibility *rows, uint32 number, uint64 blocks, uint64 *checks) {
+    begin_request(rows);
     FactsGroup *group = rows->uses_facts && blocks != 0 ? find_group_of_all(rows, number) : nullptr;
     if (group == nullptr)
         return 0;
     const uint64 known = blocks & group->known & group->plain;
-    *looks += static_cast<uint64>(__builtin_popcountll(known));
+    *checks += static_cast<uint64>(__builtin_popcountll(known));
     // Facts from before the view was taken say nothing of entries that have come since.
     const uint64 plain = look_at_blocks(*rows, group, known);
     for (uint64 left = plain; left != 0; left &= left - 1) {

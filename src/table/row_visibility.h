@@ -15,14 +15,14 @@ struct RowVisibility {
     CommandId command;
     uint32 table;        // its number among the block facts
     uint32 round;        // of what the snapshot sees; 0: nothing was asked yet
-    uint64 question;     // this one, for the block facts
+    uint64 request;      // this one, for the block facts
     FactsFile file;      // the table's, for the facts of all sessions
     FactsGroup *wanted;  // groups with blocks to be looked at
     uint64 next;         // full transaction id that no snapshot of now has seen the beginning of
     uint64 xmin;         // the snapshot's
     uint64 moment;       // at which it was taken (rounds.h)
     HeapProbe probe;     // not by page
-    storage::NearBuffer near;
+    storage::NearbyBuffer nearby;
     uint64 fetches;  // entries looked up in the heap, which facts told nothing about
 };
 
@@ -49,7 +49,7 @@ uint64 copy_facts(const RowVisibility &rows, uint32 number, uint64 blocks, uint6
 
 // Those of them on which, at this moment, no index entry can be but those of visible rows, as far as facts
 // tell: others may add rows to a page for which facts hold. *looks pages were looked at.
-uint64 find_plain_blocks(RowVisibility *rows, uint32 number, uint64 blocks, uint64 *looks);
+uint64 find_plain_blocks(RowVisibility *rows, uint32 number, uint64 blocks, uint64 *checks);
 
 // Reads a page, and copies it if there can be index entries of it without a visible row: bit i % 64 of
 // invisible[i / 64] says so of offset number i + 1. Returns whether there can. It leaves dead rows on the

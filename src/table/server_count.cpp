@@ -60,7 +60,7 @@ void note_counted_all(const RowChecker &checker, Outcome outcome) {
 
 // Adds the visible ones among one run's entries that the server could not tell about. What it says may
 // change while it is looked at.
-static void add_hidden(RowChecker *checker, BlockNumber index_block, const client::RunAnswer &hidden,
+static void add_hidden(RowChecker *checker, BlockNumber index_block, const client::RunResult &hidden,
                        uint64 items, int64 *counts) {
     const uint64 entries = hidden.entries;
     auto *tids = allocate<ItemPointerData>(entries);
@@ -76,20 +76,20 @@ static void add_hidden(RowChecker *checker, BlockNumber index_block, const clien
     pfree(tids);
 }
 
-void add_server_counts(RowChecker *checker, const client::RunSet &set, const client::CountAnswer &answer,
+void add_server_counts(RowChecker *checker, const client::RunSet &set, const client::CountResult &result,
                        int64 *counts) {
     uint64 entries = 0;
-    for (uint64 i = 0; i < answer.items; i++) {
-        counts[i] += static_cast<int64>(answer.counts[i]);
-        entries += answer.counts[i];
+    for (uint64 i = 0; i < result.items; i++) {
+        counts[i] += static_cast<int64>(result.counts[i]);
+        entries += result.counts[i];
     }
-    for (int run = 0; answer.hidden && run < set.count; run++) {
+    for (int run = 0; result.hidden && run < set.count; run++) {
         CHECK_FOR_INTERRUPTS();
-        entries += answer.runs[run].entries;
-        if (answer.runs[run].entries > 0)
-            add_hidden(checker, storage::run_block(set.runs[run], 0), answer.runs[run], answer.items, counts);
+        entries += result.runs[run].entries;
+        if (result.runs[run].entries > 0)
+            add_hidden(checker, storage::run_block(set.runs[run], 0), result.runs[run], result.items, counts);
     }
-    note_rows_in_question(checker->index, entries);
+    note_requested_rows(checker->index, entries);
 }
 
 }  // namespace pg_gpu::table

@@ -35,7 +35,7 @@ bool may_count_all(const RowChecker &checker, client::Path path, uint64 most);
 void note_counted_all(const RowChecker &checker, Outcome outcome);
 
 // Adds what the server counted of the set's runs to counts[0] to counts[answer.items - 1].
-void add_server_counts(RowChecker *checker, const client::RunSet &set, const client::CountAnswer &answer,
+void add_server_counts(RowChecker *checker, const client::RunSet &set, const client::CountResult &result,
                        int64 *counts);
 
 }  // namespace pg_gpu::table

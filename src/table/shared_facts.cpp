@@ -18,7 +18,7 @@ constexpr uint32 kRecent = 32;
 // ones are of use, instead of none.
 constexpr uint32 kSecondsOfUse = 2;
 // Questions about few blocks of a group and about all of them alternate.
-constexpr uint32 kKeptLooks = 4;
+constexpr uint32 kCachedChecks = 4;
 
 struct GroupKey {
     PhysicalPlace file;  // its relation is 0: free
@@ -26,7 +26,7 @@ struct GroupKey {
 };
 
 // These blocks' pages were found unchanged after round `round` had begun, and so in it and all before it.
-struct Looks {
+struct Checks {
     uint64 round;
     uint64 unchanged;
 };
@@ -35,8 +35,8 @@ struct SharedGroup {
     uint64 known;
     uint64 by_moment;
     uint64 plain;
-    Looks looks[kKeptLooks];  // the latest first
-    uint8 recent[kRecent];    // change number n told of the block in place recent[n % kRecent]
+    Checks checks[kCachedChecks];  // the latest first
+    uint8 recent[kRecent];         // change number n told of the block in place recent[n % kRecent]
     Buffer buffer[kGroupBlocks];
     XLogRecPtr lsn[kGroupBlocks];
     uint64 since[kGroupBlocks];
@@ -54,7 +54,7 @@ struct SharedSet {
 // seen what is known under a version has nothing to learn while it is the same.
 struct GroupChanges {
     pg_atomic_uint64 version;
-    pg_atomic_uint64 looks;  // the same of the blocks that were found unchanged
+    pg_atomic_uint64 checks;  // the same of the blocks that were found unchanged
 };
 
 struct AllFacts {
@@ -102,7 +102,7 @@ static void initialise(void *place) {
         LWLockInitialize(&all->set[i].lock, all->tranche);
         for (uint32 way = 0; way < kWays; way++) {
             pg_atomic_init_u64(&changes_at(all, i, way)->version, 0);
-            pg_atomic_init_u64(&changes_at(all, i, way)->looks, 0);
+            pg_atomic_init_u64(&changes_at(all, i, way)->checks, 0);
         }
     }
 }
@@ -187,7 +187,7 @@ static uint32 take_way(SharedSet *set, const FactsFile &file, uint32 number, All
     set->keys[chosen] = {file.place, number};
     SharedGroup *group = group_at(all, static_cast<uint32>(set - all->set), chosen);
     group->known = 0;
-    memset(group->looks, 0, sizeof(group->looks));
+    memset(group->checks, 0, sizeof(group->checks));
     // Sessions that know the group that was here, or this one from before it went, look at all of it.
     add(&changes_at(all, static_cast<uint32>(set - all->set), chosen)->version, kRecent + 1);
     return chosen;
@@ -279,38 +279,38 @@ static uint64 same_pages(const SharedGroup &shared, const FactsGroup &group, uin
 // Which blocks others found unchanged in a round or since.
 static uint64 unchanged_since(const SharedGroup &shared, uint64 round) {
     uint64 unchanged = 0;
-    for (const Looks &looks : shared.looks)
-        unchanged |= looks.round >= round ? looks.unchanged : 0;
+    for (const Checks &checks : shared.checks)
+        unchanged |= checks.round >= round ? checks.unchanged : 0;
     return unchanged;
 }
 
 // Keeps those earlier looks that say of some block what later ones don't.
-static void add_looks(SharedGroup *shared, const Looks &looks) {
-    Looks kept[kKeptLooks + 1] = {};
+static void add_looks(SharedGroup *shared, const Checks &checks) {
+    Checks kept[kCachedChecks + 1] = {};
     uint32 count = 0;
     bool is_added = false;
     uint64 said = 0;
-    const auto keep = [&](const Looks &next) {
+    const auto keep = [&](const Checks &next) {
         if ((next.unchanged & ~said) == 0)
             return;
         kept[count++] = next;
         said |= next.unchanged;
     };
-    for (const Looks &other : shared->looks) {
-        if (!is_added && looks.round >= other.round) {
-            keep(looks);
+    for (const Checks &other : shared->checks) {
+        if (!is_added && checks.round >= other.round) {
+            keep(checks);
             is_added = true;
         }
         keep(other);
     }
     if (!is_added)
-        keep(looks);
-    memcpy(shared->looks, kept, sizeof(shared->looks));
+        keep(checks);
+    memcpy(shared->checks, kept, sizeof(shared->checks));
 }
 
 // Returns the blocks of which others may have told something since the session learned of the group in this
 // place.
-static uint64 told_since(const SharedGroup &shared, const FactsGroup &group, uint32 way, uint64 version) {
+static uint64 reported_since(const SharedGroup &shared, const FactsGroup &group, uint32 way, uint64 version) {
     if (way != group.shared_way || version - group.shared_version > kRecent)
         return PG_UINT64_MAX;
     uint64 blocks = group.missed;
@@ -322,7 +322,7 @@ static uint64 told_since(const SharedGroup &shared, const FactsGroup &group, uin
 // Has nothing been told of the group in this place since the session learned of it?
 static bool has_learned_all(GroupChanges &changes, const FactsGroup &group) {
     return pg_atomic_read_u64(&changes.version) == group.shared_version &&
-           pg_atomic_read_u64(&changes.looks) == group.shared_looks;
+           pg_atomic_read_u64(&changes.checks) == group.shared_checks;
 }
 
 bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchanged) {
@@ -344,13 +344,13 @@ bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchan
     if (way < kWays) {
         const SharedGroup &shared = *group_at(all, at, way);
         const uint64 version = pg_atomic_read_u64(&changes_at(all, at, way)->version);
-        const uint64 told = told_since(shared, *group, way, version);
-        all_fit = learn(shared, told, group);
-        group->same = (group->same & ~told) | same_pages(shared, *group, told);
+        const uint64 reported = reported_since(shared, *group, way, version);
+        all_fit = learn(shared, reported, group);
+        group->same = (group->same & ~reported) | same_pages(shared, *group, reported);
         if (file.round != 0)
             *unchanged = unchanged_since(shared, file.round) & group->same;
         group->shared_version = version;
-        group->shared_looks = pg_atomic_read_u64(&changes_at(all, at, way)->looks);
+        group->shared_checks = pg_atomic_read_u64(&changes_at(all, at, way)->checks);
         note_use(set, way, file.second);
     }
     LWLockRelease(&set->lock);
@@ -358,7 +358,7 @@ bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchan
     return all_fit;
 }
 
-void bring_changes_near(const FactsFile &file, uint32 number) {
+void prefetch_changes(const FactsFile &file, uint32 number) {
     AllFacts *all = all_facts();
     if (all != nullptr)
         __builtin_prefetch(&all->set[set_of(*all, file.place, number)]);
@@ -405,11 +405,11 @@ static void put_facts(SharedGroup *shared, uint32 place, Buffer buffer, const Bl
     const uint64 bit = bit_at(place);
     const bool is_same_page = (shared->known & bit) != 0 && shared->lsn[place] == facts.lsn;
     // A reader of the page finds it so. Later looks were at another page.
-    for (Looks &looks : shared->looks) {
-        if (looks.round <= read_in)
-            looks.unchanged |= bit;
+    for (Checks &checks : shared->checks) {
+        if (checks.round <= read_in)
+            checks.unchanged |= bit;
         else if (!is_same_page)
-            looks.unchanged &= ~bit;
+            checks.unchanged &= ~bit;
     }
     shared->known |= bit;
     shared->by_moment = with_bit(shared->by_moment, bit, facts.by_moment ? bit : 0);
@@ -471,7 +471,7 @@ void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unch
             pg_atomic_read_u64(&changes_at(all, at, way)->version) == group.shared_version;
         const uint64 same = has_learned ? unchanged & group.same : same_pages(*shared, group, unchanged);
         add_looks(shared, {looked_in, same});
-        add(&changes_at(all, at, way)->looks, 1);
+        add(&changes_at(all, at, way)->checks, 1);
     }
     LWLockRelease(&set->lock);
 }

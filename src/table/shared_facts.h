@@ -35,7 +35,7 @@ void reserve_shared_facts();
 bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchanged);
 
 // Has come from memory what tells whether there is anything to learn of a group.
-void bring_changes_near(const FactsFile &file, uint32 number);
+void prefetch_changes(const FactsFile &file, uint32 number);
 
 // Tells the others that these blocks' pages were found unchanged by looks before which `looked_in` was the
 // last round (last_shared_round).

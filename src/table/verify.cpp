@@ -25,7 +25,7 @@ struct Findings {
     Problem **end;
 };
 
-enum class Verdict { Sound, Damaged, Again };
+enum class Verdict { Valid, Damaged, Again };
 
 struct Verification {
     Relation index;
@@ -95,7 +95,7 @@ static Verdict judge_run(const Verification &verification, const storage::RunEnt
     if (!is_listed(verification.index, verification.kind, run.run_id, &now))
         return Verdict::Again;
     if (verification.findings.first == nullptr)
-        return Verdict::Sound;
+        return Verdict::Valid;
     return now == vacuum_seq ? Verdict::Damaged : Verdict::Again;
 }
 
@@ -122,7 +122,7 @@ static Verdict verify_tail(Verification *verification, const storage::Items &tai
     });
     forget_noted_entries(&verification->check);
     if (verification->findings.first == nullptr)
-        return Verdict::Sound;
+        return Verdict::Valid;
     uint64 now;
     is_listed(verification->index, verification->kind, 0, &now);
     return now == vacuum_seq ? Verdict::Damaged : Verdict::Again;
@@ -146,7 +146,7 @@ static void note_done(Verification *verification, uint64 run_id) {
 // Entries that the next round reads; the tail's, whose items may be longer, are about so many.
 static uint64 entries_of_round(const Verification &verification, const storage::View &view,
                                const storage::Items &tail) {
-    uint64 entries = tail.bytes / sizeof(storage::TailItem);
+    uint64 entries = tail.bytes / sizeof(storage::TailTuple);
     for (int i = 0; i < view.run_count; i++)
         if (!is_done(verification, view.runs[i].run_id))
             entries += view.runs[i].entries;
@@ -218,13 +218,13 @@ void verify_index(Relation heap, Relation index, const storage::RunKind *kind, c
         // A standby has no such locks to offer.
         if (round == kRoundsWithoutLocks && !RecoveryInProgress()) {
             storage::lock_runs_patiently(index, storage::RunLock::OldRuns, ShareLock);
-            storage::lock_runs_patiently(index, storage::RunLock::YoungRuns, ShareLock);
+            storage::lock_runs_patiently(index, storage::RunLock::RecentRuns, ShareLock);
             locked = true;
         }
         storage::take_view(index, kind, snapshot, &view, storage::copy_tail, &tail);
     }
     if (locked) {
-        storage::unlock_runs(index, storage::RunLock::YoungRuns, ShareLock);
+        storage::unlock_runs(index, storage::RunLock::RecentRuns, ShareLock);
         storage::unlock_runs(index, storage::RunLock::OldRuns, ShareLock);
     }
     if (verification->readable) {

@@ -11,7 +11,7 @@ struct VerifySteps {
     // Makes what the other steps get as their state, palloc'd; what they find is for `check`.
     void *(*begin)(TableCheck *check);
     // The tail's items, whose heads have been looked at.
-    void (*verify_tail)(void *state, const storage::Items &items);
+    void (*verify_tail)(void *state, const storage::Items &tail_tuples);
     // A run; memory of the step's own goes when it ends.
     void (*verify_run)(void *state, const storage::RunEntry &run);
     // The fingerprint of a row's entry; its context is the state.

@@ -55,7 +55,7 @@ bool are_all_visible_before(Relation heap, BlockNumber end);
 uint64 all_visible_in_group(VisibilityMap *map, uint32 number);
 
 // A TID as a number, in the same order: heap block << 16 | offset.
-inline uint64 place_of_tid(const ItemPointerData &tid) {
+inline uint64 encode_tid(const ItemPointerData &tid) {
     return uint64{ItemPointerGetBlockNumberNoCheck(&tid)} << 16 | ItemPointerGetOffsetNumberNoCheck(&tid);
 }
 

@@ -36,7 +36,7 @@ namespace {
 
 // How many entries the last question about some rows was about, for a guess at the next one. Questions of one
 // index are alike more often than those of one table: a list of keys and a box in turn aren't.
-struct LastQuestion {
+struct LastRequest {
     Oid index;
     uint64 entries;
 };
@@ -44,11 +44,11 @@ constexpr uint32 kIndexes = 64;
 
 }  // namespace
 
-static LastQuestion last_questions[kIndexes] = {};
+static LastRequest last_requests[kIndexes] = {};
 
-static uint64 entries_in_last_question(Relation index) {
+static uint64 entries_in_last_request(Relation index) {
     const Oid id = RelationGetRelid(index);
-    const LastQuestion &last = last_questions[id % kIndexes];
+    const LastRequest &last = last_requests[id % kIndexes];
     return last.index == id ? last.entries : 0;
 }
 
@@ -108,7 +108,7 @@ client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Relation index, S
     if (scope == Scope::AllRows)
         reading.entries = PG_UINT64_MAX;
     else
-        reading.entries = expected > 0 ? expected : entries_in_last_question(index);
+        reading.entries = expected > 0 ? expected : entries_in_last_request(index);
     const uint64 hidden = read_map(rows->heap, reading.blocks, reading.groups, reading.group_count);
     if (hidden / kBlocksPerEntry > reading.entries)
         visible.known = {reading.groups, reading.group_count, &kNoRows, 0, facts_row_words()};
@@ -117,9 +117,9 @@ client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Relation index, S
     return visible;
 }
 
-void note_rows_in_question(Relation index, uint64 entries) {
+void note_requested_rows(Relation index, uint64 entries) {
     const Oid id = RelationGetRelid(index);
-    last_questions[id % kIndexes] = {id, entries};
+    last_requests[id % kIndexes] = {id, entries};
 }
 
 }  // namespace pg_gpu::table

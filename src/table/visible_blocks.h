@@ -18,6 +18,6 @@ client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Relation index, S
                                           uint64 expected = 0);
 
 // Notes, after a question about some rows, how many entries they were of this index.
-void note_rows_in_question(Relation index, uint64 entries);
+void note_requested_rows(Relation index, uint64 entries);
 
 }  // namespace pg_gpu::table

@@ -32,33 +32,33 @@ bool is_table_all_visible(Relation heap) {
 void reset_count(VisibleCount *count) {
     renew_visibility(&count->visibility);
     count->trusted = 0;
-    count->doubtful_count = 0;
+    count->unresolved_count = 0;
 }
 
 void add_entries(VisibleCount *count, const ItemPointerData *tids, uint32 tid_count) {
-    if (count->doubtful_count + tid_count > count->doubtful_room) {
-        count->doubtful_room = (count->doubtful_count + tid_count) * 2;
-        count->doubtful = reallocate(count->doubtful, count->doubtful_room);
+    if (count->unresolved_count + tid_count > count->unresolved_room) {
+        count->unresolved_room = (count->unresolved_count + tid_count) * 2;
+        count->unresolved = reallocate(count->unresolved, count->unresolved_room);
     }
-    ItemPointerData *doubtful = count->doubtful + count->doubtful_count;
+    ItemPointerData *unresolved = count->unresolved + count->unresolved_count;
     const bool trusts = count->trusts;
     for (uint32 i = 0; i < tid_count; i++) {
         const bool is_trusted =
             trusts && is_all_visible(&count->visibility, ItemPointerGetBlockNumberNoCheck(&tids[i]));
-        *doubtful = tids[i];
-        doubtful += is_trusted ? 0 : 1;
+        *unresolved = tids[i];
+        unresolved += is_trusted ? 0 : 1;
     }
-    const auto doubtful_count = static_cast<uint64>(doubtful - count->doubtful);
-    count->trusted += tid_count - (doubtful_count - count->doubtful_count);
-    count->doubtful_count = doubtful_count;
+    const auto unresolved_count = static_cast<uint64>(unresolved - count->unresolved);
+    count->trusted += tid_count - (unresolved_count - count->unresolved_count);
+    count->unresolved_count = unresolved_count;
 }
 
 int64 count_by_tid(Relation heap, Relation index, const storage::RunKind *kind, Snapshot snapshot,
                    void (*collect)(void *context, VisibleCount *count), void *context, uint64 *heap_fetches) {
     VisibleCount count = {};
     open_visibility(&count.visibility, heap);
-    count.doubtful_room = 1024;
-    count.doubtful = allocate<ItemPointerData>(count.doubtful_room);
+    count.unresolved_room = 1024;
+    count.unresolved = allocate<ItemPointerData>(count.unresolved_room);
     int tries = 0;
     do {
         CHECK_FOR_INTERRUPTS();
@@ -73,13 +73,13 @@ int64 count_by_tid(Relation heap, Relation index, const storage::RunKind *kind, 
 
     RowVisibility rows;
     open_row_visibility(&rows, heap, snapshot);
-    auto *visible = allocate_zeroed<bool>(count.doubtful_count + 1);
-    find_visible(&rows, count.doubtful, count.doubtful_count, visible);
-    count.trusted += std::count(visible, visible + count.doubtful_count, true);
+    auto *visible = allocate_zeroed<bool>(count.unresolved_count + 1);
+    find_visible(&rows, count.unresolved, count.unresolved_count, visible);
+    count.trusted += std::count(visible, visible + count.unresolved_count, true);
     *heap_fetches = rows.fetches;
     close_row_visibility(&rows);
     pfree(visible);
-    pfree(count.doubtful);
+    pfree(count.unresolved);
     return count.trusted;
 }
 

@@ -16,9 +16,9 @@ struct VisibleCount {
     // one's.
     uint64 vacuum_seq;
     int64 trusted;
-    ItemPointerData *doubtful;  // on blocks that are not all-visible
-    uint64 doubtful_count;
-    uint64 doubtful_room;
+    ItemPointerData *unresolved;  // on blocks that are not all-visible
+    uint64 unresolved_count;
+    uint64 unresolved_room;
 };
 
 // Entries of a view; all of them again after a reset, in a new one.

@@ -40,14 +40,14 @@ static BatchTerm *look_up(HTAB *terms, const char *lexeme, uint32 length, HASHAC
 static void count_lexemes(BatchTerms *batch) {
     for (uint32 i = 0; i < batch->item_count; i++) {
         CHECK_FOR_INTERRUPTS();
-        ItemReader reader = begin_item(batch->items[i]);
+        TupleReader reader = begin_tuple(batch->tail_tuples[i]);
         while (next_lexeme(&reader)) {
             BatchTerm *term =
                 look_up(batch->terms, reader.lexeme.bytes, reader.lexeme.length, HASH_FIND, nullptr);
             if (term == nullptr)
                 continue;
             term->frequencies[i] += reader.lexeme.frequency;
-            term->items++;
+            term->tail_tuples++;
         }
     }
 }
@@ -55,13 +55,14 @@ static void count_lexemes(BatchTerms *batch) {
 static void list_items(const Corpus *corpus, BatchTerms *batch) {
     uint32 count = 0;
     for (int i = 0; i < corpus->raw_count; i++)
-        for_each_item(corpus->raws[i], [&](const DocumentItem *) { count++; });
+        for_each_tail_tuple(corpus->raws[i], [&](const DocumentTuple *) { count++; });
     if (static_cast<uint64>(hash_get_num_entries(batch->terms)) * count > kMaxFrequencies)
         return;
-    batch->items = allocate<const DocumentItem *>(count + 1);
+    batch->tail_tuples = allocate<const DocumentTuple *>(count + 1);
     for (int i = 0; i < corpus->raw_count; i++)
-        for_each_item(corpus->raws[i],
-                      [&](const DocumentItem *item) { batch->items[batch->item_count++] = item; });
+        for_each_tail_tuple(corpus->raws[i], [&](const DocumentTuple *tail_tuple) {
+            batch->tail_tuples[batch->item_count++] = tail_tuple;
+        });
     HASH_SEQ_STATUS all;
     hash_seq_init(&all, batch->terms);
     while (auto *term = static_cast<BatchTerm *>(hash_seq_search(&all)))
@@ -82,16 +83,16 @@ void begin_batch(Corpus *corpus, const Query *queries, int count) {
         hash_create("gpu_text batch", 256, &control, HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
     for (int i = 0; i < count; i++) {
         for (int j = 0; j < queries[i].term_count; j++) {
-            const QueryTerm &asked = queries[i].terms[j];
-            if (asked.prefix)
+            const QueryTerm &requested = queries[i].terms[j];
+            if (requested.prefix)
                 continue;
             bool found;
-            BatchTerm *term = look_up(batch->terms, asked.lexeme, asked.length, HASH_ENTER, &found);
+            BatchTerm *term = look_up(batch->terms, requested.lexeme, requested.length, HASH_ENTER, &found);
             if (!found) {
                 term->queries = 0;
                 term->places = nullptr;
                 term->frequencies = nullptr;
-                term->items = 0;
+                term->tail_tuples = 0;
             }
             term->queries++;
         }
@@ -107,8 +108,8 @@ BatchTerm *find_term(const Corpus *corpus, const QueryTerm &term) {
                : look_up(corpus->batch->terms, term.lexeme, term.length, HASH_FIND, nullptr);
 }
 
-bool find_terms_of_items(const Corpus *corpus, const Query &query, BatchTerm **terms) {
-    if (corpus->batch == nullptr || corpus->batch->items == nullptr)
+bool find_terms_of_tuples(const Corpus *corpus, const Query &query, BatchTerm **terms) {
+    if (corpus->batch == nullptr || corpus->batch->tail_tuples == nullptr)
         return false;
     for (int i = 0; i < query.term_count; i++) {
         terms[i] = find_term(corpus, query.terms[i]);
@@ -118,8 +119,8 @@ bool find_terms_of_items(const Corpus *corpus, const Query &query, BatchTerm **t
     return true;
 }
 
-const ListPlace *places_of_term(Corpus *corpus, const QueryTerm &asked) {
-    BatchTerm *term = find_term(corpus, asked);
+const ListPlace *places_of_term(Corpus *corpus, const QueryTerm &requested) {
+    BatchTerm *term = find_term(corpus, requested);
     // A list of places for each run is kept only where it is used again.
     if (term == nullptr || term->queries < 2 ||
         static_cast<uint64>(hash_get_num_entries(corpus->batch->terms)) *
@@ -135,7 +136,7 @@ const ListPlace *places_of_term(Corpus *corpus, const QueryTerm &asked) {
         CHECK_FOR_INTERRUPTS();
         RunReader *reader = &corpus->runs[i];
         if (!reader->stale && find_lexeme(dictionary, reader, term->lexeme, term->length))
-            term->places[i] = place_of(dictionary);
+            term->places[i] = encode_tid(dictionary);
     }
     pfree(dictionary);
     MemoryContextSwitchTo(caller);

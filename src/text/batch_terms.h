@@ -12,13 +12,13 @@ struct BatchTerm {
     uint32 queries;       // that have it
     ListPlace *places;    // by run, as a dictionary has it; nullptr until it is asked for
     uint32 *frequencies;  // by item; nullptr where items aren't known
-    uint64 items;         // that have it
+    uint64 tail_tuples;   // that have it
 };
 
 struct BatchTerms {
     HTAB *terms;
     // The corpus's items that are not dead; nullptr where they take too much for so many lexemes.
-    const DocumentItem **items;
+    const DocumentTuple **tail_tuples;
     uint32 item_count;
 };
 
@@ -29,7 +29,7 @@ void begin_batch(Corpus *corpus, const Query *queries, int count);
 BatchTerm *find_term(const Corpus *corpus, const QueryTerm &term);
 
 // Does the batch know the items of all of the query's terms? They become terms[0] to terms[term_count - 1].
-bool find_terms_of_items(const Corpus *corpus, const Query &query, BatchTerm **terms);
+bool find_terms_of_tuples(const Corpus *corpus, const Query &query, BatchTerm **terms);
 
 // Returns the places of a term's lists, by run. Returns nullptr if the term isn't known or is one query's
 // alone, and if the batch has too many terms for so many runs.

@@ -27,8 +27,8 @@ void open_part(DocumentPart *part, Relation index, BufFile *file, uint64 count) 
     part->index = index;
     part->file = file;
     part->left = count;
-    part->stretch_room = 64;
-    part->stretches = allocate<OrdinalStretch>(part->stretch_room);
+    part->span_room = 64;
+    part->spans = allocate<OrdinalSpan>(part->span_room);
     next_document(part);
 }
 
@@ -36,12 +36,12 @@ static bool comes_before(const DocumentPart &a, const DocumentPart &b) {
     return ItemPointerCompare(const_cast<ItemPointer>(&a.tid), const_cast<ItemPointer>(&b.tid)) < 0;
 }
 
-static void add_stretch(DocumentPart *part, uint64 global) {
-    if (part->stretch_count == part->stretch_room) {
-        part->stretch_room *= 2;
-        part->stretches = reallocate(part->stretches, part->stretch_room);
+static void add_span(DocumentPart *part, uint64 global) {
+    if (part->span_count == part->span_room) {
+        part->span_room *= 2;
+        part->spans = reallocate(part->spans, part->span_room);
     }
-    part->stretches[part->stretch_count++] = {part->local, static_cast<uint32>(global)};
+    part->spans[part->span_count++] = {part->local, static_cast<uint32>(global)};
 }
 
 void merge_documents(DocumentPart *parts, int count, RunBuilder *builder) {
@@ -62,7 +62,7 @@ void merge_documents(DocumentPart *parts, int count, RunBuilder *builder) {
         }
         if (first == nullptr)
             return;
-        add_stretch(first, builder->documents);
+        add_span(first, builder->documents);
         do {
             add_document(builder, first->tid, first->length);
             first->local++;
@@ -81,7 +81,7 @@ namespace {
 // A participant's postings of one lexeme, through a window: the longest lists are longer than memory.
 struct PostingStream {
     const DocumentPart *part;  // nullptr: ordinals stay as they are
-    uint32 stretch;
+    uint32 span;
     TermSource **sources;  // the first is being read
     int source_count;
     const uint8 *at;
@@ -102,16 +102,16 @@ static uint32 global_ordinal(PostingStream *stream, uint32 local) {
     const DocumentPart *part = stream->part;
     if (part == nullptr)
         return local;
-    const OrdinalStretch *end = part->stretches + part->stretch_count;
-    const OrdinalStretch *stretch = part->stretches + stream->stretch;
-    if (stretch + 1 < end && stretch[1].local <= local) {
-        stretch = std::upper_bound(
-                      stretch + 1, end, local,
-                      [](uint32 wanted, const OrdinalStretch &other) { return wanted < other.local; }) -
-                  1;
-        stream->stretch = static_cast<uint32>(stretch - part->stretches);
+    const OrdinalSpan *end = part->spans + part->span_count;
+    const OrdinalSpan *span = part->spans + stream->span;
+    if (span + 1 < end && span[1].local <= local) {
+        span =
+            std::upper_bound(span + 1, end, local,
+                             [](uint32 wanted, const OrdinalSpan &other) { return wanted < other.local; }) -
+            1;
+        stream->span = static_cast<uint32>(span - part->spans);
     }
-    return stretch->global + (local - stretch->local);
+    return span->global + (local - span->local);
 }
 
 // false when no posting is left.
@@ -200,7 +200,7 @@ static int open_streams(TermSource **equal, int count, const DocumentPart *parts
     int opened = 0;
     for (int i = 0; i < count;) {
         PostingStream *stream = &streams[opened++];
-        stream->stretch = 0;
+        stream->span = 0;
         stream->source_count = 0;
         stream->at = stream->end = stream->window;
         stream->next = 0;

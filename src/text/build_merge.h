@@ -9,7 +9,7 @@ namespace pg_gpu::text {
 
 // The ordinals of a participant's documents, which it saw in order of TID, among all documents: from `local`
 // on, those of a stretch of the table follow one another.
-struct OrdinalStretch {
+struct OrdinalSpan {
     uint32 local;
     uint32 global;
 };
@@ -23,9 +23,9 @@ struct DocumentPart {
     ItemPointerData tid;
     uint32 length;
     uint32 local;
-    OrdinalStretch *stretches;
-    uint32 stretch_count;
-    uint32 stretch_room;
+    OrdinalSpan *spans;
+    uint32 span_count;
+    uint32 span_room;
 };
 
 // Appends a document to a participant's file.

@@ -20,24 +20,24 @@ static BlockNumber blocks_of_table(Relation index) {
     return blocks;
 }
 
-static void count_items(Corpus *corpus, const storage::Items &items, BlockNumber index_block) {
-    for_each_item(items, [corpus, index_block](const DocumentItem *item) {
-        if (unlikely(!table::is_tid_within(item->head.tid, corpus->heap_blocks)))
+static void count_items(Corpus *corpus, const storage::Items &tail_tuples, BlockNumber index_block) {
+    for_each_tail_tuple(tail_tuples, [corpus, index_block](const DocumentTuple *tail_tuple) {
+        if (unlikely(!table::is_tid_within(tail_tuple->head.tid, corpus->heap_blocks)))
             storage::report_corruption(corpus->index, index_block,
                                        "A document's TID lies outside the table.");
-        corpus->documents += is_null(item) ? 0 : 1;
-        corpus->length += item->length;
+        corpus->documents += is_null(tail_tuple) ? 0 : 1;
+        corpus->length += tail_tuple->length;
     });
 }
 
 static void open_raw(Corpus *corpus, const storage::RunEntry &run) {
-    storage::Items *items = &corpus->raws[corpus->raw_count];
-    if (!read_raw_items(corpus->index, run, items)) {
+    storage::Items *tail_tuples = &corpus->raws[corpus->raw_count];
+    if (!read_raw_tuples(corpus->index, run, tail_tuples)) {
         corpus->recycled = &run;
         return;
     }
     corpus->raw_count++;
-    count_items(corpus, *items, storage::run_block(run, 0));
+    count_items(corpus, *tail_tuples, storage::run_block(run, 0));
 }
 
 // The totals of a run's dead documents. They stay as they are until VACUUM finds more, so a session looks at
@@ -95,22 +95,22 @@ static void open_run(Corpus *corpus, const storage::RunEntry &run) {
     corpus->length -= dead.length;
 }
 
-Corpus *open_corpus(Relation index, Snapshot snapshot, storage::KeptRuns *kept) {
+Corpus *open_corpus(Relation index, Snapshot snapshot, storage::CachedRuns *cached) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_text corpus", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
     auto *corpus = allocate_zeroed<Corpus>(1);
     corpus->index = index;
     corpus->context = context;
-    corpus->view.kept = kept;
+    corpus->view.cached = cached;
     storage::Items tail = {allocate<char>(storage::kContentBytes), 0};
     storage::take_view(index, run_kind(), snapshot, &corpus->view, storage::copy_tail, &tail);
-    check_items(index, storage::kTailBlock, tail);
+    check_tail_tuples(index, storage::kTailBlock, tail);
     corpus->heap_blocks = blocks_of_table(index);
 
     corpus->raws = allocate<storage::Items>(corpus->view.run_count + 1);
     corpus->runs = allocate<RunReader>(corpus->view.run_count + 1);
-    corpus->at_home = allocate_zeroed<bool>(corpus->view.run_count + 1);
+    corpus->is_local = allocate_zeroed<bool>(corpus->view.run_count + 1);
     corpus->saves = allocate_zeroed<double>(corpus->view.run_count + 1);
     corpus->raws[corpus->raw_count++] = tail;
     count_items(corpus, corpus->raws[0], storage::kTailBlock);
@@ -163,14 +163,14 @@ struct PrefixPosting {
 static uint64 join_postings(PrefixPosting *postings, uint64 count) {
     sort_interruptibly(postings, postings + count,
                        [](const PrefixPosting &a, const PrefixPosting &b) { return a.ordinal < b.ordinal; });
-    uint64 kept = 0;
+    uint64 cached = 0;
     for (uint64 i = 0; i < count; i++) {
-        if (kept > 0 && postings[kept - 1].ordinal == postings[i].ordinal)
-            postings[kept - 1].frequency += postings[i].frequency;
+        if (cached > 0 && postings[cached - 1].ordinal == postings[i].ordinal)
+            postings[cached - 1].frequency += postings[i].frequency;
         else
-            postings[kept++] = postings[i];
+            postings[cached++] = postings[i];
     }
-    return kept;
+    return cached;
 }
 
 // The lists of all lexemes with a prefix as one in memory.
@@ -280,20 +280,20 @@ static uint64 count_prefix(RunReader *reader, const QueryTerm &term) {
     return total;
 }
 
-void count_in_items(const Corpus *corpus, const Query &query, uint64 *counts) {
+void count_in_tuples(const Corpus *corpus, const Query &query, uint64 *counts) {
     auto **terms = allocate<BatchTerm *>(query.term_count + 1);
-    const bool known = find_terms_of_items(corpus, query, terms);
+    const bool known = find_terms_of_tuples(corpus, query, terms);
     for (int term = 0; known && term < query.term_count; term++)
-        counts[term] += terms[term]->items;
+        counts[term] += terms[term]->tail_tuples;
     pfree(terms);
     if (known)
         return;
     auto *ones = allocate<uint32>(query.term_count + 1);
     for (int i = 0; i < corpus->raw_count; i++) {
-        for_each_item(corpus->raws[i], [&](const DocumentItem *item) {
+        for_each_tail_tuple(corpus->raws[i], [&](const DocumentTuple *tail_tuple) {
             // Each lexeme counts once for itself, and once for each prefix.
             memset(ones, 0, query.term_count * sizeof(uint32));
-            ItemReader reader = begin_item(item);
+            TupleReader reader = begin_tuple(tail_tuple);
             int next = 0;
             while (next_lexeme(&reader)) {
                 const Lexeme once = {reader.lexeme.bytes, reader.lexeme.length, 1};
@@ -318,7 +318,7 @@ void count_documents(Corpus *corpus, const Query &query, ListCursor ***lists, ui
                 counts[term] += count_live(lists[run][term]);
         }
     }
-    count_in_items(corpus, query, counts);
+    count_in_tuples(corpus, query, counts);
 }
 
 void weigh_terms(uint64 document_count, double k1, const uint64 *frequencies, Query *query) {

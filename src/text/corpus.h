@@ -18,7 +18,7 @@ struct Corpus {
     int raw_count;
     RunReader *runs;
     int run_count;
-    bool *at_home;                      // by run: it is read from pages beside requests to the others
+    bool *is_local;                     // by run: it is read from pages beside requests to the others
     double *saves;                      // by run: as client::RunSet's
     BatchTerms *batch;                  // nullptr: the queries are no batch
     const storage::RunEntry *recycled;  // a sealed tail that could not be read
@@ -33,7 +33,7 @@ template <typename Work>
 void with_corpus(Relation index, Snapshot snapshot, Work work);
 
 // `kept` belongs to who opens another one when pages of this one are recycled.
-Corpus *open_corpus(Relation index, Snapshot snapshot, storage::KeptRuns *kept);
+Corpus *open_corpus(Relation index, Snapshot snapshot, storage::CachedRuns *cached);
 void close_corpus(Corpus *corpus);
 // Is called after work on the corpus. Returns the run of which a page was recycled, and which page, or
 // nullptr when none was.
@@ -47,10 +47,10 @@ void confirm_recycled(const Corpus *corpus, const storage::RunEntry &run, uint32
 
 template <typename Work>
 void with_corpus(Relation index, Snapshot snapshot, Work work) {
-    storage::KeptRuns kept;
-    storage::begin_kept(&kept);
+    storage::CachedRuns cached;
+    storage::begin_cached(&cached);
     for (bool done = false; !done;) {
-        Corpus *corpus = open_corpus(index, snapshot, &kept);
+        Corpus *corpus = open_corpus(index, snapshot, &cached);
         MemoryContext caller = MemoryContextSwitchTo(corpus->context);
         if (corpus->recycled == nullptr)
             work(corpus);
@@ -62,18 +62,18 @@ void with_corpus(Relation index, Snapshot snapshot, Work work) {
             confirm_recycled(corpus, *recycled, position);
         close_corpus(corpus);
     }
-    storage::end_kept(&kept);
+    storage::end_cached(&cached);
 }
 
 // Calls visit(item) for each of the items that is not dead.
 template <typename Visit>
-void for_each_item(const storage::Items &items, Visit visit) {
+void for_each_tail_tuple(const storage::Items &tail_tuples, Visit visit) {
     uint32 number = 0;
-    for (uint32 at = 0; at < items.bytes; number++) {
-        const auto *item = reinterpret_cast<const DocumentItem *>(items.items + at);
-        if (!storage::is_dead(items, number))
-            visit(item);
-        at += storage::tail_item_size(&item->head);
+    for (uint32 at = 0; at < tail_tuples.bytes; number++) {
+        const auto *tail_tuple = reinterpret_cast<const DocumentTuple *>(tail_tuples.tail_tuples + at);
+        if (!storage::is_dead(tail_tuples, number))
+            visit(tail_tuple);
+        at += storage::tail_tuple_size(&tail_tuple->head);
     }
 }
 
@@ -89,7 +89,7 @@ uint64 count_live(ListCursor *list);
 // are the runs' lists.
 void count_documents(Corpus *corpus, const Query &query, ListCursor ***lists, uint64 *frequencies);
 // Adds the entries of the tail and of sealed tails to the counts.
-void count_in_items(const Corpus *corpus, const Query &query, uint64 *frequencies);
+void count_in_tuples(const Corpus *corpus, const Query &query, uint64 *frequencies);
 
 // Opens the lists of all runs, by run.
 ListCursor ***open_all_lists(Corpus *corpus, const Query &query);

@@ -123,12 +123,12 @@ int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const Sca
 
 // Does what is asked for, if it is a constant, need rows? What was typed is the second argument of a call; of
 // a call there may be nothing known but that a quotation mark begins a phrase.
-static bool asks_for_rows(Node *asked) {
-    if (IsA(asked, FuncExpr) && list_length(castNode(FuncExpr, asked)->args) == 2)
-        asked = static_cast<Node *>(lsecond(castNode(FuncExpr, asked)->args));
-    if (!IsA(asked, Const) || castNode(Const, asked)->constisnull)
+static bool requests_rows(Node *requested) {
+    if (IsA(requested, FuncExpr) && list_length(castNode(FuncExpr, requested)->args) == 2)
+        requested = static_cast<Node *>(lsecond(castNode(FuncExpr, requested)->args));
+    if (!IsA(requested, Const) || castNode(Const, requested)->constisnull)
         return false;
-    const auto *value = castNode(Const, asked);
+    const auto *value = castNode(Const, requested);
     if (value->consttype == TSQUERYOID) {
         const Query query = parse_query(DatumGetTSQueryCopy(value->constvalue));
         return query.root != nullptr && needs_positions(query.root);
@@ -155,7 +155,7 @@ bool fetches_all(const IndexPath *path) {
     foreach (cell, path->indexclauses) {
         Node *clause = reinterpret_cast<Node *>(lfirst_node(IndexClause, cell)->rinfo->clause);
         if (IsA(clause, OpExpr) &&
-            asks_for_rows(static_cast<Node *>(lsecond(castNode(OpExpr, clause)->args))))
+            requests_rows(static_cast<Node *>(lsecond(castNode(OpExpr, clause)->args))))
             return true;
     }
     return false;

@@ -130,7 +130,7 @@ static const uint8 *read_single_positions(DictionaryCursor *cursor, const uint8 
     return behind;
 }
 
-ListPlace place_of(const DictionaryCursor *dictionary) {
+ListPlace encode_tid(const DictionaryCursor *dictionary) {
     ListPlace place = {};
     place.documents = dictionary->frequency;
     place.start = dictionary->list_start;
@@ -232,13 +232,13 @@ static bool begins_above(DictionaryCursor *cursor, uint32 page, const char *lexe
     const auto *content = reinterpret_cast<const uint8 *>(storage::page_content(locked));
     const uint32 content_length = Min(storage::content_length(locked), storage::kContentBytes);
     EntryHead head;
-    const bool sound =
+    const bool valid =
         content_length > sizeof(DictionaryPage) &&
         read_entry_head(content + sizeof(DictionaryPage), content + content_length, &head) != nullptr;
-    const bool above = sound && compare_lexemes(reinterpret_cast<const char *>(head.suffix),
+    const bool above = valid && compare_lexemes(reinterpret_cast<const char *>(head.suffix),
                                                 static_cast<uint32>(head.suffix_length), lexeme, length) > 0;
     unlock_page(&reader->dictionary_page);
-    if (!sound) {
+    if (!valid) {
         cursor->page = page;
         report_dictionary(cursor);
     }

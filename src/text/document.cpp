@@ -2,17 +2,17 @@
 
 namespace pg_gpu::text {
 
-ItemReader begin_item(const DocumentItem *item) {
-    const auto *bytes = reinterpret_cast<const uint8 *>(item);
-    ItemReader reader = {};
-    reader.at = bytes + sizeof(DocumentItem);
-    reader.end = bytes + storage::tail_item_size(&item->head);
-    reader.left = lexeme_count(item);
-    reader.has_positions = (item->lexemes & kItemHasPositions) != 0;
+TupleReader begin_tuple(const DocumentTuple *tail_tuple) {
+    const auto *bytes = reinterpret_cast<const uint8 *>(tail_tuple);
+    TupleReader reader = {};
+    reader.at = bytes + sizeof(DocumentTuple);
+    reader.end = bytes + storage::tail_tuple_size(&tail_tuple->head);
+    reader.left = lexeme_count(tail_tuple);
+    reader.has_positions = (tail_tuple->lexemes & kTupleHasPositions) != 0;
     return reader;
 }
 
-bool next_lexeme(ItemReader *reader) {
+bool next_lexeme(TupleReader *reader) {
     if (reader->left == 0)
         return false;
     uint64 length = 0;
@@ -43,10 +43,10 @@ bool next_lexeme(ItemReader *reader) {
     return true;
 }
 
-bool is_item_sound(const DocumentItem *item) {
-    if (storage::tail_item_size(&item->head) < sizeof(DocumentItem))
+bool is_tail_tuple_valid(const DocumentTuple *tail_tuple) {
+    if (storage::tail_tuple_size(&tail_tuple->head) < sizeof(DocumentTuple))
         return false;
-    ItemReader reader = begin_item(item);
+    TupleReader reader = begin_tuple(tail_tuple);
     Lexeme previous = {};
     uint64 length = 0;
     while (next_lexeme(&reader)) {
@@ -57,51 +57,52 @@ bool is_item_sound(const DocumentItem *item) {
         previous = lexeme;
         length += lexeme.frequency;
     }
-    return !reader.failed && length == item->length && (!is_null(item) || length == 0);
+    return !reader.failed && length == tail_tuple->length && (!is_null(tail_tuple) || length == 0);
 }
 
-void check_items(Relation index, BlockNumber block, const storage::Items &items) {
-    for (uint32 at = 0; at < items.bytes;) {
-        const auto *item = reinterpret_cast<const DocumentItem *>(items.items + at);
-        const uint32 rest = items.bytes - at;
-        if (rest < sizeof(DocumentItem) || storage::tail_item_size(&item->head) > rest ||
-            storage::tail_item_size(&item->head) % alignof(DocumentItem) != 0 || !is_item_sound(item))
+void check_tail_tuples(Relation index, BlockNumber block, const storage::Items &tail_tuples) {
+    for (uint32 at = 0; at < tail_tuples.bytes;) {
+        const auto *tail_tuple = reinterpret_cast<const DocumentTuple *>(tail_tuples.tail_tuples + at);
+        const uint32 rest = tail_tuples.bytes - at;
+        if (rest < sizeof(DocumentTuple) || storage::tail_tuple_size(&tail_tuple->head) > rest ||
+            storage::tail_tuple_size(&tail_tuple->head) % alignof(DocumentTuple) != 0 ||
+            !is_tail_tuple_valid(tail_tuple))
             storage::report_corruption(index, block, "A document's lexemes are damaged.");
-        at += storage::tail_item_size(&item->head);
+        at += storage::tail_tuple_size(&tail_tuple->head);
     }
 }
 
-DocumentItem *make_item(TSVector vector, const ItemPointerData &tid, bool with_positions) {
+DocumentTuple *make_tail_tuple(TSVector vector, const ItemPointerData &tid, bool with_positions) {
     uint8 positions[kMaxPositionBytes];
-    size_t bytes = sizeof(DocumentItem);
+    size_t bytes = sizeof(DocumentTuple);
     if (vector != nullptr)
         for_each_lexeme(vector, [&](const Lexeme &lexeme) {
             bytes += lexeme.length + (lexeme.length >= 0x80 ? 2 : 1) + (lexeme.frequency >= 0x80 ? 2 : 1);
             if (with_positions)
                 bytes += write_positions(positions_of(vector, lexeme), positions);
         });
-    bytes = TYPEALIGN(alignof(DocumentItem), bytes);
+    bytes = TYPEALIGN(alignof(DocumentTuple), bytes);
     if (bytes > kTailCapacity)
         return nullptr;
 
-    auto *item = reinterpret_cast<DocumentItem *>(allocate_zeroed<char>(bytes));
-    item->head.tid = tid;
-    item->head.info = static_cast<uint16>(bytes | (vector == nullptr ? storage::kTailItemFlag : 0));
+    auto *tail_tuple = reinterpret_cast<DocumentTuple *>(allocate_zeroed<char>(bytes));
+    tail_tuple->head.tid = tid;
+    tail_tuple->head.info = static_cast<uint16>(bytes | (vector == nullptr ? storage::kTailTupleFlag : 0));
     if (vector != nullptr) {
-        auto *out = reinterpret_cast<uint8 *>(item + 1);
-        item->length = for_each_lexeme(vector, [&](const Lexeme &lexeme) {
+        auto *out = reinterpret_cast<uint8 *>(tail_tuple + 1);
+        tail_tuple->length = for_each_lexeme(vector, [&](const Lexeme &lexeme) {
             out += write_varint(out, lexeme.length);
             memcpy(out, lexeme.bytes, lexeme.length);
             out += lexeme.length;
             out += write_varint(out, lexeme.frequency);
             if (with_positions)
                 out += write_positions(positions_of(vector, lexeme), out);
-            item->lexemes++;
+            tail_tuple->lexemes++;
         });
         if (with_positions)
-            item->lexemes |= kItemHasPositions;
+            tail_tuple->lexemes |= kTupleHasPositions;
     }
-    return item;
+    return tail_tuple;
 }
 
 }  // namespace pg_gpu::text

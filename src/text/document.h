@@ -46,7 +46,7 @@ uint32 for_each_lexeme(TSVector vector, Visit visit) {
 }
 
 // Walks an item's lexemes. `failed` is set when its bytes are no lexemes in order.
-struct ItemReader {
+struct TupleReader {
     const uint8 *at;
     const uint8 *end;
     uint32 left;
@@ -56,29 +56,29 @@ struct ItemReader {
     const uint8 *positions;  // of the lexeme, up to `at`; nullptr where the item has none
 };
 
-ItemReader begin_item(const DocumentItem *item);
+TupleReader begin_tuple(const DocumentTuple *tail_tuple);
 // Returns false at the end, and when the rest cannot be read.
-bool next_lexeme(ItemReader *reader);
+bool next_lexeme(TupleReader *reader);
 
 // Says whether the item's lexemes are in order, and the sum of their frequencies is its length.
-bool is_item_sound(const DocumentItem *item);
+bool is_tail_tuple_valid(const DocumentTuple *tail_tuple);
 
 // Raises an ERROR when one of the items, which take `bytes` bytes, is not sound.
-void check_items(Relation index, BlockNumber block, const storage::Items &items);
+void check_tail_tuples(Relation index, BlockNumber block, const storage::Items &tail_tuples);
 
-inline uint32 lexeme_count(const DocumentItem *item) {
-    return item->lexemes & ~kItemHasPositions;
+inline uint32 lexeme_count(const DocumentTuple *tail_tuple) {
+    return tail_tuple->lexemes & ~kTupleHasPositions;
 }
 
-inline bool is_null(const DocumentItem *item) {
-    return (item->head.info & storage::kTailItemFlag) != 0;
+inline bool is_null(const DocumentTuple *tail_tuple) {
+    return (tail_tuple->head.info & storage::kTailTupleFlag) != 0;
 }
 
 // Copies a raw run's items, palloc'd, which it has checked; false when the page was recycled.
-bool read_raw_items(Relation index, const storage::RunEntry &run, storage::Items *items);
+bool read_raw_tuples(Relation index, const storage::RunEntry &run, storage::Items *tail_tuples);
 
 // Returns the palloc'd item of a tsvector, with or without positions, where nullptr stands for NULL. Returns
 // nullptr when the item would be longer than a tail.
-DocumentItem *make_item(TSVector vector, const ItemPointerData &tid, bool with_positions);
+DocumentTuple *make_tail_tuple(TSVector vector, const ItemPointerData &tid, bool with_positions);
 
 }  // namespace pg_gpu::text

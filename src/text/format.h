@@ -166,21 +166,21 @@ inline uint32 position_index_bytes(uint64 documents) {
 // ---- tail items -------------------------------------------------------------------------------------------
 
 // An item of the tail and of raw runs; the lexemes follow in order, each: length, bytes, term frequency, and
-// where the item has them, positions (positions.h). The flag storage::kTailItemFlag says that the column is
+// where the item has them, positions (positions.h). The flag storage::kTailTupleFlag says that the column is
 // NULL.
-struct DocumentItem {
-    storage::TailItem head;
+struct DocumentTuple {
+    storage::TailTuple head;
     uint32 length;
-    uint32 lexemes;  // how many, and kItemHasPositions
+    uint32 lexemes;  // how many, and kTupleHasPositions
 };
-static_assert(sizeof(DocumentItem) == 16);
+static_assert(sizeof(DocumentTuple) == 16);
 
-inline constexpr uint32 kItemHasPositions = UINT32_C(1) << 31;
+inline constexpr uint32 kTupleHasPositions = UINT32_C(1) << 31;
 
 // This leaves room for the dead bitmap of as many items as can be there.
 inline constexpr uint32 kTailCapacity =
-    (storage::kContentBytes - 8) * 8 * sizeof(DocumentItem) / (8 * sizeof(DocumentItem) + 1) / 8 * 8;
-static_assert(kTailCapacity + 8 + (kTailCapacity / sizeof(DocumentItem) + 63) / 64 * 8 <=
+    (storage::kContentBytes - 8) * 8 * sizeof(DocumentTuple) / (8 * sizeof(DocumentTuple) + 1) / 8 * 8;
+static_assert(kTailCapacity + 8 + (kTailCapacity / sizeof(DocumentTuple) + 63) / 64 * 8 <=
               storage::kContentBytes);
 
 inline int compare_lexemes(const char *a, uint32 a_length, const char *b, uint32 b_length) {

@@ -34,10 +34,10 @@ bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relatio
     MemoryContext context = state->row_context;
     MemoryContext caller = MemoryContextSwitchTo(context);
     TSVector vector = document_of(state->source, values, nulls);
-    DocumentItem *item = make_item(vector, *tid, state->positions);
+    DocumentTuple *tail_tuple = make_tail_tuple(vector, *tid, state->positions);
     MemoryContextSwitchTo(caller);
-    if (item != nullptr)
-        storage::insert_item(index, run_kind(), &item->head);
+    if (tail_tuple != nullptr)
+        storage::insert_tail_tuple(index, run_kind(), &tail_tuple->head);
     else
         insert_long_document(index, vector, *tid);
     MemoryContextReset(context);

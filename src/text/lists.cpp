@@ -20,7 +20,7 @@ static bool copy_bytes(const ListCursor *list, uint64 from, uint64 length, void 
 }
 
 // Ordinals and offsets ascend, so that the last are the highest. Without branches: long lists have hundreds.
-static bool are_heads_sound(const ListCursor *list) {
+static bool are_heads_valid(const ListCursor *list) {
     if (list->blocks == 0)
         return true;
     bool ascending = true;
@@ -87,7 +87,7 @@ ListCursor *open_list(RunReader *reader, const ListPlace &place) {
     list->data_bytes -= head_bytes;
     if (!copy_bytes(list, list->data_bytes, head_bytes, list->heads))
         list->blocks = 0;
-    if (!are_heads_sound(list))
+    if (!are_heads_valid(list))
         report_list(list);
     return list;
 }
@@ -175,7 +175,7 @@ bool seek_ordinal(ListCursor *list, uint32 ordinal) {
     // The next postings are tried first, because callers mostly move forward by little.
     const uint32 *at = list->ordinals + list->at;
     const uint32 *end = list->ordinals + list->count;
-    for (const uint32 *near = Min(at + kNearPostings, end); at < near; at++)
+    for (const uint32 *nearby = Min(at + kNearPostings, end); at < nearby; at++)
         if (*at >= ordinal)
             break;
     if (at < end && *at < ordinal)

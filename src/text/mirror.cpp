@@ -64,12 +64,12 @@ static gpu_engine::TextMode mode_for(const RankedQuery &query) {
                                                             : gpu_engine::TextMode::any;
 }
 
-static bool may_ask_server(const Corpus *corpus) {
+static bool may_use_server(const Corpus *corpus) {
     uint64 entries = 0;
     for (int i = 0; i < corpus->run_count; i++)
         entries += corpus->runs[i].run.entries;
     return entries > 0 && corpus->run_count <= client::kMaxRuns &&
-           client::may_ask_server(entries, kFewestEntries);
+           client::may_use_server(entries, kFewestEntries);
 }
 
 // Returns false where prefixes have too many lexemes.
@@ -92,7 +92,7 @@ static const char *reason_against_server(Corpus *corpus, RankedQuery *query) {
 }
 
 bool is_for_server(Corpus *corpus, RankedQuery *query) {
-    if (query->query.root == nullptr || !may_ask_server(corpus))
+    if (query->query.root == nullptr || !may_use_server(corpus))
         return false;
     const char *reason = reason_against_server(corpus, query);
     if (reason != nullptr)
@@ -188,29 +188,29 @@ static void find_savings(Corpus *corpus, client::Path path, client::RequestKind 
 
 // The server goes through one run after the other, and each of them takes a ranking of its own. Runs that
 // pages rank in less time stay at home, as long as each is a small part, and all at home together are.
-static void keep_cheap_runs_at_home(Corpus *corpus) {
+static void keep_cheap_runs_local(Corpus *corpus) {
     constexpr uint64 kLeastPart = 16;
     constexpr uint64 kLeastTogether = 8;
     uint64 documents = 0;
-    uint64 at_home = 0;
+    uint64 is_local = 0;
     for (int run = 0; run < corpus->run_count; run++) {
         documents += corpus->runs[run].run.entries;
-        at_home += corpus->at_home[run] ? corpus->runs[run].run.entries : 0;
+        is_local += corpus->is_local[run] ? corpus->runs[run].run.entries : 0;
     }
     for (int run = 0; run < corpus->run_count; run++) {
         const uint64 entries = corpus->runs[run].run.entries;
-        if (corpus->at_home[run] || corpus->saves[run] > 0 || entries > documents / kLeastPart ||
-            at_home + entries > documents / kLeastTogether)
+        if (corpus->is_local[run] || corpus->saves[run] > 0 || entries > documents / kLeastPart ||
+            is_local + entries > documents / kLeastTogether)
             continue;
-        corpus->at_home[run] = true;
-        at_home += entries;
+        corpus->is_local[run] = true;
+        is_local += entries;
     }
 }
 
 static client::Choice choose_path(Corpus *corpus, const client::Request &request, const RankedQuery *queries,
                                   int count) {
     constexpr client::Choice kPages = {client::Path::Paged, 0};
-    memset(corpus->at_home, 0, static_cast<size_t>(corpus->run_count) * sizeof(bool));
+    memset(corpus->is_local, 0, static_cast<size_t>(corpus->run_count) * sizeof(bool));
     auto *places = allocate<int>(corpus->run_count + 1);
     client::RunSet all = run_set(
         corpus, [](int) { return true; }, places);
@@ -227,18 +227,18 @@ static client::Choice choose_path(Corpus *corpus, const client::Request &request
     find_savings(corpus, choice.path, request.kind, queries, count);
     all = run_set(
         corpus, [](int) { return true; }, places);
-    auto *at_home = allocate<bool>(all.count + 1);
-    if (!client::share_out(all, choice, request.kind, at_home))
+    auto *is_local = allocate<bool>(all.count + 1);
+    if (!client::share_out(all, choice, request.kind, is_local))
         return kPages;
-    if (std::all_of(at_home, at_home + all.count, [](bool is_home) { return is_home; })) {
+    if (std::all_of(is_local, is_local + all.count, [](bool is_local_run) { return is_local_run; })) {
         client::note_unsuited(request.kind, request.index, client::kAllRunsAreSmall);
         return kPages;
     }
     for (int i = 0; i < all.count; i++)
-        corpus->at_home[places[i]] = at_home[i];
+        corpus->is_local[places[i]] = is_local[i];
     // Intersections are told by run, in the runs' order.
     if (request.kind == client::RequestKind::SearchText)
-        keep_cheap_runs_at_home(corpus);
+        keep_cheap_runs_local(corpus);
     return choice;
 }
 
@@ -282,25 +282,25 @@ static bool count_by_server(Corpus *corpus, const client::Choice &choice, Counte
                      [](const CountedList &a, const CountedList &b) { return a.run < b.run; });
     auto *places = allocate<int>(corpus->run_count + 1);
     const client::RunSet set = run_set(
-        corpus, [&](int run) { return corpus->runs[run].dead != nullptr && !corpus->at_home[run]; }, places);
+        corpus, [&](int run) { return corpus->runs[run].dead != nullptr && !corpus->is_local[run]; }, places);
     auto *lists = allocate<TextList>(counted->count);
     auto *first = allocate<uint32>(set.count + 1);
     uint32 next = 0;
-    TextLists asked = {lists, first, {}};
-    asked.request.kind = client::RequestKind::CountText;
-    asked.request.runs = set.count;
-    asked.request.items = counted->count;
-    asked.request.lists = counted->count;
+    TextLists requested = {lists, first, {}};
+    requested.request.kind = client::RequestKind::CountText;
+    requested.request.runs = set.count;
+    requested.request.items = counted->count;
+    requested.request.lists = counted->count;
     for (int i = 0; i < set.count; i++) {
         first[i] = next;
         for (; next < counted->count && counted->lists[next].run == places[i]; next++) {
             lists[next] = list_at(*counted->lists[next].place);
-            asked.request.entries += lists[next].documents;
+            requested.request.entries += lists[next].documents;
         }
     }
     first[set.count] = next;
     const uint32 *documents;
-    if (!count_text(set, choice, asked, &documents))
+    if (!count_text(set, choice, requested, &documents))
         return false;
     for (uint32 i = 0; i < next; i++)
         *counted->lists[i].count += Min(uint64{documents[i]}, counted->lists[i].place->documents);
@@ -324,7 +324,7 @@ static void count_in_runs(Corpus *corpus, RankedQuery *query, uint64 *counts, Co
                 continue;
             for (uint32 i = places.first[term]; i < places.first[term + 1]; i++) {
                 const ListPlace &place = places.places[i];
-                if (place.documents > 1 && reader->dead != nullptr && corpus->at_home[run])
+                if (place.documents > 1 && reader->dead != nullptr && corpus->is_local[run])
                     count_on_pages(corpus, {run, &place, &counts[term]});
                 else if (place.documents > 1 && reader->dead != nullptr)
                     add_counted(counted, {run, &place, &counts[term]});
@@ -347,7 +347,7 @@ void weigh_queries(Corpus *corpus, const client::Choice &choice, RankedQuery *qu
             count_documents(corpus, query->query, query->lists, counts[i]);
             continue;
         }
-        count_in_items(corpus, query->query, counts[i]);
+        count_in_tuples(corpus, query->query, counts[i]);
         count_in_runs(corpus, query, counts[i], &counted);
     }
     const bool answered = counted.count > 0 && count_by_server(corpus, choice, &counted);
@@ -362,7 +362,7 @@ void weigh_queries(Corpus *corpus, const client::Choice &choice, RankedQuery *qu
 namespace {
 
 // The question: queries and their terms, by run, and the queries' steps.
-struct Asked {
+struct Requested {
     TextQuery *queries;
     TextTerm *terms;
     uint32 *first_term;
@@ -378,17 +378,17 @@ static uint32 add_terms(const RankedQuery &query, int run, TextTerm *terms) {
     const RunPlaces &places = query.places[run];
     uint32 count = 0;
     for (int term = 0; term < query.query.term_count; term++) {
-        const QueryTerm &asked = query.query.terms[term];
+        const QueryTerm &requested = query.query.terms[term];
         for (uint32 i = places.first[term]; i < places.first[term + 1]; i++)
-            terms[count++] = {list_at(places.places[i]), asked.weight, static_cast<uint32>(term),
-                              asked.ranked ? 1U : 0U};
+            terms[count++] = {list_at(places.places[i]), requested.weight, static_cast<uint32>(term),
+                              requested.ranked ? 1U : 0U};
         if (mode_for(query) == gpu_engine::TextMode::all && !has_places(places, term))
             return 0;
     }
     return count;
 }
 
-static Asked room_for(const int *places, int runs, const RankedQuery *queries, int count) {
+static Requested room_for(const int *places, int runs, const RankedQuery *queries, int count) {
     uint64 terms = 0;
     uint64 steps = 0;
     for (int i = 0; i < count; i++) {
@@ -404,20 +404,20 @@ static Asked room_for(const int *places, int runs, const RankedQuery *queries, i
             0};
 }
 
-static Asked lay_out(Corpus *corpus, const int *places, int runs, const RankedQuery *queries, int count) {
-    Asked asked = room_for(places, runs, queries, count);
+static Requested lay_out(Corpus *corpus, const int *places, int runs, const RankedQuery *queries, int count) {
+    Requested requested = room_for(places, runs, queries, count);
     uint32 next = 0;
     for (int r = 0; r < runs; r++) {
-        asked.first_term[r] = next;
-        asked.shrink[r] = bound_shrink(&corpus->runs[places[r]], queries[0].ranking.norms);
+        requested.first_term[r] = next;
+        requested.shrink[r] = bound_shrink(&corpus->runs[places[r]], queries[0].ranking.norms);
         uint32 step = 0;
         for (int i = 0; i < count; i++) {
             const RankedQuery &query = queries[i];
             const Hit *after = query.ranking.after;
-            TextQuery *out = &asked.queries[static_cast<int64>(r) * count + i];
+            TextQuery *out = &requested.queries[static_cast<int64>(r) * count + i];
             *out = {};
-            out->first_term = next - asked.first_term[r];
-            out->terms = add_terms(query, places[r], asked.terms + next);
+            out->first_term = next - requested.first_term[r];
+            out->terms = add_terms(query, places[r], requested.terms + next);
             out->mode = mode_for(query);
             out->k = query.ranking.limit;
             out->first_step = step;
@@ -431,14 +431,14 @@ static Asked lay_out(Corpus *corpus, const int *places, int runs, const RankedQu
             step += out->steps;
         }
     }
-    asked.first_term[runs] = next;
+    requested.first_term[runs] = next;
     for (int i = 0; i < count; i++) {
         if (queries[i].steps.count > 0)
-            memcpy(asked.steps + asked.step_count, queries[i].steps.steps,
-                   queries[i].steps.count * sizeof(*asked.steps));
-        asked.step_count += queries[i].steps.count;
+            memcpy(requested.steps + requested.step_count, queries[i].steps.steps,
+                   queries[i].steps.count * sizeof(*requested.steps));
+        requested.step_count += queries[i].steps.count;
     }
-    return asked;
+    return requested;
 }
 
 // The server's word.
@@ -455,16 +455,16 @@ static bool are_tids_within(const Corpus *corpus, client::RequestKind kind, cons
 }
 
 // The hits of the answer's query number `number`, and with them those of items and of runs at home.
-static bool take_hits(Corpus *corpus, int runs, const TextHits &answer, uint64 number, uint64 begin,
+static bool take_hits(Corpus *corpus, int runs, const TextHits &result, uint64 number, uint64 begin,
                       RankedQuery *query) {
     uint64 found = 0;
     for (int r = 0; r < runs; r++)
-        found += answer.counts[r][number];
+        found += result.counts[r][number];
     auto *hits = allocate<Hit>(found + 1);
     uint64 taken = 0;
     for (int r = 0; r < runs; r++) {
-        const gpu_engine::TextHit *of_run = answer.hits[r] + begin;
-        for (uint32 i = 0; i < answer.counts[r][number]; i++) {
+        const gpu_engine::TextHit *of_run = result.hits[r] + begin;
+        for (uint32 i = 0; i < result.counts[r][number]; i++) {
             Hit *hit = &hits[taken++];
             *hit = {of_run[i].score, {}, query->steps.count > 0 && !query->steps.exact};
             memcpy(&hit->tid, &of_run[i].tid, sizeof(hit->tid));
@@ -472,8 +472,8 @@ static bool take_hits(Corpus *corpus, int runs, const TextHits &answer, uint64 n
                 return false;
         }
     }
-    ListCursor ***lists = open_lists_at(corpus, query->query, query->places, corpus->at_home);
-    rank_at_home_and_hits(corpus, lists, hits, taken, &query->ranking);
+    ListCursor ***lists = open_lists_at(corpus, query->query, query->places, corpus->is_local);
+    rank_local_runs_and_hits(corpus, lists, hits, taken, &query->ranking);
     pfree(hits);
     return true;
 }
@@ -486,24 +486,24 @@ bool rank_by_server(Corpus *corpus, const client::Choice &choice, RankedQuery *q
         return true;
     auto *places = allocate<int>(corpus->run_count + 1);
     const client::RunSet set = run_set(
-        corpus, [&](int run) { return !corpus->at_home[run]; }, places);
-    const Asked asked = lay_out(corpus, places, set.count, queries, count);
-    const TextSearch search = {asked.queries,
+        corpus, [&](int run) { return !corpus->is_local[run]; }, places);
+    const Requested requested = lay_out(corpus, places, set.count, queries, count);
+    const TextSearch search = {requested.queries,
                                static_cast<uint64>(count),
-                               asked.terms,
-                               asked.first_term,
-                               asked.steps,
-                               asked.step_count,
+                               requested.terms,
+                               requested.first_term,
+                               requested.steps,
+                               requested.step_count,
                                queries[0].ranking.norms,
-                               asked.shrink,
+                               requested.shrink,
                                request_of(corpus, client::RequestKind::SearchText, queries, count)};
-    auto *answer = allocate<TextHits>(1);
-    for (uint64 done = 0; done < search.count; done += answer->queries) {
+    auto *result = allocate<TextHits>(1);
+    for (uint64 done = 0; done < search.count; done += result->queries) {
         CHECK_FOR_INTERRUPTS();
-        if (!search_text(set, choice, search, done, answer))
+        if (!search_text(set, choice, search, done, result))
             return false;
-        for (uint64 i = 0; i < answer->queries; i++)
-            if (!take_hits(corpus, set.count, *answer, i, i * limit, &queries[done + i]))
+        for (uint64 i = 0; i < result->queries; i++)
+            if (!take_hits(corpus, set.count, *result, i, i * limit, &queries[done + i]))
                 return false;
     }
     return true;
@@ -538,22 +538,22 @@ void rank_by_any_path(Corpus *corpus, Ranking *ranking) {
 // ---- intersecting -----------------------------------------------------------------------------------------
 
 bool intersect_by_server(Corpus *corpus, const Query &query, ItemPointerData **tids, uint64 *count) {
-    if (!may_ask_server(corpus) || query.term_count > static_cast<int>(gpu_engine::max_text_terms))
+    if (!may_use_server(corpus) || query.term_count > static_cast<int>(gpu_engine::max_text_terms))
         return false;
     RankedQuery ranked;
     begin_query(query, 0, &ranked);
     find_lists(corpus, &ranked);
-    TextLists asked = {};
-    asked.request = request_of(corpus, client::RequestKind::IntersectText, &ranked, 1);
-    asked.request.results = asked.request.shortest + asked.request.entries;
-    const client::Choice choice = choose_path(corpus, asked.request, &ranked, 1);
+    TextLists requested = {};
+    requested.request = request_of(corpus, client::RequestKind::IntersectText, &ranked, 1);
+    requested.request.results = requested.request.shortest + requested.request.entries;
+    const client::Choice choice = choose_path(corpus, requested.request, &ranked, 1);
     if (choice.path == client::Path::Paged)
         return false;
     auto *places = allocate<int>(corpus->run_count + 1);
     const client::RunSet set = run_set(
         corpus,
         [&](int run) {
-            return !corpus->at_home[run] &&
+            return !corpus->is_local[run] &&
                    ranked.places[run].first[query.term_count] == static_cast<uint32>(query.term_count);
         },
         places);
@@ -570,18 +570,18 @@ bool intersect_by_server(Corpus *corpus, const Query &query, ItemPointerData **t
             lists[first[i] + term] = list_at(ranked.places[places[i]].places[term]);
     }
     first[set.count] = static_cast<uint32>(set.count) * terms;
-    asked.lists = lists;
-    asked.first = first;
-    auto *answer = allocate<client::EntriesAnswer>(1);
-    if (!intersect_text(set, choice, asked, answer))
+    requested.lists = lists;
+    requested.first = first;
+    auto *result = allocate<client::EntriesResult>(1);
+    if (!intersect_text(set, choice, requested, result))
         return false;
     for (int i = 0; i < set.count; i++)
-        *count += answer->runs[i].entries;
+        *count += result->runs[i].entries;
     *tids = allocate<ItemPointerData>(*count + 1);
     uint64 taken = 0;
     for (int i = 0; i < set.count; i++) {
-        memcpy(*tids + taken, answer->runs[i].tids, answer->runs[i].entries * sizeof(ItemPointerData));
-        taken += answer->runs[i].entries;
+        memcpy(*tids + taken, result->runs[i].tids, result->runs[i].entries * sizeof(ItemPointerData));
+        taken += result->runs[i].entries;
     }
     return are_tids_within(corpus, client::RequestKind::IntersectText, *tids, *count);
 }

@@ -29,13 +29,13 @@ static void add_places_of(DictionaryCursor *dictionary, RunReader *reader, const
                           GrowingPlaces *found) {
     if (!term.prefix) {
         if (find_lexeme(dictionary, reader, term.lexeme, term.length))
-            add_place(found, place_of(dictionary));
+            add_place(found, encode_tid(dictionary));
         return;
     }
     for (seek_lexeme(dictionary, reader, term.lexeme, term.length);
          has_prefix(dictionary, term) && found->count <= most; next_entry(dictionary)) {
         CHECK_FOR_INTERRUPTS();
-        add_place(found, place_of(dictionary));
+        add_place(found, encode_tid(dictionary));
     }
 }
 
@@ -99,11 +99,11 @@ RunPlaces *find_places(Corpus *corpus, const Query &query, uint32 most) {
 }
 
 ListCursor ***open_lists_at(Corpus *corpus, const Query &query, const RunPlaces *places,
-                            const bool *at_home) {
+                            const bool *is_local) {
     auto ***lists = allocate<ListCursor **>(corpus->run_count + 1);
     for (int i = 0; i < corpus->run_count; i++) {
         lists[i] = nullptr;
-        if (at_home != nullptr && !at_home[i])
+        if (is_local != nullptr && !is_local[i])
             continue;
         if (has_prefixes(query)) {
             lists[i] = open_lists(&corpus->runs[i], query);

@@ -15,7 +15,7 @@ struct PositionBytes {
 inline constexpr PositionBytes kUnknownBytes = {&kUnknownByte, 1};
 
 // Returns those of an item's current lexeme.
-inline PositionBytes position_bytes(const ItemReader &reader) {
+inline PositionBytes position_bytes(const TupleReader &reader) {
     if (reader.positions == nullptr)
         return kUnknownBytes;
     return {reader.positions, static_cast<uint32>(reader.at - reader.positions)};

@@ -240,7 +240,7 @@ static void collect_prefix(RunReader *reader, const QueryTerm &term, const uint3
          !dictionary->end && has_prefix(dictionary->lexeme, dictionary->lexeme_length, term);
          next_entry(dictionary)) {
         CHECK_FOR_INTERRUPTS();
-        const ListPlace place = place_of(dictionary);
+        const ListPlace place = encode_tid(dictionary);
         ListCursor *list = open_list(reader, place);
         collect_list(chunk, list, place, ordinals, count);
         close_list(list);
@@ -287,7 +287,7 @@ static void open_source(RunReader *reader, const QueryTerm &term, Source *source
         return;
     auto *dictionary = allocate<DictionaryCursor>(1);
     if (find_lexeme(dictionary, reader, term.lexeme, term.length)) {
-        const ListPlace place = place_of(dictionary);
+        const ListPlace place = encode_tid(dictionary);
         source->list = open_list(reader, place);
         source->positions = open_positions(source->list, place);
     }
@@ -296,7 +296,7 @@ static void open_source(RunReader *reader, const QueryTerm &term, Source *source
 
 void decide_documents(RunReader *reader, const Query &query, const QueryNode *node, const uint32 *ordinals,
                       uint32 count, Match *decided) {
-    constexpr uint32 kBetweenLooks = 256;
+    constexpr uint32 kBetweenChecks = 256;
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_text positions", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
@@ -312,7 +312,7 @@ void decide_documents(RunReader *reader, const Query &query, const QueryNode *no
                 collect_prefix(reader, *decision.evidence[i].term, ordinals + first, end - first,
                                &sources[i].prefix);
         for (uint32 at = first; at < end; at++) {
-            if (at % kBetweenLooks == 0) {
+            if (at % kBetweenChecks == 0) {
                 CHECK_FOR_INTERRUPTS();
                 MemoryContextReset(decision.context);
             }
@@ -327,8 +327,8 @@ void decide_documents(RunReader *reader, const Query &query, const QueryNode *no
 
 // ---- items ------------------------------------------------------------------------------------------------
 
-Match decide_item(const Query &query, const DocumentItem *item) {
-    if ((item->lexemes & kItemHasPositions) == 0)
+Match decide_tail_tuple(const Query &query, const DocumentTuple *tail_tuple) {
+    if ((tail_tuple->lexemes & kTupleHasPositions) == 0)
         return Match::Maybe;
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_text item", ALLOCSET_SMALL_SIZES);
@@ -336,7 +336,7 @@ Match decide_item(const Query &query, const DocumentItem *item) {
     Decision decision;
     begin_decision(&decision, query, query.root);
     auto *sets = allocate_zeroed<PositionSet>(decision.terms + 1);
-    ItemReader reader = begin_item(item);
+    TupleReader reader = begin_tuple(tail_tuple);
     while (next_lexeme(&reader)) {
         for (int i = 0; i < decision.terms; i++) {
             Evidence *evidence = &decision.evidence[i];

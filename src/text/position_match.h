@@ -17,6 +17,6 @@ void decide_documents(RunReader *reader, const Query &query, const QueryNode *no
 bool matches_without_lexemes(const Query &query, const QueryNode *node);
 
 // Decides by the whole query for an item's document. It is Maybe where its positions aren't known.
-Match decide_item(const Query &query, const DocumentItem *item);
+Match decide_tail_tuple(const Query &query, const DocumentTuple *tail_tuple);
 
 }  // namespace pg_gpu::text

@@ -289,9 +289,9 @@ void add_frequency(const Query &query, const Lexeme &lexeme, int *next, uint32 *
     }
 }
 
-void item_frequencies(const Query &query, const DocumentItem *item, uint32 *frequencies) {
+void tuple_frequencies(const Query &query, const DocumentTuple *item, uint32 *frequencies) {
     memset(frequencies, 0, query.term_count * sizeof(uint32));
-    ItemReader reader = begin_item(item);
+    TupleReader reader = begin_tuple(item);
     int next = 0;
     while (next_lexeme(&reader))
         add_frequency(query, reader.lexeme, &next, frequencies);

@@ -69,7 +69,7 @@ TSQuery text_of(const Query &query, const QueryNode *node);
 Match match_document(const QueryNode *node, const uint32 *frequencies);
 
 // Finds the frequencies by term of an item's document.
-void item_frequencies(const Query &query, const DocumentItem *item, uint32 *frequencies);
+void tuple_frequencies(const Query &query, const DocumentTuple *item, uint32 *frequencies);
 
 // Adds a lexeme of a document, whose lexemes come in order, to frequencies that were zero; *next is the first
 // term not yet passed, 0 at the beginning.

@@ -16,7 +16,7 @@ Page lock_page(RunReader *reader, PinnedPage *pinned, uint32 position) {
             return pinned->held.page;
         storage::unpin_run_page(&pinned->held);
     }
-    pinned->held = storage::read_run_page(reader->index, reader->run, position, nullptr, &reader->near);
+    pinned->held = storage::read_run_page(reader->index, reader->run, position, nullptr, &reader->nearby);
     pinned->position = position;
     if (pinned->held.page != nullptr)
         return pinned->held.page;
@@ -67,7 +67,7 @@ bool copy_section_bytes(RunReader *reader, PinnedPage *pinned, const storage::Se
     return true;
 }
 
-static bool is_header_sound(const RunReader *reader, uint32 content_length) {
+static bool is_header_valid(const RunReader *reader, uint32 content_length) {
     const RunHeader &header = reader->header;
     const uint64 room =
         static_cast<uint64>(reader->run.sections[kPostingSection].pages) * storage::kContentBytes;
@@ -96,7 +96,7 @@ void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run
     unlock_page(&reader->header_page);
     reader->has_positions = (reader->header.codec & kHeaderHasPositions) != 0;
     reader->header.codec &= ~kHeaderHasPositions;
-    if (length < sizeof(RunHeader) || length > storage::kContentBytes || !is_header_sound(reader, length))
+    if (length < sizeof(RunHeader) || length > storage::kContentBytes || !is_header_valid(reader, length))
         report_damage(reader, position, "The head of a run's dictionary is damaged.");
     if (run.dead > 0)
         read_dead(reader);
@@ -192,9 +192,9 @@ void prefetch_document(const RunReader *reader, uint32 ordinal) {
     const auto content = static_cast<uint32>(SizeOfPageHeaderData);
     const auto lengths =
         content + documents_on_page(reader->run.entries, page) * static_cast<uint32>(sizeof(ItemPointerData));
-    storage::prefetch_near(reader->index, block, reader->near,
-                           content + at * static_cast<uint32>(sizeof(ItemPointerData)),
-                           lengths + at * kLengthBytes);
+    storage::prefetch_nearby(reader->index, block, reader->nearby,
+                             content + at * static_cast<uint32>(sizeof(ItemPointerData)),
+                             lengths + at * kLengthBytes);
 }
 
 }  // namespace pg_gpu::text

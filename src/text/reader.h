@@ -29,7 +29,7 @@ struct RunReader {
     PinnedPage posting_pages[kPostingPages];
     PinnedPage position_pages[kPostingPages];
     uint32 lists_opened;
-    storage::NearBuffer near;
+    storage::NearbyBuffer nearby;
     bool stale;
     uint32 stale_position;
     // Lengths of the document pages last asked for: page p in slot p % kLengthSlots. Queries go forward.
@@ -177,12 +177,12 @@ struct ListPlace {
 };
 
 // Returns the place of the list of the dictionary's current entry.
-ListPlace place_of(const DictionaryCursor *dictionary);
+ListPlace encode_tid(const DictionaryCursor *dictionary);
 
 // Returns nullptr where there is none.
 ListCursor *open_list(RunReader *reader, const ListPlace &place);
 inline ListCursor *open_list(const DictionaryCursor *dictionary) {
-    return open_list(dictionary->reader, place_of(dictionary));
+    return open_list(dictionary->reader, encode_tid(dictionary));
 }
 void close_list(ListCursor *list);
 ListCursor *open_list_in_memory(RunReader *reader, const uint32 *ordinals, const uint32 *frequencies,

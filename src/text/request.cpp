@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "text/request.h"
-#include "residency/ask.h"
+#include "residency/submission.h"
 #include "test_hooks.h"
 #include "request_kinds.h"
 
@@ -25,7 +25,7 @@ static bool begin_text(const NewMirror &mirror, protocol::BeginReply *reply) {
     const auto &format = static_cast<const TextMirror &>(*mirror.set->format);
     gpu_engine::TextShape shape;
     if (!format.read_shape(mirror.set->index, *mirror.run, &shape))
-        return fail_as_gone();
+        return fail_as_recycled();
     auto message = make_message<protocol::BeginText>(protocol::Message::begin_text, mirror.path);
     message.posting_bytes = shape.posting_bytes;
     message.documents = shape.documents;
@@ -170,16 +170,16 @@ static PartInputs *inputs_of(const RunSet &set, const TextSearch &search, const 
     return inputs;
 }
 
-static bool ask_search(const RunSet &set, const Choice &choice, const TextSearch &search,
-                       const SearchPart &part, Layout *layout, protocol::ResultReply *reply) {
+static bool submit_search(const RunSet &set, const Choice &choice, const TextSearch &search,
+                          const SearchPart &part, Layout *layout, protocol::ResultReply *reply) {
     PartInputs *places = inputs_of(set, search, part);
     const Input inputs[] = {
         {places->queries, 0, static_cast<uint64>(set.count) * part.count * sizeof(gpu_engine::TextQuery)},
         {places->terms, 0, places->first_term[set.count] * sizeof(gpu_engine::TextTerm)},
         {search.steps + step_of(search, part.first), 0,
          steps_of(search, part) * sizeof(gpu_engine::TextStep)}};
-    const Question question = {RequestKind::SearchText, inputs, 3, hit_bytes(set, search, part),
-                               estimate_microseconds(search.request, choice.path)};
+    const PreparedRequest prepared = {RequestKind::SearchText, inputs, 3, hit_bytes(set, search, part),
+                                      estimate_microseconds(search.request, choice.path)};
     const auto set_inputs = [&](protocol::SearchText *message, const Layout &at, uint64) {
         message->queries = at.inputs[0];
         message->count = part.count;
@@ -193,8 +193,8 @@ static bool ask_search(const RunSet &set, const Choice &choice, const TextSearch
             memcpy(message->shrink, search.shrink, static_cast<size_t>(set.count) * sizeof(double));
     };
     uint64 items = 1;
-    const bool answered = ask<protocol::SearchText>(question, set, choice, protocol::Message::search_text,
-                                                    set_inputs, &items, layout, reply);
+    const bool answered = submit<protocol::SearchText>(prepared, set, choice, protocol::Message::search_text,
+                                                       set_inputs, &items, layout, reply);
     pfree(places->queries);
     pfree(places->terms);
     pfree(places);
@@ -207,13 +207,13 @@ static bool read_hits(const RunSet &set, const TextSearch &search, const SearchP
     for (int run = 0; run < set.count; run++) {
         if (!lies_in_buffer(reply.offsets_at[run], part.count * sizeof(uint32)) ||
             !lies_in_buffer(reply.tids_at[run], room * sizeof(gpu_engine::TextHit)))
-            return fail(Trouble::Refused, "results lie outside of the transfer buffer");
+            return fail(RequestFailure::Refused, "results lie outside of the transfer buffer");
         hits->counts[run] =
             static_cast<const uint32 *>(copy_of_results(reply.offsets_at[run], part.count * sizeof(uint32)));
         hits->hits[run] = reinterpret_cast<const gpu_engine::TextHit *>(buffer_at(reply.tids_at[run]));
         for (uint64 i = 0; i < part.count; i++)
             if (hits->counts[run][i] > search.queries[part.first + i].k)
-                return fail(Trouble::Refused, "a query has more hits than were asked for");
+                return fail(RequestFailure::Refused, "a query has more hits than were asked for");
     }
     hits->queries = part.count;
     hold(HoldPoint::Result);
@@ -225,9 +225,9 @@ bool search_text(const RunSet &set, const Choice &choice, const TextSearch &sear
     SearchPart part = cut_search(set, search, first);
     Layout layout;
     protocol::ResultReply reply;
-    while (!ask_search(set, choice, search, part, &layout, &reply)) {
+    while (!submit_search(set, choice, search, part, &layout, &reply)) {
         // Others may have taken what there is: fewer queries need less.
-        if (!is_connected() || last_trouble() != Trouble::Memory || part.count == 1)
+        if (!is_connected() || last_failure() != RequestFailure::Memory || part.count == 1)
             return note_failed(RequestKind::SearchText, choice);
         part.count = (part.count + 1) / 2;
     }
@@ -237,43 +237,43 @@ bool search_text(const RunSet &set, const Choice &choice, const TextSearch &sear
 // ---- questions about lists --------------------------------------------------------------------------------
 
 template <typename Message>
-static bool ask_lists(RequestKind kind, protocol::Message type, const RunSet &set, const Choice &choice,
-                      const TextLists &lists, uint64 result_bytes, Layout *layout,
-                      protocol::ResultReply *reply) {
+static bool submit_lists(RequestKind kind, protocol::Message type, const RunSet &set, const Choice &choice,
+                         const TextLists &lists, uint64 result_bytes, Layout *layout,
+                         protocol::ResultReply *reply) {
     const uint32 count = lists.first[set.count];
     const Input inputs[] = {{lists.lists, 0, count * sizeof(gpu_engine::TextList)}};
-    const Question question = {kind, inputs, 1, result_bytes,
-                               estimate_microseconds(lists.request, choice.path)};
+    const PreparedRequest prepared = {kind, inputs, 1, result_bytes,
+                                      estimate_microseconds(lists.request, choice.path)};
     const auto set_inputs = [&](Message *message, const Layout &at, uint64) {
         message->lists.lists = at.inputs[0];
         memcpy(message->lists.first, lists.first, (static_cast<size_t>(set.count) + 1) * sizeof(uint32));
     };
     uint64 items = 1;
-    return ask<Message>(question, set, choice, type, set_inputs, &items, layout, reply);
+    return submit<Message>(prepared, set, choice, type, set_inputs, &items, layout, reply);
 }
 
 bool count_text(const RunSet &set, const Choice &choice, const TextLists &lists, const uint32 **documents) {
     const uint64 bytes = lists.first[set.count] * sizeof(uint32);
     Layout layout;
     protocol::ResultReply reply;
-    if (!ask_lists<protocol::CountText>(RequestKind::CountText, protocol::Message::count_text, set, choice,
-                                        lists, bytes, &layout, &reply) ||
+    if (!submit_lists<protocol::CountText>(RequestKind::CountText, protocol::Message::count_text, set, choice,
+                                           lists, bytes, &layout, &reply) ||
         !(lies_in_buffer(reply.offsets_at[0], bytes) ||
-          fail(Trouble::Refused, "results lie outside of the transfer buffer")))
+          fail(RequestFailure::Refused, "results lie outside of the transfer buffer")))
         return note_failed(RequestKind::CountText, choice);
     *documents = static_cast<const uint32 *>(copy_of_results(reply.offsets_at[0], bytes));
     hold(HoldPoint::Result);
     return true;
 }
 
-bool intersect_text(const RunSet &set, const Choice &choice, const TextLists &lists, EntriesAnswer *answer) {
+bool intersect_text(const RunSet &set, const Choice &choice, const TextLists &lists, EntriesResult *result) {
     Layout layout;
     protocol::ResultReply reply;
-    answer->items = 1;
-    if (ask_lists<protocol::IntersectText>(RequestKind::IntersectText, protocol::Message::intersect_text, set,
-                                           choice, lists, lists.request.results * sizeof(ItemPointerData),
-                                           &layout, &reply) &&
-        read_runs(set, layout, reply, answer->items, false, answer->runs))
+    result->items = 1;
+    if (submit_lists<protocol::IntersectText>(
+            RequestKind::IntersectText, protocol::Message::intersect_text, set, choice, lists,
+            lists.request.results * sizeof(ItemPointerData), &layout, &reply) &&
+        read_runs(set, layout, reply, result->items, false, result->runs))
         return true;
     return note_failed(RequestKind::IntersectText, choice);
 }

@@ -62,6 +62,6 @@ bool count_text(const client::RunSet &set, const client::Choice &choice, const T
 
 // Live documents that are in all of a run's lists: one item.
 bool intersect_text(const client::RunSet &set, const client::Choice &choice, const TextLists &lists,
-                    client::EntriesAnswer *answer);
+                    client::EntriesResult *result);
 
 }  // namespace pg_gpu::text

@@ -15,25 +15,25 @@
 namespace pg_gpu::text {
 
 // The items as they are: their lists are made by the first merge, of several tails together.
-static void seal(const storage::RunKind *, const char *items, uint32 bytes, uint32, Page page,
+static void seal(const storage::RunKind *, const char *tail_tuples, uint32 bytes, uint32, Page page,
                  storage::RunEntry *entry) {
     uint64 length = 0;
     uint64 posting_total = 0;
     for (uint32 at = 0; at < bytes;) {
-        const auto *item = reinterpret_cast<const DocumentItem *>(items + at);
-        length += item->length;
-        posting_total += lexeme_count(item);
-        at += storage::tail_item_size(&item->head);
+        const auto *tail_tuple = reinterpret_cast<const DocumentTuple *>(tail_tuples + at);
+        length += tail_tuple->length;
+        posting_total += lexeme_count(tail_tuple);
+        at += storage::tail_tuple_size(&tail_tuple->head);
     }
-    memcpy(storage::page_content(page), items, bytes);
+    memcpy(storage::page_content(page), tail_tuples, bytes);
     storage::set_content_length(page, bytes);
     set_run_data(entry, Layout::Raw, length, posting_total);
 }
 
-bool read_raw_items(Relation index, const storage::RunEntry &run, storage::Items *items) {
-    if (!storage::read_sealed_items(index, run_kind(), run, sizeof(DocumentItem), items))
+bool read_raw_tuples(Relation index, const storage::RunEntry &run, storage::Items *tail_tuples) {
+    if (!storage::read_sealed_tuples(index, run_kind(), run, sizeof(DocumentTuple), tail_tuples))
         return false;
-    check_items(index, storage::run_block(run, 0), *items);
+    check_tail_tuples(index, storage::run_block(run, 0), *tail_tuples);
     return true;
 }
 
@@ -83,25 +83,26 @@ struct MergeInput {
 static constexpr uint32 kDropped = UINT32_MAX;
 
 static void open_raw_input(Relation index, MergeInput *input) {
-    storage::Items items;
-    if (!read_raw_items(index, *input->run, &items))
+    storage::Items tail_tuples;
+    if (!read_raw_tuples(index, *input->run, &tail_tuples))
         storage::report_foreign_page(index, *input->run, 0);
     input->postings = allocate<RawPosting>(posting_count(*input->run) + 1);
     input->documents = allocate<RawDocument>(input->run->entries);
     input->reader = {};
-    input->reader.dead = items.dead;
+    input->reader.dead = tail_tuples.dead;
     uint32 ordinal = 0;
-    for (uint32 at = 0; at < items.bytes; ordinal++) {
-        const auto *item = reinterpret_cast<const DocumentItem *>(items.items + at);
-        input->documents[ordinal] = {item->head.tid, is_null(item) ? kNullLength : item->length};
-        ItemReader reader = begin_item(item);
+    for (uint32 at = 0; at < tail_tuples.bytes; ordinal++) {
+        const auto *tail_tuple = reinterpret_cast<const DocumentTuple *>(tail_tuples.tail_tuples + at);
+        input->documents[ordinal] = {tail_tuple->head.tid,
+                                     is_null(tail_tuple) ? kNullLength : tail_tuple->length};
+        TupleReader reader = begin_tuple(tail_tuple);
         while (next_lexeme(&reader)) {
             if (input->posting_count == posting_count(*input->run))
                 storage::report_corruption(index, storage::run_block(*input->run, 0),
                                            "A sealed tail has more postings than recorded.");
             input->postings[input->posting_count++] = {reader.lexeme, ordinal, position_bytes(reader)};
         }
-        at += storage::tail_item_size(&item->head);
+        at += storage::tail_tuple_size(&tail_tuple->head);
     }
 }
 
@@ -304,7 +305,7 @@ static void collect_list(MergeInput *input, PostingBuffer *buffer) {
         }
         return;
     }
-    const ListPlace place = place_of(input->dictionary);
+    const ListPlace place = encode_tid(input->dictionary);
     if (place.documents == 1) {
         uint8 room[kMaxPositionBytes];
         collect_posting(
@@ -453,11 +454,11 @@ static uint32 merge_page_bound(Relation index, const storage::RunKind *, const s
 
 // ---- the rest ---------------------------------------------------------------------------------------------
 
-static bool is_sound(const storage::RunKind *, const storage::RunEntry &run) {
+static bool is_valid(const storage::RunKind *, const storage::RunEntry &run) {
     const storage::Section &documents = run.sections[kDocumentSection];
     if (layout_of(run) == Layout::Raw)
         return run.pages == 1 && documents.pages == 1 &&
-               run.entries <= kTailCapacity / sizeof(DocumentItem) && posting_count(run) <= kTailCapacity;
+               run.entries <= kTailCapacity / sizeof(DocumentTuple) && posting_count(run) <= kTailCapacity;
     return layout_of(run) == Layout::Inverted && run.entries <= UINT32_MAX &&
            documents.pages == document_pages(run.entries) && run.sections[kDictionarySection].pages >= 1 &&
            run.sections[kDictionarySection].first_page >=
@@ -475,22 +476,22 @@ static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 pos
         memcpy(tids, storage::page_content(page), count * sizeof(ItemPointerData));
         return count;
     }
-    return storage::read_sealed_tids(index, run_kind(), run, page, sizeof(DocumentItem), tids);
+    return storage::read_sealed_tids(index, run_kind(), run, page, sizeof(DocumentTuple), tids);
 }
 
 const storage::RunKind *run_kind() {
     static const storage::RunKind kind = {
         .id = kRunKindId,
         .name = "gpu_text",
-        .tail_item_bytes = 0,
-        .tail_item_extra = 0,
+        .tail_tuple_bytes = 0,
+        .tail_tuple_extra = 0,
         .merge_weight = 64,
         .tail_capacity = kTailCapacity,
         .seal = seal,
         .merge_page_bound = merge_page_bound,
         .merge = merge,
         .merged = client::forget_inputs,
-        .is_sound = is_sound,
+        .is_valid = is_valid,
         .read_tids = read_tids,
         .built_with = built_with,
     };

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "compat.h"
-#include "text/among.h"
+#include "text/candidate_scores.h"
 #include "text/bm25.h"
 #include "text/configuration.h"
 #include "text/mirror.h"
@@ -168,13 +168,13 @@ static void read_conditions(IndexScanDesc descriptor, Scan *scan) {
 template <typename Visit>
 static void visit_matches(Corpus *corpus, const Scan *scan, Visit visit) {
     for (int i = 0; i < corpus->raw_count; i++) {
-        for_each_item(corpus->raws[i], [&](const DocumentItem *item) {
+        for_each_tail_tuple(corpus->raws[i], [&](const DocumentTuple *tail_tuple) {
             Match match = Match::Yes;
             if (scan->condition_count > 0)
-                match = match_item(item, nullptr, scan->conditions, scan->condition_count);
+                match = match_tail_tuple(tail_tuple, nullptr, scan->conditions, scan->condition_count);
             if (match == Match::No)
                 return;
-            ItemPointerData tid = item->head.tid;
+            ItemPointerData tid = tail_tuple->head.tid;
             visit(&tid, 1, match == Match::Yes);
         });
     }
@@ -408,15 +408,15 @@ static bool next_ranked(IndexScanDesc descriptor, Scan *scan) {
     }
 }
 
-static Match match_query(const Scan *scan, const DocumentItem *item) {
-    return scan->has_query ? match_item(item, &scan->query, nullptr, 0) : Match::No;
+static Match match_query(const Scan *scan, const DocumentTuple *tail_tuple) {
+    return scan->has_query ? match_tail_tuple(tail_tuple, &scan->query, nullptr, 0) : Match::No;
 }
 
 // Calls visit(ordinal, tid) for each of the run's entries of rows that are wanted.
 template <typename Visit>
 static void visit_wanted(const Scan *scan, RunReader *reader, Visit visit) {
     const bool all = scan->among == nullptr;
-    const OrdinalSet wanted = all ? whole_run() : ordinals_among(reader, *scan->among);
+    const OrdinalSet wanted = all ? whole_run() : ordinals_of_rows(reader, *scan->among);
     const uint64 count = all ? reader->run.entries : wanted.count;
     auto *tids = allocate<ItemPointerData>(kDocumentsPerPage);
     uint32 page = UINT32_MAX;
@@ -469,20 +469,21 @@ static void collect_unranked(IndexScanDesc descriptor, Scan *scan) {
         scan->nulls.count = 0;
         scan->found_inexact = false;
         for (int i = 0; i < corpus->raw_count; i++) {
-            for_each_item(corpus->raws[i], [&](const DocumentItem *item) {
-                if (!is_wanted(scan, item->head.tid))
+            for_each_tail_tuple(corpus->raws[i], [&](const DocumentTuple *tail_tuple) {
+                if (!is_wanted(scan, tail_tuple->head.tid))
                     return;
-                const Match meets = scan->condition_count == 0
-                                        ? Match::Yes
-                                        : match_item(item, nullptr, scan->conditions, scan->condition_count);
+                const Match meets =
+                    scan->condition_count == 0
+                        ? Match::Yes
+                        : match_tail_tuple(tail_tuple, nullptr, scan->conditions, scan->condition_count);
                 if (meets == Match::No)
                     return;
                 scan->found_inexact = scan->found_inexact || meets == Match::Maybe;
-                const Match match = match_query(scan, item);
-                if (is_null(item) || !scan->has_query)
-                    add_tid(scan->context, &scan->nulls, item->head.tid, false);
+                const Match match = match_query(scan, tail_tuple);
+                if (is_null(tail_tuple) || !scan->has_query)
+                    add_tid(scan->context, &scan->nulls, tail_tuple->head.tid, false);
                 else if (match != Match::Yes)
-                    add_tid(scan->context, &scan->found, item->head.tid, match == Match::Maybe);
+                    add_tid(scan->context, &scan->found, tail_tuple->head.tid, match == Match::Maybe);
             });
         }
         for (int i = 0; i < corpus->run_count; i++)

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "text/among.h"
+#include "text/candidate_scores.h"
 #include "text/batch_terms.h"
 #include "text/position_match.h"
 
@@ -57,46 +57,50 @@ static void offer_document(Best *best, RunReader *reader, uint32 ordinal, int64 
 
 // ---- items ------------------------------------------------------------------------------------------------
 
-Match match_item(const DocumentItem *item, const Query *query, const Query *conditions, int condition_count) {
-    if (is_null(item))
+Match match_tail_tuple(const DocumentTuple *tail_tuple, const Query *query, const Query *conditions,
+                       int condition_count) {
+    if (is_null(tail_tuple))
         return Match::No;
     Match match = Match::Yes;
     for (int i = -1; i < condition_count && match != Match::No; i++) {
-        const Query *asked = i < 0 ? query : &conditions[i];
-        if (asked == nullptr)
+        const Query *requested = i < 0 ? query : &conditions[i];
+        if (requested == nullptr)
             continue;
-        if (asked->root == nullptr)
+        if (requested->root == nullptr)
             return Match::No;
-        auto *frequencies = allocate<uint32>(asked->term_count);
-        item_frequencies(*asked, item, frequencies);
-        Match one = match_document(asked->root, frequencies);
+        auto *frequencies = allocate<uint32>(requested->term_count);
+        tuple_frequencies(*requested, tail_tuple, frequencies);
+        Match one = match_document(requested->root, frequencies);
         if (one == Match::Maybe)
-            one = decide_item(*asked, item);
+            one = decide_tail_tuple(*requested, tail_tuple);
         match = both(match, one);
         pfree(frequencies);
     }
     return match;
 }
 
-static int64 score_of_item(const Ranking &ranking, const DocumentItem *item, const uint32 *frequencies) {
+static int64 score_of_item(const Ranking &ranking, const DocumentTuple *tail_tuple,
+                           const uint32 *frequencies) {
     int64 score = 0;
     for (int term = 0; term < ranking.query->term_count; term++)
         if (frequencies[term] > 0 && ranking.query->terms[term].ranked)
-            score += postings::contribution(ranking.query->terms[term].weight, ranking.norms.of(item->length),
-                                            frequencies[term]);
+            score += postings::contribution(ranking.query->terms[term].weight,
+                                            ranking.norms.of(tail_tuple->length), frequencies[term]);
     return score;
 }
 
-static void rank_items(const storage::Items &items, const Ranking &ranking, Best *best) {
+static void rank_tuples(const storage::Items &items, const Ranking &ranking, Best *best) {
     auto *frequencies = allocate<uint32>(ranking.query->term_count);
-    for_each_item(items, [&](const DocumentItem *item) {
-        if (ranking.among != nullptr && !contains(*ranking.among, item->head.tid))
+    for_each_tail_tuple(items, [&](const DocumentTuple *tail_tuple) {
+        if (ranking.among != nullptr && !contains(*ranking.among, tail_tuple->head.tid))
             return;
-        const Match match = match_item(item, ranking.query, ranking.conditions, ranking.condition_count);
+        const Match match =
+            match_tail_tuple(tail_tuple, ranking.query, ranking.conditions, ranking.condition_count);
         if (match == Match::No)
             return;
-        item_frequencies(*ranking.query, item, frequencies);
-        offer(best, {score_of_item(ranking, item, frequencies), item->head.tid, match == Match::Maybe});
+        tuple_frequencies(*ranking.query, tail_tuple, frequencies);
+        offer(best,
+              {score_of_item(ranking, tail_tuple, frequencies), tail_tuple->head.tid, match == Match::Maybe});
     });
     pfree(frequencies);
 }
@@ -167,7 +171,7 @@ static void rank_set(RunReader *reader, ListCursor **lists, const Ranking &ranki
 // ---- runs, some rows only ---------------------------------------------------------------------------------
 
 static void rank_some(RunReader *reader, ListCursor **lists, const Ranking &ranking, Best *best) {
-    const ScoredDocuments documents = score_among(reader, lists, ranking);
+    const ScoredDocuments documents = score_candidates(reader, lists, ranking);
     for (uint32 i = 0; i < documents.count && !reader->stale; i++)
         offer_document(best, reader, documents.ordinals[i], documents.scores[i], documents.maybe[i]);
 }
@@ -510,14 +514,14 @@ static void end_ranking(const Best &best) {
     best.ranking->hit_count = best.count;
 }
 
-// Does what rank_items does for all items, by the frequencies that a batch knows. Most items have none of the
-// query's lexemes.
-static bool rank_known_items(const Corpus *corpus, const Ranking &ranking, Best *best) {
+// Does what rank_tuples does for all items, by the frequencies that a batch knows. Most items have none of
+// the query's lexemes.
+static bool rank_known_tuples(const Corpus *corpus, const Ranking &ranking, Best *best) {
     const Query &query = *ranking.query;
     if (ranking.among != nullptr || ranking.condition_count > 0)
         return false;
     auto **terms = allocate<BatchTerm *>(query.term_count + 1);
-    if (!find_terms_of_items(corpus, query, terms)) {
+    if (!find_terms_of_tuples(corpus, query, terms)) {
         pfree(terms);
         return false;
     }
@@ -527,25 +531,26 @@ static bool rank_known_items(const Corpus *corpus, const Ranking &ranking, Best 
         uint32 all = 0;
         for (int term = 0; term < query.term_count; term++)
             all |= frequencies[term] = terms[term]->frequencies[i];
-        const DocumentItem *item = corpus->batch->items[i];
-        if ((all == 0 && needs_lexeme) || is_null(item))
+        const DocumentTuple *tail_tuple = corpus->batch->tail_tuples[i];
+        if ((all == 0 && needs_lexeme) || is_null(tail_tuple))
             continue;
         Match match = match_document(query.root, frequencies);
         if (match == Match::Maybe)
-            match = decide_item(query, item);
+            match = decide_tail_tuple(query, tail_tuple);
         if (match != Match::No)
-            offer(best, {score_of_item(ranking, item, frequencies), item->head.tid, match == Match::Maybe});
+            offer(best, {score_of_item(ranking, tail_tuple, frequencies), tail_tuple->head.tid,
+                         match == Match::Maybe});
     }
     pfree(frequencies);
     pfree(terms);
     return true;
 }
 
-static void rank_all_items(const Corpus *corpus, const Ranking &ranking, Best *best) {
-    if (rank_known_items(corpus, ranking, best))
+static void rank_all_tuples(const Corpus *corpus, const Ranking &ranking, Best *best) {
+    if (rank_known_tuples(corpus, ranking, best))
         return;
     for (int i = 0; i < corpus->raw_count; i++)
-        rank_items(corpus->raws[i], ranking, best);
+        rank_tuples(corpus->raws[i], ranking, best);
 }
 
 static void rank_run(RunReader *reader, ListCursor **lists, const Ranking &ranking, Best *best) {
@@ -565,20 +570,20 @@ void rank(Corpus *corpus, ListCursor ***lists, Ranking *ranking) {
     Best best = begin_ranking(ranking);
     if (ranking->query->root == nullptr || ranking->limit == 0)
         return;
-    rank_all_items(corpus, *ranking, &best);
+    rank_all_tuples(corpus, *ranking, &best);
     for (int i = 0; i < corpus->run_count && !corpus->runs[i].stale; i++)
         rank_run(&corpus->runs[i], lists[i], *ranking, &best);
     end_ranking(best);
 }
 
-void rank_at_home_and_hits(Corpus *corpus, ListCursor ***lists, const Hit *hits, uint64 count,
-                           Ranking *ranking) {
+void rank_local_runs_and_hits(Corpus *corpus, ListCursor ***lists, const Hit *hits, uint64 count,
+                              Ranking *ranking) {
     Best best = begin_ranking(ranking);
-    rank_all_items(corpus, *ranking, &best);
+    rank_all_tuples(corpus, *ranking, &best);
     for (uint64 i = 0; i < count; i++)
         offer(&best, hits[i]);
     for (int i = 0; i < corpus->run_count && !corpus->runs[i].stale; i++)
-        if (corpus->at_home[i])
+        if (corpus->is_local[i])
             rank_run(&corpus->runs[i], lists[i], *ranking, &best);
     end_ranking(best);
 }

@@ -45,8 +45,8 @@ void rank(Corpus *corpus, ListCursor ***lists, Ranking *ranking);
 
 // Does the same from hits of runs, which are the best `limit` of each, from items, and from the runs at home,
 // whose lists these are.
-void rank_at_home_and_hits(Corpus *corpus, ListCursor ***lists, const Hit *hits, uint64 count,
-                           Ranking *ranking);
+void rank_local_runs_and_hits(Corpus *corpus, ListCursor ***lists, const Hit *hits, uint64 count,
+                              Ranking *ranking);
 
 // Returns a factor, at most 1: every norm is at least so many times what it was when the run's bounds were
 // written.
@@ -55,6 +55,7 @@ double bound_shrink(const RunReader *reader, const postings::Norms &norms);
 // Finds the documents of each run that match the query and the conditions.
 OrdinalSet match_all_conditions(RunReader *reader, const Query *query, ListCursor **lists,
                                 const Query *conditions, int condition_count);
-Match match_item(const DocumentItem *item, const Query *query, const Query *conditions, int condition_count);
+Match match_tail_tuple(const DocumentTuple *tail_tuple, const Query *query, const Query *conditions,
+                       int condition_count);
 
 }  // namespace pg_gpu::text

@@ -58,7 +58,7 @@ static void verify_list(Verification *state, DictionaryCursor *dictionary, const
     RunReader *reader = dictionary->reader;
     const BlockNumber block_number = section_block(
         reader, kPostingSection, static_cast<uint32>(dictionary->list_start / storage::kContentBytes));
-    const ListPlace place = place_of(dictionary);
+    const ListPlace place = encode_tid(dictionary);
     ListCursor *list = open_list(reader, place);
     PositionList *positions = reader->has_positions ? open_positions(list, place) : nullptr;
     const bool has_place = positions != nullptr && place.inline_position_bytes == 0;
@@ -167,21 +167,21 @@ static void verify_document_pages(Verification *state, RunReader *reader, const 
     pfree(tids);
 }
 
-static void note_items(Verification *state, BlockNumber block, const storage::Items &items) {
-    for_each_item(items, [&](const DocumentItem *item) {
-        uint64 hash = is_null(item) ? kNullHash : 0;
-        ItemReader reader = begin_item(item);
+static void note_items(Verification *state, BlockNumber block, const storage::Items &tail_tuples) {
+    for_each_tail_tuple(tail_tuples, [&](const DocumentTuple *tail_tuple) {
+        uint64 hash = is_null(tail_tuple) ? kNullHash : 0;
+        TupleReader reader = begin_tuple(tail_tuple);
         while (next_lexeme(&reader))
             hash += hash_posting(reader.lexeme.bytes, reader.lexeme.length, reader.lexeme.frequency,
                                  reader.has_positions ? position_bytes(reader) : kNoPositions);
-        table::note_row(state->check, block, hash, item->head.tid);
+        table::note_row(state->check, block, hash, tail_tuple->head.tid);
     });
 }
 
 static void verify_raw_run(Verification *state, const storage::RunEntry &run) {
-    storage::Items items;
-    if (read_raw_items(state->index, run, &items))  // else the structural check has reported it
-        note_items(state, storage::run_block(run, 0), items);
+    storage::Items tail_tuples;
+    if (read_raw_tuples(state->index, run, &tail_tuples))  // else the structural check has reported it
+        note_items(state, storage::run_block(run, 0), tail_tuples);
 }
 
 static void verify_run(void *context, const storage::RunEntry &run) {
@@ -233,10 +233,10 @@ static void *begin_verification(table::TableCheck *check) {
     return state;
 }
 
-static void verify_tail(void *context, const storage::Items &items) {
+static void verify_tail(void *context, const storage::Items &tail_tuples) {
     auto *state = static_cast<Verification *>(context);
-    check_items(state->index, storage::kTailBlock, items);
-    note_items(state, storage::kTailBlock, items);
+    check_tail_tuples(state->index, storage::kTailBlock, tail_tuples);
+    note_items(state, storage::kTailBlock, tail_tuples);
 }
 
 const table::VerifySteps *verify_steps(Relation) {

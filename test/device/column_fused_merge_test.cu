@@ -71,12 +71,12 @@ TYPED_TEST_SUITE(FusedMerge, Shapes);
 TYPED_TEST(FusedMerge, IsRightWhereverTheTilesEnd) {
     for (const std::size_t size : {1, 31, 32, 33, 64, 200, 1000, 5000, 40000}) {
         // Decides for each number whether main and delta have it, in stretches of one kind.
-        for (const std::size_t stretch : {1, 2, 7, 100, 4000}) {
+        for (const std::size_t span : {1, 2, 7, 100, 4000}) {
             std::vector<std::uint32_t> main;
             std::vector<std::uint32_t> delta;
             std::uint64_t kind = 0;
             for (std::size_t i = 0; i < size; ++i) {
-                if (i % stretch == 0) {
+                if (i % span == 0) {
                     kind = this->random_() % 3;
                 }
                 if (kind != 1) {
@@ -87,7 +87,7 @@ TYPED_TEST(FusedMerge, IsRightWhereverTheTilesEnd) {
                 }
             }
             this->expect_merge(main, delta);
-            ASSERT_FALSE(this->HasFatalFailure()) << size << " numbers, stretches of " << stretch;
+            ASSERT_FALSE(this->HasFatalFailure()) << size << " numbers, stretches of " << span;
         }
     }
 }

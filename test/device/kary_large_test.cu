@@ -89,7 +89,7 @@ class LargeKaryArray : public testing::Test {
         return keys;
     }
 
-    void expect_answers(bool with_dead) {
+    void expect_results(bool with_dead) {
         const std::vector<std::uint32_t> keys = probes();
         std::vector<std::uint64_t> offsets(keys.size() + 1);
         std::vector<Tid> tids(2 * keys.size());
@@ -127,14 +127,14 @@ TEST_F(LargeKaryArray, AnswersAfterLoading) {
     if (IsSkipped()) {
         return;
     }
-    ASSERT_NO_FATAL_FAILURE(expect_answers(false));
+    ASSERT_NO_FATAL_FAILURE(expect_results(false));
     std::vector<std::uint64_t> dead((entries + 63) / 64);
     for (std::uint64_t position = 1023; position < entries; position += 1024) {
         dead[position / 64] |= std::uint64_t(1) << position % 64;
     }
     ASSERT_TRUE(array_->set_dead(*stream_, dead.data(), 1).ok());
     EXPECT_EQ(array_->dead_entries(), entries / 1024);
-    ASSERT_NO_FATAL_FAILURE(expect_answers(true));
+    ASSERT_NO_FATAL_FAILURE(expect_results(true));
 }
 
 TEST_F(LargeKaryArray, AnswersAfterSorting) {
@@ -142,7 +142,7 @@ TEST_F(LargeKaryArray, AnswersAfterSorting) {
     if (IsSkipped()) {
         return;
     }
-    ASSERT_NO_FATAL_FAILURE(expect_answers(false));
+    ASSERT_NO_FATAL_FAILURE(expect_results(false));
 }
 
 }  // namespace

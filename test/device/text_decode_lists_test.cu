@@ -45,20 +45,20 @@ Decoded decode_here(Codec codec, const std::vector<std::uint8_t> &section, const
         const std::uint32_t frequency_bytes =
             head.frequency_bits < 32 ? postings::packed_bytes(count, head.frequency_bits) : UINT32_MAX;
         std::uint32_t *values = decoded.values.data() + block * a_block;
-        bool sound = end >= head.offset && end <= data_bytes &&
+        bool valid = end >= head.offset && end <= data_bytes &&
                      end - head.offset <= postings::kMaxBlockBytes && frequency_bytes <= end - head.offset &&
                      head.last < documents && head.last > before;
-        sound =
-            sound && postings::decode_gaps(codec, section.data() + list.offset + head.offset,
+        valid =
+            valid && postings::decode_gaps(codec, section.data() + list.offset + head.offset,
                                            static_cast<std::uint32_t>(end - head.offset) - frequency_bytes,
                                            count, head.parameter, values);
         std::int64_t ordinal = before;
-        for (std::uint32_t i = 0; sound && i < count; ++i) {
+        for (std::uint32_t i = 0; valid && i < count; ++i) {
             ordinal += std::int64_t{1} + values[i];
-            sound = ordinal <= head.last;
+            valid = ordinal <= head.last;
             values[i] = static_cast<std::uint32_t>(ordinal);
         }
-        if (!sound || ordinal != head.last) {
+        if (!valid || ordinal != head.last) {
             decoded.damaged = true;
             return decoded;
         }
@@ -154,7 +154,7 @@ TEST_F(DecodedLists, AreWhatWasEncoded) {
 
 TEST_F(DecodedLists, FindDamage) {
     int damaged = 0;
-    int sound = 0;
+    int valid = 0;
     for (int round = 0; round < 600; ++round) {
         const Codec codec = round % 6 < 4 ? Codec::PForDelta : codecs[round % 3];
         const std::vector<TextPosting> list =
@@ -180,10 +180,10 @@ TEST_F(DecodedLists, FindDamage) {
                 ASSERT_EQ(found.values, right.values) << "round " << round;
             }
         }
-        (right.damaged ? damaged : sound)++;
+        (right.damaged ? damaged : valid)++;
     }
     EXPECT_GT(damaged, 0);
-    EXPECT_GT(sound, 0);
+    EXPECT_GT(valid, 0);
 }
 
 }  // namespace

@@ -78,20 +78,20 @@ void write_tids(const StoreLayout &layout, std::uint64_t *images) {
     for (std::uint32_t page = 0; page < layout.tid_pages; ++page) {
         std::uint64_t *content = images + (std::uint64_t(page) * layout.page_bytes + first_byte) / 8;
         const std::uint64_t first = row;
-        std::uint64_t stretches = 0;
-        for (; row < layout.rows && 2 + stretches < layout.page_words; ++stretches) {
+        std::uint64_t spans = 0;
+        for (; row < layout.rows && 2 + spans < layout.page_words; ++spans) {
             const std::uint64_t count = layout.rows - row < most ? layout.rows - row : most;
             // The block, the count, and the first offset number.
-            content[2 + stretches] = (row / most) | count << 32 | std::uint64_t(1) << 48;
+            content[2 + spans] = (row / most) | count << 32 | std::uint64_t(1) << 48;
             row += count;
         }
         content[0] = first;
-        content[1] = (row - first) | stretches << 32;
+        content[1] = (row - first) | spans << 32;
     }
 }
 
 // What must be answered, whatever the pages' codes say.
-void ask(Stream &stream, const ColumnStore &store, Input &input) {
+void submit(Stream &stream, const ColumnStore &store, Input &input) {
     const std::uint64_t rows = store.entries();
     ColumnTarget target{};
     target.kind = TargetKind::rows;
@@ -111,7 +111,7 @@ void ask(Stream &stream, const ColumnStore &store, Input &input) {
     const std::uint64_t seen[4] = {words[0], words[1], UINT64_MAX, 0};
     std::unique_ptr<HeapBlocks> blocks;
     require(host_engine().keep_blocks(stream, {&group, 1, seen, 4, 1}, &blocks).ok(), "no heap blocks");
-    std::vector<DoubtfulRow> doubtful(rows);
+    std::vector<UnresolvedRow> unresolved(rows);
     for (std::uint32_t c = 0; c < store.layout().columns; ++c) {
         for (const TestKind kind :
              {TestKind::is_null, TestKind::is_value, TestKind::ranges, TestKind::codes}) {
@@ -122,7 +122,7 @@ void ask(Stream &stream, const ColumnStore &store, Input &input) {
                 const std::uint64_t places = store.places(target);
                 counts.assign(places + 1, 0);
                 const Status status = store.count(stream, &test, 1, target, blocks.get(), counts.data(),
-                                                  doubtful.data(), rows, &found);
+                                                  unresolved.data(), rows, &found);
                 require(!status.ok() || found <= rows, "more rows than there are");
                 require(status.ok() || status.code == StatusCode::invalid_argument, status.message);
             }
@@ -139,8 +139,8 @@ void column_pages(const std::uint8_t *data, std::size_t size) {
 
     Input input(data, size);
     const StoreLayout layout = compose_layout(input);
-    const bool sound_tids = input.take<std::uint8_t>() % 4 != 0;
-    Input questions(data, size);
+    const bool valid_tids = input.take<std::uint8_t>() % 4 != 0;
+    Input requests(data, size);
     std::unique_ptr<ColumnLoader> loader;
     if (!host_engine().column().open_loader(*stream, layout, &loader).ok()) {
         return;
@@ -148,7 +148,7 @@ void column_pages(const std::uint8_t *data, std::size_t size) {
     const std::uint64_t pages = layout.pages();
     std::vector<std::uint64_t> images(pages * layout.page_bytes / 8);
     input.take_bytes(images.data(), images.size() * 8);
-    if (sound_tids) {
+    if (valid_tids) {
         write_tids(layout, images.data());
     }
     std::unique_ptr<ColumnStore> store;
@@ -157,7 +157,7 @@ void column_pages(const std::uint8_t *data, std::size_t size) {
         return;
     }
     require(store->entries() == layout.rows, "rows were lost");
-    ask(*stream, *store, questions);
+    submit(*stream, *store, requests);
 }
 
 }  // namespace fuzz

@@ -19,9 +19,9 @@ namespace fuzz {
 namespace {
 
 using namespace gpu_engine;
-using gpu_engine::protocol::Answer;
 using gpu_engine::protocol::Message;
 using gpu_engine::protocol::ReplyHeader;
+using gpu_engine::protocol::ReplyResult;
 using gpu_engine::protocol::RequestHeader;
 using gpu_engine::server::Server;
 

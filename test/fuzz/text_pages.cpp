@@ -26,7 +26,7 @@ std::vector<std::uint8_t> pages_for(std::uint64_t parts, std::uint64_t a_page) {
     return std::vector<std::uint8_t>((parts + a_page - 1) / a_page * text_page_bytes);
 }
 
-Sections compose_sections(Input &input, const TextShape &shape, bool sound_tids) {
+Sections compose_sections(Input &input, const TextShape &shape, bool valid_tids) {
     Sections sections{pages_for(shape.documents, documents_a_page),
                       pages_for(shape.posting_bytes, content_bytes)};
     for (std::uint32_t first = 0; first < shape.documents; first += documents_a_page) {
@@ -35,7 +35,7 @@ Sections compose_sections(Input &input, const TextShape &shape, bool sound_tids)
         const std::uint32_t here = std::min(documents_a_page, shape.documents - first);
         for (std::uint32_t i = 0; i < here; ++i) {
             const auto block = static_cast<std::uint16_t>((first + i) / 100);
-            const Tid tid = sound_tids ? Tid{0, block, static_cast<std::uint16_t>((first + i) % 100 + 1)}
+            const Tid tid = valid_tids ? Tid{0, block, static_cast<std::uint16_t>((first + i) % 100 + 1)}
                                        : Tid{input.take<std::uint16_t>(), block, 1};
             std::memcpy(content + i * sizeof(tid), &tid, sizeof(tid));
             content[here * sizeof(tid) + i * 3] = input.take<std::uint8_t>();
@@ -61,7 +61,7 @@ TextList compose_list(Input &input, const TextShape &shape) {
 }
 
 // Whatever the lists say, hits are live documents in order, each once, and refusals are told as such.
-void ask(Stream &stream, const TextIndex &index, Input &input) {
+void submit(Stream &stream, const TextIndex &index, Input &input) {
     std::vector<TextTerm> terms(1 + input.take<std::uint8_t>() % 4);
     std::vector<TextList> lists;
     for (TextTerm &term : terms) {
@@ -113,11 +113,11 @@ void text_pages(const std::uint8_t *data, std::size_t size) {
     shape.codec = static_cast<postings::Codec>(input.take<std::uint8_t>() % 3);
     shape.documents = 1 + input.take<std::uint16_t>() % 1000;
     shape.posting_bytes = 1 + input.take<std::uint16_t>() % 4000;
-    const bool sound_tids = input.take<std::uint8_t>() % 8 != 0;
+    const bool valid_tids = input.take<std::uint8_t>() % 8 != 0;
     // Questions come first in the input, since postings take what is left.
-    std::uint8_t questions[96] = {};
-    input.take_bytes(questions, sizeof(questions));
-    const Sections sections = compose_sections(input, shape, sound_tids);
+    std::uint8_t requests[96] = {};
+    input.take_bytes(requests, sizeof(requests));
+    const Sections sections = compose_sections(input, shape, valid_tids);
     const auto pages_of = [](const std::vector<std::uint8_t> &images) {
         return TextPages{images.data(), static_cast<std::uint32_t>(images.size() / text_page_bytes),
                          text_page_bytes, text_first_byte, content_bytes};
@@ -125,7 +125,7 @@ void text_pages(const std::uint8_t *data, std::size_t size) {
     std::unique_ptr<TextLoader> loader;
     require(host_engine().text().open_loader(*stream, shape, &loader).ok(), "no loader");
     const Status documents = loader->append_documents(*stream, pages_of(sections.documents));
-    require(documents.ok() || !sound_tids, documents.message);
+    require(documents.ok() || !valid_tids, documents.message);
     if (!documents.ok()) {
         require(loader->loaded_documents() == 0, "documents were refused, and some have come");
         return;
@@ -133,11 +133,11 @@ void text_pages(const std::uint8_t *data, std::size_t size) {
     require(loader->append_postings(*stream, pages_of(sections.postings)).ok(), "postings are refused");
     std::unique_ptr<TextIndex> index;
     require(loader->finish(*stream, &index).ok(), "the index isn't made");
-    std::vector<std::uint64_t> dead((shape.documents + 63) / 64, questions[0] % 2 != 0 ? 0x10101 : 0);
+    std::vector<std::uint64_t> dead((shape.documents + 63) / 64, requests[0] % 2 != 0 ? 0x10101 : 0);
     dead.back() = 0;
     require(index->set_dead(*stream, dead.data(), 1).ok(), "no dead documents");
-    Input asked(questions, sizeof(questions));
-    ask(*stream, *index, asked);
+    Input requested(requests, sizeof(requests));
+    submit(*stream, *index, requested);
 }
 
 }  // namespace fuzz

@@ -14,7 +14,7 @@ namespace {
 
 using namespace gpu_engine;
 using server::AggregateLimits;
-using server::PartOfAnswer;
+using server::PartOfResult;
 
 constexpr std::uint32_t many = 40000;
 
@@ -57,7 +57,7 @@ class AggregateParts : public testing::Test {
     }
 
     // An engine's answer that has these groups.
-    std::unique_ptr<AggregateAnswer> answer_with(const AggregateProgram &program, const Groups &groups) {
+    std::unique_ptr<AggregateOutput> output_with(const AggregateProgram &program, const Groups &groups) {
         std::vector<std::uint64_t> records;
         for (const auto &[key, sum] : groups) {
             records.push_back(key);
@@ -67,20 +67,20 @@ class AggregateParts : public testing::Test {
             }
         }
         const AggregateRecords all = {AggregateOutcome::answered, groups.size(), records.data(), 0, nullptr};
-        std::unique_ptr<AggregateAnswer> answer;
+        std::unique_ptr<AggregateOutput> result;
         EXPECT_TRUE(
-            host::merge_answers(*engine_, *stream_, {&program, UINT32_MAX, {}, &all, 1}, &answer).ok());
-        return answer;
+            host::merge_outputs(*engine_, *stream_, {&program, UINT32_MAX, {}, &all, 1}, &result).ok());
+        return result;
     }
 
     // What the parts come to. *left is how many groups they have left of theirs.
-    std::unique_ptr<AggregateAnswer> ask(const std::vector<Groups> &found, const AggregateTop &top,
-                                         std::uint64_t *left) {
+    std::unique_ptr<AggregateOutput> call(const std::vector<Groups> &found, const AggregateTop &top,
+                                          std::uint64_t *left) {
         const AggregateLimits limits = {UINT32_MAX, top};
         const AggregateProgram program = server::program_of_parts(program_, limits, true);
-        std::vector<PartOfAnswer> parts(found.size());
+        std::vector<PartOfResult> parts(found.size());
         for (std::size_t i = 0; i < found.size(); ++i) {
-            parts[i].keep(engine_->memory(), *stream_, program, limits, answer_with(program, found[i]));
+            parts[i].keep(engine_->memory(), *stream_, program, limits, output_with(program, found[i]));
         }
         server::leave_out_of_parts(engine_->memory(), program, limits, parts, [&](auto body) {
             for (std::size_t part = 0; part < parts.size(); ++part) {
@@ -88,15 +88,15 @@ class AggregateParts : public testing::Test {
             }
         });
         *left = 0;
-        for (PartOfAnswer &part : parts) {
-            *left += part.answer()->groups();
+        for (PartOfResult &part : parts) {
+            *left += part.result()->groups();
             if (!part.is_read()) {
                 part.read(engine_->memory(), *stream_, program);
             }
         }
-        std::unique_ptr<AggregateAnswer> answer;
-        EXPECT_TRUE(server::merge_in_memory(*engine_, *stream_, program, limits, parts, &answer).ok());
-        return answer;
+        std::unique_ptr<AggregateOutput> result;
+        EXPECT_TRUE(server::merge_in_memory(*engine_, *stream_, program, limits, parts, &result).ok());
+        return result;
     }
 
     // Checks the first ones and the number. Parts may leave `most` groups at most.
@@ -108,21 +108,21 @@ class AggregateParts : public testing::Test {
             }
         }
         std::uint64_t left = 0;
-        const auto counted = ask(found, {0, 0, 0, 0, top_only_counts}, &left);
+        const auto counted = call(found, {0, 0, 0, 0, top_only_counts}, &left);
         EXPECT_EQ(counted->counted(), all.size());
         EXPECT_EQ(counted->groups(), 0U);
         EXPECT_LE(left, most);
         for (const std::uint8_t descending : {0, 1}) {
             const AggregateTop top = {10, 1, 1, descending, 0};
-            const auto answer = ask(found, top, &left);
+            const auto result = call(found, top, &left);
             EXPECT_LE(left, most + 10 * found.size() + 10);
-            std::vector<std::uint64_t> records(answer->groups() * 3);
-            ASSERT_TRUE(answer->read_groups(*stream_, 0, answer->groups(), records.data()).ok());
+            std::vector<std::uint64_t> records(result->groups() * 3);
+            ASSERT_TRUE(result->read_groups(*stream_, 0, result->groups(), records.data()).ok());
             Groups first;
             for (std::size_t i = 0; i < records.size(); i += 3) {
                 first[records[i]] = static_cast<std::int64_t>(records[i + 1]);
             }
-            EXPECT_EQ(first.size(), answer->groups());
+            EXPECT_EQ(first.size(), result->groups());
             std::vector<std::int64_t> sums;
             for (const auto &[key, sum] : all) {
                 sums.push_back(descending != 0 ? sum : -sum);
@@ -200,28 +200,28 @@ TEST_F(AggregateParts, TheKeyThatDividesThemIsFound) {
 TEST_F(AggregateParts, WithoutMemoryAllIsKept) {
     const Groups groups = groups_of(base, base + many * spread, spread);
     const AggregateLimits limits = {UINT32_MAX, {many, 1, 1, 1, 0}};
-    PartOfAnswer part;
-    part.keep(engine_->memory(), *stream_, program_, limits, answer_with(program_, groups));
+    PartOfResult part;
+    part.keep(engine_->memory(), *stream_, program_, limits, output_with(program_, groups));
     ASSERT_NE(part.marks(), nullptr);
     const SharedKeys none = {1, {}, {}};
     engine_->memory().set_limit(engine_->memory().used());
     part.leave_out(engine_->memory(), *stream_, program_, limits, none);
-    EXPECT_EQ(part.answer()->groups(), groups.size());
+    EXPECT_EQ(part.result()->groups(), groups.size());
     engine_->memory().set_limit(UINT64_MAX);
     part.leave_out(engine_->memory(), *stream_, program_, {UINT32_MAX, {5, 1, 1, 1, 0}}, none);
-    EXPECT_LT(part.answer()->groups(), 10U);
+    EXPECT_LT(part.result()->groups(), 10U);
 }
 
 TEST_F(AggregateParts, AllGroupsAreWantedWhole) {
-    const auto answer = answer_with(program_, groups_of(base, base + 100 * spread, spread));
+    const auto result = output_with(program_, groups_of(base, base + 100 * spread, spread));
     const SharedKeys none = {1, {}, {}};
-    std::unique_ptr<AggregateAnswer> rest;
-    EXPECT_EQ(answer->leave_out(*stream_, program_, none, {}, &rest).code, StatusCode::invalid_argument);
+    std::unique_ptr<AggregateOutput> rest;
+    EXPECT_EQ(result->leave_out(*stream_, program_, none, {}, &rest).code, StatusCode::invalid_argument);
     stream_->cancel();
-    EXPECT_EQ(answer->leave_out(*stream_, program_, none, {3, 1, 1, 1, 0}, &rest).code,
+    EXPECT_EQ(result->leave_out(*stream_, program_, none, {3, 1, 1, 1, 0}, &rest).code,
               StatusCode::cancelled);
     KeyMarks marks;
-    EXPECT_EQ(answer->mark_keys(*stream_, program_, &marks).code, StatusCode::cancelled);
+    EXPECT_EQ(result->mark_keys(*stream_, program_, &marks).code, StatusCode::cancelled);
     stream_->resume();
 }
 

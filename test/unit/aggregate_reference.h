@@ -111,18 +111,18 @@ struct TestInputs {
     }
 };
 
-struct TestQuestion {
+struct TestRequest {
     AggregateProgram program = {};
     std::vector<ColumnTest> tests;  // of kinds is_null and is_value
     std::deque<TestInputs> inputs;  // of each part
 
-    TestQuestion() { program.filter = no_aggregate_step; }
+    TestRequest() { program.filter = no_aggregate_step; }
 };
 
 // Adds to a program.
 class Builder {
   public:
-    explicit Builder(TestQuestion *question) : program_(question->program) {}
+    explicit Builder(TestRequest *request) : program_(request->program) {}
 
     std::uint16_t add_input() {
         const auto number = static_cast<std::uint16_t>(program_.input_count++);
@@ -172,10 +172,10 @@ inline std::int64_t number_of_float(double value, bool is_single) {
 }
 
 // A question about the runs at random: most of them have an answer.
-inline TestQuestion make_question(const std::vector<TestRun> &runs, Random &random) {
-    TestQuestion question;
-    Builder builder(&question);
-    question.inputs.resize(runs.size());
+inline TestRequest make_request(const std::vector<TestRun> &runs, Random &random) {
+    TestRequest request;
+    Builder builder(&request);
+    request.inputs.resize(runs.size());
     // Steps, with the greatest magnitude of their numbers.
     std::vector<std::pair<std::uint16_t, double>> numbers;
     std::vector<std::uint16_t> truths;
@@ -203,7 +203,7 @@ inline TestQuestion make_question(const std::vector<TestRun> &runs, Random &rand
         const std::uint16_t step = builder.add_input();
         double magnitude = 100;
         for (std::size_t part = 0; part < runs.size(); ++part) {
-            TestInputs &made = question.inputs[part];
+            TestInputs &made = request.inputs[part];
             const TestRun &run = runs[part];
             switch (kind) {
                 case 0:
@@ -362,14 +362,14 @@ inline TestQuestion make_question(const std::vector<TestRun> &runs, Random &rand
                            filter, exponent);
     }
     if (!truths.empty() && random() % 2 == 0) {
-        question.program.filter = some_truth();
+        request.program.filter = some_truth();
     }
     if (random() % 4 == 0) {
-        question.tests.push_back(
+        request.tests.push_back(
             {random() % 4 == 0 ? gpu_engine::TestKind::is_null : gpu_engine::TestKind::is_value,
              static_cast<std::uint32_t>(random() % columns.columns), nullptr, nullptr, 0});
     }
-    return question;
+    return request;
 }
 
 // ---- the reference ----------------------------------------------------------------------------------------
@@ -379,13 +379,13 @@ using Groups = std::map<std::vector<std::uint64_t>, std::vector<std::uint64_t>>;
 struct Expected {
     bool failed = false;
     Groups groups;
-    std::vector<std::vector<std::uint64_t>> doubtful;  // records, in order
+    std::vector<std::vector<std::uint64_t>> unresolved;  // records, in order
 };
 
 class Reference {
   public:
-    Reference(const TestQuestion &question, const TestRun &run, std::size_t part)
-        : question_(question), program_(question.program), run_(run), inputs_(question.inputs[part].views) {}
+    Reference(const TestRequest &request, const TestRun &run, std::size_t part)
+        : request_(request), program_(request.program), run_(run), inputs_(request.inputs[part].views) {}
 
     struct Result {
         bool is_null = false;
@@ -619,7 +619,7 @@ class Reference {
         return {false, number};
     }
 
-    const TestQuestion &question_;
+    const TestRequest &request_;
     const AggregateProgram &program_;
     const TestRun &run_;
     const std::vector<AggregateInput> &inputs_;
@@ -631,28 +631,28 @@ class Reference {
 // Calls visit(reference, place, whether it is visible) for the rows that count, visible ones and doubtful
 // ones. Returns whether a step failed. With `facts` null all rows are visible.
 template <typename Visit>
-bool for_rows(const TestQuestion &question, const std::vector<TestRun> &runs,
+bool for_rows(const TestRequest &request, const std::vector<TestRun> &runs,
               const heap_facts::HeapFacts *facts, Visit visit) {
     bool failed = false;
     for (std::size_t part = 0; part < runs.size(); ++part) {
         const column_test::ColumnRun &run = runs[part].run;
-        Reference reference(question, runs[part], part);
+        Reference reference(request, runs[part], part);
         for (std::size_t row = 0; row < run.rows(); ++row) {
             const auto passes = [&](const ColumnTest &test) {
                 return run.columns[test.column].values[row].has_value() ==
                        (test.kind == gpu_engine::TestKind::is_value);
             };
-            if (run.is_dead(row) || !std::all_of(question.tests.begin(), question.tests.end(), passes)) {
+            if (run.is_dead(row) || !std::all_of(request.tests.begin(), request.tests.end(), passes)) {
                 continue;
             }
-            const heap_facts::Answer seen =
-                facts == nullptr ? heap_facts::Answer::visible : facts->of(run.places[row]);
-            if (seen == heap_facts::Answer::hidden) {
+            const heap_facts::Visibility seen =
+                facts == nullptr ? heap_facts::Visibility::visible : facts->of(run.places[row]);
+            if (seen == heap_facts::Visibility::hidden) {
                 continue;
             }
             reference.begin_row(row);
-            if (question.program.filter == no_aggregate_step || reference.is_true(question.program.filter)) {
-                visit(reference, run.places[row], seen == heap_facts::Answer::visible);
+            if (request.program.filter == no_aggregate_step || reference.is_true(request.program.filter)) {
+                visit(reference, run.places[row], seen == heap_facts::Visibility::visible);
             }
         }
         failed |= reference.failed();
@@ -660,14 +660,14 @@ bool for_rows(const TestQuestion &question, const std::vector<TestRun> &runs,
     return failed;
 }
 
-inline Expected compute(const TestQuestion &question, const std::vector<TestRun> &runs,
+inline Expected compute(const TestRequest &request, const std::vector<TestRun> &runs,
                         const heap_facts::HeapFacts *facts) {
     Expected expected;
-    if (question.program.key_count == 0) {
-        expected.groups[{}] = Reference(question, runs[0], 0).empty();
+    if (request.program.key_count == 0) {
+        expected.groups[{}] = Reference(request, runs[0], 0).empty();
     }
     expected.failed =
-        for_rows(question, runs, facts, [&](Reference &reference, std::uint64_t place, bool is_visible) {
+        for_rows(request, runs, facts, [&](Reference &reference, std::uint64_t place, bool is_visible) {
             std::vector<std::uint64_t> key = reference.key();
             if (is_visible) {
                 reference.accumulate(&expected.groups.emplace(key, reference.empty()).first->second);
@@ -677,9 +677,9 @@ inline Expected compute(const TestQuestion &question, const std::vector<TestRun>
             reference.accumulate(&words);
             key.insert(key.end(), words.begin(), words.end());
             key.push_back(place);
-            expected.doubtful.push_back(key);
+            expected.unresolved.push_back(key);
         });
-    std::sort(expected.doubtful.begin(), expected.doubtful.end());
+    std::sort(expected.unresolved.begin(), expected.unresolved.end());
     return expected;
 }
 

@@ -158,18 +158,18 @@ struct Pages {
 // Stretches of consecutive TIDs or bitmaps of one block each, as many as fit on a page.
 inline std::vector<std::vector<std::uint64_t>> make_tid_pages(const ColumnRun &run) {
     std::vector<std::vector<std::uint64_t>> pages;
-    std::vector<std::uint64_t> stretches;
+    std::vector<std::uint64_t> spans;
     std::vector<std::uint64_t> bitmaps;
     std::uint64_t first = 0;
     std::uint64_t entries = 0;
     const auto finish_page = [&] {
-        std::vector<std::uint64_t> page = {first, entries | std::uint64_t(stretches.size()) << 32};
-        page.insert(page.end(), stretches.begin(), stretches.end());
+        std::vector<std::uint64_t> page = {first, entries | std::uint64_t(spans.size()) << 32};
+        page.insert(page.end(), spans.begin(), spans.end());
         page.insert(page.end(), bitmaps.begin(), bitmaps.end());
         pages.push_back(page);
         first += entries;
         entries = 0;
-        stretches.clear();
+        spans.clear();
         bitmaps.clear();
     };
     for (std::size_t row = 0; row < run.rows();) {
@@ -190,10 +190,10 @@ inline std::vector<std::vector<std::uint64_t>> make_tid_pages(const ColumnRun &r
             }
             number = 0x8000 | bitmap.size();
         }
-        if (2 + stretches.size() + 1 + bitmaps.size() + bitmap.size() > page_words) {
+        if (2 + spans.size() + 1 + bitmaps.size() + bitmap.size() > page_words) {
             finish_page();
         }
-        stretches.push_back(block | std::uint64_t(end - row) << 32 | number << 48);
+        spans.push_back(block | std::uint64_t(end - row) << 32 | number << 48);
         bitmaps.insert(bitmaps.end(), bitmap.begin(), bitmap.end());
         entries += end - row;
         row = end;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "common/column/aggregate.h"
-#include "engine_aggregate_answers.h"
+#include "engine_aggregate_outputs.h"
 #include "rounds.h"
 
 namespace {
@@ -15,36 +15,36 @@ using namespace gpu_engine;
 using namespace aggregate_test;
 
 template <typename UnderTest>
-class EngineAggregateSums : public AggregateAnswersTest<UnderTest> {};
+class EngineAggregateSums : public AggregateResultsTest<UnderTest> {};
 
 TYPED_TEST_SUITE(EngineAggregateSums, Engines, EngineName);
 
 TYPED_TEST(EngineAggregateSums, WithoutKeysThereIsOneGroup) {
     std::vector<TestRun> runs;
     const auto stores = this->make_runs({500}, &runs, false);
-    TestQuestion question = simple_question(runs);
-    Builder(&question).accumulate(AccumulatorKind::least, 0);
-    Builder(&question).accumulate(AccumulatorKind::greatest, 0);
-    this->check(stores, runs, question, nullptr);
+    TestRequest request = simple_request(runs);
+    Builder(&request).accumulate(AccumulatorKind::least, 0);
+    Builder(&request).accumulate(AccumulatorKind::greatest, 0);
+    this->check(stores, runs, request, nullptr);
     // No row passes the tests, or the filter.
     const ColumnTest none = {TestKind::is_null, 0, nullptr, nullptr, 0};
-    question.tests = {none};
-    std::unique_ptr<AggregateAnswer> answer;
-    ASSERT_TRUE(this->ask(stores, question, nullptr, 1, &answer).ok());
-    const Groups groups = this->read(*answer, question.program);
+    request.tests = {none};
+    std::unique_ptr<AggregateOutput> output;
+    ASSERT_TRUE(this->call(stores, request, nullptr, 1, &output).ok());
+    const Groups groups = this->read(*output, request.program);
     ASSERT_EQ(groups.size(), 1U);
     const std::vector<std::uint64_t> empty = {0, 0, 0, INT64_MAX, std::uint64_t(INT64_MIN)};
     EXPECT_EQ(groups.begin()->second, empty);
-    question.tests = {};
-    Builder builder(&question);
-    question.program.filter = builder.add_step(AggregateOperation::null);
-    ASSERT_TRUE(this->ask(stores, question, nullptr, 1, &answer).ok());
-    EXPECT_EQ(this->read(*answer, question.program).begin()->second, empty);
+    request.tests = {};
+    Builder builder(&request);
+    request.program.filter = builder.add_step(AggregateOperation::null);
+    ASSERT_TRUE(this->call(stores, request, nullptr, 1, &output).ok());
+    EXPECT_EQ(this->read(*output, request.program).begin()->second, empty);
     // With keys there is none then.
     builder.add_key(0, 64, 0, false);
-    ASSERT_TRUE(this->ask(stores, question, nullptr, 1, &answer).ok());
-    EXPECT_EQ(answer->outcome(), AggregateOutcome::answered);
-    EXPECT_EQ(answer->groups(), 0U);
+    ASSERT_TRUE(this->call(stores, request, nullptr, 1, &output).ok());
+    EXPECT_EQ(output->outcome(), AggregateOutcome::answered);
+    EXPECT_EQ(output->groups(), 0U);
 }
 
 // Sums of the greatest and least numbers carry, and numbers of 128 bits are added.
@@ -53,8 +53,8 @@ TYPED_TEST(EngineAggregateSums, SumsDontOverflow) {
     const auto stores = this->make_runs({30000}, &runs, false);
     for (const std::int64_t number : {INT64_MAX, INT64_MIN, std::int64_t(-1), std::int64_t(0)}) {
         for (const std::uint8_t bits : {0, 6, 30, 64}) {
-            TestQuestion question;
-            Builder builder(&question);
+            TestRequest request;
+            Builder builder(&request);
             TestInputs inputs;
             inputs.add_map(runs[0], 2, AggregateInputKind::map64,
                            [&](std::uint64_t code) { return code % 5 == 4 ? -number / 2 : number; });
@@ -63,7 +63,7 @@ TYPED_TEST(EngineAggregateSums, SumsDontOverflow) {
             });
             inputs.add_map(runs[0], 2, AggregateInputKind::map64,
                            [](std::uint64_t code) { return static_cast<std::int64_t>(code % 33); });
-            question.inputs.push_back(std::move(inputs));
+            request.inputs.push_back(std::move(inputs));
             const std::uint16_t narrow = builder.add_input();
             const std::uint16_t wide = builder.add_input();
             const std::uint16_t group = builder.add_input();
@@ -76,7 +76,7 @@ TYPED_TEST(EngineAggregateSums, SumsDontOverflow) {
             builder.accumulate(AccumulatorKind::bits_and, narrow);
             builder.accumulate(AccumulatorKind::bits_or, narrow);
             builder.accumulate(AccumulatorKind::bits_xor, narrow);
-            this->check(stores, runs, question, nullptr);
+            this->check(stores, runs, request, nullptr);
             ASSERT_FALSE(this->HasFatalFailure()) << number << ", " << int(bits) << " bits";
         }
     }
@@ -89,8 +89,8 @@ TYPED_TEST(EngineAggregateSums, SumsOfNumbersThatAreKnownToBeSmall) {
     for (const std::uint16_t bits : {1, 7, 15, 16, 17, 20, 30, 31, 40, 47, 48, 49, 62, 63, 64}) {
         for (const std::uint8_t key_bits : {0, 6, 17, 64}) {
             const std::int64_t greatest = bits >= 63 ? INT64_MAX : (std::int64_t(1) << bits) - 1;
-            TestQuestion question;
-            Builder builder(&question);
+            TestRequest request;
+            Builder builder(&request);
             TestInputs inputs;
             // Sums of the first are as great as can be, and of the second as low.
             inputs.add_map(runs[0], 2, AggregateInputKind::map64, [=](std::uint64_t code) {
@@ -101,7 +101,7 @@ TYPED_TEST(EngineAggregateSums, SumsOfNumbersThatAreKnownToBeSmall) {
             });
             inputs.add_map(runs[0], 2, AggregateInputKind::map64,
                            [](std::uint64_t code) { return static_cast<std::int64_t>(code % 3 + 7); });
-            question.inputs.push_back(std::move(inputs));
+            request.inputs.push_back(std::move(inputs));
             const std::uint16_t high = builder.add_input();
             const std::uint16_t low = builder.add_input();
             const std::uint16_t group = builder.add_input();
@@ -113,7 +113,7 @@ TYPED_TEST(EngineAggregateSums, SumsOfNumbersThatAreKnownToBeSmall) {
             if (bits <= 31) {
                 builder.accumulate(AccumulatorKind::sum_squares, low, no_aggregate_step, 2 * bits);
             }
-            this->check(stores, runs, question, nullptr);
+            this->check(stores, runs, request, nullptr);
             ASSERT_FALSE(this->HasFatalFailure()) << bits << " bits, " << int(key_bits) << " of the key";
         }
     }
@@ -134,8 +134,8 @@ TYPED_TEST(EngineAggregateSums, GroupsOfFewCodes) {
                     continue;
                 }
                 few++;
-                TestQuestion question;
-                Builder builder(&question);
+                TestRequest request;
+                Builder builder(&request);
                 for (const TestRun &run : runs) {
                     TestInputs inputs;
                     inputs.add_map(run, column, AggregateInputKind::map32,
@@ -149,7 +149,7 @@ TYPED_TEST(EngineAggregateSums, GroupsOfFewCodes) {
                                         : other % 3 == 1            ? static_cast<std::uint64_t>(INT64_MIN)
                                                          : INT64_MAX - ((std::uint64_t(1) << bits) - 1));
                     }
-                    question.inputs.push_back(std::move(inputs));
+                    request.inputs.push_back(std::move(inputs));
                 }
                 builder.add_key(builder.add_input(), 7, 0, true);
                 builder.add_key(builder.add_input(), 2, 0, true);
@@ -164,9 +164,9 @@ TYPED_TEST(EngineAggregateSums, GroupsOfFewCodes) {
                         builder.accumulate(AccumulatorKind::greatest, number);
                     }
                 }
-                this->check(stores, runs, question, nullptr);
-                question.tests = {{TestKind::is_value, 0, nullptr, nullptr, 0}};
-                this->check(stores, runs, question, nullptr);
+                this->check(stores, runs, request, nullptr);
+                request.tests = {{TestKind::is_value, 0, nullptr, nullptr, 0}};
+                this->check(stores, runs, request, nullptr);
                 ASSERT_FALSE(this->HasFatalFailure()) << rows << " rows, column " << column;
             }
         }
@@ -210,22 +210,22 @@ TYPED_TEST(EngineAggregateSums, OverflowFailsAndNullsDont) {
                           {modulo, 8, 7, 0, {}}};
     for (const Case &test : cases) {
         for (const bool is_null : {false, true}) {
-            TestQuestion question;
-            Builder builder(&question);
-            question.inputs.emplace_back();
+            TestRequest request;
+            Builder builder(&request);
+            request.inputs.emplace_back();
             const std::uint16_t left = builder.add_constant(test.left);
             const std::uint16_t right = is_null ? builder.add_step(null) : builder.add_constant(test.right);
             const std::uint16_t step = builder.add_step(test.operation, left, right, test.width);
             builder.accumulate(AccumulatorKind::count, step);
             builder.accumulate(AccumulatorKind::least, step);
-            std::unique_ptr<AggregateAnswer> answer;
-            ASSERT_TRUE(this->ask(stores, question, nullptr, 1, &answer).ok());
+            std::unique_ptr<AggregateOutput> output;
+            ASSERT_TRUE(this->call(stores, request, nullptr, 1, &output).ok());
             if (!is_null && !test.result) {
-                EXPECT_EQ(answer->outcome(), AggregateOutcome::failed);
+                EXPECT_EQ(output->outcome(), AggregateOutcome::failed);
                 continue;
             }
-            ASSERT_EQ(answer->outcome(), AggregateOutcome::answered);
-            const auto values = this->read(*answer, question.program).begin()->second;
+            ASSERT_EQ(output->outcome(), AggregateOutcome::answered);
+            const auto values = this->read(*output, request.program).begin()->second;
             EXPECT_EQ(values[0], is_null ? 0 : stores[0]->entries() - stores[0]->dead_entries());
             EXPECT_EQ(static_cast<std::int64_t>(values[1]), is_null ? INT64_MAX : *test.result);
         }

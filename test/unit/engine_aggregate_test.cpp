@@ -6,7 +6,7 @@
 #include <string>
 
 #include "common/column/aggregate.h"
-#include "engine_aggregate_answers.h"
+#include "engine_aggregate_outputs.h"
 #include "rounds.h"
 
 namespace {
@@ -15,7 +15,7 @@ using namespace gpu_engine;
 using namespace aggregate_test;
 
 template <typename UnderTest>
-class EngineAggregates : public AggregateAnswersTest<UnderTest> {};
+class EngineAggregates : public AggregateResultsTest<UnderTest> {};
 
 TYPED_TEST_SUITE(EngineAggregates, Engines, EngineName);
 
@@ -27,10 +27,10 @@ TYPED_TEST(EngineAggregates, AnswersEqualAPlainReference) {
         const auto stores = this->make_runs(rows, &runs, rows.size() % 2 == 1);
         for (int round = 0; round < (rows[0] > 10000 ? 12 : 40); ++round) {
             SCOPED_TRACE(std::to_string(rows[0]) + " rows, round " + std::to_string(round));
-            const TestQuestion question = make_question(runs, this->random_);
+            const TestRequest request = make_request(runs, this->random_);
             heap_facts::HeapFacts facts =
                 heap_facts::HeapFacts::random(1 + (runs[0].run.places.back() >> 16), this->random_);
-            this->check(stores, runs, question, round % 3 == 0 ? &facts : nullptr);
+            this->check(stores, runs, request, round % 3 == 0 ? &facts : nullptr);
             ASSERT_FALSE(this->HasFatalFailure());
         }
     }
@@ -45,15 +45,15 @@ TYPED_TEST(EngineAggregates, FewGroupsAndMany) {
     const auto stores = this->make_runs({70000, 9000}, &runs, false);
     for (const std::uint64_t distinct : {1, 7, 495, 60000, 79000}) {
         for (const std::uint8_t more_bits : {0, 20, 50}) {
-            TestQuestion question;
-            Builder builder(&question);
+            TestRequest request;
+            Builder builder(&request);
             for (const TestRun &run : runs) {
                 TestInputs inputs;
                 inputs.add_map(run, 7, AggregateInputKind::map32, [&](std::uint64_t code) {
                     return static_cast<std::int64_t>(code * 2654435761 % distinct);
                 });
                 inputs.add_code(run, 6, 0);
-                question.inputs.push_back(std::move(inputs));
+                request.inputs.push_back(std::move(inputs));
             }
             const std::uint16_t group = builder.add_input();
             const std::uint16_t number = builder.add_input();
@@ -64,7 +64,7 @@ TYPED_TEST(EngineAggregates, FewGroupsAndMany) {
             builder.accumulate(AccumulatorKind::sum, number);
             builder.accumulate(AccumulatorKind::count, no_aggregate_step);
             builder.accumulate(AccumulatorKind::greatest, number);
-            this->check(stores, runs, question, nullptr);
+            this->check(stores, runs, request, nullptr);
             ASSERT_FALSE(this->HasFatalFailure()) << distinct << " groups";
         }
     }
@@ -78,8 +78,8 @@ TYPED_TEST(EngineAggregates, KeysWithSoManyCodes) {
         for (const std::uint64_t last_codes : {1, 5, 300, 70000}) {
             SCOPED_TRACE(std::to_string(last_codes) + (are_counted ? " codes, counted" : " codes"));
             const std::uint64_t codes[] = {11, 9, last_codes};
-            TestQuestion question;
-            Builder builder(&question);
+            TestRequest request;
+            Builder builder(&request);
             for (const TestRun &run : runs) {
                 TestInputs inputs;
                 for (const std::uint64_t distinct : codes) {
@@ -88,7 +88,7 @@ TYPED_TEST(EngineAggregates, KeysWithSoManyCodes) {
                     });
                 }
                 inputs.add_code(run, 6, 0);
-                question.inputs.push_back(std::move(inputs));
+                request.inputs.push_back(std::move(inputs));
             }
             for (int key = 0; key < 3; ++key) {
                 // The second one's numbers begin at -20, and NULL is told from them.
@@ -103,7 +103,7 @@ TYPED_TEST(EngineAggregates, KeysWithSoManyCodes) {
             }
             builder.accumulate(AccumulatorKind::sum, builder.add_input());
             builder.accumulate(AccumulatorKind::count, no_aggregate_step);
-            this->check(stores, runs, question, nullptr);
+            this->check(stores, runs, request, nullptr);
             ASSERT_FALSE(this->HasFatalFailure());
         }
     }
@@ -128,22 +128,22 @@ TYPED_TEST(EngineAggregates, KeysWhoseHashesCollide) {
     ASSERT_EQ(mix_key(0, key_of_hash(std::uint64_t(7) << 32)), std::uint64_t(7) << 32);
     std::vector<TestRun> runs;
     const auto stores = this->make_runs({70000}, &runs, false);
-    TestQuestion question;
-    Builder builder(&question);
+    TestRequest request;
+    Builder builder(&request);
     TestInputs inputs;
     inputs.add_map(runs[0], 7, AggregateInputKind::map64, [](std::uint64_t code) {
         return static_cast<std::int64_t>(key_of_hash(code % 3000 << 32));
     });
-    question.inputs.push_back(std::move(inputs));
+    request.inputs.push_back(std::move(inputs));
     builder.add_key(builder.add_input(), 64, 0, false);
     builder.accumulate(AccumulatorKind::count, no_aggregate_step);
-    std::unique_ptr<AggregateAnswer> answer;
-    const Status status = this->ask(stores, question, nullptr, UINT32_MAX, &answer);
+    std::unique_ptr<AggregateOutput> output;
+    const Status status = this->call(stores, request, nullptr, UINT32_MAX, &output);
     ASSERT_TRUE(status.ok()) << status.message;
-    if (answer->outcome() == AggregateOutcome::answered) {
-        EXPECT_EQ(this->read(*answer, question.program), compute(question, runs, nullptr).groups);
+    if (output->outcome() == AggregateOutcome::answered) {
+        EXPECT_EQ(this->read(*output, request.program), compute(request, runs, nullptr).groups);
     } else {
-        EXPECT_EQ(answer->outcome(), AggregateOutcome::too_many_groups);
+        EXPECT_EQ(output->outcome(), AggregateOutcome::too_many_groups);
     }
 }
 
@@ -152,21 +152,21 @@ TYPED_TEST(EngineAggregates, CodesBeyondTheLast) {
     std::vector<TestRun> runs;
     const auto stores = this->make_runs({9000}, &runs, false);
     for (const std::uint64_t codes : {5, 900, 100000}) {
-        TestQuestion question;
-        Builder builder(&question);
+        TestRequest request;
+        Builder builder(&request);
         TestInputs inputs;
         inputs.add_map(runs[0], 7, AggregateInputKind::map64, [](std::uint64_t code) {
             return static_cast<std::int64_t>(code * 0x9e3779b97f4a7c15);
         });
-        question.inputs.push_back(std::move(inputs));
+        request.inputs.push_back(std::move(inputs));
         builder.accumulate(AccumulatorKind::count, no_aggregate_step);
         builder.add_key(builder.add_input(), static_cast<std::uint8_t>(column_test::bits_for(codes - 1)), 0,
                         false, codes);
-        std::unique_ptr<AggregateAnswer> answer;
-        ASSERT_TRUE(this->ask(stores, question, nullptr, UINT32_MAX, &answer).ok());
-        ASSERT_EQ(answer->outcome(), AggregateOutcome::answered);
+        std::unique_ptr<AggregateOutput> output;
+        ASSERT_TRUE(this->call(stores, request, nullptr, UINT32_MAX, &output).ok());
+        ASSERT_EQ(output->outcome(), AggregateOutcome::answered);
         std::uint64_t rows = 0;
-        for (const auto &[key, values] : this->read(*answer, question.program)) {
+        for (const auto &[key, values] : this->read(*output, request.program)) {
             rows += values[0];
         }
         EXPECT_EQ(rows, stores[0]->entries() - stores[0]->dead_entries());
@@ -180,8 +180,8 @@ TYPED_TEST(EngineAggregates, ConditionsByCode) {
     Random &random = this->random_;
     for (int round = 0; round < 60; ++round) {
         SCOPED_TRACE("round " + std::to_string(round));
-        TestQuestion question = simple_question(runs);
-        Builder builder(&question);
+        TestRequest request = simple_request(runs);
+        Builder builder(&request);
         // Now and then more than a device asks at once.
         const std::size_t conditions = 1 + random() % (round % 6 == 0 ? 20 : 4);
         std::uint16_t filter = no_aggregate_step;
@@ -204,7 +204,7 @@ TYPED_TEST(EngineAggregates, ConditionsByCode) {
             const bool has_nulls = random() % 4 == 0;
             const std::uint16_t step = builder.add_input();
             for (std::size_t part = 0; part < runs.size(); ++part) {
-                TestInputs &inputs = question.inputs[part];
+                TestInputs &inputs = request.inputs[part];
                 AggregateInput *input = inputs.add_map(runs[part], column, kind, [&](std::uint64_t code) {
                     return share > 64 ? static_cast<std::int64_t>(code % 100 > 3)
                                       : static_cast<std::int64_t>((code * seed) >> 58 < share);
@@ -219,10 +219,10 @@ TYPED_TEST(EngineAggregates, ConditionsByCode) {
                          ? step
                          : builder.add_step(AggregateOperation::logical_and, filter, step);
         }
-        question.program.filter = filter;
+        request.program.filter = filter;
         heap_facts::HeapFacts facts =
             heap_facts::HeapFacts::random(1 + (runs[0].run.places.back() >> 16), random);
-        this->check(stores, runs, question, round % 2 == 0 ? &facts : nullptr);
+        this->check(stores, runs, request, round % 2 == 0 ? &facts : nullptr);
         ASSERT_FALSE(this->HasFatalFailure());
     }
 }
@@ -243,8 +243,8 @@ TYPED_TEST(EngineAggregates, FirstGroupsInAnOrder) {
             if (distinct > 495 && more_bits != (distinct == 79000 ? 50 : 0) && !unit_test::is_long_run()) {
                 continue;
             }
-            TestQuestion question;
-            Builder builder(&question);
+            TestRequest request;
+            Builder builder(&request);
             for (const TestRun &run : runs) {
                 TestInputs inputs;
                 inputs.add_map(run, 7, AggregateInputKind::map32, [&](std::uint64_t code) {
@@ -258,7 +258,7 @@ TYPED_TEST(EngineAggregates, FirstGroupsInAnOrder) {
                 });
                 inputs.add_map(run, 2, AggregateInputKind::map64,
                                [](std::uint64_t code) { return static_cast<std::int64_t>(code % 15) - 7; });
-                question.inputs.push_back(std::move(inputs));
+                request.inputs.push_back(std::move(inputs));
             }
             const std::uint16_t group = builder.add_input();
             const std::uint16_t number = builder.add_input();
@@ -270,9 +270,9 @@ TYPED_TEST(EngineAggregates, FirstGroupsInAnOrder) {
             builder.accumulate(AccumulatorKind::sum, number);
             builder.accumulate(AccumulatorKind::count, no_aggregate_step);
             builder.accumulate(AccumulatorKind::sum, small, no_aggregate_step, 3);
-            std::unique_ptr<AggregateAnswer> answer;
-            ASSERT_TRUE(this->ask(stores, question, nullptr, UINT32_MAX, &answer).ok());
-            const auto all = this->read(*answer, question.program);
+            std::unique_ptr<AggregateOutput> output;
+            ASSERT_TRUE(this->call(stores, request, nullptr, UINT32_MAX, &output).ok());
+            const auto all = this->read(*output, request.program);
             for (const std::uint64_t count : {1, 10, 400, 100000}) {
                 for (const auto &order : orders) {
                     for (const bool descending : {false, true}) {
@@ -302,45 +302,45 @@ TYPED_TEST(EngineAggregates, FirstGroupsInAnOrder) {
                         const Wide last = ranks[std::min<std::size_t>(count, ranks.size()) - 1];
                         auto expected = all;
                         std::erase_if(expected, [&](const auto &one) { return rank(one) > last; });
-                        const std::uint32_t keys = question.program.key_words;
+                        const std::uint32_t keys = request.program.key_words;
                         const std::uint32_t word =
                             order.value < 0 ? keys - 1 : keys + static_cast<std::uint32_t>(order.value);
                         const AggregateTop top = {count, word,
                                                   static_cast<std::uint8_t>(order.is_wide ? 1 : 0),
                                                   static_cast<std::uint8_t>(descending ? 1 : 0), 0};
-                        ASSERT_TRUE(this->ask(stores, question, nullptr, expected.size(), &answer, top).ok());
-                        ASSERT_EQ(answer->outcome(), AggregateOutcome::answered);
-                        ASSERT_EQ(this->read(*answer, question.program), expected);
+                        ASSERT_TRUE(this->call(stores, request, nullptr, expected.size(), &output, top).ok());
+                        ASSERT_EQ(output->outcome(), AggregateOutcome::answered);
+                        ASSERT_EQ(this->read(*output, request.program), expected);
                     }
                 }
             }
         }
     }
-    const TestQuestion question = simple_question(runs);
-    std::unique_ptr<AggregateAnswer> answer;
-    const std::uint32_t words = question.program.key_words + question.program.value_words;
+    const TestRequest request = simple_request(runs);
+    std::unique_ptr<AggregateOutput> output;
+    const std::uint32_t words = request.program.key_words + request.program.value_words;
     for (const std::uint8_t is_wide : {0, 1}) {
         for (const std::uint32_t word : {words - is_wide, words, UINT32_MAX - is_wide, UINT32_MAX}) {
             EXPECT_EQ(
-                this->ask(stores, question, nullptr, UINT32_MAX, &answer, {1, word, is_wide, 0, 0}).code,
+                this->call(stores, request, nullptr, UINT32_MAX, &output, {1, word, is_wide, 0, 0}).code,
                 StatusCode::invalid_argument);
         }
-        EXPECT_TRUE(this->ask(stores, question, nullptr, UINT32_MAX, &answer,
-                              {1, words - 1U - is_wide, is_wide, 0, 0})
+        EXPECT_TRUE(this->call(stores, request, nullptr, UINT32_MAX, &output,
+                               {1, words - 1U - is_wide, is_wide, 0, 0})
                         .ok());
     }
 }
 
-TYPED_TEST(EngineAggregates, QuestionsThatCantBe) {
+TYPED_TEST(EngineAggregates, ImpossibleRequests) {
     std::vector<TestRun> runs;
     const auto stores = this->make_runs({300}, &runs, true);
-    const TestQuestion fine = simple_question(runs);
-    std::unique_ptr<AggregateAnswer> answer;
-    ASSERT_TRUE(this->ask(stores, fine, nullptr, 1, &answer).ok());
+    const TestRequest fine = simple_request(runs);
+    std::unique_ptr<AggregateOutput> output;
+    ASSERT_TRUE(this->call(stores, fine, nullptr, 1, &output).ok());
     const auto refused = [&](auto change) {
-        TestQuestion question = simple_question(runs);
-        change(question.program, question.inputs[0].views[0]);
-        return this->ask(stores, question, nullptr, 1, &answer).code == StatusCode::invalid_argument;
+        TestRequest request = simple_request(runs);
+        change(request.program, request.inputs[0].views[0]);
+        return this->call(stores, request, nullptr, 1, &output).code == StatusCode::invalid_argument;
     };
     using Program = AggregateProgram;
     using Input = AggregateInput;
@@ -427,9 +427,9 @@ TYPED_TEST(EngineAggregates, QuestionsThatCantBe) {
         }
     }
     this->stream_->cancel();
-    EXPECT_EQ(this->ask(stores, fine, nullptr, 1, &answer).code, StatusCode::cancelled);
+    EXPECT_EQ(this->call(stores, fine, nullptr, 1, &output).code, StatusCode::cancelled);
     this->stream_->resume();
-    EXPECT_TRUE(this->ask(stores, fine, nullptr, 1, &answer).ok());
+    EXPECT_TRUE(this->call(stores, fine, nullptr, 1, &output).ok());
 }
 
 TYPED_TEST(EngineAggregates, MemoryRefusedAtEachPlace) {
@@ -440,13 +440,13 @@ TYPED_TEST(EngineAggregates, MemoryRefusedAtEachPlace) {
     const std::uint64_t before = this->engine_->memory().used();
     // Groups that may be numbered by their keys, and others; all of them, and the first ones.
     for (const std::uint8_t bits : {13, 64}) {
-        TestQuestion question;
-        Builder builder(&question);
+        TestRequest request;
+        Builder builder(&request);
         for (const TestRun &run : runs) {
             TestInputs inputs;
             inputs.add_map(run, 7, AggregateInputKind::map64,
                            [](std::uint64_t code) { return static_cast<std::int64_t>(code % 8000); });
-            question.inputs.push_back(std::move(inputs));
+            request.inputs.push_back(std::move(inputs));
         }
         const std::uint16_t group = builder.add_input();
         builder.add_key(group, bits, 0, true);
@@ -454,18 +454,18 @@ TYPED_TEST(EngineAggregates, MemoryRefusedAtEachPlace) {
         for (const AggregateTop &top : {AggregateTop{}, AggregateTop{2000, 1, 1, 1, 0}}) {
             for (std::int64_t refusal = 0;; ++refusal) {
                 ASSERT_LT(refusal, 1000);
-                std::unique_ptr<AggregateAnswer> answer;
+                std::unique_ptr<AggregateOutput> output;
                 this->engine_->memory().refuse_after(refusal);
-                const Status status = this->ask(stores, question, top.count > 0 ? nullptr : blocks.get(),
-                                                UINT32_MAX, &answer, top);
+                const Status status = this->call(stores, request, top.count > 0 ? nullptr : blocks.get(),
+                                                 UINT32_MAX, &output, top);
                 this->engine_->memory().refuse_after(-1);
                 if (status.ok()) {
-                    EXPECT_EQ(answer->outcome(), AggregateOutcome::answered);
+                    EXPECT_EQ(output->outcome(), AggregateOutcome::answered);
                     EXPECT_GT(refusal, 3);
                     break;
                 }
                 ASSERT_EQ(status.code, StatusCode::out_of_memory) << status.message;
-                ASSERT_EQ(answer, nullptr);
+                ASSERT_EQ(output, nullptr);
                 ASSERT_EQ(this->engine_->memory().used(), before) << refusal;
             }
         }

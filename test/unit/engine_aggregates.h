@@ -48,28 +48,28 @@ class AggregateEngineTest : public EngineTest {
         return stores;
     }
 
-    gpu_engine::Status ask(const std::vector<std::unique_ptr<gpu_engine::ColumnStore>> &stores,
-                           const TestQuestion &question, const gpu_engine::HeapBlocks *blocks,
-                           std::uint64_t most, std::unique_ptr<gpu_engine::AggregateAnswer> *answer,
-                           const gpu_engine::AggregateTop &top = {}) {
+    gpu_engine::Status call(const std::vector<std::unique_ptr<gpu_engine::ColumnStore>> &stores,
+                            const TestRequest &request, const gpu_engine::HeapBlocks *blocks,
+                            std::uint64_t most, std::unique_ptr<gpu_engine::AggregateOutput> *output,
+                            const gpu_engine::AggregateTop &top = {}) {
         std::vector<gpu_engine::AggregatePart> parts;
         for (std::size_t i = 0; i < stores.size(); ++i) {
-            parts.push_back({stores[i].get(), question.tests.data(),
-                             static_cast<std::uint32_t>(question.tests.size()), 0,
-                             question.inputs[i].views.data()});
+            parts.push_back({stores[i].get(), request.tests.data(),
+                             static_cast<std::uint32_t>(request.tests.size()), 0,
+                             request.inputs[i].views.data()});
         }
-        const gpu_engine::AggregateQuestion asked = {
-            &question.program, parts.data(), static_cast<std::uint32_t>(parts.size()), 0, blocks, most, top};
-        return engine_->column().aggregate(*stream_, asked, answer);
+        const gpu_engine::AggregateRequest requested = {
+            &request.program, parts.data(), static_cast<std::uint32_t>(parts.size()), 0, blocks, most, top};
+        return engine_->column().aggregate(*stream_, requested, output);
     }
 
-    std::vector<std::vector<std::uint64_t>> read_doubtful(const gpu_engine::AggregateAnswer &answer,
-                                                          const gpu_engine::AggregateProgram &program) {
+    std::vector<std::vector<std::uint64_t>> read_unresolved(const gpu_engine::AggregateOutput &output,
+                                                            const gpu_engine::AggregateProgram &program) {
         const std::uint32_t words = program.key_words + program.value_words + 1;
-        std::vector<std::uint64_t> records(answer.doubtful() * words);
-        EXPECT_TRUE(answer.read_doubtful(*stream_, 0, answer.doubtful(), records.data()).ok());
+        std::vector<std::uint64_t> records(output.unresolved() * words);
+        EXPECT_TRUE(output.read_unresolved(*stream_, 0, output.unresolved(), records.data()).ok());
         std::vector<std::vector<std::uint64_t>> rows;
-        for (std::size_t i = 0; i < answer.doubtful(); ++i) {
+        for (std::size_t i = 0; i < output.unresolved(); ++i) {
             rows.emplace_back(records.begin() + static_cast<std::ptrdiff_t>(i * words),
                               records.begin() + static_cast<std::ptrdiff_t>((i + 1) * words));
         }

@@ -206,7 +206,7 @@ class EngineColumns : public EngineTest {
 
         const std::vector<std::uint64_t> codes = codes_of(run.columns[column], pages.layout.column[column]);
         std::vector<std::uint64_t> expected(places);
-        std::map<std::uint64_t, std::uint64_t> doubtful;
+        std::map<std::uint64_t, std::uint64_t> unresolved;
         if (kind == TargetKind::bounds) {
             expected[1] = UINT64_MAX;
         }
@@ -228,13 +228,13 @@ class EngineColumns : public EngineTest {
                                      std::upper_bound(starts.begin(), starts.end(), *value) - starts.begin())
                                : places - 1;
             }
-            const heap_facts::Answer answer =
-                all_visible ? heap_facts::Answer::visible : facts.of(run.places[row]);
-            if (answer == heap_facts::Answer::hidden) {
+            const heap_facts::Visibility output =
+                all_visible ? heap_facts::Visibility::visible : facts.of(run.places[row]);
+            if (output == heap_facts::Visibility::hidden) {
                 continue;
             }
-            if (answer == heap_facts::Answer::unknown) {
-                doubtful[run.places[row]] = number;
+            if (output == heap_facts::Visibility::unknown) {
+                unresolved[run.places[row]] = number;
             } else if (kind == TargetKind::bounds) {
                 ++expected[0];
                 expected[1] = std::min(expected[1], number);
@@ -247,23 +247,23 @@ class EngineColumns : public EngineTest {
             expected[1] = 0;
         }
         std::vector<std::uint64_t> counts(places, 0x7777);
-        std::vector<DoubtfulRow> rows(doubtful.size() + 1);
+        std::vector<UnresolvedRow> rows(unresolved.size() + 1);
         const gpu_engine::HeapBlocks *blocks_or_null = all_visible ? nullptr : blocks.get();
         Status status = store.count(*stream_, tests.data(), test_count, target, blocks_or_null, counts.data(),
-                                    rows.data(), doubtful.size(), &found);
+                                    rows.data(), unresolved.size(), &found);
         ASSERT_TRUE(status.ok()) << status.message;
         ASSERT_EQ(counts, expected);
-        ASSERT_EQ(found, doubtful.size());
-        std::map<std::uint64_t, std::uint64_t> told;
+        ASSERT_EQ(found, unresolved.size());
+        std::map<std::uint64_t, std::uint64_t> reported;
         for (std::uint64_t i = 0; i < found; ++i) {
-            told[column_test::place_of(rows[i].tid)] = rows[i].number;
+            reported[column_test::place_of(rows[i].tid)] = rows[i].number;
         }
-        ASSERT_EQ(told, doubtful);
+        ASSERT_EQ(reported, unresolved);
         if (found > 0) {
             status = store.count(*stream_, tests.data(), test_count, target, blocks_or_null, counts.data(),
                                  rows.data(), found - 1, &found);
             EXPECT_EQ(status.code, StatusCode::insufficient_space);
-            EXPECT_EQ(found, doubtful.size());
+            EXPECT_EQ(found, unresolved.size());
             EXPECT_EQ(counts, expected);
         }
     }
@@ -348,7 +348,7 @@ TYPED_TEST(EngineColumns, BinsOfFloats) {
     EXPECT_EQ(counts, expected);
 }
 
-TYPED_TEST(EngineColumns, QuestionsThatCantBe) {
+TYPED_TEST(EngineColumns, ImpossibleRequests) {
     const ColumnRun run = column_test::make_run(500, this->random_);
     const column_test::Pages pages = column_test::make_pages(run);
     std::unique_ptr<ColumnStore> store;
@@ -421,7 +421,7 @@ TYPED_TEST(EngineColumns, PagesThatLie) {
             continue;
         }
         std::vector<std::uint64_t> counts(1 << 17);
-        std::vector<DoubtfulRow> rows(4096);
+        std::vector<UnresolvedRow> rows(4096);
         std::vector<Tid> tids(4096);
         std::uint64_t found = 0;
         heap_facts::HeapFacts facts = heap_facts::HeapFacts::random(500, this->random_);
@@ -507,7 +507,7 @@ TYPED_TEST(EngineColumns, MemoryRefusedAtEachPlace) {
             heap_facts::HeapFacts facts(16, heap_facts::State::known);
             std::unique_ptr<gpu_engine::HeapBlocks> blocks;
             std::uint64_t counts[4];
-            std::vector<DoubtfulRow> rows(5000);
+            std::vector<UnresolvedRow> rows(5000);
             std::uint64_t found = 0;
             status = this->engine_->keep_blocks(*this->stream_, facts.known(), &blocks);
             if (status.ok()) {

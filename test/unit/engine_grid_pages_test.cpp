@@ -72,17 +72,17 @@ TEST(GridPage, WidthsAreThoseThatOneLoadReads) {
 }
 
 TEST(GridPage, RefusesWhatCannotBeOne) {
-    const std::vector<char> sound = pack_page(0, std::vector<std::vector<uint64_t>>(5, {1, 2, 300}));
-    const auto length = static_cast<uint32_t>(sound.size()) - 8;
+    const std::vector<char> valid = pack_page(0, std::vector<std::vector<uint64_t>>(5, {1, 2, 300}));
+    const auto length = static_cast<uint32_t>(valid.size()) - 8;
     EntryPage page;
-    ASSERT_TRUE(open_entry_page(sound.data(), length, 5, &page));
-    EXPECT_FALSE(open_entry_page(sound.data(), length, 4, &page));
-    EXPECT_FALSE(open_entry_page(sound.data(), length - 8, 5, &page));
-    EXPECT_FALSE(open_entry_page(sound.data(), 10, 5, &page));
-    std::vector<char> none = sound;
+    ASSERT_TRUE(open_entry_page(valid.data(), length, 5, &page));
+    EXPECT_FALSE(open_entry_page(valid.data(), length, 4, &page));
+    EXPECT_FALSE(open_entry_page(valid.data(), length - 8, 5, &page));
+    EXPECT_FALSE(open_entry_page(valid.data(), 10, 5, &page));
+    std::vector<char> none = valid;
     none[8] = none[9] = 0;
     EXPECT_FALSE(open_entry_page(none.data(), length, 5, &page));
-    std::vector<char> wide = sound;
+    std::vector<char> wide = valid;
     wide[sizeof(EntryPageHead) + 5 * 8 + 4] = 60;
     EXPECT_FALSE(open_entry_page(wide.data(), length, 5, &page));
 }

@@ -179,7 +179,7 @@ class EngineGrid : public EngineTest {
         std::vector<std::vector<std::uint64_t>> expected(count);
         std::uint64_t total = 0;
         for (std::size_t i = 0; i < count; ++i) {
-            expected[i] = boxes.answer(points, i);
+            expected[i] = boxes.matches(points, i);
             total += expected[i].size();
         }
         std::vector<std::uint32_t> counts(count + 1, 0xabcdU);
@@ -215,9 +215,9 @@ class EngineGrid : public EngineTest {
         std::uint64_t total = 0;
         for (std::size_t i = 0; i < count; ++i) {
             for (const std::uint64_t tid : expected[i]) {
-                const heap_facts::Answer answer = facts.of(tid);
-                on[i] += answer == heap_facts::Answer::visible ? 1 : 0;
-                if (answer == heap_facts::Answer::unknown) {
+                const heap_facts::Visibility matches = facts.of(tid);
+                on[i] += matches == heap_facts::Visibility::visible ? 1 : 0;
+                if (matches == heap_facts::Visibility::unknown) {
                     elsewhere[i].push_back(tid);
                 }
             }
@@ -253,9 +253,9 @@ class EngineGrid : public EngineTest {
                 probes[c].push(near ? (key + random_() % 3 - 1) & probes[c].highest() : key);
             }
         }
-        GridPoints asked = {};
+        GridPoints requested = {};
         for (std::uint32_t c = 0; c < points.columns(); ++c) {
-            asked.keys[c] = probes[c].data();
+            requested.keys[c] = probes[c].data();
         }
         std::vector<std::vector<std::uint64_t>> expected(count);
         std::uint64_t total = 0;
@@ -275,12 +275,12 @@ class EngineGrid : public EngineTest {
         }
         std::vector<std::uint64_t> offsets(count + 1);
         std::vector<Tid> tids(total + 1, make_tid(12345));
-        Status status = file.match(*stream_, asked, count, offsets.data(), tids.data(), total);
+        Status status = file.match(*stream_, requested, count, offsets.data(), tids.data(), total);
         ASSERT_TRUE(status.ok()) << status.message;
         EXPECT_EQ(tids[total], make_tid(12345)) << "written beyond the end";
         ASSERT_EQ(sets_of(offsets, tids), expected);
         if (total > 0) {
-            status = file.match(*stream_, asked, count, offsets.data(), tids.data(), total - 1);
+            status = file.match(*stream_, requested, count, offsets.data(), tids.data(), total - 1);
             EXPECT_EQ(status.code, StatusCode::insufficient_space);
             EXPECT_EQ(offsets[count], total);
         }
@@ -515,10 +515,10 @@ TYPED_TEST(EngineGrid, OpenColumnsNeedNoBounds) {
     }
     std::vector<std::uint32_t> expected(boxes.count());
     ASSERT_TRUE(file->count(*this->stream_, boxes.boxes(), boxes.count(), expected.data()).ok());
-    gpu_engine::GridBoxes asked = boxes.boxes();
-    asked.low[0] = asked.high[0] = asked.low[2] = asked.high[2] = nullptr;
+    gpu_engine::GridBoxes requested = boxes.boxes();
+    requested.low[0] = requested.high[0] = requested.low[2] = requested.high[2] = nullptr;
     std::vector<std::uint32_t> counts(boxes.count());
-    ASSERT_TRUE(file->count(*this->stream_, asked, boxes.count(), counts.data()).ok());
+    ASSERT_TRUE(file->count(*this->stream_, requested, boxes.count(), counts.data()).ok());
     EXPECT_EQ(counts, expected);
 }
 
@@ -559,10 +559,10 @@ TYPED_TEST(EngineGrid, RefusesWhatItCannotHold) {
 
     file = this->build(points);
     Boxes boxes = make_boxes(points, 1, this->random_);
-    gpu_engine::GridBoxes asked = boxes.boxes();
-    asked.low[0] = nullptr;
+    gpu_engine::GridBoxes requested = boxes.boxes();
+    requested.low[0] = nullptr;
     std::uint32_t count = 0;
-    EXPECT_EQ(file->count(*this->stream_, asked, 1, &count).code, StatusCode::invalid_argument);
+    EXPECT_EQ(file->count(*this->stream_, requested, 1, &count).code, StatusCode::invalid_argument);
     std::uint64_t offsets[2];
     EXPECT_EQ(file->match(*this->stream_, GridPoints{}, 1, offsets, nullptr, 0).code,
               StatusCode::invalid_argument);

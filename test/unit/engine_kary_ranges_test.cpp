@@ -176,10 +176,10 @@ TYPED_TEST(EngineRanges, CountsOnBlocks) {
                         const auto [first, last] = this->bounds(entries, low[i], high[i]);
                         expected_counts.push_back(0);
                         for (std::size_t j = first; j < last; ++j) {
-                            const heap_facts::Answer answer = facts.of(entries[j].second);
-                            if (answer == heap_facts::Answer::visible) {
+                            const heap_facts::Visibility result = facts.of(entries[j].second);
+                            if (result == heap_facts::Visibility::visible) {
                                 ++expected_counts.back();
-                            } else if (answer == heap_facts::Answer::unknown) {
+                            } else if (result == heap_facts::Visibility::unknown) {
                                 expected.push_back(entries[j].second);
                             }
                         }

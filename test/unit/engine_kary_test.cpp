@@ -94,7 +94,7 @@ class EngineKary : public EngineTest {
         }
     }
 
-    void expect_answers(const KaryArray<Key> &array, const kary_test::Reference<Key> &reference,
+    void expect_results(const KaryArray<Key> &array, const kary_test::Reference<Key> &reference,
                         const std::vector<Key> &probes) {
         const std::size_t count = probes.size();
         std::vector<std::uint32_t> up_to(count, 0xdeadbeef);
@@ -131,10 +131,10 @@ class EngineKary : public EngineTest {
                                         std::size_t(65), std::size_t(200)}) {
             SCOPED_TRACE(batch);
             const std::size_t first = std::min(probes.size(), batch);
-            const std::vector<Key> asked(probes.end() - first, probes.end());
-            expect_tids_of_batch(array, reference, asked);
+            const std::vector<Key> requested(probes.end() - first, probes.end());
+            expect_tids_of_batch(array, reference, requested);
             std::size_t found = 0;
-            for (const Key probe : asked) {
+            for (const Key probe : requested) {
                 const KaryRange range = reference.find(probe);
                 found += range.last - range.first;
             }
@@ -213,10 +213,10 @@ class EngineKary : public EngineTest {
         ASSERT_NE(array, nullptr);
         expect_content(*array, reference);
         const std::vector<Key> probes = probes_of(reference, 6000, random_);
-        expect_answers(*array, reference, probes);
+        expect_results(*array, reference, probes);
         expect_tids(*array, reference, probes);
         set_dead(*array, reference, 0.3, 1);
-        expect_answers(*array, reference, probes);
+        expect_results(*array, reference, probes);
         expect_tids(*array, reference, probes);
     }
 };
@@ -227,7 +227,7 @@ TYPED_TEST(EngineKary, MatchesKeysInManyArraysAtOnce) {
     using Key = typename TypeParam::Key;
     const Pattern<Key> pattern = patterns<Key>().front();
     std::vector<std::unique_ptr<KaryArray<Key>>> arrays;
-    std::vector<const KaryArray<Key> *> asked;
+    std::vector<const KaryArray<Key> *> requested;
     std::vector<Key> probes;
     for (std::size_t i = 0; i < 150; ++i) {
         const std::size_t size = i % 7 == 0 ? i / 70 : 40 * i;
@@ -239,7 +239,7 @@ TYPED_TEST(EngineKary, MatchesKeysInManyArraysAtOnce) {
             kary_test::Reference<Key> reference = reference_of(keys, tids);
             this->set_dead(*arrays.back(), reference, 0.4, 1);
         }
-        asked.push_back(arrays.back().get());
+        requested.push_back(arrays.back().get());
         probes.insert(probes.end(), keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(size / 10));
     }
     gpu_engine::MemoryBudget &memory = this->engine_->memory();
@@ -250,11 +250,11 @@ TYPED_TEST(EngineKary, MatchesKeysInManyArraysAtOnce) {
           std::pair(probes.size(), limit), std::pair(probes.size(), std::uint64_t{8} << 20)}) {
         SCOPED_TRACE(std::to_string(count) + " keys");
         memory.set_limit(spare == limit ? limit : memory.used() + spare);
-        std::vector<std::vector<Tid>> tids(asked.size());
-        std::vector<std::vector<std::uint32_t>> items(asked.size());
+        std::vector<std::vector<Tid>> tids(requested.size());
+        std::vector<std::vector<std::uint32_t>> items(requested.size());
         std::size_t next = 0;
         const Status status =
-            this->kary().match(*this->stream_, asked.data(), asked.size(), probes.data(), count,
+            this->kary().match(*this->stream_, requested.data(), requested.size(), probes.data(), count,
                                [&](std::size_t array, std::uint64_t found) {
                                    EXPECT_EQ(array, next++);
                                    tids[array].resize(found);
@@ -263,11 +263,11 @@ TYPED_TEST(EngineKary, MatchesKeysInManyArraysAtOnce) {
                                });
         memory.set_limit(limit);
         ASSERT_TRUE(status.ok()) << status.message;
-        ASSERT_EQ(next, asked.size());
-        for (std::size_t i = 0; i < asked.size(); ++i) {
+        ASSERT_EQ(next, requested.size());
+        for (std::size_t i = 0; i < requested.size(); ++i) {
             std::vector<std::uint64_t> offsets(count + 1);
             std::vector<Tid> expected(tids[i].size());
-            ASSERT_TRUE(asked[i]
+            ASSERT_TRUE(requested[i]
                             ->lookup(*this->stream_, probes.data(), count, offsets.data(), expected.data(),
                                      expected.size())
                             .ok());
@@ -375,7 +375,7 @@ TYPED_TEST(EngineKary, AnswersLargeBatches) {
             for (std::size_t i = 0; probes.size() < 200000; ++i) {
                 probes.push_back(probes[i]);
             }
-            this->expect_answers(*array, reference, probes);
+            this->expect_results(*array, reference, probes);
             ASSERT_FALSE(this->HasFatalFailure());
         }
     }
@@ -397,7 +397,7 @@ TYPED_TEST(EngineKary, LoadTakesOnlyOrderedEntries) {
             this->kary().load(*this->stream_, sorted_keys.data(), sorted_tids.data(), size, &array);
         ASSERT_TRUE(status.ok()) << status.message;
         this->expect_content(*array, reference);
-        this->expect_answers(*array, reference, probes_of(reference, 3000, this->random_));
+        this->expect_results(*array, reference, probes_of(reference, 3000, this->random_));
         ASSERT_FALSE(this->HasFatalFailure());
         array.reset();
         if (size >= 2) {
@@ -454,7 +454,7 @@ TYPED_TEST(EngineKary, MergeDropsDeadEntries) {
                 ASSERT_TRUE(status.ok()) << status.message;
                 ASSERT_EQ(merged->dead_entries(), 0U);
                 this->expect_content(*merged, expected);
-                this->expect_answers(*merged, expected, probes_of(expected, 500, this->random_));
+                this->expect_results(*merged, expected, probes_of(expected, 500, this->random_));
                 ASSERT_FALSE(this->HasFatalFailure());
             }
         }

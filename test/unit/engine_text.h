@@ -45,9 +45,9 @@ class EngineText : public EngineTest {
     void expect_hits(const TextRun &run, const TextIndex &index, const std::vector<TextTerm> &terms,
                      const std::vector<TextQuery> &queries, const TextRanking &ranking) {
         const std::vector<std::vector<TextHit>> wanted = wanted_of(run, terms, queries, ranking);
-        ask(index, terms, queries, ranking, wanted);
+        call(index, terms, queries, ranking, wanted);
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            ask(index, terms, {queries[i]}, ranking, {wanted[i]});
+            call(index, terms, {queries[i]}, ranking, {wanted[i]});
             if (testing::Test::HasFailure()) {
                 return;
             }
@@ -68,13 +68,13 @@ class EngineText : public EngineTest {
         return wanted;
     }
 
-    void ask(const TextRun &run, const TextIndex &index, const std::vector<TextTerm> &terms,
-             const std::vector<TextQuery> &queries, const TextRanking &ranking) {
-        ask(index, terms, queries, ranking, wanted_of(run, terms, queries, ranking));
+    void call(const TextRun &run, const TextIndex &index, const std::vector<TextTerm> &terms,
+              const std::vector<TextQuery> &queries, const TextRanking &ranking) {
+        call(index, terms, queries, ranking, wanted_of(run, terms, queries, ranking));
     }
-    void ask(const TextIndex &index, const std::vector<TextTerm> &terms,
-             const std::vector<TextQuery> &queries, const TextRanking &ranking,
-             const std::vector<std::vector<TextHit>> &wanted) {
+    void call(const TextIndex &index, const std::vector<TextTerm> &terms,
+              const std::vector<TextQuery> &queries, const TextRanking &ranking,
+              const std::vector<std::vector<TextHit>> &wanted) {
         std::uint64_t all = 0;
         for (const TextQuery &query : queries) {
             all += query.k;

@@ -42,7 +42,7 @@ std::vector<T> repeated(const std::vector<T> &values, std::size_t times) {
 struct Batch {
     std::vector<Postings> lists;
     std::vector<double> weights;
-    std::vector<std::size_t> asked;
+    std::vector<std::size_t> requested;
     std::vector<TextQuery> queries;
 
     void add_list(Postings list, double weight) {
@@ -50,9 +50,9 @@ struct Batch {
         weights.push_back(weight);
     }
     void add_query(const std::vector<std::size_t> &numbers, std::uint32_t k, TextMode mode = TextMode::any) {
-        queries.push_back(make_query(static_cast<std::uint32_t>(asked.size()),
+        queries.push_back(make_query(static_cast<std::uint32_t>(requested.size()),
                                      static_cast<std::uint32_t>(numbers.size()), mode, k));
-        asked.insert(asked.end(), numbers.begin(), numbers.end());
+        requested.insert(requested.end(), numbers.begin(), numbers.end());
     }
     // Adds the lists to a run; returns the queries' terms.
     std::vector<TextTerm> add_to(TextRun *run) const {
@@ -61,7 +61,7 @@ struct Batch {
             of_lists.push_back(term_of(*run, run->add(lists[i]), weights[i]));
         }
         std::vector<TextTerm> terms;
-        for (const std::size_t number : asked) {
+        for (const std::size_t number : requested) {
             terms.push_back(of_lists[number]);
         }
         return terms;
@@ -131,17 +131,17 @@ TYPED_TEST(EngineText, BatchesOfDisjunctions) {
             }
         }
         const std::vector<TextQuery> queries = repeated(batch.queries, repeats);
-        this->ask(*index, terms, queries, ranking, repeated(wanted, repeats));
+        this->call(*index, terms, queries, ranking, repeated(wanted, repeats));
         // By bounds that say less, and by none.
-        this->ask(*index, terms, queries, {run.norms, 0.5}, repeated(wanted, repeats));
-        this->ask(*index, terms, queries, {run.norms, -1}, repeated(wanted, repeats));
+        this->call(*index, terms, queries, {run.norms, 0.5}, repeated(wanted, repeats));
+        this->call(*index, terms, queries, {run.norms, -1}, repeated(wanted, repeats));
         // Behind hits, and without the dead.
         run.dead = dead;
         ASSERT_TRUE(index->set_dead(*this->stream_, run.dead_bitmap().data(), 2).ok());
         if (wanted_behind.empty()) {
             wanted_behind = this->wanted_of(run, terms, resumed, ranking);
         }
-        this->ask(*index, terms, repeated(resumed, repeats), ranking, repeated(wanted_behind, repeats));
+        this->call(*index, terms, repeated(resumed, repeats), ranking, repeated(wanted_behind, repeats));
         ASSERT_FALSE(this->HasFailure()) << static_cast<int>(codec);
     }
 }
@@ -160,9 +160,9 @@ TYPED_TEST(EngineText, BatchesOfDisjunctionsSurviveDamagedLists) {
     constexpr std::uint32_t more = 4;
     for (const Codec codec : codecs) {
         TextRun run(codec, documents);
-        batch.asked = {0, 1, 2, few, more};
+        batch.requested = {0, 1, 2, few, more};
         const std::vector<TextTerm> terms = batch.add_to(&run);
-        const std::vector<std::uint8_t> sound = run.bytes();
+        const std::vector<std::uint8_t> valid = run.bytes();
         const auto code_of = [&](std::uint32_t first, std::uint32_t size) {
             const auto index = this->load(run);
             EXPECT_NE(index, nullptr);
@@ -190,7 +190,7 @@ TYPED_TEST(EngineText, BatchesOfDisjunctionsSurviveDamagedLists) {
             std::fill(bytes + second.offset, bytes + data_bytes, 0xff);
             EXPECT_EQ(code_of(few, 2), StatusCode::invalid_argument) << damaged;
             EXPECT_EQ(code_of(damaged, 1), StatusCode::invalid_argument) << damaged;
-            run.bytes() = sound;
+            run.bytes() = valid;
             EXPECT_EQ(code_of(few, 2), StatusCode::ok);
         }
         int refused = 0;
@@ -200,7 +200,7 @@ TYPED_TEST(EngineText, BatchesOfDisjunctionsSurviveDamagedLists) {
                     static_cast<std::uint8_t>(this->random_());
             }
             refused += code_of(0, 5) == StatusCode::ok ? 0 : 1;
-            run.bytes() = sound;
+            run.bytes() = valid;
         }
         EXPECT_GT(refused, 0);
     }
@@ -245,7 +245,7 @@ TYPED_TEST(EngineText, BatchesOfDisjunctionsKeepTheMemoryLimit) {
         }
     }
     EXPECT_GT(refused, 0);
-    this->ask(*index, terms, queries, ranking, wanted);
+    this->call(*index, terms, queries, ranking, wanted);
 }
 
 }  // namespace

@@ -51,17 +51,17 @@ TYPED_TEST(EngineText, RandomQueries) {
             const std::size_t list = run.add(random_list(this->random_, run.documents(), rarity));
             terms.push_back(term_of(run, list, 0.1 + std::log(rarity)));
         }
-        std::vector<TextTerm> asked;
+        std::vector<TextTerm> requested;
         std::vector<TextQuery> queries;
         for (int i = 0; i < 60; ++i) {
-            const auto first = static_cast<std::uint32_t>(asked.size());
+            const auto first = static_cast<std::uint32_t>(requested.size());
             std::set<std::size_t> chosen;
             const std::size_t size = 1 + this->random_() % 6;
             while (chosen.size() < size) {
                 chosen.insert(this->random_() % terms.size());
             }
             for (const std::size_t term : chosen) {
-                asked.push_back(terms[term]);
+                requested.push_back(terms[term]);
             }
             constexpr std::uint32_t ks[] = {1, 2, 10, 100, 1000, 10000};
             queries.push_back(make_query(first, static_cast<std::uint32_t>(size),
@@ -70,11 +70,11 @@ TYPED_TEST(EngineText, RandomQueries) {
         }
         const auto index = this->load(run, 1 + static_cast<std::uint32_t>(this->random_() % 20));
         ASSERT_NE(index, nullptr);
-        this->expect_hits(run, *index, asked, queries);
+        this->expect_hits(run, *index, requested, queries);
         // Bounds of no use, lengths that weigh less, and none.
-        this->expect_hits(run, *index, asked, queries, {{1.2, 0.5}, -1});
-        this->expect_hits(run, *index, asked, queries, {{0.3, 0.01}, 0.5});
-        this->expect_hits(run, *index, asked, queries, {{0, 0}, 0});
+        this->expect_hits(run, *index, requested, queries, {{1.2, 0.5}, -1});
+        this->expect_hits(run, *index, requested, queries, {{0.3, 0.01}, 0.5});
+        this->expect_hits(run, *index, requested, queries, {{0, 0}, 0});
         ASSERT_FALSE(this->HasFailure()) << static_cast<int>(codec);
     }
 }
@@ -123,7 +123,7 @@ TYPED_TEST(EngineText, ResumesBehindAHit) {
         for (const TextMode mode : {TextMode::any, TextMode::all}) {
             TextQuery query = make_query(0, mode == TextMode::any ? 3 : 2, mode, 50);
             for (int i = 0; i < 5; ++i) {
-                this->ask(run, *index, terms, {query}, {run.norms, 1});
+                this->call(run, *index, terms, {query}, {run.norms, 1});
                 const std::vector<TextHit> hits = run.search(run.norms, terms.data(), query, nullptr);
                 ASSERT_FALSE(hits.empty());
                 query.resumes = 1;
@@ -131,7 +131,7 @@ TYPED_TEST(EngineText, ResumesBehindAHit) {
                 query.tid = hits.back().tid;
             }
             query.score = 0;
-            this->ask(run, *index, terms, {query}, {run.norms, 1});
+            this->call(run, *index, terms, {query}, {run.norms, 1});
         }
     }
 }
@@ -220,26 +220,26 @@ TYPED_TEST(EngineText, ManyTermsOfManyDocuments) {
     }
     const auto index = this->load(run);
     ASSERT_NE(index, nullptr);
-    std::vector<TextTerm> asked;
+    std::vector<TextTerm> requested;
     std::vector<TextQuery> queries;
     for (const auto &[weight, k] :
          {std::pair{0.4, 1000U}, {0.7, 129U}, {0.7, 1000U}, {1.0, 100U}, {1.5, 10U}, {1.5, 129U}}) {
         for (std::uint32_t i = rare_terms; i < terms.size(); ++i) {
             terms[i].weight = terms[0].weight * weight;
         }
-        queries.push_back(make_query(static_cast<std::uint32_t>(asked.size()),
+        queries.push_back(make_query(static_cast<std::uint32_t>(requested.size()),
                                      static_cast<std::uint32_t>(terms.size()), TextMode::any, k));
-        asked.insert(asked.end(), terms.begin(), terms.end());
+        requested.insert(requested.end(), terms.begin(), terms.end());
     }
     const TextRanking ranking = {run.norms, 1};
-    const std::vector<std::vector<TextHit>> wanted = this->wanted_of(run, asked, queries, ranking);
+    const std::vector<std::vector<TextHit>> wanted = this->wanted_of(run, requested, queries, ranking);
     std::vector<TextQuery> repeated;
     std::vector<std::vector<TextHit>> all_wanted;
     for (std::size_t i = 0; i < repeats * queries.size(); ++i) {
         repeated.push_back(queries[i % queries.size()]);
         all_wanted.push_back(wanted[i % queries.size()]);
     }
-    this->ask(*index, asked, repeated, ranking, all_wanted);
+    this->call(*index, requested, repeated, ranking, all_wanted);
 }
 
 TYPED_TEST(EngineText, SmallRuns) {
@@ -267,10 +267,11 @@ TYPED_TEST(EngineText, RefusesWhatCannotBe) {
     const TextTerm term = term_of(run, run.add(random_list(this->random_, run.documents(), 3)), 1);
     const auto index = this->load(run);
     ASSERT_NE(index, nullptr);
-    const auto code_of = [&](const TextTerm &asked, const TextQuery &query, const TextRanking &ranking) {
+    const auto code_of = [&](const TextTerm &requested, const TextQuery &query, const TextRanking &ranking) {
         std::vector<TextHit> hits(20000);
         std::uint32_t count;
-        return index->search(*this->stream_, ranking, {&query, 1, &asked, 1, nullptr, 0}, hits.data(), &count)
+        return index
+            ->search(*this->stream_, ranking, {&query, 1, &requested, 1, nullptr, 0}, hits.data(), &count)
             .code;
     };
     const TextQuery query = make_query(0, 1, TextMode::any, 10);

@@ -64,15 +64,15 @@ class EngineTopRows : public AggregateEngineTest {
     void SetUp() override { this->template open<UnderTest>(); }
 
     // A program with random steps, sorted by some of them.
-    TestQuestion make_sort(const std::vector<TestRun> &runs, std::vector<SortKey> *sort) {
-        TestQuestion question = make_question(runs, random_);
-        AggregateProgram &program = question.program;
+    TestRequest make_sort(const std::vector<TestRun> &runs, std::vector<SortKey> *sort) {
+        TestRequest request = make_request(runs, random_);
+        AggregateProgram &program = request.program;
         program.accumulator_count = 0;
         program.value_words = 0;
         program.key_count = 0;
         const auto is_wide = [&](std::uint16_t step) {
             return program.step[step].operation == AggregateOperation::input &&
-                   question.inputs[0].views[program.step[step].left].kind == AggregateInputKind::map128;
+                   request.inputs[0].views[program.step[step].left].kind == AggregateInputKind::map128;
         };
         sort->clear();
         for (std::uint64_t keys = 1 + random_() % 4; keys > 0; --keys) {
@@ -81,12 +81,12 @@ class EngineTopRows : public AggregateEngineTest {
                 sort->push_back({step, random_() % 2 == 0, random_() % 2 == 0});
             }
         }
-        Builder builder(&question);
+        Builder builder(&request);
         if (sort->empty()) {
             sort->push_back({builder.add_constant(3), false, false});
         }
         builder.accumulate(AccumulatorKind::least, builder.add_step(AggregateOperation::place));
-        return question;
+        return request;
     }
 
     // Lays keys out as a session does, with some bits to spare at random. False: NULL has no code.
@@ -137,12 +137,12 @@ class EngineTopRows : public AggregateEngineTest {
         std::uint64_t place;
     };
 
-    std::vector<Found> read(const AggregateAnswer &answer, const AggregateProgram &program) {
+    std::vector<Found> read(const AggregateOutput &output, const AggregateProgram &program) {
         const std::uint32_t words = program.key_words + 1;
-        std::vector<std::uint64_t> records(answer.groups() * words);
-        EXPECT_TRUE(answer.read_groups(*stream_, 0, answer.groups(), records.data()).ok());
+        std::vector<std::uint64_t> records(output.groups() * words);
+        EXPECT_TRUE(output.read_groups(*stream_, 0, output.groups(), records.data()).ok());
         std::vector<Found> found;
-        for (std::size_t i = 0; i < answer.groups(); ++i) {
+        for (std::size_t i = 0; i < output.groups(); ++i) {
             const std::uint64_t *record = records.data() + i * words;
             found.push_back({{record, record + program.key_words}, record[program.key_words]});
         }
@@ -187,19 +187,19 @@ class EngineTopRows : public AggregateEngineTest {
     }
 
     // All doubtful rows that come before the last wanted sure one are there.
-    void check_doubtful(const std::vector<SortKey> &sort, const AggregateAnswer &answer,
-                        const AggregateProgram &program, std::vector<SortedRow> sure,
-                        const std::vector<SortedRow> &doubtful, std::uint64_t count) {
-        const RowsByPlace by_place(doubtful);
+    void check_unresolved(const std::vector<SortKey> &sort, const AggregateOutput &output,
+                          const AggregateProgram &program, std::vector<SortedRow> sure,
+                          const std::vector<SortedRow> &unresolved, std::uint64_t count) {
+        const RowsByPlace by_place(unresolved);
         std::set<std::uint64_t> found;
-        for (const std::vector<std::uint64_t> &record : read_doubtful(answer, program)) {
+        for (const std::vector<std::uint64_t> &record : read_unresolved(output, program)) {
             ASSERT_EQ(record[program.key_words], record[program.key_words + 1]);
             ASSERT_TRUE(by_place.has(record[program.key_words]));
             found.insert(record[program.key_words]);
         }
         std::stable_sort(sure.begin(), sure.end(),
                          [&](const SortedRow &a, const SortedRow &b) { return compare(sort, a, b) < 0; });
-        for (const SortedRow &row : doubtful) {
+        for (const SortedRow &row : unresolved) {
             if (sure.size() < count || compare(sort, row, sure[count - 1]) < 0) {
                 ASSERT_TRUE(found.contains(row.place));
             }
@@ -209,27 +209,27 @@ class EngineTopRows : public AggregateEngineTest {
     void check(const std::vector<std::unique_ptr<ColumnStore>> &stores, const std::vector<TestRun> &runs,
                heap_facts::HeapFacts *facts) {
         std::vector<SortKey> sort;
-        TestQuestion question = make_sort(runs, &sort);
+        TestRequest request = make_sort(runs, &sort);
         std::vector<SortedRow> sure;
-        std::vector<SortedRow> doubtful;
+        std::vector<SortedRow> unresolved;
         const bool failed =
-            for_rows(question, runs, facts, [&](Reference &reference, std::uint64_t place, bool is_visible) {
+            for_rows(request, runs, facts, [&](Reference &reference, std::uint64_t place, bool is_visible) {
                 SortedRow row = {{}, place};
                 for (const SortKey &key : sort) {
                     row.keys.push_back(reference.result(key.step));
                 }
-                (is_visible ? sure : doubtful).push_back(row);
+                (is_visible ? sure : unresolved).push_back(row);
             });
         std::vector<SortedRow> all = sure;
-        all.insert(all.end(), doubtful.begin(), doubtful.end());
-        if (!failed && !lay_out(sort, all, &question.program)) {
+        all.insert(all.end(), unresolved.begin(), unresolved.end());
+        if (!failed && !lay_out(sort, all, &request.program)) {
             return;
         }
         if (failed) {
-            lay_out(sort, {}, &question.program);
+            lay_out(sort, {}, &request.program);
         }
         const bool of_inputs = std::all_of(sort.begin(), sort.end(), [&](const SortKey &key) {
-            return question.program.step[key.step].operation == AggregateOperation::input;
+            return request.program.step[key.step].operation == AggregateOperation::input;
         });
         const std::unique_ptr<HeapBlocks> blocks = facts == nullptr ? nullptr : keep(facts->known());
         for (const std::uint64_t count :
@@ -240,23 +240,23 @@ class EngineTopRows : public AggregateEngineTest {
                 top.count = count;
                 top.of_rows =
                     static_cast<std::uint16_t>(top_of_rows | ties | (of_inputs ? top_by_first_key : 0));
-                std::unique_ptr<AggregateAnswer> answer;
-                const Status status = ask(stores, question, blocks.get(), UINT32_MAX, &answer, top);
+                std::unique_ptr<AggregateOutput> output;
+                const Status status = call(stores, request, blocks.get(), UINT32_MAX, &output, top);
                 ASSERT_TRUE(status.ok()) << status.message;
                 ++outcomes_[failed ? 1 : 0];
-                ASSERT_EQ(answer->outcome(), failed ? AggregateOutcome::failed : AggregateOutcome::answered);
+                ASSERT_EQ(output->outcome(), failed ? AggregateOutcome::failed : AggregateOutcome::answered);
                 if (failed) {
-                    EXPECT_EQ(answer->groups(), 0U);
+                    EXPECT_EQ(output->groups(), 0U);
                     continue;
                 }
-                check_sure(sort, read(*answer, question.program), sure, top);
+                check_sure(sort, read(*output, request.program), sure, top);
                 ASSERT_FALSE(HasFatalFailure());
-                check_doubtful(sort, *answer, question.program, sure, doubtful, count);
+                check_unresolved(sort, *output, request.program, sure, unresolved, count);
                 ASSERT_FALSE(HasFatalFailure());
-                const std::uint64_t most = answer->groups() + answer->doubtful();
+                const std::uint64_t most = output->groups() + output->unresolved();
                 if (most > 0) {
-                    ASSERT_TRUE(ask(stores, question, blocks.get(), most - 1, &answer, top).ok());
-                    EXPECT_EQ(answer->outcome(), AggregateOutcome::too_many_groups);
+                    ASSERT_TRUE(call(stores, request, blocks.get(), most - 1, &output, top).ok());
+                    EXPECT_EQ(output->outcome(), AggregateOutcome::too_many_groups);
                 }
             }
         }
@@ -287,30 +287,30 @@ TYPED_TEST(EngineTopRows, AnswersEqualAPlainReference) {
 }
 
 // A question of one key, which each test changes.
-TestQuestion question_by(const std::vector<TestRun> &runs, std::uint64_t modulus, std::uint8_t bits) {
-    TestQuestion question;
-    Builder builder(&question);
+TestRequest match_operator_by(const std::vector<TestRun> &runs, std::uint64_t modulus, std::uint8_t bits) {
+    TestRequest request;
+    Builder builder(&request);
     for (const TestRun &run : runs) {
         TestInputs inputs;
         inputs.add_map(run, 7, AggregateInputKind::map32,
                        [=](std::uint64_t code) { return static_cast<std::int64_t>(code % modulus); });
-        question.inputs.push_back(std::move(inputs));
+        request.inputs.push_back(std::move(inputs));
     }
     const std::uint16_t step = builder.add_input();
     builder.accumulate(AccumulatorKind::least, builder.add_step(AggregateOperation::place));
-    question.program.key[0] = {step, bits, static_cast<std::uint8_t>(64 - bits), 0, false, 0, 0, 0};
-    question.program.key_count = 1;
-    question.program.key_words = 1;
-    return question;
+    request.program.key[0] = {step, bits, static_cast<std::uint8_t>(64 - bits), 0, false, 0, 0, 0};
+    request.program.key_count = 1;
+    request.program.key_words = 1;
+    return request;
 }
 
 // Where many rows are like the last wanted one, only so many of them come unless ties are wanted.
 TYPED_TEST(EngineTopRows, FewOfManyThatAreAlike) {
     std::vector<TestRun> runs;
     const auto stores = this->make_runs({70000, 9000}, &runs, false);
-    const TestQuestion question = question_by(runs, 3, 2);
+    const TestRequest request = match_operator_by(runs, 3, 2);
     std::uint64_t like_first = 0;
-    for_rows(question, runs, nullptr, [&](Reference &reference, std::uint64_t, bool) {
+    for_rows(request, runs, nullptr, [&](Reference &reference, std::uint64_t, bool) {
         like_first += reference.result(0).number == 0 ? 1 : 0;
     });
     ASSERT_GT(like_first, 10000U);
@@ -318,17 +318,17 @@ TYPED_TEST(EngineTopRows, FewOfManyThatAreAlike) {
         AggregateTop top = {};
         top.count = count;
         top.of_rows = top_of_rows | top_by_first_key;
-        std::unique_ptr<AggregateAnswer> answer;
-        ASSERT_TRUE(this->ask(stores, question, nullptr, count, &answer, top).ok());
-        ASSERT_EQ(answer->outcome(), AggregateOutcome::answered);
-        EXPECT_EQ(answer->groups(), count);
+        std::unique_ptr<AggregateOutput> output;
+        ASSERT_TRUE(this->call(stores, request, nullptr, count, &output, top).ok());
+        ASSERT_EQ(output->outcome(), AggregateOutcome::answered);
+        EXPECT_EQ(output->groups(), count);
     }
     AggregateTop top = {};
     top.count = 1;
     top.of_rows = top_of_rows | top_with_ties;
-    std::unique_ptr<AggregateAnswer> answer;
-    ASSERT_TRUE(this->ask(stores, question, nullptr, UINT32_MAX, &answer, top).ok());
-    EXPECT_EQ(answer->groups(), like_first);
+    std::unique_ptr<AggregateOutput> output;
+    ASSERT_TRUE(this->call(stores, request, nullptr, UINT32_MAX, &output, top).ok());
+    EXPECT_EQ(output->groups(), like_first);
 }
 
 // So many rows that an engine may look at a sample of them first: by one key, and by a second one that has a
@@ -337,8 +337,8 @@ TYPED_TEST(EngineTopRows, FewOfManyThatDiffer) {
     std::vector<TestRun> runs;
     const auto stores = this->make_runs({60000, 6000}, &runs, false);
     for (const bool by_place : {false, true}) {
-        TestQuestion question = question_by(runs, by_place ? 50 : 1 << 20, 20);
-        AggregateProgram &program = question.program;
+        TestRequest request = match_operator_by(runs, by_place ? 50 : 1 << 20, 20);
+        AggregateProgram &program = request.program;
         std::vector<SortKey> sort = {{program.key[0].step, false, false}};
         if (by_place) {
             program.key[1] = {program.accumulator[0].step, 64, 0, 1, false, key_descends, 0, 0};
@@ -347,7 +347,7 @@ TYPED_TEST(EngineTopRows, FewOfManyThatDiffer) {
             sort.push_back({program.accumulator[0].step, true, false});
         }
         std::vector<SortedRow> rows;
-        for_rows(question, runs, nullptr, [&](Reference &reference, std::uint64_t place, bool) {
+        for_rows(request, runs, nullptr, [&](Reference &reference, std::uint64_t place, bool) {
             rows.push_back({{}, place});
             for (const SortKey &key : sort) {
                 rows.back().keys.push_back(reference.result(key.step));
@@ -360,29 +360,29 @@ TYPED_TEST(EngineTopRows, FewOfManyThatDiffer) {
             AggregateTop top = {};
             top.count = count;
             top.of_rows = static_cast<std::uint16_t>(top_of_rows | ties);
-            std::unique_ptr<AggregateAnswer> answer;
-            ASSERT_TRUE(this->ask(stores, question, nullptr, UINT32_MAX, &answer, top).ok());
-            ASSERT_EQ(answer->outcome(), AggregateOutcome::answered);
-            this->check_sure(sort, this->read(*answer, program), rows, top);
+            std::unique_ptr<AggregateOutput> output;
+            ASSERT_TRUE(this->call(stores, request, nullptr, UINT32_MAX, &output, top).ok());
+            ASSERT_EQ(output->outcome(), AggregateOutcome::answered);
+            this->check_sure(sort, this->read(*output, program), rows, top);
             ASSERT_FALSE(this->HasFatalFailure());
         }
     }
 }
 
-TYPED_TEST(EngineTopRows, QuestionsThatCantBe) {
+TYPED_TEST(EngineTopRows, ImpossibleRequests) {
     std::vector<TestRun> runs;
     const auto stores = this->make_runs({300}, &runs, true);
-    const TestQuestion fine = question_by(runs, 5, 3);
+    const TestRequest fine = match_operator_by(runs, 5, 3);
     AggregateTop first = {};
     first.count = 2;
     first.of_rows = top_of_rows;
-    std::unique_ptr<AggregateAnswer> answer;
-    ASSERT_TRUE(this->ask(stores, fine, nullptr, 300, &answer, first).ok());
+    std::unique_ptr<AggregateOutput> output;
+    ASSERT_TRUE(this->call(stores, fine, nullptr, 300, &output, first).ok());
     const auto refused = [&](auto change) {
-        TestQuestion question = fine;
+        TestRequest request = fine;
         AggregateTop top = first;
-        change(&question.program, &top);
-        return this->ask(stores, question, nullptr, 300, &answer, top).code == StatusCode::invalid_argument;
+        change(&request.program, &top);
+        return this->call(stores, request, nullptr, 300, &output, top).code == StatusCode::invalid_argument;
     };
     EXPECT_TRUE(refused([](AggregateProgram *, AggregateTop *top) { top->count = 0; }));
     EXPECT_TRUE(refused([](AggregateProgram *, AggregateTop *top) { top->of_rows = 8 | top_of_rows; }));

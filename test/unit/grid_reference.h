@@ -114,7 +114,7 @@ struct Boxes {
         return true;
     }
     // Live ones, ascending.
-    std::vector<std::uint64_t> answer(const Points &points, std::size_t box) const {
+    std::vector<std::uint64_t> matches(const Points &points, std::size_t box) const {
         std::vector<std::uint64_t> result;
         for (std::size_t i = 0; i < points.count(); ++i) {
             if (!points.is_dead(i) && has(points, box, i)) {

@@ -12,7 +12,7 @@
 namespace heap_facts {
 
 enum class State : std::uint8_t { unknown, known, all_visible };
-enum class Answer : std::uint8_t { hidden, visible, unknown };
+enum class Visibility : std::uint8_t { hidden, visible, unknown };
 
 class HeapFacts {
   public:
@@ -43,23 +43,23 @@ class HeapFacts {
         number_slots();
     }
 
-    Answer of(std::uint64_t place) const {
+    Visibility of(std::uint64_t place) const {
         const std::uint64_t block = place >> 16;
         if (block >= states_.size() || states_[block] == State::unknown) {
-            return Answer::unknown;
+            return Visibility::unknown;
         }
         if (states_[block] == State::all_visible) {
-            return Answer::visible;
+            return Visibility::visible;
         }
         if (slot_of_[block] >= slots_) {
-            return Answer::unknown;
+            return Visibility::unknown;
         }
         const std::uint64_t bit = (place & 0xffff) - 1;
         return bit < row_words_ * 64 && (rows_[block * row_words_ + bit / 64] >> (bit % 64) & 1) != 0
-                   ? Answer::visible
-                   : Answer::hidden;
+                   ? Visibility::visible
+                   : Visibility::hidden;
     }
-    Answer of(const gpu_engine::Tid &tid) const {
+    Visibility of(const gpu_engine::Tid &tid) const {
         return of(static_cast<std::uint64_t>(tid.block_high) << 32 |
                   static_cast<std::uint64_t>(tid.block_low) << 16 | tid.offset);
     }

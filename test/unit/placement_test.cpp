@@ -21,7 +21,7 @@ constexpr std::uint64_t together = 100;
 EngineId placed(const std::vector<PlacementCandidate> &candidates, std::uint64_t bytes,
                 const std::vector<EngineId> &may_make_room = {}) {
     std::vector<PlacementCandidate> ordered =
-        order_candidates(candidates, bytes, is_kept_together(candidates, bytes, together));
+        order_candidates(candidates, bytes, is_colocated(candidates, bytes, together));
     for (PlacementCandidate &candidate : ordered) {
         const bool may =
             std::find(may_make_room.begin(), may_make_room.end(), candidate.id) != may_make_room.end();
@@ -76,7 +76,7 @@ DivisibleRun of_entries(std::uint64_t entries, std::uint64_t dictionary = 0) {
     return {entries, [dictionary](std::uint64_t share) { return share * 10 + dictionary; }};
 }
 
-std::string told(const std::vector<RunShare> &shares) {
+std::string reported(const std::vector<RunShare> &shares) {
     std::string text;
     for (const RunShare &share : shares) {
         text += std::to_string(share.held_by) + ": " + std::to_string(share.first) + " + " +
@@ -87,26 +87,28 @@ std::string told(const std::vector<RunShare> &shares) {
 
 TEST(Placement, RunsAreDividedEvenly) {
     const std::vector<PlacementCandidate> engines = {{4, 9000, 0, 0}, {5, 9000, 0, 0}, {6, 9000, 0, 0}};
-    EXPECT_EQ(told(divide_run(engines, of_entries(1920), RoomBy::free_memory)),
+    EXPECT_EQ(reported(divide_run(engines, of_entries(1920), RoomBy::free_memory)),
               "4: 0 + 640; 5: 640 + 640; 6: 1280 + 640; ");
     // Shares begin with whole words of bitmaps.
-    EXPECT_EQ(told(divide_run(engines, of_entries(1000), RoomBy::free_memory)),
+    EXPECT_EQ(reported(divide_run(engines, of_entries(1000), RoomBy::free_memory)),
               "4: 0 + 384; 5: 384 + 320; 6: 704 + 296; ");
     // Too little for three, or for two.
-    EXPECT_EQ(told(divide_run(engines, of_entries(70), RoomBy::free_memory)), "4: 0 + 64; 5: 64 + 6; ");
-    EXPECT_EQ(told(divide_run(engines, of_entries(64), RoomBy::free_memory)), "");
+    EXPECT_EQ(reported(divide_run(engines, of_entries(70), RoomBy::free_memory)), "4: 0 + 64; 5: 64 + 6; ");
+    EXPECT_EQ(reported(divide_run(engines, of_entries(64), RoomBy::free_memory)), "");
 }
 
 TEST(Placement, WhoLacksRoomGetsASmallerShare) {
     const std::vector<PlacementCandidate> engines = {
         {4, 9000, 0, 0, 9000}, {5, 9000, 8000, 0, 6000}, {6, 9000, 8999, 0, 1}};
-    EXPECT_EQ(told(divide_run(engines, of_entries(960), RoomBy::free_memory)), "5: 0 + 64; 4: 64 + 896; ");
-    EXPECT_EQ(told(divide_run(engines, of_entries(960), RoomBy::any_leaving)), "5: 0 + 512; 4: 512 + 448; ");
-    EXPECT_EQ(told(divide_run(engines, of_entries(1200), RoomBy::free_memory)), "")
+    EXPECT_EQ(reported(divide_run(engines, of_entries(960), RoomBy::free_memory)),
+              "5: 0 + 64; 4: 64 + 896; ");
+    EXPECT_EQ(reported(divide_run(engines, of_entries(960), RoomBy::any_leaving)),
+              "5: 0 + 512; 4: 512 + 448; ");
+    EXPECT_EQ(reported(divide_run(engines, of_entries(1200), RoomBy::free_memory)), "")
         << "they haven't the room together";
-    EXPECT_EQ(told(divide_run(engines, of_entries(960, 2000), RoomBy::free_memory)), "")
+    EXPECT_EQ(reported(divide_run(engines, of_entries(960, 2000), RoomBy::free_memory)), "")
         << "what all need counts for each";
-    EXPECT_EQ(told(divide_run(engines, of_entries(960, 2000), RoomBy::any_leaving)),
+    EXPECT_EQ(reported(divide_run(engines, of_entries(960, 2000), RoomBy::any_leaving)),
               "5: 0 + 384; 4: 384 + 576; ");
 }
 
@@ -138,35 +140,35 @@ TEST(Placement, SharesCoverTheRun) {
 // ---------------------------------------------------------------------
 
 // The overflow's engine is number 0. Tells the engine, or the shares.
-std::string told_place(const std::vector<PlacementCandidate> &candidates, const PlacementCandidate &host,
-                       std::uint64_t entries, bool gains = false, bool is_divisible = true) {
+std::string reported_place(const std::vector<PlacementCandidate> &candidates, const PlacementCandidate &host,
+                           std::uint64_t entries, bool gains = false, bool is_divisible = true) {
     const DivisibleRun run = is_divisible ? of_entries(entries) : DivisibleRun{};
     const OverflowPlace overflow = {host, entries * 10, run};
     // An index of less would be kept together, and a run of less than eight times as much gains nothing.
-    const std::uint64_t kept_together = gains ? 0 : entries * 10 - 1;
+    const std::uint64_t colocated_bytes = gains ? 0 : entries * 10 - 1;
     const Placement placement =
-        place_load(candidates, overflow, {entries * 10, run}, PlacementRules{kept_together, false});
-    return placement.shares.empty() ? std::to_string(placement.whole) : told(placement.shares);
+        place_load(candidates, overflow, {entries * 10, run}, PlacementRules{colocated_bytes, false});
+    return placement.shares.empty() ? std::to_string(placement.whole) : reported(placement.shares);
 }
 
 TEST(Placement, TheOverflowTakesWhatNobodyElseHasRoomFor) {
     const PlacementCandidate host = {0, 10000, 0, 0, 10000, 10000};
     // Room comes first, then what nobody used lately, then the engines together.
-    EXPECT_EQ(told_place({{1, 2000, 0, 0}, {2, 2000, 1900, 0}}, host, 192), "1");
-    EXPECT_EQ(told_place({{1, 2000, 1900, 0, 2000, 0}, {2, 2000, 1900, 0, 2000, 2000}}, host, 192), "2");
-    EXPECT_EQ(told_place({{1, 2000, 1000, 0, 2000, 0}, {2, 2000, 1000, 0, 2000, 0}}, host, 128),
+    EXPECT_EQ(reported_place({{1, 2000, 0, 0}, {2, 2000, 1900, 0}}, host, 192), "1");
+    EXPECT_EQ(reported_place({{1, 2000, 1900, 0, 2000, 0}, {2, 2000, 1900, 0, 2000, 2000}}, host, 192), "2");
+    EXPECT_EQ(reported_place({{1, 2000, 1000, 0, 2000, 0}, {2, 2000, 1000, 0, 2000, 0}}, host, 128),
               "1: 0 + 64; 2: 64 + 64; ");
     // What is in use stays.
-    EXPECT_EQ(told_place({{1, 2000, 1900, 0, 2000, 0}, {2, 2000, 1900, 0, 2000, 0}}, host, 192), "0");
-    EXPECT_EQ(told_place({{1, 2000, 1000, 0, 2000, 0}}, host, 192, false, false), "0");
+    EXPECT_EQ(reported_place({{1, 2000, 1900, 0, 2000, 0}, {2, 2000, 1900, 0, 2000, 0}}, host, 192), "0");
+    EXPECT_EQ(reported_place({{1, 2000, 1000, 0, 2000, 0}}, host, 192, false, false), "0");
     // Unless the overflow has no room either.
-    EXPECT_EQ(told_place({{1, 2000, 1900, 0, 2000, 0}, {2, 2000, 1900, 0, 1000, 0}},
-                         {0, 10000, 10000, 0, 10000, 0}, 192),
+    EXPECT_EQ(reported_place({{1, 2000, 1900, 0, 2000, 0}, {2, 2000, 1900, 0, 1000, 0}},
+                             {0, 10000, 10000, 0, 10000, 0}, 192),
               "1");
     // Nothing suffices: somebody has to refuse.
-    EXPECT_EQ(told_place({{1, 2000, 1900, 0, 100, 0}}, {0, 10000, 9000, 0, 1500, 1000}, 192), "1");
+    EXPECT_EQ(reported_place({{1, 2000, 1900, 0, 100, 0}}, {0, 10000, 9000, 0, 1500, 1000}, 192), "1");
     // There, too, what is in use leaves at last.
-    EXPECT_EQ(told_place({{1, 2000, 1900, 0, 100, 0}}, {0, 10000, 9000, 0, 2000, 1000}, 192), "0");
+    EXPECT_EQ(reported_place({{1, 2000, 1900, 0, 100, 0}}, {0, 10000, 9000, 0, 2000, 1000}, 192), "0");
 }
 
 TEST(Placement, WhatIsLookedAtAsAWholeIsSharedWithTheOverflow) {
@@ -174,16 +176,16 @@ TEST(Placement, WhatIsLookedAtAsAWholeIsSharedWithTheOverflow) {
     const std::vector<PlacementCandidate> devices = {{1, 8000, 0, 0, 8000, 8000},
                                                      {2, 8000, 0, 0, 8000, 8000}};
     // An eighth of the engines' memory is left for questions.
-    EXPECT_EQ(told_place(devices, host, 3200, true), "1: 0 + 640; 2: 640 + 640; 0: 1280 + 1920; ");
+    EXPECT_EQ(reported_place(devices, host, 3200, true), "1: 0 + 640; 2: 640 + 640; 0: 1280 + 1920; ");
     // What is looked up isn't found sooner by more engines.
-    EXPECT_EQ(told_place(devices, host, 3200, false), "0");
+    EXPECT_EQ(reported_place(devices, host, 3200, false), "0");
     // But one that is too large for any of them must be shared.
-    EXPECT_EQ(told_place(devices, {0, 20000, 0, 0, 20000, 20000}, 3200, false),
+    EXPECT_EQ(reported_place(devices, {0, 20000, 0, 0, 20000, 20000}, 3200, false),
               "1: 0 + 640; 2: 640 + 640; 0: 1280 + 1920; ");
-    EXPECT_EQ(told_place(devices, {0, 10000, 0, 0, 10000, 10000}, 3200, true), "1") << "not all together";
+    EXPECT_EQ(reported_place(devices, {0, 10000, 0, 0, 10000, 10000}, 3200, true), "1") << "not all together";
     // A part of a run that is hardly any isn't worth asking for.
-    EXPECT_EQ(told_place({{1, 8000, 0, 0, 8000, 8000}}, host, 3900, true), "1: 0 + 640; 0: 640 + 3260; ");
-    EXPECT_EQ(told_place({{1, 2000, 0, 0, 2000, 2000}}, host, 3900, true), "0");
+    EXPECT_EQ(reported_place({{1, 8000, 0, 0, 8000, 8000}}, host, 3900, true), "1: 0 + 640; 0: 640 + 3260; ");
+    EXPECT_EQ(reported_place({{1, 2000, 0, 0, 2000, 2000}}, host, 3900, true), "0");
 }
 
 // Whatever they have, nobody gets more than he has room for, and nothing is left out.

@@ -116,10 +116,10 @@ TEST_F(QueueTest, TheFirstTakesItsLike) {
     queue_->leave("a", share_, 0ms);
     EXPECT_EQ(first->result(), Queue::Result::admitted);
     // With 511 the call would have too many items, and the third request has another key.
-    const Queue::Company company = queue_->take_company(*leading);
-    ASSERT_EQ(company.size(), 1U);
+    const Queue::JointGroup joint_group = queue_->take_joint_group(*leading);
+    ASSERT_EQ(joint_group.size(), 1U);
     EXPECT_EQ(queue_->waiting(), 2U);
-    queue_->end_company(company, Queue::Result::computed);
+    queue_->end_joint_group(joint_group, Queue::Result::computed);
     EXPECT_EQ(second->result(), Queue::Result::computed);
     queue_->leave("a", share_, 0ms);
     EXPECT_EQ(other->result(), Queue::Result::admitted);
@@ -136,14 +136,14 @@ TEST_F(QueueTest, WhoIsTakenMayLeave) {
     const auto third = wait(joint("a"));
     queue_->leave("a", share_, 0ms);
     EXPECT_EQ(first->result(), Queue::Result::admitted);
-    const Queue::Company company = queue_->take_company(*leading);
-    ASSERT_EQ(company.size(), 2U);
+    const Queue::JointGroup joint_group = queue_->take_joint_group(*leading);
+    ASSERT_EQ(joint_group.size(), 2U);
     second->go_away();
     EXPECT_EQ(second->result(), Queue::Result::cancelled);
-    queue_->end_company(company, Queue::Result::again);
+    queue_->end_joint_group(joint_group, Queue::Result::again);
     EXPECT_EQ(third->result(), Queue::Result::again);
     // Ended again, as after an exception: nothing happens.
-    queue_->end_company(company, Queue::Result::alone);
+    queue_->end_joint_group(joint_group, Queue::Result::alone);
     EXPECT_EQ(queue_->waiting(), 0U);
 }
 

@@ -24,15 +24,15 @@ class ServerAggregates : public ServerColumnsTest {
             load(runs_.size() + 1, run.pages);
             ASSERT_FALSE(HasFatalFailure());
             const std::vector<std::uint64_t> dead = column_test::kill_some(&run.run, random_);
-            ASSERT_EQ(Client::answer_of(client_->set_dead(run_name(runs_.size() + 1), dead, 1)),
-                      Answer::done);
+            ASSERT_EQ(Client::result_of(client_->set_dead(run_name(runs_.size() + 1), dead, 1)),
+                      ReplyResult::done);
             run.find_codes();
             runs_.push_back(std::move(run));
         }
     }
 
     // Lays a question out in the buffer, part behind part.
-    protocol::AggregateColumn lay_out(const TestQuestion &question) {
+    protocol::AggregateColumn lay_out(const TestRequest &engine_request) {
         protocol::AggregateColumn request{};
         std::uint64_t at = 0;
         const auto give = [&](const void *data, std::uint64_t bytes) {
@@ -43,10 +43,10 @@ class ServerAggregates : public ServerColumnsTest {
             at += (bytes + 15) / 16 * 16;
             return offset;
         };
-        request.program = give(&question.program, sizeof(question.program));
+        request.program = give(&engine_request.program, sizeof(engine_request.program));
         std::vector<protocol::AggregateInputPlace> places;
         for (std::size_t part = 0; part < runs_.size(); ++part) {
-            for (const AggregateInput &input : question.inputs[part].views) {
+            for (const AggregateInput &input : engine_request.inputs[part].views) {
                 protocol::AggregateInputPlace place{};
                 place.kind = static_cast<std::uint8_t>(input.kind);
                 place.column_null_is_null = input.column_null_is_null ? 1 : 0;
@@ -62,7 +62,7 @@ class ServerAggregates : public ServerColumnsTest {
         }
         request.inputs = give(places.data(), places.size() * sizeof(places[0]));
         std::vector<protocol::ColumnTestPlace> tests;
-        for (const ColumnTest &test : question.tests) {
+        for (const ColumnTest &test : engine_request.tests) {
             tests.push_back(
                 {static_cast<std::uint32_t>(test.kind), test.column, protocol::all_runs, 0, 0, 0});
         }
@@ -79,21 +79,21 @@ class ServerAggregates : public ServerColumnsTest {
         }
         return request;
     }
-    protocol::AggregateReply ask(const protocol::AggregateColumn &request) {
-        return client_->ask<protocol::AggregateReply>(Message::aggregate_column, request);
+    protocol::AggregateReply call(const protocol::AggregateColumn &request) {
+        return client_->call<protocol::AggregateReply>(Message::aggregate_column, request);
     }
 
     protocol::AggregateReply read_groups(std::uint64_t capacity) {
         protocol::ReadGroups request{};
         request.results = results;
         request.capacity = capacity;
-        return client_->ask<protocol::AggregateReply>(Message::read_groups, request);
+        return client_->call<protocol::AggregateReply>(Message::read_groups, request);
     }
 
     // The records of groups and of doubtful rows that an answer has, sorted.
     struct Records {
         std::vector<std::vector<std::uint64_t>> groups;
-        std::vector<std::vector<std::uint64_t>> doubtful;
+        std::vector<std::vector<std::uint64_t>> unresolved;
 
         friend bool operator==(const Records &, const Records &) = default;
     };
@@ -105,44 +105,44 @@ class ServerAggregates : public ServerColumnsTest {
             }
         };
         add(reply.groups_at, reply.groups_here, words, &records->groups);
-        add(reply.doubtful_at, reply.doubtful_here, words + 1, &records->doubtful);
+        add(reply.unresolved_at, reply.unresolved_here, words + 1, &records->unresolved);
     }
     // Asks with room for `first` bytes, and reads the rest in portions that take no more than `portion`.
-    Records ask_in_portions(protocol::AggregateColumn request, std::uint64_t words, std::uint64_t first,
-                            std::uint64_t portion) {
+    Records submit_in_portions(protocol::AggregateColumn request, std::uint64_t words, std::uint64_t first,
+                               std::uint64_t portion) {
         Records records;
         request.capacity = first;
-        protocol::AggregateReply reply = ask(request);
+        protocol::AggregateReply reply = call(request);
         const std::uint64_t groups = reply.groups;
-        const std::uint64_t doubtful = reply.doubtful;
+        const std::uint64_t unresolved = reply.unresolved;
         for (std::uint64_t room = first;; room = portion) {
-            EXPECT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+            EXPECT_EQ(Client::result_of(reply.header), ReplyResult::done) << reply.header.status.message;
             EXPECT_EQ(reply.groups, groups);
-            EXPECT_EQ(reply.doubtful, doubtful);
+            EXPECT_EQ(reply.unresolved, unresolved);
             EXPECT_LE(reply.needed, room);
             add_records(reply, words, &records);
-            const bool is_whole = records.groups.size() >= groups && records.doubtful.size() >= doubtful;
+            const bool is_whole = records.groups.size() >= groups && records.unresolved.size() >= unresolved;
             reply = read_groups(portion);
             if (is_whole || HasFailure()) {
                 break;
             }
-            EXPECT_GT(reply.groups_here + reply.doubtful_here, 0U);
+            EXPECT_GT(reply.groups_here + reply.unresolved_here, 0U);
         }
         EXPECT_EQ(reply.header.status.code, StatusCode::invalid_argument);
         std::sort(records.groups.begin(), records.groups.end());
-        std::sort(records.doubtful.begin(), records.doubtful.end());
+        std::sort(records.unresolved.begin(), records.unresolved.end());
         return records;
     }
 
-    void check(const TestQuestion &question, bool all_visible) {
-        protocol::AggregateColumn request = lay_out(question);
+    void check(const TestRequest &engine_request, bool all_visible) {
+        protocol::AggregateColumn request = lay_out(engine_request);
         heap_facts::HeapFacts facts = heap_facts::HeapFacts::random(40, random_);
         if (!all_visible) {
             request.blocks = facts.place(client_->buffer(), facts_at);
         }
-        const Expected expected = compute(question, runs_, all_visible ? nullptr : &facts);
-        protocol::AggregateReply reply = ask(request);
-        ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+        const Expected expected = compute(engine_request, runs_, all_visible ? nullptr : &facts);
+        protocol::AggregateReply reply = call(request);
+        ASSERT_EQ(Client::result_of(reply.header), ReplyResult::done) << reply.header.status.message;
         if (expected.failed) {
             EXPECT_EQ(reply.outcome, static_cast<std::uint32_t>(AggregateOutcome::failed));
             EXPECT_EQ(reply.groups, 0U);
@@ -150,7 +150,7 @@ class ServerAggregates : public ServerColumnsTest {
         }
         ASSERT_EQ(reply.outcome, static_cast<std::uint32_t>(AggregateOutcome::answered));
         ++answered_;
-        const AggregateProgram &program = question.program;
+        const AggregateProgram &program = engine_request.program;
         const std::uint64_t words = program.key_words + program.value_words;
         Groups groups;
         const auto *records = client_->at<std::uint64_t>(reply.groups_at);
@@ -160,29 +160,29 @@ class ServerAggregates : public ServerColumnsTest {
         }
         ASSERT_EQ(groups, expected.groups);
         ASSERT_EQ(reply.groups, expected.groups.size());
-        std::vector<std::vector<std::uint64_t>> doubtful;
-        records = client_->at<std::uint64_t>(reply.doubtful_at);
-        for (std::uint64_t i = 0; i < reply.doubtful; ++i, records += words + 1) {
-            doubtful.emplace_back(records, records + words + 1);
+        std::vector<std::vector<std::uint64_t>> unresolved;
+        records = client_->at<std::uint64_t>(reply.unresolved_at);
+        for (std::uint64_t i = 0; i < reply.unresolved; ++i, records += words + 1) {
+            unresolved.emplace_back(records, records + words + 1);
         }
-        std::sort(doubtful.begin(), doubtful.end());
-        ASSERT_EQ(doubtful, expected.doubtful);
+        std::sort(unresolved.begin(), unresolved.end());
+        ASSERT_EQ(unresolved, expected.unresolved);
 
         // Room for the answer exactly, and less than that.
         Records whole;
         add_records(reply, words, &whole);
         std::sort(whole.groups.begin(), whole.groups.end());
-        std::sort(whole.doubtful.begin(), whole.doubtful.end());
+        std::sort(whole.unresolved.begin(), whole.unresolved.end());
         const std::uint64_t least = (words + 1) * sizeof(std::uint64_t) + 16;
-        EXPECT_EQ(ask_in_portions(request, words, reply.needed, least), whole);
+        EXPECT_EQ(submit_in_portions(request, words, reply.needed, least), whole);
         if (reply.needed > 0) {
-            EXPECT_EQ(ask_in_portions(request, words, reply.needed - 16, least), whole);
-            EXPECT_EQ(ask_in_portions(request, words, reply.needed / 2, reply.needed / 3 + least), whole);
-            EXPECT_EQ(ask_in_portions(request, words, 0, reply.needed / 5 + least), whole);
+            EXPECT_EQ(submit_in_portions(request, words, reply.needed - 16, least), whole);
+            EXPECT_EQ(submit_in_portions(request, words, reply.needed / 2, reply.needed / 3 + least), whole);
+            EXPECT_EQ(submit_in_portions(request, words, 0, reply.needed / 5 + least), whole);
             request.capacity = reply.needed;
-            request.max_groups = reply.groups + reply.doubtful - 1;
-            if (reply.groups + reply.doubtful > 0) {
-                EXPECT_EQ(ask(request).outcome,
+            request.max_groups = reply.groups + reply.unresolved - 1;
+            if (reply.groups + reply.unresolved > 0) {
+                EXPECT_EQ(call(request).outcome,
                           static_cast<std::uint32_t>(AggregateOutcome::too_many_groups));
             }
         }
@@ -197,7 +197,7 @@ TEST_P(ServerAggregates, AnswersEqualAPlainReference) {
     ASSERT_FALSE(HasFatalFailure());
     for (int round = 0; round < 60; ++round) {
         SCOPED_TRACE("round " + std::to_string(round));
-        check(make_question(runs_, random_), round % 2 == 0);
+        check(make_request(runs_, random_), round % 2 == 0);
         ASSERT_FALSE(HasFatalFailure());
     }
     EXPECT_GT(answered_, 20);
@@ -206,65 +206,65 @@ TEST_P(ServerAggregates, AnswersEqualAPlainReference) {
 TEST_P(ServerAggregates, KeepNothingForLater) {
     make_runs({3000});
     ASSERT_FALSE(HasFatalFailure());
-    TestQuestion question;
-    Builder builder(&question);
-    question.inputs.emplace_back();
-    question.inputs[0].add_map(runs_[0], 1, AggregateInputKind::map64,
-                               [](std::uint64_t code) { return static_cast<std::int64_t>(code % 64); });
+    TestRequest engine_request;
+    Builder builder(&engine_request);
+    engine_request.inputs.emplace_back();
+    engine_request.inputs[0].add_map(runs_[0], 1, AggregateInputKind::map64,
+                                     [](std::uint64_t code) { return static_cast<std::int64_t>(code % 64); });
     builder.add_key(builder.add_input(), 10, 0, true);
-    protocol::AggregateColumn request = lay_out(question);
+    protocol::AggregateColumn request = lay_out(engine_request);
     const auto keep_some = [&] {
         request.capacity = 32;
-        const protocol::AggregateReply reply = ask(request);
-        EXPECT_EQ(Client::answer_of(reply.header), Answer::done);
+        const protocol::AggregateReply reply = call(request);
+        EXPECT_EQ(Client::result_of(reply.header), ReplyResult::done);
         EXPECT_LT(reply.groups_here, reply.groups);
     };
     EXPECT_EQ(read_groups(256).header.status.code, StatusCode::invalid_argument);
     keep_some();
-    EXPECT_EQ(Client::answer_of(read_groups(32).header), Answer::done);
+    EXPECT_EQ(Client::result_of(read_groups(32).header), ReplyResult::done);
     // A place that isn't one, and any other request, end it.
     protocol::ReadGroups lie{};
     lie.results = UINT64_MAX - 15;
     lie.capacity = 32;
-    EXPECT_EQ(client_->ask<protocol::AggregateReply>(Message::read_groups, lie).header.status.code,
+    EXPECT_EQ(client_->call<protocol::AggregateReply>(Message::read_groups, lie).header.status.code,
               StatusCode::invalid_argument);
     EXPECT_EQ(read_groups(256).header.status.code, StatusCode::invalid_argument);
     keep_some();
     request.capacity = buffer_bytes - results;
-    EXPECT_EQ(Client::answer_of(ask(request).header), Answer::done);
+    EXPECT_EQ(Client::result_of(call(request).header), ReplyResult::done);
     EXPECT_EQ(read_groups(256).header.status.code, StatusCode::invalid_argument);
 }
 
-TEST_P(ServerAggregates, TellWhichRunsAreAbsentOrStale) {
+TEST_P(ServerAggregates, ReportWhichRunsAreAbsentOrStale) {
     make_runs({100});
     ASSERT_FALSE(HasFatalFailure());
-    protocol::AggregateColumn request = lay_out(make_question(runs_, random_));
+    protocol::AggregateColumn request = lay_out(make_request(runs_, random_));
     request.runs = 2;
     request.run[1] = {run_name(2), 1};
-    auto reply = ask(request);
-    EXPECT_EQ(Client::answer_of(reply.header), Answer::not_resident);
+    auto reply = call(request);
+    EXPECT_EQ(Client::result_of(reply.header), ReplyResult::not_resident);
     EXPECT_EQ(reply.header.lacking, 2U);
     request.runs = 1;
     request.run[0].dead_version = 2;
-    reply = ask(request);
-    EXPECT_EQ(Client::answer_of(reply.header), Answer::stale);
+    reply = call(request);
+    EXPECT_EQ(Client::result_of(reply.header), ReplyResult::stale);
 }
 
 TEST_P(ServerAggregates, RefuseWhatCantBe) {
     make_runs({1000});
     ASSERT_FALSE(HasFatalFailure());
-    TestQuestion question;
-    Builder builder(&question);
-    question.inputs.emplace_back();
-    question.inputs[0].add_map(runs_[0], 1, AggregateInputKind::map64,
-                               [](std::uint64_t code) { return static_cast<std::int64_t>(code); });
-    question.inputs[0].set_nulls(&question.inputs[0].views[0], random_);
+    TestRequest engine_request;
+    Builder builder(&engine_request);
+    engine_request.inputs.emplace_back();
+    engine_request.inputs[0].add_map(runs_[0], 1, AggregateInputKind::map64,
+                                     [](std::uint64_t code) { return static_cast<std::int64_t>(code); });
+    engine_request.inputs[0].set_nulls(&engine_request.inputs[0].views[0], random_);
     const std::uint16_t input = builder.add_input();
     builder.add_key(input, 10, 0, true);
     builder.accumulate(AccumulatorKind::sum, input);
-    const protocol::AggregateColumn good = lay_out(question);
+    const protocol::AggregateColumn good = lay_out(engine_request);
     const auto code = [&](const protocol::AggregateColumn &request) {
-        return ask(request).header.status.code;
+        return call(request).header.status.code;
     };
     EXPECT_EQ(code(good), StatusCode::ok);
     for (const std::uint64_t offset :
@@ -315,11 +315,11 @@ TEST_P(ServerAggregates, RefuseWhatCantBe) {
             client_->at<unsigned char>(from)[start + random_() % 48] =
                 static_cast<unsigned char>(random_() % 3 == 0 ? random_() : random_() % 8);
         }
-        const StatusCode answer = code(good);
-        EXPECT_TRUE(answer == StatusCode::ok || answer == StatusCode::invalid_argument ||
-                    answer == StatusCode::insufficient_space)
-            << static_cast<int>(answer);
-        refused += answer == StatusCode::ok ? 0 : 1;
+        const StatusCode result = code(good);
+        EXPECT_TRUE(result == StatusCode::ok || result == StatusCode::invalid_argument ||
+                    result == StatusCode::insufficient_space)
+            << static_cast<int>(result);
+        refused += result == StatusCode::ok ? 0 : 1;
         std::memcpy(client_->at<char>(0), honest.data(), honest.size());
     }
     EXPECT_GT(refused, 100);

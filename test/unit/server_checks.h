@@ -17,7 +17,7 @@ inline void expect_lookups_refused(Client &client, std::uint64_t results) {
     lookup.capacity = client.buffer_bytes() - results;
     for (const std::uint32_t bits : {0U, 1U, 32U, 64U, 128U}) {
         lookup.key_bits = bits;
-        EXPECT_EQ(client.ask<protocol::ResultReply>(Message::lookup_kary, lookup).header.status.code,
+        EXPECT_EQ(client.call<protocol::ResultReply>(Message::lookup_kary, lookup).header.status.code,
                   StatusCode::invalid_argument)
             << bits;
     }
@@ -39,23 +39,23 @@ inline protocol::BeginGrid begin_of_small_points(const protocol::RunName &name, 
 // Of the two runs that the request is about only run 1 is there, without the dead bitmap that it asks for.
 template <typename Request>
 void expect_absent_and_stale(Client &client, Message message, Request request) {
-    const auto ask = [&] { return client.ask<protocol::ResultReply>(message, request); };
-    auto reply = ask();
-    EXPECT_EQ(Client::answer_of(reply.header), Answer::not_resident);
+    const auto call = [&] { return client.call<protocol::ResultReply>(message, request); };
+    auto reply = call();
+    EXPECT_EQ(Client::result_of(reply.header), ReplyResult::not_resident);
     EXPECT_EQ(reply.header.lacking, 2U);
     request.runs = 1;
-    reply = ask();
-    EXPECT_EQ(Client::answer_of(reply.header), Answer::stale);
+    reply = call();
+    EXPECT_EQ(Client::result_of(reply.header), ReplyResult::stale);
     EXPECT_EQ(reply.header.lacking, 1U);
     client.set_dead(run_name(1), {}, 1);
-    EXPECT_EQ(Client::answer_of(ask().header), Answer::done);
+    EXPECT_EQ(Client::result_of(call().header), ReplyResult::done);
 }
 
 inline void limit_memory(Client &client, EngineName engine, std::uint64_t bytes) {
     protocol::Configure configure{};
     configure.memory_limit[static_cast<std::size_t>(engine)] = bytes;
-    EXPECT_EQ(Client::answer_of(client.ask<protocol::ReplyHeader>(Message::configure, configure)),
-              Answer::done);
+    EXPECT_EQ(Client::result_of(client.call<protocol::ReplyHeader>(Message::configure, configure)),
+              ReplyResult::done);
 }
 
 // Fewer than `rows` mirrors are left, within the limit, and that of run 1, which was loaded first, is not

@@ -1,6 +1,6 @@
 #include "server_client.h"
 
-#include "stand_in.h"
+#include "emulated_engine.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -33,21 +33,21 @@ TemporaryFolder::~TemporaryFolder() {
 
 namespace {
 
-constexpr int stand_ins = 3;
+constexpr int emulated_devices = 3;
 
 // Where there is no CUDA, three host engines stand for devices.
-[[maybe_unused]] void stand_in_for_devices(Options *options) {
+[[maybe_unused]] void emulate_devices(Options *options) {
     options->identify_devices = [](std::vector<gpu_engine::DeviceIdentity> *devices) {
-        for (int i = 0; i < stand_ins; ++i) {
+        for (int i = 0; i < emulated_devices; ++i) {
             devices->push_back({i, "", "stand-in"});
         }
         return gpu_engine::Status{};
     };
     options->open_device = [](const gpu_engine::EngineOptions &wanted,
                               std::unique_ptr<gpu_engine::Engine> *engine) {
-        static Stand sound[stand_ins];
-        sound[wanted.device].device = wanted.device;
-        *engine = std::make_unique<StandIn>(sound[wanted.device]);
+        static Stand valid[emulated_devices];
+        valid[wanted.device].device = wanted.device;
+        *engine = std::make_unique<StandIn>(valid[wanted.device]);
         return gpu_engine::Status{};
     };
 }
@@ -58,15 +58,15 @@ ServerUnderTest::ServerUnderTest(Options options) : path_(folder_.file("socket")
     options.socket_path = path_;
     // Where there are several devices, an index's runs are shared out among them, and each that can be is
     // divided.
-    if (options.kept_together == Options().kept_together) {
-        options.kept_together = 0;
+    if (options.colocated_bytes == Options().colocated_bytes) {
+        options.colocated_bytes = 0;
     }
-    options.divides_all = options.host_engines == 1 && options.stand_ins == 0;
+    options.divides_all = options.host_engines == 1 && options.emulated_devices == 0;
     // Tests of a kind's limits are for that kind alone.
-    options.overflows = options.overflows && options.stand_ins > 0;
+    options.overflows = options.overflows && options.emulated_devices > 0;
 #ifndef PG_GPU_HAVE_CUDA
-    if (!options.open_device && options.stand_ins == 0) {
-        stand_in_for_devices(&options);
+    if (!options.open_device && options.emulated_devices == 0) {
+        emulate_devices(&options);
     }
 #endif
     server_ = std::make_unique<Server>(options, [this](const char *) { ++given_up_; });
@@ -105,7 +105,7 @@ int make_memfd(std::uint64_t bytes, int seals) {
 
 Client::Client(const std::string &path, EngineName its_engine) : engine(its_engine) {
     EXPECT_TRUE(connect(path));
-    EXPECT_EQ(answer_of(hello().header), Answer::done);
+    EXPECT_EQ(result_of(hello().header), ReplyResult::done);
 }
 
 Client::~Client() {
@@ -160,7 +160,7 @@ protocol::HelloReply Client::hello() {
     request.layout = protocol::message_layout;
     request.process = getpid();
     request.user = 10;
-    return ask<protocol::HelloReply>(Message::hello, request);
+    return call<protocol::HelloReply>(Message::hello, request);
 }
 
 protocol::ReplyHeader Client::attach(std::uint64_t bytes) {
@@ -192,19 +192,19 @@ protocol::BeginReply Client::begin_kary(const protocol::RunName &name, std::uint
     request.sorted = sorted ? 1 : 0;
     request.holder = holder;
     request.holder.pinned = pinned ? 1 : 0;
-    return ask<protocol::BeginReply>(Message::begin_kary, request);
+    return call<protocol::BeginReply>(Message::begin_kary, request);
 }
 
 protocol::HandleReply Client::finish(std::uint64_t handle) {
     protocol::HandleRequest request{};
     request.handle = handle;
-    return ask<protocol::HandleReply>(Message::finish, request);
+    return call<protocol::HandleReply>(Message::finish, request);
 }
 
 protocol::ReplyHeader Client::drop(std::uint64_t handle) {
     protocol::HandleRequest request{};
     request.handle = handle;
-    return ask<protocol::ReplyHeader>(Message::drop, request);
+    return call<protocol::ReplyHeader>(Message::drop, request);
 }
 
 protocol::ReplyHeader Client::set_dead(const protocol::RunName &name, const std::vector<std::uint64_t> &words,
@@ -216,23 +216,23 @@ protocol::ReplyHeader Client::set_dead(const protocol::RunName &name, const std:
     if (!words.empty()) {
         std::memcpy(buffer_, words.data(), words.size() * sizeof(std::uint64_t));
     }
-    return ask<protocol::ReplyHeader>(Message::set_dead, request);
+    return call<protocol::ReplyHeader>(Message::set_dead, request);
 }
 
 protocol::EvictReply Client::evict(const protocol::RunName &name) {
     protocol::Evict request{};
     request.name = name;
-    return ask<protocol::EvictReply>(Message::evict, request);
+    return call<protocol::EvictReply>(Message::evict, request);
 }
 
 protocol::ReplyHeader Client::inject(std::int64_t refuse_after) {
     protocol::Inject request{};
     request.refuse_after = refuse_after;
-    return ask<protocol::ReplyHeader>(Message::inject, request);
+    return call<protocol::ReplyHeader>(Message::inject, request);
 }
 
 protocol::StateReply Client::state() {
-    return ask<protocol::StateReply>(Message::state, protocol::RequestHeader{});
+    return call<protocol::StateReply>(Message::state, protocol::RequestHeader{});
 }
 
 protocol::ListReply Client::list(Message type, std::uint64_t offset, std::uint64_t capacity, bool reset) {
@@ -240,7 +240,7 @@ protocol::ListReply Client::list(Message type, std::uint64_t offset, std::uint64
     request.offset = offset;
     request.capacity = capacity;
     request.reset = reset ? 1 : 0;
-    return ask<protocol::ListReply>(type, request);
+    return call<protocol::ListReply>(type, request);
 }
 
 void ServerTest::skip_on_several_engines() {
@@ -254,7 +254,7 @@ void ServerTest::SetUp() {
         GTEST_SKIP() << "no such engine here";
     }
     client_ = std::make_unique<Client>(server_.path(), engine_);
-    ASSERT_EQ(Client::answer_of(client_->attach(first_buffer_bytes_)), Answer::done);
+    ASSERT_EQ(Client::result_of(client_->attach(first_buffer_bytes_)), ReplyResult::done);
 }
 
 gpu_engine::server::Options ServerTestOfEngine::for_testing() {

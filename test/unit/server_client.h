@@ -26,9 +26,9 @@ namespace protocol = gpu_engine::protocol;
 using gpu_engine::Key128;
 using gpu_engine::StatusCode;
 using gpu_engine::Tid;
-using protocol::Answer;
 using protocol::EngineName;
 using protocol::Message;
+using protocol::ReplyResult;
 
 // A folder of the test's own, removed with all in it.
 class TemporaryFolder {
@@ -119,7 +119,7 @@ class Client {
     }
     // Sends a request and waits for its reply.
     template <typename Reply, typename Request>
-    Reply ask(Message type, Request request) {
+    Reply call(Message type, Request request) {
         Reply reply;
         EXPECT_TRUE(send_request(type, &request));
         EXPECT_TRUE(receive_reply(&reply)) << "the server closed the connection";
@@ -162,8 +162,8 @@ class Client {
             request.tids_offset = buffer_bytes_ / 2;
             std::memcpy(buffer_, keys.data() + first, request.count * sizeof(Key));
             std::memcpy(buffer_ + request.tids_offset, tids.data() + first, request.count * sizeof(Tid));
-            reply = ask<protocol::ReplyHeader>(Message::append_kary, request);
-            if (answer_of(reply) != Answer::done) {
+            reply = call<protocol::ReplyHeader>(Message::append_kary, request);
+            if (result_of(reply) != ReplyResult::done) {
                 break;
             }
         }
@@ -171,21 +171,21 @@ class Client {
     }
     // Makes a mirror of sorted entries.
     template <typename Key>
-    Answer load(const protocol::RunName &name, const std::vector<Key> &keys, const std::vector<Tid> &tids,
-                bool pinned = false) {
+    ReplyResult load(const protocol::RunName &name, const std::vector<Key> &keys,
+                     const std::vector<Tid> &tids, bool pinned = false) {
         const protocol::BeginReply begun = begin_kary(name, keys.size(), sizeof(Key) * 8, true, pinned);
-        if (answer_of(begun.header) != Answer::done || begun.handle == 0) {
-            return answer_of(begun.header);
+        if (result_of(begun.header) != ReplyResult::done || begun.handle == 0) {
+            return result_of(begun.header);
         }
-        const Answer appended = answer_of(append(begun.handle, keys, tids));
-        if (appended != Answer::done) {
+        const ReplyResult appended = result_of(append(begun.handle, keys, tids));
+        if (appended != ReplyResult::done) {
             return appended;
         }
-        return answer_of(finish(begun.handle).header);
+        return result_of(finish(begun.handle).header);
     }
 
-    static Answer answer_of(const protocol::ReplyHeader &header) {
-        return static_cast<Answer>(header.answer);
+    static ReplyResult result_of(const protocol::ReplyHeader &header) {
+        return static_cast<ReplyResult>(header.result);
     }
 
     EngineName engine = EngineName::host;

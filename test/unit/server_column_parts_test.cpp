@@ -18,7 +18,7 @@ class ColumnParts : public ServerOfSeveralEngines {
         options.host_engines = engines;
         options.uses_devices = false;
         options.testing = true;
-        options.kept_together = 0;
+        options.colocated_bytes = 0;
         return options;
     }
 
@@ -32,19 +32,19 @@ class ColumnParts : public ServerOfSeveralEngines {
         limits_[static_cast<std::size_t>(kind)] = bytes;
         protocol::Configure request{};
         std::copy(std::begin(limits_), std::end(limits_), std::begin(request.memory_limit));
-        EXPECT_EQ(Client::answer_of(client_.ask<protocol::ReplyHeader>(Message::configure, request)),
-                  Answer::done);
+        EXPECT_EQ(Client::result_of(client_.call<protocol::ReplyHeader>(Message::configure, request)),
+                  ReplyResult::done);
     }
     std::uint64_t memory_used(EngineName kind) {
         return client_.list(Message::mirrors, 0, 65536).memory_used[static_cast<std::size_t>(kind)];
     }
-    Answer load_columns(std::uint64_t run = 1) {
+    ReplyResult load_columns(std::uint64_t run = 1) {
         protocol::BeginColumn begin{};
         begin.name = run_name(run);
         begin.layout = pages_.layout;
-        const auto begun = client_.ask<protocol::BeginReply>(Message::begin_column, begin);
-        if (Client::answer_of(begun.header) != Answer::done || begun.handle == 0) {
-            return Client::answer_of(begun.header);
+        const auto begun = client_.call<protocol::BeginReply>(Message::begin_column, begin);
+        if (Client::result_of(begun.header) != ReplyResult::done || begun.handle == 0) {
+            return Client::result_of(begun.header);
         }
         protocol::AppendPages append{};
         append.handle = begun.handle;
@@ -53,16 +53,16 @@ class ColumnParts : public ServerOfSeveralEngines {
         for (std::size_t page = 0; page < pages_.count(); ++page) {
             std::memcpy(client_.buffer(), pages_.images.data() + page * column_test::page_bytes,
                         column_test::page_bytes);
-            const auto reply = client_.ask<protocol::ReplyHeader>(Message::append_pages, append);
-            if (Client::answer_of(reply) != Answer::done) {
-                return Client::answer_of(reply);
+            const auto reply = client_.call<protocol::ReplyHeader>(Message::append_pages, append);
+            if (Client::result_of(reply) != ReplyResult::done) {
+                return Client::result_of(reply);
             }
         }
-        return Client::answer_of(client_.finish(begun.handle).header);
+        return Client::result_of(client_.finish(begun.handle).header);
     }
     // Asks the run for the rows with a value of column 0 from 1100 to 1400.
-    protocol::ColumnReply ask(std::uint64_t dead_version = 0) {
-        protocol::AskColumn request{};
+    protocol::ColumnReply call(std::uint64_t dead_version = 0) {
+        protocol::QueryColumn request{};
         request.blocks.all_visible = 1;
         request.results = 1 << 20;
         request.capacity = 3 << 20;
@@ -73,7 +73,7 @@ class ColumnParts : public ServerOfSeveralEngines {
         *client_.at<protocol::ColumnTestPlace>(0) = {
             static_cast<std::uint32_t>(TestKind::ranges), 0, protocol::all_runs, 0, 1024, 1};
         *client_.at<ValueRange>(1024) = {1100, 1400};
-        return client_.ask<protocol::ColumnReply>(Message::match_column, request);
+        return client_.call<protocol::ColumnReply>(Message::match_column, request);
     }
     void expect_found(std::uint64_t dead_version = 0) {
         std::vector<std::uint64_t> expected;
@@ -84,8 +84,8 @@ class ColumnParts : public ServerOfSeveralEngines {
             }
         }
         ASSERT_GT(expected.size(), 50U);
-        const protocol::ColumnReply reply = ask(dead_version);
-        ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+        const protocol::ColumnReply reply = call(dead_version);
+        ASSERT_EQ(Client::result_of(reply.header), ReplyResult::done) << reply.header.status.message;
         std::vector<std::uint64_t> places;
         for (std::uint64_t i = 0; i < reply.found[0]; ++i) {
             places.push_back(column_test::place_of(client_.at<Tid>(reply.found_at[0])[i]));
@@ -94,7 +94,7 @@ class ColumnParts : public ServerOfSeveralEngines {
     }
     // The bytes of a run on all engines together.
     std::uint64_t bytes_of_run() {
-        EXPECT_EQ(load_columns(), Answer::done);
+        EXPECT_EQ(load_columns(), ReplyResult::done);
         const std::uint64_t bytes = memory_used(kind_);
         client_.evict(run_name(1));
         return bytes;
@@ -108,7 +108,7 @@ class ColumnParts : public ServerOfSeveralEngines {
 };
 
 TEST_F(ColumnParts, EachEngineHasSome) {
-    ASSERT_EQ(load_columns(), Answer::done);
+    ASSERT_EQ(load_columns(), ReplyResult::done);
     const std::vector<protocol::MirrorRow> parts = parts_of(1);
     ASSERT_EQ(parts.size(), engines);
     std::uint64_t rows = 0;
@@ -125,9 +125,9 @@ TEST_F(ColumnParts, EachEngineHasSome) {
         run_.dead[row] = true;
         dead[row / 64] |= std::uint64_t(1) << (row % 64);
     }
-    ASSERT_EQ(Client::answer_of(client_.set_dead(run_name(1), dead, 7)), Answer::done);
+    ASSERT_EQ(Client::result_of(client_.set_dead(run_name(1), dead, 7)), ReplyResult::done);
     expect_found(7);
-    EXPECT_EQ(Client::answer_of(ask(8).header), Answer::stale);
+    EXPECT_EQ(Client::result_of(call(8).header), ReplyResult::stale);
     // It leaves with all of its parts.
     EXPECT_EQ(client_.evict(run_name(1)).mirrors, 1U);
     EXPECT_EQ(memory_used(EngineName::host), 0U);
@@ -135,20 +135,20 @@ TEST_F(ColumnParts, EachEngineHasSome) {
 
 TEST_F(ColumnParts, ARunIsLostWithAnyOfItsEngines) {
     limit(EngineName::host, bytes_of_run() * 7 / 10);
-    ASSERT_EQ(load_columns(), Answer::done);
+    ASSERT_EQ(load_columns(), ReplyResult::done);
     ASSERT_EQ(parts_of(1).size(), engines);
     lose(1);
-    const protocol::ColumnReply lacking = ask();
-    ASSERT_EQ(Client::answer_of(lacking.header), Answer::not_resident);
+    const protocol::ColumnReply lacking = call();
+    ASSERT_EQ(Client::result_of(lacking.header), ReplyResult::not_resident);
     EXPECT_EQ(lacking.header.lacking, 1U);
     EXPECT_EQ(server_.given_up(), 0);
     // The two that are left have the room together, but one of them hasn't.
-    ASSERT_EQ(load_columns(), Answer::done);
+    ASSERT_EQ(load_columns(), ReplyResult::done);
     EXPECT_EQ(parts_of(1).size(), 2U);
     expect_found();
     lose(0);
-    EXPECT_EQ(Client::answer_of(ask().header), Answer::not_resident);
-    EXPECT_NE(load_columns(), Answer::done);
+    EXPECT_EQ(Client::result_of(call().header), ReplyResult::not_resident);
+    EXPECT_NE(load_columns(), ReplyResult::done);
     // What there is no room for leaves nothing behind.
     EXPECT_EQ(client_.list(Message::mirrors, 0, 65536).rows, 0U);
 }
@@ -162,19 +162,19 @@ TEST_F(ColumnParts, WithoutMemoryForOnePartALoadFailsAsAWhole) {
             protocol::Inject request{};
             request.number = number;
             request.refuse_after = after;
-            client_.ask<protocol::ReplyHeader>(Message::inject, request);
-            const Answer loaded = load_columns();
+            client_.call<protocol::ReplyHeader>(Message::inject, request);
+            const ReplyResult loaded = load_columns();
             request.refuse_after = -1;
-            client_.ask<protocol::ReplyHeader>(Message::inject, request);
-            if (loaded != Answer::done) {
+            client_.call<protocol::ReplyHeader>(Message::inject, request);
+            if (loaded != ReplyResult::done) {
                 ++failures;
                 // What has been begun ends with the connection.
                 client_.disconnect();
                 ASSERT_TRUE(client_.connect(server_.path()));
                 client_.hello();
-                ASSERT_EQ(Client::answer_of(client_.attach(4 << 20)), Answer::done);
+                ASSERT_EQ(Client::result_of(client_.attach(4 << 20)), ReplyResult::done);
                 EXPECT_TRUE(wait_until([&] { return memory_used(EngineName::host) == 0; }));
-                ASSERT_EQ(load_columns(), Answer::done);
+                ASSERT_EQ(load_columns(), ReplyResult::done);
             }
             expect_found();
             client_.evict(run_name(1));
@@ -187,9 +187,9 @@ class ColumnPartsWithHost : public ColumnParts {
   protected:
     static Options two_devices() {
         Options options;
-        options.stand_ins = 2;
+        options.emulated_devices = 2;
         options.testing = true;
-        options.kept_together = 0;
+        options.colocated_bytes = 0;
         return options;
     }
     ColumnPartsWithHost() : ColumnParts(two_devices(), EngineName::cuda) {}
@@ -199,7 +199,7 @@ TEST_F(ColumnPartsWithHost, ARunLargerThanTheDevicesIsDividedWithTheHost) {
     const std::uint64_t bytes = bytes_of_run();
     limit(EngineName::cuda, bytes * 2 / 5);
     limit(EngineName::host, bytes * 20);
-    ASSERT_EQ(load_columns(), Answer::done);
+    ASSERT_EQ(load_columns(), ReplyResult::done);
     const std::vector<protocol::MirrorRow> parts = parts_of(1);
     ASSERT_EQ(parts.size(), 3U);
     EXPECT_EQ(parts[2].device, -1);

@@ -10,9 +10,9 @@ namespace {
 using namespace server_test;
 using column_test::ColumnRun;
 using column_test::Random;
-using gpu_engine::DoubtfulRow;
 using gpu_engine::TargetKind;
 using gpu_engine::TestKind;
+using gpu_engine::UnresolvedRow;
 using gpu_engine::ValueRange;
 
 class ServerColumns : public ServerColumnsTest {
@@ -27,8 +27,8 @@ class ServerColumns : public ServerColumnsTest {
     static constexpr std::uint64_t known_blocks = 301;
 
     // A question to runs 1 to `count`; rows of all blocks are trusted.
-    static protocol::AskColumn question(std::uint32_t count) {
-        protocol::AskColumn request{};
+    static protocol::QueryColumn engine_request(std::uint32_t count) {
+        protocol::QueryColumn request{};
         request.target = static_cast<std::uint32_t>(TargetKind::rows);
         request.blocks.all_visible = 1;
         request.results = results;
@@ -42,7 +42,7 @@ class ServerColumns : public ServerColumnsTest {
     }
     // Two runs' rows with a value of column 0 from 1100 to 1400, and of column 2 one of the codes: even ones
     // in the first run, in the second those up to 9.
-    void add_tests(protocol::AskColumn *request) {
+    void add_tests(protocol::QueryColumn *request) {
         auto *places = client_->at<protocol::ColumnTestPlace>(0);
         places[0] = {static_cast<std::uint32_t>(TestKind::ranges), 0, protocol::all_runs, 0, data, 1};
         places[1] = {static_cast<std::uint32_t>(TestKind::codes), 2, 0, 0, data + 16, 1};
@@ -59,15 +59,15 @@ class ServerColumns : public ServerColumnsTest {
         return !run.is_dead(row) && value && *value >= 1100 && *value <= 1400 && run.columns[2].values[row] &&
                (number == 0 ? codes[row] % 2 == 0 : codes[row] < 10);
     }
-    protocol::ColumnReply ask(Message type, const protocol::AskColumn &request) {
-        return client_->ask<protocol::ColumnReply>(type, request);
+    protocol::ColumnReply call(Message type, const protocol::QueryColumn &request) {
+        return client_->call<protocol::ColumnReply>(type, request);
     }
     // Room for the answer exactly, and less than that.
-    void check_room(Message type, protocol::AskColumn request, std::uint64_t needed) {
+    void check_room(Message type, protocol::QueryColumn request, std::uint64_t needed) {
         request.capacity = needed;
-        EXPECT_EQ(Client::answer_of(ask(type, request).header), Answer::done);
+        EXPECT_EQ(Client::result_of(call(type, request).header), ReplyResult::done);
         request.capacity -= 16;
-        const auto small = ask(type, request);
+        const auto small = call(type, request);
         EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
         EXPECT_EQ(small.needed, needed);
     }
@@ -84,15 +84,15 @@ TEST_P(ServerColumns, AnswersEqualAPlainReference) {
         load(runs.size(), pages.back());
         ASSERT_FALSE(HasFatalFailure());
         const std::vector<std::uint64_t> dead = column_test::kill_some(&runs.back(), random_);
-        ASSERT_EQ(Client::answer_of(client_->set_dead(run_name(runs.size()), dead, runs.size())),
-                  Answer::done);
+        ASSERT_EQ(Client::result_of(client_->set_dead(run_name(runs.size()), dead, runs.size())),
+                  ReplyResult::done);
     }
     heap_facts::HeapFacts facts = heap_facts::HeapFacts::random(known_blocks, random_);
 
-    protocol::AskColumn request = question(2);
+    protocol::QueryColumn request = engine_request(2);
     add_tests(&request);
-    const auto matched = ask(Message::match_column, request);
-    ASSERT_EQ(Client::answer_of(matched.header), Answer::done) << matched.header.status.message;
+    const auto matched = call(Message::match_column, request);
+    ASSERT_EQ(Client::result_of(matched.header), ReplyResult::done) << matched.header.status.message;
     std::uint64_t total = 0;
     for (std::size_t i = 0; i < 2; ++i) {
         std::vector<std::uint64_t> expected;
@@ -121,38 +121,38 @@ TEST_P(ServerColumns, AnswersEqualAPlainReference) {
     request.blocks = facts.place(client_->buffer(), facts_at);
     const std::uint64_t middle = (std::uint64_t(1) << 63) + (1 << 28);
     *client_->at<std::uint64_t>(starts) = middle;
-    const auto counted = ask(Message::count_column_values, request);
-    ASSERT_EQ(Client::answer_of(counted.header), Answer::done) << counted.header.status.message;
+    const auto counted = call(Message::count_column_values, request);
+    ASSERT_EQ(Client::result_of(counted.header), ReplyResult::done) << counted.header.status.message;
     for (std::size_t i = 0; i < 2; ++i) {
         std::vector<std::uint64_t> expected(3);
-        std::vector<std::pair<std::uint64_t, std::uint64_t>> doubtful;
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> unresolved;
         for (std::size_t row = 0; row < runs[i].rows(); ++row) {
             if (!passes(runs[i], codes[i], row, i)) {
                 continue;
             }
             const auto &value = runs[i].columns[3].values[row];
             const std::uint64_t slot = !value ? 2 : *value >= middle ? 1 : 0;
-            const heap_facts::Answer answer = facts.of(runs[i].places[row]);
-            expected[slot] += answer == heap_facts::Answer::visible ? 1 : 0;
-            if (answer == heap_facts::Answer::unknown) {
-                doubtful.emplace_back(runs[i].places[row], slot);
+            const heap_facts::Visibility result = facts.of(runs[i].places[row]);
+            expected[slot] += result == heap_facts::Visibility::visible ? 1 : 0;
+            if (result == heap_facts::Visibility::unknown) {
+                unresolved.emplace_back(runs[i].places[row], slot);
             }
         }
         const auto *counts = client_->at<std::uint64_t>(counted.counts_at[i]);
         EXPECT_EQ(std::vector<std::uint64_t>(counts, counts + 3), expected) << "run " << i;
-        std::vector<std::pair<std::uint64_t, std::uint64_t>> told;
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> reported;
         for (std::uint64_t j = 0; j < counted.found[i]; ++j) {
-            const DoubtfulRow &row = client_->at<DoubtfulRow>(counted.found_at[i])[j];
-            told.emplace_back(column_test::place_of(row.tid), row.number);
+            const UnresolvedRow &row = client_->at<UnresolvedRow>(counted.found_at[i])[j];
+            reported.emplace_back(column_test::place_of(row.tid), row.number);
         }
-        std::sort(told.begin(), told.end());
-        EXPECT_EQ(told, doubtful) << "run " << i;
+        std::sort(reported.begin(), reported.end());
+        EXPECT_EQ(reported, unresolved) << "run " << i;
     }
     check_room(Message::count_column_values, request, counted.needed);
 
-    request = question(2);
-    const auto rows = ask(Message::count_column, request);
-    ASSERT_EQ(Client::answer_of(rows.header), Answer::done);
+    request = engine_request(2);
+    const auto rows = call(Message::count_column, request);
+    ASSERT_EQ(Client::result_of(rows.header), ReplyResult::done);
     for (std::size_t i = 0; i < 2; ++i) {
         EXPECT_EQ(*client_->at<std::uint64_t>(rows.counts_at[i]),
                   static_cast<std::uint64_t>(std::count(runs[i].dead.begin(), runs[i].dead.end(), false)));
@@ -169,17 +169,17 @@ TEST_P(ServerColumns, AnswersEqualAPlainReference) {
     EXPECT_EQ(listed, (std::map<std::uint64_t, std::uint64_t>{{1, 20000}, {2, 3000}}));
 }
 
-TEST_P(ServerColumns, TellWhichRunsAreAbsentOrStale) {
+TEST_P(ServerColumns, ReportWhichRunsAreAbsentOrStale) {
     const ColumnRun run = column_test::make_run(100, random_);
     load(1, column_test::make_pages(run));
-    auto reply = ask(Message::count_column, question(2));
-    EXPECT_EQ(Client::answer_of(reply.header), Answer::not_resident);
+    auto reply = call(Message::count_column, engine_request(2));
+    EXPECT_EQ(Client::result_of(reply.header), ReplyResult::not_resident);
     EXPECT_EQ(reply.header.lacking, 2U);
-    reply = ask(Message::match_column, question(1));
-    EXPECT_EQ(Client::answer_of(reply.header), Answer::stale);
+    reply = call(Message::match_column, engine_request(1));
+    EXPECT_EQ(Client::result_of(reply.header), ReplyResult::stale);
     EXPECT_EQ(reply.header.lacking, 1U);
     client_->set_dead(run_name(1), {}, 1);
-    EXPECT_EQ(Client::answer_of(ask(Message::match_column, question(1)).header), Answer::done);
+    EXPECT_EQ(Client::result_of(call(Message::match_column, engine_request(1)).header), ReplyResult::done);
 }
 
 TEST_P(ServerColumns, RefuseWhatCantBe) {
@@ -199,48 +199,51 @@ TEST_P(ServerColumns, RefuseWhatCantBe) {
 
     // Pages that can't belong to the store that is being loaded.
     const auto begun = begin(beginning(1, pages));
-    ASSERT_EQ(Client::answer_of(begun.header), Answer::done);
+    ASSERT_EQ(Client::result_of(begun.header), ReplyResult::done);
     EXPECT_EQ(client_->append<std::uint32_t>(begun.handle, {1}, {make_tid(1, 1)}).status.code,
               StatusCode::invalid_argument);
     protocol::AppendPages append_request{};
     append_request.handle = begun.handle;
     append_request.pages = 1;
     append_request.layout.page_bytes = 4096;
-    EXPECT_EQ(client_->ask<protocol::ReplyHeader>(Message::append_pages, append_request).status.code,
+    EXPECT_EQ(client_->call<protocol::ReplyHeader>(Message::append_pages, append_request).status.code,
               StatusCode::invalid_argument);
     EXPECT_EQ(append(begun.handle, pages, 1, 1).status.code, StatusCode::invalid_argument)
         << "not the first page";
     EXPECT_EQ(client_->finish(begun.handle).header.status.code, StatusCode::invalid_argument);
 
     load(1, pages);
-    protocol::AskColumn good = question(1);
+    protocol::QueryColumn good = engine_request(1);
     good.run[0].dead_version = 0;
-    const auto code = [&](const protocol::AskColumn &request, Message type = Message::count_column_values) {
-        return ask(type, request).header.status.code;
+    const auto code = [&](const protocol::QueryColumn &request, Message type = Message::count_column_values) {
+        return call(type, request).header.status.code;
     };
     add_tests(&good);
     good.test_count = 2;
     EXPECT_EQ(code(good), StatusCode::ok);
     const auto refused = [&](auto change) {
-        protocol::AskColumn request = good;
+        protocol::QueryColumn request = good;
         change(request);
         return code(request) == StatusCode::invalid_argument;
     };
-    EXPECT_TRUE(refused([](protocol::AskColumn &request) { request.runs = protocol::max_runs + 1; }));
-    EXPECT_TRUE(refused([](protocol::AskColumn &request) { request.test_count = protocol::max_tests + 1; }));
-    EXPECT_TRUE(refused([](protocol::AskColumn &request) { request.target = 77; }));
+    EXPECT_TRUE(refused([](protocol::QueryColumn &request) { request.runs = protocol::max_runs + 1; }));
+    EXPECT_TRUE(
+        refused([](protocol::QueryColumn &request) { request.test_count = protocol::max_tests + 1; }));
+    EXPECT_TRUE(refused([](protocol::QueryColumn &request) { request.target = 77; }));
     for (const std::uint64_t offset :
          {buffer_bytes, std::uint64_t(1) << 63, UINT64_MAX - 15, std::uint64_t(17)}) {
-        EXPECT_TRUE(refused([&](protocol::AskColumn &request) { request.tests = offset; })) << offset;
-        EXPECT_TRUE(refused([&](protocol::AskColumn &request) { request.results = offset; })) << offset;
-        EXPECT_TRUE(refused([&](protocol::AskColumn &request) { request.blocks = {offset, 1, 0, 0, 1, 0}; }))
-            << offset;
-        EXPECT_TRUE(refused([&](protocol::AskColumn &request) { request.blocks = {0, 1, offset, 1, 1, 0}; }))
-            << offset;
-        EXPECT_TRUE(refused([&](protocol::AskColumn &request) {
+        EXPECT_TRUE(refused([&](protocol::QueryColumn &request) { request.tests = offset; })) << offset;
+        EXPECT_TRUE(refused([&](protocol::QueryColumn &request) { request.results = offset; })) << offset;
+        EXPECT_TRUE(refused([&](protocol::QueryColumn &request) {
+            request.blocks = {offset, 1, 0, 0, 1, 0};
+        })) << offset;
+        EXPECT_TRUE(refused([&](protocol::QueryColumn &request) {
+            request.blocks = {0, 1, offset, 1, 1, 0};
+        })) << offset;
+        EXPECT_TRUE(refused([&](protocol::QueryColumn &request) {
             request.blocks = {0, 0, 0, offset == 17 ? buffer_bytes : offset, 1, 0};
         })) << offset;
-        EXPECT_TRUE(refused([&](protocol::AskColumn &request) {
+        EXPECT_TRUE(refused([&](protocol::QueryColumn &request) {
             request.target = static_cast<std::uint32_t>(TargetKind::bins);
             request.slots = 3;
             request.starts = offset;
@@ -254,12 +257,14 @@ TEST_P(ServerColumns, RefuseWhatCantBe) {
         EXPECT_EQ(code(good, Message::match_column), StatusCode::invalid_argument) << offset;
         *place = honest;
     }
-    EXPECT_TRUE(refused([](protocol::AskColumn &request) { request.blocks = {0, UINT64_MAX, 0, 0, 1, 0}; }));
-    EXPECT_TRUE(refused([](protocol::AskColumn &request) {
+    EXPECT_TRUE(
+        refused([](protocol::QueryColumn &request) { request.blocks = {0, UINT64_MAX, 0, 0, 1, 0}; }));
+    EXPECT_TRUE(refused([](protocol::QueryColumn &request) {
         request.blocks = {0, 1, 0, 1, gpu_engine::KnownBlocks::max_row_words + 1, 0};
     }));
-    EXPECT_TRUE(refused([](protocol::AskColumn &request) { request.blocks = {0, 1, 0, 1, UINT32_MAX, 0}; }));
-    EXPECT_TRUE(refused([](protocol::AskColumn &request) {
+    EXPECT_TRUE(
+        refused([](protocol::QueryColumn &request) { request.blocks = {0, 1, 0, 1, UINT32_MAX, 0}; }));
+    EXPECT_TRUE(refused([](protocol::QueryColumn &request) {
         request.target = static_cast<std::uint32_t>(TargetKind::bins);
         request.slots = 0;
     }));
@@ -269,7 +274,7 @@ TEST_P(ServerColumns, RefuseWhatCantBe) {
     protocol::CountGrid boxes{};
     boxes.runs = 1;
     boxes.run[0].name = run_name(1);
-    EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::count_grid, boxes).header.status.code,
+    EXPECT_EQ(client_->call<protocol::ResultReply>(Message::count_grid, boxes).header.status.code,
               StatusCode::invalid_argument);
     EXPECT_EQ(code(good), StatusCode::ok);
 }
@@ -291,9 +296,9 @@ TEST_P(ServerColumns, MergeDictionaries) {
         request.delta_map = 5 << 20;
         std::copy(main.begin(), main.end(), client_->at<std::uint64_t>(0));
         std::copy(delta.begin(), delta.end(), client_->at<std::uint64_t>(request.delta));
-        const auto reply =
-            client_->ask<protocol::MergeColumnDictionariesReply>(Message::merge_column_dictionaries, request);
-        ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+        const auto reply = client_->call<protocol::MergeColumnDictionariesReply>(
+            Message::merge_column_dictionaries, request);
+        ASSERT_EQ(Client::result_of(reply.header), ReplyResult::done) << reply.header.status.message;
         std::set<std::uint64_t> both = main;
         both.insert(delta.begin(), delta.end());
         const auto *entries = client_->at<std::uint64_t>(request.entries);
@@ -317,11 +322,11 @@ TEST_P(ServerColumns, MergeDictionaries) {
             for (const std::uint64_t value : {buffer_bytes + 16, UINT64_MAX - 15, std::uint64_t(1) << 62}) {
                 protocol::MergeColumnDictionaries bad = request;
                 bad.*part = value;
-                EXPECT_EQ(
-                    client_
-                        ->ask<protocol::MergeColumnDictionariesReply>(Message::merge_column_dictionaries, bad)
-                        .header.status.code,
-                    StatusCode::invalid_argument);
+                EXPECT_EQ(client_
+                              ->call<protocol::MergeColumnDictionariesReply>(
+                                  Message::merge_column_dictionaries, bad)
+                              .header.status.code,
+                          StatusCode::invalid_argument);
             }
         }
     }

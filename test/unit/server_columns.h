@@ -20,7 +20,7 @@ class ServerColumnsTest : public ServerTestOfEngine {
         return begin;
     }
     protocol::BeginReply begin(const protocol::BeginColumn &request) {
-        return client_->ask<protocol::BeginReply>(Message::begin_column, request);
+        return client_->call<protocol::BeginReply>(Message::begin_column, request);
     }
     protocol::ReplyHeader append(std::uint64_t handle, const Pages &pages, std::size_t first,
                                  std::size_t count) {
@@ -30,20 +30,20 @@ class ServerColumnsTest : public ServerTestOfEngine {
         message.layout.page_bytes = column_test::page_bytes;
         std::memcpy(client_->buffer(), pages.images.data() + first * column_test::page_bytes,
                     count * column_test::page_bytes);
-        return client_->ask<protocol::ReplyHeader>(Message::append_pages, message);
+        return client_->call<protocol::ReplyHeader>(Message::append_pages, message);
     }
     void load(std::uint64_t run, const Pages &pages) {
         const auto begun = begin(beginning(run, pages));
-        ASSERT_EQ(Client::answer_of(begun.header), Answer::done) << begun.header.status.message;
+        ASSERT_EQ(Client::result_of(begun.header), ReplyResult::done) << begun.header.status.message;
         ASSERT_NE(begun.handle, 0U);
         for (std::size_t page = 0; page < pages.count();) {
             const std::size_t count = std::min(1 + random_() % 40, pages.count() - page);
             const protocol::ReplyHeader reply = append(begun.handle, pages, page, count);
-            ASSERT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
+            ASSERT_EQ(Client::result_of(reply), ReplyResult::done) << reply.status.message;
             page += count;
         }
         const protocol::HandleReply finished = client_->finish(begun.handle);
-        ASSERT_EQ(Client::answer_of(finished.header), Answer::done) << finished.header.status.message;
+        ASSERT_EQ(Client::result_of(finished.header), ReplyResult::done) << finished.header.status.message;
         EXPECT_EQ(finished.entries, pages.layout.rows);
         EXPECT_EQ(finished.handle, 0U);
     }

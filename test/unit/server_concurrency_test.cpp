@@ -31,7 +31,7 @@ struct Session {
         for (int round = 0; round < rounds; ++round) {
             if (client_ == nullptr) {
                 client_ = std::make_unique<Client>(server_.path(), engine_);
-                if (Client::answer_of(client_->attach(1 << 20)) != Answer::done) {
+                if (Client::result_of(client_->attach(1 << 20)) != ReplyResult::done) {
                     client_.reset();
                     continue;
                 }
@@ -69,18 +69,18 @@ struct Session {
   private:
     // Loads the mirrors that are lacking. Returns false when another session does so, or memory is short.
     bool provide(const protocol::ReplyHeader &reply, std::uint64_t run) {
-        switch (Client::answer_of(reply)) {
-            case Answer::done:
+        switch (Client::result_of(reply)) {
+            case ReplyResult::done:
                 ++answered;
                 return true;
-            case Answer::not_resident:
+            case ReplyResult::not_resident:
                 client_->load(run_name(run), keys_, tids_);
                 return false;
-            case Answer::failed:
+            case ReplyResult::failed:
                 wrong += reply.status.code == StatusCode::out_of_memory ? 0 : 1;
                 return false;
-            case Answer::busy:
-            case Answer::loading:
+            case ReplyResult::busy:
+            case ReplyResult::loading:
                 return false;
             default:
                 ++wrong;
@@ -93,22 +93,22 @@ struct Session {
         request.count = keys;
         request.results = 65536;
         request.capacity = 65536;
-        std::vector<std::uint64_t> asked;
+        std::vector<std::uint64_t> requested;
         for (std::uint64_t i = 0; i < keys; ++i) {
             // The keys lie beyond the entries that may be dead.
-            asked.push_back(3000 + random_() % (3 * run_entries));
-            client_->at<std::uint64_t>(0)[i] = asked.back();
+            requested.push_back(3000 + random_() % (3 * run_entries));
+            client_->at<std::uint64_t>(0)[i] = requested.back();
         }
-        const auto reply = client_->ask<protocol::ResultReply>(Message::lookup_kary, request);
+        const auto reply = client_->call<protocol::ResultReply>(Message::lookup_kary, request);
         if (!provide(reply.header, run)) {
             return;
         }
         const auto *offsets = client_->at<std::uint64_t>(reply.offsets_at[0]);
         const auto *tids = client_->at<Tid>(reply.tids_at[0]);
         for (std::uint64_t i = 0; i < keys; ++i) {
-            const std::uint64_t expected = asked[i] % 3 == 0 && asked[i] / 3 < run_entries ? 1 : 0;
+            const std::uint64_t expected = requested[i] % 3 == 0 && requested[i] / 3 < run_entries ? 1 : 0;
             if (offsets[i + 1] - offsets[i] != expected ||
-                (expected == 1 && tids[offsets[i]] != tids_[asked[i] / 3])) {
+                (expected == 1 && tids[offsets[i]] != tids_[requested[i] / 3])) {
                 ++wrong;
             }
         }
@@ -125,7 +125,7 @@ struct Session {
         client_->at<std::uint64_t>(0)[1] = 6000;
         client_->at<std::uint64_t>(16)[0] = UINT64_MAX;
         client_->at<std::uint64_t>(16)[1] = 6002;
-        const auto reply = client_->ask<protocol::ResultReply>(Message::count_kary, request);
+        const auto reply = client_->call<protocol::ResultReply>(Message::count_kary, request);
         if (!provide(reply.header, run)) {
             return;
         }
@@ -139,16 +139,19 @@ struct Session {
         for (std::uint64_t i = 0; i < version; ++i) {
             words[i / 64] |= std::uint64_t(1) << (i % 64);
         }
-        const Answer answer = Client::answer_of(client_->set_dead(run_name(run), words, version));
-        wrong += answer == Answer::done || answer == Answer::not_resident || answer == Answer::failed ? 0 : 1;
+        const ReplyResult result = Client::result_of(client_->set_dead(run_name(run), words, version));
+        wrong += result == ReplyResult::done || result == ReplyResult::not_resident ||
+                         result == ReplyResult::failed
+                     ? 0
+                     : 1;
     }
     void merge(std::uint64_t run) {
         auto request = about_runs<protocol::MergeKary>(64, {run, run % run_count + 1});
-        const auto reply = client_->ask<protocol::HandleReply>(Message::merge_kary, request);
-        if (Client::answer_of(reply.header) == Answer::done) {
+        const auto reply = client_->call<protocol::HandleReply>(Message::merge_kary, request);
+        if (Client::result_of(reply.header) == ReplyResult::done) {
             ++answered;
             wrong += reply.entries >= 2 * (run_entries - 1000) && reply.entries <= 2 * run_entries ? 0 : 1;
-            wrong += Client::answer_of(client_->drop(reply.handle)) == Answer::done ? 0 : 1;
+            wrong += Client::result_of(client_->drop(reply.handle)) == ReplyResult::done ? 0 : 1;
         }
     }
     // Ends the connection while a request runs or an object is being loaded.

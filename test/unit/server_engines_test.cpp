@@ -9,7 +9,7 @@
 
 #include "gpu_engine/kary.h"
 #include "server_runs.h"
-#include "stand_in.h"
+#include "emulated_engine.h"
 
 namespace {
 
@@ -21,7 +21,7 @@ using gpu_engine::make_status;
 using gpu_engine::Status;
 using gpu_engine::Stream;
 
-gpu_engine::server::Options with_stand_in(Stand &stand) {
+gpu_engine::server::Options with_emulated_device(Stand &stand) {
     gpu_engine::server::Options options;
     options.open_device = [&stand](const EngineOptions &, std::unique_ptr<Engine> *engine) {
         while (!stand.may_open) {
@@ -41,7 +41,7 @@ gpu_engine::server::Options with_stand_in(Stand &stand) {
 TEST(ServerEngines, DevicesMayTakeTheirTime) {
     Stand stand;
     stand.may_open = false;
-    ServerUnderTest server(with_stand_in(stand));
+    ServerUnderTest server(with_emulated_device(stand));
     Client client;
     ASSERT_TRUE(client.connect(server.path()));
     const protocol::HelloReply hello = client.hello();
@@ -51,42 +51,42 @@ TEST(ServerEngines, DevicesMayTakeTheirTime) {
         return static_cast<protocol::EngineState>(client.state().engines[1].state);
     };
     EXPECT_EQ(device_state(), protocol::EngineState::opening);
-    EXPECT_EQ(Client::answer_of(client.attach(1 << 20)), Answer::done);
-    EXPECT_EQ(Client::answer_of(client.begin_kary(run_name(1), 10, 64).header), Answer::done);
+    EXPECT_EQ(Client::result_of(client.attach(1 << 20)), ReplyResult::done);
+    EXPECT_EQ(Client::result_of(client.begin_kary(run_name(1), 10, 64).header), ReplyResult::done);
     client.engine = EngineName::cuda;
-    EXPECT_EQ(Client::answer_of(client.begin_kary(run_name(1), 10, 64).header), Answer::busy);
+    EXPECT_EQ(Client::result_of(client.begin_kary(run_name(1), 10, 64).header), ReplyResult::busy);
     // A limit that is set meanwhile holds afterwards.
     protocol::Configure limits{};
     limits.memory_limit[1] = 123 << 20;
-    client.ask<protocol::ReplyHeader>(Message::configure, limits);
+    client.call<protocol::ReplyHeader>(Message::configure, limits);
     EXPECT_EQ(client.list(Message::devices, 0, 4096).rows, 0U);
     stand.may_open = true;
     ASSERT_TRUE(server.has(EngineName::cuda));
-    const auto pong = client.ask<protocol::HelloReply>(Message::ping, protocol::RequestHeader{});
+    const auto pong = client.call<protocol::HelloReply>(Message::ping, protocol::RequestHeader{});
     EXPECT_EQ(pong.engines, 3U);
     EXPECT_EQ(pong.opening, 0U);
     EXPECT_EQ(device_state(), protocol::EngineState::ready);
     EXPECT_STREQ(client.state().why_no_device, "");
     EXPECT_EQ(pong.start, hello.start);
-    EXPECT_EQ(Client::answer_of(client.begin_kary(run_name(1), 10, 64).header), Answer::done);
+    EXPECT_EQ(Client::result_of(client.begin_kary(run_name(1), 10, 64).header), ReplyResult::done);
     const auto devices = client.list(Message::devices, 0, 4096);
     EXPECT_EQ(devices.rows, 1U);
     EXPECT_STREQ(client.at<protocol::DeviceRow>(0)->info.name, "stand-in");
     EXPECT_EQ(devices.memory_limit[1], 123U << 20);
     // The default: half of what is free.
     limits = {};
-    client.ask<protocol::ReplyHeader>(Message::configure, limits);
+    client.call<protocol::ReplyHeader>(Message::configure, limits);
     EXPECT_EQ(client.list(Message::devices, 0, 4096).memory_limit[1], 400U << 20);
 }
 
 TEST(ServerEngines, DevicesMayNotCome) {
     Stand stand;
     stand.broken = true;
-    ServerUnderTest server(with_stand_in(stand));
+    ServerUnderTest server(with_emulated_device(stand));
     EXPECT_FALSE(server.has(EngineName::cuda));
     Client client(server.path(), EngineName::cuda);
     EXPECT_EQ(client.begin_kary(run_name(1), 10, 64).header.status.code, StatusCode::unavailable);
-    EXPECT_EQ(client.ask<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).engines, 1U);
+    EXPECT_EQ(client.call<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).engines, 1U);
     const protocol::StateReply state = client.state();
     EXPECT_EQ(state.engines[0].state, static_cast<std::uint32_t>(protocol::EngineState::ready));
     EXPECT_EQ(state.engines[1].state, static_cast<std::uint32_t>(protocol::EngineState::absent));
@@ -99,7 +99,7 @@ TEST(ServerEngines, DevicesMayNotCome) {
 TEST(ServerEngines, OpeningIsTriedAgain) {
     Stand stand;
     stand.broken = true;
-    auto options = with_stand_in(stand);
+    auto options = with_emulated_device(stand);
     options.first_retry_milliseconds = 1;
     options.longest_retry_milliseconds = 4;
     ServerUnderTest server(options);
@@ -109,7 +109,7 @@ TEST(ServerEngines, OpeningIsTriedAgain) {
     EXPECT_EQ(refused.status.code, StatusCode::unavailable);
     EXPECT_STREQ(refused.status.message, "no cuda engine: no device") << "sessions are told why";
     stand.broken = false;
-    while (Client::answer_of(client.begin_kary(run_name(1), 10, 64).header) != Answer::done) {
+    while (Client::result_of(client.begin_kary(run_name(1), 10, 64).header) != ReplyResult::done) {
         std::this_thread::sleep_for(1ms);
     }
     EXPECT_EQ(server.given_up(), 0);
@@ -119,16 +119,16 @@ TEST(ServerEngines, OpeningIsTriedAgain) {
 TEST(ServerEngines, AnOpeningMayHang) {
     Stand stand;
     stand.may_open = false;
-    auto options = with_stand_in(stand);
+    auto options = with_emulated_device(stand);
     options.slow_opening_milliseconds = 1;
     ServerUnderTest server(options);
     Client client(server.path(), EngineName::cuda);
-    const auto answer = [&] { return Client::answer_of(client.begin_kary(run_name(1), 10, 64).header); };
-    while (answer() != Answer::failed) {
+    const auto result = [&] { return Client::result_of(client.begin_kary(run_name(1), 10, 64).header); };
+    while (result() != ReplyResult::failed) {
         std::this_thread::sleep_for(10ms);
     }
     stand.may_open = true;
-    while (answer() != Answer::done) {
+    while (result() != ReplyResult::done) {
         std::this_thread::sleep_for(1ms);
     }
 }
@@ -137,7 +137,7 @@ TEST(ServerEngines, AnOpeningMayHang) {
 TEST(ServerEngines, FindingDevicesMayHang) {
     Stand stand;
     std::atomic<bool> may_find{false};
-    auto options = with_stand_in(stand);
+    auto options = with_emulated_device(stand);
     options.slow_opening_milliseconds = 1;
     options.identify_devices = [&may_find](std::vector<gpu_engine::DeviceIdentity> *devices) {
         while (!may_find) {
@@ -149,12 +149,12 @@ TEST(ServerEngines, FindingDevicesMayHang) {
     };
     ServerUnderTest server(options);
     Client client(server.path(), EngineName::cuda);
-    const auto answer = [&] { return Client::answer_of(client.begin_kary(run_name(1), 10, 64).header); };
-    while (answer() != Answer::failed) {
+    const auto result = [&] { return Client::result_of(client.begin_kary(run_name(1), 10, 64).header); };
+    while (result() != ReplyResult::failed) {
         std::this_thread::sleep_for(10ms);
     }
     may_find = true;
-    while (answer() != Answer::done) {
+    while (result() != ReplyResult::done) {
         std::this_thread::sleep_for(1ms);
     }
     // Both of them are opened, sooner or later.
@@ -165,10 +165,10 @@ TEST(ServerEngines, FindingDevicesMayHang) {
 
 TEST(ServerEngines, LostDevicesEndTheServer) {
     Stand stand;
-    ServerUnderTest server(with_stand_in(stand));
+    ServerUnderTest server(with_emulated_device(stand));
     ASSERT_TRUE(server.has(EngineName::cuda));
     Client client(server.path(), EngineName::cuda);
-    EXPECT_EQ(Client::answer_of(client.begin_kary(run_name(1), 10, 64).header), Answer::done);
+    EXPECT_EQ(Client::result_of(client.begin_kary(run_name(1), 10, 64).header), ReplyResult::done);
     stand.broken = true;
     Client other(server.path(), EngineName::cuda);
     EXPECT_EQ(other.begin_kary(run_name(2), 10, 64).header.status.code, StatusCode::internal);
@@ -176,17 +176,17 @@ TEST(ServerEngines, LostDevicesEndTheServer) {
     Client third(server.path(), EngineName::cuda);
     EXPECT_NE(third.begin_kary(run_name(2), 10, 64).header.status.code, StatusCode::ok);
     EXPECT_EQ(server.given_up(), 1) << "once is enough";
-    EXPECT_EQ(third.ask<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).engines, 1U);
+    EXPECT_EQ(third.call<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).engines, 1U);
 }
 
 // Buffers are pinned with the first request that computes on the device, once, and let go with their
 // connection or when another takes their place.
 TEST(ServerEngines, BuffersArePinnedWhenNeeded) {
     Stand stand;
-    ServerUnderTest server(with_stand_in(stand));
+    ServerUnderTest server(with_emulated_device(stand));
     ASSERT_TRUE(server.has(EngineName::cuda));
     Client client(server.path());
-    ASSERT_EQ(Client::answer_of(client.attach(1 << 20)), Answer::done);
+    ASSERT_EQ(Client::result_of(client.attach(1 << 20)), ReplyResult::done);
     client.begin_kary({}, 10, 64);
     EXPECT_EQ(stand.pins, 0);
     client.engine = EngineName::cuda;
@@ -194,7 +194,7 @@ TEST(ServerEngines, BuffersArePinnedWhenNeeded) {
     client.begin_kary({}, 10, 64);
     EXPECT_EQ(stand.pins, 1);
     EXPECT_EQ(stand.pinned, 1);
-    ASSERT_EQ(Client::answer_of(client.attach(2 << 20)), Answer::done);
+    ASSERT_EQ(Client::result_of(client.attach(2 << 20)), ReplyResult::done);
     EXPECT_EQ(stand.pinned, 0);
     client.begin_kary({}, 10, 64);
     EXPECT_EQ(stand.pins, 2);

@@ -104,12 +104,12 @@ class ServerPoints : public ServerTestOfEngine {
         for (std::size_t i = 0; i < pages.size(); ++i) {
             std::memcpy(client_->buffer() + i * grid_test::page_bytes, pages[i].data(), pages[i].size());
         }
-        return client_->ask<protocol::ReplyHeader>(Message::append_pages, message);
+        return client_->call<protocol::ReplyHeader>(Message::append_pages, message);
     }
     void load(std::uint64_t run, const Columns &columns, const Points &points, std::size_t most) {
         const auto begun =
-            client_->ask<protocol::BeginReply>(Message::begin_grid, beginning(run, columns, points.count()));
-        ASSERT_EQ(Client::answer_of(begun.header), Answer::done) << begun.header.status.message;
+            client_->call<protocol::BeginReply>(Message::begin_grid, beginning(run, columns, points.count()));
+        ASSERT_EQ(Client::result_of(begun.header), ReplyResult::done) << begun.header.status.message;
         ASSERT_NE(begun.handle, 0U);
         const std::vector<Page> pages = make_pages(points, columns.null_bit, most, random_);
         ASSERT_EQ(pages.empty(), points.count() == 0);
@@ -118,11 +118,11 @@ class ServerPoints : public ServerTestOfEngine {
             const std::vector<Page> some(pages.begin() + static_cast<std::ptrdiff_t>(first),
                                          pages.begin() + static_cast<std::ptrdiff_t>(last));
             const protocol::ReplyHeader reply = append(begun.handle, some);
-            ASSERT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
+            ASSERT_EQ(Client::result_of(reply), ReplyResult::done) << reply.status.message;
             first = last;
         }
         const protocol::HandleReply finished = client_->finish(begun.handle);
-        ASSERT_EQ(Client::answer_of(finished.header), Answer::done) << finished.header.status.message;
+        ASSERT_EQ(Client::result_of(finished.header), ReplyResult::done) << finished.header.status.message;
         EXPECT_EQ(finished.entries, points.count());
         EXPECT_EQ(finished.handle, 0U);
     }
@@ -135,7 +135,7 @@ class ServerPoints : public ServerTestOfEngine {
                 words[i / 64] |= std::uint64_t(1) << (i % 64);
             }
         }
-        ASSERT_EQ(Client::answer_of(client_->set_dead(run_name(run), words, run)), Answer::done);
+        ASSERT_EQ(Client::result_of(client_->set_dead(run_name(run), words, run)), ReplyResult::done);
     }
 
     template <typename Request>
@@ -187,10 +187,10 @@ class ServerPoints : public ServerTestOfEngine {
     template <typename Request>
     void check_room(Message type, Request request, std::uint64_t needed) {
         request.capacity = needed;
-        const auto tight = client_->ask<protocol::ResultReply>(type, request);
-        EXPECT_EQ(Client::answer_of(tight.header), Answer::done) << tight.header.status.message;
+        const auto tight = client_->call<protocol::ResultReply>(type, request);
+        EXPECT_EQ(Client::result_of(tight.header), ReplyResult::done) << tight.header.status.message;
         request.capacity -= 16;
-        const auto small = client_->ask<protocol::ResultReply>(type, request);
+        const auto small = client_->call<protocol::ResultReply>(type, request);
         EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
         EXPECT_EQ(small.needed, needed);
     }
@@ -200,13 +200,13 @@ class ServerPoints : public ServerTestOfEngine {
         request.boxes = place_boxes(boxes);
         request.results = results;
         request.capacity = buffer_bytes - results;
-        const auto reply = client_->ask<protocol::ResultReply>(Message::search_grid, request);
-        ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+        const auto reply = client_->call<protocol::ResultReply>(Message::search_grid, request);
+        ASSERT_EQ(Client::result_of(reply.header), ReplyResult::done) << reply.header.status.message;
         std::uint64_t total = 0;
         for (std::size_t i = 0; i < runs.size(); ++i) {
             Sets expected;
             for (std::size_t j = 0; j < boxes.count(); ++j) {
-                expected.push_back(boxes.answer(runs[i], j));
+                expected.push_back(boxes.matches(runs[i], j));
                 total += expected.back().size();
             }
             ASSERT_EQ(sets_of(reply, i, boxes.count()), expected) << "run " << i;
@@ -224,17 +224,17 @@ class ServerPoints : public ServerTestOfEngine {
         request.blocks.all_visible = all_visible ? 1 : 0;
         request.results = results;
         request.capacity = buffer_bytes - results;
-        const auto reply = client_->ask<protocol::ResultReply>(Message::count_grid, request);
-        ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+        const auto reply = client_->call<protocol::ResultReply>(Message::count_grid, request);
+        ASSERT_EQ(Client::result_of(reply.header), ReplyResult::done) << reply.header.status.message;
         std::vector<std::uint64_t> counts(boxes.count(), 0);
         for (std::size_t i = 0; i < runs.size(); ++i) {
             Sets hidden(boxes.count());
             for (std::size_t j = 0; j < boxes.count(); ++j) {
-                for (const std::uint64_t tid : boxes.answer(runs[i], j)) {
-                    const heap_facts::Answer answer =
-                        all_visible ? heap_facts::Answer::visible : facts.of(tid);
-                    counts[j] += answer == heap_facts::Answer::visible ? 1 : 0;
-                    if (answer == heap_facts::Answer::unknown) {
+                for (const std::uint64_t tid : boxes.matches(runs[i], j)) {
+                    const heap_facts::Visibility matches =
+                        all_visible ? heap_facts::Visibility::visible : facts.of(tid);
+                    counts[j] += matches == heap_facts::Visibility::visible ? 1 : 0;
+                    if (matches == heap_facts::Visibility::unknown) {
                         hidden[j].push_back(tid);
                     }
                 }
@@ -272,8 +272,8 @@ class ServerPoints : public ServerTestOfEngine {
         }
         request.results = results;
         request.capacity = buffer_bytes - results;
-        const auto reply = client_->ask<protocol::ResultReply>(Message::match_grid, request);
-        ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+        const auto reply = client_->call<protocol::ResultReply>(Message::match_grid, request);
+        ASSERT_EQ(Client::result_of(reply.header), ReplyResult::done) << reply.header.status.message;
         for (std::size_t run = 0; run < runs.size(); ++run) {
             Sets expected(count);
             for (std::size_t i = 0; i < count; ++i) {
@@ -307,7 +307,7 @@ class ServerPoints : public ServerTestOfEngine {
     }
 
     StatusCode begin_code(const protocol::BeginGrid &request) {
-        return client_->ask<protocol::BeginReply>(Message::begin_grid, request).header.status.code;
+        return client_->call<protocol::BeginReply>(Message::begin_grid, request).header.status.code;
     }
 };
 
@@ -341,7 +341,7 @@ TEST_P(ServerPoints, MirrorsTellTheirKind) {
     const Columns columns = {{false, true}, {0, 1}};
     load(1, columns, make_points(columns, 500, true, random_), 50);
     ASSERT_EQ(client_->load<std::uint32_t>(run_name(2, 2), {1, 2}, {make_tid(1, 1), make_tid(1, 2)}),
-              Answer::done);
+              ReplyResult::done);
     const auto reply = client_->list(Message::mirrors, 0, buffer_bytes);
     ASSERT_EQ(reply.rows, 2U);
     for (std::uint64_t i = 0; i < reply.rows; ++i) {
@@ -352,8 +352,8 @@ TEST_P(ServerPoints, MirrorsTellTheirKind) {
         EXPECT_GT(row.bytes, 0U);
     }
     // Loading it again gives nothing to do.
-    const auto again = client_->ask<protocol::BeginReply>(Message::begin_grid, beginning(1, columns, 500));
-    EXPECT_EQ(Client::answer_of(again.header), Answer::done);
+    const auto again = client_->call<protocol::BeginReply>(Message::begin_grid, beginning(1, columns, 500));
+    EXPECT_EQ(Client::result_of(again.header), ReplyResult::done);
     EXPECT_EQ(again.handle, 0U);
 }
 
@@ -363,7 +363,7 @@ TEST_P(ServerPoints, RefuseDamagedPages) {
     const Points points = make_points(columns, 600, true, random_);
     const std::vector<Page> pages = make_pages(points, columns.null_bit, 100, random_);
     const auto begun =
-        client_->ask<protocol::BeginReply>(Message::begin_grid, beginning(1, columns, points.count()));
+        client_->call<protocol::BeginReply>(Message::begin_grid, beginning(1, columns, points.count()));
     ASSERT_NE(begun.handle, 0U);
     const auto refused = [&](const std::vector<Page> &damaged) {
         return append(begun.handle, damaged).status.code == StatusCode::invalid_argument;
@@ -404,7 +404,7 @@ TEST_P(ServerPoints, RefuseWrongLayouts) {
     const Points points = make_points(columns, 10, false, random_);
     const std::vector<Page> pages = make_pages(points, columns.null_bit, 100, random_);
     const auto begun =
-        client_->ask<protocol::BeginReply>(Message::begin_grid, beginning(1, columns, points.count()));
+        client_->call<protocol::BeginReply>(Message::begin_grid, beginning(1, columns, points.count()));
     std::memcpy(client_->buffer(), pages[0].data(), pages[0].size());
     protocol::AppendPages good{};
     good.handle = begun.handle;
@@ -417,7 +417,7 @@ TEST_P(ServerPoints, RefuseWrongLayouts) {
           gpu_engine::PageLayout{1 << 17, 24, 0, 0}}) {
         protocol::AppendPages bad = good;
         bad.layout = layout;
-        EXPECT_EQ(client_->ask<protocol::ReplyHeader>(Message::append_pages, bad).status.code,
+        EXPECT_EQ(client_->call<protocol::ReplyHeader>(Message::append_pages, bad).status.code,
                   StatusCode::invalid_argument)
             << layout.page_bytes << ", " << layout.first_byte;
     }
@@ -425,21 +425,21 @@ TEST_P(ServerPoints, RefuseWrongLayouts) {
          {buffer_bytes, buffer_bytes - 16, std::uint64_t(8), UINT64_MAX - 15, std::uint64_t(1) << 63}) {
         protocol::AppendPages bad = good;
         bad.offset = offset;
-        EXPECT_EQ(client_->ask<protocol::ReplyHeader>(Message::append_pages, bad).status.code,
+        EXPECT_EQ(client_->call<protocol::ReplyHeader>(Message::append_pages, bad).status.code,
                   StatusCode::invalid_argument)
             << offset;
     }
     protocol::AppendPages bad = good;
     bad.pages = UINT32_MAX;
-    EXPECT_EQ(client_->ask<protocol::ReplyHeader>(Message::append_pages, bad).status.code,
+    EXPECT_EQ(client_->call<protocol::ReplyHeader>(Message::append_pages, bad).status.code,
               StatusCode::invalid_argument);
     // Entries one by one are not for grids.
     protocol::AppendKary entries{};
     entries.handle = begun.handle;
     entries.count = 1;
-    EXPECT_EQ(client_->ask<protocol::ReplyHeader>(Message::append_kary, entries).status.code,
+    EXPECT_EQ(client_->call<protocol::ReplyHeader>(Message::append_kary, entries).status.code,
               StatusCode::invalid_argument);
-    EXPECT_EQ(client_->ask<protocol::ReplyHeader>(Message::append_pages, good).status.code, StatusCode::ok);
+    EXPECT_EQ(client_->call<protocol::ReplyHeader>(Message::append_pages, good).status.code, StatusCode::ok);
     EXPECT_EQ(client_->finish(begun.handle).header.status.code, StatusCode::ok);
 }
 
@@ -471,19 +471,19 @@ TEST_P(ServerPoints, RefuseWrongBeginnings) {
     bad = good;
     bad.entries = 0;
     bad.bucket = 0;
-    const auto begun = client_->ask<protocol::BeginReply>(Message::begin_grid, bad);
+    const auto begun = client_->call<protocol::BeginReply>(Message::begin_grid, bad);
     ASSERT_NE(begun.handle, 0U);
     EXPECT_EQ(client_->finish(begun.handle).header.status.code, StatusCode::invalid_argument);
     EXPECT_EQ(begin_code(good), StatusCode::ok) << "the claim ended with the failures";
 }
 
 // What runs' columns and kinds don't fit, and parts outside of the buffer.
-TEST_P(ServerPoints, RefuseWrongQuestions) {
+TEST_P(ServerPoints, RefuseWrongRequests) {
     const Columns columns = {{false, true}, {0, 1}};
     const Points points = make_points(columns, 100, true, random_);
     load(1, columns, points, 50);
     ASSERT_EQ(client_->load<std::uint32_t>(run_name(2), {1, 2}, {make_tid(1, 1), make_tid(1, 2)}),
-              Answer::done);
+              ReplyResult::done);
     protocol::SearchGrid good{};
     name_runs(&good, 1);
     good.run[0].dead_version = 0;
@@ -492,7 +492,7 @@ TEST_P(ServerPoints, RefuseWrongQuestions) {
     good.capacity = buffer_bytes - results;
     const auto code = [&](const protocol::SearchGrid &search) {
         const StatusCode found =
-            client_->ask<protocol::ResultReply>(Message::search_grid, search).header.status.code;
+            client_->call<protocol::ResultReply>(Message::search_grid, search).header.status.code;
         protocol::CountGrid count{};
         count.boxes = search.boxes;
         count.results = search.results;
@@ -500,7 +500,7 @@ TEST_P(ServerPoints, RefuseWrongQuestions) {
         count.blocks.all_visible = 1;
         count.runs = search.runs;
         std::copy(std::begin(search.run), std::end(search.run), std::begin(count.run));
-        EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::count_grid, count).header.status.code, found);
+        EXPECT_EQ(client_->call<protocol::ResultReply>(Message::count_grid, count).header.status.code, found);
         return found;
     };
     EXPECT_EQ(code(good), StatusCode::ok);
@@ -551,7 +551,7 @@ TEST_P(ServerPoints, RefuseWrongQuestions) {
         std::fill(std::begin(bad.boxes.high), std::end(bad.boxes.high), protocol::nowhere);
         bad.boxes.open = bad.boxes.null = protocol::nowhere;
         bad.boxes.count = count;
-        EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::search_grid, bad).header.status.code,
+        EXPECT_EQ(client_->call<protocol::ResultReply>(Message::search_grid, bad).header.status.code,
                   StatusCode::invalid_argument)
             << count;
     }
@@ -565,7 +565,7 @@ TEST_P(ServerPoints, RefuseWrongQuestions) {
     match.results = results;
     match.capacity = buffer_bytes - results;
     const auto match_code = [&] {
-        return client_->ask<protocol::ResultReply>(Message::match_grid, match).header.status.code;
+        return client_->call<protocol::ResultReply>(Message::match_grid, match).header.status.code;
     };
     EXPECT_EQ(match_code(), StatusCode::ok);
     match.keys[1] = buffer_bytes - 16;
@@ -581,12 +581,12 @@ TEST_P(ServerPoints, RefuseWrongQuestions) {
     protocol::MergeKary merge{};
     merge.runs = 1;
     merge.run[0].name = run_name(1);
-    EXPECT_EQ(client_->ask<protocol::HandleReply>(Message::merge_kary, merge).header.status.code,
+    EXPECT_EQ(client_->call<protocol::HandleReply>(Message::merge_kary, merge).header.status.code,
               StatusCode::invalid_argument);
     EXPECT_EQ(code(good), StatusCode::ok);
 }
 
-TEST_P(ServerPoints, TellWhichRunsAreAbsentOrStale) {
+TEST_P(ServerPoints, ReportWhichRunsAreAbsentOrStale) {
     const Columns columns = {{false}, {0}};
     const Points points = make_points(columns, 100, false, random_);
     load(1, columns, points, 50);

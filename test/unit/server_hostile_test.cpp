@@ -21,7 +21,7 @@ using namespace server_test;
 // The server still answers.
 void expect_alive(ServerUnderTest &server) {
     Client client(server.path());
-    EXPECT_EQ(Client::answer_of(client.attach(4096)), Answer::done);
+    EXPECT_EQ(Client::result_of(client.attach(4096)), ReplyResult::done);
 }
 
 protocol::Hello good_hello() {
@@ -39,7 +39,7 @@ void load_grid(Client &client, const protocol::RunName &name) {
     std::mt19937_64 random(9);
     const grid_test::Points points = grid_test::small_points(500, random);
     const auto begun =
-        client.ask<protocol::BeginReply>(Message::begin_grid, begin_of_small_points(name, points.count()));
+        client.call<protocol::BeginReply>(Message::begin_grid, begin_of_small_points(name, points.count()));
     if (begun.handle == 0) {
         return;  // it is there, or others are loading it
     }
@@ -49,7 +49,7 @@ void load_grid(Client &client, const protocol::RunName &name) {
     for (const grid_test::Page &page : grid_test::make_pages(points, {0, 1}, 100, random)) {
         std::memcpy(client.buffer() + append.pages++ * grid_test::page_bytes, page.data(), page.size());
     }
-    client.ask<protocol::ReplyHeader>(Message::append_pages, append);
+    client.call<protocol::ReplyHeader>(Message::append_pages, append);
     client.finish(begun.handle);
 }
 
@@ -72,7 +72,7 @@ TEST(ServerHostile, OtherVersionsAreTurnedAway) {
         ASSERT_TRUE(client.send_bytes(&hello, bytes));
         protocol::HelloReply reply{};
         ASSERT_EQ(client.receive_bytes(&reply, sizeof(reply)), sizeof(reply));
-        EXPECT_EQ(Client::answer_of(reply.header), Answer::mismatch);
+        EXPECT_EQ(Client::result_of(reply.header), ReplyResult::mismatch);
         EXPECT_EQ(reply.version, protocol::version);
         char byte;
         EXPECT_EQ(client.receive_bytes(&byte, 1), 0U) << "the connection must be closed";
@@ -228,7 +228,7 @@ TEST(ServerHostile, RandomMessages) {
     for (int i = 0; i < unit_test::few_or_many(10000, 30000); ++i) {
         if (client == nullptr) {
             client = std::make_unique<Client>(server.path());
-            ASSERT_EQ(Client::answer_of(client->attach(1 << 20)), Answer::done);
+            ASSERT_EQ(Client::result_of(client->attach(1 << 20)), ReplyResult::done);
             // Something to ask, and something in the making.
             client->load<std::uint64_t>(run_name(1), std::vector<std::uint64_t>(1000, 7),
                                         std::vector<Tid>(1000, make_tid(1, 1)));
@@ -301,10 +301,10 @@ TEST(ServerHostile, RandomMessages) {
 TEST(ServerHostile, BufferThatChangesMeanwhile) {
     ServerUnderTest server;
     Client client(server.path());
-    ASSERT_EQ(Client::answer_of(client.attach(4 << 20)), Answer::done);
+    ASSERT_EQ(Client::result_of(client.attach(4 << 20)), ReplyResult::done);
     std::mt19937_64 random(7);
     const RunModel<std::uint64_t> run = make_run<std::uint64_t>(100000, 5000, random);
-    ASSERT_EQ(client.load(run_name(1), run.keys(), run.tids()), Answer::done);
+    ASSERT_EQ(client.load(run_name(1), run.keys(), run.tids()), ReplyResult::done);
     load_grid(client, run_name(2, 2));
     std::atomic<bool> done = false;
     std::thread writer([&] {
@@ -321,21 +321,21 @@ TEST(ServerHostile, BufferThatChangesMeanwhile) {
         lookup.count = 3000;
         lookup.results = 1 << 20;
         lookup.capacity = 3 << 20;
-        client.ask<protocol::ResultReply>(Message::lookup_kary, lookup);
+        client.call<protocol::ResultReply>(Message::lookup_kary, lookup);
         auto range = about_runs<protocol::RangeKary>(64, {1, 1});
         range.count = 50;
         range.high = 4096;
         range.with_keys = static_cast<std::uint32_t>(i % 2);
         range.results = 1 << 20;
         range.capacity = 3 << 20;
-        client.ask<protocol::ResultReply>(Message::range_kary, range);
+        client.call<protocol::ResultReply>(Message::range_kary, range);
         auto count = about_runs<protocol::CountKary>(64, {1, 1});
         count.count = 50;
         count.high = 4096;
         count.blocks = {8192, 100, 8192, 500, 2, 0};
         count.results = 1 << 20;
         count.capacity = 3 << 20;
-        client.ask<protocol::ResultReply>(Message::count_kary, count);
+        client.call<protocol::ResultReply>(Message::count_kary, count);
         protocol::CountGrid boxes{};
         boxes.runs = 2;
         boxes.run[0].name = boxes.run[1].name = run_name(2, 2);
@@ -343,14 +343,14 @@ TEST(ServerHostile, BufferThatChangesMeanwhile) {
         boxes.blocks = {8192, 100, 8192, 500, 2, 0};
         boxes.results = 1 << 20;
         boxes.capacity = 3 << 20;
-        client.ask<protocol::ResultReply>(Message::count_grid, boxes);
+        client.call<protocol::ResultReply>(Message::count_grid, boxes);
         protocol::SearchGrid search{};
         search.runs = 1;
         search.run[0].name = run_name(2, 2);
         search.boxes = boxes.boxes;
         search.results = 1 << 20;
         search.capacity = 3 << 20;
-        client.ask<protocol::ResultReply>(Message::search_grid, search);
+        client.call<protocol::ResultReply>(Message::search_grid, search);
         protocol::MatchGrid match{};
         match.runs = 1;
         match.run[0].name = run_name(2, 2);
@@ -361,14 +361,14 @@ TEST(ServerHostile, BufferThatChangesMeanwhile) {
         match.count = 5000;
         match.results = 1 << 20;
         match.capacity = 3 << 20;
-        client.ask<protocol::ResultReply>(Message::match_grid, match);
+        client.call<protocol::ResultReply>(Message::match_grid, match);
         load_grid(client, run_name(static_cast<std::uint64_t>(i) + 3, 2));
         client.set_dead(run_name(1), {}, static_cast<std::uint64_t>(i));
         protocol::SetDead dead{};
         dead.name = run_name(1);
         dead.version = static_cast<std::uint64_t>(i);
         dead.words = 2000;
-        client.ask<protocol::ReplyHeader>(Message::set_dead, dead);
+        client.call<protocol::ReplyHeader>(Message::set_dead, dead);
     }
     done = true;
     writer.join();

@@ -9,10 +9,10 @@ namespace {
 using namespace server_test;
 
 template <typename Type>
-using ServerQuestions = ServerWithRuns<Type>;
-TYPED_TEST_SUITE(ServerQuestions, Cases, CaseName);
+using ServerRequests = ServerWithRuns<Type>;
+TYPED_TEST_SUITE(ServerRequests, Cases, CaseName);
 
-TYPED_TEST(ServerQuestions, LookupOfManyRuns) {
+TYPED_TEST(ServerRequests, LookupOfManyRuns) {
     using Key = typename TypeParam::Key;
     const std::vector<RunModel<Key>> runs = this->load_runs({3000, 0, 1, 700, 20000});
     const std::vector<Key> keys = this->random_keys(400);
@@ -23,8 +23,8 @@ TYPED_TEST(ServerQuestions, LookupOfManyRuns) {
     request.results = 65536;
     request.capacity = this->buffer_bytes - request.results;
     std::copy(keys.begin(), keys.end(), this->client_->template at<Key>(request.keys));
-    const auto reply = this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request);
-    ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+    const auto reply = this->client_->template call<protocol::ResultReply>(Message::lookup_kary, request);
+    ASSERT_EQ(Client::result_of(reply.header), ReplyResult::done) << reply.header.status.message;
     std::uint64_t total = 0;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         std::vector<std::vector<std::pair<Key, Tid>>> expected;
@@ -40,18 +40,18 @@ TYPED_TEST(ServerQuestions, LookupOfManyRuns) {
 
     // Exactly as much room as is needed, and 16 bytes less.
     request.capacity = reply.needed;
-    const auto tight = this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request);
-    EXPECT_EQ(Client::answer_of(tight.header), Answer::done) << tight.header.status.message;
+    const auto tight = this->client_->template call<protocol::ResultReply>(Message::lookup_kary, request);
+    EXPECT_EQ(Client::result_of(tight.header), ReplyResult::done) << tight.header.status.message;
     EXPECT_EQ(tight.needed, reply.needed);
     request.capacity -= 16;
-    const auto small = this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request);
+    const auto small = this->client_->template call<protocol::ResultReply>(Message::lookup_kary, request);
     EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
     EXPECT_EQ(small.needed, reply.needed);
     EXPECT_EQ(small.tids, total);
 }
 
 // Without offsets, in each form; some keys come twice.
-TYPED_TEST(ServerQuestions, LookupWithoutOffsets) {
+TYPED_TEST(ServerRequests, LookupWithoutOffsets) {
     using Key = typename TypeParam::Key;
     using protocol::LookupForm;
     const std::vector<RunModel<Key>> runs = this->load_runs({3000, 0, 1, 700, 20000});
@@ -71,8 +71,8 @@ TYPED_TEST(ServerQuestions, LookupWithoutOffsets) {
             request.results = 65536;
             request.capacity = this->buffer_bytes - request.results;
             const auto reply =
-                this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request);
-            ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+                this->client_->template call<protocol::ResultReply>(Message::lookup_kary, request);
+            ASSERT_EQ(Client::result_of(reply.header), ReplyResult::done) << reply.header.status.message;
             std::uint64_t total = 0;
             for (std::size_t i = 0; i < runs.size(); ++i) {
                 std::vector<std::pair<std::uint32_t, std::string>> expected;
@@ -103,26 +103,26 @@ TYPED_TEST(ServerQuestions, LookupWithoutOffsets) {
             // Exactly as much room as is needed, and 16 bytes less.
             request.capacity = reply.needed;
             const auto tight =
-                this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request);
-            EXPECT_EQ(Client::answer_of(tight.header), Answer::done) << tight.header.status.message;
+                this->client_->template call<protocol::ResultReply>(Message::lookup_kary, request);
+            EXPECT_EQ(Client::result_of(tight.header), ReplyResult::done) << tight.header.status.message;
             EXPECT_EQ(tight.needed, reply.needed);
             if (reply.needed > 0) {
                 request.capacity -= 16;
                 const auto small =
-                    this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request);
+                    this->client_->template call<protocol::ResultReply>(Message::lookup_kary, request);
                 EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
                 EXPECT_EQ(small.needed, reply.needed);
                 EXPECT_EQ(small.tids, total);
             }
         }
         request.form = 4;
-        EXPECT_EQ(this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request)
+        EXPECT_EQ(this->client_->template call<protocol::ResultReply>(Message::lookup_kary, request)
                       .header.status.code,
                   StatusCode::invalid_argument);
     }
 }
 
-TYPED_TEST(ServerQuestions, RangesWithAndWithoutKeys) {
+TYPED_TEST(ServerRequests, RangesWithAndWithoutKeys) {
     using Key = typename TypeParam::Key;
     const std::vector<RunModel<Key>> runs = this->load_runs({3000, 0, 1, 700, 20000});
     for (const std::size_t count : {std::size_t(1), std::size_t(0), std::size_t(60)}) {
@@ -141,8 +141,8 @@ TYPED_TEST(ServerQuestions, RangesWithAndWithoutKeys) {
             std::copy(low.begin(), low.end(), this->client_->template at<Key>(request.low));
             std::copy(high.begin(), high.end(), this->client_->template at<Key>(request.high));
             const auto reply =
-                this->client_->template ask<protocol::ResultReply>(Message::range_kary, request);
-            ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+                this->client_->template call<protocol::ResultReply>(Message::range_kary, request);
+            ASSERT_EQ(Client::result_of(reply.header), ReplyResult::done) << reply.header.status.message;
             for (std::size_t i = 0; i < runs.size(); ++i) {
                 std::vector<std::vector<std::pair<Key, Tid>>> expected;
                 for (std::size_t j = 0; j < count; ++j) {
@@ -154,11 +154,11 @@ TYPED_TEST(ServerQuestions, RangesWithAndWithoutKeys) {
             if (count > 0) {
                 request.capacity = reply.needed;
                 const auto tight =
-                    this->client_->template ask<protocol::ResultReply>(Message::range_kary, request);
-                EXPECT_EQ(Client::answer_of(tight.header), Answer::done) << tight.header.status.message;
+                    this->client_->template call<protocol::ResultReply>(Message::range_kary, request);
+                EXPECT_EQ(Client::result_of(tight.header), ReplyResult::done) << tight.header.status.message;
                 request.capacity -= 16;
                 const auto small =
-                    this->client_->template ask<protocol::ResultReply>(Message::range_kary, request);
+                    this->client_->template call<protocol::ResultReply>(Message::range_kary, request);
                 EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
                 EXPECT_EQ(small.needed, reply.needed);
             }
@@ -167,7 +167,7 @@ TYPED_TEST(ServerQuestions, RangesWithAndWithoutKeys) {
 }
 
 // Entries on blocks that are not all-visible come back, per run.
-TYPED_TEST(ServerQuestions, CountsByVisibilityMap) {
+TYPED_TEST(ServerRequests, CountsByVisibilityMap) {
     using Key = typename TypeParam::Key;
     const std::vector<RunModel<Key>> runs = this->load_runs({3000, 0, 1, 700, 20000});
     const std::size_t count = 40;
@@ -191,17 +191,17 @@ TYPED_TEST(ServerQuestions, CountsByVisibilityMap) {
         request.capacity = this->buffer_bytes - request.results;
         std::copy(low.begin(), low.end(), this->client_->template at<Key>(request.low));
         std::copy(high.begin(), high.end(), this->client_->template at<Key>(request.high));
-        const auto reply = this->client_->template ask<protocol::ResultReply>(Message::count_kary, request);
-        ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+        const auto reply = this->client_->template call<protocol::ResultReply>(Message::count_kary, request);
+        ASSERT_EQ(Client::result_of(reply.header), ReplyResult::done) << reply.header.status.message;
         std::vector<std::uint64_t> expected_counts(count, 0);
         std::uint64_t hidden = 0;
         for (std::size_t i = 0; i < runs.size(); ++i) {
             std::vector<std::vector<std::pair<Key, Tid>>> expected(count);
             for (std::size_t j = 0; j < count; ++j) {
                 for (const auto &entry : runs[i].live(low[j], high[j])) {
-                    const heap_facts::Answer answer = facts.of(entry.second);
-                    expected_counts[j] += answer == heap_facts::Answer::visible ? 1 : 0;
-                    if (answer == heap_facts::Answer::unknown) {
+                    const heap_facts::Visibility result = facts.of(entry.second);
+                    expected_counts[j] += result == heap_facts::Visibility::visible ? 1 : 0;
+                    if (result == heap_facts::Visibility::unknown) {
                         expected[j].push_back(entry);
                         ++hidden;
                     }
@@ -216,10 +216,10 @@ TYPED_TEST(ServerQuestions, CountsByVisibilityMap) {
         EXPECT_EQ(hidden == 0, visible_share == 1.0);
 
         request.capacity = reply.needed;
-        const auto tight = this->client_->template ask<protocol::ResultReply>(Message::count_kary, request);
-        EXPECT_EQ(Client::answer_of(tight.header), Answer::done) << tight.header.status.message;
+        const auto tight = this->client_->template call<protocol::ResultReply>(Message::count_kary, request);
+        EXPECT_EQ(Client::result_of(tight.header), ReplyResult::done) << tight.header.status.message;
         request.capacity -= 16;
-        const auto small = this->client_->template ask<protocol::ResultReply>(Message::count_kary, request);
+        const auto small = this->client_->template call<protocol::ResultReply>(Message::count_kary, request);
         EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
         EXPECT_EQ(small.needed, reply.needed);
     }
@@ -233,8 +233,8 @@ TYPED_TEST(ServerQuestions, CountsByVisibilityMap) {
     request.results = 65536;
     // Each engine counts for itself.
     request.capacity = this->server_->engines().of(TypeParam::engine).size() * count * sizeof(std::uint64_t);
-    const auto reply = this->client_->template ask<protocol::ResultReply>(Message::count_kary, request);
-    ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+    const auto reply = this->client_->template call<protocol::ResultReply>(Message::count_kary, request);
+    ASSERT_EQ(Client::result_of(reply.header), ReplyResult::done) << reply.header.status.message;
     const auto *counts = this->client_->template at<std::uint64_t>(request.results);
     for (std::size_t j = 0; j < count; ++j) {
         std::uint64_t expected = 0;
@@ -245,44 +245,44 @@ TYPED_TEST(ServerQuestions, CountsByVisibilityMap) {
     }
 }
 
-TYPED_TEST(ServerQuestions, TellWhichRunsAreAbsentOrStale) {
+TYPED_TEST(ServerRequests, ReportWhichRunsAreAbsentOrStale) {
     this->load_runs({100, 100, 100});
     protocol::LookupKary request{};
     this->name_runs(&request, 3);
     request.count = 1;
     request.results = 64;
     request.capacity = 65536;
-    const auto ask = [&] {
-        return this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request);
+    const auto call = [&] {
+        return this->client_->template call<protocol::ResultReply>(Message::lookup_kary, request);
     };
-    EXPECT_EQ(Client::answer_of(ask().header), Answer::done);
+    EXPECT_EQ(Client::result_of(call().header), ReplyResult::done);
     request.run[1].dead_version = 3;
-    auto reply = ask();
-    EXPECT_EQ(Client::answer_of(reply.header), Answer::stale);
+    auto reply = call();
+    EXPECT_EQ(Client::result_of(reply.header), ReplyResult::stale);
     EXPECT_EQ(reply.header.lacking, 2U);
     request.run[2].name.run = 99;
     request.run[0].name.backend = 7;
-    reply = ask();
-    EXPECT_EQ(Client::answer_of(reply.header), Answer::not_resident);
+    reply = call();
+    EXPECT_EQ(Client::result_of(reply.header), ReplyResult::not_resident);
     EXPECT_EQ(reply.header.lacking, 5U);
     // Of the right name, but of another key width.
     this->name_runs(&request, 3);
     request.key_bits = this->key_bits == 32 ? 64 : 32;
-    EXPECT_EQ(ask().header.status.code, StatusCode::invalid_argument);
+    EXPECT_EQ(call().header.status.code, StatusCode::invalid_argument);
     request.key_bits = 33;
-    EXPECT_EQ(ask().header.status.code, StatusCode::invalid_argument);
+    EXPECT_EQ(call().header.status.code, StatusCode::invalid_argument);
     this->name_runs(&request, 3);
     request.runs = protocol::max_runs + 1;
-    EXPECT_EQ(ask().header.status.code, StatusCode::invalid_argument);
+    EXPECT_EQ(call().header.status.code, StatusCode::invalid_argument);
     // No run at all.
     request.runs = 0;
-    reply = ask();
-    EXPECT_EQ(Client::answer_of(reply.header), Answer::done);
+    reply = call();
+    EXPECT_EQ(Client::result_of(reply.header), ReplyResult::done);
     EXPECT_EQ(reply.tids, 0U);
 }
 
 // Parts of the buffer that lie outside it, or nearly do, with sums beyond 64 bits.
-TYPED_TEST(ServerQuestions, RefusePartsOutsideTheBuffer) {
+TYPED_TEST(ServerRequests, RefusePartsOutsideTheBuffer) {
     using Key = typename TypeParam::Key;
     this->load_runs({100});
     protocol::LookupKary good{};
@@ -292,7 +292,7 @@ TYPED_TEST(ServerQuestions, RefusePartsOutsideTheBuffer) {
     good.results = 0;
     good.capacity = this->buffer_bytes;
     const auto code = [&](const protocol::LookupKary &request) {
-        return this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request)
+        return this->client_->template call<protocol::ResultReply>(Message::lookup_kary, request)
             .header.status.code;
     };
     EXPECT_EQ(code(good), StatusCode::ok);
@@ -323,7 +323,7 @@ TYPED_TEST(ServerQuestions, RefusePartsOutsideTheBuffer) {
         for (const protocol::BlocksPlace &blocks :
              {protocol::BlocksPlace{128, many, 0, 0, 1, 0}, protocol::BlocksPlace{128, 1, 0, many, 1, 0}}) {
             count.blocks = blocks;
-            EXPECT_EQ(this->client_->template ask<protocol::ResultReply>(Message::count_kary, count)
+            EXPECT_EQ(this->client_->template call<protocol::ResultReply>(Message::count_kary, count)
                           .header.status.code,
                       StatusCode::invalid_argument)
                 << value;

@@ -36,9 +36,9 @@ class ServerLimits : public ServerTestOfEngine {
         }
         request.transfer_limit = transfer_limit;
         request.queue_limit = queue_limit;
-        return client_->ask<protocol::ReplyHeader>(Message::configure, request);
+        return client_->call<protocol::ReplyHeader>(Message::configure, request);
     }
-    Answer load(std::uint64_t run, bool pinned = false) {
+    ReplyResult load(std::uint64_t run, bool pinned = false) {
         return client_->load(run_name(run), keys_, tids_, pinned);
     }
     std::set<std::uint64_t> resident() {
@@ -59,9 +59,9 @@ class ServerLimits : public ServerTestOfEngine {
         request.capacity = 3 << 20;
         return request;
     }
-    Answer use(std::uint64_t run) {
-        return Client::answer_of(
-            client_->ask<protocol::ResultReply>(Message::lookup_kary, lookup_of(run, 1)).header);
+    ReplyResult use(std::uint64_t run) {
+        return Client::result_of(
+            client_->call<protocol::ResultReply>(Message::lookup_kary, lookup_of(run, 1)).header);
     }
 
     std::vector<std::uint32_t> keys_;
@@ -72,15 +72,15 @@ INSTANTIATE_TEST_SUITE_P(Engines, ServerLimits, every_engine(), engine_of);
 TEST_P(ServerLimits, LeastRecentlyUsedLeaveFirst) {
     configure(3 * array_bytes * 12 / 10);
     for (std::uint64_t run = 1; run <= 3; ++run) {
-        ASSERT_EQ(load(run), Answer::done);
+        ASSERT_EQ(load(run), ReplyResult::done);
     }
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 3}));
-    EXPECT_EQ(use(1), Answer::done);
-    ASSERT_EQ(load(4), Answer::done);
+    EXPECT_EQ(use(1), ReplyResult::done);
+    ASSERT_EQ(load(4), ReplyResult::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 3, 4}));
-    EXPECT_EQ(use(2), Answer::not_resident);
-    EXPECT_EQ(use(3), Answer::done);
-    ASSERT_EQ(load(5), Answer::done);
+    EXPECT_EQ(use(2), ReplyResult::not_resident);
+    EXPECT_EQ(use(3), ReplyResult::done);
+    ASSERT_EQ(load(5), ReplyResult::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{3, 4, 5}));
     EXPECT_LE(used(), 3 * array_bytes * 12 / 10);
     // A lower limit lets go at once.
@@ -91,7 +91,7 @@ TEST_P(ServerLimits, LeastRecentlyUsedLeaveFirst) {
     EXPECT_EQ(client_->begin_kary(run_name(6), array_entries, 32).header.status.code,
               StatusCode::out_of_memory);
     configure(0);
-    EXPECT_EQ(load(6), Answer::done);
+    EXPECT_EQ(load(6), ReplyResult::done);
 
     const protocol::StateReply state = client_->state();
     const protocol::EngineStanding &standing = state.engines[static_cast<std::size_t>(GetParam())];
@@ -109,18 +109,18 @@ TEST_P(ServerLimits, LeastRecentlyUsedLeaveFirst) {
 TEST_P(ServerLimits, RoomIsMadeForAllPiecesOfARequest) {
     constexpr std::uint64_t keys = 50000;
     constexpr std::uint64_t step = 1 << 14;
-    ASSERT_EQ(load(1), Answer::done);
-    ASSERT_EQ(load(2), Answer::done);
+    ASSERT_EQ(load(1), ReplyResult::done);
+    ASSERT_EQ(load(2), ReplyResult::done);
     const std::uint64_t both = used();
     int left = 0;
     bool has_stayed = false;
     for (std::uint64_t room = 0; room < (8 << 20) && !has_stayed; room += step) {
         configure(0);
-        ASSERT_EQ(load(2), Answer::done);
+        ASSERT_EQ(load(2), ReplyResult::done);
         configure(both + room);
         ASSERT_EQ(resident(), (std::set<std::uint64_t>{1, 2}));
-        const auto reply = client_->ask<protocol::ResultReply>(Message::lookup_kary, lookup_of(1, keys));
-        EXPECT_EQ(Client::answer_of(reply.header), Answer::done)
+        const auto reply = client_->call<protocol::ResultReply>(Message::lookup_kary, lookup_of(1, keys));
+        EXPECT_EQ(Client::result_of(reply.header), ReplyResult::done)
             << reply.header.status.message << " with room for " << room << " bytes";
         has_stayed = resident().contains(2);
         left += has_stayed ? 0 : 1;
@@ -133,10 +133,10 @@ TEST_P(ServerLimits, RoomIsMadeForAllPiecesOfARequest) {
 // doesn't fit is refused, and what was loaded first stays.
 TEST_P(ServerLimits, WhatIsNeededTogetherStaysTogether) {
     configure(3 * array_bytes * 12 / 10);
-    ASSERT_EQ(load(9), Answer::done);
+    ASSERT_EQ(load(9), ReplyResult::done);
     client_->purpose = 1;
     for (std::uint64_t run = 1; run <= 3; ++run) {
-        ASSERT_EQ(load(run), Answer::done);
+        ASSERT_EQ(load(run), ReplyResult::done);
     }
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 3})) << "others leave";
     EXPECT_EQ(client_->begin_kary(run_name(4), array_entries, 32).header.status.code,
@@ -144,16 +144,16 @@ TEST_P(ServerLimits, WhatIsNeededTogetherStaysTogether) {
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 3}));
     // A request that finds two of the mirrors needs these two; the third may go.
     client_->purpose = 2;
-    EXPECT_EQ(use(1), Answer::done);
-    EXPECT_EQ(use(3), Answer::done);
-    ASSERT_EQ(load(4), Answer::done);
+    EXPECT_EQ(use(1), ReplyResult::done);
+    EXPECT_EQ(use(3), ReplyResult::done);
+    ASSERT_EQ(load(4), ReplyResult::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 3, 4}));
     EXPECT_EQ(client_->begin_kary(run_name(5), array_entries, 32).header.status.code,
               StatusCode::out_of_memory);
     // Another purpose, and a connection whose purpose has the same number, aren't bound by that.
     Client other(server_.path(), GetParam());
     other.purpose = 2;
-    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(5), array_entries, 32).header), Answer::done);
+    EXPECT_EQ(Client::result_of(other.begin_kary(run_name(5), array_entries, 32).header), ReplyResult::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{3, 4}));
 }
 
@@ -162,7 +162,7 @@ TEST_P(ServerLimits, WhatIsNeededTogetherStaysTogether) {
 TEST_P(ServerLimits, ForcedPathsDisturbNobody) {
     configure(3 * array_bytes * 12 / 10);
     for (std::uint64_t run = 1; run <= 3; ++run) {
-        ASSERT_EQ(load(run), Answer::done);
+        ASSERT_EQ(load(run), ReplyResult::done);
     }
     Client other(server_.path(), GetParam());
     other.forced = true;
@@ -172,11 +172,12 @@ TEST_P(ServerLimits, ForcedPathsDisturbNobody) {
                         static_cast<const char *>(refused.header.status.message));
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 3}));
     other.forced = false;
-    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(4), array_entries, 32).header), Answer::done);
+    EXPECT_EQ(Client::result_of(other.begin_kary(run_name(4), array_entries, 32).header), ReplyResult::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{2, 3}));
     // The session's own mirrors may go.
     client_->forced = true;
-    EXPECT_EQ(Client::answer_of(client_->begin_kary(run_name(5), array_entries, 32).header), Answer::done);
+    EXPECT_EQ(Client::result_of(client_->begin_kary(run_name(5), array_entries, 32).header),
+              ReplyResult::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{3}));
 }
 
@@ -185,22 +186,22 @@ TEST_P(ServerLimits, ForcedPathsDisturbNobody) {
 TEST_P(ServerLimits, QuotasOfRolesAndDatabases) {
     constexpr std::uint64_t three = 3 * array_bytes * 12 / 10;
     configure(0);
-    ASSERT_EQ(load(1), Answer::done);
+    ASSERT_EQ(load(1), ReplyResult::done);
     client_->holder = {11, 0, three, 0};
     for (std::uint64_t run = 2; run <= 4; ++run) {
-        ASSERT_EQ(load(run), Answer::done);
+        ASSERT_EQ(load(run), ReplyResult::done);
     }
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 3, 4}));
-    EXPECT_EQ(use(2), Answer::done);
-    ASSERT_EQ(load(5), Answer::done);
+    EXPECT_EQ(use(2), ReplyResult::done);
+    ASSERT_EQ(load(5), ReplyResult::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 4, 5})) << "of the role the least recently used one";
     // The database's are all of these.
     client_->holder = {12, 0, 0, 2 * array_bytes * 12 / 10};
-    ASSERT_EQ(load(6), Answer::done);
+    ASSERT_EQ(load(6), ReplyResult::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{5, 6})) << "but two of the least recently used";
     protocol::RunName elsewhere = run_name(7);
     elsewhere.database = 6;
-    ASSERT_EQ(client_->load(elsewhere, keys_, tids_), Answer::done);
+    ASSERT_EQ(client_->load(elsewhere, keys_, tids_), ReplyResult::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{5, 6, 7})) << "another database";
     // What alone is beyond the quota, or beside what is pinned, drops nothing.
     client_->holder = {12, 0, array_bytes / 2, 0};
@@ -209,7 +210,7 @@ TEST_P(ServerLimits, QuotasOfRolesAndDatabases) {
     EXPECT_PRED_FORMAT2(testing::IsSubstring, "role_mirror_quota",
                         static_cast<const char *>(refused.header.status.message));
     client_->holder = {13, 0, array_bytes * 12 / 10, 0};
-    ASSERT_EQ(load(8, true), Answer::done);
+    ASSERT_EQ(load(8, true), ReplyResult::done);
     EXPECT_EQ(client_->begin_kary(run_name(9), array_entries, 32).header.status.code,
               StatusCode::out_of_memory);
     client_->holder = {14, 0, 0, array_bytes / 2};
@@ -224,27 +225,27 @@ TEST_P(ServerLimits, QuotasOfRolesAndDatabases) {
 TEST_P(ServerLimits, QuotasCountWhatIsBeingLoaded) {
     client_->holder = {11, 0, 2 * array_bytes * 12 / 10 - array_bytes / 2, 0};
     const auto first = client_->begin_kary(run_name(1), array_entries, 32);
-    ASSERT_EQ(Client::answer_of(first.header), Answer::done);
+    ASSERT_EQ(Client::result_of(first.header), ReplyResult::done);
     Client other(server_.path(), GetParam());
     other.holder = client_->holder;
     EXPECT_EQ(other.begin_kary(run_name(2), array_entries, 32).header.status.code, StatusCode::out_of_memory);
     client_->drop(first.handle);
-    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(2), array_entries, 32).header), Answer::done);
+    EXPECT_EQ(Client::result_of(other.begin_kary(run_name(2), array_entries, 32).header), ReplyResult::done);
 }
 
 // An array that gets a name is dropped where a quota leaves no room for it.
 TEST_P(ServerLimits, QuotasBoundNamedArrays) {
-    ASSERT_EQ(load(1, true), Answer::done);
+    ASSERT_EQ(load(1, true), ReplyResult::done);
     for (const std::uint64_t quota : {array_bytes * 15 / 10, 3 * array_bytes}) {
         const auto own = client_->begin_kary({}, array_entries, 32);
-        ASSERT_EQ(Client::answer_of(client_->append(own.handle, keys_, tids_)), Answer::done);
-        ASSERT_EQ(Client::answer_of(client_->finish(own.handle).header), Answer::done);
+        ASSERT_EQ(Client::result_of(client_->append(own.handle, keys_, tids_)), ReplyResult::done);
+        ASSERT_EQ(Client::result_of(client_->finish(own.handle).header), ReplyResult::done);
         protocol::NameKary name{};
         name.handle = own.handle;
         name.name = run_name(2);
         name.holder = {10, 0, 0, quota};
-        ASSERT_EQ(Client::answer_of(client_->ask<protocol::HandleReply>(Message::name_kary, name).header),
-                  Answer::done);
+        ASSERT_EQ(Client::result_of(client_->call<protocol::HandleReply>(Message::name_kary, name).header),
+                  ReplyResult::done);
         EXPECT_EQ(resident().contains(2), quota > 2 * array_bytes);
         EXPECT_EQ(used() > 2 * array_bytes, quota > 2 * array_bytes);
     }
@@ -253,16 +254,16 @@ TEST_P(ServerLimits, QuotasBoundNamedArrays) {
 // Pinned mirrors stay, and an array that can't have enough room takes none from others.
 TEST_P(ServerLimits, PinnedOnesStay) {
     configure(3 * array_bytes * 12 / 10);
-    ASSERT_EQ(load(1, true), Answer::done);
-    ASSERT_EQ(load(2), Answer::done);
-    ASSERT_EQ(load(3, true), Answer::done);
-    ASSERT_EQ(load(4), Answer::done);
+    ASSERT_EQ(load(1, true), ReplyResult::done);
+    ASSERT_EQ(load(2), ReplyResult::done);
+    ASSERT_EQ(load(3, true), ReplyResult::done);
+    ASSERT_EQ(load(4), ReplyResult::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 3, 4}));
     EXPECT_EQ(client_->begin_kary(run_name(5), 2 * array_entries, 32).header.status.code,
               StatusCode::out_of_memory);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 3, 4}));
     EXPECT_EQ(client_->evict(run_name(1)).mirrors, 1U);
-    EXPECT_EQ(load(5), Answer::done);
+    EXPECT_EQ(load(5), ReplyResult::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{3, 4, 5}));
 }
 
@@ -270,13 +271,13 @@ TEST_P(ServerLimits, PinnedOnesStay) {
 TEST_P(ServerLimits, LoadsReserveTheirMemory) {
     configure(array_bytes * 15 / 10);
     const auto first = client_->begin_kary(run_name(1), array_entries, 32);
-    ASSERT_EQ(Client::answer_of(first.header), Answer::done);
+    ASSERT_EQ(Client::result_of(first.header), ReplyResult::done);
     EXPECT_GE(used(), array_bytes);
     Client other(server_.path(), GetParam());
     EXPECT_EQ(other.begin_kary(run_name(2), array_entries, 32).header.status.code, StatusCode::out_of_memory);
     client_->drop(first.handle);
     EXPECT_EQ(used(), 0U);
-    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(2), array_entries, 32).header), Answer::done);
+    EXPECT_EQ(Client::result_of(other.begin_kary(run_name(2), array_entries, 32).header), ReplyResult::done);
     EXPECT_GE(used(), array_bytes);
     other.disconnect();
     EXPECT_TRUE(wait_until([&] { return used() == 0; }));
@@ -284,22 +285,23 @@ TEST_P(ServerLimits, LoadsReserveTheirMemory) {
 
 TEST_P(ServerLimits, TwoLoadersOfOneRun) {
     const auto first = client_->begin_kary(run_name(1), array_entries, 32);
-    ASSERT_EQ(Client::answer_of(first.header), Answer::done);
+    ASSERT_EQ(Client::result_of(first.header), ReplyResult::done);
     Client other(server_.path(), GetParam());
-    ASSERT_EQ(Client::answer_of(other.attach(1 << 20)), Answer::done);
-    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(1), array_entries, 32).header), Answer::loading);
+    ASSERT_EQ(Client::result_of(other.attach(1 << 20)), ReplyResult::done);
+    EXPECT_EQ(Client::result_of(other.begin_kary(run_name(1), array_entries, 32).header),
+              ReplyResult::loading);
     // When the first session gives up loading, the second one may.
     client_->disconnect();
     protocol::BeginReply second{};
     EXPECT_TRUE(wait_until([&] {
         second = other.begin_kary(run_name(1), array_entries, 32);
-        return Client::answer_of(second.header) == Answer::done;
+        return Client::result_of(second.header) == ReplyResult::done;
     }));
-    ASSERT_EQ(Client::answer_of(other.append(second.handle, keys_, tids_)), Answer::done);
-    ASSERT_EQ(Client::answer_of(other.finish(second.handle).header), Answer::done);
-    ASSERT_EQ(Client::answer_of(other.set_dead(run_name(1), {}, 9)), Answer::done);
+    ASSERT_EQ(Client::result_of(other.append(second.handle, keys_, tids_)), ReplyResult::done);
+    ASSERT_EQ(Client::result_of(other.finish(second.handle).header), ReplyResult::done);
+    ASSERT_EQ(Client::result_of(other.set_dead(run_name(1), {}, 9)), ReplyResult::done);
     const auto third = other.begin_kary(run_name(1), array_entries, 32);
-    EXPECT_EQ(Client::answer_of(third.header), Answer::done);
+    EXPECT_EQ(Client::result_of(third.header), ReplyResult::done);
     EXPECT_EQ(third.handle, 0U);
     EXPECT_EQ(third.dead_version, 9U);
 }
@@ -307,33 +309,33 @@ TEST_P(ServerLimits, TwoLoadersOfOneRun) {
 // An array that is named while another session loads a run of that name: one of them is dropped.
 TEST_P(ServerLimits, NamedWhileItIsLoaded) {
     const auto loading = client_->begin_kary(run_name(1), array_entries, 32);
-    ASSERT_EQ(Client::answer_of(client_->append(loading.handle, keys_, tids_)), Answer::done);
+    ASSERT_EQ(Client::result_of(client_->append(loading.handle, keys_, tids_)), ReplyResult::done);
     Client other(server_.path(), GetParam());
-    ASSERT_EQ(Client::answer_of(other.attach(4 << 20)), Answer::done);
+    ASSERT_EQ(Client::result_of(other.attach(4 << 20)), ReplyResult::done);
     const auto own = other.begin_kary({}, array_entries, 32);
-    ASSERT_EQ(Client::answer_of(other.append(own.handle, keys_, tids_)), Answer::done);
-    ASSERT_EQ(Client::answer_of(other.finish(own.handle).header), Answer::done);
+    ASSERT_EQ(Client::result_of(other.append(own.handle, keys_, tids_)), ReplyResult::done);
+    ASSERT_EQ(Client::result_of(other.finish(own.handle).header), ReplyResult::done);
     protocol::NameKary name{};
     name.handle = own.handle;
     name.name = run_name(1);
-    ASSERT_EQ(Client::answer_of(other.ask<protocol::HandleReply>(Message::name_kary, name).header),
-              Answer::done);
+    ASSERT_EQ(Client::result_of(other.call<protocol::HandleReply>(Message::name_kary, name).header),
+              ReplyResult::done);
     const std::uint64_t both = used();
-    EXPECT_EQ(Client::answer_of(client_->finish(loading.handle).header), Answer::done);
+    EXPECT_EQ(Client::result_of(client_->finish(loading.handle).header), ReplyResult::done);
     EXPECT_LT(used(), both);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1}));
-    EXPECT_EQ(use(1), Answer::done);
+    EXPECT_EQ(use(1), ReplyResult::done);
 }
 
 TEST_P(ServerLimits, TransferBuffersAreLimited) {
     configure(0, 6 << 20);
     Client other(server_.path(), GetParam());
     EXPECT_EQ(other.attach(4 << 20).status.code, StatusCode::out_of_memory);
-    EXPECT_EQ(Client::answer_of(other.attach(2 << 20)), Answer::done);
+    EXPECT_EQ(Client::result_of(other.attach(2 << 20)), ReplyResult::done);
     // In place of one's own.
-    EXPECT_EQ(Client::answer_of(client_->attach(4 << 20)), Answer::done);
+    EXPECT_EQ(Client::result_of(client_->attach(4 << 20)), ReplyResult::done);
     EXPECT_EQ(client_->attach(5 << 20).status.code, StatusCode::out_of_memory);
-    EXPECT_EQ(Client::answer_of(other.attach(6 << 20)), Answer::done);
+    EXPECT_EQ(Client::result_of(other.attach(6 << 20)), ReplyResult::done);
 }
 
 // Until somebody says otherwise, PostgreSQL's machine stays PostgreSQL's.
@@ -348,20 +350,20 @@ TEST_P(ServerLimits, DefaultsTakeAnEighthOfTheMachine) {
 
 // Requests that are refused memory in the middle let a mirror go and go on.
 TEST_P(ServerLimits, RequestsTakeRoomFromUnusedMirrors) {
-    ASSERT_EQ(load(1), Answer::done);
-    ASSERT_EQ(load(2), Answer::done);
+    ASSERT_EQ(load(1), ReplyResult::done);
+    ASSERT_EQ(load(2), ReplyResult::done);
     // A device looks a few keys up without memory of its own.
     const protocol::LookupKary lookup = lookup_of(2, 1000);
     client_->inject(0);
-    EXPECT_EQ(Client::answer_of(client_->ask<protocol::ResultReply>(Message::lookup_kary, lookup).header),
-              Answer::done);
+    EXPECT_EQ(Client::result_of(client_->call<protocol::ResultReply>(Message::lookup_kary, lookup).header),
+              ReplyResult::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{2}));
     // The only one left is in use.
     client_->inject(0);
-    const auto reply = client_->ask<protocol::ResultReply>(Message::lookup_kary, lookup);
+    const auto reply = client_->call<protocol::ResultReply>(Message::lookup_kary, lookup);
     EXPECT_EQ(reply.header.status.code, StatusCode::out_of_memory);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{2}));
-    EXPECT_EQ(use(2), Answer::done);
+    EXPECT_EQ(use(2), ReplyResult::done);
 }
 
 TEST_P(ServerLimits, InjectionIsForTestsOnly) {
@@ -384,26 +386,26 @@ protocol::CountKary long_count(Client &client, std::uint64_t run) {
 }
 
 TEST_P(ServerLimits, DeadlinesEndRequests) {
-    ASSERT_EQ(load(1), Answer::done);
+    ASSERT_EQ(load(1), ReplyResult::done);
     client_->deadline_ms = 100;
     const auto began = std::chrono::steady_clock::now();
-    const auto reply = client_->ask<protocol::ResultReply>(Message::count_kary, long_count(*client_, 1));
+    const auto reply = client_->call<protocol::ResultReply>(Message::count_kary, long_count(*client_, 1));
     const auto took = std::chrono::steady_clock::now() - began;
     EXPECT_EQ(reply.header.status.code, StatusCode::cancelled);
     EXPECT_STREQ(reply.header.status.message, "the request's time is up");
     EXPECT_GE(took, 90ms);
     // The next one isn't cancelled.
     client_->deadline_ms = 10000;
-    EXPECT_EQ(use(1), Answer::done);
+    EXPECT_EQ(use(1), ReplyResult::done);
     EXPECT_EQ(server_.given_up(), 0);
 }
 
 TEST_P(ServerLimits, ClosedConnectionsEndRequests) {
-    ASSERT_EQ(load(1), Answer::done);
+    ASSERT_EQ(load(1), ReplyResult::done);
     const std::uint64_t before = used();
     for (int i = 0; i < 5; ++i) {
         Client other(server_.path(), GetParam());
-        ASSERT_EQ(Client::answer_of(other.attach(4 << 20)), Answer::done);
+        ASSERT_EQ(Client::result_of(other.attach(4 << 20)), ReplyResult::done);
         protocol::CountKary request = long_count(other, 1);
         ASSERT_TRUE(other.send_request(Message::count_kary, &request));
         std::this_thread::sleep_for(std::chrono::milliseconds(10 * i));
@@ -416,40 +418,40 @@ TEST_P(ServerLimits, ClosedConnectionsEndRequests) {
 // The queue admits so many, lets so many wait, and tells the others to go elsewhere. Those who wait leave
 // when their session does.
 TEST_P(ServerLimits, TheQueueIsBounded) {
-    ASSERT_EQ(load(1), Answer::done);
+    ASSERT_EQ(load(1), ReplyResult::done);
     configure(0, 0, 3);
     std::vector<std::unique_ptr<Client>> clients;
     // Enough to fill all places and the queue: the longest of both is 16.
     for (int i = 0; i < 40; ++i) {
         clients.push_back(std::make_unique<Client>(server_.path(), GetParam()));
-        ASSERT_EQ(Client::answer_of(clients.back()->attach(4 << 20)), Answer::done);
+        ASSERT_EQ(Client::result_of(clients.back()->attach(4 << 20)), ReplyResult::done);
         protocol::CountKary request = long_count(*clients.back(), 1);
         ASSERT_TRUE(clients.back()->send_request(Message::count_kary, &request));
     }
     EXPECT_TRUE(wait_until([&] { return client_->list(Message::mirrors, 0, 0).queued == 3; }));
-    const auto refused = client_->ask<protocol::ResultReply>(Message::lookup_kary, lookup_of(1, 1));
-    EXPECT_EQ(Client::answer_of(refused.header), Answer::busy);
+    const auto refused = client_->call<protocol::ResultReply>(Message::lookup_kary, lookup_of(1, 1));
+    EXPECT_EQ(Client::result_of(refused.header), ReplyResult::busy);
     const protocol::StateReply state = client_->state();
     EXPECT_EQ(state.engines[static_cast<std::size_t>(GetParam())].waiting, 3U);
     EXPECT_GE(state.engines[static_cast<std::size_t>(GetParam())].busy, 1U);
     EXPECT_EQ(state.connections, 41U);
     // Requests that don't compute are answered.
-    EXPECT_EQ(Client::answer_of(
-                  client_->ask<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).header),
-              Answer::done);
+    EXPECT_EQ(Client::result_of(
+                  client_->call<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).header),
+              ReplyResult::done);
     for (const auto &client : clients) {
         client->disconnect();
     }
     EXPECT_TRUE(wait_until([&] { return server_->connections() == 1; }));
     EXPECT_EQ(client_->list(Message::mirrors, 0, 0).queued, 0U);
-    EXPECT_EQ(use(1), Answer::done);
+    EXPECT_EQ(use(1), ReplyResult::done);
 }
 
 // An evicted array lives until the request on it ends.
 TEST_P(ServerLimits, EvictedWhileInUse) {
-    ASSERT_EQ(load(1), Answer::done);
+    ASSERT_EQ(load(1), ReplyResult::done);
     Client other(server_.path(), GetParam());
-    ASSERT_EQ(Client::answer_of(other.attach(4 << 20)), Answer::done);
+    ASSERT_EQ(Client::result_of(other.attach(4 << 20)), ReplyResult::done);
     protocol::CountKary request = long_count(other, 1);
     request.count = 2000;
     ASSERT_TRUE(other.send_request(Message::count_kary, &request));
@@ -461,7 +463,7 @@ TEST_P(ServerLimits, EvictedWhileInUse) {
     EXPECT_EQ(client_->evict(run_name(1)).mirrors, 1U);
     protocol::ResultReply reply;
     ASSERT_TRUE(other.receive_reply(&reply));
-    ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+    ASSERT_EQ(Client::result_of(reply.header), ReplyResult::done) << reply.header.status.message;
     EXPECT_EQ(other.at<std::uint64_t>(request.results)[0], array_entries);
     EXPECT_TRUE(wait_until([&] { return used() == 0; }));
 }

@@ -25,8 +25,8 @@ class ServerArrays : public ServerWithRuns<Type> {
             request.keys_offset = 1024;
             request.tids_offset = 1 << 20;
             const auto reply =
-                this->client_->template ask<protocol::ReplyHeader>(Message::read_kary, request);
-            EXPECT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
+                this->client_->template call<protocol::ReplyHeader>(Message::read_kary, request);
+            EXPECT_EQ(Client::result_of(reply), ReplyResult::done) << reply.status.message;
             for (std::uint64_t i = 0; i < request.count; ++i) {
                 result.emplace_back(this->client_->template at<Key>(request.keys_offset)[i],
                                     this->client_->template at<Tid>(request.tids_offset)[i]);
@@ -92,7 +92,8 @@ TYPED_TEST(ServerArrays, LoadFromPages) {
                                  std::to_string(entries) + " of " + std::to_string(size) + ", " +
                                  std::to_string(chunk) + " pages at a time");
                     const auto begun = this->client_->begin_kary({}, entries, this->key_bits);
-                    ASSERT_EQ(Client::answer_of(begun.header), Answer::done) << begun.header.status.message;
+                    ASSERT_EQ(Client::result_of(begun.header), ReplyResult::done)
+                        << begun.header.status.message;
                     for (std::uint64_t page = first / per_page; page * per_page < first + entries;
                          page += chunk) {
                         protocol::AppendPages request{};
@@ -107,19 +108,19 @@ TYPED_TEST(ServerArrays, LoadFromPages) {
                         request.layout = layout;
                         std::memcpy(this->client_->buffer() + request.offset, images.data() + page * 8192,
                                     request.pages * std::uint64_t(8192));
-                        const auto reply = this->client_->template ask<protocol::ReplyHeader>(
+                        const auto reply = this->client_->template call<protocol::ReplyHeader>(
                             Message::append_pages, request);
-                        ASSERT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
+                        ASSERT_EQ(Client::result_of(reply), ReplyResult::done) << reply.status.message;
                     }
                     const auto finished = this->client_->finish(begun.handle);
-                    ASSERT_EQ(Client::answer_of(finished.header), Answer::done)
+                    ASSERT_EQ(Client::result_of(finished.header), ReplyResult::done)
                         << finished.header.status.message;
                     ASSERT_EQ(finished.entries, entries);
                     ASSERT_TRUE(
                         this->read(finished.handle, entries) ==
                         std::vector(run.entries.begin() + static_cast<std::ptrdiff_t>(first),
                                     run.entries.begin() + static_cast<std::ptrdiff_t>(first + entries)));
-                    ASSERT_EQ(Client::answer_of(this->client_->drop(finished.handle)), Answer::done);
+                    ASSERT_EQ(Client::result_of(this->client_->drop(finished.handle)), ReplyResult::done);
                 }
             }
         }
@@ -136,7 +137,8 @@ TYPED_TEST(ServerArrays, PagesThatDoNotFitAreRefused) {
     good.pages = 2;
     good.layout = {8192, 24, per_page, sizeof(Key)};
     const auto code = [&](const protocol::AppendPages &request) {
-        return this->client_->template ask<protocol::ReplyHeader>(Message::append_pages, request).status.code;
+        return this->client_->template call<protocol::ReplyHeader>(Message::append_pages, request)
+            .status.code;
     };
     const auto expect_refused = [&](auto change) {
         protocol::AppendPages bad = good;
@@ -175,10 +177,10 @@ TYPED_TEST(ServerArrays, DisorderIsToldApart) {
         RunModel<Key> run = make_run<Key>(5000, by_tid ? 1 : 100000, this->random_);
         std::swap(run.entries[4000], run.entries[4999]);
         const auto begun = this->client_->begin_kary(run_name(1), run.entries.size(), this->key_bits);
-        ASSERT_EQ(Client::answer_of(this->client_->append(begun.handle, run.keys(), run.tids())),
-                  Answer::done);
+        ASSERT_EQ(Client::result_of(this->client_->append(begun.handle, run.keys(), run.tids())),
+                  ReplyResult::done);
         const auto reply = this->client_->finish(begun.handle);
-        EXPECT_EQ(Client::answer_of(reply.header), Answer::disorder);
+        EXPECT_EQ(Client::result_of(reply.header), ReplyResult::disorder);
         EXPECT_NE(std::string(reply.header.status.message), "");
         EXPECT_EQ(this->client_->finish(begun.handle).header.status.code, StatusCode::invalid_argument)
             << "the handle has ended";
@@ -194,11 +196,11 @@ TYPED_TEST(ServerArrays, SortMergeNameAndRead) {
     RunModel<Key> shuffled = run;
     std::shuffle(shuffled.entries.begin(), shuffled.entries.end(), this->random_);
     const auto begun = this->client_->begin_kary({}, run.entries.size(), this->key_bits, false);
-    ASSERT_EQ(Client::answer_of(begun.header), Answer::done);
-    ASSERT_EQ(Client::answer_of(this->client_->append(begun.handle, shuffled.keys(), shuffled.tids())),
-              Answer::done);
+    ASSERT_EQ(Client::result_of(begun.header), ReplyResult::done);
+    ASSERT_EQ(Client::result_of(this->client_->append(begun.handle, shuffled.keys(), shuffled.tids())),
+              ReplyResult::done);
     const auto sorted = this->client_->finish(begun.handle);
-    ASSERT_EQ(Client::answer_of(sorted.header), Answer::done) << sorted.header.status.message;
+    ASSERT_EQ(Client::result_of(sorted.header), ReplyResult::done) << sorted.header.status.message;
     ASSERT_TRUE(this->read(sorted.handle, run.entries.size()) == run.entries);
 
     // Merging, of runs with dead entries.
@@ -211,8 +213,8 @@ TYPED_TEST(ServerArrays, SortMergeNameAndRead) {
     std::sort(expected.begin(), expected.end());
     protocol::MergeKary request{};
     this->name_runs(&request, runs.size());
-    const auto merged = this->client_->template ask<protocol::HandleReply>(Message::merge_kary, request);
-    ASSERT_EQ(Client::answer_of(merged.header), Answer::done) << merged.header.status.message;
+    const auto merged = this->client_->template call<protocol::HandleReply>(Message::merge_kary, request);
+    ASSERT_EQ(Client::result_of(merged.header), ReplyResult::done) << merged.header.status.message;
     ASSERT_EQ(merged.entries, expected.size());
     ASSERT_TRUE(this->read(merged.handle, merged.entries) == expected);
 
@@ -221,18 +223,18 @@ TYPED_TEST(ServerArrays, SortMergeNameAndRead) {
     beyond.handle = merged.handle;
     beyond.first = merged.entries - 1;
     beyond.count = 2;
-    EXPECT_EQ(this->client_->template ask<protocol::ReplyHeader>(Message::read_kary, beyond).status.code,
+    EXPECT_EQ(this->client_->template call<protocol::ReplyHeader>(Message::read_kary, beyond).status.code,
               StatusCode::invalid_argument);
     beyond.first = UINT64_MAX;
-    EXPECT_EQ(this->client_->template ask<protocol::ReplyHeader>(Message::read_kary, beyond).status.code,
+    EXPECT_EQ(this->client_->template call<protocol::ReplyHeader>(Message::read_kary, beyond).status.code,
               StatusCode::invalid_argument);
 
     // Naming: the array becomes a mirror, and answers questions.
     protocol::NameKary name{};
     name.handle = merged.handle;
     name.name = run_name(77);
-    const auto named = this->client_->template ask<protocol::HandleReply>(Message::name_kary, name);
-    ASSERT_EQ(Client::answer_of(named.header), Answer::done) << named.header.status.message;
+    const auto named = this->client_->template call<protocol::HandleReply>(Message::name_kary, name);
+    ASSERT_EQ(Client::result_of(named.header), ReplyResult::done) << named.header.status.message;
     EXPECT_EQ(named.entries, expected.size());
     EXPECT_EQ(this->client_->drop(merged.handle).status.code, StatusCode::invalid_argument);
     auto count = about_runs<protocol::CountKary>(this->key_bits, {77});
@@ -243,20 +245,20 @@ TYPED_TEST(ServerArrays, SortMergeNameAndRead) {
     count.capacity = 4096;
     *this->client_->template at<Key>(0) = Key{};
     *this->client_->template at<Key>(16) = make_key<Key>(UINT64_MAX, UINT64_MAX);
-    ASSERT_EQ(Client::answer_of(
-                  this->client_->template ask<protocol::ResultReply>(Message::count_kary, count).header),
-              Answer::done);
+    ASSERT_EQ(Client::result_of(
+                  this->client_->template call<protocol::ResultReply>(Message::count_kary, count).header),
+              ReplyResult::done);
     EXPECT_EQ(*this->client_->template at<std::uint64_t>(count.results), expected.size());
 
     // A name that is taken: the array goes, the mirror stays.
     name.handle = sorted.handle;
-    EXPECT_EQ(Client::answer_of(
-                  this->client_->template ask<protocol::HandleReply>(Message::name_kary, name).header),
-              Answer::done);
+    EXPECT_EQ(Client::result_of(
+                  this->client_->template call<protocol::HandleReply>(Message::name_kary, name).header),
+              ReplyResult::done);
     EXPECT_EQ(this->client_->drop(sorted.handle).status.code, StatusCode::invalid_argument);
-    ASSERT_EQ(Client::answer_of(
-                  this->client_->template ask<protocol::ResultReply>(Message::count_kary, count).header),
-              Answer::done);
+    ASSERT_EQ(Client::result_of(
+                  this->client_->template call<protocol::ResultReply>(Message::count_kary, count).header),
+              ReplyResult::done);
     EXPECT_EQ(*this->client_->template at<std::uint64_t>(count.results), expected.size());
 }
 
@@ -265,26 +267,26 @@ TYPED_TEST(ServerArrays, DeadBitmapsNeverGoBack) {
     const auto dead_count = [&] {
         protocol::MergeKary request{};
         this->name_runs(&request, 1);
-        const auto merged = this->client_->template ask<protocol::HandleReply>(Message::merge_kary, request);
+        const auto merged = this->client_->template call<protocol::HandleReply>(Message::merge_kary, request);
         this->client_->drop(merged.handle);
         return 1000 - merged.entries;
     };
     const std::vector<std::uint64_t> ten = {0x3ff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     const std::vector<std::uint64_t> none(16, 0);
-    EXPECT_EQ(Client::answer_of(this->client_->set_dead(run_name(1), ten, 5)), Answer::done);
+    EXPECT_EQ(Client::result_of(this->client_->set_dead(run_name(1), ten, 5)), ReplyResult::done);
     EXPECT_EQ(dead_count(), 10U);
-    EXPECT_EQ(Client::answer_of(this->client_->set_dead(run_name(1), none, 4)), Answer::done);
+    EXPECT_EQ(Client::result_of(this->client_->set_dead(run_name(1), none, 4)), ReplyResult::done);
     EXPECT_EQ(dead_count(), 10U) << "an older bitmap must change nothing";
-    EXPECT_EQ(Client::answer_of(this->client_->set_dead(run_name(1), {}, 6)), Answer::done);
+    EXPECT_EQ(Client::result_of(this->client_->set_dead(run_name(1), {}, 6)), ReplyResult::done);
     EXPECT_EQ(dead_count(), 0U);
     EXPECT_EQ(this->client_->set_dead(run_name(1), {1, 2, 3}, 7).status.code, StatusCode::invalid_argument);
-    EXPECT_EQ(Client::answer_of(this->client_->set_dead(run_name(2), none, 1)), Answer::not_resident);
+    EXPECT_EQ(Client::result_of(this->client_->set_dead(run_name(2), none, 1)), ReplyResult::not_resident);
 }
 
 TYPED_TEST(ServerArrays, ListsAndEviction) {
     this->load_runs({1000, 2000});
     RunModel<typename TypeParam::Key> other = make_run<typename TypeParam::Key>(10, 10, this->random_);
-    EXPECT_EQ(this->client_->load(run_name(1, 2), other.keys(), other.tids(), true), Answer::done);
+    EXPECT_EQ(this->client_->load(run_name(1, 2), other.keys(), other.tids(), true), ReplyResult::done);
     const auto reply = this->client_->list(Message::mirrors, 4096, 65536);
     ASSERT_EQ(reply.rows, 3U);
     const auto engine = static_cast<std::size_t>(TypeParam::engine);
@@ -368,7 +370,7 @@ TYPED_TEST(ServerArrays, HandlesAreOnesOwnAndBounded) {
     protocol::BeginReply reply{};
     for (int i = 0; i < 1000; ++i) {
         reply = this->client_->begin_kary({}, 10, this->key_bits);
-        if (Client::answer_of(reply.header) != Answer::done) {
+        if (Client::result_of(reply.header) != ReplyResult::done) {
             break;
         }
         handles.push_back(reply.handle);
@@ -382,7 +384,7 @@ TYPED_TEST(ServerArrays, HandlesAreOnesOwnAndBounded) {
         EXPECT_EQ(this->client_->drop(handles[0]).status.code, StatusCode::invalid_argument);
         this->client_->engine = EngineName::cuda;
     }
-    EXPECT_EQ(Client::answer_of(this->client_->drop(handles[0])), Answer::done);
+    EXPECT_EQ(Client::result_of(this->client_->drop(handles[0])), ReplyResult::done);
     EXPECT_EQ(this->client_->drop(handles[0]).status.code, StatusCode::invalid_argument);
     // More than an array can hold, or than memory.
     EXPECT_EQ(this->client_->begin_kary({}, UINT64_MAX, this->key_bits).header.status.code,

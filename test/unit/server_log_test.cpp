@@ -49,9 +49,9 @@ std::size_t count_of(const std::string &text, const std::string &what) {
 
 // How many lines the text says are missing.
 std::size_t missing_in(const std::string &text) {
-    static const std::regex told("pg_gpu_server: ([0-9]+) lines of this log could not be written\n");
+    static const std::regex reported("pg_gpu_server: ([0-9]+) lines of this log could not be written\n");
     std::size_t count = 0;
-    for (std::sregex_iterator match(text.begin(), text.end(), told); match != std::sregex_iterator();
+    for (std::sregex_iterator match(text.begin(), text.end(), reported); match != std::sregex_iterator();
          ++match) {
         count += std::stoul((*match)[1]);
     }

@@ -31,7 +31,7 @@ class ServerMemory : public ServerTestOfEngine {
             return;
         }
         run_ = make_run<std::uint64_t>(3000, 300, random_);
-        ASSERT_EQ(client_->load(run_name(1), run_.keys(), run_.tids(), true), Answer::done);
+        ASSERT_EQ(client_->load(run_name(1), run_.keys(), run_.tids(), true), ReplyResult::done);
     }
     void TearDown() override {
         allocations_left = -1;
@@ -40,13 +40,13 @@ class ServerMemory : public ServerTestOfEngine {
 
     std::unique_ptr<Client> connect() {
         auto client = std::make_unique<Client>(server_.path(), GetParam());
-        EXPECT_EQ(Client::answer_of(client->attach(buffer_bytes)), Answer::done);
+        EXPECT_EQ(Client::result_of(client->attach(buffer_bytes)), ReplyResult::done);
         return client;
     }
     // Sends one request of each kind that takes memory. The result says which failed. The connection may end
     // by it.
-    void ask_all(Client &client, std::vector<protocol::ReplyHeader> *replies) {
-        const auto ask = [&]<typename Reply>(Message type, auto request, Reply *reply) {
+    void call_all(Client &client, std::vector<protocol::ReplyHeader> *replies) {
+        const auto call = [&]<typename Reply>(Message type, auto request, Reply *reply) {
             if (!client.send_request(type, &request) || !client.receive_reply(reply)) {
                 return false;
             }
@@ -62,7 +62,7 @@ class ServerMemory : public ServerTestOfEngine {
             client.at<std::uint64_t>(1024)[i] = i + 20;
         }
         protocol::ResultReply result;
-        if (!ask(Message::lookup_kary, lookup, &result)) {
+        if (!call(Message::lookup_kary, lookup, &result)) {
             return;
         }
         auto range = about_runs<protocol::RangeKary>(64, {1});
@@ -71,7 +71,7 @@ class ServerMemory : public ServerTestOfEngine {
         range.with_keys = 1;
         range.results = 65536;
         range.capacity = 900000;
-        if (!ask(Message::range_kary, range, &result)) {
+        if (!call(Message::range_kary, range, &result)) {
             return;
         }
         auto count = about_runs<protocol::CountKary>(64, {1});
@@ -80,11 +80,11 @@ class ServerMemory : public ServerTestOfEngine {
         count.blocks = {4096, 30, 8192, 100, 2, 0};
         count.results = 65536;
         count.capacity = 900000;
-        if (!ask(Message::count_kary, count, &result)) {
+        if (!call(Message::count_kary, count, &result)) {
             return;
         }
         count.blocks.all_visible = 1;
-        if (!ask(Message::count_kary, count, &result)) {
+        if (!call(Message::count_kary, count, &result)) {
             return;
         }
         protocol::SetDead dead{};
@@ -93,19 +93,19 @@ class ServerMemory : public ServerTestOfEngine {
         dead.words = 47;
         dead.offset = 2048;
         protocol::ReplyHeader plain;
-        if (!ask(Message::set_dead, dead, &plain)) {
+        if (!call(Message::set_dead, dead, &plain)) {
             return;
         }
         auto merge = about_runs<protocol::MergeKary>(64, {1, 1});
         protocol::HandleReply array;
-        if (!ask(Message::merge_kary, merge, &array)) {
+        if (!call(Message::merge_kary, merge, &array)) {
             return;
         }
-        if (Client::answer_of(array.header) == Answer::done) {
+        if (Client::result_of(array.header) == ReplyResult::done) {
             protocol::NameKary name{};
             name.handle = array.handle;
             name.name = run_name(3);
-            if (!ask(Message::name_kary, name, &array)) {
+            if (!call(Message::name_kary, name, &array)) {
                 return;
             }
         }
@@ -114,7 +114,7 @@ class ServerMemory : public ServerTestOfEngine {
         begin.entries = 1000;
         begin.key_bits = 64;
         protocol::BeginReply begun;
-        if (!ask(Message::begin_kary, begin, &begun)) {
+        if (!call(Message::begin_kary, begin, &begun)) {
             return;
         }
         if (begun.handle != 0) {
@@ -122,45 +122,46 @@ class ServerMemory : public ServerTestOfEngine {
             append.handle = begun.handle;
             append.count = 1000;
             append.tids_offset = 65536;
-            if (!ask(Message::append_kary, append, &plain)) {
+            if (!call(Message::append_kary, append, &plain)) {
                 return;
             }
             protocol::HandleRequest finish{};
             finish.handle = begun.handle;
             // What is not finished would lack entries.
-            const bool asked = Client::answer_of(plain) == Answer::done ? ask(Message::finish, finish, &array)
-                                                                        : ask(Message::drop, finish, &plain);
-            if (!asked) {
+            const bool requested = Client::result_of(plain) == ReplyResult::done
+                                       ? call(Message::finish, finish, &array)
+                                       : call(Message::drop, finish, &plain);
+            if (!requested) {
                 return;
             }
         }
-        if (!ask_about_points(client, ask)) {
+        if (!submit_points(client, call)) {
             return;
         }
         protocol::List list{};
         protocol::ListReply rows;
         list.capacity = 4096;
-        if (!ask(Message::statistics, list, &rows)) {
+        if (!call(Message::statistics, list, &rows)) {
             return;
         }
         protocol::Evict evict{};
         evict.name = run_name(2);
         protocol::EvictReply evicted;
-        if (!ask(Message::evict, evict, &evicted)) {
+        if (!call(Message::evict, evict, &evicted)) {
             return;
         }
         evict.name = run_name(3);
-        ask(Message::evict, evict, &evicted);
+        call(Message::evict, evict, &evicted);
     }
     // Loads a grid file, asks it, and drops it.
-    template <typename Ask>
-    static bool ask_about_points(Client &client, Ask ask) {
+    template <typename Submit>
+    static bool submit_points(Client &client, Submit call) {
         // Behind what the other requests leave in the buffer.
         constexpr std::uint64_t inputs = 1 << 19;
         std::mt19937_64 random(9);
         const grid_test::Points points = grid_test::small_points(500, random);
         protocol::BeginReply begun;
-        if (!ask(Message::begin_grid, begin_of_small_points(run_name(4), points.count()), &begun)) {
+        if (!call(Message::begin_grid, begin_of_small_points(run_name(4), points.count()), &begun)) {
             return false;
         }
         if (begun.handle != 0) {
@@ -173,20 +174,20 @@ class ServerMemory : public ServerTestOfEngine {
                             page.size());
             }
             protocol::ReplyHeader plain;
-            if (!ask(Message::append_pages, append, &plain)) {
+            if (!call(Message::append_pages, append, &plain)) {
                 return false;
             }
             protocol::HandleRequest handle{};
             handle.handle = begun.handle;
             protocol::HandleReply array;
             // What is not finished would lack entries.
-            if (Client::answer_of(plain) != Answer::done) {
-                return ask(Message::drop, handle, &plain);
+            if (Client::result_of(plain) != ReplyResult::done) {
+                return call(Message::drop, handle, &plain);
             }
-            if (!ask(Message::finish, handle, &array)) {
+            if (!call(Message::finish, handle, &array)) {
                 return false;
             }
-            if (Client::answer_of(array.header) != Answer::done) {
+            if (Client::result_of(array.header) != ReplyResult::done) {
                 return true;
             }
             protocol::SearchGrid search{};
@@ -197,7 +198,7 @@ class ServerMemory : public ServerTestOfEngine {
             search.capacity = 400000;
             std::memset(client.buffer() + inputs, 0, 8 * search.boxes.count);
             protocol::ResultReply result;
-            if (!ask(Message::search_grid, search, &result)) {
+            if (!call(Message::search_grid, search, &result)) {
                 return false;
             }
             protocol::CountGrid count{};
@@ -207,7 +208,7 @@ class ServerMemory : public ServerTestOfEngine {
             count.blocks = {inputs, 30, inputs, 100, 2, 0};
             count.results = 65536;
             count.capacity = 400000;
-            if (!ask(Message::count_grid, count, &result)) {
+            if (!call(Message::count_grid, count, &result)) {
                 return false;
             }
             protocol::MatchGrid match{};
@@ -220,14 +221,14 @@ class ServerMemory : public ServerTestOfEngine {
             match.count = 500;
             match.results = 65536;
             match.capacity = 400000;
-            if (!ask(Message::match_grid, match, &result)) {
+            if (!call(Message::match_grid, match, &result)) {
                 return false;
             }
         }
         protocol::Evict evict{};
         evict.name = run_name(4);
         protocol::EvictReply evicted;
-        return ask(Message::evict, evict, &evicted);
+        return call(Message::evict, evict, &evicted);
     }
     std::uint64_t used() {
         return client_->list(Message::mirrors, 0, 0).memory_used[static_cast<std::size_t>(GetParam())];
@@ -241,7 +242,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, ServerMemory, every_engine(), engine_of);
 // The engine's budget refuses each of its requests in turn.
 TEST_P(ServerMemory, EveryRefusalOfTheBudget) {
     std::vector<protocol::ReplyHeader> replies;
-    ask_all(*client_, &replies);
+    call_all(*client_, &replies);
     const std::size_t all = replies.size();
     const std::uint64_t before = used();
     int failures = 0;
@@ -249,9 +250,9 @@ TEST_P(ServerMemory, EveryRefusalOfTheBudget) {
     for (int n = 0; n < last_with_failure + 50; ++n) {
         client_->inject(n);
         replies.clear();
-        ask_all(*client_, &replies);
+        call_all(*client_, &replies);
         for (const protocol::ReplyHeader &reply : replies) {
-            if (Client::answer_of(reply) != Answer::done) {
+            if (Client::result_of(reply) != ReplyResult::done) {
                 EXPECT_EQ(reply.status.code, StatusCode::out_of_memory) << reply.status.message;
                 ++failures;
                 last_with_failure = n;
@@ -262,10 +263,10 @@ TEST_P(ServerMemory, EveryRefusalOfTheBudget) {
     }
     EXPECT_GT(failures, 15);
     replies.clear();
-    ask_all(*client_, &replies);
+    call_all(*client_, &replies);
     EXPECT_EQ(replies.size(), all);
     for (const protocol::ReplyHeader &reply : replies) {
-        EXPECT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
+        EXPECT_EQ(Client::result_of(reply), ReplyResult::done) << reply.status.message;
     }
 }
 
@@ -279,7 +280,7 @@ TEST_P(ServerMemory, EveryRefusalOfTheHeap) {
     std::vector<protocol::ReplyHeader> replies;
     {
         const auto client = connect();
-        ask_all(*client, &replies);
+        call_all(*client, &replies);
     }
     const std::size_t all = replies.size();
     ASSERT_TRUE(wait_until([&] { return server_->connections() == 1; }));
@@ -301,15 +302,15 @@ TEST_P(ServerMemory, EveryRefusalOfTheHeap) {
                 protocol::HelloReply greeting;
                 const int memfd = make_memfd(1 << 20, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
                 if (client.send_request(Message::hello, &hello) && client.receive_reply(&greeting) &&
-                    client.attach(1 << 20).answer == 0) {
-                    ask_all(client, &replies);
+                    client.attach(1 << 20).result == 0) {
+                    call_all(client, &replies);
                 }
                 close(memfd);
             }
         }
         allocations_left = -1;
         for (const protocol::ReplyHeader &reply : replies) {
-            if (Client::answer_of(reply) != Answer::done) {
+            if (Client::result_of(reply) != ReplyResult::done) {
                 EXPECT_EQ(reply.status.code, StatusCode::out_of_memory) << reply.status.message;
             }
         }
@@ -325,10 +326,10 @@ TEST_P(ServerMemory, EveryRefusalOfTheHeap) {
     EXPECT_GT(refused_runs, 20);
     const auto client = connect();
     replies.clear();
-    ask_all(*client, &replies);
+    call_all(*client, &replies);
     EXPECT_EQ(replies.size(), all);
     for (const protocol::ReplyHeader &reply : replies) {
-        EXPECT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
+        EXPECT_EQ(Client::result_of(reply), ReplyResult::done) << reply.status.message;
     }
     EXPECT_EQ(server_.given_up(), 0);
 }
@@ -345,7 +346,7 @@ TEST_P(ServerMemory, NothingIsLeftAfterManyRequests) {
             const auto client = connect();
             for (int j = 0; j < 3; ++j) {
                 replies.clear();
-                ask_all(*client, &replies);
+                call_all(*client, &replies);
                 requests += replies.size();
             }
             // Left behind for the connection's end.

@@ -8,15 +8,15 @@ using namespace server_test;
 
 class ServerOverflow : public ServerOfSeveralEngines {
   protected:
-    static gpu_engine::server::Options with_stand_ins(std::uint32_t count) {
+    static gpu_engine::server::Options with_emulated_devices(std::uint32_t count) {
         gpu_engine::server::Options options;
-        options.stand_ins = count;
+        options.emulated_devices = count;
         options.testing = true;
         return options;
     }
 
     explicit ServerOverflow(std::uint32_t devices = 2)
-        : ServerOfSeveralEngines(with_stand_ins(devices), EngineName::cuda) {
+        : ServerOfSeveralEngines(with_emulated_devices(devices), EngineName::cuda) {
         load_runs(1);
         run_bytes_ = memory_used(EngineName::cuda);
         client_.evict(run_name(1));
@@ -26,8 +26,8 @@ class ServerOverflow : public ServerOfSeveralEngines {
         protocol::Configure request{};
         request.memory_limit[static_cast<std::size_t>(EngineName::cuda)] = device;
         request.memory_limit[static_cast<std::size_t>(EngineName::host)] = host;
-        EXPECT_EQ(Client::answer_of(client_.ask<protocol::ReplyHeader>(Message::configure, request)),
-                  Answer::done);
+        EXPECT_EQ(Client::result_of(client_.call<protocol::ReplyHeader>(Message::configure, request)),
+                  ReplyResult::done);
     }
     std::uint64_t memory_used(EngineName kind) {
         return client_.list(Message::mirrors, 0, 65536).memory_used[static_cast<std::size_t>(kind)];
@@ -38,7 +38,7 @@ class ServerOverflow : public ServerOfSeveralEngines {
     }
     void expect_counted(std::uint64_t runs) {
         const protocol::ResultReply reply = count_runs(runs);
-        ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+        ASSERT_EQ(Client::result_of(reply.header), ReplyResult::done) << reply.header.status.message;
         EXPECT_EQ(counted(), runs * 100);
     }
     StatusCode begin(std::uint64_t run) {
@@ -74,7 +74,7 @@ TEST_F(ServerOverflow, TheRestLiesWithTheHostAndIsAskedToo) {
     EXPECT_EQ(evictions(), 0U);
     // For another purpose the one goes that was used longest ago.
     client_.purpose = 8;
-    EXPECT_EQ(client_.load(run_name(5), keys_, tids_), Answer::done);
+    EXPECT_EQ(client_.load(run_name(5), keys_, tids_), ReplyResult::done);
     EXPECT_EQ(evictions(), 1U);
 }
 
@@ -82,7 +82,7 @@ TEST_F(ServerOverflow, WhatIsUsedStaysWhereTheHostHasRoom) {
     limit(run_bytes_ * 7 / 5, run_bytes_ * 20);
     for (std::uint64_t run = 1; run <= 10; ++run) {
         client_.purpose = static_cast<std::uint32_t>(run);
-        ASSERT_EQ(client_.load(run_name(run), keys_, tids_), Answer::done);
+        ASSERT_EQ(client_.load(run_name(run), keys_, tids_), ReplyResult::done);
     }
     EXPECT_EQ(evictions(), 0U);
     expect_counted(10);
@@ -104,20 +104,21 @@ TEST_F(ServerOverflowOfOne, ASingleDeviceHasAnOverflowToo) {
     for (std::uint32_t i = 0; i < merge.runs; ++i) {
         merge.run[i].name = run_name(i + 2);
     }
-    const auto merged = client_.ask<protocol::HandleReply>(Message::merge_kary, merge);
-    ASSERT_EQ(Client::answer_of(merged.header), Answer::done) << merged.header.status.message;
+    const auto merged = client_.call<protocol::HandleReply>(Message::merge_kary, merge);
+    ASSERT_EQ(Client::result_of(merged.header), ReplyResult::done) << merged.header.status.message;
     EXPECT_EQ(merged.entries, 3 * entries);
     protocol::ReadKary read{};
     read.handle = merged.handle;
     read.count = 6;
     read.tids_offset = 1024;
-    ASSERT_EQ(Client::answer_of(client_.ask<protocol::ReplyHeader>(Message::read_kary, read)), Answer::done);
+    ASSERT_EQ(Client::result_of(client_.call<protocol::ReplyHeader>(Message::read_kary, read)),
+              ReplyResult::done);
     EXPECT_EQ(client_.at<std::uint64_t>(0)[5], 1U);
     protocol::NameKary name{};
     name.handle = merged.handle;
     name.name = run_name(5);
-    ASSERT_EQ(Client::answer_of(client_.ask<protocol::HandleReply>(Message::name_kary, name).header),
-              Answer::done);
+    ASSERT_EQ(Client::result_of(client_.call<protocol::HandleReply>(Message::name_kary, name).header),
+              ReplyResult::done);
     EXPECT_EQ(holders(5)[4], on_host);
     for (std::uint64_t run = 2; run <= 4; ++run) {
         client_.evict(run_name(run));
@@ -130,8 +131,8 @@ TEST_F(ServerOverflowOfOne, ASingleDeviceHasAnOverflowToo) {
     request.blocks.all_visible = 1;
     request.results = 4096;
     request.capacity = 65536;
-    ASSERT_EQ(Client::answer_of(client_.ask<protocol::ResultReply>(Message::count_kary, request).header),
-              Answer::done);
+    ASSERT_EQ(Client::result_of(client_.call<protocol::ResultReply>(Message::count_kary, request).header),
+              ReplyResult::done);
     EXPECT_EQ(counted(), 400U);
     client_.evict(run_name(5));
     EXPECT_FALSE(server_->mirrors().has_overflow());
@@ -145,12 +146,12 @@ TEST_F(ServerOverflow, MirrorsOfBothKindsShareTheHostsMemory) {
     load_runs(4);
     ASSERT_EQ(memory_used(EngineName::host), 2 * run_bytes_);
     Client other(server_.path(), EngineName::host);
-    ASSERT_EQ(Client::answer_of(other.attach(4 << 20)), Answer::done);
+    ASSERT_EQ(Client::result_of(other.attach(4 << 20)), ReplyResult::done);
     auto request = about_runs<protocol::CountKary>(64, {4});
-    EXPECT_EQ(Client::answer_of(other.ask<protocol::ResultReply>(Message::count_kary, request).header),
-              Answer::not_resident);
+    EXPECT_EQ(Client::result_of(other.call<protocol::ResultReply>(Message::count_kary, request).header),
+              ReplyResult::not_resident);
     other.holder.role_quota = run_bytes_;
-    ASSERT_EQ(other.load(run_name(4), keys_, tids_), Answer::done);
+    ASSERT_EQ(other.load(run_name(4), keys_, tids_), ReplyResult::done);
     EXPECT_EQ(memory_used(EngineName::host), 2 * run_bytes_);
     EXPECT_EQ(mirrors(), 4U) << "one went";
     EXPECT_EQ(client_.state().engines[1].evictions + client_.state().engines[0].evictions, 1U);
@@ -160,7 +161,7 @@ TEST_F(ServerOverflow, ALostDeviceLeavesItsRunsToTheHost) {
     limit(run_bytes_ * 3 / 2, 0);
     load_runs(2);
     lose(1);
-    EXPECT_EQ(Client::answer_of(count_runs(2).header), Answer::not_resident);
+    EXPECT_EQ(Client::result_of(count_runs(2).header), ReplyResult::not_resident);
     EXPECT_EQ(server_.given_up(), 0);
     load_runs(2);
     std::vector<std::int32_t> held = holders(2);
@@ -176,27 +177,27 @@ TEST_F(ServerOverflow, WithoutTheHostTheServerEnds) {
     client_.engine = EngineName::host;
     lose(0);
     client_.engine = EngineName::cuda;
-    EXPECT_NE(Client::answer_of(count_runs(3).header), Answer::done);
+    EXPECT_NE(Client::result_of(count_runs(3).header), ReplyResult::done);
     EXPECT_EQ(server_.given_up(), 1);
 }
 
 // A device is full of what a question asks, which finds no memory to compute with.
-TEST_F(ServerOverflow, AQuestionWithoutMemoryHasOneOfItsRunsGo) {
+TEST_F(ServerOverflow, ARequestWithoutMemoryHasOneOfItsRunsGo) {
     limit(run_bytes_ * 21 / 20, 0);
     client_.purpose = 7;
     load_runs(1);
     const auto count_without_memory = [&](std::uint32_t device) {
         protocol::Inject inject{};
         inject.number = device;
-        EXPECT_EQ(Client::answer_of(client_.ask<protocol::ReplyHeader>(Message::inject, inject)),
-                  Answer::done);
+        EXPECT_EQ(Client::result_of(client_.call<protocol::ReplyHeader>(Message::inject, inject)),
+                  ReplyResult::done);
         auto request = about_runs<protocol::CountKary>(64, {1});
         request.results = 4096;
         request.capacity = 65536;
         const protocol::ReplyHeader reply =
-            client_.ask<protocol::ResultReply>(Message::count_kary, request).header;
+            client_.call<protocol::ResultReply>(Message::count_kary, request).header;
         inject.refuse_after = -1;
-        client_.ask<protocol::ReplyHeader>(Message::inject, inject);
+        client_.call<protocol::ReplyHeader>(Message::inject, inject);
         return reply;
     };
     std::vector<std::int32_t> places;
@@ -204,7 +205,7 @@ TEST_F(ServerOverflow, AQuestionWithoutMemoryHasOneOfItsRunsGo) {
         places.push_back(holders(1)[0]);
         ASSERT_NE(places.back(), on_host);
         const auto reply = count_without_memory(static_cast<std::uint32_t>(places.back()));
-        ASSERT_EQ(Client::answer_of(reply), Answer::not_resident) << reply.status.message;
+        ASSERT_EQ(Client::result_of(reply), ReplyResult::not_resident) << reply.status.message;
         EXPECT_EQ(reply.lacking, 1U);
         EXPECT_EQ(mirrors(), 0U);
         load_runs(1);
@@ -221,7 +222,7 @@ TEST_F(ServerOverflow, AQuestionWithoutMemoryHasOneOfItsRunsGo) {
     int gone = 0;
     for (; gone < 3; ++gone) {
         reply = count_without_memory(static_cast<std::uint32_t>(holders(1)[0]));
-        if (Client::answer_of(reply) != Answer::not_resident) {
+        if (Client::result_of(reply) != ReplyResult::not_resident) {
             break;
         }
         load_runs(1);

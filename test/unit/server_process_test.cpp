@@ -90,12 +90,12 @@ class ServerProcess : public testing::Test {
         arguments.insert(arguments.begin(), {"--socket", socket_, "--devices", "none"});
         return std::make_unique<Process>(folder_.file("log"), arguments, keep_open);
     }
-    bool answers() {
+    bool does_respond() {
         Client client;
         if (!client.connect(socket_)) {
             return false;
         }
-        EXPECT_EQ(Client::answer_of(client.hello().header), Answer::done);
+        EXPECT_EQ(Client::result_of(client.hello().header), ReplyResult::done);
         return true;
     }
 
@@ -106,15 +106,15 @@ class ServerProcess : public testing::Test {
 TEST_F(ServerProcess, StartsAndStopsWithASignal) {
     for (const int signal : {SIGTERM, SIGINT}) {
         const auto process = start();
-        ASSERT_TRUE(wait_until([&] { return answers(); }));
+        ASSERT_TRUE(wait_until([&] { return does_respond(); }));
         struct stat file {};
         ASSERT_EQ(stat(socket_.c_str(), &file), 0);
         EXPECT_EQ(file.st_mode & 0777, 0700U) << "nobody else may connect";
         // A connection doesn't hold it up.
         Client client(socket_);
-        ASSERT_EQ(Client::answer_of(client.attach(1 << 20)), Answer::done);
+        ASSERT_EQ(Client::result_of(client.attach(1 << 20)), ReplyResult::done);
         ::kill(process->id(), SIGHUP);
-        EXPECT_TRUE(answers());
+        EXPECT_TRUE(does_respond());
         ::kill(process->id(), signal);
         EXPECT_EQ(process->wait(), 0) << process->log();
         EXPECT_FALSE(std::filesystem::exists(socket_));
@@ -132,29 +132,29 @@ TEST_F(ServerProcess, ImmediateShutdown) {
     setenv("TSAN_OPTIONS", (before + ":report_thread_leaks=0").c_str(), 1);
     const auto process = start();
     setenv("TSAN_OPTIONS", before.c_str(), 1);
-    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    ASSERT_TRUE(wait_until([&] { return does_respond(); }));
     ::kill(process->id(), SIGQUIT);
     EXPECT_EQ(process->wait(), 0) << process->log();
     // The socket is left behind; the next one takes its place.
     const auto next = start();
-    EXPECT_TRUE(wait_until([&] { return answers(); }));
+    EXPECT_TRUE(wait_until([&] { return does_respond(); }));
 }
 
 TEST_F(ServerProcess, KilledOnesAreReplaced) {
     const auto process = start();
-    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    ASSERT_TRUE(wait_until([&] { return does_respond(); }));
     Client client(socket_);
     ::kill(process->id(), SIGKILL);
     EXPECT_EQ(process->wait(), -SIGKILL);
     char byte;
     EXPECT_EQ(client.receive_bytes(&byte, 1), 0U);
     const auto next = start();
-    EXPECT_TRUE(wait_until([&] { return answers(); }));
+    EXPECT_TRUE(wait_until([&] { return does_respond(); }));
 }
 
 TEST_F(ServerProcess, ASecondOneStealsNothing) {
     const auto first = start();
-    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    ASSERT_TRUE(wait_until([&] { return does_respond(); }));
     struct stat before {};
     ASSERT_EQ(stat(socket_.c_str(), &before), 0);
     const auto second = start();
@@ -163,7 +163,7 @@ TEST_F(ServerProcess, ASecondOneStealsNothing) {
     struct stat after {};
     ASSERT_EQ(stat(socket_.c_str(), &after), 0);
     EXPECT_EQ(before.st_ino, after.st_ino);
-    EXPECT_TRUE(answers());
+    EXPECT_TRUE(does_respond());
 }
 
 TEST_F(ServerProcess, EndsWithItsPipe) {
@@ -171,11 +171,11 @@ TEST_F(ServerProcess, EndsWithItsPipe) {
     ASSERT_EQ(pipe2(pipes, O_CLOEXEC), 0);
     const auto process = start({"--watch-descriptor", std::to_string(pipes[0])}, pipes[0]);
     close(pipes[0]);
-    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    ASSERT_TRUE(wait_until([&] { return does_respond(); }));
     // What is written means nothing.
     EXPECT_EQ(write(pipes[1], "x", 1), 1);
     EXPECT_EQ(process->wait(50ms), -1000);
-    EXPECT_TRUE(answers());
+    EXPECT_TRUE(does_respond());
     close(pipes[1]);
     EXPECT_EQ(process->wait(), 0);
     EXPECT_NE(process->log().find("the watched descriptor"), std::string::npos) << process->log();
@@ -188,7 +188,7 @@ TEST_F(ServerProcess, EndsWithItsParent) {
         _exit(0);
     }
     const auto process = start({"--parent", std::to_string(parent)});
-    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    ASSERT_TRUE(wait_until([&] { return does_respond(); }));
     ::kill(parent, SIGKILL);
     waitpid(parent, nullptr, 0);
     EXPECT_EQ(process->wait(), 0);
@@ -222,7 +222,7 @@ TEST_F(ServerProcess, RefusesBadArguments) {
 // A supervisor reads the level of each line, and says itself when and who.
 TEST_F(ServerProcess, LinesWithLevels) {
     const auto process = start({"--log-levels"});
-    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    ASSERT_TRUE(wait_until([&] { return does_respond(); }));
     ::kill(process->id(), SIGTERM);
     EXPECT_EQ(process->wait(), 0);
     EXPECT_EQ(process->log().rfind("<5>listening on \"", 0), 0U) << process->log();
@@ -235,16 +235,16 @@ TEST_F(ServerProcess, LinesWithLevels) {
 // Limits of the command line are those that hold.
 TEST_F(ServerProcess, TakesItsLimits) {
     const auto process = start({"--host-memory", "1048576", "--transfer-memory", "8192", "--threads", "1"});
-    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    ASSERT_TRUE(wait_until([&] { return does_respond(); }));
     Client client(socket_);
     EXPECT_EQ(client.attach(12288).status.code, StatusCode::out_of_memory);
-    EXPECT_EQ(Client::answer_of(client.attach(8192)), Answer::done);
+    EXPECT_EQ(Client::result_of(client.attach(8192)), ReplyResult::done);
     const auto reply = client.list(Message::mirrors, 0, 0);
     EXPECT_EQ(reply.memory_limit[0], 1048576U);
     EXPECT_EQ(reply.transfer_limit, 8192U);
     EXPECT_EQ(client.begin_kary(run_name(1), 200000, 64).header.status.code, StatusCode::out_of_memory);
     protocol::RequestHeader ping{};
-    const auto pong = client.ask<protocol::HelloReply>(Message::ping, ping);
+    const auto pong = client.call<protocol::HelloReply>(Message::ping, ping);
     EXPECT_EQ(pong.engines, 1U);
     EXPECT_EQ(pong.opening, 0U);
     EXPECT_EQ(pong.threads, 1U);
@@ -256,17 +256,17 @@ TEST_F(ServerProcess, TakesItsLimits) {
 }
 
 // Two kinds of engines without a device.
-TEST_F(ServerProcess, StandInsAreDevices) {
+TEST_F(ServerProcess, EmulatedDevicesAreDevices) {
     const auto process = start({"--engines", "host,stand-in,stand-in", "--device-memory", "1048576"});
-    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    ASSERT_TRUE(wait_until([&] { return does_respond(); }));
     Client client(socket_);
     ASSERT_TRUE(wait_until([&] {
-        return client.ask<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).engines == 3U &&
+        return client.call<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).engines == 3U &&
                client.list(Message::devices, 0, 0).memory_limit[1] == 2 * 1048576U;
     }));
     EXPECT_EQ(client.list(Message::devices, 0, 0).rows, 2U);
     client.engine = EngineName::cuda;
-    EXPECT_EQ(Client::answer_of(client.begin_kary(run_name(1), 10, 64).header), Answer::done);
+    EXPECT_EQ(Client::result_of(client.begin_kary(run_name(1), 10, 64).header), ReplyResult::done);
 }
 
 // Of another user: the socket's mode keeps it out, and so does the server.
@@ -275,7 +275,7 @@ TEST_F(ServerProcess, OtherUsersCanNotConnect) {
         GTEST_SKIP() << "only root can become another user";
     }
     const auto process = start();
-    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    ASSERT_TRUE(wait_until([&] { return does_respond(); }));
     // Were the file's mode to let them in.
     ASSERT_EQ(chmod(socket_.c_str(), 0777), 0);
     ASSERT_EQ(chmod(std::filesystem::path(socket_).parent_path().c_str(), 0755), 0);
@@ -293,7 +293,7 @@ TEST_F(ServerProcess, OtherUsersCanNotConnect) {
     EXPECT_EQ(status, 0);
     EXPECT_TRUE(wait_until(
         [&] { return process->log().find("refused a connection of user 65534") != std::string::npos; }));
-    EXPECT_TRUE(answers());
+    EXPECT_TRUE(does_respond());
 }
 
 }  // namespace

@@ -104,10 +104,10 @@ class ServerWithRuns : public ServerTest {
         for (const std::size_t size : sizes) {
             runs.push_back(make_run<Key>(size, 300, random_));
             RunModel<Key> &run = runs.back();
-            EXPECT_EQ(client_->load(run_name(runs.size()), run.keys(), run.tids()), Answer::done);
+            EXPECT_EQ(client_->load(run_name(runs.size()), run.keys(), run.tids()), ReplyResult::done);
             const auto words = mark_dead(run, 0.2 * static_cast<double>(runs.size() % 3), random_);
-            EXPECT_EQ(Client::answer_of(client_->set_dead(run_name(runs.size()), words, runs.size())),
-                      Answer::done);
+            EXPECT_EQ(Client::result_of(client_->set_dead(run_name(runs.size()), words, runs.size())),
+                      ReplyResult::done);
         }
         return runs;
     }

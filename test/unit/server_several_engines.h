@@ -17,8 +17,8 @@ class ServerOfSeveralEngines : public testing::Test {
         EXPECT_TRUE(server_.has(kind));
         EXPECT_TRUE(client_.connect(server_.path()));
         client_.engine = kind;
-        EXPECT_EQ(Client::answer_of(client_.hello().header), Answer::done);
-        EXPECT_EQ(Client::answer_of(client_.attach(4 << 20)), Answer::done);
+        EXPECT_EQ(Client::result_of(client_.hello().header), ReplyResult::done);
+        EXPECT_EQ(Client::result_of(client_.attach(4 << 20)), ReplyResult::done);
         for (std::size_t i = 0; i < entries; ++i) {
             keys_.push_back(i);
             tids_.push_back(make_tid(i / 100, static_cast<std::uint16_t>(i % 100 + 1)));
@@ -27,7 +27,7 @@ class ServerOfSeveralEngines : public testing::Test {
 
     void load_runs(std::uint64_t count) {
         for (std::uint64_t run = 1; run <= count; ++run) {
-            ASSERT_EQ(client_.load(run_name(run), keys_, tids_), Answer::done);
+            ASSERT_EQ(client_.load(run_name(run), keys_, tids_), ReplyResult::done);
         }
     }
     // The device of each run's mirror, by run; -1: there is none.
@@ -66,15 +66,15 @@ class ServerOfSeveralEngines : public testing::Test {
         request.blocks.all_visible = 1;
         request.results = 4096;
         request.capacity = 65536;
-        return client_.ask<protocol::ResultReply>(Message::count_kary, request);
+        return client_.call<protocol::ResultReply>(Message::count_kary, request);
     }
     std::uint64_t counted() { return *client_.at<std::uint64_t>(4096); }
     void lose(std::uint32_t number) {
         protocol::Inject request{};
         request.number = number;
         request.loses = protocol::lose_engine;
-        EXPECT_EQ(Client::answer_of(client_.ask<protocol::ReplyHeader>(Message::inject, request)),
-                  Answer::done);
+        EXPECT_EQ(Client::result_of(client_.call<protocol::ReplyHeader>(Message::inject, request)),
+                  ReplyResult::done);
     }
     std::vector<protocol::DeviceRow> devices() {
         const auto reply = client_.list(Message::devices, 0, 65536);

@@ -36,15 +36,15 @@ class ServerSharing : public ServerText {
             kill_some(runs_.size(), &runs_.back());
             ASSERT_FALSE(HasFatalFailure());
         }
-        Question question;
+        EngineRequest engine_request;
         for (std::size_t i = 0; i < sessions; ++i) {
             clients_.push_back(std::make_unique<Client>(server_.path(), GetParam()));
-            ASSERT_EQ(Client::answer_of(clients_[i]->attach(buffer_bytes)), Answer::done);
+            ASSERT_EQ(Client::result_of(clients_[i]->attach(buffer_bytes)), ReplyResult::done);
             do {
-                question = make_question(runs_, 1);
-            } while (question.terms[0].empty());
-            questions_.push_back(question);
-            requests_.push_back(place(*clients_[i], questions_[i]));
+                engine_request = make_request(runs_, 1);
+            } while (engine_request.terms[0].empty());
+            engine_requests_.push_back(engine_request);
+            requests_.push_back(place(*clients_[i], engine_requests_[i]));
         }
     }
 
@@ -65,11 +65,13 @@ class ServerSharing : public ServerText {
         EXPECT_TRUE(clients_[i]->receive_reply(&reply));
         return reply;
     }
-    void check(std::size_t i) { check_answer(runs_, questions_[i], requests_[i], receive(i), *clients_[i]); }
+    void check(std::size_t i) {
+        check_result(runs_, engine_requests_[i], requests_[i], receive(i), *clients_[i]);
+    }
 
     std::vector<TextRun> runs_;
     std::vector<std::unique_ptr<Client>> clients_;
-    std::vector<Question> questions_;
+    std::vector<EngineRequest> engine_requests_;
     std::vector<protocol::SearchText> requests_;
 };
 
@@ -80,14 +82,14 @@ TEST_P(ServerSharing, AnswersAreTheirOwn) {
         release();
         for (std::size_t i = 0; i < sessions; ++i) {
             check(i);
-            questions_[i] = make_question(runs_, 1 + static_cast<std::size_t>(round) % 3);
+            engine_requests_[i] = make_request(runs_, 1 + static_cast<std::size_t>(round) % 3);
             // Searches that want few hits are computed together, those that want many are not.
-            for (auto &queries : questions_[i].queries) {
+            for (auto &queries : engine_requests_[i].queries) {
                 for (TextQuery &query : queries) {
                     query.k = 1 + query.k % 100;
                 }
             }
-            requests_[i] = place(*clients_[i], questions_[i]);
+            requests_[i] = place(*clients_[i], engine_requests_[i]);
         }
     }
 }
@@ -151,7 +153,7 @@ TEST_P(ServerSharing, UnderDisturbances) {
             Random random(i);
             for (int round = 0; round < 60; ++round) {
                 Client &client = *clients_[i];
-                protocol::SearchText request = place(client, questions_[i]);
+                protocol::SearchText request = place(client, engine_requests_[i]);
                 const auto disturbance = random() % 8;
                 client.deadline_ms = disturbance == 0 ? 1 : 0;
                 if (disturbance == 1) {
@@ -160,7 +162,7 @@ TEST_P(ServerSharing, UnderDisturbances) {
                 ASSERT_TRUE(client.send_request(Message::search_text, &request));
                 if (disturbance == 2) {
                     clients_[i] = std::make_unique<Client>(server_.path(), GetParam());
-                    ASSERT_EQ(Client::answer_of(clients_[i]->attach(buffer_bytes)), Answer::done);
+                    ASSERT_EQ(Client::result_of(clients_[i]->attach(buffer_bytes)), ReplyResult::done);
                     continue;
                 }
                 protocol::ResultReply reply;
@@ -168,7 +170,7 @@ TEST_P(ServerSharing, UnderDisturbances) {
                 if (disturbance == 1) {
                     ASSERT_EQ(reply.header.status.code, StatusCode::invalid_argument);
                 } else if (disturbance != 0 || reply.header.status.code != StatusCode::cancelled) {
-                    check_answer(runs_, questions_[i], request, reply, client);
+                    check_result(runs_, engine_requests_[i], request, reply, client);
                     ++answered;
                 }
             }

@@ -10,7 +10,7 @@
 #include "server/requests/run_set.h"
 #include "server_checks.h"
 #include "server_several_engines.h"
-#include "stand_in.h"
+#include "emulated_engine.h"
 
 namespace {
 
@@ -31,15 +31,15 @@ class ServerSpread : public ServerOfSeveralEngines {
     ServerSpread() : ServerOfSeveralEngines(three_hosts(), EngineName::host) {}
 };
 
-TEST_F(ServerSpread, RunsAreSharedOutAndAnswersAddedUp) {
+TEST_F(ServerSpread, RunsAreSharedOutAndResultsAddedUp) {
     load_runs(6);
     std::vector<std::int32_t> held = holders(6);
     std::sort(held.begin(), held.end());
     EXPECT_EQ(held, (std::vector<std::int32_t>{0, 0, 1, 1, 2, 2}));
-    ASSERT_EQ(Client::answer_of(count_runs(6).header), Answer::done);
+    ASSERT_EQ(Client::result_of(count_runs(6).header), ReplyResult::done);
     EXPECT_EQ(counted(), 600U);
     // All runs of one engine take the way without parts.
-    ASSERT_EQ(Client::answer_of(count_runs(1).header), Answer::done);
+    ASSERT_EQ(Client::result_of(count_runs(1).header), ReplyResult::done);
     EXPECT_EQ(counted(), 100U);
 }
 
@@ -51,7 +51,7 @@ TEST_F(ServerSpread, ALimitOfEachEngineHoldsForItself) {
     // More than one engine could hold, and as much as all hold together.
     client_.purpose = 7;
     load_runs(3);
-    ASSERT_EQ(Client::answer_of(count_runs(3).header), Answer::done);
+    ASSERT_EQ(Client::result_of(count_runs(3).header), ReplyResult::done);
     EXPECT_EQ(counted(), 300U);
     // What is needed together stays, so the fourth is refused, and nothing goes for it.
     EXPECT_EQ(client_.begin_kary(run_name(4), entries, 64).header.status.code, StatusCode::out_of_memory);
@@ -61,7 +61,7 @@ TEST_F(ServerSpread, ALimitOfEachEngineHoldsForItself) {
     EXPECT_EQ(state.engines[0].evictions, 0U);
     // For another purpose the one goes that was used longest ago.
     client_.purpose = 8;
-    EXPECT_EQ(client_.load(run_name(4), keys_, tids_), Answer::done);
+    EXPECT_EQ(client_.load(run_name(4), keys_, tids_), ReplyResult::done);
     EXPECT_EQ(client_.state().engines[0].evictions, 1U);
 }
 
@@ -80,7 +80,7 @@ TEST_F(ServerSpread, ALostEngineEndsAlone) {
     const std::vector<std::int32_t> before = holders(6);
     lose(1);
     const protocol::ResultReply lacking = count_runs(6);
-    ASSERT_EQ(Client::answer_of(lacking.header), Answer::not_resident);
+    ASSERT_EQ(Client::result_of(lacking.header), ReplyResult::not_resident);
     for (std::size_t i = 0; i < before.size(); ++i) {
         EXPECT_EQ((lacking.header.lacking >> i) & 1, before[i] == 1 ? 1U : 0U) << i;
     }
@@ -90,7 +90,7 @@ TEST_F(ServerSpread, ALostEngineEndsAlone) {
     for (const std::int32_t device : holders(6)) {
         EXPECT_TRUE(device == 0 || device == 2);
     }
-    ASSERT_EQ(Client::answer_of(count_runs(6).header), Answer::done);
+    ASSERT_EQ(Client::result_of(count_runs(6).header), ReplyResult::done);
     EXPECT_EQ(counted(), 600U);
     const std::vector<protocol::DeviceRow> rows = devices();
     ASSERT_EQ(rows.size(), engines);
@@ -100,14 +100,14 @@ TEST_F(ServerSpread, ALostEngineEndsAlone) {
         EXPECT_EQ(row.why_not[0] != '\0', row.info.device == 1);
         EXPECT_GT(row.memory_limit, 0U);
     }
-    EXPECT_EQ(client_.ask<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).engines, 1U);
+    EXPECT_EQ(client_.call<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).engines, 1U);
 
     // The last one's end is the server's.
     lose(0);
-    EXPECT_EQ(Client::answer_of(count_runs(6).header), Answer::not_resident);
+    EXPECT_EQ(Client::result_of(count_runs(6).header), ReplyResult::not_resident);
     EXPECT_EQ(server_.given_up(), 0);
     load_runs(6);
-    ASSERT_EQ(Client::answer_of(count_runs(6).header), Answer::done);
+    ASSERT_EQ(Client::result_of(count_runs(6).header), ReplyResult::done);
     lose(2);
     EXPECT_EQ(count_runs(6).header.status.code, StatusCode::unavailable);
     EXPECT_EQ(server_.given_up(), 1);
@@ -133,15 +133,15 @@ TEST_F(ServerSpread, WhatHasMovedMeanwhileIsLackingAndNotLeftOut) {
         dead.name = run_name(1);
         dead.version = 5;
         protocol::ReplyHeader reply{};
-        server::answer_set_dead(work, dead, reply);
-        EXPECT_EQ(Client::answer_of(reply), Answer::not_resident);
+        server::handle_set_dead(work, dead, reply);
+        EXPECT_EQ(Client::result_of(reply), ReplyResult::not_resident);
         EXPECT_EQ(reply.lacking, 1U);
 
         protocol::RunUse use{};
         use.name = run_name(1);
         reply = {};
         EXPECT_FALSE(server::RunSet(work, &use, 1, 64, reply).complete());
-        EXPECT_EQ(Client::answer_of(reply), Answer::not_resident);
+        EXPECT_EQ(Client::result_of(reply), ReplyResult::not_resident);
         EXPECT_EQ(reply.lacking, 1U);
 
         work.id = held_by;
@@ -167,31 +167,31 @@ TEST_F(ServerSpread, AnEngineWhoseEntriesAreAllDeadMergesNone) {
         dead.version = 1;
         dead.words = (entries + 63) / 64;
         std::fill_n(client_.at<std::uint64_t>(0), dead.words, ~std::uint64_t(0));
-        ASSERT_EQ(Client::answer_of(client_.ask<protocol::ReplyHeader>(Message::set_dead, dead)),
-                  Answer::done);
-        const auto merged = client_.ask<protocol::HandleReply>(Message::merge_kary, merge);
-        ASSERT_EQ(Client::answer_of(merged.header), Answer::done) << merged.header.status.message;
+        ASSERT_EQ(Client::result_of(client_.call<protocol::ReplyHeader>(Message::set_dead, dead)),
+                  ReplyResult::done);
+        const auto merged = client_.call<protocol::HandleReply>(Message::merge_kary, merge);
+        ASSERT_EQ(Client::result_of(merged.header), ReplyResult::done) << merged.header.status.message;
         EXPECT_EQ(merged.entries, (3 - dead_runs) * entries);
         protocol::HandleRequest drop{};
         drop.handle = merged.handle;
-        client_.ask<protocol::ReplyHeader>(Message::drop, drop);
+        client_.call<protocol::ReplyHeader>(Message::drop, drop);
     }
 }
 
-TEST_F(ServerSpread, WithoutMemoryInOnePartTheQuestionFailsAlone) {
+TEST_F(ServerSpread, WithoutMemoryInOnePartTheRequestFailsAlone) {
     load_runs(6);
-    ASSERT_EQ(Client::answer_of(count_runs(6).header), Answer::done);
+    ASSERT_EQ(Client::result_of(count_runs(6).header), ReplyResult::done);
     for (std::uint32_t number = 0; number < engines; ++number) {
         protocol::Inject request{};
         request.number = number;
         request.refuse_after = 0;
-        client_.ask<protocol::ReplyHeader>(Message::inject, request);
+        client_.call<protocol::ReplyHeader>(Message::inject, request);
         // Whether it is answered or fails, the next one is answered.
         count_runs(6);
-        ASSERT_EQ(Client::answer_of(count_runs(6).header), Answer::done);
+        ASSERT_EQ(Client::result_of(count_runs(6).header), ReplyResult::done);
         EXPECT_EQ(counted(), 600U);
         request.refuse_after = -1;
-        client_.ask<protocol::ReplyHeader>(Message::inject, request);
+        client_.call<protocol::ReplyHeader>(Message::inject, request);
     }
 }
 
@@ -221,30 +221,30 @@ gpu_engine::server::Options with_four_devices(std::vector<Stand> &stands, const 
 }
 
 // What gpu.devices() would tell: number, state and why not.
-std::string told_devices(ServerUnderTest &server) {
+std::string reported_devices(ServerUnderTest &server) {
     static_cast<void>(server.has(EngineName::cuda));
     Client client(server.path());
-    EXPECT_EQ(Client::answer_of(client.attach(1 << 20)), Answer::done);
+    EXPECT_EQ(Client::result_of(client.attach(1 << 20)), ReplyResult::done);
     const auto reply = client.list(Message::devices, 0, 65536);
-    std::string told;
+    std::string reported;
     for (std::uint64_t i = 0; i < reply.rows; ++i) {
         const auto &row = client.at<protocol::DeviceRow>(0)[i];
-        told += std::to_string(row.info.device) + " " + row.pci + " " + std::to_string(row.state) +
-                (row.why_not[0] != '\0' ? std::string(" ") + row.why_not : "") + "; ";
+        reported += std::to_string(row.info.device) + " " + row.pci + " " + std::to_string(row.state) +
+                    (row.why_not[0] != '\0' ? std::string(" ") + row.why_not : "") + "; ";
     }
-    return told;
+    return reported;
 }
 
 TEST(ServerDevices, AllAreUsedUnlessSomeAreNamed) {
     std::vector<Stand> stands(4);
     {
         ServerUnderTest server(with_four_devices(stands, ""));
-        EXPECT_EQ(told_devices(server),
+        EXPECT_EQ(reported_devices(server),
                   "0 0000:01:00.0 2; 1 0000:02:00.0 2; 2 0000:03:00.0 2; 3 0000:04:00.0 2; ");
     }
     {
         ServerUnderTest server(with_four_devices(stands, "GPU-00000000-0000-0000-0000-00000000000d, 1"));
-        EXPECT_EQ(told_devices(server), "3 0000:04:00.0 2; 1 0000:02:00.0 2; ");
+        EXPECT_EQ(reported_devices(server), "3 0000:04:00.0 2; 1 0000:02:00.0 2; ");
     }
 }
 
@@ -252,13 +252,13 @@ TEST(ServerDevices, WhatIsNotThereIsTold) {
     std::vector<Stand> stands(4);
     stands[2].broken = true;
     ServerUnderTest server(with_four_devices(stands, "GPU-99999999-0000-0000-0000-00000000000d,2,0,7"));
-    EXPECT_EQ(told_devices(server),
+    EXPECT_EQ(reported_devices(server),
               "-1  0 pg_gpu.devices names 9999999900000000000000000000000d, and there is no such device; "
               "2 0000:03:00.0 0 it is broken; 0 0000:01:00.0 2; "
               "7  0 pg_gpu.devices names 7, and there is no such device; ");
     // One device serves.
     Client client(server.path(), EngineName::cuda);
-    EXPECT_EQ(Client::answer_of(client.begin_kary(run_name(1), 10, 64).header), Answer::done);
+    EXPECT_EQ(Client::result_of(client.begin_kary(run_name(1), 10, 64).header), ReplyResult::done);
     EXPECT_EQ(server.given_up(), 0);
 }
 

@@ -37,7 +37,7 @@ inline TextRun make_text_run(postings::Codec codec, std::uint32_t documents, Ran
 }
 
 // A question to several runs: each has its own terms and its own queries, whose steps are the same.
-struct Question {
+struct EngineRequest {
     std::vector<std::vector<TextTerm>> terms;
     std::vector<std::vector<TextQuery>> queries;
     std::vector<TextStep> steps;
@@ -62,7 +62,7 @@ class ServerText : public ServerTestOfEngine {
         return begin;
     }
     StatusCode begin_code(const protocol::BeginText &begin) {
-        const auto begun = client_->ask<protocol::BeginReply>(Message::begin_text, begin);
+        const auto begun = client_->call<protocol::BeginReply>(Message::begin_text, begin);
         if (begun.handle != 0) {
             client_->drop(begun.handle);
         }
@@ -84,22 +84,22 @@ class ServerText : public ServerTestOfEngine {
         message.layout = {text_test::page_bytes, text_test::first_byte, 0, 0};
         std::memcpy(client_->buffer(), pages.data() + first * text_test::page_bytes,
                     count * text_test::page_bytes);
-        return client_->ask<protocol::ReplyHeader>(Message::append_pages, message);
+        return client_->call<protocol::ReplyHeader>(Message::append_pages, message);
     }
     void load(std::uint64_t number, const TextRun &run) {
-        const auto begun = client_->ask<protocol::BeginReply>(Message::begin_text, beginning(number, run));
-        ASSERT_EQ(Client::answer_of(begun.header), Answer::done) << begun.header.status.message;
+        const auto begun = client_->call<protocol::BeginReply>(Message::begin_text, beginning(number, run));
+        ASSERT_EQ(Client::result_of(begun.header), ReplyResult::done) << begun.header.status.message;
         ASSERT_NE(begun.handle, 0U);
         const TextImages pages = pages_of(run);
         const std::size_t count = pages.size() / text_test::page_bytes;
         for (std::size_t first = 0; first < count;) {
             const std::size_t some = std::min<std::size_t>(1 + random_() % 60, count - first);
             const protocol::ReplyHeader reply = append(begun.handle, pages, first, some);
-            ASSERT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
+            ASSERT_EQ(Client::result_of(reply), ReplyResult::done) << reply.status.message;
             first += some;
         }
         const protocol::HandleReply finished = client_->finish(begun.handle);
-        ASSERT_EQ(Client::answer_of(finished.header), Answer::done) << finished.header.status.message;
+        ASSERT_EQ(Client::result_of(finished.header), ReplyResult::done) << finished.header.status.message;
         EXPECT_EQ(finished.entries, run.documents());
         EXPECT_GE(finished.bytes, run.shape().posting_bytes + 9 * std::uint64_t(run.documents()));
     }
@@ -108,8 +108,8 @@ class ServerText : public ServerTestOfEngine {
         for (std::uint32_t i = 0; i < run->documents(); ++i) {
             run->dead[i] = random_() % 5 == 0;
         }
-        ASSERT_EQ(Client::answer_of(client_->set_dead(run_name(number), run->dead_bitmap(), number)),
-                  Answer::done);
+        ASSERT_EQ(Client::result_of(client_->set_dead(run_name(number), run->dead_bitmap(), number)),
+                  ReplyResult::done);
     }
     template <typename Request>
     static void name_runs(Request *request, std::size_t count) {
@@ -120,18 +120,18 @@ class ServerText : public ServerTestOfEngine {
     }
 
     // Of the same queries as far as k and the place to go on go; each run has some of the terms.
-    Question make_question(const std::vector<TextRun> &runs, std::size_t count) {
-        Question question;
-        question.terms.resize(runs.size());
-        question.queries.resize(runs.size());
+    EngineRequest make_request(const std::vector<TextRun> &runs, std::size_t count) {
+        EngineRequest engine_request;
+        engine_request.terms.resize(runs.size());
+        engine_request.queries.resize(runs.size());
         for (std::size_t i = 0; i < count; ++i) {
             TextQuery query{};
             query.mode = std::array{TextMode::all, TextMode::any, TextMode::steps}[random_() % 3];
-            query.first_step = static_cast<std::uint32_t>(question.steps.size());
+            query.first_step = static_cast<std::uint32_t>(engine_request.steps.size());
             if (query.mode == TextMode::steps) {
-                text_test::add_random_steps(random_, 3, &question.steps);
+                text_test::add_random_steps(random_, 3, &engine_request.steps);
             }
-            query.steps = static_cast<std::uint32_t>(question.steps.size()) - query.first_step;
+            query.steps = static_cast<std::uint32_t>(engine_request.steps.size()) - query.first_step;
             query.k =
                 static_cast<std::uint32_t>(1 + (random_() % 8 == 0 ? random_() % 3000 : random_() % 20));
             if (random_() % 3 == 0) {
@@ -144,22 +144,23 @@ class ServerText : public ServerTestOfEngine {
                 for (std::size_t n = random_() % 5; n > 0; --n) {
                     lists.insert(random_() % runs[r].lists());
                 }
-                query.first_term = static_cast<std::uint32_t>(question.terms[r].size());
+                query.first_term = static_cast<std::uint32_t>(engine_request.terms[r].size());
                 query.terms = static_cast<std::uint32_t>(lists.size());
                 // Of terms 0, 1 and 2, the first may have several lists.
                 std::uint32_t number = 0;
                 double idf = 3;
                 for (const std::size_t list : lists) {
-                    question.terms[r].push_back({runs[r].list(list), idf / postings::kScoreUnit, number, 1});
+                    engine_request.terms[r].push_back(
+                        {runs[r].list(list), idf / postings::kScoreUnit, number, 1});
                     if (number < 2 && random_() % 2 == 0) {
                         ++number;
                         idf = 0.01 + static_cast<double>(random_() % 1000) / 100;
                     }
                 }
-                question.queries[r].push_back(query);
+                engine_request.queries[r].push_back(query);
             }
         }
-        return question;
+        return engine_request;
     }
     template <typename Element>
     static std::uint64_t put(Client &client, std::uint64_t *at, const std::vector<Element> &elements) {
@@ -169,40 +170,42 @@ class ServerText : public ServerTestOfEngine {
         *at += (elements.size() * sizeof(Element) + 15) / 16 * 16;
         return began;
     }
-    protocol::SearchText place(const Question &question) { return place(*client_, question); }
-    static protocol::SearchText place(Client &client, const Question &question) {
+    protocol::SearchText place(const EngineRequest &engine_request) {
+        return place(*client_, engine_request);
+    }
+    static protocol::SearchText place(Client &client, const EngineRequest &engine_request) {
         protocol::SearchText request{};
-        name_runs(&request, question.queries.size());
+        name_runs(&request, engine_request.queries.size());
         std::vector<TextQuery> queries;
         std::vector<TextTerm> terms;
-        for (std::size_t r = 0; r < question.queries.size(); ++r) {
-            queries.insert(queries.end(), question.queries[r].begin(), question.queries[r].end());
-            terms.insert(terms.end(), question.terms[r].begin(), question.terms[r].end());
+        for (std::size_t r = 0; r < engine_request.queries.size(); ++r) {
+            queries.insert(queries.end(), engine_request.queries[r].begin(), engine_request.queries[r].end());
+            terms.insert(terms.end(), engine_request.terms[r].begin(), engine_request.terms[r].end());
             request.first_term[r + 1] = static_cast<std::uint32_t>(terms.size());
             request.shrink[r] = r % 2 == 0 ? 1 : -1;
         }
         std::uint64_t at = 0;
         request.queries = put(client, &at, queries);
         request.terms = put(client, &at, terms);
-        request.steps = put(client, &at, question.steps);
-        request.step_count = question.steps.size();
-        request.count = question.queries[0].size();
+        request.steps = put(client, &at, engine_request.steps);
+        request.step_count = engine_request.steps.size();
+        request.count = engine_request.queries[0].size();
         request.norms = {0.3, 0.02};
         request.results = results;
         request.capacity = buffer_bytes - results;
         return request;
     }
-    static void check_answer(const std::vector<TextRun> &runs, const Question &question,
+    static void check_result(const std::vector<TextRun> &runs, const EngineRequest &engine_request,
                              const protocol::SearchText &request, const protocol::ResultReply &reply,
                              const Client &client) {
-        ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+        ASSERT_EQ(Client::result_of(reply.header), ReplyResult::done) << reply.header.status.message;
         for (std::size_t r = 0; r < runs.size(); ++r) {
             const auto *counts = client.at<std::uint32_t>(reply.offsets_at[r]);
             const auto *hits = client.at<TextHit>(reply.tids_at[r]);
-            for (std::size_t i = 0; i < question.queries[r].size(); ++i) {
-                const TextQuery &query = question.queries[r][i];
-                const std::vector<TextHit> expected =
-                    runs[r].search(request.norms, question.terms[r].data(), query, question.steps.data());
+            for (std::size_t i = 0; i < engine_request.queries[r].size(); ++i) {
+                const TextQuery &query = engine_request.queries[r][i];
+                const std::vector<TextHit> expected = runs[r].search(
+                    request.norms, engine_request.terms[r].data(), query, engine_request.steps.data());
                 ASSERT_EQ(counts[i], expected.size()) << "run " << r << ", query " << i;
                 for (std::size_t j = 0; j < expected.size(); ++j) {
                     ASSERT_EQ(hits[j].score, expected[j].score)
@@ -213,18 +216,18 @@ class ServerText : public ServerTestOfEngine {
             }
         }
     }
-    void check_search(const std::vector<TextRun> &runs, const Question &question) {
-        protocol::SearchText request = place(question);
-        const auto reply = client_->ask<protocol::ResultReply>(Message::search_text, request);
-        check_answer(runs, question, request, reply, *client_);
+    void check_search(const std::vector<TextRun> &runs, const EngineRequest &engine_request) {
+        protocol::SearchText request = place(engine_request);
+        const auto reply = client_->call<protocol::ResultReply>(Message::search_text, request);
+        check_result(runs, engine_request, request, reply, *client_);
         ASSERT_FALSE(HasFatalFailure());
         // Room for the answer exactly, and less than that.
         request.capacity = reply.needed;
         EXPECT_EQ(
-            Client::answer_of(client_->ask<protocol::ResultReply>(Message::search_text, request).header),
-            Answer::done);
+            Client::result_of(client_->call<protocol::ResultReply>(Message::search_text, request).header),
+            ReplyResult::done);
         request.capacity -= 16;
-        const auto small = client_->ask<protocol::ResultReply>(Message::search_text, request);
+        const auto small = client_->call<protocol::ResultReply>(Message::search_text, request);
         EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
         EXPECT_EQ(small.needed, reply.needed);
     }
@@ -254,8 +257,8 @@ class ServerText : public ServerTestOfEngine {
             some[r] = {runs[r].list(first), runs[r].list(first + 1)};
         }
         const auto counted =
-            client_->ask<protocol::ResultReply>(Message::count_text, place_lists<protocol::CountText>(all));
-        ASSERT_EQ(Client::answer_of(counted.header), Answer::done) << counted.header.status.message;
+            client_->call<protocol::ResultReply>(Message::count_text, place_lists<protocol::CountText>(all));
+        ASSERT_EQ(Client::result_of(counted.header), ReplyResult::done) << counted.header.status.message;
         const auto *documents = client_->at<std::uint32_t>(counted.offsets_at[0]);
         for (std::size_t r = 0; r < runs.size(); ++r) {
             for (const TextList &list : all[r]) {
@@ -263,8 +266,8 @@ class ServerText : public ServerTestOfEngine {
             }
         }
         auto request = place_lists<protocol::IntersectText>(some);
-        const auto found = client_->ask<protocol::ResultReply>(Message::intersect_text, request);
-        ASSERT_EQ(Client::answer_of(found.header), Answer::done) << found.header.status.message;
+        const auto found = client_->call<protocol::ResultReply>(Message::intersect_text, request);
+        ASSERT_EQ(Client::result_of(found.header), ReplyResult::done) << found.header.status.message;
         for (std::size_t r = 0; r < runs.size(); ++r) {
             const std::vector<std::uint32_t> expected = runs[r].intersect(some[r]);
             const auto *offsets = client_->at<std::uint64_t>(found.offsets_at[r]);
@@ -277,10 +280,10 @@ class ServerText : public ServerTestOfEngine {
         }
         request.capacity = found.needed;
         EXPECT_EQ(
-            Client::answer_of(client_->ask<protocol::ResultReply>(Message::intersect_text, request).header),
-            Answer::done);
+            Client::result_of(client_->call<protocol::ResultReply>(Message::intersect_text, request).header),
+            ReplyResult::done);
         request.capacity -= 16;
-        const auto small = client_->ask<protocol::ResultReply>(Message::intersect_text, request);
+        const auto small = client_->call<protocol::ResultReply>(Message::intersect_text, request);
         EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
         EXPECT_EQ(small.needed, found.needed);
     }

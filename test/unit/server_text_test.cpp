@@ -14,11 +14,12 @@ TEST_P(ServerText, AnswerAsTheReference) {
         runs.push_back(make_text_run(codecs[runs.size() % 3], documents, random_));
         load(runs.size(), runs.back());
         ASSERT_FALSE(HasFatalFailure());
-        ASSERT_EQ(Client::answer_of(client_->set_dead(run_name(runs.size()), {}, runs.size())), Answer::done);
+        ASSERT_EQ(Client::result_of(client_->set_dead(run_name(runs.size()), {}, runs.size())),
+                  ReplyResult::done);
     }
     for (int round = 0; round < 3; ++round) {
         for (const std::size_t queries : {1U, 7U, 100U}) {
-            check_search(runs, make_question(runs, queries));
+            check_search(runs, make_request(runs, queries));
             ASSERT_FALSE(HasFatalFailure());
         }
         check_lists(runs);
@@ -31,11 +32,11 @@ TEST_P(ServerText, AnswerAsTheReference) {
     }
 }
 
-TEST_P(ServerText, TellWhichRunsAreAbsentOrStale) {
+TEST_P(ServerText, ReportWhichRunsAreAbsentOrStale) {
     const TextRun run = make_text_run(postings::Codec::Bitpack, 1000, random_);
     load(1, run);
-    const Question question = make_question({run, run}, 1);
-    expect_absent_and_stale(*client_, Message::search_text, place(question));
+    const EngineRequest engine_request = make_request({run, run}, 1);
+    expect_absent_and_stale(*client_, Message::search_text, place(engine_request));
     EXPECT_EQ(client_->list(Message::mirrors, 0, buffer_bytes).rows, 1U);
     EXPECT_EQ(client_->at<protocol::MirrorRow>(0)->kind, static_cast<std::uint32_t>(protocol::RunKind::text));
 }
@@ -48,13 +49,13 @@ TEST_P(ServerText, RefuseWrongPages) {
     ASSERT_GT(count, documents + 1);
     // Incomplete: pages are missing at either section's end.
     for (const std::size_t have : {documents - 1, documents, count - 1}) {
-        const auto begun = client_->ask<protocol::BeginReply>(Message::begin_text, beginning(1, run));
+        const auto begun = client_->call<protocol::BeginReply>(Message::begin_text, beginning(1, run));
         ASSERT_NE(begun.handle, 0U);
         ASSERT_EQ(append(begun.handle, pages, 0, have).status.code, StatusCode::ok);
         EXPECT_EQ(client_->finish(begun.handle).header.status.code, StatusCode::invalid_argument);
     }
     const auto refused = [&](const TextImages &wrong, std::size_t first, std::size_t number) {
-        const auto begun = client_->ask<protocol::BeginReply>(Message::begin_text, beginning(1, run));
+        const auto begun = client_->call<protocol::BeginReply>(Message::begin_text, beginning(1, run));
         EXPECT_NE(begun.handle, 0U);
         const StatusCode code = append(begun.handle, wrong, first, number).status.code;
         const bool ok =
@@ -85,7 +86,7 @@ TEST_P(ServerText, RefuseWrongPages) {
     for (const std::uint32_t content : {0U, 8U, 8193U, UINT32_MAX}) {
         begin = beginning(1, run);
         begin.content_bytes = content;
-        const auto begun = client_->ask<protocol::BeginReply>(Message::begin_text, begin);
+        const auto begun = client_->call<protocol::BeginReply>(Message::begin_text, begin);
         if (begun.handle != 0) {
             EXPECT_EQ(append(begun.handle, pages, 0, 1).status.code, StatusCode::invalid_argument) << content;
             client_->drop(begun.handle);
@@ -98,7 +99,7 @@ TEST_P(ServerText, RefuseWrongPages) {
 TEST_P(ServerText, SurviveLyingLists) {
     std::vector<TextRun> runs;
     runs.push_back(make_text_run(postings::Codec::PForDelta, 4000, random_));
-    Question question = make_question(runs, 50);
+    EngineRequest engine_request = make_request(runs, 50);
     for (int round = 0; round < 60; ++round) {
         TextRun lying = runs[0];
         for (int i = 0; i < 20; ++i) {
@@ -107,28 +108,28 @@ TEST_P(ServerText, SurviveLyingLists) {
         load(1, lying);
         ASSERT_FALSE(HasFatalFailure());
         client_->set_dead(run_name(1), {}, 1);
-        const auto reply = client_->ask<protocol::ResultReply>(Message::search_text, place(question));
+        const auto reply = client_->call<protocol::ResultReply>(Message::search_text, place(engine_request));
         EXPECT_TRUE(reply.header.status.ok() || reply.header.status.code == StatusCode::invalid_argument)
             << reply.header.status.message;
         client_->evict(run_name(1));
     }
     load(1, runs[0]);
     client_->set_dead(run_name(1), {}, 1);
-    check_search(runs, question);
+    check_search(runs, engine_request);
 }
 
-TEST_P(ServerText, RefuseWrongQuestions) {
+TEST_P(ServerText, RefuseWrongRequests) {
     std::vector<TextRun> runs;
     runs.push_back(make_text_run(postings::Codec::Rice, 2000, random_));
     load(1, runs[0]);
     client_->set_dead(run_name(1), {}, 1);
     ASSERT_EQ(client_->load<std::uint32_t>(run_name(2), {1, 2}, {make_tid(1, 1), make_tid(1, 2)}),
-              Answer::done);
-    const Question question = make_question(runs, 20);
+              ReplyResult::done);
+    const EngineRequest engine_request = make_request(runs, 20);
     const auto code = [&](const protocol::SearchText &request) {
-        return client_->ask<protocol::ResultReply>(Message::search_text, request).header.status.code;
+        return client_->call<protocol::ResultReply>(Message::search_text, request).header.status.code;
     };
-    const protocol::SearchText good = place(question);
+    const protocol::SearchText good = place(engine_request);
     ASSERT_EQ(code(good), StatusCode::ok);
     const auto with = [&](auto change) {
         protocol::SearchText bad = good;
@@ -163,7 +164,7 @@ TEST_P(ServerText, RefuseWrongQuestions) {
     }
     EXPECT_EQ(with([](auto &bad) { bad.shrink[0] = 1.5; }), StatusCode::invalid_argument);
     const auto with_query = [&](auto change) {
-        place(question);
+        place(engine_request);
         change(client_->at<TextQuery>(good.queries)[3]);
         return code(good);
     };
@@ -182,10 +183,10 @@ TEST_P(ServerText, RefuseWrongQuestions) {
                   query.steps = UINT32_MAX;
               }),
               StatusCode::invalid_argument);
-    place(question);
+    place(engine_request);
     client_->at<TextTerm>(good.terms)[0].weight = -1;
     EXPECT_EQ(code(good), StatusCode::invalid_argument);
-    place(question);
+    place(engine_request);
     client_->at<TextTerm>(good.terms)[0].list.offset = UINT64_MAX;
     client_->at<TextTerm>(good.terms)[0].list.documents = 2;
     EXPECT_EQ(code(good), StatusCode::invalid_argument);
@@ -193,7 +194,7 @@ TEST_P(ServerText, RefuseWrongQuestions) {
     const std::vector<std::vector<TextList>> lists = {{runs[0].list(0), runs[0].list(1)}};
     const auto intersect = place_lists<protocol::IntersectText>(lists);
     const auto intersect_code = [&](const protocol::IntersectText &request) {
-        return client_->ask<protocol::ResultReply>(Message::intersect_text, request).header.status.code;
+        return client_->call<protocol::ResultReply>(Message::intersect_text, request).header.status.code;
     };
     EXPECT_EQ(intersect_code(intersect), StatusCode::ok);
     auto none = intersect;
@@ -205,7 +206,7 @@ TEST_P(ServerText, RefuseWrongQuestions) {
     auto outside = intersect;
     outside.lists.lists = buffer_bytes - 16;
     EXPECT_EQ(intersect_code(outside), StatusCode::invalid_argument);
-    place(question);
+    place(engine_request);
     EXPECT_EQ(code(good), StatusCode::ok);
 }
 

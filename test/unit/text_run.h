@@ -231,16 +231,16 @@ class TextRun {
         }
         return hits;
     }
-    std::vector<std::uint32_t> intersect(const std::vector<TextList> &asked) const {
+    std::vector<std::uint32_t> intersect(const std::vector<TextList> &requested) const {
         std::map<std::uint32_t, std::size_t> counts;
-        for (const TextList &list : asked) {
+        for (const TextList &list : requested) {
             for (const Posting &posting : lists_[find(list)]) {
                 ++counts[posting.ordinal];
             }
         }
         std::vector<std::uint32_t> result;
         for (const auto &[ordinal, count] : counts) {
-            if (count == asked.size() && !is_dead(ordinal)) {
+            if (count == requested.size() && !is_dead(ordinal)) {
                 result.push_back(ordinal);
             }
         }

@@ -294,23 +294,24 @@ struct Holder {
     std::vector<std::unique_ptr<ColumnStore>> runs;
 };
 
-std::unique_ptr<AggregateAnswer> ask_one(Holder &holder, const Statement &statement,
-                                         const AggregateProgram &program,
-                                         const server::AggregateLimits &limits, std::uint64_t rows_of_all) {
+std::unique_ptr<AggregateOutput> compute_one(Holder &holder, const Statement &statement,
+                                             const AggregateProgram &program,
+                                             const server::AggregateLimits &limits,
+                                             std::uint64_t rows_of_all) {
     std::vector<AggregatePart> parts;
     for (const auto &run : holder.runs) {
         parts.push_back({run.get(), statement.tests.data(),
                          static_cast<std::uint32_t>(statement.tests.size()), 0, statement.inputs.data()});
     }
-    const AggregateQuestion question = {&program,   parts.data(), static_cast<std::uint32_t>(parts.size()),
-                                        0,          nullptr,      limits.max_groups,
-                                        limits.top, rows_of_all};
-    std::unique_ptr<AggregateAnswer> answer;
-    require(holder.engine->column().aggregate(*holder.stream, question, &answer));
-    if (answer->outcome() != AggregateOutcome::answered) {
+    const AggregateRequest request = {&program,   parts.data(), static_cast<std::uint32_t>(parts.size()),
+                                      0,          nullptr,      limits.max_groups,
+                                      limits.top, rows_of_all};
+    std::unique_ptr<AggregateOutput> output;
+    require(holder.engine->column().aggregate(*holder.stream, request, &output));
+    if (output->outcome() != AggregateOutcome::answered) {
         throw Failure{make_status(StatusCode::internal, "a question has no answer")};
     }
-    return answer;
+    return output;
 }
 
 // Runs on one device or several.
@@ -333,34 +334,34 @@ class Holders {
     }
 
     // As the server process does it.
-    std::uint64_t ask(const Statement &statement) {
+    std::uint64_t compute(const Statement &statement) {
         const server::AggregateLimits limits = {UINT32_MAX, statement.top};
         if (holders_.size() == 1) {
-            return read_some(statement, *ask_one(holders_[0], statement, statement.program, limits, 0));
+            return read_some(statement, *compute_one(holders_[0], statement, statement.program, limits, 0));
         }
         const AggregateProgram program = server::program_of_parts(statement.program, limits, true);
-        std::vector<server::PartOfAnswer> parts(holders_.size());
+        std::vector<server::PartOfResult> parts(holders_.size());
         at_once([&](std::size_t i) {
             parts[i].keep(host_->memory(), *holders_[i].stream, program, limits,
-                          ask_one(holders_[i], statement, program, server::limits_of_parts(limits),
-                                  server::is_of_groups(limits) ? statement.rows : 0));
+                          compute_one(holders_[i], statement, program, server::limits_of_parts(limits),
+                                      server::is_of_groups(limits) ? statement.rows : 0));
         });
         server::leave_out_of_parts(host_->memory(), program, limits, parts, [&](auto body) {
             at_once([&](std::size_t i) { body(i, *holders_[i].stream); });
         });
-        std::unique_ptr<AggregateAnswer> answer;
+        std::unique_ptr<AggregateOutput> output;
         if (server::have_many_groups(parts) &&
             server::merge_on_device(*holders_[0].engine, *holders_[0].stream, program, limits, parts,
-                                    &answer)) {
-            return read_some(statement, *answer);
+                                    &output)) {
+            return read_some(statement, *output);
         }
         at_once([&](std::size_t i) {
             if (!parts[i].is_read()) {
                 parts[i].read(host_->memory(), *holders_[i].stream, program);
             }
         });
-        require(server::merge_in_memory(*host_, *holders_[0].stream, program, limits, parts, &answer));
-        return read_some(statement, *answer);
+        require(server::merge_in_memory(*host_, *holders_[0].stream, program, limits, parts, &output));
+        return read_some(statement, *output);
     }
 
     // Of reading a device's memory, in bytes a millisecond, of all devices together. 0: that isn't known.
@@ -412,12 +413,12 @@ class Holders {
         }
     }
 
-    std::uint64_t read_some(const Statement &statement, const AggregateAnswer &answer) {
-        const std::uint64_t groups = std::min<std::uint64_t>(answer.groups(), 1000);
+    std::uint64_t read_some(const Statement &statement, const AggregateOutput &output) {
+        const std::uint64_t groups = std::min<std::uint64_t>(output.groups(), 1000);
         std::vector<std::uint64_t> records(groups *
                                            (statement.program.key_words + statement.program.value_words));
-        require(answer.read_groups(*holders_[0].stream, 0, groups, records.data()));
-        return std::max(answer.groups(), answer.counted());
+        require(output.read_groups(*holders_[0].stream, 0, groups, records.data()));
+        return std::max(output.groups(), output.counted());
     }
 
     const bool is_device_;
@@ -447,25 +448,25 @@ Status run(const Options &options) {
             std::find(options.only.begin(), options.only.end(), statement.name) == options.only.end()) {
             continue;
         }
-        const Statement asked = statement.make(options.rows);
-        std::uint64_t groups = holders.ask(asked);
+        const Statement requested = statement.make(options.rows);
+        std::uint64_t groups = holders.compute(requested);
         std::vector<double> times;
         for (int i = 0; i < options.repeats; ++i) {
             const auto begin = std::chrono::steady_clock::now();
-            groups = holders.ask(asked);
+            groups = holders.compute(requested);
             times.push_back(
                 std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
         }
         std::sort(times.begin(), times.end());
         const double median = times[times.size() / 2];
-        const double bytes = asked.bits / 8 * static_cast<double>(options.rows);
+        const double bytes = requested.bits / 8 * static_cast<double>(options.rows);
         const double share = bandwidth == 0 ? 0 : bytes / bandwidth / times[0];
         std::printf("%-12s %9.3f ms, best %9.3f ms, %llu groups, %.1f MB, %.0f %% of the bandwidth\n",
                     statement.name, median, times[0], static_cast<unsigned long long>(groups), bytes / 1e6,
                     share * 100);
-        results.add({"aggregates", statement.line, size, median, "ms", 0, asked.bits / 8});
+        results.add({"aggregates", statement.line, size, median, "ms", 0, requested.bits / 8});
         results.add({"best, share of the bandwidth of reading", statement.line, size, times[0], "ms", share,
-                     asked.bits / 8});
+                     requested.bits / 8});
     }
     results.print(stdout, 0);
     if (!options.json.empty() && !results.write_json(options.json)) {

@@ -148,7 +148,7 @@ void measure_column(const Bench &bench, int percent, double bandwidth) {
     {
         // Measures the forms of main's map, kernels alone.
         const device::Buffer<std::uint32_t> formed = call.buffer<std::uint32_t>(new_words);
-        const device::Recoding recoding{mapped_main, mapped_delta, bits, formed.data(), call.answer()};
+        const device::Recoding recoding{mapped_main, mapped_delta, bits, formed.data(), call.result()};
         const struct {
             device::MapForm form;
             const char *name;

@@ -31,17 +31,17 @@ GridOptions flat() {
 }
 
 // A batch of questions, brought to where the machine reads them.
-struct Asked {
+struct Requested {
     GridPoints points = {};
     GridBoxes boxes = {};
     std::uint32_t *counts;
     std::uint64_t count;
 
-    Asked(Subject &subject, const Questions &questions) : count(questions.count()) {
+    Requested(Subject &subject, const Requests &requests) : count(requests.count()) {
         const std::uint64_t bytes = count * sizeof(std::uint32_t);
-        for (std::size_t c = 0; c < questions.low.size(); ++c) {
-            boxes.low[c] = subject.put(questions.low[c].data(), bytes);
-            boxes.high[c] = subject.put(questions.high[c].data(), bytes);
+        for (std::size_t c = 0; c < requests.low.size(); ++c) {
+            boxes.low[c] = subject.put(requests.low[c].data(), bytes);
+            boxes.high[c] = subject.put(requests.high[c].data(), bytes);
             points.keys[c] = boxes.low[c];
         }
         counts = static_cast<std::uint32_t *>(subject.take(bytes));
@@ -68,49 +68,49 @@ class Experiment {
 
     // Measures a batch of exact matches of existing points.
     void match(Subject &subject, const GridFile &file, const std::string &name, const Limits *limits) const {
-        const Questions questions =
-            choose_points(subject.points(), std::uint64_t(1) << bench_.options.lookups);
-        const Asked asked(subject, questions);
-        const double ms =
-            bench_.machine.match_ms(file, asked.points, asked.count, asked.counts, bench_.options.repeats);
-        for (const std::uint32_t found : subject.read(asked.counts, asked.count)) {
+        const Requests requests = choose_points(subject.points(), std::uint64_t(1) << bench_.options.lookups);
+        const Requested requested(subject, requests);
+        const double ms = bench_.machine.match_ms(file, requested.points, requested.count, requested.counts,
+                                                  bench_.options.repeats);
+        for (const std::uint32_t found : subject.read(requested.counts, requested.count)) {
             check_equal(found > 0 ? 1 : 0, 1, "an existing point wasn't found");
         }
         double limit = 0;
         if (limits != nullptr) {
             // The bytes of the point and of the answer; what must be looked at comes on top.
             const double own = (subject.points().columns() + 1) * sizeof(std::uint32_t);
-            limit = limit_ms((limits->bytes(questions) + own) * static_cast<double>(asked.count));
+            limit = limit_ms((limits->bytes(requests) + own) * static_cast<double>(requested.count));
         }
         add(name, ms, "ms", limit, static_cast<double>(file.bytes()) / static_cast<double>(file.entries()));
     }
 
     // Measures a batch of boxes, counted; returns how many entries there are in them.
     std::uint64_t count(Subject &subject, const GridFile &file, const std::string &name,
-                        const Questions &questions, const Limits *limits) const {
-        const Asked asked(subject, questions);
-        const double ms =
-            bench_.machine.count_ms(file, asked.boxes, asked.count, asked.counts, bench_.options.repeats);
+                        const Requests &requests, const Limits *limits) const {
+        const Requested requested(subject, requests);
+        const double ms = bench_.machine.count_ms(file, requested.boxes, requested.count, requested.counts,
+                                                  bench_.options.repeats);
         double limit = 0;
         if (limits != nullptr) {
             const double own = (2 * subject.points().columns() + 1) * sizeof(std::uint32_t);
-            limit = limit_ms((limits->bytes(questions) + own) * static_cast<double>(asked.count));
+            limit = limit_ms((limits->bytes(requests) + own) * static_cast<double>(requested.count));
         }
         add(name, ms, "ms", limit);
-        return sum_of(subject.read(asked.counts, asked.count));
+        return sum_of(subject.read(requested.counts, requested.count));
     }
 
     void calls(Subject &subject, const GridFile &file) const {
-        const Questions questions =
-            choose_points(subject.points(), std::uint64_t(1) << bench_.options.lookups);
-        const Asked asked(subject, questions);
+        const Requests requests = choose_points(subject.points(), std::uint64_t(1) << bench_.options.lookups);
+        const Requested requested(subject, requests);
         Stream &stream = bench_.machine.stream();
-        const std::uint64_t most = 4 * asked.count;
-        auto *offsets = static_cast<std::uint64_t *>(subject.take((asked.count + 1) * sizeof(std::uint64_t)));
+        const std::uint64_t most = 4 * requested.count;
+        auto *offsets =
+            static_cast<std::uint64_t *>(subject.take((requested.count + 1) * sizeof(std::uint64_t)));
         auto *tids = static_cast<Tid *>(subject.take(most * sizeof(Tid)));
         add("match, TIDs, whole call",
-            median_ms(bench_.options.repeats,
-                      [&] { require(file.match(stream, asked.points, asked.count, offsets, tids, most)); }),
+            median_ms(
+                bench_.options.repeats,
+                [&] { require(file.match(stream, requested.points, requested.count, offsets, tids, most)); }),
             "ms");
     }
 
@@ -129,10 +129,10 @@ void measure_sizes(const Bench &bench) {
         const std::unique_ptr<GridFile> file = subject.build();
         const Limits limits(subject.host_entries(), {});
         experiment.match(subject, *file, "scales in shared memory", &limits);
-        const Asked asked(subject,
-                          choose_points(subject.points(), std::uint64_t(1) << bench.options.lookups));
-        for (const auto &[name, ms] : bench.machine.match_variants_ms(*file, asked.points, asked.count,
-                                                                      asked.counts, bench.options.repeats)) {
+        const Requested requested(subject,
+                                  choose_points(subject.points(), std::uint64_t(1) << bench.options.lookups));
+        for (const auto &[name, ms] : bench.machine.match_variants_ms(
+                 *file, requested.points, requested.count, requested.counts, bench.options.repeats)) {
             experiment.add(name, ms, "ms");
         }
         experiment.match(subject, *subject.build(flat()), "without hierarchy", nullptr);
@@ -183,7 +183,7 @@ void measure_surfaces(const Bench &bench) {
             const Limits limits(subject.host_entries(), {});
             experiment.match(subject, *lower, "exact matches, hierarchical", &limits);
             experiment.match(subject, *first, "exact matches, flat", nullptr);
-            const Questions boxes = choose_boxes(subject.points(), bench.options.boxes / 10, 0.01);
+            const Requests boxes = choose_boxes(subject.points(), bench.options.boxes / 10, 0.01);
             check_equal(
                 experiment.count(subject, *lower, "boxes of 1 % counted, hierarchical", boxes, &limits),
                 experiment.count(subject, *first, "boxes of 1 % counted, flat", boxes, nullptr),
@@ -204,25 +204,27 @@ void measure_boxes(const Bench &bench) {
                                             std::to_string(columns) + " columns, " +
                                             power(bench.options.entries),
                                         std::string(side) + " % a side");
-            const Questions questions =
+            const Requests requests =
                 choose_boxes(subject.points(), bench.options.boxes, std::atof(side) / 100);
-            const std::uint64_t found = experiment.count(subject, *file, "counted", questions, &limits);
-            check_equal(experiment.count(subject, *first, "counted, flat", questions, &limits), found,
+            const std::uint64_t found = experiment.count(subject, *file, "counted", requests, &limits);
+            check_equal(experiment.count(subject, *first, "counted, flat", requests, &limits), found,
                         "the grids' counts differ");
-            const Asked asked(subject, questions);
+            const Requested requested(subject, requests);
             if (columns == 2) {
                 for (const auto &[name, ms] : bench.machine.count_variants_ms(
-                         *file, asked.boxes, asked.count, asked.counts, bench.options.repeats)) {
+                         *file, requested.boxes, requested.count, requested.counts, bench.options.repeats)) {
                     experiment.add(std::string("counted, ") + name, ms, "ms");
                 }
             }
             Stream &stream = bench.machine.stream();
-            experiment.add(
-                "counted, whole call",
-                median_ms(bench.options.repeats,
-                          [&] { require(file->count(stream, asked.boxes, asked.count, asked.counts)); }),
-                "ms");
-            const auto offset_storage = bench.machine.store((asked.count + 1) * sizeof(std::uint64_t));
+            experiment.add("counted, whole call",
+                           median_ms(bench.options.repeats,
+                                     [&] {
+                                         require(file->count(stream, requested.boxes, requested.count,
+                                                             requested.counts));
+                                     }),
+                           "ms");
+            const auto offset_storage = bench.machine.store((requested.count + 1) * sizeof(std::uint64_t));
             const auto tid_storage = bench.machine.store(found * sizeof(Tid));
             auto *offsets = static_cast<std::uint64_t *>(offset_storage->data());
             const double written = experiment.limit_ms(2.0 * static_cast<double>(found) * sizeof(Tid));
@@ -230,11 +232,12 @@ void measure_boxes(const Bench &bench) {
                 "TIDs returned, whole call",
                 median_ms(bench.options.repeats,
                           [&] {
-                              require(file->search(stream, asked.boxes, asked.count, offsets,
+                              require(file->search(stream, requested.boxes, requested.count, offsets,
                                                    static_cast<Tid *>(tid_storage->data()), found));
                           }),
                 "ms", written);
-            experiment.add("TIDs a box", static_cast<double>(found) / static_cast<double>(asked.count), "");
+            experiment.add("TIDs a box", static_cast<double>(found) / static_cast<double>(requested.count),
+                           "");
         }
     }
 }
@@ -249,12 +252,12 @@ void measure_single_boxes(const Bench &bench) {
     for (const char *share : {"1e-6", "1e-4", "1e-2"}) {
         const Experiment experiment(bench, "one box, 3 columns, " + std::to_string(count) + " entries",
                                     share);
-        const Questions questions = choose_boxes(subject.points(), 1, std::cbrt(std::atof(share)));
+        const Requests requests = choose_boxes(subject.points(), 1, std::cbrt(std::atof(share)));
         // From and to the host's memory, as a session asks:
         GridBoxes boxes = {};
         for (std::uint32_t c = 0; c < 3; ++c) {
-            boxes.low[c] = questions.low[c].data();
-            boxes.high[c] = questions.high[c].data();
+            boxes.low[c] = requests.low[c].data();
+            boxes.high[c] = requests.high[c].data();
         }
         std::uint32_t found = 0;
         experiment.add(

@@ -60,7 +60,7 @@ class Subject {
 };
 
 // A batch of boxes around points of the file, or anywhere. Points are boxes without sides.
-struct Questions {
+struct Requests {
     std::vector<std::vector<std::uint32_t>> low;
     std::vector<std::vector<std::uint32_t>> high;
 
@@ -68,8 +68,8 @@ struct Questions {
 };
 
 // Chooses existing points.
-inline Questions choose_points(const PointSet &points, std::uint64_t count) {
-    Questions result = {std::vector(points.columns(), std::vector<std::uint32_t>(count)), {}};
+inline Requests choose_points(const PointSet &points, std::uint64_t count) {
+    Requests result = {std::vector(points.columns(), std::vector<std::uint32_t>(count)), {}};
     std::mt19937_64 random(11);
     for (std::uint64_t i = 0; i < count; ++i) {
         const std::uint64_t from = random() % points.count();
@@ -82,8 +82,8 @@ inline Questions choose_points(const PointSet &points, std::uint64_t count) {
 }
 
 // Makes boxes whose sides are this share of the whole range, and whose middles are existing points.
-inline Questions choose_boxes(const PointSet &points, std::uint64_t count, double side) {
-    Questions result = choose_points(points, count);
+inline Requests choose_boxes(const PointSet &points, std::uint64_t count, double side) {
+    Requests result = choose_points(points, count);
     const auto half = static_cast<std::uint32_t>(side / 2 * UINT32_MAX);
     for (std::uint32_t c = 0; c < points.columns(); ++c) {
         for (std::uint64_t i = 0; i < count; ++i) {
@@ -105,19 +105,19 @@ class Limits {
         require(engine_->open_stream(&stream_));
         require(engine_->grid().build(*stream_, entries, options, &file_));
     }
-    double bytes(const Questions &questions) const {
+    double bytes(const Requests &requests) const {
         const host::GridParts &parts = static_cast<const host::HostGridFile &>(*file_).parts();
         constexpr std::uint64_t looked_at = 2000;
-        const std::uint64_t step = std::max<std::uint64_t>(questions.count() / looked_at, 1);
+        const std::uint64_t step = std::max<std::uint64_t>(requests.count() / looked_at, 1);
         Sink sink;
         std::uint64_t number = 0;
         std::uint64_t words = 0;
-        for (std::uint64_t i = 0; i < questions.count(); i += step) {
+        for (std::uint64_t i = 0; i < requests.count(); i += step) {
             host::Box box;
             box.bounded = (1U << parts.columns) - 1;
             for (std::uint32_t c = 0; c < parts.columns; ++c) {
-                box.low[c] = questions.low[c][i];
-                box.high[c] = questions.high[c][i];
+                box.low[c] = requests.low[c][i];
+                box.high[c] = requests.high[c][i];
             }
             const host::GridScales scales = parts.first_level();
             const host::Rows rows = host::rows_of(parts, scales, box, box.bounded, 0);

@@ -34,41 +34,41 @@ double ms_since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
-struct Answer {
+struct Result {
     std::vector<TextHit> hits;
     std::vector<std::uint32_t> counts;
 };
 
 // Makes one call with `count` queries from number `first` on.
-double ask(Stream &stream, const TextIndex &index, const TextRanking &ranking, const Queries &asked,
-           std::uint32_t first, std::uint32_t count, Answer *answer) {
-    const std::uint32_t k = asked.queries[first].k;
-    answer->hits.resize(std::uint64_t(count) * k);
-    answer->counts.resize(count);
+double compute(Stream &stream, const TextIndex &index, const TextRanking &ranking, const Queries &requested,
+               std::uint32_t first, std::uint32_t count, Result *result) {
+    const std::uint32_t k = requested.queries[first].k;
+    result->hits.resize(std::uint64_t(count) * k);
+    result->counts.resize(count);
     // A query that is asked alone comes with its own terms only.
-    const std::uint32_t first_term = asked.queries[first].first_term;
-    const TextQuery &last = asked.queries[first + count - 1];
-    std::vector<TextQuery> own(asked.queries.begin() + first, asked.queries.begin() + first + count);
+    const std::uint32_t first_term = requested.queries[first].first_term;
+    const TextQuery &last = requested.queries[first + count - 1];
+    std::vector<TextQuery> own(requested.queries.begin() + first, requested.queries.begin() + first + count);
     for (TextQuery &query : own) {
         query.first_term -= first_term;
     }
     const auto begin = std::chrono::steady_clock::now();
     require(index.search(stream, ranking,
-                         {own.data(), count, asked.terms.data() + first_term,
+                         {own.data(), count, requested.terms.data() + first_term,
                           last.first_term + last.terms - first_term, nullptr, 0},
-                         answer->hits.data(), answer->counts.data()));
+                         result->hits.data(), result->counts.data()));
     return ms_since(begin);
 }
 
-std::uint64_t postings_of(const Queries &asked) {
+std::uint64_t postings_of(const Queries &requested) {
     std::uint64_t all = 0;
-    for (const TextTerm &term : asked.terms) {
+    for (const TextTerm &term : requested.terms) {
         all += term.list.documents;
     }
     return all;
 }
 
-void require_same(const Answer &one, const Answer &other, std::uint32_t k) {
+void require_same(const Result &one, const Result &other, std::uint32_t k) {
     for (std::size_t i = 0; i < one.counts.size(); ++i) {
         if (one.counts[i] != other.counts[i] ||
             std::memcmp(one.hits.data() + i * k, other.hits.data() + i * k,
@@ -80,21 +80,21 @@ void require_same(const Answer &one, const Answer &other, std::uint32_t k) {
 
 // Measures the steps of a batch, each by itself.
 void measure_steps(const Bench &bench, const TextIndex &index, const TextRanking &ranking,
-                   const Queries &asked, const std::string &table, const std::string &column,
+                   const Queries &requested, const std::string &table, const std::string &column,
                    double bandwidth) {
     const auto &own = static_cast<const device::DeviceTextIndex &>(index);
     const device::Call call(bench.engine, bench.stream);
     const device::TextQueries queries(
         own.shape(), ranking,
-        {asked.queries.data(), static_cast<std::uint32_t>(asked.queries.size()), asked.terms.data(),
-         static_cast<std::uint32_t>(asked.terms.size()), nullptr, 0});
+        {requested.queries.data(), static_cast<std::uint32_t>(requested.queries.size()),
+         requested.terms.data(), static_cast<std::uint32_t>(requested.terms.size()), nullptr, 0});
     std::vector<device::RankedQuery> ranked;
     std::vector<device::RankedTerm> terms;
     std::uint64_t candidates = 0;
     std::uint64_t hits = 0;
     std::uint64_t bytes = 0;
-    for (std::uint32_t i = 0; i < asked.queries.size(); ++i) {
-        const std::uint32_t k = asked.queries[i].k;
+    for (std::uint32_t i = 0; i < requested.queries.size(); ++i) {
+        const std::uint32_t k = requested.queries[i].k;
         queries.rank(i, device::usual_capacity(k, device::window_count(bench.engine, documents)), &ranked,
                      &terms);
         ranked.back().first_candidate = candidates;
@@ -102,13 +102,13 @@ void measure_steps(const Bench &bench, const TextIndex &index, const TextRanking
         candidates += ranked.back().capacity;
         hits += k;
     }
-    for (const TextTerm &term : asked.terms) {
+    for (const TextTerm &term : requested.terms) {
         bytes += term.list.bytes + term.list.documents * sizeof(std::uint32_t);
     }
     const device::Damage damage(call);
     // Both ways, also where the library takes the one: queries of more lists than it probes, too.
-    const bool probed = ranked.size() > 1 && asked.queries[0].mode == TextMode::any &&
-                        asked.queries[0].k <= device::max_probed_hits &&
+    const bool probed = ranked.size() > 1 && requested.queries[0].mode == TextMode::any &&
+                        requested.queries[0].k <= device::max_probed_hits &&
                         device::window_count(bench.engine, documents) >= device::min_probed_windows;
     const device::DeviceBatch batch(call, own.view(nullptr), ranking, terms, ranked, candidates, damage,
                                     probed);
@@ -151,8 +151,8 @@ void measure_steps(const Bench &bench, const TextIndex &index, const TextRanking
     }
     bench.results.add(
         {table, "candidates a query", column, all / static_cast<double>(ranked.size()), "", 0, 0});
-    bench.results.add({table, "postings", column, static_cast<double>(postings_of(asked)) / ms / 1e6, "G/s",
-                       0, static_cast<double>(bytes) / static_cast<double>(postings_of(asked))});
+    bench.results.add({table, "postings", column, static_cast<double>(postings_of(requested)) / ms / 1e6,
+                       "G/s", 0, static_cast<double>(bytes) / static_cast<double>(postings_of(requested))});
 }
 
 double copied_bytes(const Bench &bench) {
@@ -200,14 +200,14 @@ void measure_codec(const Bench &bench, postings::Codec codec, const std::string 
             continue;
         }
         const std::string table = "queries, " + name;
-        const Queries asked = make_queries(lists, query_count, line.mode, line.k, line.lists);
-        Answer answer;
+        const Queries requested = make_queries(lists, query_count, line.mode, line.k, line.lists);
+        Result result;
         double alone = 0;
         std::vector<std::uint32_t> found;
-        ask(bench.stream, *index, ranking, asked, 0, 1, &answer);
+        compute(bench.stream, *index, ranking, requested, 0, 1, &result);
         for (std::uint32_t i = 0; i < queries_alone; ++i) {
-            alone += ask(bench.stream, *index, ranking, asked, i, 1, &answer);
-            found.push_back(answer.counts[0]);
+            alone += compute(bench.stream, *index, ranking, requested, i, 1, &result);
+            found.push_back(result.counts[0]);
         }
         const auto add = [&](const std::string &what, double value, const char *unit) {
             bench.results.add({table, what, line.name, value, unit, 0, 0});
@@ -215,19 +215,20 @@ void measure_codec(const Bench &bench, postings::Codec codec, const std::string 
         add("alone, whole call", alone / queries_alone, "ms a query");
         if (line.k <= 1000) {
             const std::uint32_t size = line.k <= 100 ? query_count : 100;
-            ask(bench.stream, *index, ranking, asked, 0, size, &answer);
-            const double batch = ask(bench.stream, *index, ranking, asked, 0, size, &answer);
+            compute(bench.stream, *index, ranking, requested, 0, size, &result);
+            const double batch = compute(bench.stream, *index, ranking, requested, 0, size, &result);
             add("in a batch, whole call", batch / size, "ms a query");
             add("in a batch", size / batch * 1000, "queries/s");
         }
-        Answer host_answer;
-        ask(bench.stream, *index, ranking, asked, 0, host_queries, &answer);
-        const double on_host = ask(*host_stream, *host_index, ranking, asked, 0, host_queries, &host_answer);
-        require_same(answer, host_answer, line.k);
+        Result host_result;
+        compute(bench.stream, *index, ranking, requested, 0, host_queries, &result);
+        const double on_host =
+            compute(*host_stream, *host_index, ranking, requested, 0, host_queries, &host_result);
+        require_same(result, host_result, line.k);
         add("host engine, in a batch", on_host / host_queries, "ms a query");
         double host_alone = 0;
         for (std::uint32_t i = 0; i < host_queries; ++i) {
-            host_alone += ask(*host_stream, *host_index, ranking, asked, i, 1, &host_answer);
+            host_alone += compute(*host_stream, *host_index, ranking, requested, i, 1, &host_result);
         }
         add("host engine, alone", host_alone / host_queries, "ms a query");
         if (line.mode == TextMode::all) {
@@ -235,14 +236,14 @@ void measure_codec(const Bench &bench, postings::Codec codec, const std::string 
             const Queries any = make_queries(lists, query_count, TextMode::any, line.k, 0);
             for (std::uint32_t i = 0; i < queries_alone; ++i) {
                 if (found[i] < line.k) {
-                    alone += ask(bench.stream, *index, ranking, any, i, 1, &answer);
+                    alone += compute(bench.stream, *index, ranking, any, i, 1, &result);
                 }
             }
             bench.results.add(
                 {table, "alone, whole call", "and_or, 10", alone / queries_alone, "ms a query", 0, 0});
         }
         const auto measure = [&](const std::string &count, std::uint32_t size) {
-            Queries some = asked;
+            Queries some = requested;
             some.queries.resize(size);
             some.terms.resize(some.queries.back().first_term + some.queries.back().terms);
             measure_steps(bench, *index, ranking, some, "steps of " + count + ", " + name, line.name,

@@ -275,26 +275,26 @@ void check_leaving(const AggregateProgram &program, const AggregateTop &top) {
     }
 }
 
-AggregatePlan plan_aggregate(const AggregateQuestion &question) {
+AggregatePlan plan_aggregate(const AggregateRequest &request) {
     AggregatePlan plan;
-    plan.program = *question.program;
+    plan.program = *request.program;
     check_program(plan.program);
-    check_top(plan.program, question.top);
-    if (question.part_count == 0) {
+    check_top(plan.program, request.top);
+    if (request.part_count == 0) {
         refuse("a question has no runs");
     }
-    for (std::uint32_t part = 0; part < question.part_count; ++part) {
-        const AggregatePart &asked = question.parts[part];
-        const StoreLayout &layout = asked.store->layout();
+    for (std::uint32_t part = 0; part < request.part_count; ++part) {
+        const AggregatePart &requested = request.parts[part];
+        const StoreLayout &layout = requested.store->layout();
         plan.rows += layout.rows;
         for (std::uint32_t i = 0; i < plan.program.input_count; ++i) {
-            plan.inputs.push_back(asked.inputs[i]);
+            plan.inputs.push_back(requested.inputs[i]);
             check_input(layout, plan.inputs.back());
         }
         check_wide(plan, plan.inputs_of(part));
     }
-    plan.rows = std::max(plan.rows, question.rows_of_all);
-    plan.steps = list_steps(plan.program, question.top);
+    plan.rows = std::max(plan.rows, request.rows_of_all);
+    plan.steps = list_steps(plan.program, request.top);
     return plan;
 }
 

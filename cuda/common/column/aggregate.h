@@ -46,8 +46,8 @@ struct AggregatePlan {
 inline bool wants_only_counts(const AggregateTop &top) {
     return top.of_rows == top_only_counts && top.count == 0;
 }
-inline bool wants_only_counts(const AggregateQuestion &question) {
-    return wants_only_counts(question.top);
+inline bool wants_only_counts(const AggregateRequest &request) {
+    return wants_only_counts(request.top);
 }
 
 // Throws Failure (invalid_argument) where all groups are wanted, so that none may be left out.
@@ -57,7 +57,7 @@ void check_leaving(const AggregateProgram &program, const AggregateTop &top);
 void check_top(const AggregateProgram &program, const AggregateTop &top);
 
 // Throws Failure (invalid_argument) for a question that can't be, and std::bad_alloc.
-AggregatePlan plan_aggregate(const AggregateQuestion &question);
+AggregatePlan plan_aggregate(const AggregateRequest &request);
 
 // Returns the input in whose map a step's results are places; nullptr when they are numbers.
 inline const AggregateInput *wide_input(const AggregateProgram &program, const AggregateInput *inputs,
@@ -76,7 +76,7 @@ GPU_ENGINE_BOTH std::uint64_t mix_key(std::uint64_t hash, std::uint64_t word) {
     return hash ^ hash >> 32;
 }
 
-GPU_ENGINE_BOTH std::uint64_t place_of_tid(const Tid &tid) {
+GPU_ENGINE_BOTH std::uint64_t encode_tid(const Tid &tid) {
     return (static_cast<std::uint64_t>(tid.block_high) << 16 | tid.block_low) << 16 | tid.offset;
 }
 

@@ -16,7 +16,7 @@ bool lies_within(const WordArea &area, std::uint64_t words, std::uint64_t stream
     return area.words == words && area.first <= stream_words && area.words <= stream_words - area.first;
 }
 
-bool is_sound(const StoredColumn &column, const StoreLayout &layout) noexcept {
+bool is_valid(const StoredColumn &column, const StoreLayout &layout) noexcept {
     const std::uint64_t groups = packed_groups(layout.rows);
     if (column.bits > 64 || column.entry_bits > 64 ||
         !lies_within(column.codes, groups * column.bits, layout.stream_words) ||
@@ -72,7 +72,7 @@ Status check_store_layout(const StoreLayout &layout) noexcept {
         return refused("no run has so many pages");
     }
     for (std::uint32_t c = 0; c < layout.columns; ++c) {
-        if (!is_sound(layout.column[c], layout)) {
+        if (!is_valid(layout.column[c], layout)) {
             return refused("a column contradicts its run");
         }
     }
@@ -125,7 +125,7 @@ std::vector<ValueRange> copy_ranges(const ColumnTest &test) {
     return ranges;
 }
 
-Status check_question(const StoreLayout &layout, const ColumnTest *tests, std::uint32_t test_count) noexcept {
+Status check_request(const StoreLayout &layout, const ColumnTest *tests, std::uint32_t test_count) noexcept {
     for (std::uint32_t i = 0; i < test_count; ++i) {
         const ColumnTest &test = tests[i];
         if (test.column >= layout.columns) {

@@ -88,7 +88,7 @@ std::vector<KeptPiece> pieces_of_pages(const StoreLayout &layout, const KeptStre
 std::vector<ValueRange> copy_ranges(const ColumnTest &test);
 
 // Says whether a store of the layout can be asked these tests, or counted by this target.
-Status check_question(const StoreLayout &layout, const ColumnTest *tests, std::uint32_t test_count) noexcept;
+Status check_request(const StoreLayout &layout, const ColumnTest *tests, std::uint32_t test_count) noexcept;
 Status check_target(const StoreLayout &layout, const ColumnTarget &target) noexcept;
 
 }  // namespace gpu_engine

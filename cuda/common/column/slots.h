@@ -57,15 +57,15 @@ struct SlotFinder {
     GPU_ENGINE_BOTH bool is_slot(std::uint32_t slot, std::uint64_t value) const {
         return (slot == 0 || value >= starts[slot - 1]) && (slot + 1 == slots || value < starts[slot]);
     }
-    GPU_ENGINE_BOTH std::uint32_t slot_near(std::uint32_t near, std::uint64_t value) const {
-        if (is_slot(near, value)) {
-            return near;
+    GPU_ENGINE_BOTH std::uint32_t slot_from(std::uint32_t start, std::uint64_t value) const {
+        if (is_slot(start, value)) {
+            return start;
         }
-        if (near + 1 < slots && is_slot(near + 1, value)) {
-            return near + 1;
+        if (start + 1 < slots && is_slot(start + 1, value)) {
+            return start + 1;
         }
-        if (near > 0 && is_slot(near - 1, value)) {
-            return near - 1;
+        if (start > 0 && is_slot(start - 1, value)) {
+            return start - 1;
         }
         std::uint32_t low_slot = 0;
         std::uint32_t high_slot = slots - 1;
@@ -79,7 +79,7 @@ struct SlotFinder {
         }
         return low_slot;
     }
-    GPU_ENGINE_BOTH std::uint32_t slot(std::uint64_t value) const { return slot_near(guess(value), value); }
+    GPU_ENGINE_BOTH std::uint32_t slot(std::uint64_t value) const { return slot_from(guess(value), value); }
 };
 
 // Makes the finder of a target's starts. The caller may change them meanwhile, so `starts` gets a copy, which

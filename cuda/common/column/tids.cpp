@@ -18,7 +18,7 @@ Status contradiction() {
 }  // namespace
 
 Status parse_tid_page(const std::uint64_t *content, std::uint32_t page_words, std::uint64_t rows,
-                      std::uint64_t *copy, StretchCount *count, Stretch *stretches, std::uint64_t *bitmaps) {
+                      std::uint64_t *copy, SpanCount *count, Span *spans, std::uint64_t *bitmaps) {
     std::memcpy(copy, content, page_words * sizeof(std::uint64_t));
     TidPageHead head;
     if (page_words < head_words) {
@@ -26,27 +26,27 @@ Status parse_tid_page(const std::uint64_t *content, std::uint32_t page_words, st
     }
     std::memcpy(&head, copy, sizeof(head));
     if (head.first != count->rows || head.entries > rows - count->rows ||
-        head.stretches > page_words - head_words) {
+        head.spans > page_words - head_words) {
         return contradiction();
     }
-    std::uint32_t word = head_words + head.stretches;
+    std::uint32_t word = head_words + head.spans;
     std::uint64_t entries = 0;
     const std::uint64_t words_before = count->words;
-    for (std::uint32_t i = 0; i < head.stretches; ++i) {
-        TidStretch stretch;
-        std::memcpy(&stretch, copy + head_words + i, sizeof(stretch));
-        if (stretch.count == 0 || stretch.count > max_offset || stretch.count > head.entries - entries) {
+    for (std::uint32_t i = 0; i < head.spans; ++i) {
+        TidSpan span;
+        std::memcpy(&span, copy + head_words + i, sizeof(span));
+        if (span.count == 0 || span.count > max_offset || span.count > head.entries - entries) {
             return contradiction();
         }
-        Stretch &kept = stretches[i];
-        kept = {static_cast<std::uint32_t>(count->rows + entries), stretch.block,
-                static_cast<std::uint32_t>(count->words), stretch.first, 0};
-        if ((stretch.first & tid_bitmap_flag) == 0) {
-            if (stretch.first == 0 || stretch.first + stretch.count - 1U > max_offset) {
+        Span &kept = spans[i];
+        kept = {static_cast<std::uint32_t>(count->rows + entries), span.block,
+                static_cast<std::uint32_t>(count->words), span.first, 0};
+        if ((span.first & tid_bitmap_flag) == 0) {
+            if (span.first == 0 || span.first + span.count - 1U > max_offset) {
                 return contradiction();
             }
         } else {
-            const std::uint32_t words = stretch.first & ~std::uint32_t(tid_bitmap_flag);
+            const std::uint32_t words = span.first & ~std::uint32_t(tid_bitmap_flag);
             if (words > max_offset / 64 || words > page_words - word) {
                 return contradiction();
             }
@@ -54,7 +54,7 @@ Status parse_tid_page(const std::uint64_t *content, std::uint32_t page_words, st
             for (std::uint32_t j = 0; j < words; ++j) {
                 bits += count_bits(copy[word + j]);
             }
-            if (bits != stretch.count) {
+            if (bits != span.count) {
                 return contradiction();
             }
             std::copy_n(copy + word, words, bitmaps + (count->words - words_before));
@@ -63,13 +63,13 @@ Status parse_tid_page(const std::uint64_t *content, std::uint32_t page_words, st
             count->words += words;
             word += words;
         }
-        entries += stretch.count;
+        entries += span.count;
     }
     if (entries != head.entries) {
         return contradiction();
     }
     count->rows += entries;
-    count->stretches += head.stretches;
+    count->spans += head.spans;
     return {};
 }
 

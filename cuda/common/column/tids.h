@@ -11,24 +11,24 @@ namespace gpu_engine {
 // `count` rows of one heap block, the first of which is row number `row`. Their offset numbers follow each
 // other from `first` on, or are those whose bits are set in `bitmap_words` words from word `bitmap` on, bit 0
 // for offset number 1.
-struct Stretch {
+struct Span {
     std::uint32_t row;
     std::uint32_t block;
     std::uint32_t bitmap;
     std::uint16_t first;         // with a bitmap: 0
     std::uint16_t bitmap_words;  // 0: consecutive
 };
-static_assert(sizeof(Stretch) == 16);
+static_assert(sizeof(Span) == 16);
 
 // How many words of a page a stretch or a word of a bitmap takes: this bounds both.
-constexpr std::uint64_t max_stretch_words(const StoreLayout &layout) noexcept {
+constexpr std::uint64_t max_span_words(const StoreLayout &layout) noexcept {
     return std::uint64_t(layout.tid_pages) * layout.page_words;
 }
 
 // How much has come so far.
-struct StretchCount {
+struct SpanCount {
     std::uint64_t rows = 0;
-    std::uint64_t stretches = 0;
+    std::uint64_t spans = 0;
     std::uint64_t words = 0;  // of bitmaps
 };
 
@@ -36,15 +36,15 @@ struct StretchCount {
 // and checked. `count` is carried on; its rows never go beyond `rows`. The page's stretches and bitmaps go to
 // `stretches` and `bitmaps`. Returns invalid_argument for a page that can't be the next.
 Status parse_tid_page(const std::uint64_t *content, std::uint32_t page_words, std::uint64_t rows,
-                      std::uint64_t *copy, StretchCount *count, Stretch *stretches, std::uint64_t *bitmaps);
+                      std::uint64_t *copy, SpanCount *count, Span *spans, std::uint64_t *bitmaps);
 
 // The stretch that has a row: the last one of `count` that begins at or before it.
-GPU_ENGINE_BOTH std::uint64_t find_stretch(const Stretch *stretches, std::uint64_t count, std::uint64_t row) {
+GPU_ENGINE_BOTH std::uint64_t find_span(const Span *spans, std::uint64_t count, std::uint64_t row) {
     std::uint64_t low = 0;
     std::uint64_t high = count;
     while (high - low > 1) {
         const std::uint64_t middle = low + (high - low) / 2;
-        if (stretches[middle].row <= row) {
+        if (spans[middle].row <= row) {
             low = middle;
         } else {
             high = middle;
@@ -53,11 +53,11 @@ GPU_ENGINE_BOTH std::uint64_t find_stretch(const Stretch *stretches, std::uint64
     return low;
 }
 
-GPU_ENGINE_BOTH Tid tid_in_stretch(const Stretch &stretch, const std::uint64_t *bitmaps, std::uint64_t row) {
-    auto rest = static_cast<std::uint32_t>(row - stretch.row);
-    std::uint32_t offset = stretch.first + rest;
-    for (std::uint32_t word = 0; word < stretch.bitmap_words; ++word) {
-        std::uint64_t bits = bitmaps[stretch.bitmap + word];
+GPU_ENGINE_BOTH Tid tid_in_span(const Span &span, const std::uint64_t *bitmaps, std::uint64_t row) {
+    auto rest = static_cast<std::uint32_t>(row - span.row);
+    std::uint32_t offset = span.first + rest;
+    for (std::uint32_t word = 0; word < span.bitmap_words; ++word) {
+        std::uint64_t bits = bitmaps[span.bitmap + word];
         const std::uint32_t here = count_bits(bits);
         if (rest >= here) {
             rest -= here;
@@ -69,7 +69,7 @@ GPU_ENGINE_BOTH Tid tid_in_stretch(const Stretch &stretch, const std::uint64_t *
         offset = word * 64 + lowest_bit(bits) + 1;
         break;
     }
-    return {static_cast<std::uint16_t>(stretch.block >> 16), static_cast<std::uint16_t>(stretch.block),
+    return {static_cast<std::uint16_t>(span.block >> 16), static_cast<std::uint16_t>(span.block),
             static_cast<std::uint16_t>(offset)};
 }
 

@@ -119,7 +119,7 @@ inline std::uint32_t usable_slots(std::uint64_t distinct, std::uint64_t sampled,
 
 // A run of cells whose entries must be tested is looked at cell by cell where its cells have more entries
 // than this on average.
-inline std::uint64_t crowded_cells(const GridOptions &options) {
+inline std::uint64_t overfull_cells(const GridOptions &options) {
     return options.hierarchical ? std::uint64_t(options.bucket) * 4 : UINT32_MAX;
 }
 

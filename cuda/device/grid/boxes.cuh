@@ -194,12 +194,12 @@ class BoxWalk {
     // Visits runs of cells, of which each lane has one.
     __device__ __forceinline__ void visit_runs(std::uint32_t first_cell, std::uint32_t last_cell,
                                                const Run &run) {
-        const bool crowded = run.first < run.last && run.tested != 0 &&
-                             static_cast<std::uint64_t>(run.size()) >
-                                 static_cast<std::uint64_t>(last_cell - first_cell) * grid_.crowded;
-        stream_each(run.first < run.last && !crowded, run, share_, sharers_);
+        const bool overfull = run.first < run.last && run.tested != 0 &&
+                              static_cast<std::uint64_t>(run.size()) >
+                                  static_cast<std::uint64_t>(last_cell - first_cell) * grid_.overfull;
+        stream_each(run.first < run.last && !overfull, run, share_, sharers_);
 #pragma unroll 1
-        for (unsigned rest = __ballot_sync(every_lane, crowded); rest != 0; rest &= rest - 1) {
+        for (unsigned rest = __ballot_sync(every_lane, overfull); rest != 0; rest &= rest - 1) {
             const int from = __ffs(static_cast<int>(rest)) - 1;
             const std::uint32_t begin = __shfl_sync(every_lane, first_cell, from);
             const std::uint32_t end = __shfl_sync(every_lane, last_cell, from);

@@ -285,7 +285,7 @@ void lay_out(const Call &call, const GridEntries &entries, const GridOptions &op
     view->lower_scales = lower_scales;
     view->columns = entries.columns;
     view->max_in_a_cell = max_in_a_cell(options, entries.columns);
-    view->crowded = static_cast<std::uint32_t>(std::min<std::uint64_t>(crowded_cells(options), UINT32_MAX));
+    view->overfull = static_cast<std::uint32_t>(std::min<std::uint64_t>(overfull_cells(options), UINT32_MAX));
     view->levels = static_cast<std::uint32_t>(levels.size());
     call.wait();
 }

@@ -16,7 +16,7 @@ constexpr int threads = 256;
 
 // Says whether word i of a level is that of a crowded cell. The word behind a grid's last cell belongs to no
 // cell.
-struct IsCrowded {
+struct IsOverfull {
     const std::uint32_t *directory;
     std::uint32_t words;
     std::uint32_t first_word;
@@ -240,19 +240,19 @@ void permute(const Call &call, const std::uint32_t *from, const std::uint32_t *t
 }
 
 // Finds the crowded cells of the last level, as words of that level.
-std::uint64_t find_crowded(const Call &call, const Level &level, std::uint32_t most, std::uint64_t entries,
-                           Buffer<std::uint32_t> *words) {
+std::uint64_t find_overfull(const Call &call, const Level &level, std::uint32_t most, std::uint64_t entries,
+                            Buffer<std::uint32_t> *words) {
     *words = call.buffer<std::uint32_t>(entries / most + 1);
     const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(1);
-    const IsCrowded is_crowded = {level.directory.data(),
-                                  static_cast<std::uint32_t>(level.words),
-                                  static_cast<std::uint32_t>(level.first_word),
-                                  level.grids.data(),
-                                  static_cast<std::uint32_t>(level.grid_count),
-                                  most};
+    const IsOverfull is_overfull = {level.directory.data(),
+                                    static_cast<std::uint32_t>(level.words),
+                                    static_cast<std::uint32_t>(level.first_word),
+                                    level.grids.data(),
+                                    static_cast<std::uint32_t>(level.grid_count),
+                                    most};
     with_scratch_memory(call, "DeviceSelect::If", [&](void *scratch, std::size_t &bytes) {
         return cub::DeviceSelect::If(scratch, bytes, thrust::counting_iterator<std::uint32_t>(0),
-                                     words->data(), found.data(), level.words, is_crowded, call.stream());
+                                     words->data(), found.data(), level.words, is_overfull, call.stream());
     });
     return read_element(call, static_cast<const std::uint32_t *>(found.data()));
 }
@@ -280,28 +280,28 @@ void find_extents(const Call &call, const GridEntries &entries, const GridParts 
 Segments find_segments(const Call &call, const GridEntries &entries, const GridParts &parts,
                        const Level &level, std::uint32_t most, SegmentColumns *made) {
     Buffer<std::uint32_t> words;
-    const std::uint64_t crowded = find_crowded(call, level, most, parts.entries, &words);
-    if (crowded == 0) {
+    const std::uint64_t overfull = find_overfull(call, level, most, parts.entries, &words);
+    if (overfull == 0) {
         return {};
     }
-    Segments segments = make_segments(call, level, std::move(words), crowded);
+    Segments segments = make_segments(call, level, std::move(words), overfull);
     find_extents(call, entries, parts, segments, made);
-    const Buffer<std::uint8_t> different = call.buffer<std::uint8_t>(crowded);
-    Buffer<std::uint32_t> kept_words = call.buffer<std::uint32_t>(crowded);
+    const Buffer<std::uint8_t> different = call.buffer<std::uint8_t>(overfull);
+    Buffer<std::uint32_t> kept_words = call.buffer<std::uint32_t>(overfull);
     const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(1);
-    mark_different_kernel<<<blocks_for(crowded), threads, 0, call.stream()>>>(
-        made->lowest.data(), made->highest.data(), parts.columns, static_cast<std::uint32_t>(crowded),
+    mark_different_kernel<<<blocks_for(overfull), threads, 0, call.stream()>>>(
+        made->lowest.data(), made->highest.data(), parts.columns, static_cast<std::uint32_t>(overfull),
         different.data());
     check_launch("mark_different_kernel");
     with_scratch_memory(call, "DeviceSelect::Flagged", [&](void *scratch, std::size_t &bytes) {
         return cub::DeviceSelect::Flagged(scratch, bytes, segments.words.data(), different.data(),
-                                          kept_words.data(), found.data(), crowded, call.stream());
+                                          kept_words.data(), found.data(), overfull, call.stream());
     });
     const std::uint64_t kept = read_element(call, static_cast<const std::uint32_t *>(found.data()));
     if (kept == 0) {
         return {};
     }
-    if (kept < crowded) {
+    if (kept < overfull) {
         segments = {};
         segments = make_segments(call, level, std::move(kept_words), kept);
         find_extents(call, entries, parts, segments, made);

@@ -39,7 +39,7 @@ struct GridView {
     std::uint32_t probe;  // the column that tells most keys apart
     std::uint32_t wide;   // bit c: column c has 64 bits
     std::uint32_t max_in_a_cell;
-    std::uint32_t crowded;
+    std::uint32_t overfull;
     std::uint32_t levels;
 };
 

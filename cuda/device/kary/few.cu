@@ -103,7 +103,7 @@ bool look_up_few(const Call &call, const Key *array_keys, const Tid *array_tids,
     const Input<Key> input(call, keys, count, count);
     const Output<std::uint64_t> offsets_output(call, offsets, count + 1, count + 1);
     const Output<Tid> tids_output(call, tids, room, room);
-    volatile std::uint64_t *results = call.answer();
+    volatile std::uint64_t *results = call.result();
     few_lookups_kernel<<<1, few_threads, 0, call.stream()>>>(
         array_keys, static_cast<std::uint32_t>(entries), input.piece(0, count),
         static_cast<std::uint32_t>(count), dead, array_tids, offsets_output.piece(0), tids_output.piece(0),

@@ -84,10 +84,10 @@ Gathered measure_ranges(const Call &call, const KaryRange *ranges, std::uint64_t
     std::uint64_t *sums = result.offsets.data();
     measure_sizes(call, ranges, count, dead, sums);
     exclusive_sums(call, sums, sums, count + 1);
-    call.copy(const_cast<std::uint64_t *>(call.answer()), static_cast<const std::uint64_t *>(sums + count),
+    call.copy(const_cast<std::uint64_t *>(call.result()), static_cast<const std::uint64_t *>(sums + count),
               1);
     call.wait();
-    result.total = *call.answer();
+    result.total = *call.result();
     return result;
 }
 

@@ -15,7 +15,7 @@ namespace gpu_engine::device {
 inline constexpr std::uint64_t max_matched_ranges = std::uint64_t(1) << 21;
 inline constexpr std::uint64_t matched_range_bytes = sizeof(KaryRange) + sizeof(std::uint64_t);
 // The numbers of entries go where a call's answers do.
-inline constexpr std::size_t max_matched_arrays = DeviceStream::answer_words - 1;
+inline constexpr std::size_t max_matched_arrays = DeviceStream::result_words - 1;
 
 // Some of a call's arrays, of which the first one has this number.
 template <typename Key>
@@ -73,12 +73,12 @@ class MatchedArrays {
             measure_sizes(call_, ranges_of(i), count_, dead_[i], offsets + i * count_);
         }
         exclusive_sums(call_, offsets, offsets, arrays_.size() * count_ + 1);
-        auto *answer = const_cast<std::uint64_t *>(call_.answer());
-        check(cudaMemcpy2DAsync(answer, sizeof(std::uint64_t), offsets, count_ * sizeof(std::uint64_t),
+        auto *result = const_cast<std::uint64_t *>(call_.result());
+        check(cudaMemcpy2DAsync(result, sizeof(std::uint64_t), offsets, count_ * sizeof(std::uint64_t),
                                 sizeof(std::uint64_t), arrays_.size() + 1, cudaMemcpyDefault, call_.stream()),
               "cudaMemcpy2DAsync");
         call_.wait();
-        return {call_.answer(), call_.answer() + arrays_.size() + 1};
+        return {call_.result(), call_.result() + arrays_.size() + 1};
     }
 
     const Call &call_;

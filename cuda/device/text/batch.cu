@@ -40,17 +40,17 @@ TextQueries::TextQueries(const TextShape &shape, const TextRanking &ranking, con
 
 void TextQueries::rank(std::uint32_t number, std::uint64_t capacity, std::vector<RankedQuery> *queries,
                        std::vector<RankedTerm> *terms) const {
-    const TextQuery &asked = queries_[number];
+    const TextQuery &requested = queries_[number];
     RankedQuery query = {};
     query.first_term = static_cast<std::uint32_t>(terms->size());
-    query.terms = asked.terms;
-    query.all = asked.mode == TextMode::all ? 1 : 0;
-    query.k = asked.k;
-    query.accumulated = query.all != 0 ? std::min(asked.terms, max_counted) : asked.terms;
+    query.terms = requested.terms;
+    query.all = requested.mode == TextMode::all ? 1 : 0;
+    query.k = requested.k;
+    query.accumulated = query.all != 0 ? std::min(requested.terms, max_counted) : requested.terms;
     query.score_bits = query.all != 0 ? all_score_bits : any_score_bits;
     std::uint32_t chunks = chunk_count(*terms);
-    for (std::uint32_t i = 0; i < asked.terms; ++i) {
-        terms->push_back({views_[asked.first_term + i], terms_[asked.first_term + i].weight, 0,
+    for (std::uint32_t i = 0; i < requested.terms; ++i) {
+        terms->push_back({views_[requested.first_term + i], terms_[requested.first_term + i].weight, 0,
                           static_cast<std::uint32_t>(queries->size()), 0});
     }
     RankedTerm *own = terms->data() + query.first_term;
@@ -80,12 +80,12 @@ void TextQueries::rank(std::uint32_t number, std::uint64_t capacity, std::vector
     query.highest = UINT32_MAX;
     query.sure = UINT32_MAX;
     query.resume_score = INT64_MAX;
-    if (asked.resumes != 0) {
-        const double resume = static_cast<double>(asked.score) * scale;
+    if (requested.resumes != 0) {
+        const double resume = static_cast<double>(requested.score) * scale;
         query.highest = clamped(std::ceil(resume + error));
         query.sure = clamped(std::floor(resume - error) - 1);
-        query.resume_score = asked.score;
-        query.resume_tid = tid_number(asked.tid);
+        query.resume_score = requested.score;
+        query.resume_tid = tid_number(requested.tid);
     }
     if (query.accumulated < query.terms) {
         // The others' contributions are missing, and whether they have the document.
@@ -97,10 +97,10 @@ void TextQueries::rank(std::uint32_t number, std::uint64_t capacity, std::vector
 }
 
 std::uint64_t TextQueries::chunks(std::uint32_t number) const {
-    const TextQuery &asked = queries_[number];
+    const TextQuery &requested = queries_[number];
     std::uint64_t chunks = 0;
-    for (std::uint32_t i = 0; i < asked.terms; ++i) {
-        chunks += chunks_of(views_[asked.first_term + i]);
+    for (std::uint32_t i = 0; i < requested.terms; ++i) {
+        chunks += chunks_of(views_[requested.first_term + i]);
     }
     return chunks;
 }

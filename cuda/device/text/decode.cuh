@@ -332,7 +332,7 @@ __device__ inline bool decode_rice(const Source &source, const Rest &rest, std::
         ones = __shfl_sync(all_lanes, end, 31);
     }
     __syncwarp();
-    bool sound = ones >= count && scratch[count - 1] / 8 + 1 == unary;
+    bool valid = ones >= count && scratch[count - 1] / 8 + 1 == unary;
     const std::uint32_t most = k < 32 ? UINT32_MAX >> k : 0;
     std::uint32_t next = lane == 0 ? 0 : scratch[lane * a_lane - 1] + 1;
 #pragma unroll
@@ -340,12 +340,12 @@ __device__ inline bool decode_rice(const Source &source, const Rest &rest, std::
         if (lane * a_lane + i < count) {
             const std::uint32_t quotient = scratch[lane * a_lane + i] - next;
             next += quotient + 1;
-            sound = sound && quotient <= most;
+            valid = valid && quotient <= most;
             values[i] |= k < 32 ? quotient << k : 0;
         }
     }
     __syncwarp();
-    return __all_sync(all_lanes, sound);
+    return __all_sync(all_lanes, valid);
 }
 
 // ---- Blocks --------------------------------------------------------------------------------------
@@ -375,7 +375,7 @@ struct Head {
     std::uint32_t coding;  // the parameter, the frequencies' width, flags and the postings, a byte each
 
     static constexpr std::uint32_t is_last = 1 << 16;   // the last posting has `last`
-    static constexpr std::uint32_t is_sound = 1 << 17;  // what else can be checked without the bytes has been
+    static constexpr std::uint32_t is_valid = 1 << 17;  // what else can be checked without the bytes has been
 
     __device__ __forceinline__ std::uint32_t parameter() const { return coding & 0xff; }
     __device__ __forceinline__ std::uint32_t frequency_bits() const { return coding >> 8 & 0xff; }
@@ -394,11 +394,11 @@ __device__ __forceinline__ Head make_head(const TextView &text, const ListView &
                                           std::uint64_t end, std::uint32_t coding) {
     const std::uint32_t frequency_bits = coding >> 8 & 0xff;
     const std::uint32_t count = min(list.documents - number * a_block, a_block);
-    const bool sound = end >= offset && end <= list.data_bytes && end - offset <= postings::kMaxBlockBytes &&
+    const bool valid = end >= offset && end <= list.data_bytes && end - offset <= postings::kMaxBlockBytes &&
                        frequency_bits <= 31 && packed_size(count, frequency_bits) <= end - offset &&
                        last < text.documents && first <= last;
     return {static_cast<std::uint32_t>(first), last, offset, static_cast<std::uint32_t>(end - offset),
-            coding | (sound ? Head::is_sound : 0) | count << 24};
+            coding | (valid ? Head::is_valid : 0) | count << 24};
 }
 
 // Reads the head of a list of one block: its two bytes lie before the block.
@@ -475,7 +475,7 @@ __device__ __forceinline__ bool add_gaps(const Head &head, std::uint32_t count, 
 template <postings::Codec Codec, bool Sums = true>
 __device__ __forceinline__ bool decode_block(const TextView &text, const ListView &list, const Head &head,
                                              std::uint32_t lane, std::uint32_t *scratch, Block *block) {
-    if ((head.coding & Head::is_sound) == 0) {
+    if ((head.coding & Head::is_valid) == 0) {
         return false;
     }
     const std::uint32_t count = head.count();
@@ -490,21 +490,21 @@ __device__ __forceinline__ bool decode_block(const TextView &text, const ListVie
     const std::uint32_t bits = head.parameter() & ~postings::kPackedFlag;
     const bool flagged = (head.parameter() & postings::kPackedFlag) != 0;
     constexpr bool bitpacks = Codec == postings::Codec::Bitpack;
-    bool sound = bits <= 32 && !(flagged && bitpacks);
-    if (!sound) {
+    bool valid = bits <= 32 && !(flagged && bitpacks);
+    if (!valid) {
         return false;
     }
     if (flagged || bitpacks) {
-        sound = packed_size(count, bits) == gaps.bytes;
-        if (sound) {
+        valid = packed_size(count, bits) == gaps.bytes;
+        if (valid) {
             unpack(source, gaps.at, bits, lane, block->ordinals);
         }
     } else if constexpr (Codec == postings::Codec::Rice) {
-        sound = decode_rice(source, gaps, count, bits, lane, scratch, block->ordinals);
+        valid = decode_rice(source, gaps, count, bits, lane, scratch, block->ordinals);
     } else if constexpr (Codec == postings::Codec::PForDelta) {
         if (!decode_usual_frame(source, gaps, count, bits, lane, scratch, block->ordinals)) {
             uint4 decoded = {};
-            sound = decode_any_frame(source, gaps, count, bits, lane, scratch, &decoded);
+            valid = decode_any_frame(source, gaps, count, bits, lane, scratch, &decoded);
             block->ordinals[0] = decoded.x;
             block->ordinals[1] = decoded.y;
             block->ordinals[2] = decoded.z;
@@ -512,9 +512,9 @@ __device__ __forceinline__ bool decode_block(const TextView &text, const ListVie
         }
     }
     if constexpr (Sums) {
-        sound = sound && add_gaps(head, count, lane, block->ordinals);
+        valid = valid && add_gaps(head, count, lane, block->ordinals);
     }
-    return sound;
+    return valid;
 }
 
 // Any block of any list, from its head on.

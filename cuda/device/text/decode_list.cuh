@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(32)
     const Head head = read_own_head(text, list, first_block + min(lane, size - 1));
     const std::uint32_t bits = head.parameter() & ~postings::kPackedFlag;
     const std::uint32_t begin = __shfl_sync(all_lanes, head.offset, 0);
-    bool sound = lane < size && (head.coding & Head::is_sound) != 0 && head.count() == a_block &&
+    bool valid = lane < size && (head.coding & Head::is_valid) != 0 && head.count() == a_block &&
                  head.offset >= begin && head.offset - begin <= 32 * postings::kMaxBlockBytes &&
                  bits <= max_gap_bits;
     // Bytes are counted from a boundary of 16 before the first block's first.
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(32)
     LaneBytes rest = {head.offset - begin + static_cast<std::uint32_t>(first_byte % 16), 0};
     rest.end = rest.at + head.bytes - packed_size(a_block, head.frequency_bits());
     // As far behind a block's end as anything is read.
-    const std::uint32_t words = max_of_warp(sound ? rest.end / 4 + 4 : 0);
+    const std::uint32_t words = max_of_warp(valid ? rest.end / 4 + 4 : 0);
     if (words <= staged_words) {
         for (std::uint32_t i = lane; i * 4 < words; i += 32) {
             staged[i] = pieces[i];
@@ -139,32 +139,32 @@ __global__ void __launch_bounds__(32)
     std::uint32_t exceptions = 0;
     std::uint32_t lows = rest.at * 8;
     if ((head.parameter() & postings::kPackedFlag) != 0) {
-        sound = sound && rest.at + packed_size(a_block, bits) == rest.end;
-    } else if (sound) {
+        valid = valid && rest.at + packed_size(a_block, bits) == rest.end;
+    } else if (valid) {
         const std::uint32_t frame = rest.at;
         lows += 8;
         rest.at += 1 + packed_size(a_block, bits);
-        sound = rest.at <= rest.end;
-        if (sound) {
+        valid = rest.at <= rest.end;
+        if (valid) {
             exceptions = source.byte(frame);
-            sound = exceptions <= max_exceptions;
+            valid = exceptions <= max_exceptions;
             if (exceptions > 0) {
                 std::uint32_t all = 0;
 #pragma unroll 1
                 for (std::uint32_t part = 0; part < 2; ++part) {
-                    sound = sound && store_values<1>(source, &rest, exceptions, part == 1,
+                    valid = valid && store_values<1>(source, &rest, exceptions, part == 1,
                                                      shared.exceptions + lane, shared.scratch + lane, &all);
                 }
-                sound = sound && all < (1U << max_gap_bits >> bits) - 1;
+                valid = valid && all < (1U << max_gap_bits >> bits) - 1;
             }
-            sound = sound && rest.at == rest.end;
+            valid = valid && rest.at == rest.end;
         }
     }
     __syncwarp();
-    const std::uint32_t decoded = __ballot_sync(all_lanes, sound);
-    const std::uint32_t own_bits = sound ? bits : 0;
-    exceptions = sound ? exceptions : 0;
-    lows = sound ? lows : 0;
+    const std::uint32_t decoded = __ballot_sync(all_lanes, valid);
+    const std::uint32_t own_bits = valid ? bits : 0;
+    exceptions = valid ? exceptions : 0;
+    lows = valid ? lows : 0;
     const std::uint32_t widest = max_of_warp(own_bits);
     // Behind the last exception comes one that isn't in the block.
     const std::uint16_t *next = shared.exceptions + lane;
@@ -208,8 +208,8 @@ __global__ void __launch_bounds__(32)
         }
         __syncwarp();
     }
-    sound = sound && next == last && (!Sums || sum == head.last);
-    const bool is_left = lane < size && !sound;
+    valid = valid && next == last && (!Sums || sum == head.last);
+    const bool is_left = lane < size && !valid;
     const std::uint32_t all_left = __ballot_sync(all_lanes, is_left);
     if (all_left == 0) {
         return;

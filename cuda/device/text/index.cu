@@ -15,7 +15,7 @@ namespace {
 
 constexpr int threads = 256;
 constexpr unsigned warps = threads / 32;
-constexpr std::uint32_t lists_between_looks = 64;
+constexpr std::uint32_t lists_between_checks = 64;
 
 // Takes a list's dead documents off its count. A warp takes a block of postings at a time.
 template <postings::Codec Codec>
@@ -106,7 +106,7 @@ Status DeviceTextIndex::count_documents(Stream &stream, const TextList *lists, s
                 });
                 check_launch("count_documents_kernel");
                 // However many lists are asked about, whoever cancels doesn't wait for all of them.
-                if (i % lists_between_looks == lists_between_looks - 1) {
+                if (i % lists_between_checks == lists_between_checks - 1) {
                     call.wait();
                 }
             }

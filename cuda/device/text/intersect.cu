@@ -169,7 +169,7 @@ Status DeviceTextIndex::intersect(Stream &stream, const TextList *lists, std::ui
         const Buffer<std::uint32_t> blocks = call.buffer<std::uint32_t>(members);
         const Buffer<std::uint8_t> flags = call.buffer<std::uint8_t>(members);
         const Buffer<std::uint32_t> kept = call.buffer<std::uint32_t>(1);
-        const auto read_kept = [&] {
+        const auto read_cached = [&] {
             call.copy(&members, static_cast<const std::uint32_t *>(kept.data()), 1);
             damage.raise();
             std::swap(ordinals, common);
@@ -181,13 +181,13 @@ Status DeviceTextIndex::intersect(Stream &stream, const TextList *lists, std::ui
                 ordinals.data(), members, text.dead, flags.data());
             check_launch("flag_live_kernel");
             select_flagged(call, ordinals.data(), members, flags.data(), common.data(), kept.data());
-            read_kept();
+            read_cached();
         }
         constexpr std::uint32_t levels = 2;
         for (std::uint32_t i = 1; i < count && members > 0; ++i) {
             keep_common(call, text, views[i], ordinals.data(), members, levels, blocks.data(), flags.data(),
                         common.data(), kept.data(), damage.flag());
-            read_kept();
+            read_cached();
         }
         *found = members;
         if (members > capacity) {

@@ -323,9 +323,9 @@ class Probe {
                                                      const std::uint32_t (&ordinals)[a_lane],
                                                      std::uint32_t (&blocks)[a_lane], Found found) const {
         Block block;
-        const bool is_sound = decode_block<Codec>(
+        const bool is_valid = decode_block<Codec>(
             batch_.text, list, read_head(batch_.text, list, number, lane_), lane_, scratch_, &block);
-        if (!is_sound) {
+        if (!is_valid) {
             report_damage();
             block.count = 0;
         }

@@ -44,19 +44,19 @@ struct BatchSize {
 // One search, from its arguments to its results.
 class Search {
   public:
-    Search(const Call &call, const TextView &text, const TextRanking &ranking, const TextQueries &asked,
+    Search(const Call &call, const TextView &text, const TextRanking &ranking, const TextQueries &requested,
            std::uint32_t query_count, TextHit *hits)
         : call_(call),
           text_(text),
           ranking_(ranking),
-          asked_(asked),
+          requested_(requested),
           damage_(call),
           hits_(hits),
           counts_(query_count) {
         std::uint64_t all = 0;
         for (std::uint32_t i = 0; i < query_count; ++i) {
             first_hits_.push_back(all);
-            all += asked.query(i).k;
+            all += requested.query(i).k;
         }
         choose_probed();
     }
@@ -85,10 +85,10 @@ class Search {
         const std::uint32_t windows = window_count(call_.engine(), text_.documents);
         std::uint32_t probed = 0;
         for (std::uint32_t i = 0; i < counts_.size(); ++i) {
-            const TextQuery &query = asked_.query(i);
+            const TextQuery &query = requested_.query(i);
             is_probed_.push_back(suits_probing(query, windows) &&
                                  start_bytes(query.terms, windows, true) <= max_start_bytes &&
-                                 asked_.chunks(i) * bytes_a_chunk <= max_chunk_bytes);
+                                 requested_.chunks(i) * bytes_a_chunk <= max_chunk_bytes);
             probed += is_probed_[i] ? 1 : 0;
         }
         if (probed < min_probed_queries) {
@@ -123,7 +123,7 @@ class Search {
         BatchSize size;
         std::uint32_t next = first;
         for (; next < counts_.size(); ++next) {
-            const TextQuery &query = asked_.query(next);
+            const TextQuery &query = requested_.query(next);
             if (is_probed_[next] != probed) {
                 continue;
             }
@@ -139,12 +139,12 @@ class Search {
                 continue;
             }
             const std::uint64_t capacity = usual_capacity(query.k, windows);
-            const std::uint64_t chunks = probed ? asked_.chunks(next) : 0;
+            const std::uint64_t chunks = probed ? requested_.chunks(next) : 0;
             if (!queries.empty() && !size.has_room(capacity, query.k, terms.size() + query.terms,
                                                    queries.size() + 1, windows, chunks, probed)) {
                 break;
             }
-            asked_.rank(next, capacity, &queries, &terms);
+            requested_.rank(next, capacity, &queries, &terms);
             queries.back().first_candidate = size.candidates;
             queries.back().first_hit = size.hits;
             size.candidates += queries.back().capacity;
@@ -193,7 +193,7 @@ class Search {
     void run_alone(std::uint32_t number) {
         std::vector<RankedTerm> terms;
         std::vector<RankedQuery> queries;
-        asked_.rank(number, UINT64_MAX, &queries, &terms);
+        requested_.rank(number, UINT64_MAX, &queries, &terms);
         const DeviceBatch batch(call_, text_, ranking_, terms, queries, queries[0].capacity, damage_, false);
         const Buffer<TextHit> found = call_.buffer<TextHit>(queries[0].k);
         find_windows(call_, batch.view());
@@ -204,9 +204,9 @@ class Search {
     }
 
     void run_with_steps(std::uint32_t number) {
-        const StepQuery asked = asked_.with_steps(number);
-        const Buffer<TextHit> found = call_.buffer<TextHit>(asked.query.k);
-        counts_[number] = rank_by_steps(call_, text_, ranking_.norms, asked, damage_, found.data());
+        const StepQuery requested = requested_.with_steps(number);
+        const Buffer<TextHit> found = call_.buffer<TextHit>(requested.query.k);
+        counts_[number] = rank_by_steps(call_, text_, ranking_.norms, requested, damage_, found.data());
         call_.copy(hits_ + first_hits_[number], static_cast<const TextHit *>(found.data()), counts_[number]);
         damage_.raise();
     }
@@ -214,7 +214,7 @@ class Search {
     const Call &call_;
     const TextView &text_;
     const TextRanking &ranking_;
-    const TextQueries &asked_;
+    const TextQueries &requested_;
     Damage damage_;
     TextHit *hits_;
     std::vector<std::uint32_t> counts_;
@@ -231,9 +231,9 @@ Status DeviceTextIndex::search(Stream &stream, const TextRanking &ranking, const
     return guarded([&] {
         const Call call(engine_, stream);
         const TextRanking own_ranking = ranking;
-        const TextQueries asked(parts_.shape, own_ranking, batch);
+        const TextQueries requested(parts_.shape, own_ranking, batch);
         const TextView text = view(call);
-        Search search(call, text, own_ranking, asked, batch.query_count, hits);
+        Search search(call, text, own_ranking, requested, batch.query_count, hits);
         search.run();
         std::copy(search.counts().begin(), search.counts().end(), counts);
         return Status{};

@@ -221,27 +221,27 @@ __global__ void write_best_kernel(TextView text, const unsigned long long *keys,
 
 class StepSearch {
   public:
-    StepSearch(const Call &call, const TextView &text, const postings::Norms &norms, const StepQuery &asked,
-               const Damage &damage)
+    StepSearch(const Call &call, const TextView &text, const postings::Norms &norms,
+               const StepQuery &requested, const Damage &damage)
         : call_(call),
           text_(text),
           norms_(norms),
-          asked_(asked),
+          requested_(requested),
           damage_(damage),
-          terms_(terms_with_lists(asked.terms, asked.query.terms)),
+          terms_(terms_with_lists(requested.terms, requested.query.terms)),
           words_(text.documents / 32 + (text.documents % 32 != 0 ? 1 : 0)) {
         std::vector<PlacedList> single;
         for (const TextTermLists &term : terms_) {
             first_.push_back(placed_.size());
             std::uint64_t blocks = 0;
             for (std::uint32_t i = term.first; i < term.first + term.count; ++i) {
-                blocks += asked.lists[i].blocks;
-                placed_.push_back({asked.lists[i], term.weight, blocks});
+                blocks += requested.lists[i].blocks;
+                placed_.push_back({requested.lists[i], term.weight, blocks});
             }
             blocks_.push_back(blocks);
             if (term.scored && term.count == 1) {
                 single_blocks_ += blocks;
-                single.push_back({asked.lists[term.first], term.weight, single_blocks_});
+                single.push_back({requested.lists[term.first], term.weight, single_blocks_});
             }
         }
         single_count_ = static_cast<std::uint32_t>(single.size());
@@ -254,8 +254,8 @@ class StepSearch {
     std::uint32_t rank(TextHit *hits) {
         const Buffer<std::uint32_t> matching = match();
         const Buffer<std::uint32_t> before = call_.buffer<std::uint32_t>(words_ + 1);
-        const bool looks_for_nulls =
-            std::any_of(asked_.steps, asked_.steps + asked_.query.steps, [](const TextStep &step) {
+        const bool looks_for_nulls = std::any_of(
+            requested_.steps, requested_.steps + requested_.query.steps, [](const TextStep &step) {
                 return step.kind == TextStepKind::lacks || step.kind == TextStepKind::every;
             });
         keep_documents_kernel<<<blocks_for(words_ + 1, threads), threads, 0, call_.stream()>>>(
@@ -283,8 +283,8 @@ class StepSearch {
     // The documents that the steps match, a bit each.
     Buffer<std::uint32_t> match() const {
         std::vector<Buffer<std::uint32_t>> stack;
-        for (std::uint32_t i = 0; i < asked_.query.steps; ++i) {
-            const TextStep &step = asked_.steps[i];
+        for (std::uint32_t i = 0; i < requested_.query.steps; ++i) {
+            const TextStep &step = requested_.steps[i];
             if (step.kind == TextStepKind::both || step.kind == TextStepKind::either) {
                 const Buffer<std::uint32_t> last = std::move(stack.back());
                 stack.pop_back();
@@ -374,7 +374,7 @@ class StepSearch {
     // The best of the matches, whose scores become keys.
     std::uint32_t choose(const std::uint32_t *ordinals, std::uint32_t count, unsigned long long *scores,
                          TextHit *hits) const {
-        const TextQuery &query = asked_.query;
+        const TextQuery &query = requested_.query;
         const Buffer<std::uint32_t> found = call_.buffer<std::uint32_t>(1);
         call_.fill(found.data(), 0, sizeof(std::uint32_t));
         make_keys_kernel<<<blocks_for(count, threads), threads, 0, call_.stream()>>>(
@@ -398,7 +398,7 @@ class StepSearch {
     const Call &call_;
     const TextView &text_;
     const postings::Norms norms_;
-    const StepQuery &asked_;
+    const StepQuery &requested_;
     const Damage &damage_;
     const std::vector<TextTermLists> terms_;
     const std::uint32_t words_;
@@ -416,11 +416,11 @@ class StepSearch {
 }  // namespace
 
 std::uint32_t rank_by_steps(const Call &call, const TextView &text, const postings::Norms &norms,
-                            const StepQuery &asked, const Damage &damage, TextHit *hits) {
+                            const StepQuery &requested, const Damage &damage, TextHit *hits) {
     if (text.documents == 0) {
         return 0;
     }
-    return StepSearch(call, text, norms, asked, damage).rank(hits);
+    return StepSearch(call, text, norms, requested, damage).rank(hits);
 }
 
 }  // namespace gpu_engine::device

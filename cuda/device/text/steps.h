@@ -21,6 +21,6 @@ struct StepQuery {
 // Writes the hits, of which there are query.k at most, to the device's memory, and returns their number.
 // Waits for the device.
 std::uint32_t rank_by_steps(const Call &call, const TextView &text, const postings::Norms &norms,
-                            const StepQuery &asked, const Damage &damage, TextHit *hits);
+                            const StepQuery &requested, const Damage &damage, TextHit *hits);
 
 }  // namespace gpu_engine::device

@@ -239,7 +239,7 @@ Status HostGrid::build(Stream &stream, const GridEntries &entries, const GridOpt
         parts.columns = entries.columns;
         parts.entries = entries.count;
         parts.max_in_a_cell = max_in_a_cell(options, entries.columns);
-        parts.crowded = crowded_cells(options);
+        parts.overfull = overfull_cells(options);
         for (std::uint32_t c = 0; c < entries.columns; ++c) {
             parts.keys[c].is_wide = entries.key_bytes[c] == 8;
         }

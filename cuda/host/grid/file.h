@@ -44,7 +44,7 @@ struct GridScales {
 struct GridParts {
     std::uint32_t columns = 0;
     std::uint32_t max_in_a_cell = UINT32_MAX;
-    std::uint64_t crowded = UINT32_MAX;  // more entries a cell are worth a look at each cell of a run
+    std::uint64_t overfull = UINT32_MAX;  // more entries a cell are worth a look at each cell of a run
     std::uint32_t levels = 1;
     std::uint64_t entries = 0;
     std::uint64_t cells = 0;

@@ -32,8 +32,8 @@ std::uint64_t scale_places(std::uint32_t count, std::uint32_t bucket) {
     return std::min<std::uint64_t>(count / bucket, std::uint64_t(max_lower_slots) * max_grid_columns);
 }
 
-void count_crowded(const GridParts &parts, std::uint64_t first_cell, std::uint64_t last_cell,
-                   std::uint64_t *segments, std::uint64_t *entries) {
+void count_overfull(const GridParts &parts, std::uint64_t first_cell, std::uint64_t last_cell,
+                    std::uint64_t *segments, std::uint64_t *entries) {
     for (std::uint64_t cell = first_cell; cell < last_cell; ++cell) {
         const std::uint32_t count = parts.directory[cell + 1] - parts.directory[cell];
         if (count > parts.max_in_a_cell) {
@@ -172,15 +172,15 @@ void build_lower_level(HostEngine &engine, const Workers &workers, const GridOpt
             visit(std::uint64_t(grid.first_cell), grid.first_cell + cells);
         }
     };
-    std::uint64_t crowded = 0;
+    std::uint64_t overfull = 0;
     std::uint64_t entries = 0;
     for_grids([&](std::uint64_t first, std::uint64_t last) {
-        count_crowded(*parts, first, last, &crowded, &entries);
+        count_overfull(*parts, first, last, &overfull, &entries);
     });
-    if (crowded == 0) {
+    if (overfull == 0) {
         return;
     }
-    Buffer<Segment> segments(engine.memory(), crowded);
+    Buffer<Segment> segments(engine.memory(), overfull);
     std::uint64_t found = 0;
     std::uint64_t places = 0;
     for_grids([&](std::uint64_t first, std::uint64_t last) {
@@ -194,7 +194,7 @@ void build_lower_level(HostEngine &engine, const Workers &workers, const GridOpt
         }
     });
     Buffer<std::uint64_t> scales(engine.memory(), places);
-    workers.for_pieces(crowded, 1, [&](std::uint64_t first, std::uint64_t last) {
+    workers.for_pieces(overfull, 1, [&](std::uint64_t first, std::uint64_t last) {
         for (std::uint64_t i = first; i < last; ++i) {
             choose_scales(*parts, options, &segments[i], scales.data() + segments[i].scale);
         }
@@ -213,7 +213,7 @@ void build_lower_level(HostEngine &engine, const Workers &workers, const GridOpt
     std::uint64_t kept = 0;
     std::uint64_t cells = 0;
     std::uint64_t kept_scales = 0;
-    for (std::uint64_t i = 0; i < crowded; ++i) {
+    for (std::uint64_t i = 0; i < overfull; ++i) {
         Segment segment = segments[i];
         const std::uint64_t own_cells = segment.cells(parts->columns);
         if (own_cells == 1) {

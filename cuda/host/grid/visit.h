@@ -112,7 +112,7 @@ class BoxWalk {
         }
         if (tested == 0) {
             sink_.run(first, last);
-        } else if (last - first <= (last_cell - first_cell) * parts_.crowded) {
+        } else if (last - first <= (last_cell - first_cell) * parts_.overfull) {
             sink_.tested(first, last, tested);
         } else {
             for (std::uint64_t cell = first_cell; cell < last_cell; ++cell) {

@@ -16,14 +16,14 @@ std::uint64_t HostTextIndex::bytes() const noexcept {
 Status HostTextIndex::count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
                                       std::uint32_t *documents) const noexcept {
     return guarded([&] {
-        const std::vector<TextList> asked(lists, lists + count);
+        const std::vector<TextList> requested(lists, lists + count);
         const auto dead = this->dead();
         engine_.workers(stream).for_pieces(count, 1, [&](std::uint64_t first, std::uint64_t last) {
             for (std::uint64_t i = first; i < last; ++i) {
-                require_ok(check_text_list(parts_.shape, asked[i]));
-                std::uint32_t live = asked[i].documents;
+                require_ok(check_text_list(parts_.shape, requested[i]));
+                std::uint32_t live = requested[i].documents;
                 if (dead) {
-                    const List list(parts_, asked[i]);
+                    const List list(parts_, requested[i]);
                     Cursor cursor(list);
                     for (std::uint32_t block = 0; cursor.load(block); ++block) {
                         check_cancelled(stream);
@@ -45,9 +45,9 @@ Status HostTextIndex::intersect(Stream &stream, const TextList *lists, std::uint
         if (count == 0 || count > max_text_terms) {
             return make_status(StatusCode::invalid_argument, "an intersection takes 1 to 1024 lists");
         }
-        const std::vector<TextList> asked(lists, lists + count);
+        const std::vector<TextList> requested(lists, lists + count);
         std::vector<List> opened;
-        for (const TextList &list : asked) {
+        for (const TextList &list : requested) {
             require_ok(check_text_list(parts_.shape, list));
             opened.emplace_back(parts_, list);
         }

@@ -26,13 +26,13 @@ List::List(const TextParts &parts, const TextList &list)
     data_bytes_ -= head_bytes;
     heads_ = data_ + data_bytes_;
     postings::BlockHead before = head(0);
-    bool sound = before.offset <= data_bytes_;
+    bool valid = before.offset <= data_bytes_;
     for (std::uint32_t i = 1; i < blocks_; ++i) {
         const postings::BlockHead here = head(i);
-        sound = sound && here.last > before.last && here.offset >= before.offset;
+        valid = valid && here.last > before.last && here.offset >= before.offset;
         before = here;
     }
-    if (!sound || before.last > last_ordinal_ || before.offset > data_bytes_) {
+    if (!valid || before.last > last_ordinal_ || before.offset > data_bytes_) {
         throw Failure{contradicted_by_list()};
     }
 }

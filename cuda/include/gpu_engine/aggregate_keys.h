@@ -10,24 +10,23 @@
 namespace gpu_engine {
 
 // The codes of a key, which all engines number alike, in so many stretches of equal length at most.
-inline constexpr std::uint32_t key_stretch_bits = 13;
-inline constexpr std::uint32_t key_mark_words = (1 << key_stretch_bits) / 64;
+inline constexpr std::uint32_t key_span_bits = 13;
+inline constexpr std::uint32_t key_mark_words = (1 << key_span_bits) / 64;
 
 // The stretch that a code of a key belongs to.
-GPU_ENGINE_BOTH std::uint32_t key_stretch(const AggregateKey &key, std::uint64_t code) {
-    return static_cast<std::uint32_t>(key.bits > key_stretch_bits ? code >> (key.bits - key_stretch_bits)
-                                                                  : code);
+GPU_ENGINE_BOTH std::uint32_t key_span(const AggregateKey &key, std::uint64_t code) {
+    return static_cast<std::uint32_t>(key.bits > key_span_bits ? code >> (key.bits - key_span_bits) : code);
 }
 // The same of a group's code.
-GPU_ENGINE_BOTH std::uint32_t key_stretch(const AggregateKey &key, const std::uint64_t *record) {
+GPU_ENGINE_BOTH std::uint32_t key_span(const AggregateKey &key, const std::uint64_t *record) {
     if (key.bits == 0) {
         return 0;
     }
-    return key_stretch(key, record[key.word] >> key.shift & UINT64_MAX >> (64 - key.bits));
+    return key_span(key, record[key.word] >> key.shift & UINT64_MAX >> (64 - key.bits));
 }
 
-GPU_ENGINE_BOTH bool is_marked(const std::uint64_t *marks, std::uint32_t stretch) {
-    return (marks[stretch / 64] >> stretch % 64 & 1) != 0;
+GPU_ENGINE_BOTH bool is_marked(const std::uint64_t *marks, std::uint32_t span) {
+    return (marks[span / 64] >> span % 64 & 1) != 0;
 }
 
 // By key, a bit a stretch: a group has a code there.

@@ -13,19 +13,19 @@
 
 namespace gpu_engine {
 
-// The records that AggregateAnswer gives, of some of a question's parts.
+// The records that AggregateOutput gives, of some of a question's parts.
 struct AggregateRecords {
     AggregateOutcome outcome;
     std::uint64_t groups;
     const std::uint64_t *group_records;
-    std::uint64_t doubtful;
-    const std::uint64_t *doubtful_records;
+    std::uint64_t unresolved;
+    const std::uint64_t *unresolved_records;
     std::uint64_t counted = 0;
 };
 
 // Which groups are the first ones only all of them tell: the answers must have all groups. Left out may be
 // those that no other answer has and that aren't among the first ones of their own
-// (AggregateAnswer::leave_out), and, where the question is about rows (top_of_rows), those that aren't among
+// (AggregateOutput::leave_out), and, where the question is about rows (top_of_rows), those that aren't among
 // the first of their part.
 struct AggregateMerge {
     const AggregateProgram *program;
@@ -36,28 +36,28 @@ struct AggregateMerge {
 };
 
 // The same answers where they were found.
-struct AggregateAnswers {
+struct AggregateOutputs {
     const AggregateProgram *program;
     std::uint64_t max_groups;
     AggregateTop top;
-    const AggregateAnswer *const *parts;
+    const AggregateOutput *const *parts;
     std::size_t part_count;
 };
 
 namespace host {
 // Has a host engine compute the answer, which is then in its memory. Any stream may cancel that, and read the
 // answer.
-Status merge_answers(Engine &engine, Stream &stream, const AggregateMerge &merge,
-                     std::unique_ptr<AggregateAnswer> *answer) noexcept;
+Status merge_outputs(Engine &engine, Stream &stream, const AggregateMerge &merge,
+                     std::unique_ptr<AggregateOutput> *output) noexcept;
 }  // namespace host
 
 // This function exists only in builds with PG_GPU_HAVE_CUDA.
 namespace device {
 // Has a cuda engine compute the answer of groups that lie on devices, its own or others; groups go from
-// device to device. `unavailable` where that isn't for it, which host::merge_answers then does: a part is no
+// device to device. `unavailable` where that isn't for it, which host::merge_outputs then does: a part is no
 // device's or has no answer, there are no keys, the question is about rows. Waits.
-Status merge_answers(Engine &engine, Stream &stream, const AggregateAnswers &merge,
-                     std::unique_ptr<AggregateAnswer> *answer) noexcept;
+Status merge_outputs(Engine &engine, Stream &stream, const AggregateOutputs &merge,
+                     std::unique_ptr<AggregateOutput> *output) noexcept;
 }  // namespace device
 
 }  // namespace gpu_engine

@@ -28,7 +28,7 @@ inline constexpr std::uint16_t top_of_rows = 1;
 inline constexpr std::uint16_t top_with_ties = 2;
 // Rows that their first key keeps out needn't have their other keys computed: no step of those can fail.
 inline constexpr std::uint16_t top_by_first_key = 4;
-// By itself: only how many groups there are is wanted, and no records come (AggregateAnswer::counted). Of no
+// By itself: only how many groups there are is wanted, and no records come (AggregateOutput::counted). Of no
 // effect where there are doubtful rows.
 inline constexpr std::uint16_t top_only_counts = 8;
 

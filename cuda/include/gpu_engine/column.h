@@ -131,12 +131,12 @@ inline constexpr std::uint64_t bounds_places = 3;
 
 // A row whose heap block is unknown. `number` is its slot, its code or its value, as the target has it. The
 // slot of NULL is the number of slots.
-struct alignas(8) DoubtfulRow {
+struct alignas(8) UnresolvedRow {
     std::uint64_t number;
     Tid tid;
     std::uint16_t reserved;
 };
-static_assert(sizeof(DoubtfulRow) == 16);
+static_assert(sizeof(UnresolvedRow) == 16);
 
 // ---- stores ----------------------------------------------------------------------------------------------
 
@@ -157,7 +157,7 @@ class ColumnStore : public Store {
     // all rows are visible. NULLs count for no bounds.
     virtual Status count(Stream &stream, const ColumnTest *tests, std::uint32_t test_count,
                          const ColumnTarget &target, const HeapBlocks *blocks, std::uint64_t *counts,
-                         DoubtfulRow *doubtful, std::uint64_t capacity,
+                         UnresolvedRow *unresolved, std::uint64_t capacity,
                          std::uint64_t *found) const noexcept = 0;
 
     // The TIDs of all live rows that pass, in no certain order.
@@ -178,7 +178,7 @@ struct AggregatePart {
 
 // A computation over the live rows that pass a part's tests, in all parts together. Rows on unknown blocks
 // are doubtful; with `blocks` null all rows are visible.
-struct AggregateQuestion {
+struct AggregateRequest {
     const AggregateProgram *program;
     const AggregatePart *parts;
     std::uint32_t part_count;
@@ -187,7 +187,7 @@ struct AggregateQuestion {
     std::uint64_t max_groups;  // in the answer, doubtful rows among them
     AggregateTop top;          // of no effect where there are doubtful rows: they may change the order
     // Where other engines answer the question for further parts: the rows of all parts. Groups may then be
-    // left in a table that is the same on all of these engines (AggregateAnswer::stays_in_table). 0: there
+    // left in a table that is the same on all of these engines (AggregateOutput::stays_in_table). 0: there
     // are none.
     std::uint64_t rows_of_all = 0;
 };
@@ -195,12 +195,12 @@ struct AggregateQuestion {
 // Groups in the engine's memory. Word w of a group is word w of its record: those of its key come first. That
 // of a doubtful row has one more word, the row's TID (heap block << 16 | offset number), and holds what the
 // row alone comes to; rows that the program's filter keeps out aren't there.
-class AggregateAnswer : public Interface {
+class AggregateOutput : public Interface {
   public:
     // Unless the question was answered there are no groups.
     virtual AggregateOutcome outcome() const noexcept = 0;
     virtual std::uint64_t groups() const noexcept = 0;
-    virtual std::uint64_t doubtful() const noexcept = 0;
+    virtual std::uint64_t unresolved() const noexcept = 0;
     // How many groups there are, where the question was top_only_counts and no row is doubtful: groups() is 0
     // then. 0 otherwise.
     virtual std::uint64_t counted() const noexcept = 0;
@@ -208,8 +208,8 @@ class AggregateAnswer : public Interface {
     // Copies the records of `count` groups, or doubtful rows, from `first` on.
     virtual Status read_groups(Stream &stream, std::uint64_t first, std::uint64_t count,
                                std::uint64_t *records) const noexcept = 0;
-    virtual Status read_doubtful(Stream &stream, std::uint64_t first, std::uint64_t count,
-                                 std::uint64_t *records) const noexcept = 0;
+    virtual Status read_unresolved(Stream &stream, std::uint64_t first, std::uint64_t count,
+                                   std::uint64_t *records) const noexcept = 0;
 
     // ---- of an answer that is merged with those of other engines (gpu_engine/aggregate_merge.h) ----
 
@@ -225,7 +225,7 @@ class AggregateAnswer : public Interface {
     // nobody else has the first ones, or their number (counted()). Not where there are doubtful rows.
     virtual Status leave_out(Stream &stream, const AggregateProgram &program, const SharedKeys &shared,
                              const AggregateTop &top,
-                             std::unique_ptr<AggregateAnswer> *rest) const noexcept = 0;
+                             std::unique_ptr<AggregateOutput> *rest) const noexcept = 0;
 };
 
 // A store in the making: pages come in order, each once.
@@ -256,8 +256,8 @@ class Column : public Interface {
     // Computes groups of rows (gpu_engine/aggregate.h) of this engine's stores. A program, inputs or tests
     // that can't be are invalid_argument. The steps that the program's filter needs are computed for all
     // rows, the others for rows that pass it. Where a step fails in a doubtful row the question fails.
-    virtual Status aggregate(Stream &stream, const AggregateQuestion &question,
-                             std::unique_ptr<AggregateAnswer> *answer) noexcept = 0;
+    virtual Status aggregate(Stream &stream, const AggregateRequest &request,
+                             std::unique_ptr<AggregateOutput> *result) noexcept = 0;
 
     // The union of two dictionaries, and the maps from their codes to its own. Dictionaries that aren't
     // sorted are invalid_argument or give a wrong result, but no access beyond the arguments. Outputs mustn't

@@ -33,7 +33,7 @@ inline constexpr std::uint32_t max_tests = 4096;
 
 // count_column, count_column_values: rows that pass all tests, counted in each run by itself
 // (ColumnStore::count). match_column: their TIDs (ColumnStore::match); no blocks and no target then.
-struct AskColumn {
+struct QueryColumn {
     RequestHeader header;
     std::uint64_t tests;  // offset of ColumnTestPlaces
     std::uint32_t test_count;
@@ -52,7 +52,7 @@ struct AskColumn {
 };
 
 // For each run: where its counts lie (ColumnStore::places), how many rows were found,
-// and where they lie: DoubtfulRows, or Tids for match_rows.
+// and where they lie: UnresolvedRows, or Tids for match_rows.
 struct ColumnReply {
     ReplyHeader header;
     std::uint64_t needed;
@@ -95,19 +95,19 @@ struct AggregateColumn {
     RunUse run[max_runs];
 };
 
-// The records of groups and of doubtful rows (AggregateAnswer); none unless the outcome is answered. Groups
+// The records of groups and of doubtful rows (AggregateOutput); none unless the outcome is answered. Groups
 // come first, and as many records as there is room for. The rest of them the server keeps for read_groups,
 // until the connection asks for anything else, or for nothing for a while.
 struct AggregateReply {
     ReplyHeader header;
-    std::uint64_t needed;         // bytes of the records here
-    std::uint64_t groups;         // in all
-    std::uint64_t doubtful;       // in all
-    std::uint64_t counted;        // AggregateAnswer::counted
-    std::uint64_t groups_here;    // records of groups in the buffer now
-    std::uint64_t doubtful_here;  // and of doubtful rows
+    std::uint64_t needed;           // bytes of the records here
+    std::uint64_t groups;           // in all
+    std::uint64_t unresolved;       // in all
+    std::uint64_t counted;          // AggregateOutput::counted
+    std::uint64_t groups_here;      // records of groups in the buffer now
+    std::uint64_t unresolved_here;  // and of doubtful rows
     std::uint64_t groups_at;
-    std::uint64_t doubtful_at;
+    std::uint64_t unresolved_at;
     std::uint32_t outcome;  // AggregateOutcome
     std::uint32_t reserved;
 };
@@ -138,7 +138,7 @@ struct MergeColumnDictionariesReply {
     std::uint64_t count;  // of the union
 };
 
-using ColumnStructures = Structures<BeginColumn, ColumnTestPlace, ValueRange, AskColumn, ColumnReply,
+using ColumnStructures = Structures<BeginColumn, ColumnTestPlace, ValueRange, QueryColumn, ColumnReply,
                                     AggregateInputPlace, AggregateColumn, AggregateReply, ReadGroups,
                                     AggregateProgram, MergeColumnDictionaries, MergeColumnDictionariesReply>;
 

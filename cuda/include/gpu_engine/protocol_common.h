@@ -63,7 +63,7 @@ enum class EngineName : std::uint16_t { host = 0, cuda = 1 };
 inline constexpr std::size_t engine_count = 2;
 
 // The part of a reply that says more than StatusCode.
-enum class Answer : std::uint32_t {
+enum class ReplyResult : std::uint32_t {
     done = 0,
     failed,        // `status` says why; the connection goes on
     mismatch,      // hello: another version; the server closes the connection
@@ -95,7 +95,7 @@ struct ReplyHeader {
     std::uint16_t type;
     std::uint16_t engines;  // that computed: bit i is EngineName i
     std::uint32_t bytes;
-    std::uint32_t answer;  // Answer
+    std::uint32_t result;  // Answer
     std::uint64_t request;
     std::uint64_t lacking;       // not_resident, stale: bit i is run i of the request
     std::uint64_t microseconds;  // computing, without waiting in the queue

@@ -20,10 +20,10 @@
 namespace gpu_engine::server {
 namespace {
 
-using protocol::Answer;
 using protocol::EngineName;
 using protocol::Message;
 using protocol::ReplyHeader;
+using protocol::ReplyResult;
 using protocol::RequestHeader;
 
 std::uint64_t microseconds_of(Clock::duration duration) {
@@ -44,15 +44,15 @@ struct Place {
 };
 
 // The requests that were taken into one's call. They are told how it ended, whatever its end.
-struct CompanyTaken {
+struct JointGroupTaken {
     Queue &queue;
-    Queue::Company company;
+    Queue::JointGroup joint_group;
     Queue::Result result = Queue::Result::alone;
-    ~CompanyTaken() { queue.end_company(company, result); }
+    ~JointGroupTaken() { queue.end_joint_group(joint_group, result); }
 };
 
 void fail(ReplyHeader *reply, const Status &status) {
-    reply->answer = static_cast<std::uint32_t>(Answer::failed);
+    reply->result = static_cast<std::uint32_t>(ReplyResult::failed);
     reply->status = status;
 }
 
@@ -95,7 +95,7 @@ void Connection::serve() {
                 return;
             case Received::too_late:
                 if (greeted_) {
-                    drop_kept();
+                    drop_cached();
                     continue;
                 }
                 log_warning("process %d hasn't said hello: its connection is closed", process_);
@@ -104,7 +104,7 @@ void Connection::serve() {
                 log_warning("process %d sent a message that is too long: its connection is closed", process_);
                 return;
         }
-        if (!(greeted_ ? answer(bytes) : answer_hello(bytes))) {
+        if (!(greeted_ ? result(bytes) : handle_hello(bytes))) {
             return;
         }
         passed = {};
@@ -116,21 +116,21 @@ bool Connection::send(std::size_t bytes) {
     return send_message(socket_, reply_, bytes);
 }
 
-void Connection::keep(KeptGroups groups) {
-    if (kept_.answer == nullptr) {
+void Connection::keep(CachedGroups groups) {
+    if (cached_.result == nullptr) {
         set_timeout(socket_, SO_RCVTIMEO, kept_milliseconds);
     }
-    kept_ = std::move(groups);
+    cached_ = std::move(groups);
 }
 
-KeptGroups Connection::take_kept() {
-    KeptGroups taken = std::move(kept_);
-    drop_kept();
+CachedGroups Connection::take_cached() {
+    CachedGroups taken = std::move(cached_);
+    drop_cached();
     return taken;
 }
 
-void Connection::drop_kept() {
-    kept_ = {};
+void Connection::drop_cached() {
+    cached_ = {};
     set_timeout(socket_, SO_RCVTIMEO, 0);
 }
 
@@ -153,7 +153,7 @@ bool is_message(const char *request, std::size_t bytes) {
 
 }  // namespace
 
-bool Connection::answer_hello(std::size_t bytes) {
+bool Connection::handle_hello(std::size_t bytes) {
     const auto *hello = reinterpret_cast<const protocol::Hello *>(request_);
     if (!is_message(request_, bytes) || static_cast<Message>(hello->header.type) != Message::hello) {
         log_warning("process %d sent something else than hello: its connection is closed", process_);
@@ -164,7 +164,7 @@ bool Connection::answer_hello(std::size_t bytes) {
     if (bytes != sizeof(*hello) || hello->version != protocol::version ||
         hello->layout != protocol::message_layout) {
         log_warning("process %d is of another version: its connection is closed", process_);
-        reply->header.answer = static_cast<std::uint32_t>(Answer::mismatch);
+        reply->header.result = static_cast<std::uint32_t>(ReplyResult::mismatch);
         reply->version = protocol::version;
         static_cast<void>(send(sizeof(*reply)));
         return false;
@@ -173,11 +173,11 @@ bool Connection::answer_hello(std::size_t bytes) {
     user = hello->user;
     set_timeout(socket_, SO_RCVTIMEO, 0);
     Work work{*this, EngineName::host, 0};
-    answer_ping(work, hello->header, *reply);
+    handle_ping(work, hello->header, *reply);
     return send(sizeof(*reply));
 }
 
-bool Connection::answer(std::size_t bytes) {
+bool Connection::result(std::size_t bytes) {
     const auto *header = reinterpret_cast<const RequestHeader *>(request_);
     if (!is_message(request_, bytes)) {
         log_warning("process %d sent garbage: its connection is closed", process_);
@@ -197,8 +197,8 @@ bool Connection::answer(std::size_t bytes) {
     const Clock::time_point deadline = header->deadline_ms == 0
                                            ? Clock::time_point::max()
                                            : Clock::now() + std::chrono::milliseconds(header->deadline_ms);
-    if (kept_.answer != nullptr && static_cast<Message>(header->type) != Message::read_groups) {
-        drop_kept();
+    if (cached_.result != nullptr && static_cast<Message>(header->type) != Message::read_groups) {
+        drop_cached();
     }
     server.watcher().begin(activity_, deadline);
     try {
@@ -249,7 +249,7 @@ void Connection::compute(const Handler &handler) {
     work.engine = engines.get(work.id);
     if (work.engine == nullptr) {
         if (engines.state(name) == Engines::State::opening) {
-            reply->answer = static_cast<std::uint32_t>(Answer::busy);
+            reply->result = static_cast<std::uint32_t>(ReplyResult::busy);
         } else {
             const std::string why = engines.reason(name);
             fail(reply, StatusCode::unavailable,
@@ -285,9 +285,9 @@ void Connection::compute(const Handler &handler) {
     } else if (!status.ok()) {
         fail(reply, status);
     }
-    server.statistics().add(
-        name, static_cast<Message>(header->type), user,
-        {work.items, work.bytes, reply->microseconds, static_cast<Answer>(reply->answer) != Answer::done});
+    server.statistics().add(name, static_cast<Message>(header->type), user,
+                            {work.items, work.bytes, reply->microseconds,
+                             static_cast<ReplyResult>(reply->result) != ReplyResult::done});
     if (status.code == StatusCode::internal || status.code == StatusCode::unavailable) {
         note_lost(work, computed_on, status);
     }
@@ -314,7 +314,7 @@ void Connection::note_lost(const Work &work, EngineId lost, const Status &status
     }
     auto *reply = reinterpret_cast<ReplyHeader *>(reply_);
     reply->status = Status{};
-    reply->answer = static_cast<std::uint32_t>(Answer::not_resident);
+    reply->result = static_cast<std::uint32_t>(ReplyResult::not_resident);
     for (std::size_t i = 0; i < work.found->size(); ++i) {
         if (work.found->is_on(i, lost)) {
             reply->lacking |= std::uint64_t(1) << i;
@@ -344,12 +344,12 @@ bool Connection::choose_engines(const Handler &handler, Work &work, Chosen *chos
             return false;
         }
         work.found = &found;
-        const auto take_if_asked = [&](EngineId id) {
-            bool is_asked = false;
-            for (std::size_t i = 0; i < found.size() && !is_asked; ++i) {
-                is_asked = found.is_on(i, id);
+        const auto take_if_requested = [&](EngineId id) {
+            bool is_requested = false;
+            for (std::size_t i = 0; i < found.size() && !is_requested; ++i) {
+                is_requested = found.is_on(i, id);
             }
-            if (is_asked) {
+            if (is_requested) {
                 ids.push_back(id);
             }
         };
@@ -357,7 +357,7 @@ bool Connection::choose_engines(const Handler &handler, Work &work, Chosen *chos
         for (const bool is_overflow : {false, true}) {
             for (const EngineId id : server.engines().all()) {
                 if ((server.engines().name_of(id) != work.engine_name) == is_overflow) {
-                    take_if_asked(id);
+                    take_if_requested(id);
                 }
             }
         }
@@ -424,7 +424,7 @@ Connection::Turn Connection::compute_spread(const Handler &handler, Work &work, 
     try {
         handler.spread(spread, request_, reply_);
     } catch (const Busy &) {
-        reinterpret_cast<ReplyHeader *>(reply_)->answer = static_cast<std::uint32_t>(Answer::busy);
+        reinterpret_cast<ReplyHeader *>(reply_)->result = static_cast<std::uint32_t>(ReplyResult::busy);
         turn.computed = false;
         return turn;
     } catch (const Failure &failure) {
@@ -462,13 +462,13 @@ Connection::Turn Connection::take_turn(const Handler &handler, Work &work, Queue
     auto *reply = reinterpret_cast<ReplyHeader *>(reply_);
     std::string key = handler.joint_key != nullptr ? handler.joint_key(request_) : std::string();
     std::shared_ptr<Joint> joint;
-    bool company = true;
+    bool joint_group = true;
     auto result = Queue::Result::admitted;
     Queue::Share &share = shares_[work.id];
     if (!queue.try_enter(key, share)) {
         if (!key.empty()) {
             joint = handler.join(work, request_, reply_);
-            if (static_cast<Answer>(reply->answer) != Answer::done) {
+            if (static_cast<ReplyResult>(reply->result) != ReplyResult::done) {
                 return {};
             }
             if (joint == nullptr) {
@@ -480,14 +480,14 @@ Connection::Turn Connection::take_turn(const Handler &handler, Work &work, Queue
                 joint != nullptr ? queue.enter(activity_, joint, share) : queue.enter(activity_, key, share);
         } while (result == Queue::Result::again);
         if (result == Queue::Result::alone) {
-            company = false;
+            joint_group = false;
             result = queue.enter(activity_, key, share);
         }
     }
     Turn turn;
     switch (result) {
         case Queue::Result::full:
-            reply->answer = static_cast<std::uint32_t>(Answer::busy);
+            reply->result = static_cast<std::uint32_t>(ReplyResult::busy);
             return {};
         case Queue::Result::computed:
             turn = {joint->began, joint->share, {}, true};
@@ -497,7 +497,7 @@ Connection::Turn Connection::take_turn(const Handler &handler, Work &work, Queue
             turn.began = Clock::now();
             const Place place{queue, key, share, turn.began};
             turn.computed = true;
-            turn.status = joint != nullptr ? compute_together(*joint, company, work, queue)
+            turn.status = joint != nullptr ? compute_together(*joint, joint_group, work, queue)
                                            : on_engine(work, [&] { handler.run(work, request_, reply_); });
             turn.took = joint != nullptr && turn.status.ok() ? joint->share : Clock::now() - turn.began;
             break;
@@ -543,11 +543,11 @@ Status Connection::on_engine(Work &work, Body &&body) {
     });
 }
 
-Status Connection::compute_together(Joint &joint, bool company, Work &work, Queue &queue) {
-    CompanyTaken taken{queue, company ? queue.take_company(joint) : Queue::Company()};
+Status Connection::compute_together(Joint &joint, bool joint_group, Work &work, Queue &queue) {
+    JointGroupTaken taken{queue, joint_group ? queue.take_joint_group(joint) : Queue::JointGroup()};
     std::vector<Joint *> joints = {&joint};
     std::uint64_t items = joint.items();
-    for (const auto &waiter : taken.company) {
+    for (const auto &waiter : taken.joint_group) {
         joints.push_back(&Queue::joint_of(*waiter));
         items += joints.back()->items();
     }
@@ -571,8 +571,8 @@ Status Connection::compute_together(Joint &joint, bool company, Work &work, Queu
         return status;
     }
     // One of the requests is to blame. Each is tried alone, to find out which.
-    queue.end_company(taken.company, Queue::Result::alone);
-    taken.company.clear();
+    queue.end_joint_group(taken.joint_group, Queue::Result::alone);
+    taken.joint_group.clear();
     return on_engine(work, [&] { joint.compute(work, std::span(joints).first(1)); });
 }
 

@@ -45,13 +45,13 @@ struct OwnObject {
 };
 
 // What a question found and its session hasn't read yet.
-struct KeptGroups {
+struct CachedGroups {
     protocol::EngineName engine{};
     EngineId held_by = 0;
     std::uint64_t words = 0;  // of a group's record
     std::uint64_t groups_given = 0;
-    std::uint64_t doubtful_given = 0;
-    std::unique_ptr<AggregateAnswer> answer;
+    std::uint64_t unresolved_given = 0;
+    std::unique_ptr<AggregateOutput> result;
 };
 
 class Connection {
@@ -65,12 +65,12 @@ class Connection {
 
     // Groups stay for the next request. They go when that is anything but read_groups, or doesn't come soon:
     // they take memory of the engine.
-    void keep(KeptGroups groups);
-    KeptGroups take_kept();
+    void keep(CachedGroups groups);
+    CachedGroups take_cached();
     // Returns the engine that has them, where they are of this kind's.
     std::optional<EngineId> holder_of_kept(protocol::EngineName engine) const noexcept {
-        return kept_.answer != nullptr && kept_.engine == engine ? std::optional(kept_.held_by)
-                                                                 : std::nullopt;
+        return cached_.result != nullptr && cached_.engine == engine ? std::optional(cached_.held_by)
+                                                                     : std::nullopt;
     }
 
     Server &server;
@@ -83,8 +83,8 @@ class Connection {
 
   private:
     // These return false when the connection must end.
-    bool answer(std::size_t bytes);
-    bool answer_hello(std::size_t bytes);
+    bool result(std::size_t bytes);
+    bool handle_hello(std::size_t bytes);
     // Answers the request at `request_`. Throws what the handler throws.
     void run(const Handler &handler);
     void compute(const Handler &handler);
@@ -114,14 +114,14 @@ class Connection {
     void note_lost(const Work &work, EngineId lost, const Status &status);
     // Computes a request that has a place in the queue. With `company` it also computes the waiting requests
     // that can be computed in the same call.
-    Status compute_together(Joint &joint, bool company, Work &work, Queue &queue);
+    Status compute_together(Joint &joint, bool joint_group, Work &work, Queue &queue);
     // Runs `body`, which computes on the work's engine, and turns what it throws into a status.
     template <typename Body>
     Status on_engine(Work &work, Body &&body);
     bool send(std::size_t bytes);
     Purpose purpose_of(const protocol::RequestHeader &header) const noexcept;
 
-    void drop_kept();
+    void drop_cached();
 
     const std::uint64_t number_;  // given by the server; no other connection has it
     const int socket_;
@@ -131,7 +131,7 @@ class Connection {
     // Of each engine; and a stream for each, opened by the first request that computes there.
     std::array<Queue::Share, max_engines> shares_;
     std::array<std::unique_ptr<Stream>, max_engines> streams_;
-    KeptGroups kept_;
+    CachedGroups cached_;
     PartThreads part_threads_;
     alignas(16) char request_[protocol::max_message];
     alignas(16) char reply_[protocol::max_message];

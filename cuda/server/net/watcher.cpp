@@ -34,10 +34,10 @@ void watch(int epoll, int descriptor, std::uint32_t events) {
 }  // namespace
 
 Watcher::Watcher(std::function<void()> cancelled, std::function<void()> stuck,
-                 std::chrono::milliseconds patience)
+                 std::chrono::milliseconds timeout)
     : cancelled_(std::move(cancelled)),
       stuck_(std::move(stuck)),
-      patience_(patience),
+      timeout_(timeout),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -143,8 +143,8 @@ void Watcher::cancel(Activity &activity) {
     for (Stream *stream : activity.streams_) {
         stream->cancel();
     }
-    if (activity.cancelled_at_ + patience_ < armed_) {
-        arm(activity.cancelled_at_ + patience_);
+    if (activity.cancelled_at_ + timeout_ < armed_) {
+        arm(activity.cancelled_at_ + timeout_);
     }
 }
 
@@ -162,10 +162,10 @@ void Watcher::look_at_clocks() {
         }
         if (activity->cancelled_at_ == Clock::time_point::max()) {
             next = std::min(next, activity->deadline_);
-        } else if (activity->cancelled_at_ + patience_ <= now) {
+        } else if (activity->cancelled_at_ + timeout_ <= now) {
             any_stuck_ = true;
         } else {
-            next = std::min(next, activity->cancelled_at_ + patience_);
+            next = std::min(next, activity->cancelled_at_ + timeout_);
         }
     }
     if (next < armed_) {

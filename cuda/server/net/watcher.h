@@ -36,7 +36,7 @@ class Watcher {
   public:
     // `cancelled` is called, without the mutex held, when a request was cancelled, and `stuck` when it still
     // runs `patience` later. Throws what std::thread throws, and Failure where the kernel refuses something.
-    Watcher(std::function<void()> cancelled, std::function<void()> stuck, std::chrono::milliseconds patience);
+    Watcher(std::function<void()> cancelled, std::function<void()> stuck, std::chrono::milliseconds timeout);
     Watcher(const Watcher &) = delete;
     Watcher &operator=(const Watcher &) = delete;
     ~Watcher();
@@ -68,7 +68,7 @@ class Watcher {
 
     std::function<void()> cancelled_;
     std::function<void()> stuck_;
-    std::chrono::milliseconds patience_;
+    std::chrono::milliseconds timeout_;
     Descriptor epoll_;
     Descriptor timer_;
     Descriptor wake_;

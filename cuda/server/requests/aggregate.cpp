@@ -103,59 +103,60 @@ class Parts {
 };
 
 // Copies the next records to the buffer, and keeps the answer for the next request if there are more.
-void give_records(Work &work, KeptGroups kept, Results &results, protocol::AggregateReply &reply) {
-    const AggregateAnswer &answer = *kept.answer;
-    reply.outcome = static_cast<std::uint32_t>(answer.outcome());
-    reply.groups = answer.groups();
-    reply.doubtful = answer.doubtful();
-    reply.counted = answer.counted();
+void give_records(Work &work, CachedGroups cached, Results &results, protocol::AggregateReply &reply) {
+    const AggregateOutput &result = *cached.result;
+    reply.outcome = static_cast<std::uint32_t>(result.outcome());
+    reply.groups = result.groups();
+    reply.unresolved = result.unresolved();
+    reply.counted = result.counted();
     const auto take = [&results](std::uint64_t left, std::uint64_t words, std::uint64_t *here,
                                  std::uint64_t *place) {
         *here = std::min(left, results.room<std::uint64_t>() / words);
         return results.take<std::uint64_t>(*here * words, place);
     };
     // Without keys and accumulators a record has no words.
-    const std::uint64_t words = std::max<std::uint64_t>(kept.words, 1);
-    auto *groups = take(reply.groups - kept.groups_given, words, &reply.groups_here, &reply.groups_at);
-    check(answer.read_groups(*work.stream, kept.groups_given, reply.groups_here, groups));
-    kept.groups_given += reply.groups_here;
-    const std::uint64_t doubtful_left =
-        kept.groups_given == reply.groups ? reply.doubtful - kept.doubtful_given : 0;
-    auto *doubtful = take(doubtful_left, kept.words + 1, &reply.doubtful_here, &reply.doubtful_at);
-    check(answer.read_doubtful(*work.stream, kept.doubtful_given, reply.doubtful_here, doubtful));
-    kept.doubtful_given += reply.doubtful_here;
+    const std::uint64_t words = std::max<std::uint64_t>(cached.words, 1);
+    auto *groups = take(reply.groups - cached.groups_given, words, &reply.groups_here, &reply.groups_at);
+    check(result.read_groups(*work.stream, cached.groups_given, reply.groups_here, groups));
+    cached.groups_given += reply.groups_here;
+    const std::uint64_t unresolved_left =
+        cached.groups_given == reply.groups ? reply.unresolved - cached.unresolved_given : 0;
+    auto *unresolved = take(unresolved_left, cached.words + 1, &reply.unresolved_here, &reply.unresolved_at);
+    check(result.read_unresolved(*work.stream, cached.unresolved_given, reply.unresolved_here, unresolved));
+    cached.unresolved_given += reply.unresolved_here;
     reply.needed = results.used();
     work.bytes = results.used();
-    if (kept.groups_given < reply.groups || kept.doubtful_given < reply.doubtful) {
-        work.connection.keep(std::move(kept));
+    if (cached.groups_given < reply.groups || cached.unresolved_given < reply.unresolved) {
+        work.connection.keep(std::move(cached));
     }
 }
 
-KeptGroups begin_kept(const Work &work, const AggregateProgram &program) {
-    KeptGroups kept;
-    kept.engine = work.engine_name;
-    kept.held_by = work.id;
-    kept.words = program.key_words + std::uint64_t(program.value_words);
-    return kept;
+CachedGroups begin_cached(const Work &work, const AggregateProgram &program) {
+    CachedGroups cached;
+    cached.engine = work.engine_name;
+    cached.held_by = work.id;
+    cached.words = program.key_words + std::uint64_t(program.value_words);
+    return cached;
 }
 
 // Asks the runs that are here.
-std::unique_ptr<AggregateAnswer> find_groups(Work &work, const protocol::AggregateColumn &request,
+std::unique_ptr<AggregateOutput> find_groups(Work &work, const protocol::AggregateColumn &request,
                                              const AggregateProgram &program, const RunSet &runs,
                                              const AggregateLimits &limits, std::uint64_t rows_of_all) {
     const Parts parts(work.connection.buffer, request, runs, program.input_count);
     const std::unique_ptr<HeapBlocks> blocks =
         request.blocks.all_visible != 0 ? nullptr : keep_blocks(work, request.blocks);
-    const AggregateQuestion question = {
+    const AggregateRequest engine_request = {
         &program,   parts.parts().data(), static_cast<std::uint32_t>(parts.parts().size()),
         0,          blocks.get(),         limits.max_groups,
         limits.top, rows_of_all};
     for (std::size_t run = 0; run < runs.size(); ++run) {
         work.items += runs.is_here(run) ? runs.entries(run) : 0;
     }
-    std::unique_ptr<AggregateAnswer> answer;
-    check(with_room(work, [&] { return work.engine->column().aggregate(*work.stream, question, &answer); }));
-    return answer;
+    std::unique_ptr<AggregateOutput> result;
+    check(with_room(work,
+                    [&] { return work.engine->column().aggregate(*work.stream, engine_request, &result); }));
+    return result;
 }
 
 // The rows of all parts.
@@ -171,7 +172,7 @@ std::uint64_t entries_of_all(Spread &spread) {
 
 }  // namespace
 
-void answer_aggregate_column(Work &work, const protocol::AggregateColumn &request,
+void handle_aggregate_column(Work &work, const protocol::AggregateColumn &request,
                              protocol::AggregateReply &reply) {
     const RunSet runs(work, request.run, request.runs, column_bits, reply.header);
     if (!runs.complete()) {
@@ -180,10 +181,10 @@ void answer_aggregate_column(Work &work, const protocol::AggregateColumn &reques
     const TransferBuffer &buffer = work.connection.buffer;
     const AggregateProgram program = read_program(buffer, request.program);
     const AggregateLimits limits = {request.max_groups, request.top};
-    KeptGroups kept = begin_kept(work, program);
-    kept.answer = find_groups(work, request, program, runs, limits, 0);
+    CachedGroups cached = begin_cached(work, program);
+    cached.result = find_groups(work, request, program, runs, limits, 0);
     Results results(buffer, request.results, request.capacity);
-    give_records(work, std::move(kept), results, reply);
+    give_records(work, std::move(cached), results, reply);
 }
 
 void spread_aggregate_column(Spread &spread, const protocol::AggregateColumn &request,
@@ -195,7 +196,7 @@ void spread_aggregate_column(Spread &spread, const protocol::AggregateColumn &re
         program_of_parts(read_program(buffer, request.program), limits, request.blocks.all_visible != 0);
     MemoryBudget &memory = work.server().engines().host().memory();
     const std::uint64_t rows_of_all = is_of_groups(limits) ? entries_of_all(spread) : 0;
-    std::vector<PartOfAnswer> parts(spread.size());
+    std::vector<PartOfResult> parts(spread.size());
     spread.run([&](std::size_t part, Work &its_work) {
         const RunSet runs(its_work, request.run, request.runs, column_bits, reply.header);
         parts[part].keep(memory, *its_work.stream, program, limits,
@@ -207,18 +208,18 @@ void spread_aggregate_column(Spread &spread, const protocol::AggregateColumn &re
     for (std::size_t part = 0; part < parts.size(); ++part) {
         work.items += spread.work(part).items;
     }
-    const auto give = [&](Work &first, KeptGroups kept) {
+    const auto give = [&](Work &first, CachedGroups cached) {
         Results results(buffer, request.results, request.capacity);
-        give_records(first, std::move(kept), results, reply);
+        give_records(first, std::move(cached), results, reply);
         work.bytes = first.bytes;
     };
     if (have_many_groups(parts)) {
         bool is_merged = false;
         spread.run_one(0, [&](Work &first) {
-            KeptGroups kept = begin_kept(first, program);
-            is_merged = merge_on_device(*first.engine, *first.stream, program, limits, parts, &kept.answer);
+            CachedGroups cached = begin_cached(first, program);
+            is_merged = merge_on_device(*first.engine, *first.stream, program, limits, parts, &cached.result);
             if (is_merged) {
-                give(first, std::move(kept));
+                give(first, std::move(cached));
             }
         });
         if (is_merged) {
@@ -231,21 +232,21 @@ void spread_aggregate_column(Spread &spread, const protocol::AggregateColumn &re
         });
     }
     spread.run_one(0, [&](Work &first) {
-        KeptGroups kept = begin_kept(first, program);
+        CachedGroups cached = begin_cached(first, program);
         check(merge_in_memory(work.server().engines().host(), *first.stream, program, limits, parts,
-                              &kept.answer));
-        give(first, std::move(kept));
+                              &cached.result));
+        give(first, std::move(cached));
     });
 }
 
-void answer_read_groups(Work &work, const protocol::ReadGroups &request, protocol::AggregateReply &reply) {
-    KeptGroups kept = work.connection.take_kept();
-    if (kept.answer == nullptr || kept.engine != work.engine_name) {
+void handle_read_groups(Work &work, const protocol::ReadGroups &request, protocol::AggregateReply &reply) {
+    CachedGroups cached = work.connection.take_cached();
+    if (cached.result == nullptr || cached.engine != work.engine_name) {
         refuse("there are no groups left to be read");
     }
     Results results(work.connection.buffer, request.results, request.capacity);
-    give_records(work, std::move(kept), results, reply);
-    work.items = reply.groups_here + reply.doubtful_here;
+    give_records(work, std::move(cached), results, reply);
+    work.items = reply.groups_here + reply.unresolved_here;
 }
 
 }  // namespace gpu_engine::server

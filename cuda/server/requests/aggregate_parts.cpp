@@ -16,9 +16,9 @@ std::uint32_t count_marks(const Marks &marks) {
 }
 
 // Marks the stretches that more than one part has.
-void mark_shared(const std::vector<PartOfAnswer> &parts, std::uint32_t key, Marks &shared) {
+void mark_shared(const std::vector<PartOfResult> &parts, std::uint32_t key, Marks &shared) {
     Marks any = {};
-    for (const PartOfAnswer &part : parts) {
+    for (const PartOfResult &part : parts) {
         const Marks &own = part.marks()->of_key[key];
         for (std::uint32_t word = 0; word < key_mark_words; ++word) {
             shared[word] |= any[word] & own[word];
@@ -28,15 +28,15 @@ void mark_shared(const std::vector<PartOfAnswer> &parts, std::uint32_t key, Mark
 }
 
 // About how many groups are in marked stretches, if all of a part's have as many.
-double expect_shared(const std::vector<PartOfAnswer> &parts, std::uint32_t key, const Marks &shared) {
+double expect_shared(const std::vector<PartOfResult> &parts, std::uint32_t key, const Marks &shared) {
     double expected = 0;
-    for (const PartOfAnswer &part : parts) {
+    for (const PartOfResult &part : parts) {
         const Marks &own = part.marks()->of_key[key];
         Marks both;
         for (std::uint32_t word = 0; word < key_mark_words; ++word) {
             both[word] = own[word] & shared[word];
         }
-        expected += static_cast<double>(part.answer()->groups()) * count_marks(both) /
+        expected += static_cast<double>(part.result()->groups()) * count_marks(both) /
                     std::max<std::uint32_t>(count_marks(own), 1);
     }
     return expected;
@@ -44,30 +44,30 @@ double expect_shared(const std::vector<PartOfAnswer> &parts, std::uint32_t key, 
 
 }  // namespace
 
-void PartOfAnswer::mark_read(const AggregateProgram &program) {
-    if (!is_read() || marks_ != nullptr || answer_->outcome() != AggregateOutcome::answered ||
-        doubtful_count_ > 0) {
+void PartOfResult::mark_read(const AggregateProgram &program) {
+    if (!is_read() || marks_ != nullptr || result_->outcome() != AggregateOutcome::answered ||
+        unresolved_count_ > 0) {
         return;
     }
     marks_ = std::make_unique<KeyMarks>();
     const std::uint64_t words = program.key_words + std::uint64_t(program.value_words);
     for (std::uint64_t i = 0; i < group_count_; ++i) {
         for (std::uint32_t key = 0; key < program.key_count; ++key) {
-            const std::uint32_t stretch = key_stretch(program.key[key], groups_->data() + i * words);
-            marks_->of_key[key][stretch / 64] |= std::uint64_t(1) << stretch % 64;
+            const std::uint32_t span = key_span(program.key[key], groups_->data() + i * words);
+            marks_->of_key[key][span / 64] |= std::uint64_t(1) << span % 64;
         }
     }
 }
 
 std::optional<SharedKeys> find_shared_keys(const AggregateProgram &program,
-                                           std::vector<PartOfAnswer> &parts) {
+                                           std::vector<PartOfResult> &parts) {
     double all = 0;
-    for (PartOfAnswer &part : parts) {
+    for (PartOfResult &part : parts) {
         part.mark_read(program);
         if (part.marks() == nullptr) {
             return std::nullopt;
         }
-        all += static_cast<double>(part.answer()->groups());
+        all += static_cast<double>(part.result()->groups());
     }
     // Where less can be left out it isn't worth another round.
     double least = all / 2;

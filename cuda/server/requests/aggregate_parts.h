@@ -48,21 +48,21 @@ inline AggregateLimits limits_of_parts(const AggregateLimits &whole) {
 }
 
 // What one of the engines has found. It stays on the engine until it is read.
-class PartOfAnswer {
+class PartOfResult {
   public:
     // Few groups are read at once. Of many it is found out which keys they have, where some may be left out.
     // `memory` counts what is read.
     void keep(MemoryBudget &memory, Stream &stream, const AggregateProgram &program,
-              const AggregateLimits &limits, std::unique_ptr<AggregateAnswer> answer) {
-        answer_ = std::move(answer);
+              const AggregateLimits &limits, std::unique_ptr<AggregateOutput> result) {
+        result_ = std::move(result);
         if (!has_many_groups()) {
             read(memory, stream, program);
             return;
         }
         const bool wants_less = only_count(limits.top) || (limits.top.count > 0 && limits.top.of_rows == 0);
-        if (wants_less && program.key_count > 0 && answer_->doubtful() == 0 && !answer_->stays_in_table()) {
+        if (wants_less && program.key_count > 0 && result_->unresolved() == 0 && !result_->stays_in_table()) {
             marks_ = std::make_unique<KeyMarks>();
-            require(answer_->mark_keys(stream, program, marks_.get()));
+            require(result_->mark_keys(stream, program, marks_.get()));
         } else {
             list_groups(stream);
         }
@@ -70,10 +70,10 @@ class PartOfAnswer {
     // None of the groups are left out: the engine that merges them must find them listed, unless it joins
     // tables. Where there is no memory for that they are read.
     void list_groups(Stream &stream) {
-        if (is_read() || answer_->stays_in_table()) {
+        if (is_read() || result_->stays_in_table()) {
             return;
         }
-        const Status status = answer_->list_groups(stream);
+        const Status status = result_->list_groups(stream);
         if (status.code != StatusCode::out_of_memory) {
             require(status);
         }
@@ -85,15 +85,15 @@ class PartOfAnswer {
         if (is_read()) {
             return;
         }
-        std::unique_ptr<AggregateAnswer> rest;
+        std::unique_ptr<AggregateOutput> rest;
         SharedKeys its = shared;
         std::copy_n(marks_->of_key[shared.key], key_mark_words, its.own);
-        const Status status = answer_->leave_out(stream, program, its, limits.top, &rest);
+        const Status status = result_->leave_out(stream, program, its, limits.top, &rest);
         if (status.code == StatusCode::out_of_memory) {
             return;
         }
         require(status);
-        answer_ = std::move(rest);
+        result_ = std::move(rest);
         if (!has_many_groups()) {
             read(memory, stream, program);
         }
@@ -101,9 +101,9 @@ class PartOfAnswer {
 
     // Fewer groups are little to bring to the machine's memory and to merge there. Where that changes has not
     // been measured. What is in a table is merged there.
-    bool has_many_groups() const { return answer_->groups() >= many_groups || answer_->stays_in_table(); }
+    bool has_many_groups() const { return result_->groups() >= many_groups || result_->stays_in_table(); }
     bool is_read() const { return groups_.has_value(); }
-    const AggregateAnswer *answer() const { return answer_.get(); }
+    const AggregateOutput *result() const { return result_.get(); }
     // Marks the keys of groups that have been read. They stay as they are, but others needn't bring theirs.
     void mark_read(const AggregateProgram &program);
     // Null where none may be left out.
@@ -111,23 +111,23 @@ class PartOfAnswer {
 
     // Brings it to the machine's memory, of which `memory` counts it.
     void read(MemoryBudget &memory, Stream &stream, const AggregateProgram &program) {
-        const AggregateAnswer &answer = *answer_;
+        const AggregateOutput &result = *result_;
         const std::uint64_t words = program.key_words + std::uint64_t(program.value_words);
-        group_count_ = answer.groups();
-        doubtful_count_ = answer.doubtful();
+        group_count_ = result.groups();
+        unresolved_count_ = result.unresolved();
         groups_.emplace(memory, group_count_ * words);
-        doubtful_.emplace(memory, doubtful_count_ * (words + 1));
+        unresolved_.emplace(memory, unresolved_count_ * (words + 1));
         // Each of them waits for the device.
         if (group_count_ > 0) {
-            require(answer.read_groups(stream, 0, group_count_, groups_->data()));
+            require(result.read_groups(stream, 0, group_count_, groups_->data()));
         }
-        if (doubtful_count_ > 0) {
-            require(answer.read_doubtful(stream, 0, doubtful_count_, doubtful_->data()));
+        if (unresolved_count_ > 0) {
+            require(result.read_unresolved(stream, 0, unresolved_count_, unresolved_->data()));
         }
     }
     AggregateRecords records() const {
-        return {answer_->outcome(), group_count_,      groups_->data(),
-                doubtful_count_,    doubtful_->data(), answer_->counted()};
+        return {result_->outcome(), group_count_,        groups_->data(),
+                unresolved_count_,  unresolved_->data(), result_->counted()};
     }
 
   private:
@@ -139,31 +139,31 @@ class PartOfAnswer {
         }
     }
 
-    std::unique_ptr<AggregateAnswer> answer_;
+    std::unique_ptr<AggregateOutput> result_;
     std::unique_ptr<KeyMarks> marks_;
     std::uint64_t group_count_ = 0;
-    std::uint64_t doubtful_count_ = 0;
+    std::uint64_t unresolved_count_ = 0;
     std::optional<Scratch<std::uint64_t>> groups_;
-    std::optional<Scratch<std::uint64_t>> doubtful_;
+    std::optional<Scratch<std::uint64_t>> unresolved_;
 };
 
-inline bool have_many_groups(const std::vector<PartOfAnswer> &parts) {
+inline bool have_many_groups(const std::vector<PartOfResult> &parts) {
     return std::any_of(parts.begin(), parts.end(),
-                       [](const PartOfAnswer &part) { return part.has_many_groups(); });
+                       [](const PartOfResult &part) { return part.has_many_groups(); });
 }
 
 // The keys by which parts leave out the most of their groups. None where they would leave out too few, or a
 // part may leave out none. Rows that come in the order of a key, or nearly, have parts with keys of their
 // own.
-std::optional<SharedKeys> find_shared_keys(const AggregateProgram &program, std::vector<PartOfAnswer> &parts);
+std::optional<SharedKeys> find_shared_keys(const AggregateProgram &program, std::vector<PartOfResult> &parts);
 
 // Has parts leave out what others needn't know of, or makes them ready to be merged whole. at_once(body)
 // calls body(part, stream) for all parts.
 template <typename AtOnce>
 void leave_out_of_parts(MemoryBudget &memory, const AggregateProgram &program, const AggregateLimits &limits,
-                        std::vector<PartOfAnswer> &parts, AtOnce at_once) {
+                        std::vector<PartOfResult> &parts, AtOnce at_once) {
     const bool is_one_marked = std::any_of(parts.begin(), parts.end(),
-                                           [](const PartOfAnswer &part) { return part.marks() != nullptr; });
+                                           [](const PartOfResult &part) { return part.marks() != nullptr; });
     if (!is_one_marked) {
         return;
     }
@@ -182,15 +182,15 @@ void leave_out_of_parts(MemoryBudget &memory, const AggregateProgram &program, c
 inline bool merge_on_device([[maybe_unused]] Engine &engine, [[maybe_unused]] Stream &stream,
                             [[maybe_unused]] const AggregateProgram &program,
                             [[maybe_unused]] const AggregateLimits &limits,
-                            [[maybe_unused]] const std::vector<PartOfAnswer> &parts,
-                            [[maybe_unused]] std::unique_ptr<AggregateAnswer> *answer) {
+                            [[maybe_unused]] const std::vector<PartOfResult> &parts,
+                            [[maybe_unused]] std::unique_ptr<AggregateOutput> *result) {
 #ifdef PG_GPU_HAVE_CUDA
-    std::vector<const AggregateAnswer *> answers;
-    for (const PartOfAnswer &part : parts) {
-        answers.push_back(part.answer());
+    std::vector<const AggregateOutput *> outputs;
+    for (const PartOfResult &part : parts) {
+        outputs.push_back(part.result());
     }
-    const Status status = device::merge_answers(
-        engine, stream, {&program, limits.max_groups, limits.top, answers.data(), answers.size()}, answer);
+    const Status status = device::merge_outputs(
+        engine, stream, {&program, limits.max_groups, limits.top, outputs.data(), outputs.size()}, result);
     if (!status.ok() && status.code != StatusCode::unavailable && status.code != StatusCode::out_of_memory) {
         throw Failure{status};
     }
@@ -202,14 +202,14 @@ inline bool merge_on_device([[maybe_unused]] Engine &engine, [[maybe_unused]] St
 
 // Merges parts that have been read.
 inline Status merge_in_memory(Engine &host, Stream &stream, const AggregateProgram &program,
-                              const AggregateLimits &limits, const std::vector<PartOfAnswer> &parts,
-                              std::unique_ptr<AggregateAnswer> *answer) {
+                              const AggregateLimits &limits, const std::vector<PartOfResult> &parts,
+                              std::unique_ptr<AggregateOutput> *result) {
     std::vector<AggregateRecords> records;
-    for (const PartOfAnswer &part : parts) {
+    for (const PartOfResult &part : parts) {
         records.push_back(part.records());
     }
-    return host::merge_answers(
-        host, stream, {&program, limits.max_groups, limits.top, records.data(), records.size()}, answer);
+    return host::merge_outputs(
+        host, stream, {&program, limits.max_groups, limits.top, records.data(), records.size()}, result);
 }
 
 }  // namespace gpu_engine::server

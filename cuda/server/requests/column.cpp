@@ -10,7 +10,7 @@
 namespace gpu_engine::server {
 namespace {
 
-ColumnTarget target_of(const TransferBuffer &buffer, const protocol::AskColumn &request) {
+ColumnTarget target_of(const TransferBuffer &buffer, const protocol::QueryColumn &request) {
     ColumnTarget target = {};
     target.kind = static_cast<TargetKind>(request.target);
     target.column = request.column;
@@ -24,8 +24,9 @@ ColumnTarget target_of(const TransferBuffer &buffer, const protocol::AskColumn &
 }
 
 // Answers with rows of each run that is here. `ask(run, rows, capacity, &found)` has a store fill them in.
-template <typename Row, typename Ask>
-void answer_rows(Work &work, const RunSet &runs, Results &results, protocol::ColumnReply &reply, Ask ask) {
+template <typename Row, typename Compute>
+void write_rows(Work &work, const RunSet &runs, Results &results, protocol::ColumnReply &reply,
+                Compute compute) {
     bool fits = true;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         if (!runs.is_here(i)) {
@@ -33,7 +34,8 @@ void answer_rows(Work &work, const RunSet &runs, Results &results, protocol::Col
         }
         const std::uint64_t capacity = fits ? results.room<Row>() : 0;
         std::uint64_t found = 0;
-        const Status status = with_room(work, [&] { return ask(i, results.rest<Row>(), capacity, &found); });
+        const Status status =
+            with_room(work, [&] { return compute(i, results.rest<Row>(), capacity, &found); });
         if (status.code != StatusCode::insufficient_space) {
             check(status);
         }
@@ -54,7 +56,7 @@ void answer_rows(Work &work, const RunSet &runs, Results &results, protocol::Col
 
 }  // namespace
 
-void answer_count_column(Work &work, const protocol::AskColumn &request, protocol::ColumnReply &reply) {
+void handle_count_column(Work &work, const protocol::QueryColumn &request, protocol::ColumnReply &reply) {
     const RunSet runs(work, request.run, request.runs, column_bits, reply.header);
     if (!runs.complete()) {
         return;
@@ -84,9 +86,9 @@ void answer_count_column(Work &work, const protocol::AskColumn &request, protoco
     if (reply.needed > request.capacity) {
         throw Failure{make_status(StatusCode::insufficient_space, "the results don't fit")};
     }
-    answer_rows<DoubtfulRow>(
+    write_rows<UnresolvedRow>(
         work, runs, results, reply,
-        [&](std::size_t i, DoubtfulRow *rows, std::uint64_t capacity, std::uint64_t *found) {
+        [&](std::size_t i, UnresolvedRow *rows, std::uint64_t capacity, std::uint64_t *found) {
             const std::vector<ColumnTest> &of_run = tests.of_run(i);
             return runs.column(i).count(*work.stream, of_run.data(),
                                         static_cast<std::uint32_t>(of_run.size()), target, blocks.get(),
@@ -94,7 +96,7 @@ void answer_count_column(Work &work, const protocol::AskColumn &request, protoco
         });
 }
 
-void answer_match_column(Work &work, const protocol::AskColumn &request, protocol::ColumnReply &reply) {
+void handle_match_column(Work &work, const protocol::QueryColumn &request, protocol::ColumnReply &reply) {
     const RunSet runs(work, request.run, request.runs, column_bits, reply.header);
     if (!runs.complete()) {
         return;
@@ -102,17 +104,17 @@ void answer_match_column(Work &work, const protocol::AskColumn &request, protoco
     const TransferBuffer &buffer = work.connection.buffer;
     Tests tests(buffer, request.tests, request.test_count);
     Results results(buffer, request.results, request.capacity);
-    answer_rows<Tid>(work, runs, results, reply,
-                     [&](std::size_t i, Tid *tids, std::uint64_t capacity, std::uint64_t *found) {
-                         const std::vector<ColumnTest> &of_run = tests.of_run(i);
-                         work.items += runs.column(i).entries();
-                         return runs.column(i).match(*work.stream, of_run.data(),
-                                                     static_cast<std::uint32_t>(of_run.size()), tids,
-                                                     capacity, found);
-                     });
+    write_rows<Tid>(work, runs, results, reply,
+                    [&](std::size_t i, Tid *tids, std::uint64_t capacity, std::uint64_t *found) {
+                        const std::vector<ColumnTest> &of_run = tests.of_run(i);
+                        work.items += runs.column(i).entries();
+                        return runs.column(i).match(*work.stream, of_run.data(),
+                                                    static_cast<std::uint32_t>(of_run.size()), tids, capacity,
+                                                    found);
+                    });
 }
 
-void answer_merge_column_dictionaries(Work &work, const protocol::MergeColumnDictionaries &request,
+void handle_merge_column_dictionaries(Work &work, const protocol::MergeColumnDictionaries &request,
                                       protocol::MergeColumnDictionariesReply &reply) {
     if (request.main_count > max_dictionary_entries || request.delta_count > max_dictionary_entries) {
         refuse("more entries than a dictionary can hold");

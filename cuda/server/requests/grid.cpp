@@ -58,7 +58,7 @@ GridBoxes boxes_at(const TransferBuffer &buffer, const protocol::BoxesPlace &pla
 
 }  // namespace
 
-void answer_search_grid(Work &work, const protocol::SearchGrid &request, protocol::ResultReply &reply) {
+void handle_search_grid(Work &work, const protocol::SearchGrid &request, protocol::ResultReply &reply) {
     const RunSet runs(work, request.run, request.runs, grid_bits, reply.header);
     if (!runs.complete()) {
         return;
@@ -68,7 +68,7 @@ void answer_search_grid(Work &work, const protocol::SearchGrid &request, protoco
     const GridBoxes boxes = boxes_at(buffer, request.boxes);
     const std::uint64_t count = request.boxes.count;
     Results results(buffer, request.results, request.capacity);
-    answer_entries<std::uint32_t>(
+    write_entries<std::uint32_t>(
         work, runs, count, results, reply,
         [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
             return runs.grid(i).search(*work.stream, boxes, count, offsets, tids, capacity);
@@ -76,7 +76,7 @@ void answer_search_grid(Work &work, const protocol::SearchGrid &request, protoco
         nullptr);
 }
 
-void answer_count_grid(Work &work, const protocol::CountGrid &request, protocol::ResultReply &reply) {
+void handle_count_grid(Work &work, const protocol::CountGrid &request, protocol::ResultReply &reply) {
     const RunSet runs(work, request.run, request.runs, grid_bits, reply.header);
     if (!runs.complete()) {
         return;
@@ -85,7 +85,7 @@ void answer_count_grid(Work &work, const protocol::CountGrid &request, protocol:
     const GridBoxes boxes = boxes_at(work.connection.buffer, request.boxes);
     const std::uint64_t count = request.boxes.count;
     const CountPlace place = {request.blocks, request.results, request.capacity};
-    answer_counts(
+    handle_counts(
         work, runs, count, place, reply,
         [&](std::size_t i, std::uint32_t *counts) {
             return runs.grid(i).count(*work.stream, boxes, count, counts);
@@ -96,7 +96,7 @@ void answer_count_grid(Work &work, const protocol::CountGrid &request, protocol:
         });
 }
 
-void answer_match_grid(Work &work, const protocol::MatchGrid &request, protocol::ResultReply &reply) {
+void handle_match_grid(Work &work, const protocol::MatchGrid &request, protocol::ResultReply &reply) {
     const RunSet runs(work, request.run, request.runs, grid_bits, reply.header);
     if (!runs.complete()) {
         return;
@@ -108,7 +108,7 @@ void answer_match_grid(Work &work, const protocol::MatchGrid &request, protocol:
         points.keys[c] = keys_at(buffer, request.keys[c], request.count, request.key_bytes[c]);
     }
     Results results(buffer, request.results, request.capacity);
-    answer_entries<std::uint32_t>(
+    write_entries<std::uint32_t>(
         work, runs, request.count, results, reply,
         [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
             return runs.grid(i).match(*work.stream, points, request.count, offsets, tids, capacity);

@@ -66,23 +66,23 @@ constexpr void (*spreading())(Spread &parts, const void *request, void *reply) {
 
 // A row for requests that ask runs; `spread` answers where these are on several engines.
 template <auto function, auto spread>
-constexpr Handler question() {
+constexpr Handler request_handler() {
     using Request = typename Parts<decltype(function)>::RequestType;
-    Handler asking = handler<function>(true);
-    asking.find_runs = [](Work &work, const void *request, protocol::ReplyHeader &reply) {
-        const auto &asked = *static_cast<const Request *>(request);
-        return RunSet(work, asked.run, asked.runs, bits_of(asked), reply);
+    Handler submission = handler<function>(true);
+    submission.find_runs = [](Work &work, const void *request, protocol::ReplyHeader &reply) {
+        const auto &requested = *static_cast<const Request *>(request);
+        return RunSet(work, requested.run, requested.runs, bits_of(requested), reply);
     };
-    asking.spread = spreading<spread>();
-    return asking;
+    submission.spread = spreading<spread>();
+    return submission;
 }
 
 // The same where the results of the parts lie side by side.
 template <auto function>
-constexpr Handler question() {
+constexpr Handler request_handler() {
     using Request = typename Parts<decltype(function)>::RequestType;
     using Reply = typename Parts<decltype(function)>::ReplyType;
-    return question<function, spread_results<function, Request, Reply>>();
+    return request_handler<function, spread_results<function, Request, Reply>>();
 }
 
 // A row for requests that begin a load.
@@ -161,7 +161,7 @@ template <auto function, auto spread, auto key, auto join>
 constexpr Handler joint_handler() {
     using Request = typename Parts<decltype(function)>::RequestType;
     using Reply = typename Parts<decltype(function)>::ReplyType;
-    Handler joint = question<function, spread>();
+    Handler joint = request_handler<function, spread>();
     joint.joint_key = [](const void *request) { return key(*static_cast<const Request *>(request)); };
     joint.join = [](Work &work, const void *request, void *reply) {
         return join(work, *static_cast<const Request *>(request), *static_cast<Reply *>(reply));
@@ -181,45 +181,45 @@ using protocol::Message;
 
 // All requests but hello, which the connection answers.
 constexpr Row rows[] = {
-    {Message::ping, handler<answer_ping>(at_once)},
-    {Message::configure, handler<answer_configure>(at_once)},
-    {Message::attach, handler<answer_attach>(at_once)},
-    {Message::begin_kary, load<answer_begin_kary>()},
-    {Message::begin_grid, load<answer_begin_grid>()},
-    {Message::begin_column, divisible_load<answer_begin_column, spread_begin_column>()},
-    {Message::begin_text, load<answer_begin_text>()},
+    {Message::ping, handler<handle_ping>(at_once)},
+    {Message::configure, handler<handle_configure>(at_once)},
+    {Message::attach, handler<handle_attach>(at_once)},
+    {Message::begin_kary, load<handle_begin_kary>()},
+    {Message::begin_grid, load<handle_begin_grid>()},
+    {Message::begin_column, divisible_load<handle_begin_column, spread_begin_column>()},
+    {Message::begin_text, load<handle_begin_text>()},
     {Message::append_pages,
-     about<answer_append_pages, holders_of_array<protocol::AppendPages>, spread_append_pages>()},
-    {Message::append_kary, about<answer_append_kary, holders_of_array<protocol::AppendKary>>()},
-    {Message::finish, about<answer_finish, holders_of_array<protocol::HandleRequest>, spread_finish>()},
-    {Message::set_dead, about<answer_set_dead, holders_of_mirror, spread_set_dead>()},
-    {Message::drop, handler<answer_drop>(at_once)},
-    {Message::evict, handler<answer_evict>(at_once)},
-    {Message::keep_runs, handler<answer_keep_runs>(at_once)},
-    {Message::lookup_kary, question<answer_lookup_kary>()},
-    {Message::count_kary, question<answer_count_kary>()},
-    {Message::range_kary, question<answer_range_kary>()},
-    {Message::search_grid, question<answer_search_grid>()},
-    {Message::count_grid, question<answer_count_grid>()},
-    {Message::match_grid, question<answer_match_grid>()},
-    {Message::count_column, question<answer_count_column>()},
-    {Message::count_column_values, question<answer_count_column>()},
-    {Message::match_column, question<answer_match_column>()},
-    {Message::aggregate_column, question<answer_aggregate_column, spread_aggregate_column>()},
-    {Message::read_groups, about<answer_read_groups, holders_of_groups>()},
+     about<handle_append_pages, holders_of_array<protocol::AppendPages>, spread_append_pages>()},
+    {Message::append_kary, about<handle_append_kary, holders_of_array<protocol::AppendKary>>()},
+    {Message::finish, about<handle_finish, holders_of_array<protocol::HandleRequest>, spread_finish>()},
+    {Message::set_dead, about<handle_set_dead, holders_of_mirror, spread_set_dead>()},
+    {Message::drop, handler<handle_drop>(at_once)},
+    {Message::evict, handler<handle_evict>(at_once)},
+    {Message::keep_runs, handler<handle_keep_runs>(at_once)},
+    {Message::lookup_kary, request_handler<handle_lookup_kary>()},
+    {Message::count_kary, request_handler<handle_count_kary>()},
+    {Message::range_kary, request_handler<handle_range_kary>()},
+    {Message::search_grid, request_handler<handle_search_grid>()},
+    {Message::count_grid, request_handler<handle_count_grid>()},
+    {Message::match_grid, request_handler<handle_match_grid>()},
+    {Message::count_column, request_handler<handle_count_column>()},
+    {Message::count_column_values, request_handler<handle_count_column>()},
+    {Message::match_column, request_handler<handle_match_column>()},
+    {Message::aggregate_column, request_handler<handle_aggregate_column, spread_aggregate_column>()},
+    {Message::read_groups, about<handle_read_groups, holders_of_groups>()},
     {Message::search_text,
-     joint_handler<answer_search_text, spread_search_text, joint_key, join_search_text>()},
-    {Message::count_text, question<answer_count_text>()},
-    {Message::intersect_text, question<answer_intersect_text>()},
-    {Message::merge_column_dictionaries, handler<answer_merge_column_dictionaries>(computes)},
-    {Message::merge_kary, question<answer_merge_kary, spread_merge_kary>()},
-    {Message::read_kary, about<answer_read_kary, holders_of_array<protocol::ReadKary>>()},
-    {Message::name_kary, handler<answer_name_kary>(at_once)},
-    {Message::mirrors, handler<answer_mirrors>(at_once)},
-    {Message::statistics, handler<answer_statistics>(at_once)},
-    {Message::devices, handler<answer_devices>(at_once)},
-    {Message::state, handler<answer_state>(at_once)},
-    {Message::inject, handler<answer_inject>(at_once)},
+     joint_handler<handle_search_text, spread_search_text, joint_key, join_search_text>()},
+    {Message::count_text, request_handler<handle_count_text>()},
+    {Message::intersect_text, request_handler<handle_intersect_text>()},
+    {Message::merge_column_dictionaries, handler<handle_merge_column_dictionaries>(computes)},
+    {Message::merge_kary, request_handler<handle_merge_kary, spread_merge_kary>()},
+    {Message::read_kary, about<handle_read_kary, holders_of_array<protocol::ReadKary>>()},
+    {Message::name_kary, handler<handle_name_kary>(at_once)},
+    {Message::mirrors, handler<handle_mirrors>(at_once)},
+    {Message::statistics, handler<handle_statistics>(at_once)},
+    {Message::devices, handler<handle_devices>(at_once)},
+    {Message::state, handler<handle_state>(at_once)},
+    {Message::inject, handler<handle_inject>(at_once)},
 };
 
 }  // namespace

@@ -18,20 +18,20 @@ Ranges<Key> ranges_at(const TransferBuffer &buffer, const Request &request) {
 }
 
 // Finds the runs of a request, and calls answer(runs, key) with a key of their type when all are there.
-template <typename Request, typename Answer>
-void with_runs(Work &work, const Request &request, protocol::ResultReply &reply, Answer answer) {
+template <typename Request, typename Handle>
+void with_runs(Work &work, const Request &request, protocol::ResultReply &reply, Handle handle) {
     const RunSet runs(work, request.run, request.runs, request.key_bits, reply.header);
     if (runs.complete()) {
-        with_key(request.key_bits, [&](auto key) { answer(runs, key); });
+        with_key(request.key_bits, [&](auto key) { handle(runs, key); });
     }
 }
 
 }  // namespace
 
-void answer_lookup_kary(Work &work, const protocol::LookupKary &request, protocol::ResultReply &reply) {
+void handle_lookup_kary(Work &work, const protocol::LookupKary &request, protocol::ResultReply &reply) {
     if (!has_offsets(request)) {
         with_runs(work, request, reply, [&]<typename Key>(const RunSet &runs, Key) {
-            answer_matches<Key>(work, runs, request, reply);
+            write_matches<Key>(work, runs, request, reply);
         });
         return;
     }
@@ -39,7 +39,7 @@ void answer_lookup_kary(Work &work, const protocol::LookupKary &request, protoco
         const TransferBuffer &buffer = work.connection.buffer;
         const Key *keys = buffer.part<Key>(request.keys, request.count);
         Results results(buffer, request.results, request.capacity);
-        answer_entries<Key>(
+        write_entries<Key>(
             work, runs, request.count, results, reply,
             [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
                 return runs.kary<Key>(i).lookup(*work.stream, keys, request.count, offsets, tids, capacity);
@@ -48,32 +48,32 @@ void answer_lookup_kary(Work &work, const protocol::LookupKary &request, protoco
     });
 }
 
-void answer_range_kary(Work &work, const protocol::RangeKary &request, protocol::ResultReply &reply) {
+void handle_range_kary(Work &work, const protocol::RangeKary &request, protocol::ResultReply &reply) {
     with_runs(work, request, reply, [&]<typename Key>(const RunSet &runs, Key) {
         const TransferBuffer &buffer = work.connection.buffer;
         const Ranges<Key> ranges = ranges_at<Key>(buffer, request);
         Results results(buffer, request.results, request.capacity);
-        const auto ask_keys = [&](std::size_t i, std::uint64_t *offsets, Key *keys, Tid *tids,
-                                  std::uint64_t capacity) {
+        const auto compute_keys = [&](std::size_t i, std::uint64_t *offsets, Key *keys, Tid *tids,
+                                      std::uint64_t capacity) {
             return runs.kary<Key>(i).range(*work.stream, ranges.low, ranges.high, request.count, offsets,
                                            keys, tids, capacity);
         };
-        const auto ask = [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
-            return ask_keys(i, offsets, nullptr, tids, capacity);
+        const auto compute = [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
+            return compute_keys(i, offsets, nullptr, tids, capacity);
         };
         if (request.with_keys != 0) {
-            answer_entries<Key>(work, runs, request.count, results, reply, ask, ask_keys);
+            write_entries<Key>(work, runs, request.count, results, reply, compute, compute_keys);
         } else {
-            answer_entries<Key>(work, runs, request.count, results, reply, ask, nullptr);
+            write_entries<Key>(work, runs, request.count, results, reply, compute, nullptr);
         }
     });
 }
 
-void answer_count_kary(Work &work, const protocol::CountKary &request, protocol::ResultReply &reply) {
+void handle_count_kary(Work &work, const protocol::CountKary &request, protocol::ResultReply &reply) {
     with_runs(work, request, reply, [&]<typename Key>(const RunSet &runs, Key) {
         const Ranges<Key> ranges = ranges_at<Key>(work.connection.buffer, request);
         const CountPlace place = {request.blocks, request.results, request.capacity};
-        answer_counts(
+        handle_counts(
             work, runs, request.count, place, reply,
             [&](std::size_t i, std::uint32_t *counts) {
                 return runs.kary<Key>(i).count(*work.stream, ranges.low, ranges.high, request.count, counts);

@@ -13,7 +13,7 @@
 
 namespace gpu_engine::server {
 
-using protocol::Answer;
+using protocol::ReplyResult;
 
 namespace {
 
@@ -121,7 +121,7 @@ std::uint64_t load_bytes(Engine &engine, const protocol::BeginText &request) {
     return engine.text().index_bytes(shape_of(request));
 }
 
-void answer_begin_kary(Work &work, const protocol::BeginKary &request, protocol::BeginReply &reply) {
+void handle_begin_kary(Work &work, const protocol::BeginKary &request, protocol::BeginReply &reply) {
     OwnObject own;
     own.sorted = request.sorted != 0;
     if (!begin_own(work, request.name, request.holder, &own, reply)) {
@@ -137,7 +137,7 @@ void answer_begin_kary(Work &work, const protocol::BeginKary &request, protocol:
     reply.handle = add_own_object(work, std::move(own));
 }
 
-void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol::BeginReply &reply) {
+void handle_begin_grid(Work &work, const protocol::BeginGrid &request, protocol::BeginReply &reply) {
     static_assert(protocol::max_columns == max_grid_columns);
     OwnObject own;
     if (!is_named(request.name)) {
@@ -157,7 +157,7 @@ void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol:
     reply.handle = add_own_object(work, std::move(own));
 }
 
-void answer_begin_column(Work &work, const protocol::BeginColumn &request, protocol::BeginReply &reply) {
+void handle_begin_column(Work &work, const protocol::BeginColumn &request, protocol::BeginReply &reply) {
     OwnObject own;
     if (!is_named(request.name)) {
         refuse("the name is empty");
@@ -173,7 +173,7 @@ void answer_begin_column(Work &work, const protocol::BeginColumn &request, proto
     reply.handle = add_own_object(work, std::move(own));
 }
 
-void answer_begin_text(Work &work, const protocol::BeginText &request, protocol::BeginReply &reply) {
+void handle_begin_text(Work &work, const protocol::BeginText &request, protocol::BeginReply &reply) {
     OwnObject own;
     if (!is_named(request.name)) {
         refuse("the name is empty");
@@ -191,7 +191,7 @@ void answer_begin_text(Work &work, const protocol::BeginText &request, protocol:
     reply.handle = add_own_object(work, std::move(own));
 }
 
-void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &) {
+void handle_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &) {
     OwnObject &own = object_in_the_making(work, request.handle);
     const PageLayout &layout = request.layout;
     const std::uint64_t bytes = std::uint64_t(request.pages) * layout.page_bytes;
@@ -217,7 +217,7 @@ void answer_append_pages(Work &work, const protocol::AppendPages &request, proto
     work.bytes = bytes;
 }
 
-void answer_append_kary(Work &work, const protocol::AppendKary &request, protocol::ReplyHeader &) {
+void handle_append_kary(Work &work, const protocol::AppendKary &request, protocol::ReplyHeader &) {
     OwnObject &own = object_in_the_making(work, request.handle);
     with_key(own.loader.key_bits(), [&]<typename Key>(Key) {
         const TransferBuffer &buffer = work.connection.buffer;
@@ -229,7 +229,7 @@ void answer_append_kary(Work &work, const protocol::AppendKary &request, protoco
     work.items = request.count;
 }
 
-void answer_finish(Work &work, const protocol::HandleRequest &request, protocol::HandleReply &reply) {
+void handle_finish(Work &work, const protocol::HandleRequest &request, protocol::HandleReply &reply) {
     // From here on the object no longer belongs to the connection, so it ends whatever fails.
     object_in_the_making(work, request.handle);
     auto node = work.connection.objects.extract(request.handle);
@@ -245,7 +245,7 @@ void answer_finish(Work &work, const protocol::HandleRequest &request, protocol:
         finish_sorted(work, own, &ordered);
     }
     if (!ordered) {
-        set_answer(reply.header, Answer::disorder);
+        set_result(reply.header, ReplyResult::disorder);
         reply.header.status =
             make_status(StatusCode::invalid_argument, "the entries are not ordered by key and TID");
         return;
@@ -262,12 +262,12 @@ void answer_finish(Work &work, const protocol::HandleRequest &request, protocol:
     work.connection.objects.insert(std::move(node));
 }
 
-void answer_drop(Work &work, const protocol::HandleRequest &request, protocol::ReplyHeader &) {
+void handle_drop(Work &work, const protocol::HandleRequest &request, protocol::ReplyHeader &) {
     own_object(work, request.handle);
     work.connection.objects.erase(request.handle);
 }
 
-void answer_name_kary(Work &work, const protocol::NameKary &request, protocol::HandleReply &reply) {
+void handle_name_kary(Work &work, const protocol::NameKary &request, protocol::HandleReply &reply) {
     OwnObject &own = finished_object(work, request.handle);
     if (!is_named(request.name)) {
         refuse("the name is empty");
@@ -282,12 +282,12 @@ void answer_name_kary(Work &work, const protocol::NameKary &request, protocol::H
     work.connection.objects.erase(request.handle);
 }
 
-void answer_set_dead(Work &work, const protocol::SetDead &request, protocol::ReplyHeader &reply) {
+void handle_set_dead(Work &work, const protocol::SetDead &request, protocol::ReplyHeader &reply) {
     const std::shared_ptr<Mirror> mirror =
         work.server().mirrors().find(work.engine_name, request.name, work.purpose);
     // It may have gone since this engine was chosen, and another one have the run.
     if (mirror == nullptr || mirror->parts.front().held_by != work.id || mirror->parts.size() > 1) {
-        set_answer(reply, Answer::not_resident);
+        set_result(reply, ReplyResult::not_resident);
         reply.lacking = 1;
         return;
     }
@@ -296,7 +296,7 @@ void answer_set_dead(Work &work, const protocol::SetDead &request, protocol::Rep
     work.bytes = request.words * sizeof(std::uint64_t);
 }
 
-void answer_read_kary(Work &work, const protocol::ReadKary &request, protocol::ReplyHeader &) {
+void handle_read_kary(Work &work, const protocol::ReadKary &request, protocol::ReplyHeader &) {
     OwnObject &own = finished_object(work, request.handle);
     with_key(own.object.key_bits(), [&]<typename Key>(Key) {
         const TransferBuffer &buffer = work.connection.buffer;
@@ -366,7 +366,7 @@ std::size_t part_with_most_entries(Spread &spread) {
 
 }  // namespace
 
-void answer_merge_kary(Work &work, const protocol::MergeKary &request, protocol::HandleReply &reply) {
+void handle_merge_kary(Work &work, const protocol::MergeKary &request, protocol::HandleReply &reply) {
     const RunSet runs(work, request.run, request.runs, request.key_bits, reply.header);
     if (!runs.complete()) {
         return;

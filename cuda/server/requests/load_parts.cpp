@@ -7,7 +7,7 @@
 
 namespace gpu_engine::server {
 
-using protocol::Answer;
+using protocol::ReplyResult;
 
 namespace {
 
@@ -98,12 +98,12 @@ void spread_append_pages(Spread &spread, const protocol::AppendPages &request, p
     LoadInParts &load = load_of(spread, request.handle);
     const std::uint64_t bytes = std::uint64_t(request.pages) * request.layout.page_bytes;
     const char *images = spread.whole().connection.buffer.part<char>(request.offset, bytes);
-    if (!load.is_sound) {
+    if (!load.is_valid) {
         refuse("a part of the run could not be loaded");
     }
-    load.is_sound = false;
+    load.is_valid = false;
     append_columns(spread, load, request, images);
-    load.is_sound = true;
+    load.is_valid = true;
     spread.whole().items = request.pages;
     spread.whole().bytes = bytes;
 }
@@ -113,7 +113,7 @@ void spread_finish(Spread &spread, const protocol::HandleRequest &request, proto
     LoadInParts &load = load_of(spread, request.handle);
     // From here on the object no longer belongs to the connection, so it ends whatever fails.
     auto node = work.connection.objects.extract(request.handle);
-    if (!load.is_sound || load.columns.taken_pages() != load.columns.run().pages()) {
+    if (!load.is_valid || load.columns.taken_pages() != load.columns.run().pages()) {
         refuse("pages of the run are missing");
     }
     std::vector<MirrorPart> parts(load.parts.size());
@@ -140,7 +140,7 @@ void spread_set_dead(Spread &spread, const protocol::SetDead &request, protocol:
         is_here = mirror->parts[i].held_by == spread.work(i).id;
     }
     if (!is_here) {
-        set_answer(reply, Answer::not_resident);
+        set_result(reply, ReplyResult::not_resident);
         reply.lacking = 1;
         return;
     }

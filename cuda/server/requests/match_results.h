@@ -24,8 +24,8 @@ MatchBytes match_bytes(const protocol::LookupKary &request);
 
 // Writes what is found in each run that is here.
 template <typename Key>
-void answer_matches(Work &work, const RunSet &runs, const protocol::LookupKary &request,
-                    protocol::ResultReply &reply) {
+void write_matches(Work &work, const RunSet &runs, const protocol::LookupKary &request,
+                   protocol::ResultReply &reply) {
     const TransferBuffer &buffer = work.connection.buffer;
     const Key *keys = buffer.part<Key>(request.keys, request.count);
     const MatchBytes bytes = match_bytes(request);

@@ -119,22 +119,22 @@ Status with_room(Work &work, Call &&call) {
 // ---- the handlers ----------------------------------------------------------------------------------------
 
 // state.cpp
-void answer_ping(Work &work, const protocol::RequestHeader &request, protocol::HelloReply &reply);
-void answer_state(Work &work, const protocol::RequestHeader &request, protocol::StateReply &reply);
-void answer_configure(Work &work, const protocol::Configure &request, protocol::ReplyHeader &reply);
-void answer_attach(Work &work, const protocol::Attach &request, protocol::ReplyHeader &reply);
-void answer_evict(Work &work, const protocol::Evict &request, protocol::EvictReply &reply);
-void answer_keep_runs(Work &work, const protocol::KeepRuns &request, protocol::EvictReply &reply);
-void answer_mirrors(Work &work, const protocol::List &request, protocol::ListReply &reply);
-void answer_statistics(Work &work, const protocol::List &request, protocol::ListReply &reply);
-void answer_devices(Work &work, const protocol::List &request, protocol::ListReply &reply);
-void answer_inject(Work &work, const protocol::Inject &request, protocol::ReplyHeader &reply);
+void handle_ping(Work &work, const protocol::RequestHeader &request, protocol::HelloReply &reply);
+void handle_state(Work &work, const protocol::RequestHeader &request, protocol::StateReply &reply);
+void handle_configure(Work &work, const protocol::Configure &request, protocol::ReplyHeader &reply);
+void handle_attach(Work &work, const protocol::Attach &request, protocol::ReplyHeader &reply);
+void handle_evict(Work &work, const protocol::Evict &request, protocol::EvictReply &reply);
+void handle_keep_runs(Work &work, const protocol::KeepRuns &request, protocol::EvictReply &reply);
+void handle_mirrors(Work &work, const protocol::List &request, protocol::ListReply &reply);
+void handle_statistics(Work &work, const protocol::List &request, protocol::ListReply &reply);
+void handle_devices(Work &work, const protocol::List &request, protocol::ListReply &reply);
+void handle_inject(Work &work, const protocol::Inject &request, protocol::ReplyHeader &reply);
 
 // load.cpp
-void answer_begin_kary(Work &work, const protocol::BeginKary &request, protocol::BeginReply &reply);
-void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol::BeginReply &reply);
-void answer_begin_column(Work &work, const protocol::BeginColumn &request, protocol::BeginReply &reply);
-void answer_begin_text(Work &work, const protocol::BeginText &request, protocol::BeginReply &reply);
+void handle_begin_kary(Work &work, const protocol::BeginKary &request, protocol::BeginReply &reply);
+void handle_begin_grid(Work &work, const protocol::BeginGrid &request, protocol::BeginReply &reply);
+void handle_begin_column(Work &work, const protocol::BeginColumn &request, protocol::BeginReply &reply);
+void handle_begin_text(Work &work, const protocol::BeginText &request, protocol::BeginReply &reply);
 // How many bytes they take until they are finished. Throw Failure for what can't be.
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginKary &request);
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginGrid &request);
@@ -142,14 +142,14 @@ std::uint64_t load_bytes(Engine &engine, const protocol::BeginColumn &request);
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginText &request);
 // How it can be divided, as long as the engine and the request live.
 DivisibleRun divisible(Engine &engine, const protocol::BeginColumn &request);
-void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
-void answer_append_kary(Work &work, const protocol::AppendKary &request, protocol::ReplyHeader &reply);
-void answer_finish(Work &work, const protocol::HandleRequest &request, protocol::HandleReply &reply);
-void answer_drop(Work &work, const protocol::HandleRequest &request, protocol::ReplyHeader &reply);
-void answer_name_kary(Work &work, const protocol::NameKary &request, protocol::HandleReply &reply);
-void answer_set_dead(Work &work, const protocol::SetDead &request, protocol::ReplyHeader &reply);
-void answer_read_kary(Work &work, const protocol::ReadKary &request, protocol::ReplyHeader &reply);
-void answer_merge_kary(Work &work, const protocol::MergeKary &request, protocol::HandleReply &reply);
+void handle_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
+void handle_append_kary(Work &work, const protocol::AppendKary &request, protocol::ReplyHeader &reply);
+void handle_finish(Work &work, const protocol::HandleRequest &request, protocol::HandleReply &reply);
+void handle_drop(Work &work, const protocol::HandleRequest &request, protocol::ReplyHeader &reply);
+void handle_name_kary(Work &work, const protocol::NameKary &request, protocol::HandleReply &reply);
+void handle_set_dead(Work &work, const protocol::SetDead &request, protocol::ReplyHeader &reply);
+void handle_read_kary(Work &work, const protocol::ReadKary &request, protocol::ReplyHeader &reply);
+void handle_merge_kary(Work &work, const protocol::MergeKary &request, protocol::HandleReply &reply);
 void spread_merge_kary(Spread &spread, const protocol::MergeKary &request, protocol::HandleReply &reply);
 
 // load_parts.cpp
@@ -159,35 +159,35 @@ void spread_finish(Spread &spread, const protocol::HandleRequest &request, proto
 void spread_set_dead(Spread &spread, const protocol::SetDead &request, protocol::ReplyHeader &reply);
 
 // kary.cpp
-void answer_lookup_kary(Work &work, const protocol::LookupKary &request, protocol::ResultReply &reply);
-void answer_range_kary(Work &work, const protocol::RangeKary &request, protocol::ResultReply &reply);
-void answer_count_kary(Work &work, const protocol::CountKary &request, protocol::ResultReply &reply);
+void handle_lookup_kary(Work &work, const protocol::LookupKary &request, protocol::ResultReply &reply);
+void handle_range_kary(Work &work, const protocol::RangeKary &request, protocol::ResultReply &reply);
+void handle_count_kary(Work &work, const protocol::CountKary &request, protocol::ResultReply &reply);
 
 // grid.cpp
-void answer_search_grid(Work &work, const protocol::SearchGrid &request, protocol::ResultReply &reply);
-void answer_count_grid(Work &work, const protocol::CountGrid &request, protocol::ResultReply &reply);
-void answer_match_grid(Work &work, const protocol::MatchGrid &request, protocol::ResultReply &reply);
+void handle_search_grid(Work &work, const protocol::SearchGrid &request, protocol::ResultReply &reply);
+void handle_count_grid(Work &work, const protocol::CountGrid &request, protocol::ResultReply &reply);
+void handle_match_grid(Work &work, const protocol::MatchGrid &request, protocol::ResultReply &reply);
 
 // column.cpp
-void answer_count_column(Work &work, const protocol::AskColumn &request, protocol::ColumnReply &reply);
-void answer_match_column(Work &work, const protocol::AskColumn &request, protocol::ColumnReply &reply);
-void answer_merge_column_dictionaries(Work &work, const protocol::MergeColumnDictionaries &request,
+void handle_count_column(Work &work, const protocol::QueryColumn &request, protocol::ColumnReply &reply);
+void handle_match_column(Work &work, const protocol::QueryColumn &request, protocol::ColumnReply &reply);
+void handle_merge_column_dictionaries(Work &work, const protocol::MergeColumnDictionaries &request,
                                       protocol::MergeColumnDictionariesReply &reply);
 
 // aggregate.cpp
-void answer_aggregate_column(Work &work, const protocol::AggregateColumn &request,
+void handle_aggregate_column(Work &work, const protocol::AggregateColumn &request,
                              protocol::AggregateReply &reply);
 void spread_aggregate_column(Spread &spread, const protocol::AggregateColumn &request,
                              protocol::AggregateReply &reply);
-void answer_read_groups(Work &work, const protocol::ReadGroups &request, protocol::AggregateReply &reply);
+void handle_read_groups(Work &work, const protocol::ReadGroups &request, protocol::AggregateReply &reply);
 
 // text.cpp
-void answer_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply);
+void handle_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply);
 void spread_search_text(Spread &spread, const protocol::SearchText &request, protocol::ResultReply &reply);
 std::string joint_key(const protocol::SearchText &request);
 std::shared_ptr<Joint> join_search_text(Work &work, const protocol::SearchText &request,
                                         protocol::ResultReply &reply);
-void answer_count_text(Work &work, const protocol::CountText &request, protocol::ResultReply &reply);
-void answer_intersect_text(Work &work, const protocol::IntersectText &request, protocol::ResultReply &reply);
+void handle_count_text(Work &work, const protocol::CountText &request, protocol::ResultReply &reply);
+void handle_intersect_text(Work &work, const protocol::IntersectText &request, protocol::ResultReply &reply);
 
 }  // namespace gpu_engine::server

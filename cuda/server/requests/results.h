@@ -75,12 +75,12 @@ inline std::uint64_t offsets_bytes(std::size_t runs, std::uint64_t items) {
 }
 
 // Writes the entries that are found in each run that is here. `ask(run, offsets, tids, capacity)` has an
-// array fill in offsets and TIDs, as KaryArray::lookup does; `ask_keys(run, offsets, keys, tids, capacity)`
-// has it fill in keys too, and is null when no keys are wanted.
-template <typename Key, typename Ask, typename AskKeys>
-void answer_entries(Work &work, const RunSet &runs, std::uint64_t items, Results &results,
-                    protocol::ResultReply &reply, Ask ask, AskKeys ask_keys) {
-    constexpr bool with_keys = !std::is_same_v<AskKeys, std::nullptr_t>;
+// array fill in offsets and TIDs, as KaryArray::lookup does; `compute_keys(run, offsets, keys, tids,
+// capacity)` has it fill in keys too, and is null when no keys are wanted.
+template <typename Key, typename Compute, typename ComputeKeys>
+void write_entries(Work &work, const RunSet &runs, std::uint64_t items, Results &results,
+                   protocol::ResultReply &reply, Compute compute, ComputeKeys compute_keys) {
+    constexpr bool with_keys = !std::is_same_v<ComputeKeys, std::nullptr_t>;
     if (items > max_items) {
         refuse("more items than can be answered");
     }
@@ -97,7 +97,8 @@ void answer_entries(Work &work, const RunSet &runs, std::uint64_t items, Results
         }
         // Where keys are wanted too, the TIDs are only counted at first, to know where the keys begin.
         std::uint64_t capacity = fits && !with_keys ? results.room<Tid>() : 0;
-        Status status = with_room(work, [&] { return ask(i, offsets[i], results.rest<Tid>(), capacity); });
+        Status status =
+            with_room(work, [&] { return compute(i, offsets[i], results.rest<Tid>(), capacity); });
         if (status.code != StatusCode::insufficient_space) {
             check(status);
         }
@@ -116,7 +117,7 @@ void answer_entries(Work &work, const RunSet &runs, std::uint64_t items, Results
         Tid *tids = results.take<Tid>(found, &reply.tids_at[i]);
         if constexpr (with_keys) {
             Key *keys = results.take<Key>(found, &reply.keys_at[i]);
-            check(with_room(work, [&] { return ask_keys(i, offsets[i], keys, tids, found); }));
+            check(with_room(work, [&] { return compute_keys(i, offsets[i], keys, tids, found); }));
         }
     }
     if (!fits) {
@@ -152,7 +153,7 @@ struct CountPlace {
 // count all live entries of each item; `count_on(run, blocks, counts, offsets, tids, capacity)` the visible
 // ones, with the TIDs of those on unknown blocks.
 template <typename Count, typename CountOn>
-void answer_counts(Work &work, const RunSet &runs, std::uint64_t items, const CountPlace &place,
+void handle_counts(Work &work, const RunSet &runs, std::uint64_t items, const CountPlace &place,
                    protocol::ResultReply &reply, Count count, CountOn count_on) {
     const TransferBuffer &buffer = work.connection.buffer;
     Results results(buffer, place.results, place.capacity);
@@ -180,7 +181,7 @@ void answer_counts(Work &work, const RunSet &runs, std::uint64_t items, const Co
     } else {
         const std::unique_ptr<HeapBlocks> blocks = keep_blocks(work, place.blocks);
         const Scratch<std::uint64_t> run_counts(memory, items);
-        answer_entries<std::uint32_t>(
+        write_entries<std::uint32_t>(
             work, runs, items, results, reply,
             [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
                 const Status status = count_on(i, *blocks, run_counts.data(), offsets, tids, capacity);

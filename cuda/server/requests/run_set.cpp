@@ -41,8 +41,8 @@ RunSet::RunSet(Work &work, const protocol::RunUse *runs, std::uint32_t count, st
     }
     complete_ = absent == 0 && stale == 0;
     if (!complete_) {
-        reply.answer = static_cast<std::uint32_t>(absent != 0 ? protocol::Answer::not_resident
-                                                              : protocol::Answer::stale);
+        reply.result = static_cast<std::uint32_t>(absent != 0 ? protocol::ReplyResult::not_resident
+                                                              : protocol::ReplyResult::stale);
         reply.lacking = absent != 0 ? absent : stale;
     }
 }

@@ -66,7 +66,7 @@ bool has_split_runs(const Spread &spread) {
 namespace {
 
 // How many places a run's counts have; none where only rows are wanted.
-std::uint64_t places_of(Spread &spread, std::size_t run, const protocol::AskColumn &request) {
+std::uint64_t places_of(Spread &spread, std::size_t run, const protocol::QueryColumn &request) {
     if (static_cast<protocol::Message>(request.header.type) == protocol::Message::match_column) {
         return 0;
     }
@@ -78,7 +78,7 @@ std::uint64_t places_of(Spread &spread, std::size_t run, const protocol::AskColu
     return spread.runs().parts(run).front().object.column()->places(target);
 }
 
-void add_counts(const protocol::AskColumn &request, const std::uint64_t *counts, std::uint64_t places,
+void add_counts(const protocol::QueryColumn &request, const std::uint64_t *counts, std::uint64_t places,
                 bool is_first, std::uint64_t *sums) {
     if (is_first) {
         std::copy_n(counts, places, sums);
@@ -98,18 +98,18 @@ void add_counts(const protocol::AskColumn &request, const std::uint64_t *counts,
 
 }  // namespace
 
-void put_together(Spread &spread, const protocol::AskColumn &request,
-                  const PartAnswers<protocol::ColumnReply> &answers, protocol::ColumnReply *reply) {
+void put_together(Spread &spread, const protocol::QueryColumn &request,
+                  const PartResults<protocol::ColumnReply> &part_results, protocol::ColumnReply *reply) {
     const TransferBuffer &buffer = spread.whole().connection.buffer;
     const std::size_t runs = spread.runs().size();
     const bool matches =
         static_cast<protocol::Message>(request.header.type) == protocol::Message::match_column;
-    const std::uint64_t row_bytes = matches ? sizeof(Tid) : sizeof(DoubtfulRow);
+    const std::uint64_t row_bytes = matches ? sizeof(Tid) : sizeof(UnresolvedRow);
     std::uint64_t bytes = 0;
     for (std::size_t run = 0; run < runs; ++run) {
         reply->found[run] = 0;
         for (const std::size_t part : pieces_of(spread, run)) {
-            reply->found[run] += answers.replies[part].found[run];
+            reply->found[run] += part_results.replies[part].found[run];
         }
         bytes += aligned(places_of(spread, run, request) * sizeof(std::uint64_t)) +
                  aligned(reply->found[run] * row_bytes);
@@ -127,7 +127,7 @@ void put_together(Spread &spread, const protocol::AskColumn &request,
         char *rows = anew.take(reply->found[run] * row_bytes, &reply->found_at[run]);
         bool is_first = true;
         for (const std::size_t part : pieces_of(spread, run)) {
-            const protocol::ColumnReply &its = answers.replies[part];
+            const protocol::ColumnReply &its = part_results.replies[part];
             add_counts(request, buffer.part<std::uint64_t>(its.counts_at[run], places), places, is_first,
                        sums);
             is_first = false;

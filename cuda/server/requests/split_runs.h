@@ -13,13 +13,13 @@ bool has_split_runs(const Spread &spread);
 
 // What the engines answered, and where among the results.
 template <typename Reply>
-struct PartAnswers {
+struct PartResults {
     const std::vector<PartPlace> &places;
     const std::vector<Reply> &replies;
 };
 
 // Counts of a run's parts are added up, and rows follow each other.
-void put_together(Spread &spread, const protocol::AskColumn &request,
-                  const PartAnswers<protocol::ColumnReply> &answers, protocol::ColumnReply *reply);
+void put_together(Spread &spread, const protocol::QueryColumn &request,
+                  const PartResults<protocol::ColumnReply> &part_results, protocol::ColumnReply *reply);
 
 }  // namespace gpu_engine::server

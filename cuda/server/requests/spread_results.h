@@ -16,9 +16,9 @@ inline std::uint64_t &found_in(protocol::ColumnReply &reply) {
 // Asks each part by ask(part, work, place, reply), with a place of its own among the results, which are
 // divided by weights at first. How much a part takes only the answer tells, so parts that didn't fit are
 // asked again, once that is known. Then finish(answers) adds them up.
-template <typename Reply, typename Request, typename Ask, typename Finish>
-void ask_parts(Spread &spread, const Request &request, const std::vector<double> &weights, Reply &reply,
-               Ask ask, Finish finish) {
+template <typename Reply, typename Request, typename Compute, typename Finish>
+void compute_parts(Spread &spread, const Request &request, const std::vector<double> &weights, Reply &reply,
+                   Compute compute, Finish finish) {
     // A part may learn of its needs one kind of result after the other.
     constexpr int max_rounds = 8;
     std::vector<PartPlace> places(spread.size());
@@ -29,7 +29,7 @@ void ask_parts(Spread &spread, const Request &request, const std::vector<double>
             replies[part] = Reply{};
             work.items = 0;
             work.bytes = 0;
-            ask(part, work, places[part], replies[part]);
+            compute(part, work, places[part], replies[part]);
         });
         bool fits = true;
         found_in(reply) = 0;
@@ -41,7 +41,7 @@ void ask_parts(Spread &spread, const Request &request, const std::vector<double>
             found_in(reply) += found_in(replies[part]);
         }
         if (fits) {
-            finish(PartAnswers<Reply>{places, replies});
+            finish(PartResults<Reply>{places, replies});
             return;
         }
     }
@@ -56,7 +56,7 @@ void spread_results(Spread &spread, const Request &request, Reply &reply) {
         refuse("more items than can be answered");
     }
     static_cast<void>(spread.whole().connection.buffer.part<char>(request.results, request.capacity));
-    ask_parts(
+    compute_parts(
         spread, request, entries_by_part(spread), reply,
         [&](std::size_t, Work &work, const PartPlace &place, Reply &its) {
             Request own = request;
@@ -64,19 +64,19 @@ void spread_results(Spread &spread, const Request &request, Reply &reply) {
             own.capacity = place.capacity;
             function(work, own, its);
         },
-        [&](const PartAnswers<Reply> &answers) {
+        [&](const PartResults<Reply> &part_results) {
             for (std::size_t part = 0; part < spread.size(); ++part) {
-                take_part(spread, spread.work(part), answers.replies[part], &reply);
+                take_part(spread, spread.work(part), part_results.replies[part], &reply);
             }
-            add_up(spread.whole().connection.buffer, sums, answers.places);
-            if constexpr (std::is_same_v<Request, protocol::AskColumn>) {
+            add_up(spread.whole().connection.buffer, sums, part_results.places);
+            if constexpr (std::is_same_v<Request, protocol::QueryColumn>) {
                 if (has_split_runs(spread)) {
-                    put_together(spread, request, answers, &reply);
+                    put_together(spread, request, part_results, &reply);
                 }
             }
             if constexpr (std::is_same_v<Request, protocol::CountText>) {
                 // The sums are of the lists of all runs.
-                reply.offsets_at[0] = answers.places.front().results;
+                reply.offsets_at[0] = part_results.places.front().results;
             }
         });
 }

@@ -20,7 +20,7 @@ std::uint32_t bit(EngineName name) {
 
 // Writes rows for the session. `list(rows, capacity)` fills them in and returns how many there are.
 template <typename Row, typename ListRows>
-void answer_list(Work &work, const protocol::List &request, protocol::ListReply &reply, ListRows list) {
+void handle_list(Work &work, const protocol::List &request, protocol::ListReply &reply, ListRows list) {
     const std::uint64_t capacity = request.capacity / sizeof(Row);
     Row *rows = capacity > 0 ? work.connection.buffer.part<Row>(request.offset, capacity) : nullptr;
     reply.rows = list(rows, capacity);
@@ -41,7 +41,7 @@ void answer_list(Work &work, const protocol::List &request, protocol::ListReply 
 
 }  // namespace
 
-void answer_ping(Work &work, const protocol::RequestHeader &, protocol::HelloReply &reply) {
+void handle_ping(Work &work, const protocol::RequestHeader &, protocol::HelloReply &reply) {
     Engines &engines = work.server().engines();
     reply.version = protocol::version;
     reply.process = getpid();
@@ -62,7 +62,7 @@ void answer_ping(Work &work, const protocol::RequestHeader &, protocol::HelloRep
     reply.threads = engines.threads();
 }
 
-void answer_state(Work &work, const protocol::RequestHeader &, protocol::StateReply &reply) {
+void handle_state(Work &work, const protocol::RequestHeader &, protocol::StateReply &reply) {
     Server &server = work.server();
     Engines &engines = server.engines();
     std::snprintf(reply.version, sizeof(reply.version), "%s", PG_GPU_VERSION);
@@ -91,7 +91,7 @@ void answer_state(Work &work, const protocol::RequestHeader &, protocol::StateRe
                   engines.reason(EngineName::cuda).c_str());
 }
 
-void answer_configure(Work &work, const protocol::Configure &request, protocol::ReplyHeader &) {
+void handle_configure(Work &work, const protocol::Configure &request, protocol::ReplyHeader &) {
     Server &server = work.server();
     Engines &engines = server.engines();
     for (const EngineName name : engine_names) {
@@ -106,32 +106,32 @@ void answer_configure(Work &work, const protocol::Configure &request, protocol::
     engines.set_queue_limit(request.queue_limit);
 }
 
-void answer_attach(Work &work, const protocol::Attach &request, protocol::ReplyHeader &) {
+void handle_attach(Work &work, const protocol::Attach &request, protocol::ReplyHeader &) {
     check(work.connection.buffer.attach(work.connection.passed, request.bytes,
                                         work.server().transfer_memory()));
 }
 
-void answer_evict(Work &work, const protocol::Evict &request, protocol::EvictReply &reply) {
+void handle_evict(Work &work, const protocol::Evict &request, protocol::EvictReply &reply) {
     work.server().mirrors().evict(request.name, &reply.mirrors, &reply.bytes);
 }
 
-void answer_keep_runs(Work &work, const protocol::KeepRuns &request, protocol::EvictReply &reply) {
+void handle_keep_runs(Work &work, const protocol::KeepRuns &request, protocol::EvictReply &reply) {
     // The ids are copied, since the session may change the buffer meanwhile.
     const auto *ids = work.connection.buffer.part<std::uint64_t>(request.offset, request.count);
     const std::unordered_set<std::uint64_t> listed(ids, ids + request.count);
     work.server().mirrors().keep(request.name, listed, request.listed_at, &reply.mirrors, &reply.bytes);
 }
 
-void answer_mirrors(Work &work, const protocol::List &request, protocol::ListReply &reply) {
-    answer_list<protocol::MirrorRow>(work, request, reply, [&](auto *rows, std::uint64_t capacity) {
+void handle_mirrors(Work &work, const protocol::List &request, protocol::ListReply &reply) {
+    handle_list<protocol::MirrorRow>(work, request, reply, [&](auto *rows, std::uint64_t capacity) {
         const Engines &engines = work.server().engines();
         return work.server().mirrors().list(rows, capacity,
                                             [&engines](EngineId id) { return engines.device_of(id); });
     });
 }
 
-void answer_statistics(Work &work, const protocol::List &request, protocol::ListReply &reply) {
-    answer_list<protocol::StatisticsRow>(work, request, reply, [&](auto *rows, std::uint64_t capacity) {
+void handle_statistics(Work &work, const protocol::List &request, protocol::ListReply &reply) {
+    handle_list<protocol::StatisticsRow>(work, request, reply, [&](auto *rows, std::uint64_t capacity) {
         return work.server().statistics().list(rows, capacity, request.reset != 0);
     });
 }
@@ -175,8 +175,8 @@ bool describe_device(Server &server, EngineId id, protocol::DeviceRow *row) {
 
 }  // namespace
 
-void answer_devices(Work &work, const protocol::List &request, protocol::ListReply &reply) {
-    answer_list<protocol::DeviceRow>(work, request, reply, [&](auto *rows, std::uint64_t capacity) {
+void handle_devices(Work &work, const protocol::List &request, protocol::ListReply &reply) {
+    handle_list<protocol::DeviceRow>(work, request, reply, [&](auto *rows, std::uint64_t capacity) {
         Engines &engines = work.server().engines();
         std::uint64_t row = 0;
         for (const EngineId id : engines.all()) {
@@ -193,7 +193,7 @@ void answer_devices(Work &work, const protocol::List &request, protocol::ListRep
     });
 }
 
-void answer_inject(Work &work, const protocol::Inject &request, protocol::ReplyHeader &) {
+void handle_inject(Work &work, const protocol::Inject &request, protocol::ReplyHeader &) {
     if (!work.server().options().testing) {
         refuse("the server was not started for tests");
     }

@@ -161,7 +161,7 @@ class JointSearch final : public Joint {
     // Copies the terms and makes room for the results.
     void prepare(Work &work);
 
-    void compute(Work &work, std::span<Joint *const> company) override;
+    void compute(Work &work, std::span<Joint *const> joint_group) override;
     void deliver(Work &work) override;
 
   private:
@@ -268,8 +268,8 @@ class Joined {
     std::uint64_t taken_hits_ = 0;
 };
 
-void JointSearch::compute(Work &work, std::span<Joint *const> company) {
-    if (company.size() == 1) {
+void JointSearch::compute(Work &work, std::span<Joint *const> joint_group) {
+    if (joint_group.size() == 1) {
         for (std::size_t run = 0; run < search_.runs(); ++run) {
             check(with_room(work, [&] {
                 return search_.lists(run).search(*work.stream, search_.ranking(run),
@@ -279,7 +279,7 @@ void JointSearch::compute(Work &work, std::span<Joint *const> company) {
         return;
     }
     std::vector<const JointSearch *> searches;
-    for (const Joint *joint : company) {
+    for (const Joint *joint : joint_group) {
         // Only requests of the same kind have equal keys.
         searches.push_back(static_cast<const JointSearch *>(joint));
     }
@@ -339,7 +339,7 @@ std::shared_ptr<Joint> join_search_text(Work &work, const protocol::SearchText &
     return joint;
 }
 
-void answer_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply) {
+void handle_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply) {
     const Search search(work, request, reply);
     if (!search.complete()) {
         return;
@@ -377,7 +377,7 @@ void spread_search_text(Spread &spread, const protocol::SearchText &request, pro
     search.note_done(spread.whole());
 }
 
-void answer_count_text(Work &work, const protocol::CountText &request, protocol::ResultReply &reply) {
+void handle_count_text(Work &work, const protocol::CountText &request, protocol::ResultReply &reply) {
     const RunSet runs(work, request.run, request.runs, text_bits, reply.header);
     if (!runs.complete()) {
         return;
@@ -403,7 +403,7 @@ void answer_count_text(Work &work, const protocol::CountText &request, protocol:
     work.bytes = results.used();
 }
 
-void answer_intersect_text(Work &work, const protocol::IntersectText &request, protocol::ResultReply &reply) {
+void handle_intersect_text(Work &work, const protocol::IntersectText &request, protocol::ResultReply &reply) {
     const RunSet runs(work, request.run, request.runs, text_bits, reply.header);
     if (!runs.complete()) {
         return;
@@ -412,7 +412,7 @@ void answer_intersect_text(Work &work, const protocol::IntersectText &request, p
     const std::uint32_t *first = request.lists.first;
     const TextList *lists = lists_at(buffer, request.lists, request.runs);
     Results results(buffer, request.results, request.capacity);
-    answer_entries<std::uint32_t>(
+    write_entries<std::uint32_t>(
         work, runs, 1, results, reply,
         [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
             std::uint64_t found = 0;

@@ -133,29 +133,29 @@ void ColumnDivider::take_page_of_tids(const std::uint64_t *words) {
     }
     std::memcpy(&head, words, sizeof(head));
     if (head.first != rows_ || head.entries > run_.rows - rows_ ||
-        head.stretches > run_.page_words - head_words) {
+        head.spans > run_.page_words - head_words) {
         contradict(wrong);
     }
     const std::uint64_t end = rows_ + head.entries;
-    std::uint32_t word = head_words + head.stretches;
-    for (std::uint32_t i = 0; i < head.stretches; ++i) {
-        TidStretch stretch{};
-        std::memcpy(&stretch, words + head_words + i, sizeof(stretch));
-        const bool has_bitmap = (stretch.first & tid_bitmap_flag) != 0;
-        const std::uint32_t bitmap_words = has_bitmap ? stretch.first & ~std::uint32_t(tid_bitmap_flag) : 0;
-        if (stretch.count == 0 || stretch.count > end - rows_ || bitmap_words > run_.page_words - word) {
+    std::uint32_t word = head_words + head.spans;
+    for (std::uint32_t i = 0; i < head.spans; ++i) {
+        TidSpan span{};
+        std::memcpy(&span, words + head_words + i, sizeof(span));
+        const bool has_bitmap = (span.first & tid_bitmap_flag) != 0;
+        const std::uint32_t bitmap_words = has_bitmap ? span.first & ~std::uint32_t(tid_bitmap_flag) : 0;
+        if (span.count == 0 || span.count > end - rows_ || bitmap_words > run_.page_words - word) {
             contradict(wrong);
         }
         std::uint64_t bits = 0;
         for (std::uint32_t j = 0; j < bitmap_words; ++j) {
             bits += static_cast<std::uint64_t>(std::popcount(words[word + j]));
         }
-        if (has_bitmap ? bits != stretch.count : stretch.first + stretch.count > tid_bitmap_flag) {
+        if (has_bitmap ? bits != span.count : span.first + span.count > tid_bitmap_flag) {
             contradict(wrong);
         }
-        take_stretch(rows_, words[head_words + i], words + word, bitmap_words);
+        take_span(rows_, words[head_words + i], words + word, bitmap_words);
         word += bitmap_words;
-        rows_ += stretch.count;
+        rows_ += span.count;
     }
     if (rows_ != end) {
         contradict(wrong);
@@ -167,33 +167,33 @@ void ColumnDivider::take_page_of_tids(const std::uint64_t *words) {
 }
 
 // Gives each part those of a stretch's rows that are its own.
-void ColumnDivider::take_stretch(std::uint64_t row, std::uint64_t stretch, const std::uint64_t *bitmap,
-                                 std::uint32_t bitmap_words) {
-    TidStretch whole{};
-    std::memcpy(&whole, &stretch, sizeof(whole));
+void ColumnDivider::take_span(std::uint64_t row, std::uint64_t span, const std::uint64_t *bitmap,
+                              std::uint32_t bitmap_words) {
+    TidSpan whole{};
+    std::memcpy(&whole, &span, sizeof(whole));
     for (Part &part : parts_) {
         const std::uint64_t from = std::max(row, part.first);
         const std::uint64_t to = std::min(row + whole.count, part.first + part.layout.rows);
         if (from >= to) {
             continue;
         }
-        TidStretch own = whole;
+        TidSpan own = whole;
         own.count = static_cast<std::uint16_t>(to - from);
         if ((whole.first & tid_bitmap_flag) == 0) {
             own.first = static_cast<std::uint16_t>(whole.first + (from - row));
         } else {
             std::uint64_t rank = row;
             for (std::uint32_t word = 0; word < bitmap_words; ++word) {
-                std::uint64_t kept = 0;
+                std::uint64_t cached = 0;
                 for (std::uint64_t bits = bitmap[word]; bits != 0; bits &= bits - 1, ++rank) {
-                    kept |= rank >= from && rank < to ? bits & -bits : 0;
+                    cached |= rank >= from && rank < to ? bits & -bits : 0;
                 }
-                part.bitmaps.push_back(kept);
+                part.bitmaps.push_back(cached);
             }
         }
         std::uint64_t packed = 0;
         std::memcpy(&packed, &own, sizeof(own));
-        part.stretches.push_back(packed);
+        part.spans.push_back(packed);
         part.page_rows += own.count;
     }
 }
@@ -203,13 +203,13 @@ void ColumnDivider::end_page_of_tids(Part *part) {
         return;
     }
     const TidPageHead head = {part->tid_rows, static_cast<std::uint32_t>(part->page_rows),
-                              static_cast<std::uint32_t>(part->stretches.size())};
+                              static_cast<std::uint32_t>(part->spans.size())};
     const std::size_t at = part->tids.size();
     part->tids.resize(at + run_.page_bytes);
     char *content = part->tids.data() + at + run_.first_byte;
     std::memcpy(content, &head, sizeof(head));
     content += sizeof(head);
-    for (const std::vector<std::uint64_t> *words : {&part->stretches, &part->bitmaps}) {
+    for (const std::vector<std::uint64_t> *words : {&part->spans, &part->bitmaps}) {
         if (!words->empty()) {
             std::memcpy(content, words->data(), words->size() * sizeof(std::uint64_t));
             content += words->size() * sizeof(std::uint64_t);
@@ -217,7 +217,7 @@ void ColumnDivider::end_page_of_tids(Part *part) {
     }
     part->tid_rows += part->page_rows;
     part->page_rows = 0;
-    part->stretches.clear();
+    part->spans.clear();
     part->bitmaps.clear();
     ++part->layout.tid_pages;
 }

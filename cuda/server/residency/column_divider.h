@@ -54,7 +54,7 @@ class ColumnDivider {
         // Pages of TIDs that are full; and what the next one will have.
         std::vector<char> tids;
         std::uint64_t tid_rows = 0;
-        std::vector<std::uint64_t> stretches;
+        std::vector<std::uint64_t> spans;
         std::vector<std::uint64_t> bitmaps;
         std::uint64_t page_rows = 0;
         // The stream: how many words have come, and the page that they are on.
@@ -64,8 +64,8 @@ class ColumnDivider {
 
     void lay_out(const RunShare &share, Part *part);
     void take_page_of_tids(const std::uint64_t *words);
-    void take_stretch(std::uint64_t row, std::uint64_t stretch, const std::uint64_t *bitmap,
-                      std::uint32_t bitmap_words);
+    void take_span(std::uint64_t row, std::uint64_t span, const std::uint64_t *bitmap,
+                   std::uint32_t bitmap_words);
     void end_page_of_tids(Part *part);
     void append_words(Part *part, const char *words, std::uint64_t count, std::vector<char> *full) const;
 

@@ -24,7 +24,7 @@ struct LoadInParts {
     std::vector<PartInTheMaking> parts;  // in the order of their rows
     ColumnDivider columns;
     // No request failed. Some parts may have taken pages then that others haven't.
-    bool is_sound = true;
+    bool is_valid = true;
 };
 
 }  // namespace gpu_engine::server

@@ -123,9 +123,9 @@ bool Mirrors::add(std::shared_ptr<Mirror> mirror, const Purpose &purpose) {
     return true;
 }
 
-template <typename Asked>
-Mirrors::Leavers Mirrors::leavers(const Purpose &purpose, Asked asked) {
-    Leavers result;
+template <typename Requested>
+Mirrors::Victims Mirrors::victims(const Purpose &purpose, Requested requested) {
+    Victims result;
     const std::int64_t lately = microseconds_since_1970() - undisturbed_microseconds;
     const auto is_needed = [&](const Mirror &mirror) {
         if (purpose.is(mirror.touched_by, mirror.touched_for)) {
@@ -138,7 +138,7 @@ Mirrors::Leavers Mirrors::leavers(const Purpose &purpose, Asked asked) {
     for (auto i = table_.begin(); i != table_.end(); ++i) {
         // Requests get their share of a mirror under the mutex, so a mirror that only the table has stays
         // unused meanwhile.
-        if (asked(*i->second) && i->second->holder.pinned == 0 && i->second.use_count() == 1 &&
+        if (requested(*i->second) && i->second->holder.pinned == 0 && i->second.use_count() == 1 &&
             !is_needed(*i->second)) {
             result.push_back(i);
         }
@@ -148,29 +148,29 @@ Mirrors::Leavers Mirrors::leavers(const Purpose &purpose, Asked asked) {
     return result;
 }
 
-Mirrors::Leavers Mirrors::leavers(EngineId engine, const Purpose &purpose) {
-    return leavers(purpose, [engine](const Mirror &mirror) { return mirror.part_on(engine) != nullptr; });
+Mirrors::Victims Mirrors::victims(EngineId engine, const Purpose &purpose) {
+    return victims(purpose, [engine](const Mirror &mirror) { return mirror.part_on(engine) != nullptr; });
 }
 
 template <typename Wanted>
-void Mirrors::unlink(const Leavers &leavers, EngineId engine, Wanted wanted, Gone *gone) {
+void Mirrors::unlink(const Victims &victims, EngineId engine, Wanted wanted, Evicted *evicted) {
     // What can fail comes first, before anything is unlinked.
-    gone->reserve(leavers.size());
+    evicted->reserve(victims.size());
     std::uint64_t bytes = 0;
-    for (const Table::iterator &leaver : leavers) {
+    for (const Table::iterator &victim : victims) {
         if (!wanted(bytes)) {
             break;
         }
-        bytes += leaver->second->bytes_on(engine);
-        overflow_ -= leaver->second->is_overflow ? 1 : 0;
-        gone->push_back(std::move(leaver->second));
-        table_.erase(leaver);
+        bytes += victim->second->bytes_on(engine);
+        overflow_ -= victim->second->is_overflow ? 1 : 0;
+        evicted->push_back(std::move(victim->second));
+        table_.erase(victim);
     }
 }
 
-void Mirrors::unlink(const Leavers &leavers, Gone *gone) {
+void Mirrors::unlink(const Victims &victims, Evicted *evicted) {
     unlink(
-        leavers, 0, [](std::uint64_t) { return true; }, gone);
+        victims, 0, [](std::uint64_t) { return true; }, evicted);
 }
 
 namespace {
@@ -187,10 +187,10 @@ std::optional<std::uint64_t> lacking_bytes(const MemoryBudget &memory, std::uint
 
 }  // namespace
 
-std::uint64_t Mirrors::bytes_of_all(const Leavers &leavers, EngineId engine) {
+std::uint64_t Mirrors::bytes_of_all(const Victims &victims, EngineId engine) {
     std::uint64_t bytes = 0;
-    for (const Table::iterator &leaver : leavers) {
-        bytes += leaver->second->bytes_on(engine);
+    for (const Table::iterator &victim : victims) {
+        bytes += victim->second->bytes_on(engine);
     }
     return bytes;
 }
@@ -198,19 +198,19 @@ std::uint64_t Mirrors::bytes_of_all(const Leavers &leavers, EngineId engine) {
 // ---- room -------------------------------------------------------------------------------------------------
 
 bool Mirrors::make_room(EngineId engine, MemoryBudget &memory, std::uint64_t bytes, const Purpose &purpose) {
-    Gone gone;
+    Evicted evicted;
     const std::lock_guard lock(mutex_);
     const std::optional<std::uint64_t> needed = lacking_bytes(memory, bytes);
     if (!needed || *needed == 0) {
         return needed.has_value();
     }
-    const Leavers all = leavers(engine, purpose);
+    const Victims all = victims(engine, purpose);
     if (bytes_of_all(all, engine) < *needed) {
         return false;
     }
     unlink(
-        all, engine, [&](std::uint64_t freed) { return freed < *needed; }, &gone);
-    counts_[engine].evictions += gone.size();
+        all, engine, [&](std::uint64_t freed) { return freed < *needed; }, &evicted);
+    counts_[engine].evictions += evicted.size();
     return true;
 }
 
@@ -221,10 +221,10 @@ Mirrors::EngineRoom Mirrors::room_on(EngineId engine, const MemoryBudget &memory
     const std::int64_t lately = microseconds_since_1970() - undisturbed_microseconds;
     std::uint64_t any = 0;
     std::uint64_t idle = 0;
-    for (const Table::iterator &leaver : leavers(engine, purpose)) {
-        const std::uint64_t bytes = leaver->second->bytes_on(engine);
+    for (const Table::iterator &victim : victims(engine, purpose)) {
+        const std::uint64_t bytes = victim->second->bytes_on(engine);
         any += bytes;
-        idle += leaver->second->touched_at <= lately ? bytes : 0;
+        idle += victim->second->touched_at <= lately ? bytes : 0;
     }
     const auto room_without = [&](std::uint64_t leaving) {
         return limit - std::min(limit, used - std::min(used, leaving));
@@ -249,10 +249,10 @@ std::uint64_t Mirrors::taken(EngineName engine, Counts counts) const {
     return bytes;
 }
 
-Room Mirrors::choose_leavers(const NewMirror &mirror, const Purpose &purpose, Leavers *chosen) {
+Room Mirrors::choose_victims(const NewMirror &mirror, const Purpose &purpose, Victims *chosen) {
     // Quotas are of all engines of the kind together, and memory is an engine's, whatever kind its mirrors
     // are of.
-    Leavers left = leavers(purpose, [&mirror](const Mirror &other) {
+    Victims left = victims(purpose, [&mirror](const Mirror &other) {
         return other.engine == mirror.engine ||
                std::any_of(mirror.parts.begin(), mirror.parts.end(), [&other](const NewMirrorPart &part) {
                    return part.memory != nullptr && other.part_on(part.held_by) != nullptr;
@@ -261,18 +261,18 @@ Room Mirrors::choose_leavers(const NewMirror &mirror, const Purpose &purpose, Le
     // Moves mirrors to the chosen ones until what counts of them is as many bytes as are needed.
     const auto choose = [&](std::uint64_t needed, auto counted_bytes) {
         std::uint64_t bytes = 0;
-        for (const Table::iterator &leaver : *chosen) {
-            bytes += counted_bytes(*leaver->second);
+        for (const Table::iterator &victim : *chosen) {
+            bytes += counted_bytes(*victim->second);
         }
-        for (auto leaver = left.begin(); bytes < needed && leaver != left.end();) {
-            const std::uint64_t counted = counted_bytes(*(*leaver)->second);
+        for (auto victim = left.begin(); bytes < needed && victim != left.end();) {
+            const std::uint64_t counted = counted_bytes(*(*victim)->second);
             if (counted == 0) {
-                ++leaver;
+                ++victim;
                 continue;
             }
             bytes += counted;
-            chosen->push_back(*leaver);
-            leaver = left.erase(leaver);
+            chosen->push_back(*victim);
+            victim = left.erase(victim);
         }
         return bytes >= needed;
     };
@@ -313,54 +313,54 @@ Room Mirrors::choose_leavers(const NewMirror &mirror, const Purpose &purpose, Le
 }
 
 Room Mirrors::make_room_for(const NewMirror &mirror, const Purpose &purpose, Claim *claim) {
-    Gone gone;
+    Evicted evicted;
     const std::lock_guard lock(mutex_);
-    Leavers chosen;
-    const Room room = choose_leavers(mirror, purpose, &chosen);
+    Victims chosen;
+    const Room room = choose_victims(mirror, purpose, &chosen);
     if (room != Room::made) {
         ++counts_[mirror.parts.front().held_by].refusals;
         Purpose of_auto = purpose;
         of_auto.forced = false;
         chosen.clear();
-        return purpose.forced && choose_leavers(mirror, of_auto, &chosen) == Room::made ? Room::used_by_others
+        return purpose.forced && choose_victims(mirror, of_auto, &chosen) == Room::made ? Room::used_by_others
                                                                                         : room;
     }
     if (claim != nullptr) {
         claimed_[claim->place_] = {mirror.holder.user, mirror.parts};
     }
-    for (const Table::iterator &leaver : chosen) {
-        ++counts_[leaver->second->parts.front().held_by].evictions;
+    for (const Table::iterator &victim : chosen) {
+        ++counts_[victim->second->parts.front().held_by].evictions;
     }
-    unlink(chosen, &gone);
+    unlink(chosen, &evicted);
     return room;
 }
 
 bool Mirrors::drop_one(EngineId engine, const Purpose &purpose) {
-    Gone gone;
+    Evicted evicted;
     const std::lock_guard lock(mutex_);
     bool dropped = false;
     unlink(
-        leavers(engine, purpose), engine, [&](std::uint64_t) { return !std::exchange(dropped, true); },
-        &gone);
-    counts_[engine].evictions += gone.size();
+        victims(engine, purpose), engine, [&](std::uint64_t) { return !std::exchange(dropped, true); },
+        &evicted);
+    counts_[engine].evictions += evicted.size();
     return dropped;
 }
 
 void Mirrors::shrink(EngineId engine, const MemoryBudget &memory) {
-    Gone gone;
+    Evicted evicted;
     const std::lock_guard lock(mutex_);
     const std::uint64_t limit = memory.limit();
     const std::uint64_t used = memory.used();
     unlink(
-        leavers(engine, {}), engine,
-        [&](std::uint64_t freed) { return used > limit && freed < used - limit; }, &gone);
-    counts_[engine].evictions += gone.size();
+        victims(engine, {}), engine,
+        [&](std::uint64_t freed) { return used > limit && freed < used - limit; }, &evicted);
+    counts_[engine].evictions += evicted.size();
 }
 
 template <typename Chosen>
-void Mirrors::unlink_chosen(Chosen chosen, std::uint64_t *mirrors, std::uint64_t *bytes, Gone *gone) {
+void Mirrors::unlink_chosen(Chosen chosen, std::uint64_t *mirrors, std::uint64_t *bytes, Evicted *evicted) {
     *bytes = 0;
-    Leavers all;
+    Victims all;
     for (auto i = table_.begin(); i != table_.end(); ++i) {
         if (chosen(*i->second)) {
             all.push_back(i);
@@ -368,11 +368,11 @@ void Mirrors::unlink_chosen(Chosen chosen, std::uint64_t *mirrors, std::uint64_t
         }
     }
     *mirrors = all.size();
-    unlink(all, gone);
+    unlink(all, evicted);
 }
 
 void Mirrors::evict(const RunName &name, std::uint64_t *mirrors, std::uint64_t *bytes) {
-    Gone gone;
+    Evicted evicted;
     const std::lock_guard lock(mutex_);
     unlink_chosen(
         [&](const Mirror &mirror) {
@@ -380,40 +380,40 @@ void Mirrors::evict(const RunName &name, std::uint64_t *mirrors, std::uint64_t *
                        ? is_of_database(mirror.name, name)
                        : is_of_relation(mirror.name, name) && (name.run == 0 || mirror.name.run == name.run);
         },
-        mirrors, bytes, &gone);
+        mirrors, bytes, &evicted);
 }
 
 void Mirrors::keep(const RunName &relation, const std::unordered_set<std::uint64_t> &listed,
                    std::int64_t listed_at, std::uint64_t *mirrors, std::uint64_t *bytes) {
-    Gone gone;
+    Evicted evicted;
     const std::lock_guard lock(mutex_);
     unlink_chosen(
         [&](const Mirror &mirror) {
             return is_of_relation(mirror.name, relation) && mirror.loaded_at < listed_at &&
                    !listed.contains(mirror.name.run);
         },
-        mirrors, bytes, &gone);
+        mirrors, bytes, &evicted);
 }
 
 bool Mirrors::drop(const std::shared_ptr<Mirror> &mirror) {
-    Gone gone;
+    Evicted evicted;
     const std::lock_guard lock(mutex_);
     const auto found = table_.find(Place{mirror->engine, mirror->name});
     if (found == table_.end() || found->second != mirror || mirror->holder.pinned != 0) {
         return false;
     }
     ++counts_[mirror->parts.front().held_by].evictions;
-    unlink({found}, &gone);
+    unlink({found}, &evicted);
     return true;
 }
 
 void Mirrors::clear(EngineId engine) {
-    Gone gone;
+    Evicted evicted;
     std::uint64_t mirrors = 0;
     std::uint64_t bytes = 0;
     const std::lock_guard lock(mutex_);
     unlink_chosen([engine](const Mirror &mirror) { return mirror.part_on(engine) != nullptr; }, &mirrors,
-                  &bytes, &gone);
+                  &bytes, &evicted);
 }
 
 std::vector<EngineId> Mirrors::holders_of(EngineName engine, const RunName &name) {

@@ -220,35 +220,35 @@ class Mirrors {
 
   private:
     using Table = std::unordered_map<Place, std::shared_ptr<Mirror>, Hash>;
-    using Gone = std::vector<std::shared_ptr<Mirror>>;
+    using Evicted = std::vector<std::shared_ptr<Mirror>>;
 
     // What the run of a claim will take.
     struct Share {
         std::uint32_t user = 0;
         std::vector<NewMirrorPart> parts;
     };
-    using Leavers = std::vector<Table::iterator>;
+    using Victims = std::vector<Table::iterator>;
 
     // Those of the mirrors for which `asked(mirror)` is true that may go, least recently used first. The
     // mutex is held.
-    template <typename Asked>
-    Leavers leavers(const Purpose &purpose, Asked asked);
-    Leavers leavers(EngineId engine, const Purpose &purpose);
-    static std::uint64_t bytes_of_all(const Leavers &leavers, EngineId engine);
+    template <typename Requested>
+    Victims victims(const Purpose &purpose, Requested requested);
+    Victims victims(EngineId engine, const Purpose &purpose);
+    static std::uint64_t bytes_of_all(const Victims &victims, EngineId engine);
     // What mirrors and claims take of which `counts(name, user)`. The mutex is held.
     template <typename Counts>
     std::uint64_t taken(protocol::EngineName engine, Counts counts) const;
     // Says who has to leave for a mirror. The mutex is held.
-    Room choose_leavers(const NewMirror &mirror, const Purpose &purpose, Leavers *chosen);
+    Room choose_victims(const NewMirror &mirror, const Purpose &purpose, Victims *chosen);
     void touch(Mirror &mirror, const Purpose &purpose);
     // Unlinks the mirrors for which `chosen(mirror)` is true, and counts them. The mutex is held.
     template <typename Chosen>
-    void unlink_chosen(Chosen chosen, std::uint64_t *mirrors, std::uint64_t *bytes, Gone *gone);
+    void unlink_chosen(Chosen chosen, std::uint64_t *mirrors, std::uint64_t *bytes, Evicted *evicted);
     // Unlinks mirrors for as long as `wanted(bytes gone so far from the engine)` says so. The mutex is held.
     // The caller frees what is gone, without the mutex.
     template <typename Wanted>
-    void unlink(const Leavers &leavers, EngineId engine, Wanted wanted, Gone *gone);
-    void unlink(const Leavers &leavers, Gone *gone);
+    void unlink(const Victims &victims, EngineId engine, Wanted wanted, Evicted *evicted);
+    void unlink(const Victims &victims, Evicted *evicted);
 
     std::mutex mutex_;
     Table table_;

@@ -2,7 +2,7 @@
 
 namespace gpu_engine::server {
 
-using protocol::Answer;
+using protocol::ReplyResult;
 using protocol::RunName;
 
 namespace {
@@ -87,7 +87,7 @@ bool begin_own(Work &work, const RunName &name, const protocol::Holder &holder, 
         case Mirrors::Claimed::present:
             return false;
         case Mirrors::Claimed::by_another:
-            set_answer(reply.header, Answer::loading);
+            set_result(reply.header, ReplyResult::loading);
             return false;
     }
     return true;

@@ -13,8 +13,8 @@ inline bool is_named(const protocol::RunName &name) {
     return !(name == protocol::RunName{});
 }
 
-inline void set_answer(protocol::ReplyHeader &header, protocol::Answer answer) {
-    header.answer = static_cast<std::uint32_t>(answer);
+inline void set_result(protocol::ReplyHeader &header, protocol::ReplyResult result) {
+    header.result = static_cast<std::uint32_t>(result);
 }
 
 inline void describe(const AnyObject &object, protocol::HandleReply &reply) {

@@ -13,13 +13,13 @@ std::uint64_t free_bytes(const PlacementCandidate &candidate) {
 
 }  // namespace
 
-bool is_kept_together(const std::vector<PlacementCandidate> &candidates, std::uint64_t bytes,
-                      std::uint64_t kept_together) {
+bool is_colocated(const std::vector<PlacementCandidate> &candidates, std::uint64_t bytes,
+                  std::uint64_t colocated_bytes) {
     std::uint64_t together = bytes;
     for (const PlacementCandidate &candidate : candidates) {
         together += candidate.of_index;
     }
-    return together <= kept_together;
+    return together <= colocated_bytes;
 }
 
 std::uint64_t room_of(const PlacementCandidate &candidate) {
@@ -124,9 +124,9 @@ std::vector<RunShare> divide_with_overflow(const std::vector<PlacementCandidate>
                                            RoomBy by) {
     Rooms rooms;
     for (const PlacementCandidate &candidate : candidates) {
-        const std::uint64_t kept_free = candidate.limit / kept_free_of_memory;
+        const std::uint64_t reserved_free = candidate.limit / reserved_free_of_memory;
         const std::uint64_t room = room_by(candidate, by);
-        rooms.emplace_back(room - std::min(room, kept_free), candidate.id);
+        rooms.emplace_back(room - std::min(room, reserved_free), candidate.id);
     }
     std::uint64_t left = 0;
     std::vector<RunShare> shares = divide_evenly(std::move(rooms), run, &left);
@@ -162,10 +162,10 @@ std::optional<Placement> place_in_overflow(const std::vector<PlacementCandidate>
 Placement place_load(const std::vector<PlacementCandidate> &candidates,
                      const std::optional<OverflowPlace> &overflow, const PlacedLoad &load,
                      const PlacementRules &rules) {
-    const bool is_small = is_kept_together(candidates, load.bytes, rules.kept_together);
+    const bool is_small = is_colocated(candidates, load.bytes, rules.colocated_bytes);
     const std::vector<PlacementCandidate> ordered = order_candidates(candidates, load.bytes, is_small);
     const PlacementCandidate &best = choose_place(ordered, load.bytes);
-    const bool gains = !is_small && (rules.divides_all || gains_by_shares(load.bytes, rules.kept_together));
+    const bool gains = !is_small && (rules.divides_all || gains_by_shares(load.bytes, rules.colocated_bytes));
     if (overflow && idle_room_of(best) < load.bytes) {
         if (std::optional<Placement> placed =
                 place_in_overflow(ordered, *overflow, load, RoomBy::idle_leaving, gains)) {

@@ -13,7 +13,7 @@ namespace gpu_engine::server {
 // Of an engine's memory this part stays free for what questions take, where runs are divided with the
 // overflow, and where a question has found none: an aggregate or a joint call that finds none fails,
 // and its question goes to pages.
-inline constexpr std::uint64_t kept_free_of_memory = 8;
+inline constexpr std::uint64_t reserved_free_of_memory = 8;
 
 // An engine that could take it.
 struct PlacementCandidate {
@@ -31,22 +31,22 @@ struct PlacementCandidate {
 // Those with room come first. Among them an index of few bytes stays together, where most of it is: one
 // engine answers sooner alone than several that must be waited for. A larger one is spread: the engine comes
 // first that has least of it, so that all compute. What decides between equals is free memory, and then the
-// number. `bytes` includes what loading takes beside the run, so the comparison with `kept_together` errs
+// number. `bytes` includes what loading takes beside the run, so the comparison with `colocated_bytes` errs
 // toward spreading.
 std::vector<PlacementCandidate> order_candidates(std::vector<PlacementCandidate> candidates,
                                                  std::uint64_t bytes, bool is_small);
 
 // Whether an index, with `bytes` more, is so small.
-bool is_kept_together(const std::vector<PlacementCandidate> &candidates, std::uint64_t bytes,
-                      std::uint64_t kept_together);
+bool is_colocated(const std::vector<PlacementCandidate> &candidates, std::uint64_t bytes,
+                  std::uint64_t colocated_bytes);
 
 // Whether engines that each get a share of a run's rows answer sooner than one alone, where rows are only
 // looked at. It is estimated, and not measured, that to start several and wait for all takes some 100 us, in
 // which a device reads some 256 MiB, so a run should be several times what an index may take that is kept
 // together.
-inline bool gains_by_shares(std::uint64_t bytes, std::uint64_t kept_together) {
+inline bool gains_by_shares(std::uint64_t bytes, std::uint64_t colocated_bytes) {
     constexpr std::uint64_t times = 8;
-    return bytes / times >= kept_together;
+    return bytes / times >= colocated_bytes;
 }
 
 // How much an engine can take.
@@ -110,7 +110,7 @@ struct PlacedLoad {
 };
 
 struct PlacementRules {
-    std::uint64_t kept_together = 0;
+    std::uint64_t colocated_bytes = 0;
     bool divides_all = false;  // for tests
 };
 

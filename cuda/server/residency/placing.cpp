@@ -22,25 +22,28 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
     }
     // Loads leave room for what they take until they are done, and for what questions take: always in the
     // machine's memory, and on a device once a question has found none there.
-    const auto kept_free_on = [&](EngineId id) {
+    const auto reserved_free_on = [&](EngineId id) {
         Engine &engine = *engines.get(id);
-        const std::uint64_t part = engine.memory().limit() / kept_free_of_memory;
+        const std::uint64_t part = engine.memory().limit() / reserved_free_of_memory;
         return engines.name_of(id) != work.engine_name
                    ? part
-                   : std::max(engines.kept_free(id), std::min(part, engine.loading_bytes()));
+                   : std::max(engines.reserved_free(id), std::min(part, engine.loading_bytes()));
     };
     Engine &first = *engines.get(ready.front());
     const LoadSize size = handler.load_size(first, request_);
     // What needs no look at all that is there.
-    if (range.size() == 1 && size.load.bytes + kept_free_on(ready.front()) <= first.memory().free_bytes()) {
+    if (range.size() == 1 &&
+        size.load.bytes + reserved_free_on(ready.front()) <= first.memory().free_bytes()) {
         return;
     }
     const auto of_index = server.mirrors().bytes_beside(work.engine_name, size.name);
     const auto candidate_of = [&](EngineId id) {
         const MemoryBudget &memory = engines.get(id)->memory();
         const Mirrors::EngineRoom room = server.mirrors().room_on(id, memory, work.purpose);
-        const std::uint64_t kept_free = kept_free_on(id);
-        const auto less = [kept_free](std::uint64_t bytes) { return bytes - std::min(bytes, kept_free); };
+        const std::uint64_t reserved_free = reserved_free_on(id);
+        const auto less = [reserved_free](std::uint64_t bytes) {
+            return bytes - std::min(bytes, reserved_free);
+        };
         return PlacementCandidate{id,           less(memory.limit()), memory.used(),
                                   of_index[id], less(room.by_any),    less(room.by_idle)};
     };
@@ -48,7 +51,7 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
     for (const EngineId id : ready) {
         candidates.push_back(candidate_of(id));
     }
-    const PlacementRules rules = {server.options().kept_together, server.options().divides_all};
+    const PlacementRules rules = {server.options().colocated_bytes, server.options().divides_all};
     std::optional<OverflowPlace> overflow;
     // Arrays that nobody will ask are to be sorted or merged, and are as well on pages.
     if (const std::optional<EngineId> id = engines.overflow_of(work.engine_name); id && is_named(size.name)) {
@@ -70,14 +73,14 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
 bool Connection::make_way(const Handler &handler, Work work, EngineId full) {
     Engines &engines = server.engines();
     if (handler.find_runs == nullptr || engines.name_of(full) != work.engine_name ||
-        !engines.overflow_of(work.engine_name) || engines.kept_free(full) > 0) {
+        !engines.overflow_of(work.engine_name) || engines.reserved_free(full) > 0) {
         return false;
     }
     work.engine = nullptr;
     work.found = nullptr;
     protocol::ReplyHeader looked{};
     const RunSet found = handler.find_runs(work, request_, looked);
-    const std::uint64_t enough = engines.get(full)->memory().limit() / kept_free_of_memory;
+    const std::uint64_t enough = engines.get(full)->memory().limit() / reserved_free_of_memory;
     std::optional<std::size_t> best;
     for (std::size_t i = 0; i < found.size() && found.complete(); ++i) {
         const std::uint64_t bytes = found.mirror(i)->bytes_on(full);
@@ -92,7 +95,7 @@ bool Connection::make_way(const Handler &handler, Work work, EngineId full) {
     }
     auto *reply = reinterpret_cast<protocol::ReplyHeader *>(reply_);
     reply->status = Status{};
-    set_answer(*reply, protocol::Answer::not_resident);
+    set_result(*reply, protocol::ReplyResult::not_resident);
     reply->lacking = std::uint64_t(1) << *best;
     return true;
 }

@@ -116,7 +116,7 @@ static void collect_row(Relation, ItemPointer tid, Datum *values, bool *nulls, b
             put_aside(state);
         begin_block(state, block);
     }
-    add_row(state->chunk, place_of(*tid));
+    add_row(state->chunk, encode_tid(*tid));
     MemoryContextSwitchTo(state->row_context);
     add_values(state->chunk, values, nulls);
     MemoryContextSwitchTo(caller);

@@ -201,17 +201,17 @@ void add_integer(Chunk *chunk, int number, uint64 code) {
         give_up_dictionary(chunk, column);
 }
 
-static uint32 number_of_spelled(StringTable *table, uint64 code, uint8 scale) {
-    SpelledNumeric spelled;
-    spell_scaled(code, scale, &spelled);
-    return number_of_string(table, bytes_of_spelled(spelled));
+static uint32 number_of_formatted(StringTable *table, uint64 code, uint8 scale) {
+    FormattedNumeric formatted;
+    format_scaled(code, scale, &formatted);
+    return number_of_string(table, bytes_of_formatted(formatted));
 }
 
-static void spell_keys(const IntegerTable &integers, uint8 scale, StringTable *strings) {
+static void format_keys(const IntegerTable &integers, uint8 scale, StringTable *strings) {
     for (uint32 i = 0; i < integers.count; i++) {
         if (i % kRowsPerInterrupt == 0)
             CHECK_FOR_INTERRUPTS();
-        number_of_spelled(strings, integers.keys[i], scale);
+        number_of_formatted(strings, integers.keys[i], scale);
     }
 }
 
@@ -226,13 +226,13 @@ static void make_strings(Chunk *chunk, ChunkColumn *column, uint64 rows) {
                 CHECK_FOR_INTERRUPTS();
             const bool is_null = ((column->null_bits[row / 64] >> (row % 64)) & 1) != 0;
             column->numbers[row] =
-                is_null ? 0 : number_of_spelled(&column->strings, column->values[row], column->scale);
+                is_null ? 0 : number_of_formatted(&column->strings, column->values[row], column->scale);
         }
         pfree(column->values);
         column->values = nullptr;
         column->raw = false;
     } else {
-        spell_keys(column->integers, column->scale, &column->strings);
+        format_keys(column->integers, column->scale, &column->strings);
         end_table(&column->integers);
     }
     column->is_scaled = false;
@@ -447,7 +447,7 @@ void finish_chunk(Chunk *chunk) {
     MemoryContextSwitchTo(caller);
 }
 
-void spell_numerics(Chunk *chunk, int number) {
+void format_numerics(Chunk *chunk, int number) {
     ChunkColumn *column = &chunk->column[number];
     if (!column->is_scaled)
         return;
@@ -457,10 +457,10 @@ void spell_numerics(Chunk *chunk, int number) {
     MemoryContextSwitchTo(caller);
 }
 
-ChunkColumn *spell_table(const IntegerTable &integers, uint8 scale) {
+ChunkColumn *format_table(const IntegerTable &integers, uint8 scale) {
     auto *column = allocate_zeroed<ChunkColumn>(1);
     begin_strings_table(&column->strings, integers.index);
-    spell_keys(integers, scale, &column->strings);
+    format_keys(integers, scale, &column->strings);
     sort_strings(column);
     return column;
 }

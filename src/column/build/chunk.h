@@ -95,7 +95,7 @@ struct Chunk {
     uint32 sample;  // so many different integers tell whether almost all differ
 };
 
-inline uint64 place_of(const ItemPointerData &tid) {
+inline uint64 encode_tid(const ItemPointerData &tid) {
     return uint64{ItemPointerGetBlockNumberNoCheck(&tid)} << 16 | ItemPointerGetOffsetNumberNoCheck(&tid);
 }
 
@@ -133,10 +133,10 @@ inline bool has_integers(const ChunkColumn &column) {
 }
 
 // Makes strings of a finished chunk's numerics.
-void spell_numerics(Chunk *chunk, int column);
+void format_numerics(Chunk *chunk, int column);
 
 // A table of these numerics as strings, which have the same numbers, in the current memory context.
-ChunkColumn *spell_table(const IntegerTable &integers, uint8 scale);
+ChunkColumn *format_table(const IntegerTable &integers, uint8 scale);
 
 inline uint32 distinct_values(const ChunkColumn &column) {
     return has_integers(column) ? column.integers.count : column.strings.count;

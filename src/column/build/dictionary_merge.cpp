@@ -18,25 +18,26 @@ static bool is_null_at(const InputColumn &column, uint64 row) {
 // Calls visit(numbers or values in hand, their first row, how many) for all of a column's codes.
 template <typename Visit>
 static void for_all_codes(const Input &input, int number, Visit visit) {
-    Feed feed;
-    begin_feed(&feed, input, number);
+    ColumnCursor column_cursor;
+    begin_column_cursor(&column_cursor, input, number);
     const uint64 rows = input_rows(input);
     for (uint64 row = 0; row < rows;) {
-        const uint32 take = seek_feed(&feed, row, static_cast<uint32>(Min(rows - row, uint64{UINT32_MAX})));
-        if (!visit(feed, row, take))
+        const uint32 take =
+            seek_column_cursor(&column_cursor, row, static_cast<uint32>(Min(rows - row, uint64{UINT32_MAX})));
+        if (!visit(column_cursor, row, take))
             break;
         row += take;
     }
-    end_feed(&feed);
+    end_column_cursor(&column_cursor);
 }
 
 // Dead rows' values go out of the dictionary with them.
 static void mark_used(InputColumn *column, const Input &input, int number) {
     column->used = allocate_zeroed<bool>(column->map_count);
-    for_all_codes(input, number, [&](const Feed &feed, uint64 row, uint32 take) {
+    for_all_codes(input, number, [&](const ColumnCursor &column_cursor, uint64 row, uint32 take) {
         for (uint32 i = 0; i < take; i++)
             if (!is_dropped(input, row + i) && !is_null_at(*column, row + i))
-                column->used[feed.numbers[feed.at + i]] = true;
+                column->used[column_cursor.numbers[column_cursor.at + i]] = true;
         return true;
     });
 }
@@ -186,19 +187,19 @@ bool open_scaled(InputColumn *column, const Input &input, int number, uint8 scal
 static constexpr uint64 kSampleRows = 65536;
 
 // A small merge is over before a thousand of them are wasted.
-static constexpr uint64 kValuesBetweenLooks = 256;
+static constexpr uint64 kValuesBetweenChecks = 256;
 
 // Adds an input's values; false when they are too many, as goes_on() tells now and then.
 template <typename GoesOn>
 static bool tabulate(IntegerTable *table, const InputColumn &column, const Input &input, int number,
                      uint64 *seen, GoesOn goes_on) {
     bool within = true;
-    for_all_codes(input, number, [&](const Feed &feed, uint64 row, uint32 take) {
+    for_all_codes(input, number, [&](const ColumnCursor &column_cursor, uint64 row, uint32 take) {
         for (uint32 i = 0; i < take; i++) {
             if (is_dropped(input, row + i) || is_null_at(column, row + i))
                 continue;
-            number_of(table, feed.values[feed.at + i] + feed.base);
-            if (++*seen % kValuesBetweenLooks != 0)
+            number_of(table, column_cursor.values[column_cursor.at + i] + column_cursor.base);
+            if (++*seen % kValuesBetweenChecks != 0)
                 continue;
             CHECK_FOR_INTERRUPTS();
             within = goes_on();
@@ -481,7 +482,7 @@ static client::Path unite_on_server(InputColumn *columns, int count, IntegerUnio
         used[inputs++].column = column;
     }
     if (inputs < 2 || request.items < kFewestEntries || request.items > PG_INT32_MAX ||
-        !client::may_ask_server(request.items, kFewestEntries))
+        !client::may_use_server(request.items, kFewestEntries))
         return client::Path::Paged;
     const client::Choice choice = client::choose_path(request);
     if (choice.path == client::Path::Paged)
@@ -528,7 +529,7 @@ void map_to_values(InputColumn *column, const IntegerUnion &merged, uint64 base)
 
 void open_strings(InputColumn *column, const Input &input, int number) {
     if (input.chunk != nullptr)
-        spell_numerics(input.chunk, number);
+        format_numerics(input.chunk, number);
     open_column(column, input, number);
     if (!column->raw)
         return;
@@ -536,7 +537,7 @@ void open_strings(InputColumn *column, const Input &input, int number) {
     begin_table(column->table, input.reader->index);
     uint64 seen = 0;
     tabulate(column->table, *column, input, number, &seen, [] { return true; });
-    column->spelled = spell_table(*column->table, input.reader->header.column[number].scale);
+    column->formatted = format_table(*column->table, input.reader->header.column[number].scale);
     column->map_count = uint64{column->table->count} + 1;
     column->map = allocate_zeroed<uint64>(column->map_count);
 }
@@ -639,12 +640,12 @@ void unite_strings(InputColumn *columns, const Input *inputs, int count, int num
     for (int i = 0; i < count; i++) {
         StringInput *source = &sources[i];
         source->column = &columns[i];
-        source->from_run = inputs[i].chunk == nullptr && columns[i].spelled == nullptr;
+        source->from_run = inputs[i].chunk == nullptr && columns[i].formatted == nullptr;
         if (source->from_run)
             begin_strings(&source->cursor, inputs[i].reader, number);
         else
             source->chunk =
-                columns[i].spelled != nullptr ? columns[i].spelled : &inputs[i].chunk->column[number];
+                columns[i].formatted != nullptr ? columns[i].formatted : &inputs[i].chunk->column[number];
         if (next_input_string(source))
             heap[live++] = source;
     }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cost/cost.h"
-#include "column/build/feed.h"
+#include "column/build/column_cursor.h"
 
 namespace pg_gpu::column {
 
@@ -24,7 +24,7 @@ struct InputColumn {
     bool any;
     IntegerTable *table;  // of raw ones' values, shared by all inputs
     // Raw numerics' values as strings, which have the table's numbers.
-    const ChunkColumn *spelled;
+    const ChunkColumn *formatted;
 };
 
 struct IntegerUnion {

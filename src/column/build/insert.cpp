@@ -13,9 +13,9 @@ struct InsertState {
     storage::InsertStream stream;
     uint32 rows;  // inserted so far, up to kRowsAtOnce
     // Rows that wait, as long as the epoch is this one.
-    WaitingColumns *waiting;
+    PendingColumns *pending;
     uint64 epoch;
-    uint32 waiting_rows;
+    uint32 pending_rows;
     uint32 vain_waits;
 };
 
@@ -44,20 +44,20 @@ static InsertState *insert_state(Relation index, IndexInfo *index_info) {
 // Has the row wait for more; false when it can't.
 static bool wait_for_more(Relation index, const IndexInfo *index_info, InsertState *state,
                           const Datum *values, const bool *nulls, const ItemPointerData &tid) {
-    if (state->waiting != nullptr && state->epoch != storage::waiting_epoch()) {
-        state->waiting = nullptr;
-        state->vain_waits = state->waiting_rows < kFewRows ? state->vain_waits + 1 : 0;
+    if (state->pending != nullptr && state->epoch != storage::pending_epoch()) {
+        state->pending = nullptr;
+        state->vain_waits = state->pending_rows < kFewRows ? state->vain_waits + 1 : 0;
     }
-    if (state->waiting == nullptr) {
-        if (state->vain_waits == kMaxVainWaits || !storage::may_rows_wait(index_info))
+    if (state->pending == nullptr) {
+        if (state->vain_waits == kMaxVainWaits || !storage::may_defer_rows(index_info))
             return false;
-        state->waiting = begin_waiting_columns(index, *state->format);
-        state->epoch = storage::waiting_epoch();
-        state->waiting_rows = 0;
+        state->pending = begin_pending_columns(index, *state->format);
+        state->epoch = storage::pending_epoch();
+        state->pending_rows = 0;
     }
-    state->waiting_rows++;
+    state->pending_rows++;
     MemoryContext caller = MemoryContextSwitchTo(state->row_context);
-    add_waiting_row(index, state->waiting, values, nulls, tid);
+    add_pending_row(index, state->pending, values, nulls, tid);
     MemoryContextSwitchTo(caller);
     MemoryContextReset(state->row_context);
     return true;
@@ -71,10 +71,10 @@ bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relatio
     else if (wait_for_more(index, index_info, state, values, nulls, *tid))
         return false;
     MemoryContext caller = MemoryContextSwitchTo(state->row_context);
-    storage::TailItem *item = make_item(*state->format, values, nulls, *tid);
+    storage::TailTuple *tail_tuple = make_tail_tuple(*state->format, values, nulls, *tid);
     MemoryContextSwitchTo(caller);
-    if (item != nullptr) {
-        storage::insert_item(index, run_kind(), item, &state->stream);
+    if (tail_tuple != nullptr) {
+        storage::insert_tail_tuple(index, run_kind(), tail_tuple, &state->stream);
     } else {
         MemoryContextSwitchTo(state->row_context);
         insert_long_row(index, *state->format, values, nulls, *tid);

@@ -62,7 +62,7 @@ void finish_sink(PageSink *sink) {
 void begin_tids(TidWriter *writer, PageSink *sink) {
     *writer = {};
     writer->sink = sink;
-    writer->stretches = allocate<TidStretch>(kWordsPerPage);
+    writer->spans = allocate<TidSpan>(kWordsPerPage);
     writer->words = allocate<uint64>(kWordsPerPage);
     writer->block = InvalidBlockNumber;
 }
@@ -74,25 +74,25 @@ static void write_tid_page(TidWriter *writer) {
         return;
     Page page = next_page(writer->sink);
     char *content = storage::page_content(page);
-    const TidPageHead head = {writer->first, writer->on_page, writer->stretch_count};
+    const TidPageHead head = {writer->first, writer->on_page, writer->span_count};
     memcpy(content, &head, sizeof(head));
-    memcpy(content + sizeof(head), writer->stretches, writer->stretch_count * sizeof(TidStretch));
-    memcpy(content + sizeof(head) + writer->stretch_count * sizeof(TidStretch), writer->words,
+    memcpy(content + sizeof(head), writer->spans, writer->span_count * sizeof(TidSpan));
+    memcpy(content + sizeof(head) + writer->span_count * sizeof(TidSpan), writer->words,
            writer->word_count * sizeof(uint64));
-    storage::set_content_length(page, (kHeadWords + writer->stretch_count + writer->word_count) *
-                                          static_cast<uint32>(sizeof(uint64)));
+    storage::set_content_length(
+        page, (kHeadWords + writer->span_count + writer->word_count) * static_cast<uint32>(sizeof(uint64)));
     writer->first += writer->on_page;
-    writer->on_page = writer->stretch_count = writer->word_count = 0;
+    writer->on_page = writer->span_count = writer->word_count = 0;
 }
 
-static void add_stretch(TidWriter *writer, const TidStretch &stretch, const uint64 *bitmap, uint32 words) {
-    if (kHeadWords + writer->stretch_count + 1 + writer->word_count + words > kWordsPerPage ||
-        writer->on_page + stretch.count > kMaxTidsOnPage)
+static void add_span(TidWriter *writer, const TidSpan &span, const uint64 *bitmap, uint32 words) {
+    if (kHeadWords + writer->span_count + 1 + writer->word_count + words > kWordsPerPage ||
+        writer->on_page + span.count > kMaxTidsOnPage)
         write_tid_page(writer);
-    writer->stretches[writer->stretch_count++] = stretch;
+    writer->spans[writer->span_count++] = span;
     for (uint32 i = 0; i < words; i++)
         writer->words[writer->word_count++] = bitmap[i];
-    writer->on_page += stretch.count;
+    writer->on_page += span.count;
 }
 
 static void write_block(TidWriter *writer) {
@@ -100,26 +100,26 @@ static void write_block(TidWriter *writer) {
     if (count == 0)
         return;
     const OffsetNumber *offsets = writer->offsets;
-    uint32 stretches = 1;
+    uint32 spans = 1;
     bool distinct = true;
     for (uint32 i = 1; i < count; i++) {
-        stretches += offsets[i] != offsets[i - 1] + 1 ? 1 : 0;
+        spans += offsets[i] != offsets[i - 1] + 1 ? 1 : 0;
         distinct = distinct && offsets[i] != offsets[i - 1];
     }
     const uint32 words = (offsets[count - 1] + 63U) / 64;
-    if (distinct && stretches > 1 + words) {
+    if (distinct && spans > 1 + words) {
         uint64 bitmap[kMaxBitmapWords] = {};
         for (uint32 i = 0; i < count; i++)
             bitmap[(offsets[i] - 1) / 64] |= UINT64CONST(1) << ((offsets[i] - 1) % 64);
-        add_stretch(writer,
-                    {writer->block, static_cast<uint16>(count), static_cast<uint16>(kBitmapFlag | words)},
-                    bitmap, words);
+        add_span(writer,
+                 {writer->block, static_cast<uint16>(count), static_cast<uint16>(kBitmapFlag | words)},
+                 bitmap, words);
     } else {
         for (uint32 i = 0; i < count;) {
             uint32 end = i + 1;
             while (end < count && offsets[end] == offsets[end - 1] + 1)
                 end++;
-            add_stretch(writer, {writer->block, static_cast<uint16>(end - i), offsets[i]}, nullptr, 0);
+            add_span(writer, {writer->block, static_cast<uint16>(end - i), offsets[i]}, nullptr, 0);
             i = end;
         }
     }
@@ -140,7 +140,7 @@ void add_tid(TidWriter *writer, uint64 place) {
 void finish_tids(TidWriter *writer) {
     write_block(writer);
     write_tid_page(writer);
-    pfree(writer->stretches);
+    pfree(writer->spans);
     pfree(writer->words);
 }
 

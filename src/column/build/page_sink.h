@@ -37,9 +37,9 @@ struct TidWriter {
     // The page being filled.
     uint64 first;
     uint32 on_page;
-    uint32 stretch_count;
+    uint32 span_count;
     uint32 word_count;
-    TidStretch *stretches;
+    TidSpan *spans;
     uint64 *words;
     // The heap block whose TIDs are being collected.
     BlockNumber block;

@@ -1,7 +1,7 @@
 #include "column/build/run_builder.h"
 
 #include "column/column.h"
-#include "column/build/feed.h"
+#include "column/build/column_cursor.h"
 #include "column/build/dictionary_merge.h"
 #include "progress.h"
 #include "test_hooks.h"
@@ -97,30 +97,31 @@ static Area write_codes(Builder *builder, int number, InputColumn *columns, uint
         end_step(timer, builder->order.rows, 0);
         return finish_packing(&packer);
     }
-    auto *feeds = allocate<Feed>(builder->count);
+    auto *feeds = allocate<ColumnCursor>(builder->count);
     for (int i = 0; i < builder->count; i++)
-        begin_feed(&feeds[i], builder->inputs[i], number);
+        begin_column_cursor(&feeds[i], builder->inputs[i], number);
     const uint64 mask = low_bits(bits);
     for (uint64 i = 0; i < builder->order.count; i++) {
         const Segment &segment = builder->order.segments[i];
         const InputColumn &column = columns[segment.input];
-        Feed *feed = &feeds[segment.input];
+        ColumnCursor *column_cursor = &feeds[segment.input];
         for (uint32 done = 0; done < segment.count;) {
-            const uint32 take = seek_feed(feed, uint64{segment.first} + done, segment.count - done);
-            if (feed->numbers != nullptr) {
-                const uint32 *numbers = feed->numbers + feed->at;
+            const uint32 take =
+                seek_column_cursor(column_cursor, uint64{segment.first} + done, segment.count - done);
+            if (column_cursor->numbers != nullptr) {
+                const uint32 *numbers = column_cursor->numbers + column_cursor->at;
                 const uint64 *map = column.map;
                 pack_values(&packer, take, [=](uint32 j) { return map[numbers[j]] & mask; });
             } else if (column.table != nullptr) {
-                const uint64 *values = feed->values + feed->at;
-                const uint64 base_of_feed = feed->base;
-                pack_values(&packer, take, [&column, values, base_of_feed, mask](uint32 j) {
-                    const uint32 found = find_in_table(column.table, values[j] + base_of_feed);
+                const uint64 *values = column_cursor->values + column_cursor->at;
+                const uint64 base_of_column_cursor = column_cursor->base;
+                pack_values(&packer, take, [&column, values, base_of_column_cursor, mask](uint32 j) {
+                    const uint32 found = find_in_table(column.table, values[j] + base_of_column_cursor);
                     return found == kNoNumber ? 0 : column.map[found] & mask;
                 });
             } else {
-                const uint64 *values = feed->values + feed->at;
-                const uint64 shift = feed->base - base;
+                const uint64 *values = column_cursor->values + column_cursor->at;
+                const uint64 shift = column_cursor->base - base;
                 pack_values(&packer, take, [=](uint32 j) { return (values[j] + shift) & mask; });
             }
             done += take;
@@ -128,7 +129,7 @@ static Area write_codes(Builder *builder, int number, InputColumn *columns, uint
         }
     }
     for (int i = 0; i < builder->count; i++)
-        end_feed(&feeds[i]);
+        end_column_cursor(&feeds[i]);
     pfree(feeds);
     const Area codes = finish_packing(&packer);
     end_step(timer, builder->order.rows, codes.words * sizeof(uint64));
@@ -243,7 +244,7 @@ static bool write_scaled(Builder *builder, int number, ColumnHeader *header) {
     uint64 distinct;
     find_bounds(*builder, columns, &lowest, &highest, &distinct);
     const uint32 entry_bits =
-        lowest <= highest ? bits_of_spelled(max_spelled_bytes(lowest, highest, scale)) : 0;
+        lowest <= highest ? bits_of_formatted(max_formatted_bytes(lowest, highest, scale)) : 0;
     IntegerUnion merged = {};
     tabulate_raw(columns, builder->inputs, builder->count, number, builder->order.rows, entry_bits, listed,
                  &merged);

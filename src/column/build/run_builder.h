@@ -46,7 +46,7 @@ inline bool is_dictionary_cheaper(uint64 rows, uint64 distinct, uint32 range_bit
 }
 
 // Bits of an entry of a dictionary of numerics, its place among blocks included, if it shares no byte.
-inline uint32 bits_of_spelled(size_t bytes) {
+inline uint32 bits_of_formatted(size_t bytes) {
     constexpr size_t lengths = 2;
     return static_cast<uint32>((bytes + lengths) * 8 + 1);
 }

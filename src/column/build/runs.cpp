@@ -6,9 +6,9 @@
 namespace pg_gpu::column {
 
 // The items as they are: the first merge, of several tails together, makes columns of them.
-static void seal(const storage::RunKind *, const char *items, uint32 bytes, uint32, Page page,
+static void seal(const storage::RunKind *, const char *tail_tuples, uint32 bytes, uint32, Page page,
                  storage::RunEntry *entry) {
-    memcpy(storage::page_content(page), items, bytes);
+    memcpy(storage::page_content(page), tail_tuples, bytes);
     storage::set_content_length(page, bytes);
     set_run_data(entry, Layout::Raw, 0, 0);
 }
@@ -16,14 +16,15 @@ static void seal(const storage::RunKind *, const char *items, uint32 bytes, uint
 // ---- merging ----------------------------------------------------------------------------------------------
 
 static void add_raw_run(Relation index, const Format &format, const storage::RunEntry &run, Chunk *chunk) {
-    storage::Items items;
-    if (!read_raw_items(index, run, &items))
+    storage::Items tail_tuples;
+    if (!read_raw_tuples(index, run, &tail_tuples))
         storage::report_foreign_page(index, run, 0);
-    for_each_item(
-        index, format, storage::run_block(run, 0), items,
-        [chunk](const storage::TailItem *item, const ItemValue *values) { add_item(chunk, item, values); });
-    pfree(items.items);
-    pfree(items.dead);
+    for_each_tail_tuple(index, format, storage::run_block(run, 0), tail_tuples,
+                        [chunk](const storage::TailTuple *tail_tuple, const TupleValue *values) {
+                            add_tail_tuple(chunk, tail_tuple, values);
+                        });
+    pfree(tail_tuples.tail_tuples);
+    pfree(tail_tuples.dead);
 }
 
 static void merge(Relation index, const storage::RunEntry *runs, int count, storage::RunWriter *writer,
@@ -106,29 +107,29 @@ static void add_strings(ColumnBound *bound, uint64 bytes, uint64 whole, uint64 l
 
 static void bound_raw_run(Relation index, const Format &format, const storage::RunEntry &run,
                           ColumnBound *bounds) {
-    storage::Items items;
-    if (!read_raw_items(index, run, &items))
+    storage::Items tail_tuples;
+    if (!read_raw_tuples(index, run, &tail_tuples))
         storage::report_foreign_page(index, run, 0);
     const bool may_scale = scales_numerics(index);
-    for_each_item(index, format, storage::run_block(run, 0), items,
-                  [&](const storage::TailItem *, const ItemValue *values) {
-                      for (int i = 0; i < format.columns; i++) {
-                          bounds[i].any_null = bounds[i].any_null || values[i].is_null;
-                          if (values[i].is_null)
-                              continue;
-                          bounds[i].distinct++;
-                          if (format.types[i].is_integer) {
-                              widen(&bounds[i], values[i].integer, values[i].integer);
-                              continue;
-                          }
-                          ScaledNumeric scaled;
-                          if (may_scale && format.types[i].base_type == NUMERICOID)
-                              note_numeric(&bounds[i],
-                                           read_scaled(values[i].bytes, &scaled) ? &scaled : nullptr);
-                          add_strings(&bounds[i], values[i].bytes.length, values[i].bytes.length,
-                                      values[i].bytes.length, 1);
-                      }
-                  });
+    for_each_tail_tuple(index, format, storage::run_block(run, 0), tail_tuples,
+                        [&](const storage::TailTuple *, const TupleValue *values) {
+                            for (int i = 0; i < format.columns; i++) {
+                                bounds[i].any_null = bounds[i].any_null || values[i].is_null;
+                                if (values[i].is_null)
+                                    continue;
+                                bounds[i].distinct++;
+                                if (format.types[i].is_integer) {
+                                    widen(&bounds[i], values[i].integer, values[i].integer);
+                                    continue;
+                                }
+                                ScaledNumeric scaled;
+                                if (may_scale && format.types[i].base_type == NUMERICOID)
+                                    note_numeric(&bounds[i],
+                                                 read_scaled(values[i].bytes, &scaled) ? &scaled : nullptr);
+                                add_strings(&bounds[i], values[i].bytes.length, values[i].bytes.length,
+                                            values[i].bytes.length, 1);
+                            }
+                        });
 }
 
 static void bound_run(Relation index, const Format &format, const storage::RunEntry &run,
@@ -149,7 +150,7 @@ static void bound_run(Relation index, const Format &format, const storage::RunEn
         } else if (is_scaled(header)) {
             bounds[i].any_scaled = true;
             note_scaled(&bounds[i], header.scale, header.base, header.highest);
-            const uint64 longest = max_spelled_bytes(header.base, header.highest, header.scale);
+            const uint64 longest = max_formatted_bytes(header.base, header.highest, header.scale);
             add_strings(&bounds[i], run.entries * longest, run.entries * longest, longest, run.entries);
         } else {
             add_strings(&bounds[i], header.dictionary_bytes, header.base, header.highest, header.distinct);
@@ -188,7 +189,7 @@ static uint64 max_column_words(const ColumnType &type, const ColumnBound &bound,
     // A dictionary of more entries is chosen only if it takes less room than integers.
     if (may_scale && bound.any_scaled && !bound.is_mixed)
         return nulls + groups_of(rows) * Max(range_bits, kLeastScaledBits) +
-               groups_of(Min(distinct, listed)) * bits_of_spelled(kMaxReadBytes) + slack;
+               groups_of(Min(distinct, listed)) * bits_of_formatted(kMaxReadBytes) + slack;
     if (!type.is_integer) {
         // Between more neighbours strings share no less, but each block's first is written whole.
         const uint64 blocks = bound.distinct / kDictionaryBlock + 1;
@@ -197,7 +198,7 @@ static uint64 max_column_words(const ColumnType &type, const ColumnBound &bound,
                                  : Min(bound.string_bytes + blocks * bound.longest, bound.whole_bytes);
         // Numerics become integers only if those take no more room than so many bytes an entry.
         const uint64 scaled_words = may_scale && type.base_type == NUMERICOID
-                                        ? groups_of(distinct) * bits_of_spelled(kMaxReadBytes)
+                                        ? groups_of(distinct) * bits_of_formatted(kMaxReadBytes)
                                         : 0;
         return nulls + code_words + Max(bytes / sizeof(uint64) + blocks, scaled_words) + slack;
     }
@@ -239,10 +240,10 @@ static uint32 merge_page_bound(Relation index, const storage::RunKind *, const s
 
 // ---- the rest ---------------------------------------------------------------------------------------------
 
-static bool is_sound(const storage::RunKind *, const storage::RunEntry &run) {
+static bool is_valid(const storage::RunKind *, const storage::RunEntry &run) {
     const storage::Section &tids = run.sections[kTidSection];
     if (layout_of(run) == Layout::Raw)
-        return run.pages == 1 && tids.pages == 1 && run.entries <= kTailCapacity / kLeastItem;
+        return run.pages == 1 && tids.pages == 1 && run.entries <= kTailCapacity / kLeastTailTuple;
     return layout_of(run) == Layout::Columns && run.entries <= UINT32_MAX && tids.pages > 0 &&
            run.entries <= uint64{tids.pages} * kMaxTidsOnPage &&
            run.sections[kStreamSection].pages == pages_of_words(stream_words(run)) &&
@@ -259,22 +260,22 @@ static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 pos
             storage::report_corruption(index, storage::run_block(run, position), problem);
         return read_page_tids(content, tids);
     }
-    return storage::read_sealed_tids(index, run_kind(), run, page, kLeastItem, tids);
+    return storage::read_sealed_tids(index, run_kind(), run, page, kLeastTailTuple, tids);
 }
 
 const storage::RunKind *run_kind() {
     static const storage::RunKind kind = {
         .id = kRunKindId,
         .name = "gpu_column",
-        .tail_item_bytes = 0,
-        .tail_item_extra = 0,
+        .tail_tuple_bytes = 0,
+        .tail_tuple_extra = 0,
         .merge_weight = 5,  // four columns of strings take 370 ns an entry, and four of numbers 40 ns
         .tail_capacity = kTailCapacity,
         .seal = seal,
         .merge_page_bound = merge_page_bound,
         .merge = merge,
         .merged = client::forget_inputs,
-        .is_sound = is_sound,
+        .is_valid = is_valid,
         .read_tids = read_tids,
         .built_with = nullptr,
     };
@@ -298,7 +299,7 @@ static void write_long_row(storage::RunWriter *writer, storage::RunEntry *entry,
 void insert_long_row(Relation index, const Format &format, const Datum *values, const bool *nulls,
                      const ItemPointerData &tid) {
     Chunk *chunk = begin_chunk(index, format, 0, NumericForm::Strings);
-    add_row(chunk, place_of(tid));
+    add_row(chunk, encode_tid(tid));
     add_values(chunk, values, nulls);
     uint64 words = 0;
     for (int i = 0; i < format.columns; i++)

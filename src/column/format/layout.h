@@ -43,7 +43,7 @@ inline void set_run_data(storage::RunEntry *run, Layout layout, uint64 words, ui
 
 // A page of section 1.
 using gpu_engine::TidPageHead;
-using gpu_engine::TidStretch;
+using gpu_engine::TidSpan;
 inline constexpr uint16 kBitmapFlag = gpu_engine::tid_bitmap_flag;
 inline constexpr uint32 kMaxBitmapWords = (MaxHeapTuplesPerPage + 63) / 64;
 inline constexpr uint32 kMaxTidsOnPage = storage::kMaxTidsRead - storage::kMaxTidsRead % 64;
@@ -126,8 +126,9 @@ inline uint32 bits_for_range(uint64 highest) {
 // Head, a NULL bit a column, then each column that isn't NULL: an integer in its width, or a string behind
 // its length (a varint). The raw page's dead bitmap must fit behind them.
 inline constexpr uint32 kTailCapacity = 8056;
-inline constexpr uint32 kLeastItem = sizeof(storage::TailItem) + 4;
-static_assert(MAXALIGN(storage::kContentStart + kTailCapacity) + (kTailCapacity / kLeastItem + 63) / 64 * 8 <=
+inline constexpr uint32 kLeastTailTuple = sizeof(storage::TailTuple) + 4;
+static_assert(MAXALIGN(storage::kContentStart + kTailCapacity) +
+                  (kTailCapacity / kLeastTailTuple + 63) / 64 * 8 <=
               storage::kContentEnd);
 
 }  // namespace pg_gpu::column

@@ -32,7 +32,7 @@ bool read_page(RunReader *reader, uint32 position, uint32 offset, uint32 bytes, 
         return true;
     }
     const storage::RunPage page =
-        storage::read_run_page(reader->index, reader->run, position, nullptr, &reader->near);
+        storage::read_run_page(reader->index, reader->run, position, nullptr, &reader->nearby);
     if (page.page == nullptr) {
         reader->stale = true;
         reader->stale_position = position;
@@ -48,7 +48,7 @@ static bool is_area_within(const RunReader *reader, const Area &area, uint64 wor
     return area.words == words && area.first_word <= total && area.words <= total - area.first_word;
 }
 
-static bool is_column_sound(const RunReader *reader, const ColumnType &type, const ColumnHeader &column) {
+static bool is_column_valid(const RunReader *reader, const ColumnType &type, const ColumnHeader &column) {
     const uint64 groups = groups_of(reader->run.entries);
     if (column.bits > 64 || column.entry_bits > 64 || column.nulls > reader->run.entries ||
         !is_area_within(reader, column.codes, groups * column.bits) ||
@@ -76,12 +76,12 @@ static void read_header(RunReader *reader, const Format &format) {
     if (!read_page(reader, reader->run.sections[kHeaderSection].first_page, 0, sizeof(RunHeader),
                    &reader->header, &length))
         return;
-    bool sound = reader->header.entries == reader->run.entries &&
+    bool valid = reader->header.entries == reader->run.entries &&
                  reader->header.columns == static_cast<uint32>(columns) &&
                  length >= offsetof(RunHeader, column) + static_cast<uint32>(columns) * sizeof(ColumnHeader);
-    for (int i = 0; sound && i < columns; i++)
-        sound = is_column_sound(reader, format.types[i], reader->header.column[i]);
-    if (!sound)
+    for (int i = 0; valid && i < columns; i++)
+        valid = is_column_valid(reader, format.types[i], reader->header.column[i]);
+    if (!valid)
         report_damage(reader, kHeaderSection, "The header of a run is damaged.");
 }
 
@@ -141,12 +141,12 @@ void read_words(RunReader *reader, uint64 first, uint64 count, uint64 *words) {
 
 static constexpr uint32 kHeadWords = sizeof(TidPageHead) / sizeof(uint64);
 
-static const TidStretch *stretches_of(const uint64 *content) {
-    return reinterpret_cast<const TidStretch *>(content + kHeadWords);
+static const TidSpan *spans_of(const uint64 *content) {
+    return reinterpret_cast<const TidSpan *>(content + kHeadWords);
 }
 
-static uint32 bitmap_words(const TidStretch &stretch) {
-    return (stretch.first & kBitmapFlag) != 0 ? stretch.first & ~uint32{kBitmapFlag} : 0;
+static uint32 bitmap_words(const TidSpan &span) {
+    return (span.first & kBitmapFlag) != 0 ? span.first & ~uint32{kBitmapFlag} : 0;
 }
 
 const char *find_tid_page_problem(const uint64 *content, uint32 words) {
@@ -154,48 +154,48 @@ const char *find_tid_page_problem(const uint64 *content, uint32 words) {
     if (words < kHeadWords)
         return problem;
     const auto *head = reinterpret_cast<const TidPageHead *>(content);
-    if (head->stretches > words - kHeadWords || head->entries > kMaxTidsOnPage)
+    if (head->spans > words - kHeadWords || head->entries > kMaxTidsOnPage)
         return problem;
-    uint32 word = kHeadWords + head->stretches;
+    uint32 word = kHeadWords + head->spans;
     uint64 entries = 0;
-    for (uint32 i = 0; i < head->stretches; i++) {
-        const TidStretch &stretch = stretches_of(content)[i];
-        if (stretch.count == 0 || stretch.count > MaxHeapTuplesPerPage)
+    for (uint32 i = 0; i < head->spans; i++) {
+        const TidSpan &span = spans_of(content)[i];
+        if (span.count == 0 || span.count > MaxHeapTuplesPerPage)
             return problem;
-        if ((stretch.first & kBitmapFlag) == 0) {
-            if (stretch.first == 0 || stretch.first + stretch.count - 1U > MaxHeapTuplesPerPage)
+        if ((span.first & kBitmapFlag) == 0) {
+            if (span.first == 0 || span.first + span.count - 1U > MaxHeapTuplesPerPage)
                 return problem;
         } else {
-            const uint32 here = bitmap_words(stretch);
+            const uint32 here = bitmap_words(span);
             if (here > kMaxBitmapWords || here > words - word)
                 return problem;
             int bits = 0;
             for (uint32 j = 0; j < here; j++)
                 bits += __builtin_popcountll(content[word + j]);
-            if (bits != stretch.count)
+            if (bits != span.count)
                 return problem;
             word += here;
         }
-        entries += stretch.count;
+        entries += span.count;
     }
     return entries == head->entries ? nullptr : problem;
 }
 
 uint32 read_page_tids(const uint64 *content, ItemPointerData *tids) {
     const auto *head = reinterpret_cast<const TidPageHead *>(content);
-    uint32 word = kHeadWords + head->stretches;
+    uint32 word = kHeadWords + head->spans;
     uint32 count = 0;
-    for (uint32 i = 0; i < head->stretches; i++) {
-        const TidStretch &stretch = stretches_of(content)[i];
-        if ((stretch.first & kBitmapFlag) == 0) {
-            for (uint32 j = 0; j < stretch.count; j++, count++)
-                ItemPointerSet(&tids[count], stretch.block, static_cast<OffsetNumber>(stretch.first + j));
+    for (uint32 i = 0; i < head->spans; i++) {
+        const TidSpan &span = spans_of(content)[i];
+        if ((span.first & kBitmapFlag) == 0) {
+            for (uint32 j = 0; j < span.count; j++, count++)
+                ItemPointerSet(&tids[count], span.block, static_cast<OffsetNumber>(span.first + j));
             continue;
         }
-        for (uint32 j = 0; j < bitmap_words(stretch); j++, word++)
+        for (uint32 j = 0; j < bitmap_words(span); j++, word++)
             for (uint64 bits = content[word]; bits != 0; bits &= bits - 1, count++)
                 ItemPointerSet(
-                    &tids[count], stretch.block,
+                    &tids[count], span.block,
                     static_cast<OffsetNumber>(j * 64 + static_cast<uint32>(__builtin_ctzll(bits)) + 1));
     }
     return count;
@@ -232,26 +232,26 @@ static bool read_tid_page(TidCursor *cursor) {
             reader->index, storage::run_block(reader->run, section.first_page + cursor->page), problem);
     cursor->page++;
     cursor->at = 0;
-    cursor->word = kHeadWords + cursor->head.stretches;
+    cursor->word = kHeadWords + cursor->head.spans;
     return true;
 }
 
-bool next_stretch(TidCursor *cursor) {
-    while (cursor->at == cursor->head.stretches) {
+bool next_span(TidCursor *cursor) {
+    while (cursor->at == cursor->head.spans) {
         CHECK_FOR_INTERRUPTS();
         if (!read_tid_page(cursor))
             return false;
     }
-    const TidStretch &stretch = stretches_of(cursor->content)[cursor->at++];
+    const TidSpan &span = spans_of(cursor->content)[cursor->at++];
     cursor->ordinal = cursor->next_ordinal;
-    cursor->block = stretch.block;
-    cursor->count = stretch.count;
-    cursor->first = stretch.first;
+    cursor->block = span.block;
+    cursor->count = span.count;
+    cursor->first = span.first;
     cursor->bitmap = nullptr;
-    uint32 last = stretch.first + stretch.count - 1U;
-    if ((stretch.first & kBitmapFlag) != 0) {
+    uint32 last = span.first + span.count - 1U;
+    if ((span.first & kBitmapFlag) != 0) {
         cursor->bitmap = cursor->content + cursor->word;
-        cursor->first = static_cast<OffsetNumber>(bitmap_words(stretch));
+        cursor->first = static_cast<OffsetNumber>(bitmap_words(span));
         cursor->word += cursor->first;
         last = cursor->first * 64U;
         for (uint32 i = cursor->first; i > 0; i--, last -= 64)
@@ -262,7 +262,7 @@ bool next_stretch(TidCursor *cursor) {
     }
     if (unlikely(last > MaxHeapTuplesPerPage))
         report_damage(cursor->reader, kTidSection, "An entry's TID can't be a row's.");
-    cursor->next_ordinal += stretch.count;
+    cursor->next_ordinal += span.count;
     return true;
 }
 
@@ -271,7 +271,7 @@ namespace {
 // The beginning of a page of TIDs.
 struct TidPageStart {
     TidPageHead head;
-    TidStretch stretch;
+    TidSpan span;
 };
 
 }  // namespace
@@ -282,7 +282,7 @@ static bool read_tid_page_start(RunReader *reader, uint32 page, TidPageStart *st
     if (!read_page(reader, reader->run.sections[kTidSection].first_page + page, 0, sizeof(*start), start,
                    &length))
         return false;
-    if (length < sizeof(*start) || start->head.stretches == 0 || start->head.first >= reader->run.entries)
+    if (length < sizeof(*start) || start->head.spans == 0 || start->head.first >= reader->run.entries)
         report_damage(reader, kTidSection, "A page of TIDs has none of the run's.");
     return true;
 }
@@ -299,7 +299,7 @@ uint64 find_first_entry(RunReader *reader, BlockNumber block) {
         TidPageStart start;
         if (!read_tid_page_start(reader, middle, &start))
             return 0;
-        if (start.stretch.block >= block) {
+        if (start.span.block >= block) {
             above = middle;
         } else {
             pages = middle + 1;
@@ -313,7 +313,7 @@ uint64 find_first_entry(RunReader *reader, BlockNumber block) {
     cursor.page = pages - 1;
     cursor.next_ordinal = first;
     uint64 found = reader->run.entries;
-    while (next_stretch(&cursor))
+    while (next_span(&cursor))
         if (cursor.block >= block) {
             found = cursor.ordinal;
             break;

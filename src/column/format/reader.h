@@ -15,7 +15,7 @@ struct RunReader {
     bool stale;
     uint32 stale_position;
     uint64 *dead;  // a bit an entry; nullptr when none is dead
-    storage::NearBuffer near;
+    storage::NearbyBuffer nearby;
 };
 
 // Reads and checks the header, for who needs neither TIDs nor codes.
@@ -67,7 +67,7 @@ struct TidCursor {
 
 void begin_tid_cursor(TidCursor *cursor, RunReader *reader);
 // false at the end and when stale.
-bool next_stretch(TidCursor *cursor);
+bool next_span(TidCursor *cursor);
 
 // The ordinal of the first entry whose TID names this block or a later one, or the number of entries where
 // there is none. 0 when stale.
@@ -75,13 +75,13 @@ uint64 find_first_entry(RunReader *reader, BlockNumber block);
 
 // ERROR unless the current stretch's block is one of the table's: to be called where a row is alive. Dead
 // rows' blocks may have gone.
-inline void check_stretch(const TidCursor *cursor, BlockNumber heap_blocks) {
+inline void check_span(const TidCursor *cursor, BlockNumber heap_blocks) {
     if (unlikely(cursor->block >= heap_blocks))
         report_damage(cursor->reader, kTidSection, "An entry's TID lies outside the table.");
 }
 
 // Offset numbers of the current stretch.
-inline uint32 stretch_offsets(const TidCursor *cursor, OffsetNumber *offsets) {
+inline uint32 span_offsets(const TidCursor *cursor, OffsetNumber *offsets) {
     if (cursor->bitmap == nullptr) {
         for (uint32 i = 0; i < cursor->count; i++)
             offsets[i] = static_cast<OffsetNumber>(cursor->first + i);

@@ -82,17 +82,17 @@ bool read_scaled(const Bytes &bytes, ScaledNumeric *scaled) {
         return false;
     const auto value = static_cast<int64>(number);
     *scaled = {code_of_scaled((head & kShortNegative) != 0 ? -value : value), static_cast<uint8>(scale)};
-    SpelledNumeric spelled;
-    spell_scaled(scaled->code, scaled->scale, &spelled);
-    return spelled.length == bytes.length && memcmp(spelled.room, bytes.data, bytes.length) == 0;
+    FormattedNumeric formatted;
+    format_scaled(scaled->code, scaled->scale, &formatted);
+    return formatted.length == bytes.length && memcmp(formatted.room, bytes.data, bytes.length) == 0;
 }
 
-void spell_scaled(uint64 code, uint8 scale, SpelledNumeric *spelled) {
+void format_scaled(uint64 code, uint8 scale, FormattedNumeric *formatted) {
     const uint64 magnitude = magnitude_of(code);
     const int words_behind = words_of_digits(scale);
     // From the last word on, which has the digits that words in front of it leave.
-    uint16 words[kMaxSpelledBytes / sizeof(uint16)];
-    constexpr int room = kMaxSpelledBytes / sizeof(uint16);
+    uint16 words[kMaxFormattedBytes / sizeof(uint16)];
+    constexpr int room = kMaxFormattedBytes / sizeof(uint16);
     int first = room;
     uint64 left = magnitude;
     if (const int partial = scale % kWordDigits; partial != 0) {
@@ -116,13 +116,13 @@ void spell_scaled(uint64 code, uint8 scale, SpelledNumeric *spelled) {
     head |= static_cast<uint16>(own_weight & kShortWeightMask);
     head |= own_weight < 0 ? kShortWeightSign : 0;
     head |= number_of_scaled(code) < 0 ? kShortNegative : 0;
-    memcpy(spelled->room, &head, sizeof(head));
-    memcpy(spelled->room + sizeof(head), words + first + leading,
+    memcpy(formatted->room, &head, sizeof(head));
+    memcpy(formatted->room + sizeof(head), words + first + leading,
            static_cast<size_t>(count) * sizeof(uint16));
-    spelled->length = sizeof(head) + static_cast<size_t>(count) * sizeof(uint16);
+    formatted->length = sizeof(head) + static_cast<size_t>(count) * sizeof(uint16);
 }
 
-size_t max_spelled_bytes(uint64 lowest, uint64 highest, uint8 scale) {
+size_t max_formatted_bytes(uint64 lowest, uint64 highest, uint8 scale) {
     const uint64 magnitude = Max(magnitude_of(lowest), magnitude_of(highest));
     int digits = 0;
     while (digits < kMaxScaledDigits && magnitude >= kPowers[digits])
@@ -137,11 +137,11 @@ double float8_of_scaled(uint64 code, uint8 scale) {
     // The quotient of two exact floats is rounded once.
     if (magnitude <= max_exact)
         return static_cast<double>(number_of_scaled(code)) / static_cast<double>(kPowers[scale]);
-    alignas(int64) char value[VARHDRSZ + kMaxSpelledBytes];
-    SpelledNumeric spelled;
-    spell_scaled(code, scale, &spelled);
-    SET_VARSIZE(value, VARHDRSZ + spelled.length);
-    memcpy(VARDATA(value), spelled.room, spelled.length);
+    alignas(int64) char value[VARHDRSZ + kMaxFormattedBytes];
+    FormattedNumeric formatted;
+    format_scaled(code, scale, &formatted);
+    SET_VARSIZE(value, VARHDRSZ + formatted.length);
+    memcpy(VARDATA(value), formatted.room, formatted.length);
     return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, PointerGetDatum(value)));
 }
 

@@ -10,7 +10,7 @@ inline constexpr uint8 kMaxScaledDigits = 18;
 
 // Bytes of a numeric with so many digits, its head among them: whatever a damaged page has, an integer of 64
 // bits with kMaxScaledDigits digits behind the point fits.
-inline constexpr size_t kMaxSpelledBytes = 24;
+inline constexpr size_t kMaxFormattedBytes = 24;
 
 // The most bytes of a number that is read.
 inline constexpr size_t kMaxReadBytes = 14;
@@ -28,28 +28,28 @@ inline uint64 code_of_scaled(int64 number) {
     return static_cast<uint64>(number) ^ UINT64CONST(1) << 63;
 }
 
-// Reads the bytes of a numeric (bytes_of). False: it isn't finite, has too many digits, or spell_scaled would
-// give other bytes.
+// Reads the bytes of a numeric (bytes_of). False: it isn't finite, has too many digits, or format_scaled
+// would give other bytes.
 bool read_scaled(const Bytes &bytes, ScaledNumeric *scaled);
 
 // The bytes of a numeric, written into the room for them.
-struct SpelledNumeric {
-    char room[kMaxSpelledBytes];
+struct FormattedNumeric {
+    char room[kMaxFormattedBytes];
     size_t length;
 };
-void spell_scaled(uint64 code, uint8 scale, SpelledNumeric *spelled);
+void format_scaled(uint64 code, uint8 scale, FormattedNumeric *formatted);
 
-inline Bytes bytes_of_spelled(const SpelledNumeric &spelled) {
-    return {spelled.room, spelled.length};
+inline Bytes bytes_of_formatted(const FormattedNumeric &formatted) {
+    return {formatted.room, formatted.length};
 }
 
 // How many bytes the numerics from one code to another take at most.
-size_t max_spelled_bytes(uint64 lowest, uint64 highest, uint8 scale);
+size_t max_formatted_bytes(uint64 lowest, uint64 highest, uint8 scale);
 
 inline Datum datum_of_scaled(const ColumnType &type, uint64 code, uint8 scale, ValueBuffer *buffer) {
-    SpelledNumeric spelled;
-    spell_scaled(code, scale, &spelled);
-    return datum_of(type, bytes_of_spelled(spelled), buffer);
+    FormattedNumeric formatted;
+    format_scaled(code, scale, &formatted);
+    return datum_of(type, bytes_of_formatted(formatted), buffer);
 }
 
 // As PostgreSQL's cast to float8 converts it.

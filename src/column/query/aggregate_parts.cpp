@@ -1,6 +1,6 @@
 #include "column/query/aggregate_parts.h"
 
-#include "column/scan/kept_results.h"
+#include "column/scan/cached_results.h"
 
 namespace pg_gpu::column {
 
@@ -18,9 +18,9 @@ static void add_loose_part(ColumnView *view, AggregatePart *part) {
         const LooseRow &row = view->loose[i];
         if (!row.selected)
             continue;
-        add_row(chunk, table::place_of_tid(row.tid));
+        add_row(chunk, table::encode_tid(row.tid));
         for (int column = 0; column < view->format->columns; column++) {
-            const ItemValue &value = row.values[column];
+            const TupleValue &value = row.values[column];
             if (value.is_null)
                 add_null(chunk, column);
             else if (view->format->types[column].is_integer)
@@ -340,7 +340,7 @@ static FiniteBounds look_for_bounds(const AggregatePart &part, const ColumnType 
 static FiniteBounds find_kept_bounds(const AggregatePart &part, const ColumnType &type, int column) {
     if (part.reader == nullptr)
         return look_for_bounds(part, type, column);
-    const KeptKey key = {part.reader->index, part.reader->run.run_id, column, kKeptBounds, nullptr};
+    const CacheKey key = {part.reader->index, part.reader->run.run_id, column, kCachedBounds, nullptr};
     if (const void *found = find_results(key))
         return *static_cast<const FiniteBounds *>(found);
     const uint64 changes = count_changes();

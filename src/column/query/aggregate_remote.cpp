@@ -39,56 +39,57 @@ static const AggregateInput **inputs_by_place(const RemoteRows &rows, const Aggr
     return by_place;
 }
 
-bool ask_records(RemoteRows *rows, const AggregateProgram &program, const AggregateInput *const *inputs,
-                 size_t memory, uint64 expected, const gpu_engine::AggregateTop &top, FoundRecords *found) {
+bool submit_records(RemoteRows *rows, const AggregateProgram &program, const AggregateInput *const *inputs,
+                    size_t memory, uint64 expected, const gpu_engine::AggregateTop &top,
+                    FoundRecords *found) {
     found->words = program.key_words + program.value_words;
-    GroupsQuestion question = {};
-    question.program = &program;
-    question.inputs = inputs_by_place(*rows, inputs);
-    question.max_groups = Max(memory / ((found->words + 1) * sizeof(uint64)), size_t{1});
-    question.top = top;
-    question.request.kind = kKind;
-    question.request.runs = rows->set.count;
-    question.request.columns = static_cast<int>(program.input_count);
-    question.request.results = Min(expected, question.max_groups);
+    GroupsRequest remote_request = {};
+    remote_request.program = &program;
+    remote_request.inputs = inputs_by_place(*rows, inputs);
+    remote_request.max_groups = Max(memory / ((found->words + 1) * sizeof(uint64)), size_t{1});
+    remote_request.top = top;
+    remote_request.request.kind = kKind;
+    remote_request.request.runs = rows->set.count;
+    remote_request.request.columns = static_cast<int>(program.input_count);
+    remote_request.request.results = Min(expected, remote_request.max_groups);
     for (int run = 0; run < rows->set.count; run++)
-        question.request.entries += rows->set.runs[run].entries;
-    GroupsAnswer answer;
-    if (!aggregate_column(rows->set, rows->choice, {rows->tests, rows->test_count}, question, rows->visible,
-                          &answer))
+        remote_request.request.entries += rows->set.runs[run].entries;
+    GroupsResult result;
+    if (!aggregate_column(rows->set, rows->choice, {rows->tests, rows->test_count}, remote_request,
+                          rows->visible, &result))
         return false;
-    if (answer.outcome != AggregateOutcome::answered) {
+    if (result.outcome != AggregateOutcome::answered) {
         client::decline(kKind, rows->choice,
-                        answer.outcome == AggregateOutcome::failed
+                        result.outcome == AggregateOutcome::failed
                             ? "an expression overflows or divides by zero, or a sum of floats isn't exact"
                             : "work_mem has no room for the groups");
         return false;
     }
-    found->groups = answer.groups;
-    found->doubtful = answer.doubtful;
-    found->counted = answer.counted;
-    found->group_records = answer.group_records;
-    found->doubtful_records = answer.doubtful_records;
+    found->groups = result.groups;
+    found->unresolved = result.unresolved;
+    found->counted = result.counted;
+    found->group_records = result.group_records;
+    found->unresolved_records = result.unresolved_records;
     return true;
 }
 
 uint64 keep_visible(RemoteRows *rows, const FoundRecords &found) {
-    if (found.doubtful == 0)
+    if (found.unresolved == 0)
         return 0;
     const uint32 stride = found.words + 1;
-    auto *tids = allocate<ItemPointerData>(found.doubtful);
-    auto *visible = allocate<bool>(found.doubtful);
-    for (uint64 i = 0; i < found.doubtful; i++) {
-        const uint64 place = found.doubtful_records[i * stride + found.words];
+    auto *tids = allocate<ItemPointerData>(found.unresolved);
+    auto *visible = allocate<bool>(found.unresolved);
+    for (uint64 i = 0; i < found.unresolved; i++) {
+        const uint64 place = found.unresolved_records[i * stride + found.words];
         ItemPointerSet(&tids[i], static_cast<BlockNumber>(place >> 16),
                        static_cast<OffsetNumber>(place & 0xffff));
     }
-    table::check_rows(&rows->checker, storage::run_block(rows->view->runs[0].run, 0), tids, found.doubtful,
+    table::check_rows(&rows->checker, storage::run_block(rows->view->runs[0].run, 0), tids, found.unresolved,
                       visible);
     uint64 kept = 0;
-    for (uint64 i = 0; i < found.doubtful; i++)
+    for (uint64 i = 0; i < found.unresolved; i++)
         if (visible[i])
-            memmove(found.doubtful_records + stride * kept++, found.doubtful_records + stride * i,
+            memmove(found.unresolved_records + stride * kept++, found.unresolved_records + stride * i,
                     stride * sizeof(uint64));
     pfree(visible);
     pfree(tids);
@@ -127,11 +128,11 @@ OwnParts find_own_parts(const RemoteRows &rows, const AggregateParts &parts,
 
 static bool is_added_up(const AggregateProgram &program, const OwnParts &own, const FoundRecords &found,
                         uint64 visible, size_t memory, GroupTable *table) {
-    const size_t taken = (found.groups * found.words + found.doubtful * (found.words + 1)) * sizeof(uint64);
+    const size_t taken = (found.groups * found.words + found.unresolved * (found.words + 1)) * sizeof(uint64);
     AggregateGroups *groups = begin_groups(program, memory - Min(taken, memory),
                                            found.groups + visible + count_rows(own.parts), 1, 0);
     if (!add_records(groups, found.group_records, found.groups, found.words) ||
-        !add_records(groups, found.doubtful_records, visible, found.words + 1) ||
+        !add_records(groups, found.unresolved_records, visible, found.words + 1) ||
         aggregate_parts(own.parts, program, own.inputs, groups) != AggregateOutcome::answered)
         return false;
     *table = finish_groups(groups);
@@ -144,11 +145,11 @@ bool aggregate_on_server(RemoteRows *rows, const AggregateParts &parts, const Ag
     const OwnParts own = find_own_parts(*rows, parts, inputs);
     FoundRecords found = {};
     // Rows elsewhere may change the order, and belong to the same groups.
-    if (!ask_records(rows, program, inputs, memory, expected, own.any ? gpu_engine::AggregateTop{} : top,
-                     &found))
+    if (!submit_records(rows, program, inputs, memory, expected, own.any ? gpu_engine::AggregateTop{} : top,
+                        &found))
         return false;
     if (counted != nullptr) {
-        *counted = own.any || found.doubtful > 0 ? kNotCounted : found.counted;
+        *counted = own.any || found.unresolved > 0 ? kNotCounted : found.counted;
         if (*counted != kNotCounted)
             return true;
     }

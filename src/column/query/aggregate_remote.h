@@ -28,15 +28,15 @@ bool aggregate_on_server(RemoteRows *rows, const AggregateParts &parts,
 struct FoundRecords {
     uint32 words;
     uint64 groups;
-    uint64 doubtful;
+    uint64 unresolved;
     uint64 counted;  // groups without records, where only their number was asked for
     uint64 *group_records;
-    uint64 *doubtful_records;  // a word more each
+    uint64 *unresolved_records;  // a word more each
 };
 // Asks for them, in the current memory context. False: it isn't answered, and gpu.stat tells why.
-bool ask_records(RemoteRows *rows, const gpu_engine::AggregateProgram &program,
-                 const gpu_engine::AggregateInput *const *inputs, size_t memory, uint64 expected,
-                 const gpu_engine::AggregateTop &top, FoundRecords *found);
+bool submit_records(RemoteRows *rows, const gpu_engine::AggregateProgram &program,
+                    const gpu_engine::AggregateInput *const *inputs, size_t memory, uint64 expected,
+                    const gpu_engine::AggregateTop &top, FoundRecords *found);
 // Moves the records of doubtful rows that are visible to the front; their number.
 uint64 keep_visible(RemoteRows *rows, const FoundRecords &found);
 

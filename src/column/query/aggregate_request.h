@@ -9,7 +9,7 @@ namespace pg_gpu::column {
 extern const client::RequestCost aggregate_cost;
 
 // What is computed of the live rows that pass all tests (gpu_engine/aggregate.h).
-struct GroupsQuestion {
+struct GroupsRequest {
     const gpu_engine::AggregateProgram *program;
     const gpu_engine::AggregateInput *const *inputs;  // by run of the set; of runs that aren't empty
     uint64 max_groups;                                // rows on unknown blocks among them
@@ -21,18 +21,18 @@ struct GroupsQuestion {
 // rows, which lie on unknown blocks, have the row's TID (heap block << 16 | offset number) in one more. They
 // are the caller's, in the current memory context. Without an answer, of which the outcome is the reason,
 // there are none.
-struct GroupsAnswer {
+struct GroupsResult {
     gpu_engine::AggregateOutcome outcome;
     uint32 words;
     uint64 groups;
-    uint64 doubtful;
+    uint64 unresolved;
     uint64 counted;  // groups, where only their number was asked for and no row is doubtful
     uint64 *group_records;
-    uint64 *doubtful_records;
+    uint64 *unresolved_records;
 };
 
 bool aggregate_column(const client::RunSet &set, const client::Choice &choice, const RowTests &tests,
-                      const GroupsQuestion &question, const client::VisibleBlocks &visible,
-                      GroupsAnswer *answer);
+                      const GroupsRequest &prepared, const client::VisibleBlocks &visible,
+                      GroupsResult *result);
 
 }  // namespace pg_gpu::column

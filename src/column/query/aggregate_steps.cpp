@@ -140,18 +140,18 @@ static void read_places(StepBatch *batch) {
     const uint64 first = batch->first * kGroup;
     const uint64 end = first + kBatch;
     OffsetNumber offsets[MaxHeapTuplesPerPage];
-    bool more = cursor->next_ordinal > 0 || next_stretch(cursor);
+    bool more = cursor->next_ordinal > 0 || next_span(cursor);
     while (more && cursor->next_ordinal <= first)
-        more = next_stretch(cursor);
+        more = next_span(cursor);
     while (more) {
-        const uint32 count = stretch_offsets(cursor, offsets);
+        const uint32 count = span_offsets(cursor, offsets);
         for (uint32 i = 0; i < count; i++) {
             const uint64 row = cursor->ordinal + i;
             if (row >= first && row < end)
                 batch->places[row - first] = uint64{cursor->block} << 16 | offsets[i];
         }
         // A stretch that goes on behind the batch is wanted again.
-        more = cursor->next_ordinal < end && next_stretch(cursor);
+        more = cursor->next_ordinal < end && next_span(cursor);
     }
 }
 

@@ -16,7 +16,7 @@ using gpu_engine::TopRows;
 
 // ---- rows that are kept -----------------------------------------------------------------------------------
 
-KeptRows begin_kept_rows(const AggregateProgram &program, const AggregateTop &top, size_t memory) {
+KeptRows begin_cached_rows(const AggregateProgram &program, const AggregateTop &top, size_t memory) {
     return {gpu_engine::begin_top_rows(program, top), memory};
 }
 
@@ -167,11 +167,11 @@ bool find_top_rows_on_server(RemoteRows *rows, const AggregateParts &parts, cons
                         "rows elsewhere could not be compared");
         return false;
     }
-    if (!ask_records(rows, program, inputs, kept->memory / 4, expected, top, &found))
+    if (!submit_records(rows, program, inputs, kept->memory / 4, expected, top, &found))
         return false;
     const uint64 visible = keep_visible(rows, found);
     if (!add_records(kept, found.group_records, found.groups, found.words) ||
-        !add_records(kept, found.doubtful_records, visible, found.words + 1)) {
+        !add_records(kept, found.unresolved_records, visible, found.words + 1)) {
         client::decline(client::RequestKind::AggregateColumn, rows->choice,
                         "work_mem has no room for the rows");
         return false;

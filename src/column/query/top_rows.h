@@ -14,8 +14,8 @@ struct KeptRows {
 };
 
 // Allocates in the current memory context.
-KeptRows begin_kept_rows(const gpu_engine::AggregateProgram &program, const gpu_engine::AggregateTop &top,
-                         size_t memory);
+KeptRows begin_cached_rows(const gpu_engine::AggregateProgram &program, const gpu_engine::AggregateTop &top,
+                           size_t memory);
 
 // Adds the parts' selected rows to `kept`, which has none, and leaves those that may be among the first.
 // Means nothing when a run is stale afterwards. The outcome too_many_groups says that memory has no room for

@@ -125,15 +125,15 @@ static void join_ranges(CodeRanges *joined) {
     CodeRange *ranges = joined->item;
     std::sort(ranges, ranges + joined->count,
               [](const CodeRange &a, const CodeRange &b) { return a.low < b.low; });
-    uint32 kept = 0;
+    uint32 cached = 0;
     for (uint32 i = 0; i < joined->count; i++) {
-        if (kept > 0 && ranges[i].low <= ranges[kept - 1].high) {
-            ranges[kept - 1].high = Max(ranges[kept - 1].high, ranges[i].high);
+        if (cached > 0 && ranges[i].low <= ranges[cached - 1].high) {
+            ranges[cached - 1].high = Max(ranges[cached - 1].high, ranges[i].high);
             continue;
         }
-        ranges[kept++] = ranges[i];
+        ranges[cached++] = ranges[i];
     }
-    joined->count = kept;
+    joined->count = cached;
 }
 
 static CodeRanges begin_ranges(const Key &key) {
@@ -382,7 +382,7 @@ bool evaluate(const Key &key, Datum value) {
     return false;
 }
 
-bool item_matches(const Key &key, const ColumnType &type, const ItemValue &value, ValueBuffer *buffer) {
+bool item_matches(const Key &key, const ColumnType &type, const TupleValue &value, ValueBuffer *buffer) {
     if (key.kind == KeyKind::IsNull || value.is_null)
         return key.kind == KeyKind::IsNull && value.is_null;
     switch (key.kind) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "column/format/format.h"
-#include "column/item.h"
+#include "column/tail_tuple.h"
 #include "column/scan/like_pattern.h"
 #include "table/table.h"
 
@@ -115,6 +115,6 @@ const CodeRanges *ranges_in(const ColumnHeader &header, const Key &key);
 bool is_excluded(const RunHeader &header, const Condition &condition);
 
 // Does a row of the tail match? `buffer` is for strings.
-bool item_matches(const Key &key, const ColumnType &type, const ItemValue &value, ValueBuffer *buffer);
+bool item_matches(const Key &key, const ColumnType &type, const TupleValue &value, ValueBuffer *buffer);
 
 }  // namespace pg_gpu::column

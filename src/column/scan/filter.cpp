@@ -1,8 +1,8 @@
 // Conditions on columns: a dictionary's entries are looked at once each, codes are compared in bulk.
 #include "column/scan/filter.h"
 
-#include "column/scan/kept_matches.h"
-#include "column/scan/kept_results.h"
+#include "column/scan/cached_matches.h"
+#include "column/scan/cached_results.h"
 #include "column/format/format.h"
 
 namespace pg_gpu::column {
@@ -201,13 +201,13 @@ static uint64 *rows_of_codes(RunReader *reader, int column, const uint64 *codes)
 static void apply_kept(ColumnView *view, int run, const ColumnKeys &keys, const uint64 *codes,
                        uint64 changes) {
     RunReader *reader = &view->runs[run];
-    if (!are_rows_kept(*reader, keys)) {
+    if (!are_rows_cached(*reader, keys)) {
         apply_code_bits(view, run, keys.column, codes);
         return;
     }
     uint64 *rows = rows_of_codes(reader, keys.column, codes);
     apply_rows(view, run, rows);
-    keep_matching_rows(reader, keys, rows, changes);
+    cache_matching_rows(reader, keys, rows, changes);
     pfree(rows);
 }
 
@@ -217,10 +217,10 @@ static const uint64 *match_dictionary(ColumnView *view, int run, const ColumnKey
     const ColumnHeader &header = reader->header.column[keys.column];
     const ColumnType &type = view->format->types[keys.column];
     const uint64 changes = count_changes();
-    if (const uint64 *kept = use_matching_codes(reader, keys)) {
+    if (const uint64 *cached = use_matching_codes(reader, keys)) {
         for (uint64 i = 0; i < header.distinct; i++)
-            match[i] &= is_selected(kept, i) ? 1 : 0;
-        return kept;
+            match[i] &= is_selected(cached, i) ? 1 : 0;
+        return cached;
     }
     const bool is_complete = memchr(match, 0, header.distinct) == nullptr;
     Evaluation evaluation(type, header);
@@ -242,7 +242,7 @@ static const uint64 *match_dictionary(ColumnView *view, int run, const ColumnKey
         end_strings(&cursor);
     }
     evaluation.end();
-    return is_complete ? keep_matching_codes(reader, keys, match, changes) : nullptr;
+    return is_complete ? cache_matching_codes(reader, keys, match, changes) : nullptr;
 }
 
 static CodeTest make_test(uint8 *match, uint64 count) {
@@ -266,9 +266,9 @@ static void apply_to_dictionary(ColumnView *view, int run, const ColumnKeys &key
         apply_rows(view, run, rows);
         return;
     }
-    const uint64 *kept = use_matching_codes(&view->runs[run], keys);
-    if (kept != nullptr) {
-        apply_kept(view, run, keys, kept, changes);
+    const uint64 *cached = use_matching_codes(&view->runs[run], keys);
+    if (cached != nullptr) {
+        apply_kept(view, run, keys, cached, changes);
         return;
     }
     const uint64 codes = UINT64CONST(1) << header.bits;
@@ -277,9 +277,9 @@ static void apply_to_dictionary(ColumnView *view, int run, const ColumnKeys &key
         mark_selected_codes(view, run, keys.column, nulls, match);
     else
         memset(match, 1, header.distinct);
-    kept = match_dictionary(view, run, keys, match);
-    if (kept != nullptr && are_rows_kept(view->runs[run], keys)) {
-        apply_kept(view, run, keys, kept, changes);
+    cached = match_dictionary(view, run, keys, match);
+    if (cached != nullptr && are_rows_cached(view->runs[run], keys)) {
+        apply_kept(view, run, keys, cached, changes);
         pfree(match);
         return;
     }
@@ -456,8 +456,8 @@ void select_matching(ColumnView *view, const Condition &condition, KeysToApply w
     }
 }
 
-const uint64 *use_kept_codes(ColumnView *view, int run, int column, const Condition &condition,
-                             KeysToApply which) {
+const uint64 *use_cached_codes(ColumnView *view, int run, int column, const Condition &condition,
+                               KeysToApply which) {
     return is_dictionary(view->runs[run].header.column[column])
                ? use_matching_codes(&view->runs[run], keys_of_column(condition, column, which))
                : nullptr;
@@ -471,7 +471,7 @@ static bool count_kept_in_run(RunReader *reader, const ColumnKeys &keys, uint64 
         if (codes == nullptr)
             return false;
         uint64 *made = rows_of_codes(reader, keys.column, codes);
-        keep_matching_rows(reader, keys, made, changes);
+        cache_matching_rows(reader, keys, made, changes);
         pfree(made);
     }
     const uint64 *rows = find_matching_rows(reader, keys);
@@ -481,24 +481,24 @@ static bool count_kept_in_run(RunReader *reader, const ColumnKeys &keys, uint64 
 }
 
 // Keys that no operator is asked about come to little.
-static MatchingRows find_kept_rows(ColumnView *view, const ColumnKeys &keys, bool count) {
+static MatchingRows find_cached_rows(ColumnView *view, const ColumnKeys &keys, bool count) {
     MatchingRows found = {true, true, 0};
-    for (int run = 0; run < view->run_count && found.are_kept; run++)
-        found.are_kept = are_rows_kept(view->runs[run], keys);
-    for (int run = 0; run < view->run_count && found.are_kept && count && found.are_counted; run++)
+    for (int run = 0; run < view->run_count && found.are_cached; run++)
+        found.are_cached = are_rows_cached(view->runs[run], keys);
+    for (int run = 0; run < view->run_count && found.are_cached && count && found.are_counted; run++)
         found.are_counted = count_kept_in_run(&view->runs[run], keys, &found.matching);
     return found;
 }
 
-MatchingRows find_kept_rows(ColumnView *view, const Condition &condition, bool count) {
+MatchingRows find_cached_rows(ColumnView *view, const Condition &condition, bool count) {
     MatchingRows all = {false, count, PG_UINT64_MAX};
     for (int column = 0; view->run_count > 0 && column < view->format->columns; column++)
         for (const KeysToApply which : {KeysToApply::Safe, KeysToApply::Unsafe}) {
             const ColumnKeys keys = keys_of_column(condition, column, which);
             if (!needs_evaluation(keys))
                 continue;
-            const MatchingRows found = find_kept_rows(view, keys, count);
-            if (!found.are_kept)
+            const MatchingRows found = find_cached_rows(view, keys, count);
+            if (!found.are_cached)
                 return found;
             all = {true, all.are_counted && found.are_counted, Min(all.matching, found.matching)};
         }

@@ -12,17 +12,17 @@ void select_matching(ColumnView *view, const Condition &condition, KeysToApply w
 
 // A bit for each code of the run, as an earlier statement has found out which match, so that no operator is
 // asked; nullptr: it isn't known. Good until the transaction ends.
-const uint64 *use_kept_codes(ColumnView *view, int run, int column, const Condition &condition,
-                             KeysToApply which);
+const uint64 *use_cached_codes(ColumnView *view, int run, int column, const Condition &condition,
+                               KeysToApply which);
 
 // Does the session keep which rows match each condition that operators are asked about, or is it going to?
 // How many match, whoever sees them, if that is asked for and was found out by an earlier statement?
 struct MatchingRows {
-    bool are_kept;
+    bool are_cached;
     bool are_counted;
     uint64 matching;
 };
-MatchingRows find_kept_rows(ColumnView *view, const Condition &condition, bool count);
+MatchingRows find_cached_rows(ColumnView *view, const Condition &condition, bool count);
 
 // Looks at those of a run's codes whose byte is set, and clears those whose values don't match the column's
 // keys. For runs with a dictionary, and integers in at most kMaxListedBits.
@@ -36,12 +36,12 @@ void match_codes(ColumnView *view, int run, int column, const Condition &conditi
 template <typename Work>
 uint64 with_rows(Relation heap, Relation index, Snapshot snapshot, const Format *format,
                  const Condition &condition, Work work, const BlockRange &blocks = kAllBlocks) {
-    storage::KeptRuns kept;
-    storage::begin_kept(&kept);
+    storage::CachedRuns cached;
+    storage::begin_cached(&cached);
     uint64 heap_fetches = 0;
     for (bool done = false; !done;) {
         CHECK_FOR_INTERRUPTS();
-        ColumnView *view = open_view(heap, index, snapshot, format, condition, &kept, false, blocks);
+        ColumnView *view = open_view(heap, index, snapshot, format, condition, &cached, false, blocks);
         MemoryContext caller = MemoryContextSwitchTo(view->context);
         bool valid = !is_stale(view);
         if (valid) {
@@ -66,7 +66,7 @@ uint64 with_rows(Relation heap, Relation index, Snapshot snapshot, const Format 
             count_skipped_runs(*view);
         close_view(view);
     }
-    storage::end_kept(&kept);
+    storage::end_cached(&cached);
     return heap_fetches;
 }
 

@@ -31,7 +31,7 @@ static bool describe_run(Relation index, const storage::RunEntry &run, gpu_engin
     const Format *format = make_format(index);
     auto *reader = allocate<RunReader>(1);
     open_header(reader, index, run, *format);
-    const bool sound = !reader->stale;
+    const bool valid = !reader->stale;
     *layout = {};
     layout->rows = run.entries;
     layout->stream_words = stream_words(run);
@@ -40,7 +40,7 @@ static bool describe_run(Relation index, const storage::RunEntry &run, gpu_engin
     layout->first_byte = storage::kContentStart;
     layout->page_words = kWordsPerPage;
     layout->columns = static_cast<uint32>(format->columns);
-    for (int i = 0; sound && i < format->columns; i++) {
+    for (int i = 0; valid && i < format->columns; i++) {
         const ColumnHeader &header = reader->header.column[i];
         const bool is_integer = format->types[i].is_integer || is_scaled(header);
         gpu_engine::StoredColumn *column = &layout->column[i];
@@ -58,7 +58,7 @@ static bool describe_run(Relation index, const storage::RunEntry &run, gpu_engin
             column->dictionary = area_of(header.dictionary);
     }
     pfree(reader);
-    return sound;
+    return valid;
 }
 
 const client::MirrorFormat *mirror_format(Relation) {
@@ -111,7 +111,7 @@ static bool needs_visible_codes(ColumnView *view, int run, const Condition &cond
                                 KeysToApply which) {
     const ColumnHeader &header = view->runs[run].header.column[column];
     return !(is_dictionary(header) || is_scaled(header)) ||
-           (which == KeysToApply::Unsafe && use_kept_codes(view, run, column, condition, which) == nullptr);
+           (which == KeysToApply::Unsafe && use_cached_codes(view, run, column, condition, which) == nullptr);
 }
 
 static bool is_applied(const Key &key, int column, KeysToApply which) {
@@ -160,8 +160,8 @@ static bool add_code_tests(RemoteRows *rows, const Condition &condition, int col
             continue;
         }
         const uint64 codes = UINT64CONST(1) << view->runs[run].header.column[column].bits;
-        if (const uint64 *kept = use_kept_codes(view, run, column, condition, which)) {
-            add_test(rows, {TestKind::codes, static_cast<uint32>(column), nullptr, kept, groups_of(codes)},
+        if (const uint64 *cached = use_cached_codes(view, run, column, condition, which)) {
+            add_test(rows, {TestKind::codes, static_cast<uint32>(column), nullptr, cached, groups_of(codes)},
                      rows->set_places[run]);
             continue;
         }
@@ -222,8 +222,9 @@ static int bound_columns(const Condition &condition) {
 }
 
 // Questions of the same shape differ in constants only.
-static uint32 shape_of(const Condition &condition, const RemoteQuestion &question) {
-    uint32 shape = hash_combine(question.shape, murmurhash32(static_cast<uint32>(question.columns)));
+static uint32 shape_of(const Condition &condition, const RemoteRequest &remote_request) {
+    uint32 shape =
+        hash_combine(remote_request.shape, murmurhash32(static_cast<uint32>(remote_request.columns)));
     for (int i = 0; i < condition.count; i++) {
         const Key &key = condition.keys[i];
         shape = hash_combine(
@@ -234,91 +235,94 @@ static uint32 shape_of(const Condition &condition, const RemoteQuestion &questio
 
 // Makes the cost model's view of a question about the runs that the server would be asked about.
 static client::Request request_of(const client::RunSet &set, const Condition &condition,
-                                  const RemoteQuestion &question) {
+                                  const RemoteRequest &remote_request) {
     client::Request request = {};
     request.index = RelationGetRelid(set.index);
     request.learns = true;
-    request.shape = shape_of(condition, question);
-    request.kind = question.kind;
-    request.columns = Max(bound_columns(condition) + question.columns, 1);
-    request.results = question.results;
+    request.shape = shape_of(condition, remote_request);
+    request.kind = remote_request.kind;
+    request.columns = Max(bound_columns(condition) + remote_request.columns, 1);
+    request.results = remote_request.results;
     for (int i = 0; i < set.count; i++) {
-        const bool is_asked = question.shares_runs ? client::is_worth_mirroring(*set.format, set.runs[i])
-                                                   : mirrored_entries(set.runs[i]) > 0;
-        request.runs += is_asked ? 1 : 0;
-        request.entries += is_asked ? mirrored_entries(set.runs[i]) : 0;
+        const bool is_requested = remote_request.shares_runs
+                                      ? client::is_worth_mirroring(*set.format, set.runs[i])
+                                      : mirrored_entries(set.runs[i]) > 0;
+        request.runs += is_requested ? 1 : 0;
+        request.entries += is_requested ? mirrored_entries(set.runs[i]) : 0;
     }
     return request;
 }
 
 // Reads those at home, and puts the others into the set.
-static void divide_runs(RemoteRows *rows, const client::RunSet &all, const bool *at_home) {
+static void divide_runs(RemoteRows *rows, const client::RunSet &all, const bool *is_local) {
     ColumnView *view = rows->view;
-    auto *asked = allocate<storage::RunEntry>(static_cast<size_t>(all.count) + 1);
+    auto *requested = allocate<storage::RunEntry>(static_cast<size_t>(all.count) + 1);
     rows->set = all;
-    rows->set.runs = asked;
+    rows->set.runs = requested;
     rows->set.count = 0;
     rows->set_places = allocate<int>(static_cast<size_t>(view->run_count) + 1);
     for (int i = 0, run = 0; i < all.count; i++) {
         if (mirrored_entries(all.runs[i]) == 0)
             continue;
         rows->set_places[run] = rows->set.count;
-        if (at_home[i])
-            read_at_home(view, run);
+        if (is_local[i])
+            read_local_runs(view, run);
         else
-            asked[rows->set.count++] = all.runs[i];
+            requested[rows->set.count++] = all.runs[i];
         run++;
     }
 }
 
 // Counting bits takes less time than to send a set of many codes. More than that the session does for the
 // rows that match, and the engine on processors for all, of which it looks up the codes, but by more threads.
-static bool is_sooner_at_home(ColumnView *view, const Condition &condition, const client::Request &request,
-                              const RemoteQuestion &question, const client::Choice &choice) {
-    if (question.kind == client::RequestKind::CountColumn && question.columns == 0)
-        return find_kept_rows(view, condition, false).are_kept;
-    if (question.kind != client::RequestKind::AggregateColumn || choice.path != client::Path::Host)
+static bool is_local_faster(ColumnView *view, const Condition &condition, const client::Request &request,
+                            const RemoteRequest &remote_request, const client::Choice &choice) {
+    if (remote_request.kind == client::RequestKind::CountColumn && remote_request.columns == 0)
+        return find_cached_rows(view, condition, false).are_cached;
+    if (remote_request.kind != client::RequestKind::AggregateColumn || choice.path != client::Path::Host)
         return false;
-    const MatchingRows rows = find_kept_rows(view, condition, true);
+    const MatchingRows rows = find_cached_rows(view, condition, true);
     const auto other_threads = static_cast<uint64>(client::host_threads() - 1);
-    return rows.are_kept && rows.are_counted && rows.matching * other_threads <= request.entries;
+    return rows.are_cached && rows.are_counted && rows.matching * other_threads <= request.entries;
 }
 
 // A view with its runs' headers, and a path for it; false when that is the paged one.
 static bool open_remote_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
-                             const Condition &condition, const RemoteQuestion &question, RemoteRows *rows) {
+                             const Condition &condition, const RemoteRequest &remote_request,
+                             RemoteRows *rows) {
     ColumnView *view = open_view(heap, index, snapshot, format, condition, nullptr, true);
     *rows = {};
     rows->view = view;
-    rows->kind = question.kind;
+    rows->kind = remote_request.kind;
     const client::RunSet all = {index,           run_kind(),           mirror_format(index),
                                 view->view.runs, view->view.run_count, view->view.vacuum_seq};
-    const client::Request request = request_of(all, condition, question);
-    bool asks = request.runs > 0 && !is_stale(view);
+    const client::Request request = request_of(all, condition, remote_request);
+    bool may_use_server = request.runs > 0 && !is_stale(view);
     if (request.runs == 0 && view->run_count > 0)
-        client::note_unsuited(question.kind, RelationGetRelid(index), client::kAllRunsAreSmall);
-    if (asks) {
+        client::note_unsuited(remote_request.kind, RelationGetRelid(index), client::kAllRunsAreSmall);
+    if (may_use_server) {
         MemoryContext caller = MemoryContextSwitchTo(view->context);
         rows->choice = client::choose_path(request);
-        auto *at_home = allocate_zeroed<bool>(static_cast<size_t>(all.count) + 1);
-        const bool is_at_home = is_sooner_at_home(view, condition, request, question, rows->choice);
-        if (is_at_home)
-            client::note_unsuited(question.kind, request.index, "the session keeps which rows match");
-        asks = rows->choice.path != client::Path::Paged && !is_at_home &&
-               (!question.shares_runs || client::share_out(all, rows->choice, question.kind, at_home));
-        if (asks)
-            divide_runs(rows, all, at_home);
+        auto *is_local = allocate_zeroed<bool>(static_cast<size_t>(all.count) + 1);
+        const bool is_faster_local = is_local_faster(view, condition, request, remote_request, rows->choice);
+        if (is_faster_local)
+            client::note_unsuited(remote_request.kind, request.index, "the session keeps which rows match");
+        may_use_server = rows->choice.path != client::Path::Paged && !is_faster_local &&
+                         (!remote_request.shares_runs ||
+                          client::share_out(all, rows->choice, remote_request.kind, is_local));
+        if (may_use_server)
+            divide_runs(rows, all, is_local);
         MemoryContextSwitchTo(caller);
-        asks = asks && !is_stale(view);
+        may_use_server = may_use_server && !is_stale(view);
     }
-    if (!asks)
+    if (!may_use_server)
         close_view(view);
-    return asks;
+    return may_use_server;
 }
 
 bool begin_remote_rows(Relation heap, Relation index, Snapshot snapshot, const Format *format,
-                       const Condition &condition, const RemoteQuestion &question, RemoteRows *rows) {
-    if (!open_remote_view(heap, index, snapshot, format, condition, question, rows))
+                       const Condition &condition, const RemoteRequest &remote_request, RemoteRows *rows) {
+    if (!open_remote_view(heap, index, snapshot, format, condition, remote_request, rows))
         return false;
     ColumnView *view = rows->view;
     MemoryContext caller = MemoryContextSwitchTo(view->context);
@@ -344,12 +348,12 @@ bool end_remote_rows(RemoteRows *rows, bool is_answered, uint64 *heap_fetches) {
     ColumnView *view = rows->view;
     *heap_fetches = rows->checker.rows.fetches + view->heap_fetches;
     table::end_row_checker(&rows->checker);
-    const bool sound =
+    const bool valid =
         !is_stale(view) && storage::read_vacuum_seq(view->index, run_kind()) == view->view.vacuum_seq;
-    if (sound && is_answered)
+    if (valid && is_answered)
         count_skipped_runs(*view);
     close_view(view);
-    return sound && is_answered;
+    return valid && is_answered;
 }
 
 // ---- asking ----------------------------------------------------------------------------------------------
@@ -365,11 +369,11 @@ static void add_visible(table::RowChecker *checker, BlockNumber index_block, con
     auto *tids = allocate<ItemPointerData>(counts.found + 1);
     auto *visible = allocate<bool>(counts.found + 1);
     for (uint64 i = 0; i < counts.found; i++)
-        memcpy(&tids[i], &counts.doubtful[i].tid, sizeof(tids[i]));
+        memcpy(&tids[i], &counts.unresolved[i].tid, sizeof(tids[i]));
     table::check_rows(checker, index_block, tids, counts.found, visible);
     for (uint64 i = 0; i < counts.found; i++)
         if (visible[i])
-            add_row(counts.doubtful[i].number);
+            add_row(counts.unresolved[i].number);
     pfree(visible);
     pfree(tids);
 }
@@ -377,7 +381,7 @@ static void add_visible(table::RowChecker *checker, BlockNumber index_block, con
 // Calls add_counts(run, counts) with what the server has counted of each run, and add_row(run, number) for
 // the visible ones among the rows it can't tell about.
 template <typename AddCounts, typename AddRow>
-static bool ask(RemoteRows *rows, const ColumnTarget &target, AddCounts add_counts, AddRow add_row) {
+static bool submit(RemoteRows *rows, const ColumnTarget &target, AddCounts add_counts, AddRow add_row) {
     const ColumnView *view = rows->view;
     auto *places = allocate_zeroed<uint64>(static_cast<size_t>(rows->set.count) + 1);
     for (int run = 0; run < view->run_count; run++) {
@@ -398,18 +402,18 @@ static bool ask(RemoteRows *rows, const ColumnTarget &target, AddCounts add_coun
                 *count = gpu_engine::bounds_places;
         }
     }
-    auto *answer = allocate<ColumnsAnswer>(1);
+    auto *result = allocate<ColumnsResult>(1);
     const RowTests tests = {rows->tests, rows->test_count};
-    const bool answered = count_column(rows->set, rows->choice, tests, target, places, rows->visible, answer);
+    const bool answered = count_column(rows->set, rows->choice, tests, target, places, rows->visible, result);
     for (int run = 0; answered && run < view->run_count; run++) {
         if (!is_remote(view, run))
             continue;
-        const ColumnCounts &counts = answer->runs[rows->set_places[run]];
+        const ColumnCounts &counts = result->runs[rows->set_places[run]];
         add_counts(run, counts.counts);
         add_visible(&rows->checker, storage::run_block(view->runs[run].run, 0), counts,
                     [&](uint64 number) { add_row(run, number); });
     }
-    pfree(answer);
+    pfree(result);
     pfree(places);
     return answered;
 }
@@ -423,13 +427,13 @@ static ColumnTarget target_of(TargetKind kind, int column) {
 
 bool count_remote_rows(RemoteRows *rows, uint64 *count) {
     *count = 0;
-    return ask(
+    return submit(
         rows, target_of(TargetKind::rows, 0), [count](int, const uint64 *counts) { *count += counts[0]; },
         [count](int, uint64) { ++*count; });
 }
 
 bool count_remote_bins(RemoteRows *rows, const ColumnTarget &bins, uint64 *counts) {
-    return ask(
+    return submit(
         rows, bins,
         [&](int, const uint64 *run_counts) {
             for (uint32 slot = 0; slot <= bins.slots; slot++)
@@ -441,7 +445,7 @@ bool count_remote_bins(RemoteRows *rows, const ColumnTarget &bins, uint64 *count
 bool count_remote_codes(RemoteRows *rows, int column) {
     ColumnView *view = rows->view;
     auto *counted = allocate_zeroed<RemoteCounts>(static_cast<size_t>(view->run_count) + 1);
-    const bool answered = ask(
+    const bool answered = submit(
         rows, target_of(TargetKind::codes, column),
         [&](int run, const uint64 *counts) {
             RemoteCounts *own = &counted[run];
@@ -465,7 +469,7 @@ bool find_remote_bounds(RemoteRows *rows, int column, bool *any, uint64 *least, 
         *greatest = *any ? Max(*greatest, high) : high;
         *any = true;
     };
-    return ask(
+    return submit(
         rows, target_of(TargetKind::bounds, column),
         [&](int, const uint64 *counts) {
             if (counts[0] > 0)
@@ -483,9 +487,9 @@ static bool match_in_view(RemoteRows *rows, const Condition &condition, TidSink 
     if (!add_tests(rows, condition, KeysToApply::Safe))
         return false;
     select_matching(view, condition, KeysToApply::Safe);
-    auto *answer = allocate<RowsAnswer>(1);
+    auto *result = allocate<RowsResult>(1);
     const RowTests tests = {rows->tests, rows->test_count};
-    if (!match_column(rows->set, rows->choice, tests, answer))
+    if (!match_column(rows->set, rows->choice, tests, result))
         return false;
     for (int run = 0; run < view->run_count; run++) {
         if (!is_remote(view, run)) {
@@ -493,10 +497,10 @@ static bool match_in_view(RemoteRows *rows, const Condition &condition, TidSink 
             continue;
         }
         const int place = rows->set_places[run];
-        for (uint64 i = 0; i < answer->found[place]; i++)
-            if (unlikely(!table::is_tid_within(answer->tids[place][i], view->heap_blocks)))
+        for (uint64 i = 0; i < result->found[place]; i++)
+            if (unlikely(!table::is_tid_within(result->tids[place][i], view->heap_blocks)))
                 report_damage(&view->runs[run], kTidSection, "An entry's TID lies outside the table.");
-        sink(context, answer->tids[place], answer->found[place]);
+        sink(context, result->tids[place], result->found[place]);
     }
     for (uint32 i = 0; i < view->loose_count; i++)
         if (view->loose[i].selected)
@@ -507,7 +511,7 @@ static bool match_in_view(RemoteRows *rows, const Condition &condition, TidSink 
 bool match_on_server(Relation heap, Relation index, Snapshot snapshot, const Format *format,
                      const Condition &condition, TidSink sink, void *context) {
     if (condition.matches_nothing || !is_all_safe(condition) ||
-        !client::may_ask_server(RelationGetNumberOfBlocks(index), kFewestPagesForServer))
+        !client::may_use_server(RelationGetNumberOfBlocks(index), kFewestPagesForServer))
         return false;
     auto *rows = allocate_zeroed<RemoteRows>(1);
     if (!open_remote_view(heap, index, snapshot, format, condition,

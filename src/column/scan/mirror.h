@@ -32,7 +32,7 @@ struct RemoteRows {
 };
 
 // The question that with_rows_on_server is going to ask.
-struct RemoteQuestion {
+struct RemoteRequest {
     client::RequestKind kind;
     int columns;         // whose codes are read, those of conditions aside
     uint64 results = 0;  // of groups: how many are expected
@@ -45,7 +45,7 @@ struct RemoteQuestion {
 // Opens a view for the server; false when it is cheaper or necessary to do without. Selected loose rows are
 // those that match and are visible.
 bool begin_remote_rows(Relation heap, Relation index, Snapshot snapshot, const Format *format,
-                       const Condition &condition, const RemoteQuestion &question, RemoteRows *rows);
+                       const Condition &condition, const RemoteRequest &remote_request, RemoteRows *rows);
 // Ends the view. Has it been answered, and did everything hold until now (rule "Trust")?
 bool end_remote_rows(RemoteRows *rows, bool is_answered, uint64 *heap_fetches);
 
@@ -68,22 +68,22 @@ void add_range_test(RemoteRows *rows, int column, const CodeRange *ranges, uint3
 // A session tries so often while VACUUMs end; then the paged path answers.
 template <typename Work>
 bool with_rows_on_server(Relation heap, Relation index, Snapshot snapshot, const Format *format,
-                         const Condition &condition, const RemoteQuestion &question, Work work,
+                         const Condition &condition, const RemoteRequest &remote_request, Work work,
                          uint64 *heap_fetches) {
     *heap_fetches = 0;
     if (condition.matches_nothing ||
-        !client::may_ask_server(RelationGetNumberOfBlocks(index), kFewestPagesForServer))
+        !client::may_use_server(RelationGetNumberOfBlocks(index), kFewestPagesForServer))
         return false;
     for (int tries = 0; tries < table::kMaxServerTries; tries++) {
         CHECK_FOR_INTERRUPTS();
         auto *rows = allocate_zeroed<RemoteRows>(1);
-        if (!begin_remote_rows(heap, index, snapshot, format, condition, question, rows))
+        if (!begin_remote_rows(heap, index, snapshot, format, condition, remote_request, rows))
             return false;
         MemoryContext caller = MemoryContextSwitchTo(rows->view->context);
         const bool answered = work(rows);
         MemoryContextSwitchTo(caller);
         if (end_remote_rows(rows, answered, heap_fetches)) {
-            client::note_request_done(index, question.kind);
+            client::note_request_done(index, remote_request.kind);
             return true;
         }
         if (!answered && !client::may_share_out_again())

@@ -1,6 +1,6 @@
 // Questions about columns: filters, counts and matching rows.
 #include "column/scan/request.h"
-#include "residency/ask.h"
+#include "residency/submission.h"
 #include "column/scan/request_tests.h"
 #include "test_hooks.h"
 #include "request_kinds.h"
@@ -25,7 +25,7 @@ static MirroredPages mirrored_pages_of(const MirrorFormat &format, const storage
 static bool begin_column(const NewMirror &mirror, protocol::BeginReply *reply) {
     const auto &format = static_cast<const ColumnMirror &>(*mirror.set->format);
     auto message = make_message<protocol::BeginColumn>(protocol::Message::begin_column, mirror.path);
-    return (format.describe(mirror.set->index, *mirror.run, &message.layout) || fail_as_gone()) &&
+    return (format.describe(mirror.set->index, *mirror.run, &message.layout) || fail_as_recycled()) &&
            begin_mirror(mirror, &message, reply);
 }
 
@@ -55,7 +55,7 @@ double row_microseconds(const Request &request, Path path) {
 constinit const RequestCost count_rows_cost = {true,
                                                [](const Request &request) {
                                                    return static_cast<double>(request.results) *
-                                                          sizeof(gpu_engine::DoubtfulRow);
+                                                          sizeof(gpu_engine::UnresolvedRow);
                                                },
                                                row_microseconds};
 
@@ -100,12 +100,12 @@ static bool rows_lie_in_buffer(const protocol::ColumnReply &reply, int run) {
 
 // Asks; the message's target is filled in already.
 template <typename SetTarget>
-static bool ask_columns(const RunSet &set, const Choice &choice, RequestKind kind, protocol::Message type,
-                        const RowTests &tests, Input starts, const VisibleBlocks &visible,
-                        uint64 expected_bytes, SetTarget set_target, Layout *layout,
-                        protocol::ColumnReply *reply) {
+static bool submit_columns(const RunSet &set, const Choice &choice, RequestKind kind, protocol::Message type,
+                           const RowTests &tests, Input starts, const VisibleBlocks &visible,
+                           uint64 expected_bytes, SetTarget set_target, Layout *layout,
+                           protocol::ColumnReply *reply) {
     if (tests.count > static_cast<int>(protocol::max_tests))
-        return fail(Trouble::NotWanted, "the filter has too many parts");
+        return fail(RequestFailure::NotWanted, "the filter has too many parts");
     const TestInputs test_inputs = make_test_inputs(set, tests);
     Input inputs[kInputs];
     inputs[kPlaces] = {test_inputs.places, 0, test_inputs.place_bytes};
@@ -114,9 +114,9 @@ static bool ask_columns(const RunSet &set, const Choice &choice, RequestKind kin
     const BlockInputs blocks = block_inputs(visible);
     inputs[kGroups] = blocks.groups;
     inputs[kRows] = blocks.rows;
-    const Question question = {kind, inputs, kInputs, expected_bytes,
-                               estimate_of(set, kind, tests.count + 1, choice.path)};
-    const auto set_inputs = [&](protocol::AskColumn *message, const Layout &at, uint64) {
+    const PreparedRequest prepared = {kind, inputs, kInputs, expected_bytes,
+                                      estimate_of(set, kind, tests.count + 1, choice.path)};
+    const auto set_inputs = [&](protocol::QueryColumn *message, const Layout &at, uint64) {
         finish_test_places(tests, at.inputs[kPlaces], at.inputs[kData]);
         message->tests = at.inputs[kPlaces];
         message->test_count = static_cast<uint32>(tests.count);
@@ -126,14 +126,14 @@ static bool ask_columns(const RunSet &set, const Choice &choice, RequestKind kin
     };
     uint64 items = 1;
     const bool answered =
-        ask<protocol::AskColumn>(question, set, choice, type, set_inputs, &items, layout, reply);
+        submit<protocol::QueryColumn>(prepared, set, choice, type, set_inputs, &items, layout, reply);
     free_test_inputs(test_inputs);
     return answered;
 }
 
 bool count_column(const RunSet &set, const Choice &choice, const RowTests &tests,
                   const gpu_engine::ColumnTarget &target, const uint64 *places, const VisibleBlocks &visible,
-                  ColumnsAnswer *answer) {
+                  ColumnsResult *result) {
     const bool counts_rows = target.kind == gpu_engine::TargetKind::rows;
     const RequestKind kind = counts_rows ? RequestKind::CountColumn : RequestKind::CountColumnValues;
     const LiveRuns live = live_runs(set);
@@ -143,37 +143,38 @@ bool count_column(const RunSet &set, const Choice &choice, const RowTests &tests
     const bool has_starts = target.kind == gpu_engine::TargetKind::bins;
     Layout layout;
     protocol::ColumnReply reply;
-    const auto set_target = [&](protocol::AskColumn *message) {
+    const auto set_target = [&](protocol::QueryColumn *message) {
         message->target = static_cast<uint32>(target.kind);
         message->column = target.column;
         message->slots = target.slots;
         message->scale = static_cast<uint32>(target.scale);
         message->even = target.even;
     };
-    if (!ask_columns(set, choice, kind,
-                     counts_rows ? protocol::Message::count_column : protocol::Message::count_column_values,
-                     tests, {target.starts, 0, has_starts ? (target.slots - 1) * sizeof(uint64) : 0}, visible,
-                     expected, set_target, &layout, &reply))
+    if (!submit_columns(
+            set, choice, kind,
+            counts_rows ? protocol::Message::count_column : protocol::Message::count_column_values, tests,
+            {target.starts, 0, has_starts ? (target.slots - 1) * sizeof(uint64) : 0}, visible, expected,
+            set_target, &layout, &reply))
         return note_failed(kind, choice);
     for (int i = 0; i < set.count; i++)
-        answer->runs[i] = {};
+        result->runs[i] = {};
     for (int i = 0; i < live.count; i++) {
-        ColumnCounts *run = &answer->runs[live.places[i]];
+        ColumnCounts *run = &result->runs[live.places[i]];
         if (!lies_in_buffer(reply.counts_at[i], places[live.places[i]] * sizeof(uint64)) ||
-            !rows_lie_in_buffer<gpu_engine::DoubtfulRow>(reply, i) || (visible.all && reply.found[i] > 0)) {
-            fail(Trouble::Refused, "results lie outside of the transfer buffer");
+            !rows_lie_in_buffer<gpu_engine::UnresolvedRow>(reply, i) || (visible.all && reply.found[i] > 0)) {
+            fail(RequestFailure::Refused, "results lie outside of the transfer buffer");
             return note_failed(kind, choice);
         }
         run->counts = reinterpret_cast<const uint64 *>(buffer_at(reply.counts_at[i]));
         run->found = reply.found[i];
-        run->doubtful = static_cast<const gpu_engine::DoubtfulRow *>(
-            copy_of_results(reply.found_at[i], run->found * sizeof(gpu_engine::DoubtfulRow)));
+        run->unresolved = static_cast<const gpu_engine::UnresolvedRow *>(
+            copy_of_results(reply.found_at[i], run->found * sizeof(gpu_engine::UnresolvedRow)));
         if (target.kind == gpu_engine::TargetKind::bounds)
             continue;
         for (uint64 row = 0; row < run->found; row++) {
-            if (run->doubtful[row].number < places[live.places[i]])
+            if (run->unresolved[row].number < places[live.places[i]])
                 continue;
-            fail(Trouble::Refused, "a row's number is none of those counted");
+            fail(RequestFailure::Refused, "a row's number is none of those counted");
             return note_failed(kind, choice);
         }
     }
@@ -181,26 +182,26 @@ bool count_column(const RunSet &set, const Choice &choice, const RowTests &tests
     return true;
 }
 
-bool match_column(const RunSet &set, const Choice &choice, const RowTests &tests, RowsAnswer *answer) {
+bool match_column(const RunSet &set, const Choice &choice, const RowTests &tests, RowsResult *result) {
     const LiveRuns live = live_runs(set);
     Layout layout;
     protocol::ColumnReply reply;
     // Whoever sees them.
     const VisibleBlocks visible = {{}, true};
-    if (!ask_columns(
+    if (!submit_columns(
             set, choice, RequestKind::MatchColumn, protocol::Message::match_column, tests, {nullptr, 0, 0},
-            visible, 0, [](protocol::AskColumn *) {}, &layout, &reply))
+            visible, 0, [](protocol::QueryColumn *) {}, &layout, &reply))
         return note_failed(RequestKind::MatchColumn, choice);
     for (int i = 0; i < set.count; i++)
-        answer->found[i] = 0;
+        result->found[i] = 0;
     for (int i = 0; i < live.count; i++) {
         if (!rows_lie_in_buffer<ItemPointerData>(reply, i)) {
-            fail(Trouble::Refused, "results lie outside of the transfer buffer");
+            fail(RequestFailure::Refused, "results lie outside of the transfer buffer");
             return note_failed(RequestKind::MatchColumn, choice);
         }
-        answer->tids[live.places[i]] = static_cast<const ItemPointerData *>(
+        result->tids[live.places[i]] = static_cast<const ItemPointerData *>(
             copy_of_results(reply.found_at[i], reply.found[i] * sizeof(ItemPointerData)));
-        answer->found[live.places[i]] = reply.found[i];
+        result->found[live.places[i]] = reply.found[i];
     }
     hold(HoldPoint::Result);
     return true;
@@ -209,7 +210,7 @@ bool match_column(const RunSet &set, const Choice &choice, const RowTests &tests
 // ---- dictionaries ----------------------------------------------------------------------------------------
 
 // What comes back goes into an index for good.
-static bool is_sound(const uint64 *from, uint64 from_count, const uint32 *map, const uint64 *entries,
+static bool is_valid(const uint64 *from, uint64 from_count, const uint32 *map, const uint64 *entries,
                      uint64 count) {
     for (uint64 i = 0; i < from_count; i++)
         if (map[i] >= count || entries[map[i]] != from[i])
@@ -233,9 +234,9 @@ static bool is_union(const uint64 *entries, uint64 count, const uint32 *main_map
     return main == main_count && delta == delta_count;
 }
 
-static bool ask_merge(const Choice &choice, const uint64 *main, uint64 main_count, const uint64 *delta,
-                      uint64 delta_count, protocol::MergeColumnDictionaries *message,
-                      protocol::MergeColumnDictionariesReply *reply) {
+static bool submit_merge(const Choice &choice, const uint64 *main, uint64 main_count, const uint64 *delta,
+                         uint64 delta_count, protocol::MergeColumnDictionaries *message,
+                         protocol::MergeColumnDictionariesReply *reply) {
     *message = make_message<protocol::MergeColumnDictionaries>(protocol::Message::merge_column_dictionaries,
                                                                choice.path);
     message->main_count = main_count;
@@ -255,8 +256,8 @@ static bool ask_merge(const Choice &choice, const uint64 *main, uint64 main_coun
     memcpy(buffer_at(message->delta), delta, delta_count * sizeof(uint64));
     if (!exchange(message, reply, estimate_microseconds(request, choice.path)))
         return false;
-    if (answer_of(reply->header) != protocol::Answer::done)
-        return fail_by_answer(reply->header);
+    if (result_of(reply->header) != protocol::ReplyResult::done)
+        return fail_by_reply(reply->header);
     note_answered(RequestKind::MergeColumnDictionaries, choice.path, request.items, bytes, reply->header);
     return true;
 }
@@ -266,24 +267,24 @@ bool merge_column_dictionaries(const Choice &choice, const uint64 *main, uint64 
                                const uint32 **main_map, const uint32 **delta_map) {
     protocol::MergeColumnDictionaries message;
     protocol::MergeColumnDictionariesReply reply;
-    if (!ask_merge(choice, main, main_count, delta, delta_count, &message, &reply))
+    if (!submit_merge(choice, main, main_count, delta, delta_count, &message, &reply))
         return note_failed(RequestKind::MergeColumnDictionaries, choice);
     *count = reply.count;
     if (*count > main_count + delta_count) {
-        fail(Trouble::Refused, "merged dictionaries are too long");
+        fail(RequestFailure::Refused, "merged dictionaries are too long");
         return note_failed(RequestKind::MergeColumnDictionaries, choice);
     }
     *entries = static_cast<const uint64 *>(copy_of_results(message.entries, *count * sizeof(uint64)));
     *main_map = static_cast<const uint32 *>(copy_of_results(message.main_map, main_count * sizeof(uint32)));
     *delta_map =
         static_cast<const uint32 *>(copy_of_results(message.delta_map, delta_count * sizeof(uint32)));
-    if (is_sound(main, main_count, *main_map, *entries, *count) &&
-        is_sound(delta, delta_count, *delta_map, *entries, *count) &&
+    if (is_valid(main, main_count, *main_map, *entries, *count) &&
+        is_valid(delta, delta_count, *delta_map, *entries, *count) &&
         is_union(*entries, *count, *main_map, main_count, *delta_map, delta_count)) {
         hold(HoldPoint::Result);
         return true;
     }
-    fail(Trouble::Refused, "merged dictionaries are wrong");
+    fail(RequestFailure::Refused, "merged dictionaries are wrong");
     return note_failed(RequestKind::MergeColumnDictionaries, choice);
 }
 

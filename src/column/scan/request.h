@@ -37,11 +37,11 @@ struct RowTests {
 // unknown blocks. All is empty for a run that isn't mirrored.
 struct ColumnCounts {
     const uint64 *counts;
-    const gpu_engine::DoubtfulRow *doubtful;
+    const gpu_engine::UnresolvedRow *unresolved;
     uint64 found;
 };
 
-struct ColumnsAnswer {
+struct ColumnsResult {
     ColumnCounts runs[client::kMaxRuns];
 };
 
@@ -49,16 +49,16 @@ struct ColumnsAnswer {
 // `places[i]` are those of run i's counts.
 bool count_column(const client::RunSet &set, const client::Choice &choice, const RowTests &tests,
                   const gpu_engine::ColumnTarget &target, const uint64 *places,
-                  const client::VisibleBlocks &visible, ColumnsAnswer *answer);
+                  const client::VisibleBlocks &visible, ColumnsResult *result);
 
-struct RowsAnswer {
+struct RowsResult {
     const ItemPointerData *tids[client::kMaxRuns];
     uint64 found[client::kMaxRuns];
 };
 
 // Their TIDs, in no certain order.
 bool match_column(const client::RunSet &set, const client::Choice &choice, const RowTests &tests,
-                  RowsAnswer *answer);
+                  RowsResult *result);
 
 // The union of two sorted dictionaries without duplicates: *count entries, and for each entry of theirs its
 // place among them. Results lie in the transfer buffer, and have been looked through.

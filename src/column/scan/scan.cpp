@@ -131,8 +131,8 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     const bool always_recheck = bitmap_scan_skips_heap() || !IsMVCCSnapshot(descriptor->xs_snapshot);
     // A bitmap scan is not told its table, which the executor has locked.
     Relation heap = table_open(index->rd_index->indrelid, NoLock);
-    storage::KeptRuns kept;
-    storage::begin_kept(&kept);
+    storage::CachedRuns cached;
+    storage::begin_cached(&cached);
     // TIDs that a request has added before it broke off do no harm: the bitmap's rows are rechecked or added
     // again.
     BitmapSink sink = {bitmap, always_recheck, 0};
@@ -141,7 +141,7 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
         match_on_server(heap, index, descriptor->xs_snapshot, scan->format, condition, add_tids, &sink);
     int64 added = sink.added;
     while (!done) {
-        ColumnView *view = open_view(heap, index, descriptor->xs_snapshot, scan->format, condition, &kept);
+        ColumnView *view = open_view(heap, index, descriptor->xs_snapshot, scan->format, condition, &cached);
         MemoryContextSwitchTo(view->context);
         uint32 position;
         if (recycled_run(view, &position) == nullptr) {
@@ -159,7 +159,7 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
             count_skipped_runs(*view);
         close_view(view);
     }
-    storage::end_kept(&kept);
+    storage::end_cached(&cached);
     client::add_usage_since(before, &scan->usage);
     client::note_request_done(index, client::RequestKind::MatchColumn);
     table_close(heap, NoLock);

@@ -4,8 +4,8 @@
 
 #include "column/scan/condition.h"
 #include "column/scan/filter.h"
-#include "column/scan/kept_matches.h"
-#include "column/scan/kept_results.h"
+#include "column/scan/cached_matches.h"
+#include "column/scan/cached_results.h"
 #include "column/scan/like_pattern.h"
 #include "column/scan/mirror.h"
 #include "column/scan/request.h"

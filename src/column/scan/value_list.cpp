@@ -1,6 +1,6 @@
 #include "column/scan/value_list.h"
 
-#include "column/scan/kept_results.h"
+#include "column/scan/cached_results.h"
 #include "compat.h"
 #include "keys/keys.h"
 #include "memory.h"
@@ -226,7 +226,7 @@ uint64 *codes_of_list(RunReader *reader, int column, const ValueList &list) {
 }
 
 const ValueList *list_values(RunReader *reader, int column, size_t *memory) {
-    const KeptKey key = {reader->index, reader->run.run_id, column, kKeptLists, nullptr};
+    const CacheKey key = {reader->index, reader->run.run_id, column, kCachedLists, nullptr};
     if (const void *found = use_results(key))
         return static_cast<const ValueList *>(found);
     const size_t bytes = bytes_of_list(reader->header.column[column], reader->run.entries);

@@ -67,14 +67,14 @@ static DistinctValue *add_value(Collected *collected) {
 // Adds up the counts of neighbours that are the same.
 template <typename Same>
 static void join_neighbours(Collected *collected, Same same) {
-    uint64 kept = 0;
+    uint64 cached = 0;
     for (uint64 i = 0; i < collected->count; i++) {
-        if (kept > 0 && same(collected->values[kept - 1], collected->values[i]))
-            collected->values[kept - 1].count += collected->values[i].count;
+        if (cached > 0 && same(collected->values[cached - 1], collected->values[i]))
+            collected->values[cached - 1].count += collected->values[i].count;
         else
-            collected->values[kept++] = collected->values[i];
+            collected->values[cached++] = collected->values[i];
     }
-    collected->count = kept;
+    collected->count = cached;
 }
 
 namespace {
@@ -139,16 +139,16 @@ static void join_numbers(WideNumber *wide, Collected *collected) {
         return a.high != b.high ? a.high < b.high : a.low != b.low ? a.low < b.low : a.place < b.place;
     });
     auto *joined = allocate<DistinctValue>(collected->count + 1);
-    uint64 kept = 0;
+    uint64 cached = 0;
     for (uint64 i = 0; i < collected->count; i++) {
         const DistinctValue &value = collected->values[wide[i].place];
         if (i > 0 && wide[i].high == wide[i - 1].high && wide[i].low == wide[i - 1].low)
-            joined[kept - 1].count += value.count;
+            joined[cached - 1].count += value.count;
         else
-            joined[kept++] = value;
+            joined[cached++] = value;
     }
     collected->values = joined;
-    collected->count = kept;
+    collected->count = cached;
     pfree(wide);
 }
 
@@ -177,7 +177,7 @@ static void join_equal(const ColumnType &type, Collected *collected, bool *is_or
         return DatumGetBool(FunctionCall2Coll(&entry.eq_opr_finfo, type.collation, a.datum, b.datum));
     };
     auto *joined = allocate<DistinctValue>(count + 1);
-    uint64 kept = 0;
+    uint64 cached = 0;
     if (*is_ordered) {
         qsort_arg(keyed, count, sizeof(Keyed), compare_keyed, &entry);
     } else {
@@ -202,14 +202,14 @@ static void join_equal(const ColumnType &type, Collected *collected, bool *is_or
                 representative = Min(representative, keyed[j].place);
                 keyed[j].place = PG_UINT64_MAX;
             }
-            joined[kept] = collected->values[representative];
-            joined[kept++].count = rows;
+            joined[cached] = collected->values[representative];
+            joined[cached++].count = rows;
         }
         i = end;
         CHECK_FOR_INTERRUPTS();
     }
     collected->values = joined;
-    collected->count = kept;
+    collected->count = cached;
 }
 
 namespace {
@@ -244,14 +244,14 @@ static void count_row_values(const RowValues &rows, Collected *collected) {
 }
 
 // The bytes of numerics, of which `first` is the first that was collected as an integer.
-static void spell_collected(const Collected &collected, uint64 first, uint8 scale) {
-    char *room = allocate<char>((collected.count - first) * kMaxSpelledBytes + 1);
+static void format_collected(const Collected &collected, uint64 first, uint8 scale) {
+    char *room = allocate<char>((collected.count - first) * kMaxFormattedBytes + 1);
     for (uint64 i = first; i < collected.count; i++) {
-        SpelledNumeric spelled;
-        spell_scaled(collected.values[i].integer, scale, &spelled);
-        memcpy(room, spelled.room, spelled.length);
-        collected.values[i].bytes = {room, spelled.length};
-        room += spelled.length;
+        FormattedNumeric formatted;
+        format_scaled(collected.values[i].integer, scale, &formatted);
+        memcpy(room, formatted.room, formatted.length);
+        collected.values[i].bytes = {room, formatted.length};
+        room += formatted.length;
     }
 }
 
@@ -284,7 +284,7 @@ DistinctValues find_distinct(ColumnView *view, int column) {
         count_row_values(rows, &collected);
         pfree(rows.values);
         if (!type.is_integer)
-            spell_collected(collected, before, static_cast<uint8>(scale));
+            format_collected(collected, before, static_cast<uint8>(scale));
         scales++;
     }
     // Numerics of one scale have come in their order, and no two of them are equal.

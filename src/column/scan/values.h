@@ -98,7 +98,7 @@ uint64 visit_values(ColumnView *view, int column, OnInteger on_integer, OnIntege
     for (uint32 i = 0; i < view->loose_count; i++) {
         if (!view->loose[i].selected)
             continue;
-        const ItemValue &value = view->loose[i].values[column];
+        const TupleValue &value = view->loose[i].values[column];
         if (value.is_null)
             nulls++;
         else if (is_integer)

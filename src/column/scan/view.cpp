@@ -8,30 +8,30 @@ namespace pg_gpu::column {
 
 // ---- opening ----------------------------------------------------------------------------------------------
 
-static void add_loose_rows(ColumnView *view, BlockNumber block, const storage::Items &items) {
+static void add_loose_rows(ColumnView *view, BlockNumber block, const storage::Items &tail_tuples) {
     const auto columns = static_cast<size_t>(view->format->columns);
-    for_each_item(view->index, *view->format, block, items,
-                  [&](const storage::TailItem *item, const ItemValue *values) {
-                      const BlockNumber heap_block = ItemPointerGetBlockNumberNoCheck(&item->tid);
-                      if (heap_block < view->blocks.first || heap_block >= view->blocks.end)
-                          return;
-                      if (!table::is_tid_within(item->tid, view->heap_blocks))
-                          storage::report_corruption(view->index, block,
-                                                     "An entry's TID lies outside the table.");
-                      if (view->loose_count == view->loose_room) {
-                          view->loose_room *= 2;
-                          view->loose = reallocate(view->loose, view->loose_room);
-                      }
-                      auto *copy = allocate<ItemValue>(columns);
-                      memcpy(copy, values, columns * sizeof(ItemValue));
-                      view->loose[view->loose_count++] = {item->tid, true, copy};
-                  });
+    for_each_tail_tuple(view->index, *view->format, block, tail_tuples,
+                        [&](const storage::TailTuple *tail_tuple, const TupleValue *values) {
+                            const BlockNumber heap_block = ItemPointerGetBlockNumberNoCheck(&tail_tuple->tid);
+                            if (heap_block < view->blocks.first || heap_block >= view->blocks.end)
+                                return;
+                            if (!table::is_tid_within(tail_tuple->tid, view->heap_blocks))
+                                storage::report_corruption(view->index, block,
+                                                           "An entry's TID lies outside the table.");
+                            if (view->loose_count == view->loose_room) {
+                                view->loose_room *= 2;
+                                view->loose = reallocate(view->loose, view->loose_room);
+                            }
+                            auto *copy = allocate<TupleValue>(columns);
+                            memcpy(copy, values, columns * sizeof(TupleValue));
+                            view->loose[view->loose_count++] = {tail_tuple->tid, true, copy};
+                        });
 }
 
 static void open_raw(ColumnView *view, const storage::RunEntry &run) {
-    storage::Items items;
-    if (read_raw_items(view->index, run, &items))
-        add_loose_rows(view, storage::run_block(run, 0), items);
+    storage::Items tail_tuples;
+    if (read_raw_tuples(view->index, run, &tail_tuples))
+        add_loose_rows(view, storage::run_block(run, 0), tail_tuples);
     else
         view->recycled = &run;
 }
@@ -48,23 +48,23 @@ static bool open_columns(ColumnView *view, const storage::RunEntry &run, const C
     view->run_count++;
     view->selected[number] = nullptr;
     if (!remote)
-        read_at_home(view, number);
+        read_local_runs(view, number);
     return true;
 }
 
 // Opens the view's runs, and leaves those in its list that aren't left out.
 static void open_runs(ColumnView *view, const Condition &condition, bool remote) {
     const storage::RunEntry *listed = view->view.runs;
-    auto *kept = allocate<storage::RunEntry>(static_cast<size_t>(view->view.run_count) + 1);
+    auto *cached = allocate<storage::RunEntry>(static_cast<size_t>(view->view.run_count) + 1);
     int count = 0;
     for (int i = 0; i < view->view.run_count; i++) {
         if (layout_of(listed[i]) == Layout::Raw)
             open_raw(view, listed[i]);
         else if (!open_columns(view, listed[i], condition, remote))
             continue;
-        kept[count++] = listed[i];
+        cached[count++] = listed[i];
     }
-    view->view.runs = kept;
+    view->view.runs = cached;
     view->view.run_count = count;
 }
 
@@ -81,7 +81,7 @@ static void leave_between(uint64 *bits, uint64 words, uint64 first, uint64 end) 
     }
 }
 
-void read_at_home(ColumnView *view, int run_number) {
+void read_local_runs(ColumnView *view, int run_number) {
     RunReader *reader = &view->runs[run_number];
     const storage::RunEntry &run = reader->run;
     read_dead(reader);
@@ -102,7 +102,7 @@ void read_at_home(ColumnView *view, int run_number) {
 }
 
 ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
-                      const Condition &condition, storage::KeptRuns *kept, bool remote,
+                      const Condition &condition, storage::CachedRuns *cached, bool remote,
                       const BlockRange &blocks) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_column view", ALLOCSET_DEFAULT_SIZES);
@@ -114,7 +114,7 @@ ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Fo
     view->snapshot = snapshot;
     view->format = format;
     view->blocks = blocks;
-    view->view.kept = kept;
+    view->view.cached = cached;
     storage::Items tail = {allocate<char>(storage::kContentBytes), 0};
     storage::take_view(index, run_kind(), snapshot, &view->view, storage::copy_tail, &tail);
     view->heap_blocks = table::blocks_of_rows(heap);
@@ -170,11 +170,11 @@ void give_selected(ColumnView *view, int run, TidSink sink, void *context) {
     begin_tid_cursor(&cursor, &view->runs[run]);
     OffsetNumber offsets[MaxHeapTuplesPerPage];
     ItemPointerData tids[MaxHeapTuplesPerPage];
-    while (next_stretch(&cursor)) {
+    while (next_span(&cursor)) {
         if (!any_selected(selected, cursor.ordinal, cursor.count))
             continue;
-        check_stretch(&cursor, view->heap_blocks);
-        stretch_offsets(&cursor, offsets);
+        check_span(&cursor, view->heap_blocks);
+        span_offsets(&cursor, offsets);
         uint64 count = 0;
         for (uint32 i = 0; i < cursor.count; i++) {
             ItemPointerSet(&tids[count], cursor.block, offsets[i]);
@@ -215,8 +215,8 @@ static uint64 gather_bits(uint64 bits, uint64 places) {
 }
 
 // Takes those of `count` rows away, at most 64, that have no bit in `kept`.
-static void keep_rows(uint64 *selected, uint64 first, uint32 count, uint64 kept) {
-    const uint64 others = ~kept & low_bits(count);
+static void keep_rows(uint64 *selected, uint64 first, uint32 count, uint64 cached) {
+    const uint64 others = ~cached & low_bits(count);
     selected[first / 64] &= ~(others << (first % 64));
     if (first % 64 + count > 64)
         selected[first / 64 + 1] &= ~(others >> (64 - first % 64));
@@ -255,7 +255,7 @@ static void select_in_run(ColumnView *view, int run, const table::RowSet &set) {
     begin_tid_cursor(&cursor, &view->runs[run]);
     uint32 at = 0;
     BlockNumber block = 0;
-    while (next_stretch(&cursor)) {
+    while (next_span(&cursor)) {
         if (cursor.block < block)
             report_damage(cursor.reader, kTidSection, "TIDs aren't in order.");
         block = cursor.block;
@@ -282,8 +282,8 @@ void select_among(ColumnView *view, const table::RowSet &set) {
 
 namespace {
 
-struct Doubts {
-    DoubtfulRow *rows;
+struct UnresolvedRows {
+    UnresolvedRow *rows;
     ItemPointerData *tids;  // the rows'
     uint64 count;
     uint64 room;
@@ -291,33 +291,35 @@ struct Doubts {
 
 }  // namespace
 
-static void doubt(Doubts *doubts, const ItemPointerData &tid, uint32 run, uint64 ordinal) {
-    if (doubts->count == doubts->room) {
-        const bool is_first = doubts->room == 0;
-        doubts->room = Max(doubts->room * 2, uint64{1024});
-        doubts->rows =
-            is_first ? allocate<DoubtfulRow>(doubts->room) : reallocate(doubts->rows, doubts->room);
-        doubts->tids =
-            is_first ? allocate<ItemPointerData>(doubts->room) : reallocate(doubts->tids, doubts->room);
+static void add_unresolved(UnresolvedRows *unresolved_rows, const ItemPointerData &tid, uint32 run,
+                           uint64 ordinal) {
+    if (unresolved_rows->count == unresolved_rows->room) {
+        const bool is_first = unresolved_rows->room == 0;
+        unresolved_rows->room = Max(unresolved_rows->room * 2, uint64{1024});
+        unresolved_rows->rows = is_first ? allocate<UnresolvedRow>(unresolved_rows->room)
+                                         : reallocate(unresolved_rows->rows, unresolved_rows->room);
+        unresolved_rows->tids = is_first ? allocate<ItemPointerData>(unresolved_rows->room)
+                                         : reallocate(unresolved_rows->tids, unresolved_rows->room);
     }
-    doubts->tids[doubts->count] = tid;
-    doubts->rows[doubts->count++] = {run, static_cast<uint32>(ordinal)};
+    unresolved_rows->tids[unresolved_rows->count] = tid;
+    unresolved_rows->rows[unresolved_rows->count++] = {run, static_cast<uint32>(ordinal)};
 }
 
 // Calls visit(cursor) for the stretches of selected rows on blocks that aren't all-visible.
 template <typename Visit>
-static void for_hidden_stretches(ColumnView *view, int run, table::VisibilityMap *map, Visit visit) {
+static void for_hidden_spans(ColumnView *view, int run, table::VisibilityMap *map, Visit visit) {
     TidCursor cursor;
     begin_tid_cursor(&cursor, &view->runs[run]);
     const uint64 *selected = view->selected[run];
-    while (next_stretch(&cursor))
+    while (next_span(&cursor))
         if (any_selected(selected, cursor.ordinal, cursor.count) && !table::is_all_visible(map, cursor.block))
             visit(&cursor);
 }
 
-static void doubt_stretch(const TidCursor &cursor, uint32 run, uint64 *selected, Doubts *doubts) {
+static void add_unresolved_span(const TidCursor &cursor, uint32 run, uint64 *selected,
+                                UnresolvedRows *unresolved_rows) {
     OffsetNumber offsets[MaxHeapTuplesPerPage];
-    stretch_offsets(&cursor, offsets);
+    span_offsets(&cursor, offsets);
     for (uint32 i = 0; i < cursor.count; i++) {
         const uint64 ordinal = cursor.ordinal + i;
         if (!is_selected(selected, ordinal))
@@ -325,18 +327,18 @@ static void doubt_stretch(const TidCursor &cursor, uint32 run, uint64 *selected,
         selected[ordinal / 64] &= ~(UINT64CONST(1) << (ordinal % 64));
         ItemPointerData tid;
         ItemPointerSet(&tid, cursor.block, offsets[i]);
-        doubt(doubts, tid, run, ordinal);
+        add_unresolved(unresolved_rows, tid, run, ordinal);
     }
 }
 
 // Takes away those that are known to be invisible, and adds to the doubts those that nothing is known of.
-static void doubt_rows_of_run(ColumnView *view, int run, table::VisibilityMap *map,
-                              const table::RowVisibility &rows, Doubts *doubts) {
+static void add_unresolved_of_run(ColumnView *view, int run, table::VisibilityMap *map,
+                                  const table::RowVisibility &rows, UnresolvedRows *unresolved_rows) {
     uint64 *selected = view->selected[run];
-    for_hidden_stretches(view, run, map, [&](const TidCursor *cursor) {
+    for_hidden_spans(view, run, map, [&](const TidCursor *cursor) {
         const uint64 *facts = table::find_facts(&rows, cursor->block);
         if (facts == nullptr) {
-            doubt_stretch(*cursor, static_cast<uint32>(run), selected, doubts);
+            add_unresolved_span(*cursor, static_cast<uint32>(run), selected, unresolved_rows);
             return;
         }
         keep_rows_of_block(*cursor, {facts, table::facts_row_words()}, selected);
@@ -344,12 +346,13 @@ static void doubt_rows_of_run(ColumnView *view, int run, table::VisibilityMap *m
     });
 }
 
-static void select_visible_doubts(ColumnView *view, table::RowVisibility *rows, const Doubts &doubts) {
-    auto *visible = allocate_zeroed<bool>(doubts.count);
-    table::find_visible(rows, doubts.tids, doubts.count, visible);
+static void select_visible_unresolved(ColumnView *view, table::RowVisibility *rows,
+                                      const UnresolvedRows &unresolved_rows) {
+    auto *visible = allocate_zeroed<bool>(unresolved_rows.count);
+    table::find_visible(rows, unresolved_rows.tids, unresolved_rows.count, visible);
     view->heap_fetches = rows->fetches;
-    for (uint64 i = 0; i < doubts.count; i++) {
-        const DoubtfulRow &row = doubts.rows[i];
+    for (uint64 i = 0; i < unresolved_rows.count; i++) {
+        const UnresolvedRow &row = unresolved_rows.rows[i];
         if (!visible[i])
             continue;
         if (row.run == static_cast<uint32>(view->run_count))
@@ -358,8 +361,8 @@ static void select_visible_doubts(ColumnView *view, table::RowVisibility *rows, 
             view->selected[row.run][row.ordinal / 64] |= UINT64CONST(1) << (row.ordinal % 64);
     }
     pfree(visible);
-    pfree(doubts.rows);
-    pfree(doubts.tids);
+    pfree(unresolved_rows.rows);
+    pfree(unresolved_rows.tids);
 }
 
 static bool has_own_rows(const ColumnView *view) {
@@ -370,7 +373,7 @@ static bool has_own_rows(const ColumnView *view) {
 }
 
 bool select_visible(ColumnView *view) {
-    Doubts doubts = {};
+    UnresolvedRows unresolved_rows = {};
     // TIDs needn't be looked at if the whole table is all-visible.
     const bool look = has_own_rows(view) && !table::is_table_all_visible(view->heap);
     table::VisibilityMap map;
@@ -379,25 +382,25 @@ bool select_visible(ColumnView *view) {
     table::open_row_visibility(&rows, view->heap, view->snapshot);
     for (int i = 0; look && i < view->run_count; i++)
         if (!is_remote(view, i))
-            for_hidden_stretches(
-                view, i, &map, [&rows](const TidCursor *cursor) { table::want_block(&rows, cursor->block); });
+            for_hidden_spans(view, i, &map,
+                             [&rows](const TidCursor *cursor) { table::want_block(&rows, cursor->block); });
     table::look_at_wanted_blocks(&rows);
     for (int i = 0; look && i < view->run_count; i++)
         if (!is_remote(view, i))
-            doubt_rows_of_run(view, i, &map, rows, &doubts);
+            add_unresolved_of_run(view, i, &map, rows, &unresolved_rows);
     for (uint32 i = 0; look && i < view->loose_count; i++) {
         LooseRow *row = &view->loose[i];
         if (!row->selected || table::is_all_visible(&map, ItemPointerGetBlockNumberNoCheck(&row->tid)))
             continue;
         row->selected = false;
-        doubt(&doubts, row->tid, static_cast<uint32>(view->run_count), i);
+        add_unresolved(&unresolved_rows, row->tid, static_cast<uint32>(view->run_count), i);
     }
     table::close_visibility(&map);
-    const bool sound = storage::read_vacuum_seq(view->index, run_kind()) == view->view.vacuum_seq;
-    if (sound && doubts.count > 0)
-        select_visible_doubts(view, &rows, doubts);
+    const bool valid = storage::read_vacuum_seq(view->index, run_kind()) == view->view.vacuum_seq;
+    if (valid && unresolved_rows.count > 0)
+        select_visible_unresolved(view, &rows, unresolved_rows);
     table::close_row_visibility(&rows);
-    return sound;
+    return valid;
 }
 
 }  // namespace pg_gpu::column

@@ -12,11 +12,11 @@ namespace pg_gpu::column {
 struct LooseRow {
     ItemPointerData tid;
     bool selected;
-    ItemValue *values;
+    TupleValue *values;
 };
 
 // A row whose visibility the table must tell. run_count: a loose row.
-struct DoubtfulRow {
+struct UnresolvedRow {
     uint32 run;
     uint32 ordinal;
 };
@@ -67,10 +67,10 @@ struct ColumnView {
 // are left out of which no row can match the condition. `kept` belongs to who opens another view when this
 // one's pages are recycled.
 ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
-                      const Condition &condition, storage::KeptRuns *kept, bool remote = false,
+                      const Condition &condition, storage::CachedRuns *cached, bool remote = false,
                       const BlockRange &blocks = kAllBlocks);
 // Selects a run's rows here, all that VACUUM has not removed.
-void read_at_home(ColumnView *view, int run);
+void read_local_runs(ColumnView *view, int run);
 inline bool is_remote(const ColumnView *view, int run) {
     return view->selected[run] == nullptr;
 }

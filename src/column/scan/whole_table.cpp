@@ -23,8 +23,8 @@ static void append(Description *description, const void *data, uint32 bytes) {
 }
 
 // The tail is locked meanwhile.
-static void copy_tail(const char *items, uint32 bytes, void *context) {
-    append(static_cast<Description *>(context), items, bytes);
+static void copy_tail(const char *tail_tuples, uint32 bytes, void *context) {
+    append(static_cast<Description *>(context), tail_tuples, bytes);
 }
 
 Const *describe_whole_table(Relation heap, Relation index, Snapshot snapshot) {

@@ -343,7 +343,7 @@ static void give_proposed(const Advice &advice, FunctionCallInfo fcinfo) {
     }
 }
 
-static void tell_what_was_left_out(const Advice &advice) {
+static void report_what_was_left_out(const Advice &advice) {
     if (advice.failed > 0)
         ereport(NOTICE,
                 (errmsg_plural("%d recorded statement could not be planned",
@@ -395,6 +395,6 @@ Datum pg_gpu_advise(PG_FUNCTION_ARGS) {
     estimate_now(&advice);
     choose_with_unions(&advice);
     give_proposed(advice, fcinfo);
-    tell_what_was_left_out(advice);
+    report_what_was_left_out(advice);
     return Datum{0};
 }

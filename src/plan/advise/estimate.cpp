@@ -30,7 +30,7 @@ struct Planning {
 static Planning *planning = nullptr;
 
 // Functions that the planner evaluates may plan statements that are executed.
-static bool is_asked(const PlannerInfo *root) {
+static bool is_requested(const PlannerInfo *root) {
     return planning != nullptr && statement_of(root) == planning->statement;
 }
 
@@ -247,14 +247,14 @@ static void propose_indexes(PlannerInfo *root, const RelOptInfo *relation, Oid t
 static void add_proposed_index(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo *relation) {
     if (previous_info_hook != nullptr)
         previous_info_hook(root, table, is_parent, relation);
-    if (is_asked(root) && planning->with != nullptr && planning->with->table == table && !is_parent)
+    if (is_requested(root) && planning->with != nullptr && planning->with->table == table && !is_parent)
         relation->indexlist = lappend(relation->indexlist, make_hypothetical(*planning->with, relation));
 }
 
 static void look_for_indexes(PlannerInfo *root, RelOptInfo *relation, Index number, RangeTblEntry *entry) {
     if (previous_relation_hook != nullptr)
         previous_relation_hook(root, relation, number, entry);
-    if (!is_asked(root) || planning->with != nullptr || relation->reloptkind != RELOPT_BASEREL ||
+    if (!is_requested(root) || planning->with != nullptr || relation->reloptkind != RELOPT_BASEREL ||
         entry->rtekind != RTE_RELATION || entry->relkind != RELKIND_RELATION || entry->inh ||
         entry->relid < FirstNormalObjectId)
         return;
@@ -290,31 +290,31 @@ static Query *parse_recorded(const char *text) {
                                                                                                  : nullptr;
 }
 
-static bool plan_recorded(const Recorded &recorded, Planning *asked) {
+static bool plan_recorded(const Recorded &recorded, Planning *requested) {
     Query *query = parse_recorded(recorded.text);
     if (query == nullptr)
         return false;
-    asked->statement = query;
+    requested->statement = query;
     Planning *outer = planning;
     PlannedStmt *plan = nullptr;
     PG_TRY();
     {
-        planning = asked;
+        planning = requested;
         plan = pg_plan_query(query, recorded.text, CURSOR_OPT_PARALLEL_OK, nullptr);
     }
     PG_FINALLY();
     { planning = outer; }
     PG_END_TRY();
-    if (asked->with == nullptr)
+    if (requested->with == nullptr)
         check_privileges(plan, recorded.text);
-    asked->estimate->cost = plan->planTree->total_cost;
+    requested->estimate->cost = plan->planTree->total_cost;
     return true;
 }
 
 bool estimate_statement(const Recorded &recorded, const Proposal *with, Estimate *estimate) {
     MemoryContext caller = CurrentMemoryContext;
     MemoryContext context = AllocSetContextCreate(caller, "gpu.advise", ALLOCSET_DEFAULT_SIZES);
-    Planning asked = {nullptr, with, estimate, caller};
+    Planning requested = {nullptr, with, estimate, caller};
     *estimate = {};
     // The planner evaluates functions, and types' input functions are called, which may be anybody's: they
     // get no rights but those of the user who ran the statement.
@@ -325,7 +325,7 @@ bool estimate_statement(const Recorded &recorded, const Proposal *with, Estimate
                            security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
     const int nesting = NewGUCNestLevel();
     MemoryContextSwitchTo(context);
-    const bool is_select = plan_recorded(recorded, &asked);
+    const bool is_select = plan_recorded(recorded, &requested);
     MemoryContextSwitchTo(caller);
     AtEOXact_GUC(false, nesting);
     SetUserIdAndSecContext(user, security);

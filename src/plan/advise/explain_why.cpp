@@ -49,7 +49,7 @@ struct Inquiry {
 static Inquiry *inquiry = nullptr;
 
 // Planning may run functions, and these may plan other statements.
-static bool is_asked(const PlannerInfo *root) {
+static bool is_requested(const PlannerInfo *root) {
     return inquiry != nullptr && statement_of(root) == inquiry->statement;
 }
 
@@ -99,9 +99,9 @@ static const char *words_of(const Refusal &refusal, const ExpressionSource &sour
 
 // ---- notes ------------------------------------------------------------------------------------------------
 
-static OtherPaths *find_others(const Inquiry &asked, const RelOptInfo *output) {
+static OtherPaths *find_others(const Inquiry &requested, const RelOptInfo *output) {
     ListCell *cell;
-    foreach (cell, asked.others) {
+    foreach (cell, requested.others) {
         auto *others = static_cast<OtherPaths *>(lfirst(cell));
         if (others->output == output)
             return others;
@@ -114,7 +114,7 @@ static Costs costs_of(const ::Path *path) {
 }
 
 void note_other_paths(PlannerInfo *root, const RelOptInfo *output) {
-    if (!is_asked(root))
+    if (!is_requested(root))
         return;
     MemoryContext caller = MemoryContextSwitchTo(inquiry->context);
     OtherPaths *others = find_others(*inquiry, output);
@@ -145,7 +145,7 @@ static Note *add_note(const Candidate &candidate) {
 }
 
 void note_declined(const Candidate &candidate, const Refusal &refusal, const ExpressionSource &source) {
-    if (!is_asked(candidate.root))
+    if (!is_requested(candidate.root))
         return;
     MemoryContext caller = MemoryContextSwitchTo(inquiry->context);
     add_note(candidate)->reason = words_of(refusal, source);
@@ -157,7 +157,7 @@ void note_declined(const Candidate &candidate, const char *reason) {
 }
 
 void note_offered(const Candidate &candidate, const CustomPath *path) {
-    if (!is_asked(candidate.root))
+    if (!is_requested(candidate.root))
         return;
     MemoryContext caller = MemoryContextSwitchTo(inquiry->context);
     Note *note = add_note(candidate);
@@ -167,7 +167,7 @@ void note_offered(const Candidate &candidate, const CustomPath *path) {
 }
 
 void note_chosen(PlannerInfo *root, const CustomPath *path) {
-    if (!is_asked(root))
+    if (!is_requested(root))
         return;
     // Where a path was freed, a later one may lie in its place.
     for (int i = list_length(inquiry->notes) - 1; i >= 0; i--) {
@@ -179,9 +179,9 @@ void note_chosen(PlannerInfo *root, const CustomPath *path) {
     }
 }
 
-static bool is_any_chosen(const Inquiry &asked, const RelOptInfo *output) {
+static bool is_any_chosen(const Inquiry &requested, const RelOptInfo *output) {
     ListCell *cell;
-    foreach (cell, asked.notes) {
+    foreach (cell, requested.notes) {
         const auto *note = static_cast<const Note *>(lfirst(cell));
         if (note->output == output && note->is_chosen)
             return true;
@@ -189,12 +189,12 @@ static bool is_any_chosen(const Inquiry &asked, const RelOptInfo *output) {
     return false;
 }
 
-static const char *reason_of(const Inquiry &asked, const Note &note, const OtherPaths *others) {
+static const char *reason_of(const Inquiry &requested, const Note &note, const OtherPaths *others) {
     if (note.reason != nullptr)
         return note.reason;
     if (note.is_chosen)
         return "the plan uses it";
-    if (is_any_chosen(asked, note.output))
+    if (is_any_chosen(requested, note.output))
         return "another node is expected to cost less";
     return others != nullptr && others->costs <= note.costs
                ? "PostgreSQL's own plan is expected to cost less"
@@ -232,16 +232,16 @@ void check_privileges(PlannedStmt *plan, const char *text) {
     FreeQueryDesc(description);
 }
 
-static void plan_statement(const char *text, Inquiry *asked) {
+static void plan_statement(const char *text, Inquiry *requested) {
     ErrorContextCallback callback = {error_context_stack, point_into_statement, const_cast<char *>(text)};
     error_context_stack = &callback;
     Query *statement = parse_statement(text);
-    asked->statement = statement;
+    requested->statement = statement;
     Inquiry *outer = inquiry;
     PlannedStmt *plan = nullptr;
     PG_TRY();
     {
-        inquiry = asked;
+        inquiry = requested;
         plan = pg_plan_query(statement, text, CURSOR_OPT_PARALLEL_OK, nullptr);
     }
     PG_FINALLY();
@@ -251,15 +251,15 @@ static void plan_statement(const char *text, Inquiry *asked) {
     error_context_stack = callback.previous;
 }
 
-static void give_notes(const Inquiry &asked, const ReturnSetInfo *result) {
+static void give_notes(const Inquiry &requested, const ReturnSetInfo *result) {
     ListCell *cell;
-    foreach (cell, asked.notes) {
+    foreach (cell, requested.notes) {
         const auto *note = static_cast<const Note *>(lfirst(cell));
-        const OtherPaths *others = find_others(asked, note->output);
+        const OtherPaths *others = find_others(requested, note->output);
         Datum values[] = {CStringGetTextDatum(note->node),
                           note->candidate == nullptr ? Datum{0} : CStringGetTextDatum(note->candidate),
                           BoolGetDatum(note->is_chosen),
-                          CStringGetTextDatum(reason_of(asked, *note, others)),
+                          CStringGetTextDatum(reason_of(requested, *note, others)),
                           Float8GetDatum(note->costs.total),
                           Float8GetDatum(others == nullptr ? 0 : others->costs.total)};
         bool nulls[] = {false, note->candidate == nullptr, false,
@@ -274,8 +274,8 @@ using namespace pg_gpu::plan;
 
 Datum pg_gpu_explain_why(PG_FUNCTION_ARGS) {
     InitMaterializedSRF(fcinfo, 0);
-    Inquiry asked = {nullptr, CurrentMemoryContext, NIL, NIL};
-    plan_statement(text_to_cstring(PG_GETARG_TEXT_PP(0)), &asked);
-    give_notes(asked, reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo));
+    Inquiry requested = {nullptr, CurrentMemoryContext, NIL, NIL};
+    plan_statement(text_to_cstring(PG_GETARG_TEXT_PP(0)), &requested);
+    give_notes(requested, reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo));
     return Datum{0};
 }

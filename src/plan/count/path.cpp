@@ -96,7 +96,7 @@ static const char *refuse_statement(PlannerInfo *root, RelOptInfo *input) {
 // ---- the index path underneath ----------------------------------------------------------------------------
 
 // Does the index answer every condition on the table, exactly?
-static bool answers_all_conditions(const IndexPath *path) {
+static bool covers_all_conditions(const IndexPath *path) {
     ListCell *cell;
     foreach (cell, path->indexinfo->indrestrictinfo) {
         const auto *restriction = lfirst_node(RestrictInfo, cell);
@@ -125,7 +125,7 @@ static IndexPath *answering_path(PlannerInfo *root, RelOptInfo *table, const Ind
     foreach (cell, alone->pathlist) {
         auto *path = static_cast<::Path *>(lfirst(cell));
         if (IsA(path, IndexPath) && path->param_info == nullptr &&
-            answers_all_conditions(reinterpret_cast<IndexPath *>(path)))
+            covers_all_conditions(reinterpret_cast<IndexPath *>(path)))
             return reinterpret_cast<IndexPath *>(path);
     }
     return nullptr;

@@ -71,31 +71,31 @@ static NumberBounds join_bounds(const NumberBounds &left, const NumberBounds &ri
 }
 
 // The integers that floats are cut to: the base is added last.
-static bool is_cut_float(const InputMaker &maker, const AggregateProgram &program,
+static bool is_cut_float(const InputBuilder &builder, const AggregateProgram &program,
                          const AggregateStep &step) {
     const AggregateStep &added = program.step[step.right];
     return step.operation == AggregateOperation::add && added.operation == AggregateOperation::input &&
-           maker.compiled->input[added.left].kind == SourceKind::FloatBase;
+           builder.compiled->input[added.left].kind == SourceKind::FloatBase;
 }
 
 // ---- steps ------------------------------------------------------------------------------------------------
 
-static NumberBounds bounds_of_input(const InputMaker &maker, uint16 input) {
-    switch (maker.compiled->input[input].kind) {
+static NumberBounds bounds_of_input(const InputBuilder &builder, uint16 input) {
+    switch (builder.compiled->input[input].kind) {
         case SourceKind::Truth:
         case SourceKind::Exists:
             return kTruth;
         default:
-            return {maker.least[input], maker.greatest[input]};
+            return {builder.least[input], builder.greatest[input]};
     }
 }
 
-void find_bounds(const InputMaker &maker, const AggregateProgram &program, NumberBounds *bounds) {
+void find_bounds(const InputBuilder &builder, const AggregateProgram &program, NumberBounds *bounds) {
     for (uint32 i = 0; i < program.step_count; i++) {
         const AggregateStep &step = program.step[i];
         switch (step.operation) {
             case AggregateOperation::input:
-                bounds[i] = bounds_of_input(maker, step.left);
+                bounds[i] = bounds_of_input(builder, step.left);
                 break;
             case AggregateOperation::constant:
                 bounds[i] = {step.constant, step.constant};
@@ -118,7 +118,7 @@ void find_bounds(const InputMaker &maker, const AggregateProgram &program, Numbe
             case AggregateOperation::multiply:
             case AggregateOperation::divide:
             case AggregateOperation::modulo:
-                bounds[i] = is_cut_float(maker, program, step)
+                bounds[i] = is_cut_float(builder, program, step)
                                 ? bounds[step.right]
                                 : bounds_of_arithmetic(step, bounds[step.left], bounds[step.right]);
                 break;
@@ -157,8 +157,8 @@ bool may_be_any_number(const AggregateProgram &program, uint16 number) {
 
 // ---- a number for NULL ------------------------------------------------------------------------------------
 
-bool find_absent_number(const InputMaker &maker, uint16 input, int64 *absent) {
-    const InputSource &source = maker.compiled->input[input];
+bool find_absent_number(const InputBuilder &builder, uint16 input, int64 *absent) {
+    const InputSource &source = builder.compiled->input[input];
     if (source.type.base_type == TIMESTAMPOID || source.type.base_type == TIMESTAMPTZOID) {
         // This lies between -infinity and the first moment that there is.
         *absent = PG_INT64_MIN + 1;
@@ -173,11 +173,11 @@ bool find_absent_number(const InputMaker &maker, uint16 input, int64 *absent) {
     for (int round = 0; round < max_rounds; round++, lowest++, highest--) {
         uint64 least = highest;
         uint64 greatest = lowest;
-        for (int part = 0; part < maker.parts->count; part++) {
+        for (int part = 0; part < builder.parts->count; part++) {
             uint64 first;
             uint64 last;
-            if (!column::find_code_bounds_within(maker.parts->part[part], source.type, source.column, lowest,
-                                                 highest, &first, &last))
+            if (!column::find_code_bounds_within(builder.parts->part[part], source.type, source.column,
+                                                 lowest, highest, &first, &last))
                 continue;
             least = Min(least, first);
             greatest = Max(greatest, last);

@@ -24,7 +24,7 @@ static constexpr double kBitmapRowOperators = 4;
 static constexpr double kBlockOperators = 2;
 // What a run's headers cost, and what is done before and behind everything, in operators.
 static constexpr double kRunOperators = 500.0;
-static constexpr double kQuestionOperators = 4000.0;
+static constexpr double kMatchOperators = 4000.0;
 // A unit of these costs takes about a third of the time that one of PostgreSQL's own scans and aggregates
 // does, so that the time of starting a worker is this many times as many units.
 static constexpr double kUnitsOfOwn = 3.0;
@@ -158,7 +158,7 @@ static Cost cost_of_source(PlannerInfo *root, const AggregateSource &source, con
 void cost_aggregate(PlannerInfo *root, const AggregateSource *sources, int count, const AggregateQuery &query,
                     const CompiledAggregate &compiled, double groups, int workers, Path *path) {
     const double ranges = workers == 0 ? 1 : kRangesPerProcess;
-    path->startup_cost = kQuestionOperators * cpu_operator_cost;
+    path->startup_cost = kMatchOperators * cpu_operator_cost;
     // Starting each worker takes as long as the first; the Gather above counts once what it takes
     // PostgreSQL's plans.
     if (workers > 0)

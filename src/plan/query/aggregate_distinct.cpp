@@ -19,21 +19,21 @@ static void append_key(AggregateProgram *program, uint16 step, bool may_be_null)
     key->may_be_null = may_be_null;
 }
 
-bool make_pair_program(InputMaker *maker, const CompiledAggregate &compiled, const DistinctArgument &argument,
-                       AggregateProgram *program) {
+bool make_pair_program(InputBuilder *builder, const CompiledAggregate &compiled,
+                       const DistinctArgument &argument, AggregateProgram *program) {
     *program = compiled.program;
     // The first accumulator counts rows.
     program->accumulator_count = 1;
     program->value_words = 1;
     if (!add_filter(program, argument.filter)) {
-        maker->problem = "the conditions have too many steps";
+        builder->problem = "the conditions have too many steps";
         return false;
     }
     append_key(program, argument.step, argument.null_step == no_aggregate_step);
     if (argument.null_step != no_aggregate_step)
         append_key(program, argument.null_step, false);
-    if (!lay_out_keys(*maker, program)) {
-        maker->problem = "values that are to be distinct leave no number for NULL";
+    if (!lay_out_keys(*builder, program)) {
+        builder->problem = "values that are to be distinct leave no number for NULL";
         return false;
     }
     return true;
@@ -120,42 +120,42 @@ static uint64 find_group(const DistinctGroups &groups, const GroupTable &pairs, 
 // ---- values -----------------------------------------------------------------------------------------------
 
 // Numerics are scaled alike: the argument's common values become integers, if they aren't any.
-bool make_distinct_numbers(InputMaker *maker, const CompiledAggregate &compiled, uint32 argument,
+bool make_distinct_numbers(InputBuilder *builder, const CompiledAggregate &compiled, uint32 argument,
                            DistinctNumbers *numbers) {
     const DistinctArgument &distinct = compiled.distinct[argument];
     *numbers = {};
     numbers->argument = argument;
     if (!distinct.is_numeric)
         return true;
-    if (maker->has_variants[distinct.input]) {
-        maker->problem = "equal numerics show different scales, one of which a sum of distinct values has";
+    if (builder->has_variants[distinct.input]) {
+        builder->problem = "equal numerics show different scales, one of which a sum of distinct values has";
         return false;
     }
     if (compiled.input[distinct.input].kind == SourceKind::Wide) {
-        numbers->shown = static_cast<uint8>(maker->shown[distinct.input]);
+        numbers->shown = static_cast<uint8>(builder->shown[distinct.input]);
         return true;
     }
-    const CommonValues &common = maker->common[distinct.input];
+    const CommonValues &common = builder->common[distinct.input];
     const size_t bytes = common.count * (2 * sizeof(uint64) + sizeof(uint8));
-    if (bytes > maker->memory) {
-        maker->problem = "work_mem has no room for a dictionary's values";
+    if (bytes > builder->memory) {
+        builder->problem = "work_mem has no room for a dictionary's values";
         return false;
     }
-    maker->memory -= bytes;
+    builder->memory -= bytes;
     auto *wide = allocate<uint64>(2 * uint64{common.count} + 1);
     auto *scales = allocate<uint8>(common.count + 1);
     for (uint32 i = 0; i < common.count; i++) {
         if (i % kRowsPerInterrupt == 0)
             CHECK_FOR_INTERRUPTS();
         if (!read_wide(DatumGetNumeric(common.values[i]), &wide[2 * i], &scales[i])) {
-            maker->problem = "a numeric isn't finite, or has too many digits";
+            builder->problem = "a numeric isn't finite, or has too many digits";
             return false;
         }
     }
     WideNumbers all = {};
     add_wide_map(&all, wide, scales, common.count);
-    if (!scale_wide(&all, common.count, &maker->scale[distinct.input])) {
-        maker->problem = "sums of numerics may have too many digits";
+    if (!scale_wide(&all, common.count, &builder->scale[distinct.input])) {
+        builder->problem = "sums of numerics may have too many digits";
         return false;
     }
     numbers->wide = wide;

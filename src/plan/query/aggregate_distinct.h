@@ -8,8 +8,8 @@ namespace pg_gpu::plan {
 
 // The program whose groups are the pairs: the compiled one's with the argument as a last key. Its keys but
 // the last lie where the compiled program's lie. False: `problem` of the maker says why there is none.
-bool make_pair_program(InputMaker *maker, const CompiledAggregate &compiled, const DistinctArgument &argument,
-                       gpu_engine::AggregateProgram *program);
+bool make_pair_program(InputBuilder *builder, const CompiledAggregate &compiled,
+                       const DistinctArgument &argument, gpu_engine::AggregateProgram *program);
 
 // Groups with room for what distinct values add up to, found by their keys.
 struct DistinctGroups {
@@ -37,7 +37,7 @@ struct DistinctNumbers {
 };
 
 // False: `problem` of the maker says why there can't be sums.
-bool make_distinct_numbers(InputMaker *maker, const CompiledAggregate &compiled, uint32 argument,
+bool make_distinct_numbers(InputBuilder *builder, const CompiledAggregate &compiled, uint32 argument,
                            DistinctNumbers *numbers);
 
 // Adds pairs up. Those of groups that aren't in the table are passed over, and so are NULLs.

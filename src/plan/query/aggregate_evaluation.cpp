@@ -6,21 +6,21 @@ using column::AggregatePart;
 using gpu_engine::AggregateInput;
 using gpu_engine::AggregateInputKind;
 
-void *take_room(InputMaker *maker, uint64 bytes) {
-    if (bytes > maker->memory) {
-        maker->problem = "work_mem has no room for a dictionary's values";
+void *take_room(InputBuilder *builder, uint64 bytes) {
+    if (bytes > builder->memory) {
+        builder->problem = "work_mem has no room for a dictionary's values";
         return nullptr;
     }
-    maker->memory -= bytes;
+    builder->memory -= bytes;
     return allocate<char>(bytes + 1);
 }
 
-void *take_memory(InputMaker *maker, uint64 bytes) {
-    if (bytes > maker->memory) {
-        maker->problem = "work_mem has no room for a dictionary's values";
+void *take_memory(InputBuilder *builder, uint64 bytes) {
+    if (bytes > builder->memory) {
+        builder->problem = "work_mem has no room for a dictionary's values";
         return nullptr;
     }
-    maker->memory -= bytes;
+    builder->memory -= bytes;
     return allocate_zeroed<char>(bytes + 1);
 }
 
@@ -28,32 +28,33 @@ bool is_ranged(const InputSource &source, const AggregatePart &part) {
     return source.ranged != nullptr && column::count_places(part, source.column) == 0;
 }
 
-RangeQuestion ask_for_ranges(const InputMaker *maker, const InputSource &source, const AggregatePart &part) {
+RangeRequest range_request_of(const InputBuilder *builder, const InputSource &source,
+                              const AggregatePart &part) {
     constexpr uint64 max_ranges = 500000;
     return {source.ranged,
             source.expression,
             &part,
-            &maker->parts->format->types[source.column],
+            &builder->parts->format->types[source.column],
             source.column,
-            maker->context,
-            maker->row,
-            Min(max_ranges, maker->memory / (4 * sizeof(uint64))),
-            is_ranged(source, part) ? maker->condition : nullptr};
+            builder->context,
+            builder->row,
+            Min(max_ranges, builder->memory / (4 * sizeof(uint64))),
+            is_ranged(source, part) ? builder->condition : nullptr};
 }
 
-bool make_ranges(InputMaker *maker, const InputSource &source, const AggregatePart &part, MemoryContext room,
-                 AggregateInput *input) {
+bool make_ranges(InputBuilder *builder, const InputSource &source, const AggregatePart &part,
+                 MemoryContext room, AggregateInput *input) {
     uint64 *starts;
-    maker->problem = find_ranges(ask_for_ranges(maker, source, part), &starts, &input->places);
-    if (maker->problem != nullptr)
+    builder->problem = find_ranges(range_request_of(builder, source, part), &starts, &input->places);
+    if (builder->problem != nullptr)
         return false;
     input->kind = AggregateInputKind::ranges;
     MemoryContext caller = MemoryContextSwitchTo(room);
-    input->values = take_memory(maker, 2 * input->places * sizeof(uint64));
+    input->values = take_memory(builder, 2 * input->places * sizeof(uint64));
     input->nulls =
         input->values == nullptr
             ? nullptr
-            : static_cast<uint64 *>(take_memory(maker, (input->places + 63) / 64 * sizeof(uint64)));
+            : static_cast<uint64 *>(take_memory(builder, (input->places + 63) / 64 * sizeof(uint64)));
     MemoryContextSwitchTo(caller);
     if (input->nulls == nullptr)
         return false;
@@ -65,23 +66,23 @@ bool make_ranges(InputMaker *maker, const InputSource &source, const AggregatePa
     return true;
 }
 
-bool make_map(InputMaker *maker, const AggregatePart &part, bool is_joined, AggregateInputKind kind,
+bool make_map(InputBuilder *builder, const AggregatePart &part, bool is_joined, AggregateInputKind kind,
               uint32 bytes, AggregateInput *input) {
     const int column = static_cast<int>(input->column);
     input->kind = kind;
     input->places =
         is_joined ? column::count_joinable_places(part, column) : column::count_places(part, column);
     if (input->places == 0) {
-        maker->problem = "a column has no dictionary any more";
+        builder->problem = "a column has no dictionary any more";
         return false;
     }
     // What a NULL of the column gives has a place behind the others.
-    input->values = take_memory(maker, kind == AggregateInputKind::bits ? gpu_engine::bytes_of_map(*input)
-                                                                        : (input->places + 1) * bytes);
+    input->values = take_memory(builder, kind == AggregateInputKind::bits ? gpu_engine::bytes_of_map(*input)
+                                                                          : (input->places + 1) * bytes);
     input->nulls =
         input->values == nullptr
             ? nullptr
-            : static_cast<uint64 *>(take_memory(maker, (input->places + 63) / 64 * sizeof(uint64)));
+            : static_cast<uint64 *>(take_memory(builder, (input->places + 63) / 64 * sizeof(uint64)));
     return input->nulls != nullptr;
 }
 
@@ -89,21 +90,22 @@ static bool mark_on_server(const PartOnServer &part, int column, uint8 *marks, b
     return column::mark_remote_codes(part.codes, part.run, column, marks, any_null);
 }
 
-uint8 *mark_selected(InputMaker *maker, const InputSource &source, const AggregatePart &part,
+uint8 *mark_selected(InputBuilder *builder, const InputSource &source, const AggregatePart &part,
                      bool *any_null) {
     auto *marks = static_cast<uint8 *>(
-        take_memory(maker, source.is_joined ? column::count_joinable_places(part, source.column)
-                                            : column::count_places(part, source.column)));
+        take_memory(builder, source.is_joined ? column::count_joinable_places(part, source.column)
+                                              : column::count_places(part, source.column)));
     if (marks == nullptr)
         return nullptr;
     if (part.selected != nullptr)
         column::mark_codes(part, source.column, part.selected, marks, any_null);
-    else if (!mark_on_server(maker->on_server[&part - maker->parts->part], source.column, marks, any_null))
-        maker->problem = "the server can't tell which values visible rows have";
+    else if (!mark_on_server(builder->on_server[&part - builder->parts->part], source.column, marks,
+                             any_null))
+        builder->problem = "the server can't tell which values visible rows have";
     return marks;
 }
 
-const uint8 *find_wanted(InputMaker *maker, const InputSource &source, const AggregatePart &part,
+const uint8 *find_wanted(InputBuilder *builder, const InputSource &source, const AggregatePart &part,
                          bool *any_null) {
     *any_null = !source.may_fail;
     if (is_ranged(source, part))
@@ -111,10 +113,10 @@ const uint8 *find_wanted(InputMaker *maker, const InputSource &source, const Agg
     // Of joined rows those are looked at that a code leads to.
     if (!source.may_fail && (source.is_joined || column::is_listed(part, source.column)))
         return nullptr;
-    return mark_selected(maker, source, part, any_null);
+    return mark_selected(builder, source, part, any_null);
 }
 
-LikeOfValue find_like(const InputMaker *maker, const InputSource &source, const AggregatePart &part) {
+LikeOfValue find_like(const InputBuilder *builder, const InputSource &source, const AggregatePart &part) {
     const auto *match = reinterpret_cast<const OpExpr *>(source.expression);
     if (match == nullptr || !IsA(match, OpExpr) || list_length(match->args) != 2)
         return {};
@@ -126,7 +128,7 @@ LikeOfValue find_like(const InputMaker *maker, const InputSource &source, const 
         column::read_like_pattern(match->opfuncid, match->inputcollid, argument->constvalue);
     // varchar's values are those of text.
     const Expr *plain = IsA(value, RelabelType) ? reinterpret_cast<RelabelType *>(value)->arg : value;
-    const column::ColumnType &type = maker->parts->format->types[source.column];
+    const column::ColumnType &type = builder->parts->format->types[source.column];
     const bool is_entry = pattern != nullptr && IsA(plain, Var) && !source.is_joined &&
                           part.reader != nullptr && !type.is_integer && type.length == -1 &&
                           column::is_dictionary(part.reader->header.column[source.column]);

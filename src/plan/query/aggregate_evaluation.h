@@ -9,14 +9,14 @@
 namespace pg_gpu::plan {
 
 // Room for so many bytes; nullptr when there is none.
-void *take_room(InputMaker *maker, uint64 bytes);
+void *take_room(InputBuilder *builder, uint64 bytes);
 
 // The same, cleared.
-void *take_memory(InputMaker *maker, uint64 bytes);
+void *take_memory(InputBuilder *builder, uint64 bytes);
 
-inline void note_number(InputMaker *maker, uint32 input, int64 number) {
-    maker->least[input] = Min(maker->least[input], number);
-    maker->greatest[input] = Max(maker->greatest[input], number);
+inline void note_number(InputBuilder *builder, uint32 input, int64 number) {
+    builder->least[input] = Min(builder->least[input], number);
+    builder->greatest[input] = Max(builder->greatest[input], number);
 }
 
 // Of numbers; none where the least is above the greatest.
@@ -25,9 +25,9 @@ struct InputBounds {
     int64 greatest;
 };
 
-inline void note_bounds(InputMaker *maker, uint32 input, const InputBounds &bounds) {
-    maker->least[input] = Min(maker->least[input], bounds.least);
-    maker->greatest[input] = Max(maker->greatest[input], bounds.greatest);
+inline void note_bounds(InputBuilder *builder, uint32 input, const InputBounds &bounds) {
+    builder->least[input] = Min(builder->least[input], bounds.least);
+    builder->greatest[input] = Max(builder->greatest[input], bounds.greatest);
 }
 
 inline void set_bit(uint64 *bits, uint64 place) {
@@ -47,32 +47,32 @@ inline void set_of_column_null(gpu_engine::AggregateInput *input, int64 number, 
 // The column has no codes in this part, and its ranges stand for them.
 bool is_ranged(const InputSource &source, const column::AggregatePart &part);
 
-RangeQuestion ask_for_ranges(const InputMaker *maker, const InputSource &source,
-                             const column::AggregatePart &part);
+RangeRequest range_request_of(const InputBuilder *builder, const InputSource &source,
+                              const column::AggregatePart &part);
 
 // Ranges, all of whose numbers are 0, with room for NULLs, in this memory context.
-bool make_ranges(InputMaker *maker, const InputSource &source, const column::AggregatePart &part,
+bool make_ranges(InputBuilder *builder, const InputSource &source, const column::AggregatePart &part,
                  MemoryContext room, gpu_engine::AggregateInput *input);
 
 // A map of the kind, all of whose values are 0, with room for NULLs, in the current memory context. `bytes`
 // of a value mean nothing of bits.
-bool make_map(InputMaker *maker, const column::AggregatePart &part, bool is_joined,
+bool make_map(InputBuilder *builder, const column::AggregatePart &part, bool is_joined,
               gpu_engine::AggregateInputKind kind, uint32 bytes, gpu_engine::AggregateInput *input);
 
 // The codes that selected rows have; nullptr when the maker has a problem. *any_null: NULL, too.
-uint8 *mark_selected(InputMaker *maker, const InputSource &source, const column::AggregatePart &part,
+uint8 *mark_selected(InputBuilder *builder, const InputSource &source, const column::AggregatePart &part,
                      bool *any_null);
 
 // Codes for which an expression is to be evaluated; nullptr: all of a dictionary. *any_null: the column's
 // NULL, too.
-const uint8 *find_wanted(InputMaker *maker, const InputSource &source, const column::AggregatePart &part,
+const uint8 *find_wanted(InputBuilder *builder, const InputSource &source, const column::AggregatePart &part,
                          bool *any_null);
 
 // Calls visit(code, datum) for values that stand for a part's codes, or for its ranges by their numbers.
 template <typename Visit>
-void visit_values(const InputMaker *maker, const InputSource &source, const column::AggregatePart &part,
+void visit_values(const InputBuilder *builder, const InputSource &source, const column::AggregatePart &part,
                   const gpu_engine::AggregateInput &input, const uint8 *marks, Visit visit) {
-    const column::ColumnType &type = maker->parts->format->types[source.column];
+    const column::ColumnType &type = builder->parts->format->types[source.column];
     if (!is_ranged(source, part)) {
         column::visit_entries(part, type, source.column, marks, visit);
         return;
@@ -97,7 +97,8 @@ struct LikeOfValue {
     Expr *value;
     bool is_entry;  // of the part's dictionary
 };
-LikeOfValue find_like(const InputMaker *maker, const InputSource &source, const column::AggregatePart &part);
+LikeOfValue find_like(const InputBuilder *builder, const InputSource &source,
+                      const column::AggregatePart &part);
 
 // What it is of a value that isn't NULL; leaves memory behind.
 inline Datum evaluate_like(const LikeOfValue &like, Datum value) {
@@ -109,29 +110,29 @@ inline Datum evaluate_like(const LikeOfValue &like, Datum value) {
 // earlier code has the same one (can_repeat), and take_null(value, is_null) for that of the column's NULL.
 // Values are good during the call only.
 template <typename Take, typename Repeat, typename TakeNull>
-bool evaluate_codes(InputMaker *maker, const InputSource &source, const column::AggregatePart &part,
+bool evaluate_codes(InputBuilder *builder, const InputSource &source, const column::AggregatePart &part,
                     const gpu_engine::AggregateInput &input, Take take, Repeat repeat, TakeNull take_null) {
     constexpr uint32 values_per_reset = 1024;
     JoinedEvaluation joined = {};
     if (source.is_joined &&
-        !begin_joined_evaluation(maker->matches, static_cast<int>(&part - maker->parts->part), source,
-                                 &joined, &maker->problem))
+        !begin_joined_evaluation(builder->matches, static_cast<int>(&part - builder->parts->part), source,
+                                 &joined, &builder->problem))
         return false;
     if (!can_repeat(source))
         joined.codes = nullptr;
     bool any_null;
-    const uint8 *marks = find_wanted(maker, source, part, &any_null);
-    if (maker->problem != nullptr)
+    const uint8 *marks = find_wanted(builder, source, part, &any_null);
+    if (builder->problem != nullptr)
         return false;
     // Privileges are those of the whole expression.
     ExprState *state = ExecInitExpr(source.expression, nullptr);
-    const LikeOfValue like = find_like(maker, source, part);
+    const LikeOfValue like = find_like(builder, source, part);
     ExprState *value = like.pattern == nullptr ? nullptr : ExecInitExpr(like.value, nullptr);
-    TupleTableSlot *row = maker->row;
-    maker->context->ecxt_scantuple = row;
+    TupleTableSlot *row = builder->row;
+    builder->context->ecxt_scantuple = row;
     const auto look = [&](bool *is_null) {
-        MemoryContext caller = MemoryContextSwitchTo(maker->context->ecxt_per_tuple_memory);
-        Datum result = ExecEvalExpr(value == nullptr ? state : value, maker->context, is_null);
+        MemoryContext caller = MemoryContextSwitchTo(builder->context->ecxt_per_tuple_memory);
+        Datum result = ExecEvalExpr(value == nullptr ? state : value, builder->context, is_null);
         if (value != nullptr && !*is_null)
             result = evaluate_like(like, result);
         MemoryContextSwitchTo(caller);
@@ -143,7 +144,7 @@ bool evaluate_codes(InputMaker *maker, const InputSource &source, const column::
         const Datum result = look(&is_null);
         take(code, result, is_null);
         if (++count % values_per_reset == 0) {
-            ResetExprContext(maker->context);
+            ResetExprContext(builder->context);
             CHECK_FOR_INTERRUPTS();
         }
     };
@@ -154,7 +155,7 @@ bool evaluate_codes(InputMaker *maker, const InputSource &source, const column::
             take(code, BoolGetDatum(column::is_like(*like.pattern, bytes)), false);
         });
     else
-        visit_values(maker, source, part, input, marks, [&](uint64 code, Datum value) {
+        visit_values(builder, source, part, input, marks, [&](uint64 code, Datum value) {
             row->tts_values[source.column] = value;
             row->tts_isnull[source.column] = false;
             take_result(code);
@@ -167,8 +168,8 @@ bool evaluate_codes(InputMaker *maker, const InputSource &source, const column::
         const Datum result = counts ? look(&is_null) : Datum{0};
         take_null(result, is_null);
     }
-    ResetExprContext(maker->context);
-    return maker->problem == nullptr;
+    ResetExprContext(builder->context);
+    return builder->problem == nullptr;
 }
 
 }  // namespace pg_gpu::plan

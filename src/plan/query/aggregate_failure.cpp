@@ -17,7 +17,7 @@ static bool is_whole_pattern(const Node *node) {
 }
 
 // LIKE isn't leakproof, but can't fail with a pattern that is known.
-static bool is_sound_match(Node *node) {
+static bool is_valid_match(Node *node) {
     if (!IsA(node, OpExpr))
         return false;
     auto *match = reinterpret_cast<OpExpr *>(node);
@@ -43,7 +43,7 @@ static bool is_zero_or_unknown(const Node *number) {
 }
 
 // Arithmetic of numerics of few digits.
-static bool is_sound_arithmetic(Oid function, const List *arguments) {
+static bool is_valid_arithmetic(Oid function, const List *arguments) {
     switch (function) {
         case F_NUMERIC_ADD:
         case F_NUMERIC_SUB:
@@ -69,7 +69,7 @@ static bool is_sound_arithmetic(Oid function, const List *arguments) {
 }
 
 // Casts of integers to numeric, and comparisons of numerics, aren't leakproof either.
-static bool is_sound_call(Node *node, bool of_groups, List **arguments) {
+static bool is_valid_call(Node *node, bool of_groups, List **arguments) {
     Oid function = InvalidOid;
     if (IsA(node, OpExpr)) {
         function = reinterpret_cast<OpExpr *>(node)->opfuncid;
@@ -90,7 +90,7 @@ static bool is_sound_call(Node *node, bool of_groups, List **arguments) {
         case F_NUMERIC_GT:
             return true;
         default:
-            return of_groups && is_sound_arithmetic(function, *arguments);
+            return of_groups && is_valid_arithmetic(function, *arguments);
     }
 }
 
@@ -104,7 +104,7 @@ struct Groups {
 }  // namespace
 
 // A node of the same type as another one, over so many operands, that can't fail by itself.
-static Node *sound_node(const Node *node, List *operands) {
+static Node *valid_node(const Node *node, List *operands) {
     auto *coalesce = makeNode(CoalesceExpr);
     coalesce->coalescetype = exprType(node);
     coalesce->args = operands;
@@ -122,7 +122,7 @@ static Node *columns_for_constants(Node *node, void *context) {
     if (is_given || IsA(node, Const) || IsA(node, Param) || IsA(node, SubPlan))
         return reinterpret_cast<Node *>(
             makeVar(1, 1, exprType(node), exprTypmod(node), exprCollation(node), 0));
-    if (is_sound_match(node)) {
+    if (is_valid_match(node)) {
         auto *test = makeNode(NullTest);
         test->arg = reinterpret_cast<Expr *>(columns_for_constants(
             static_cast<Node *>(linitial(reinterpret_cast<OpExpr *>(node)->args)), context));
@@ -130,12 +130,12 @@ static Node *columns_for_constants(Node *node, void *context) {
         return reinterpret_cast<Node *>(test);
     }
     List *arguments = NIL;
-    if (is_sound_call(node, groups != nullptr, &arguments)) {
+    if (is_valid_call(node, groups != nullptr, &arguments)) {
         List *operands = NIL;
         ListCell *cell;
         foreach (cell, arguments)
             operands = lappend(operands, columns_for_constants(static_cast<Node *>(lfirst(cell)), context));
-        return sound_node(node, operands);
+        return valid_node(node, operands);
     }
     return mutate_expression(node, columns_for_constants, context);
 }

@@ -45,8 +45,8 @@ static const int64 *numbers_of(const AggregateInput &input) {
            (input.kind == AggregateInputKind::ranges ? input.places : 0);
 }
 
-FloatBounds find_finite_floats(const InputMaker &maker, uint16 number) {
-    const InputSource &source = maker.compiled->input[number];
+FloatBounds find_finite_floats(const InputBuilder &builder, uint16 number) {
+    const InputSource &source = builder.compiled->input[number];
     const bool single = is_single(source);
     FloatBounds bounds = {PG_INT64_MAX, PG_INT64_MIN};
     const auto note = [&](int64 value) {
@@ -55,13 +55,13 @@ FloatBounds find_finite_floats(const InputMaker &maker, uint16 number) {
         bounds.least = Min(bounds.least, value);
         bounds.greatest = Max(bounds.greatest, value);
     };
-    for (int i = 0; i < maker.parts->count; i++) {
-        const AggregateInput &input = maker.inputs[i][number];
+    for (int i = 0; i < builder.parts->count; i++) {
+        const AggregateInput &input = builder.inputs[i][number];
         if (input.kind == AggregateInputKind::code) {
-            const column::ColumnType &type = maker.parts->format->types[source.column];
+            const column::ColumnType &type = builder.parts->format->types[source.column];
             uint64 least;
             uint64 greatest;
-            if (column::find_finite_bounds(maker.parts->part[i], type, source.column, &least, &greatest)) {
+            if (column::find_finite_bounds(builder.parts->part[i], type, source.column, &least, &greatest)) {
                 note(number_of_code(type, least));
                 note(number_of_code(type, greatest));
             }
@@ -112,37 +112,37 @@ static int64 cut_float(bool single, int unit, int64 number) {
 }
 
 // As small a unit as leaves the squares of all rows room in 128 bits.
-static void choose_unit(InputMaker *maker, uint16 floats) {
-    if (maker->cut_unit[floats] != 0)
+static void choose_unit(InputBuilder *builder, uint16 floats) {
+    if (builder->cut_unit[floats] != 0)
         return;
     constexpr uint32 max_bits = 127;
-    const bool single = is_single(maker->compiled->input[floats]);
-    const uint32 row_bits = column::bits_for_range(column::count_rows(*maker->parts) + 1);
-    const FloatBounds bounds = find_finite_floats(*maker, floats);
+    const bool single = is_single(builder->compiled->input[floats]);
+    const uint32 row_bits = column::bits_for_range(column::count_rows(*builder->parts) + 1);
+    const FloatBounds bounds = find_finite_floats(*builder, floats);
     int unit = 1;
-    maker->cut_least[floats] = maker->cut_greatest[floats] = 0;
+    builder->cut_least[floats] = builder->cut_greatest[floats] = 0;
     if (bounds.least <= bounds.greatest) {
         unit =
             Max(Max(exponent_of_float(single, bounds.least), exponent_of_float(single, bounds.greatest)), 1);
         for (;; unit++) {
             const int64 least = cut_float(single, unit, bounds.least);
             const int64 greatest = cut_float(single, unit, bounds.greatest);
-            maker->cut_least[floats] = least;
-            maker->cut_greatest[floats] = greatest;
+            builder->cut_least[floats] = least;
+            builder->cut_greatest[floats] = greatest;
             // One half is the greater one by 1, perhaps.
             if (2 * column::bits_for_range(static_cast<uint64>((greatest - least) / 2 + 1)) + row_bits <=
                 max_bits)
                 break;
         }
     }
-    maker->cut_unit[floats] = static_cast<int16>(unit);
+    builder->cut_unit[floats] = static_cast<int16>(unit);
 }
 
-int unit_of_cut_floats(const InputMaker &maker, uint16 input) {
-    const InputSource &source = maker.compiled->input[input];
+int unit_of_cut_floats(const InputBuilder &builder, uint16 input) {
+    const InputSource &source = builder.compiled->input[input];
     constexpr int single_unit = 127 + kDoubleFraction;
     constexpr int double_unit = 1023 + kDoubleFraction;
-    return maker.cut_unit[source.scaled] - (is_single(source) ? single_unit : double_unit);
+    return builder.cut_unit[source.scaled] - (is_single(source) ? single_unit : double_unit);
 }
 
 // Where the floats of one exponent begin, and those that are cut to 0, in ascending order.
@@ -166,15 +166,15 @@ static int64 part_of_cut(SourceKind kind, const Cut &cut) {
 }
 
 // Of codes that are floats by themselves.
-static bool make_ranges(InputMaker *maker, const InputSource &source, const AggregatePart &part, int unit,
+static bool make_ranges(InputBuilder *builder, const InputSource &source, const AggregatePart &part, int unit,
                         AggregateInput *input) {
     constexpr int max_starts = 2 * (kDoubleFraction + 2) + 2;
-    const column::ColumnType &type = maker->parts->format->types[source.column];
+    const column::ColumnType &type = builder->parts->format->types[source.column];
     const bool single = is_single(source);
     const uint64 base = column::base_of_codes(part, source.column);
     int64 starts[max_starts];
     const int count = list_starts(single, unit, starts);
-    auto *codes = static_cast<uint64 *>(take_memory(maker, 2 * max_starts * sizeof(uint64)));
+    auto *codes = static_cast<uint64 *>(take_memory(builder, 2 * max_starts * sizeof(uint64)));
     if (codes == nullptr)
         return false;
     int64 numbers[max_starts];
@@ -195,7 +195,7 @@ static bool make_ranges(InputMaker *maker, const InputSource &source, const Aggr
 }
 
 // Of numbers that are listed, by code or by range.
-static bool make_list(InputMaker *maker, const InputSource &source, const AggregateInput &other, int unit,
+static bool make_list(InputBuilder *builder, const InputSource &source, const AggregateInput &other, int unit,
                       AggregateInput *input) {
     const bool single = is_single(source);
     const bool has_ranges = other.kind == AggregateInputKind::ranges;
@@ -203,7 +203,7 @@ static bool make_list(InputMaker *maker, const InputSource &source, const Aggreg
         return part_of_cut(source.kind, cut_of(single, unit, ordered_bits(single, number)));
     };
     auto *values =
-        static_cast<int64 *>(take_memory(maker, (has_ranges ? 2 : 1) * other.places * sizeof(int64)));
+        static_cast<int64 *>(take_memory(builder, (has_ranges ? 2 : 1) * other.places * sizeof(int64)));
     if (values == nullptr)
         return false;
     if (has_ranges)
@@ -218,22 +218,22 @@ static bool make_list(InputMaker *maker, const InputSource &source, const Aggreg
     return true;
 }
 
-bool make_float_input(InputMaker *maker, uint32 number) {
-    const InputSource &source = maker->compiled->input[number];
-    choose_unit(maker, source.scaled);
-    const int unit = maker->cut_unit[source.scaled];
-    for (int i = 0; i < maker->parts->count; i++) {
-        const AggregateInput &other = maker->inputs[i][source.scaled];
-        AggregateInput *input = &maker->inputs[i][number];
+bool make_float_input(InputBuilder *builder, uint32 number) {
+    const InputSource &source = builder->compiled->input[number];
+    choose_unit(builder, source.scaled);
+    const int unit = builder->cut_unit[source.scaled];
+    for (int i = 0; i < builder->parts->count; i++) {
+        const AggregateInput &other = builder->inputs[i][source.scaled];
+        AggregateInput *input = &builder->inputs[i][number];
         input->column_null_is_null = other.column_null_is_null;
         const bool is_made = other.kind == AggregateInputKind::code
-                                 ? make_ranges(maker, source, maker->parts->part[i], unit, input)
-                                 : make_list(maker, source, other, unit, input);
+                                 ? make_ranges(builder, source, builder->parts->part[i], unit, input)
+                                 : make_list(builder, source, other, unit, input);
         if (!is_made)
             return false;
     }
-    note_number(maker, number, maker->cut_least[source.scaled]);
-    note_number(maker, number, maker->cut_greatest[source.scaled]);
+    note_number(builder, number, builder->cut_least[source.scaled]);
+    note_number(builder, number, builder->cut_greatest[source.scaled]);
     return true;
 }
 

@@ -15,13 +15,13 @@ struct FloatBounds {
 };
 
 // Of all finite floats of an input that has been made.
-FloatBounds find_finite_floats(const InputMaker &maker, uint16 input);
+FloatBounds find_finite_floats(const InputBuilder &builder, uint16 input);
 
 // Where floats are cut to integers (compile_cut_float): what an input of kind FloatDivisor or FloatBase has
 // for the floats of the other one. Chooses the integers' unit with the first of the two.
-bool make_float_input(InputMaker *maker, uint32 number);
+bool make_float_input(InputBuilder *builder, uint32 number);
 
 // The power of 2 that such integers count, once they are made.
-int unit_of_cut_floats(const InputMaker &maker, uint16 input);
+int unit_of_cut_floats(const InputBuilder &builder, uint16 input);
 
 }  // namespace pg_gpu::plan

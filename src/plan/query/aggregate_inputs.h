@@ -21,7 +21,7 @@ struct PartOnServer {
     int run;
 };
 
-struct InputMaker {
+struct InputBuilder {
     CompiledAggregate *compiled;
     const column::AggregateParts *parts;
     ExprContext *context;
@@ -63,17 +63,17 @@ struct InputMaker {
 TupleTableSlot *make_row(Relation index, const JoinedTables *joins);
 
 // Allocates in the current memory context. `joins` is nullptr where no tables are joined.
-InputMaker *begin_inputs(CompiledAggregate *compiled, const column::AggregateParts &parts, Relation index,
-                         JoinedTables *joins, ExprContext *context, MemoryContext keep, size_t memory);
+InputBuilder *begin_inputs(CompiledAggregate *compiled, const column::AggregateParts &parts, Relation index,
+                           JoinedTables *joins, ExprContext *context, MemoryContext keep, size_t memory);
 
 // Makes the inputs that these steps are computed from, and settles the steps. Expressions that may fail are
 // evaluated for codes of rows that are selected now. False: `problem` says why not.
-bool make_inputs(InputMaker *maker, const uint16 *steps, uint32 count);
+bool make_inputs(InputBuilder *builder, const uint16 *steps, uint32 count);
 
 // Is there something in a step that may fail in a row, as a sum that has no room in its type?
 bool may_fail_by_row(const gpu_engine::AggregateProgram &program, uint16 step);
 
 // Is a step never NULL, as far as columns and maps tell?
-bool is_never_null(const InputMaker &maker, uint16 step);
+bool is_never_null(const InputBuilder &builder, uint16 step);
 
 }  // namespace pg_gpu::plan

@@ -4,19 +4,19 @@
 
 namespace pg_gpu::plan {
 
-void begin_key_rows(KeyRows *rows, const AggregateQuestion &question, const AggregateAnswer &answer) {
+void begin_key_rows(KeyRows *rows, const AggregateRequest &request, const AggregateOutput &output) {
     *rows = {};
     rows->is_open = true;
     // Of several members none could be told by a place, so they have no such groups.
-    rows->index = question.member[0].index;
-    rows->context = question.context;
-    rows->joins = question.joins;
-    rows->row = make_row(rows->index, question.joins);
-    table::open_heap_probe(&rows->probe, question.member[0].heap, question.snapshot);
-    rows->keys = allocate_zeroed<ExprState *>(static_cast<size_t>(answer.key_count) + 1);
-    for (int i = 0; i < answer.key_count; i++)
-        if (answer.compiled->key[i].has_variants)
-            rows->keys[i] = ExecInitExpr(static_cast<Expr *>(list_nth(question.query.keys, i)), nullptr);
+    rows->index = request.member[0].index;
+    rows->context = request.context;
+    rows->joins = request.joins;
+    rows->row = make_row(rows->index, request.joins);
+    table::open_heap_probe(&rows->probe, request.member[0].heap, request.snapshot);
+    rows->keys = allocate_zeroed<ExprState *>(static_cast<size_t>(output.key_count) + 1);
+    for (int i = 0; i < output.key_count; i++)
+        if (output.compiled->key[i].has_variants)
+            rows->keys[i] = ExecInitExpr(static_cast<Expr *>(list_nth(request.query.keys, i)), nullptr);
 }
 
 void end_key_rows(KeyRows *rows) {
@@ -37,8 +37,8 @@ static TupleTableSlot *fetch_row(KeyRows *rows, uint64 place) {
     return row;
 }
 
-void read_key_row(KeyRows *rows, const AggregateAnswer &answer, uint64 group, Datum *values, bool *nulls) {
-    TupleTableSlot *heap_row = fetch_row(rows, place_of_group(answer, group));
+void read_key_row(KeyRows *rows, const AggregateOutput &output, uint64 group, Datum *values, bool *nulls) {
+    TupleTableSlot *heap_row = fetch_row(rows, place_of_group(output, group));
     const Form_pg_index form = rows->index->rd_index;
     for (int i = 0; i < form->indnkeyatts; i++)
         if (form->indkey.values[i] > 0)
@@ -47,10 +47,10 @@ void read_key_row(KeyRows *rows, const AggregateAnswer &answer, uint64 group, Da
     if (rows->joins != nullptr)
         put_matches(rows->joins, rows->context, rows->row);
     rows->context->ecxt_scantuple = rows->row;
-    for (int i = 0; i < answer.key_count; i++) {
+    for (int i = 0; i < output.key_count; i++) {
         if (rows->keys[i] == nullptr || nulls[i])
             continue;
-        const column::ColumnType &type = answer.compiled->key[i].type;
+        const column::ColumnType &type = output.compiled->key[i].type;
         const Datum value = ExecEvalExprSwitchContext(rows->keys[i], rows->context, &nulls[i]);
         if (!nulls[i])
             values[i] = type.length == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(value))

@@ -2,7 +2,7 @@
 // them.
 #pragma once
 
-#include "plan/query/aggregate_answer.h"
+#include "plan/query/aggregate_output.h"
 #include "table/table.h"
 
 namespace pg_gpu::plan {
@@ -18,11 +18,11 @@ struct KeyRows {
 };
 
 // Allocates in the current memory context, which must last until end_key_rows.
-void begin_key_rows(KeyRows *rows, const AggregateQuestion &question, const AggregateAnswer &answer);
+void begin_key_rows(KeyRows *rows, const AggregateRequest &request, const AggregateOutput &output);
 // Does nothing where none were begun.
 void end_key_rows(KeyRows *rows);
 
 // Puts the group's keys of that kind in.
-void read_key_row(KeyRows *rows, const AggregateAnswer &answer, uint64 group, Datum *values, bool *nulls);
+void read_key_row(KeyRows *rows, const AggregateOutput &output, uint64 group, Datum *values, bool *nulls);
 
 }  // namespace pg_gpu::plan

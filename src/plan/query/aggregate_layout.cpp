@@ -16,7 +16,7 @@ using gpu_engine::no_aggregate_step;
 // ---- keys -------------------------------------------------------------------------------------------------
 
 // Room for the numbers between these, and NULL. False: NULL can't be told from them.
-static bool choose_codes(const InputMaker &maker, const AggregateStep &step, uint16 number,
+static bool choose_codes(const InputBuilder &builder, const AggregateStep &step, uint16 number,
                          const NumberBounds &bounds, AggregateKey *key) {
     const bool any = bounds.least <= bounds.greatest;
     key->least = any ? bounds.least : 0;
@@ -32,25 +32,25 @@ static bool choose_codes(const InputMaker &maker, const AggregateStep &step, uin
         return true;
     }
     // All codes are in use: NULL either doesn't come, or takes the code of a number that doesn't.
-    if (is_never_null(maker, number)) {
+    if (is_never_null(builder, number)) {
         key->may_be_null = false;
         return true;
     }
     int64 absent;
-    if (step.operation != AggregateOperation::input || !find_absent_number(maker, step.left, &absent))
+    if (step.operation != AggregateOperation::input || !find_absent_number(builder, step.left, &absent))
         return false;
     key->least = static_cast<int64>(static_cast<uint64>(absent) + 1);
     return true;
 }
 
-bool lay_out_keys(const InputMaker &maker, AggregateProgram *program) {
+bool lay_out_keys(const InputBuilder &builder, AggregateProgram *program) {
     NumberBounds bounds[gpu_engine::max_aggregate_steps];
-    find_bounds(maker, *program, bounds);
+    find_bounds(builder, *program, bounds);
     uint32 word = 0;
     uint32 shift = 0;
     for (uint32 i = 0; i < program->key_count; i++) {
         AggregateKey *key = &program->key[i];
-        if (!choose_codes(maker, program->step[key->step], key->step, bounds[key->step], key))
+        if (!choose_codes(builder, program->step[key->step], key->step, bounds[key->step], key))
             return false;
         if (shift + key->bits > 64) {
             word++;
@@ -76,11 +76,11 @@ bool add_filter(AggregateProgram *program, uint16 filter) {
     return true;
 }
 
-bool has_variants(const InputMaker &maker) {
-    const AggregateProgram &program = maker.compiled->program;
+bool has_variants(const InputBuilder &builder) {
+    const AggregateProgram &program = builder.compiled->program;
     for (uint32 i = 0; i < program.key_count; i++) {
         const AggregateStep &step = program.step[program.key[i].step];
-        if (step.operation == AggregateOperation::input && maker.has_variants[step.left])
+        if (step.operation == AggregateOperation::input && builder.has_variants[step.left])
             return true;
     }
     return false;
@@ -88,10 +88,10 @@ bool has_variants(const InputMaker &maker) {
 
 // ---- accumulators -----------------------------------------------------------------------------------------
 
-static uint64 count_rows(const InputMaker &maker) {
+static uint64 count_rows(const InputBuilder &builder) {
     uint64 rows = 1;
-    for (int part = 0; part < maker.parts->count; part++)
-        rows += maker.parts->part[part].rows;
+    for (int part = 0; part < builder.parts->count; part++)
+        rows += builder.parts->part[part].rows;
     return rows;
 }
 
@@ -102,10 +102,10 @@ static uint64 magnitude_of(const NumberBounds &bounds) {
     return bounds.least > bounds.greatest ? 0 : Max(size(bounds.least), size(bounds.greatest));
 }
 
-bool choose_centres(const InputMaker &maker, AggregateProgram *program) {
+bool choose_centres(const InputBuilder &builder, AggregateProgram *program) {
     constexpr uint32 max_bits = 127;
     NumberBounds bounds[gpu_engine::max_aggregate_steps];
-    find_bounds(maker, *program, bounds);
+    find_bounds(builder, *program, bounds);
     for (uint32 i = 0; i < program->step_count; i++) {
         AggregateStep *step = &program->step[i];
         if (step->operation != AggregateOperation::constant || step->width != kCentreWidth)
@@ -114,8 +114,8 @@ bool choose_centres(const InputMaker &maker, AggregateProgram *program) {
         const bool any = around.least <= around.greatest;
         step->constant = any ? static_cast<int64>((Int128{around.least} + around.greatest) / 2) : 0;
     }
-    find_bounds(maker, *program, bounds);
-    const uint32 row_bits = column::bits_for_range(count_rows(maker));
+    find_bounds(builder, *program, bounds);
+    const uint32 row_bits = column::bits_for_range(count_rows(builder));
     for (uint32 i = 0; i < program->accumulator_count; i++) {
         const gpu_engine::Accumulator &accumulator = program->accumulator[i];
         if (accumulator.kind == AccumulatorKind::sum_squares &&
@@ -126,8 +126,8 @@ bool choose_centres(const InputMaker &maker, AggregateProgram *program) {
 }
 
 // The biased exponent of the greatest finite float of an input; 1 when there is none.
-static int greatest_exponent_of_input(const InputMaker &maker, bool is_single, uint16 input) {
-    const FloatBounds bounds = find_finite_floats(maker, input);
+static int greatest_exponent_of_input(const InputBuilder &builder, bool is_single, uint16 input) {
+    const FloatBounds bounds = find_finite_floats(builder, input);
     if (bounds.least > bounds.greatest)
         return 1;
     return Max(Max(exponent_of_float(is_single, bounds.least), exponent_of_float(is_single, bounds.greatest)),
@@ -135,7 +135,7 @@ static int greatest_exponent_of_input(const InputMaker &maker, bool is_single, u
 }
 
 // Floats are those of inputs, constants, and what is chosen of either.
-static int greatest_exponent(const InputMaker &maker, bool is_single, const AggregateProgram &program,
+static int greatest_exponent(const InputBuilder &builder, bool is_single, const AggregateProgram &program,
                              uint16 number) {
     bool is_chosen[gpu_engine::max_aggregate_steps] = {};
     is_chosen[number] = true;
@@ -147,7 +147,7 @@ static int greatest_exponent(const InputMaker &maker, bool is_single, const Aggr
             continue;
         switch (step.operation) {
             case AggregateOperation::input:
-                greatest = Max(greatest, greatest_exponent_of_input(maker, is_single, step.left));
+                greatest = Max(greatest, greatest_exponent_of_input(builder, is_single, step.left));
                 break;
             case AggregateOperation::constant:
                 greatest = Max(greatest, exponent_of_float(is_single, step.constant));
@@ -167,9 +167,9 @@ static int greatest_exponent(const InputMaker &maker, bool is_single, const Aggr
 }
 
 // Of integers of 128 bits magnitudes aren't known.
-static bool is_wide(const InputMaker &maker, const AggregateProgram &program, uint16 number) {
+static bool is_wide(const InputBuilder &builder, const AggregateProgram &program, uint16 number) {
     const AggregateStep &step = program.step[number];
-    return step.operation == AggregateOperation::input && maker.is_wide[step.left];
+    return step.operation == AggregateOperation::input && builder.is_wide[step.left];
 }
 
 // How many bits the magnitudes of these numbers have.
@@ -181,32 +181,32 @@ static uint16 magnitude_bits(const NumberBounds &bounds) {
     return static_cast<uint16>(Max(column::bits_for_range(Max(least, greatest)), 1U));
 }
 
-void choose_exponents(const InputMaker &maker, AggregateProgram *program) {
+void choose_exponents(const InputBuilder &builder, AggregateProgram *program) {
     NumberBounds bounds[gpu_engine::max_aggregate_steps];
-    find_bounds(maker, *program, bounds);
+    find_bounds(builder, *program, bounds);
     // Of 128 bits a sign takes one, and a fraction 53.
     constexpr int spare_bits = 73;
-    const int row_bits = static_cast<int>(column::bits_for_range(count_rows(maker)));
+    const int row_bits = static_cast<int>(column::bits_for_range(count_rows(builder)));
     for (uint32 i = 0; i < program->accumulator_count; i++) {
         gpu_engine::Accumulator *accumulator = &program->accumulator[i];
         const bool is_square = accumulator->kind == AccumulatorKind::sum_squares;
         if (is_square || accumulator->kind == AccumulatorKind::sum)
-            accumulator->exponent = is_wide(maker, *program, accumulator->step)
+            accumulator->exponent = is_wide(builder, *program, accumulator->step)
                                         ? 0
                                         : magnitude_bits(bounds[accumulator->step]) * (is_square ? 2 : 1);
         if (!gpu_engine::is_sum_of_floats(accumulator->kind))
             continue;
-        const int greatest = greatest_exponent(maker, accumulator->kind == AccumulatorKind::sum_float32,
+        const int greatest = greatest_exponent(builder, accumulator->kind == AccumulatorKind::sum_float32,
                                                *program, accumulator->step);
         accumulator->exponent = static_cast<uint16>(Max(greatest + row_bits - spare_bits, 1));
     }
 }
 
-void lay_out_deviations(const InputMaker &maker, int results, CompiledAggregate *compiled) {
+void lay_out_deviations(const InputBuilder &builder, int results, CompiledAggregate *compiled) {
     for (int i = 0; i < results; i++)
         if (compiled->result[i].kind == ResultKind::DeviationOfFloats)
             compiled->result[i].deviation.unit =
-                static_cast<int16>(unit_of_cut_floats(maker, compiled->result[i].input));
+                static_cast<int16>(unit_of_cut_floats(builder, compiled->result[i].input));
 }
 
 static bool is_value_of_any(const CompiledAggregate &compiled, int results, uint8 word) {
@@ -217,10 +217,10 @@ static bool is_value_of_any(const CompiledAggregate &compiled, int results, uint
 }
 
 // Where a column's numerics show different numbers of digits, a row tells (has_variants).
-static bool lay_out_key(const InputMaker &maker, const KnownNumber *known, KeyResult *key) {
-    const AggregateProgram &program = maker.compiled->program;
+static bool lay_out_key(const InputBuilder &builder, const KnownNumber *known, KeyResult *key) {
+    const AggregateProgram &program = builder.compiled->program;
     const uint16 step = program.key[key->key].step;
-    key->digits = maker.digits[step];
+    key->digits = builder.digits[step];
     key->shown = key->digits;
     if (known[key->scale].state == KnownNumber::State::Known)
         key->shown = static_cast<int16>(known[key->scale].number);
@@ -230,18 +230,18 @@ static bool lay_out_key(const InputMaker &maker, const KnownNumber *known, KeyRe
     return true;
 }
 
-const char *lay_out_numerics(const InputMaker &maker, int results, CompiledAggregate *compiled) {
+const char *lay_out_numerics(const InputBuilder &builder, int results, CompiledAggregate *compiled) {
     AggregateProgram *program = &compiled->program;
     KnownNumber known[gpu_engine::max_aggregate_steps];
     find_known_numbers(*program, known);
     for (KeyResult &key : compiled->key)
-        if (key.is_numeric && !lay_out_key(maker, known, &key))
+        if (key.is_numeric && !lay_out_key(builder, known, &key))
             return "equal numerics of a group may show other scales";
     for (int i = 0; i < results; i++) {
         AggregateResult *result = &compiled->result[i];
         if (!result->is_numeric)
             continue;
-        result->digits = maker.digits[result->step];
+        result->digits = builder.digits[result->step];
         const gpu_engine::Accumulator *accumulator = program->accumulator;
         while (accumulator->word != result->scale)
             accumulator++;
@@ -281,14 +281,14 @@ static bool is_computed_elsewhere(const AggregateProgram &program, uint16 step) 
 }
 
 // Does an accumulator count nothing but the group's rows? What may fail has to be computed all the same.
-static bool counts_rows(const InputMaker &maker, const gpu_engine::Accumulator &accumulator) {
-    const AggregateProgram &program = maker.compiled->program;
+static bool counts_rows(const InputBuilder &builder, const gpu_engine::Accumulator &accumulator) {
+    const AggregateProgram &program = builder.compiled->program;
     return accumulator.kind == AccumulatorKind::count && accumulator.filter == no_aggregate_step &&
-           is_never_null(maker, accumulator.step) &&
+           is_never_null(builder, accumulator.step) &&
            (!may_fail_by_row(program, accumulator.step) || is_computed_elsewhere(program, accumulator.step));
 }
 
-void leave_out_accumulators(const InputMaker &maker, bool has_place, int results,
+void leave_out_accumulators(const InputBuilder &builder, bool has_place, int results,
                             CompiledAggregate *compiled) {
     AggregateProgram *program = &compiled->program;
     uint8 moved[UINT8_MAX + 1] = {};  // words' new places
@@ -297,7 +297,7 @@ void leave_out_accumulators(const InputMaker &maker, bool has_place, int results
     for (uint32 i = 0; i < program->accumulator_count; i++) {
         gpu_engine::Accumulator accumulator = program->accumulator[i];
         const bool is_place = compiled->has_place && i == program->accumulator_count - 1;
-        if ((is_place && !has_place) || (i > 0 && counts_rows(maker, accumulator)) ||
+        if ((is_place && !has_place) || (i > 0 && counts_rows(builder, accumulator)) ||
             is_known_scale(*compiled, results, accumulator.word))
             continue;  // word 0 has the group's rows
         const uint32 width = gpu_engine::accumulator_words(accumulator.kind);

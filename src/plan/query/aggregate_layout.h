@@ -14,7 +14,7 @@ inline constexpr uint32 kDistinctWords = 4;
 // Lays the keys out in words, each in as many bits as its numbers need. False: none is left to stand for
 // NULL. Codes are in the order of their numbers, but for a key whose `least` isn't the least number: one that
 // is any number of 64 bits, or NULL.
-bool lay_out_keys(const InputMaker &maker, gpu_engine::AggregateProgram *program);
+bool lay_out_keys(const InputBuilder &builder, gpu_engine::AggregateProgram *program);
 
 // The key's code in a group's words.
 inline uint64 code_of_key(const gpu_engine::GroupTable &groups, uint64 group,
@@ -27,24 +27,24 @@ inline uint64 code_of_key(const gpu_engine::GroupTable &groups, uint64 group,
 bool add_filter(gpu_engine::AggregateProgram *program, uint16 filter);
 
 // Do equal keys differ in their bytes?
-bool has_variants(const InputMaker &maker);
+bool has_variants(const InputBuilder &builder);
 
 // Chooses what long numbers are less by where their squares are added up. False: they are too far apart for
 // these to have room.
-bool choose_centres(const InputMaker &maker, gpu_engine::AggregateProgram *program);
+bool choose_centres(const InputBuilder &builder, gpu_engine::AggregateProgram *program);
 
 // How the integers of aggregates of numerics are read. nullptr, or why not.
-const char *lay_out_numerics(const InputMaker &maker, int results, CompiledAggregate *compiled);
+const char *lay_out_numerics(const InputBuilder &builder, int results, CompiledAggregate *compiled);
 
 // What is counted by the integers that floats were cut to.
-void lay_out_deviations(const InputMaker &maker, int results, CompiledAggregate *compiled);
+void lay_out_deviations(const InputBuilder &builder, int results, CompiledAggregate *compiled);
 
 // Chooses the sums' exponents, so that the greatest floats, as often as there are rows, have room in them.
-void choose_exponents(const InputMaker &maker, gpu_engine::AggregateProgram *program);
+void choose_exponents(const InputBuilder &builder, gpu_engine::AggregateProgram *program);
 
 // Leaves out accumulators that aren't needed: of places where equal keys have the same bytes, and counts of
 // what is never NULL, which are the group's rows. Then words' places change.
-void leave_out_accumulators(const InputMaker &maker, bool has_place, int results,
+void leave_out_accumulators(const InputBuilder &builder, bool has_place, int results,
                             CompiledAggregate *compiled);
 
 }  // namespace pg_gpu::plan

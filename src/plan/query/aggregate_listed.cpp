@@ -68,31 +68,31 @@ const char *compile_aggregate(const AggregateQuery &query, const IndexColumns &c
 
 // ---- lists ------------------------------------------------------------------------------------------------
 
-bool list_columns(InputMaker *maker) {
-    for (int column = bms_next_member(maker->compiled->listed, -1); column >= 0;
-         column = bms_next_member(maker->compiled->listed, column)) {
-        for (int i = 0; i < maker->parts->count; i++) {
-            AggregatePart *part = &maker->parts->part[i];
+bool list_columns(InputBuilder *builder) {
+    for (int column = bms_next_member(builder->compiled->listed, -1); column >= 0;
+         column = bms_next_member(builder->compiled->listed, column)) {
+        for (int i = 0; i < builder->parts->count; i++) {
+            AggregatePart *part = &builder->parts->part[i];
             if (part->reader == nullptr || !column::is_scaled(part->reader->header.column[column]))
                 continue;
-            const ValueList *list = column::list_values(part->reader, column, &maker->memory);
+            const ValueList *list = column::list_values(part->reader, column, &builder->memory);
             if (list == nullptr) {
-                maker->problem = kNoRoomForLists;
+                builder->problem = kNoRoomForLists;
                 return false;
             }
-            column::use_list(part, maker->parts->format->columns, column, list);
+            column::use_list(part, builder->parts->format->columns, column, list);
         }
     }
     return true;
 }
 
-const char *refuse_lists_for_server(const InputMaker &maker) {
+const char *refuse_lists_for_server(const InputBuilder &builder) {
     constexpr uint64 most = 65536;
     uint64 values = 0;
-    for (int column = bms_next_member(maker.compiled->listed, -1); column >= 0;
-         column = bms_next_member(maker.compiled->listed, column))
-        for (int i = 0; i < maker.parts->count; i++)
-            if (const ValueList *list = column::list_of(maker.parts->part[i], column))
+    for (int column = bms_next_member(builder.compiled->listed, -1); column >= 0;
+         column = bms_next_member(builder.compiled->listed, column))
+        for (int i = 0; i < builder.parts->count; i++)
+            if (const ValueList *list = column::list_of(builder.parts->part[i], column))
                 values += list->count;
     return values > most ? "the session has results for too many values to send" : nullptr;
 }
@@ -127,17 +127,17 @@ struct ListedCodes {
 
 }  // namespace
 
-static uint64 *take_bits(InputMaker *maker, uint64 places) {
-    return static_cast<uint64 *>(take_memory(maker, (places + 63) / 64 * sizeof(uint64)));
+static uint64 *take_bits(InputBuilder *builder, uint64 places) {
+    return static_cast<uint64 *>(take_memory(builder, (places + 63) / 64 * sizeof(uint64)));
 }
 
 // Truth values, and numbers of a byte, by code.
-static bool map_by_code(InputMaker *maker, const ListedCodes &listed, AggregateInput *input) {
+static bool map_by_code(InputBuilder *builder, const ListedCodes &listed, AggregateInput *input) {
     const AggregateInput from = *input;
     input->places = listed.range;
-    uint64 *nulls = from.nulls == nullptr ? nullptr : take_bits(maker, listed.range);
-    void *values = take_memory(maker, gpu_engine::bytes_of_map(*input));
-    if (maker->problem != nullptr)
+    uint64 *nulls = from.nulls == nullptr ? nullptr : take_bits(builder, listed.range);
+    void *values = take_memory(builder, gpu_engine::bytes_of_map(*input));
+    if (builder->problem != nullptr)
         return false;
     for (uint64 number = 0; number < listed.count; number++) {
         const uint64 code = Min(listed.codes[number], listed.range - 1);
@@ -154,11 +154,11 @@ static bool map_by_code(InputMaker *maker, const ListedCodes &listed, AggregateI
 }
 
 // A range for each value. Rows have no other codes.
-static bool make_ranges_of_list(InputMaker *maker, const ListedCodes &listed, AggregateInput *input) {
+static bool make_ranges_of_list(InputBuilder *builder, const ListedCodes &listed, AggregateInput *input) {
     const AggregateInput from = *input;
     input->kind = AggregateInputKind::ranges;
     input->places = listed.count;
-    auto *starts = static_cast<uint64 *>(take_memory(maker, gpu_engine::bytes_of_map(*input)));
+    auto *starts = static_cast<uint64 *>(take_memory(builder, gpu_engine::bytes_of_map(*input)));
     if (starts == nullptr)
         return false;
     auto *numbers = reinterpret_cast<int64 *>(starts + listed.count);
@@ -170,43 +170,43 @@ static bool make_ranges_of_list(InputMaker *maker, const ListedCodes &listed, Ag
     return true;
 }
 
-static bool give_codes(InputMaker *maker, const ListedCodes &listed, AggregateInput *input) {
+static bool give_codes(InputBuilder *builder, const ListedCodes &listed, AggregateInput *input) {
     constexpr uint64 bytes_per_range = 2 * sizeof(uint64);
     switch (input->kind) {
         case AggregateInputKind::code:
         case AggregateInputKind::ranges:
             return true;
         case AggregateInputKind::map128:
-            maker->problem = "a column without a dictionary has numerics of too many digits";
+            builder->problem = "a column without a dictionary has numerics of too many digits";
             return false;
         case AggregateInputKind::map8:
         case AggregateInputKind::bits:
             if (listed.range != 0 && listed.range / bytes_per_range < listed.count)
-                return map_by_code(maker, listed, input);
+                return map_by_code(builder, listed, input);
             break;
         default:
             break;
     }
-    return make_ranges_of_list(maker, listed, input);
+    return make_ranges_of_list(builder, listed, input);
 }
 
-bool give_codes_to_server(InputMaker *maker, const AllRows &rows) {
+bool give_codes_to_server(InputBuilder *builder, const AllRows &rows) {
     for (int i = 0; i < rows.count; i++) {
         const MemberRows &member = rows.member[i];
         for (int run = 0; member.remote != nullptr && run < member.view->run_count; run++) {
             const int number = member.first_part + run;
-            const AggregatePart &part = maker->parts->part[number];
+            const AggregatePart &part = builder->parts->part[number];
             if (!column::is_remote(member.view, run) || part.lists == nullptr)
                 continue;
-            for (uint32 j = 0; j < maker->compiled->program.input_count; j++) {
-                AggregateInput *input = &maker->inputs[number][j];
+            for (uint32 j = 0; j < builder->compiled->program.input_count; j++) {
+                AggregateInput *input = &builder->inputs[number][j];
                 const ValueList *list = column::list_of(part, static_cast<int>(input->column));
-                if (!maker->is_made[j] || list == nullptr)
+                if (!builder->is_made[j] || list == nullptr)
                     continue;
                 const column::ColumnHeader &header = part.reader->header.column[input->column];
                 uint64 *codes = column::codes_of_list(part.reader, static_cast<int>(input->column), *list);
                 const bool is_given =
-                    give_codes(maker, {list->count, header.highest - header.base + 1, codes}, input);
+                    give_codes(builder, {list->count, header.highest - header.base + 1, codes}, input);
                 pfree(codes);
                 if (!is_given)
                     return false;

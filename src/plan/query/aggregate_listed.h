@@ -9,15 +9,15 @@
 namespace pg_gpu::plan {
 
 // Gives the statement's columns that are to be listed codes in all parts. False: there is no room.
-bool list_columns(InputMaker *maker);
+bool list_columns(InputBuilder *builder);
 
 // Is it better that the session answers, which has lists, than that the server is sent a range for each of
 // their values, to search by every row? nullptr: no.
-const char *refuse_lists_for_server(const InputMaker &maker);
+const char *refuse_lists_for_server(const InputBuilder &builder);
 
 // The server knows a listed column's integers, but not their numbers: maps by number become maps by code
 // there, or ranges of a single code each. False: a map has no such form, or there is no room.
-bool give_codes_to_server(InputMaker *maker, const AllRows &rows);
+bool give_codes_to_server(InputBuilder *builder, const AllRows &rows);
 
 // Would lists, and the maps by them, have room? For planners.
 bool have_room_for_lists(const CompiledAggregate &compiled, const AggregateSource *sources, int count);

@@ -1,13 +1,13 @@
 #include "plan/query/aggregate_maps.h"
 
-#include "column/scan/kept_results.h"
+#include "column/scan/cached_results.h"
 #include "compat.h"
 #include "plan/query/aggregate_ranged.h"
 
 namespace pg_gpu::plan {
 
 static bool has_passing_results(Oid function, void *) {
-    return !column::gives_lasting_results(function);
+    return !column::gives_cacheable_results(function);
 }
 
 // A domain's constraints may change, and how XML shows bytes is a setting.
@@ -17,7 +17,7 @@ static bool has_passing_function(Node *node, void *context) {
                                walk_expression(node, has_passing_function, context));
 }
 
-bool gives_lasting_results(const Node *expression) {
+bool gives_cacheable_results(const Node *expression) {
     auto *node = const_cast<Node *>(expression);
     return !contain_mutable_functions(node) && !has_passing_function(node, nullptr);
 }
@@ -82,17 +82,17 @@ static int kind_of_map(SourceKind kind, const column::AggregatePart &part, int c
 static bool are_ranges_kept(const InputSource &source, const column::AggregatePart &part) {
     return source.ranged != nullptr && column::count_places(part, source.column) == 0 &&
            (depends_on_zone_at_most(source.expression) ||
-            gives_lasting_results(reinterpret_cast<Node *>(source.expression)));
+            gives_cacheable_results(reinterpret_cast<Node *>(source.expression)));
 }
 
 bool describe_map(const InputSource &source, const column::AggregatePart &part, const JoinedTables *joins,
-                  column::KeptKey *key) {
+                  column::CacheKey *key) {
     const bool is_joined = source.is_joined || source.kind == SourceKind::Match;
     auto *expression = reinterpret_cast<Node *>(source.expression);
     if (part.reader == nullptr || part.reader->stale || !is_kind_kept(source.kind, is_joined))
         return false;
-    if (is_joined                                ? source.may_fail || !gives_lasting_results(expression)
-        : column::is_listed(part, source.column) ? !gives_lasting_results(expression)
+    if (is_joined                                ? source.may_fail || !gives_cacheable_results(expression)
+        : column::is_listed(part, source.column) ? !gives_cacheable_results(expression)
                                                  : !are_ranges_kept(source, part))
         return false;
     Node *described = expression;
@@ -114,16 +114,16 @@ static void *copy_bytes(const void *bytes, size_t size) {
     return copy;
 }
 
-void keep_map(const column::KeptKey &key, const KeptMap &map, uint64 changes) {
+void keep_map(const column::CacheKey &key, const CachedMap &map, uint64 changes) {
     const size_t null_bytes = (map.places + 63) / 64 * sizeof(uint64);
     const size_t scale_bytes = places_of_map(map);
     const size_t value_bytes = places_of_map(map) * map.width;
-    const size_t bytes = sizeof(KeptMap) + value_bytes + null_bytes + scale_bytes;
+    const size_t bytes = sizeof(CachedMap) + value_bytes + null_bytes + scale_bytes;
     MemoryContext context = column::begin_results(bytes);
     if (context == nullptr)
         return;
     MemoryContext caller = MemoryContextSwitchTo(context);
-    auto *copy = allocate<KeptMap>(1);
+    auto *copy = allocate<CachedMap>(1);
     *copy = map;
     copy->values = copy_bytes(map.values, value_bytes);
     copy->nulls = static_cast<const uint64 *>(copy_bytes(map.nulls, null_bytes));
@@ -132,17 +132,17 @@ void keep_map(const column::KeptKey &key, const KeptMap &map, uint64 changes) {
     column::add_results(key, context, copy, changes);
 }
 
-static const Datum *copy_values(const KeptMap &map, const column::ColumnType &type) {
+static const Datum *copy_values(const CachedMap &map, const column::ColumnType &type) {
     auto *copies = allocate<Datum>(size_t{map.groups} + 1);
     for (uint32 i = 0; i < map.groups; i++)
         copies[i] = datumCopy(map.values_of_groups[i], type.by_value, type.length);
     return copies;
 }
 
-void share_map(const column::KeptKey &key, MemoryContext room, const KeptMap &map,
+void share_map(const column::CacheKey &key, MemoryContext room, const CachedMap &map,
                const column::ColumnType &type, uint64 changes) {
     MemoryContext caller = MemoryContextSwitchTo(room);
-    auto *copy = allocate<KeptMap>(1);
+    auto *copy = allocate<CachedMap>(1);
     *copy = map;
     // Every statement would look for NULLs among these again.
     if (map.nulls != nullptr && !column::is_any_set(map.nulls, (map.places + 63) / 64))
@@ -153,7 +153,7 @@ void share_map(const column::KeptKey &key, MemoryContext room, const KeptMap &ma
     (void)column::share_results(key, room, copy, changes);
 }
 
-const uint64 *make_true_rows(const column::KeptKey &key, const column::AggregatePart &part,
+const uint64 *make_true_rows(const column::CacheKey &key, const column::AggregatePart &part,
                              const gpu_engine::AggregateInput &truth, uint64 changes) {
     const size_t bytes = column::groups_of(part.rows) * sizeof(uint64);
     MemoryContext context = column::begin_results(bytes);

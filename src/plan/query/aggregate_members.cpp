@@ -9,7 +9,7 @@ namespace pg_gpu::plan {
 
 // ---- expressions ------------------------------------------------------------------------------------------
 
-static AppendRelInfo *place_of(PlannerInfo *root, Index member) {
+static AppendRelInfo *encode_tid(PlannerInfo *root, Index member) {
     return root->append_rel_array == nullptr ? nullptr : root->append_rel_array[member];
 }
 
@@ -18,7 +18,7 @@ static Node *translate(PlannerInfo *root, Node *expression, Index table, Index m
     if (member == table)
         return expression;
     check_stack_depth();
-    AppendRelInfo *place = place_of(root, member);
+    AppendRelInfo *place = encode_tid(root, member);
     expression = translate(root, expression, table, place->parent_relid);
     return adjust_appendrel_attrs(root, expression, 1, &place);
 }
@@ -35,7 +35,7 @@ PathTarget *translate_target(PlannerInfo *root, PathTarget *target, Index table,
 
 List *columns_over(PlannerInfo *root, const RelOptInfo *table) {
     Index top = table->relid;
-    for (const AppendRelInfo *place = place_of(root, top); place != nullptr; place = place_of(root, top))
+    for (const AppendRelInfo *place = encode_tid(root, top); place != nullptr; place = encode_tid(root, top))
         top = place->parent_relid;
     return translate_list(root, root->processed_tlist, top, table->relid);
 }
@@ -92,7 +92,7 @@ PathTarget *make_partial_target(PlannerInfo *root, const PathTarget *target, Nod
 static bool is_live_member(PlannerInfo *root, Index table, Index member) {
     while (member != table) {
         RelOptInfo *relation = root->simple_rel_array[member];
-        const AppendRelInfo *place = place_of(root, member);
+        const AppendRelInfo *place = encode_tid(root, member);
         if (relation == nullptr || place == nullptr || IS_DUMMY_REL(relation))
             return false;
         member = place->parent_relid;

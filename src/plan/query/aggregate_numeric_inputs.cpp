@@ -2,7 +2,7 @@
 
 #include "column/format/scaled_numeric.h"
 #include "compat.h"
-#include "plan/query/aggregate_kept_maps.h"
+#include "plan/query/aggregate_cached_maps.h"
 #include "plan/query/aggregate_numeric.h"
 
 namespace pg_gpu::plan {
@@ -23,11 +23,11 @@ static bool is_scaled_part(const InputSource &source, const AggregatePart &part)
 // The least and the greatest of them stand for all.
 static constexpr uint64 kEnds = 2;
 
-static bool read_scaled_ends(InputMaker *maker, const AggregatePart &part, AggregateInput *input,
+static bool read_scaled_ends(InputBuilder *builder, const AggregatePart &part, AggregateInput *input,
                              uint64 **words, uint8 **scales) {
     const column::ColumnHeader &header = part.reader->header.column[input->column];
-    *words = static_cast<uint64 *>(take_memory(maker, 2 * kEnds * sizeof(uint64)));
-    *scales = static_cast<uint8 *>(take_memory(maker, kEnds));
+    *words = static_cast<uint64 *>(take_memory(builder, 2 * kEnds * sizeof(uint64)));
+    *scales = static_cast<uint8 *>(take_memory(builder, kEnds));
     if (*words == nullptr || *scales == nullptr)
         return false;
     const uint64 ends[kEnds] = {header.base, header.highest};
@@ -43,14 +43,14 @@ static bool read_scaled_ends(InputMaker *maker, const AggregatePart &part, Aggre
 }
 
 // Rows have the numbers less this one. False: others have more digits behind the point.
-static bool offset_scaled(InputMaker *maker, uint32 number, const AggregatePart &part, const WideMap &ends,
-                          Int128 centre, AggregateInput *input) {
-    if (part.reader->header.column[input->column].scale != maker->scale[number]) {
-        maker->problem = "a column's numerics show more digits in some runs than in others";
+static bool offset_scaled(InputBuilder *builder, uint32 number, const AggregatePart &part,
+                          const WideMap &ends, Int128 centre, AggregateInput *input) {
+    if (part.reader->header.column[input->column].scale != builder->scale[number]) {
+        builder->problem = "a column's numerics show more digits in some runs than in others";
         return false;
     }
     for (uint64 i = 0; i < kEnds; i++)
-        note_number(maker, number,
+        note_number(builder, number,
                     static_cast<int64>(wide_of_words(ends.words[2 * i], ends.words[2 * i + 1]) - centre));
     input->offset = static_cast<uint64>(wide_of_words(ends.words[0], ends.words[1]) - centre);
     return true;
@@ -59,11 +59,11 @@ static bool offset_scaled(InputMaker *maker, uint32 number, const AggregatePart 
 // ---- numerics by code -------------------------------------------------------------------------------------
 
 // The numbers less this one, which have 64 bits, take the places of the wide ones.
-static bool narrow_input(InputMaker *maker, const WideNumbers &wide, Int128 centre, uint32 number) {
-    for (int part = 0; part < maker->parts->count; part++) {
-        AggregateInput *input = &maker->inputs[part][number];
+static bool narrow_input(InputBuilder *builder, const WideNumbers &wide, Int128 centre, uint32 number) {
+    for (int part = 0; part < builder->parts->count; part++) {
+        AggregateInput *input = &builder->inputs[part][number];
         if (input->kind == AggregateInputKind::code) {
-            if (!offset_scaled(maker, number, maker->parts->part[part], wide.maps[part], centre, input))
+            if (!offset_scaled(builder, number, builder->parts->part[part], wide.maps[part], centre, input))
                 return false;
             continue;
         }
@@ -75,7 +75,7 @@ static bool narrow_input(InputMaker *maker, const WideNumbers &wide, Int128 cent
             const bool is_number = map.scales[code] != kNoScale;
             numbers[code] = is_number ? static_cast<int64>(scaled - centre) : 0;
             if (is_number)
-                note_number(maker, number, numbers[code]);
+                note_number(builder, number, numbers[code]);
         }
         input->of_column_null = input->column_null_is_null ? 0 : numbers[input->places];
     }
@@ -83,29 +83,29 @@ static bool narrow_input(InputMaker *maker, const WideNumbers &wide, Int128 cent
 }
 
 // Numbers whose squares are added up are less by one in the middle of them. False: they are too far apart.
-static bool centre_input(InputMaker *maker, const WideNumbers &wide, uint32 number) {
+static bool centre_input(InputBuilder *builder, const WideNumbers &wide, uint32 number) {
     Int128 centre;
     if (!centre_wide(wide, &centre)) {
-        maker->problem = "numbers whose variance is asked for are too far apart";
+        builder->problem = "numbers whose variance is asked for are too far apart";
         return false;
     }
-    maker->centre[2 * number] = static_cast<uint64>(centre);
-    maker->centre[2 * number + 1] = static_cast<uint64>(centre >> 64);
-    return narrow_input(maker, wide, centre, number);
+    builder->centre[2 * number] = static_cast<uint64>(centre);
+    builder->centre[2 * number + 1] = static_cast<uint64>(centre >> 64);
+    return narrow_input(builder, wide, centre, number);
 }
 
 // The numerics of a part as they are, each with its scale.
-static bool read_wide_part(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input,
-                           uint8 **scales) {
-    const InputSource &source = maker->compiled->input[number];
-    const MapPlace place = place_of_map(maker, number, part);
-    if (copy_kept(maker, number, part, place, input, scales))
+static bool read_wide_part(InputBuilder *builder, uint32 number, const AggregatePart &part,
+                           AggregateInput *input, uint8 **scales) {
+    const InputSource &source = builder->compiled->input[number];
+    const MapPlace place = place_of_map(builder, number, part);
+    if (copy_cached(builder, number, part, place, input, scales))
         return true;
-    if (maker->problem != nullptr ||
-        !make_map(maker, part, source.is_joined, AggregateInputKind::map128, 2 * sizeof(uint64), input))
+    if (builder->problem != nullptr ||
+        !make_map(builder, part, source.is_joined, AggregateInputKind::map128, 2 * sizeof(uint64), input))
         return false;
     auto *words = static_cast<uint64 *>(const_cast<void *>(input->values));
-    auto *made = static_cast<uint8 *>(take_memory(maker, input->places + 1));
+    auto *made = static_cast<uint8 *>(take_memory(builder, input->places + 1));
     if (made == nullptr)
         return false;
     memset(made, kNoScale, input->places + 1);
@@ -121,7 +121,7 @@ static bool read_wide_part(InputMaker *maker, uint32 number, const AggregatePart
         has_odd = true;
     };
     if (!evaluate_codes(
-            maker, source, part, *input,
+            builder, source, part, *input,
             [&](uint64 code, Datum result, bool is_null) {
                 evaluated++;
                 if (is_null)
@@ -137,11 +137,11 @@ static bool read_wide_part(InputMaker *maker, uint32 number, const AggregatePart
                     read(result, input->places);
             }))
         return false;
-    if (has_odd || !place.is_kept || !is_whole(source, part, evaluated, has_null))
+    if (has_odd || !place.is_cached || !is_whole(source, part, evaluated, has_null))
         return true;
-    KeptMap map = map_of(*input, 2 * sizeof(uint64), {PG_INT64_MAX, PG_INT64_MIN});
+    CachedMap map = map_of(*input, 2 * sizeof(uint64), {PG_INT64_MAX, PG_INT64_MIN});
     map.scales = made;
-    keep_map(place.key, map, maker->changes);
+    keep_map(place.key, map, builder->changes);
     return true;
 }
 
@@ -160,76 +160,76 @@ static int16 find_shown_scale(const WideNumbers &wide) {
 }
 
 // Numbers of rows that aren't selected needn't be ones that can be added up: none is left of them.
-static bool forget_unseen(InputMaker *maker, uint32 number) {
-    const InputSource &source = maker->compiled->input[number];
-    for (int i = 0; i < maker->parts->count; i++) {
-        const AggregatePart &part = maker->parts->part[i];
-        uint8 *scales = maker->scales[number][i];
+static bool forget_unseen(InputBuilder *builder, uint32 number) {
+    const InputSource &source = builder->compiled->input[number];
+    for (int i = 0; i < builder->parts->count; i++) {
+        const AggregatePart &part = builder->parts->part[i];
+        uint8 *scales = builder->scales[number][i];
         if (is_scaled_part(source, part))
             continue;
         bool any_null = false;
-        const uint8 *marks = mark_selected(maker, source, part, &any_null);
-        if (maker->problem != nullptr)
+        const uint8 *marks = mark_selected(builder, source, part, &any_null);
+        if (builder->problem != nullptr)
             return false;
-        const uint64 places = maker->inputs[i][number].places;
+        const uint64 places = builder->inputs[i][number].places;
         for (uint64 code = 0; code <= places; code++) {
             if (code < places ? marks[code] == 0 : !any_null)
                 scales[code] = kNoScale;
             else if (scales[code] == kOddScale)
-                maker->problem = "a numeric isn't finite, or has too many digits";
+                builder->problem = "a numeric isn't finite, or has too many digits";
         }
     }
-    return maker->problem == nullptr;
+    return builder->problem == nullptr;
 }
 
 // Numbers of 128 bits can't stand for NULL.
-static bool check_wide_nulls(InputMaker *maker, uint32 number) {
-    for (int part = 0; part < maker->parts->count; part++) {
-        if (!maker->inputs[part][number].column_null_is_null)
-            maker->problem = "a numeric expression has a value for NULL, and others have too many digits";
-        if (maker->inputs[part][number].kind == AggregateInputKind::code)
-            maker->problem = "a column's numerics have too many digits in some runs";
+static bool check_wide_nulls(InputBuilder *builder, uint32 number) {
+    for (int part = 0; part < builder->parts->count; part++) {
+        if (!builder->inputs[part][number].column_null_is_null)
+            builder->problem = "a numeric expression has a value for NULL, and others have too many digits";
+        if (builder->inputs[part][number].kind == AggregateInputKind::code)
+            builder->problem = "a column's numerics have too many digits in some runs";
     }
-    return maker->problem == nullptr;
+    return builder->problem == nullptr;
 }
 
-bool make_wide_input(InputMaker *maker, uint32 number) {
-    const InputSource &source = maker->compiled->input[number];
+bool make_wide_input(InputBuilder *builder, uint32 number) {
+    const InputSource &source = builder->compiled->input[number];
     WideNumbers wide = {};
     uint64 rows = 0;
-    maker->scales[number] = allocate<uint8 *>(static_cast<size_t>(maker->parts->count) + 1);
-    for (int part = 0; part < maker->parts->count; part++) {
-        rows += maker->parts->part[part].rows;
-        AggregateInput *input = &maker->inputs[part][number];
+    builder->scales[number] = allocate<uint8 *>(static_cast<size_t>(builder->parts->count) + 1);
+    for (int part = 0; part < builder->parts->count; part++) {
+        rows += builder->parts->part[part].rows;
+        AggregateInput *input = &builder->inputs[part][number];
         uint8 *scales;
-        if (is_scaled_part(source, maker->parts->part[part])) {
+        if (is_scaled_part(source, builder->parts->part[part])) {
             uint64 *words;
-            if (!read_scaled_ends(maker, maker->parts->part[part], input, &words, &scales))
+            if (!read_scaled_ends(builder, builder->parts->part[part], input, &words, &scales))
                 return false;
-            maker->scales[number][part] = scales;
+            builder->scales[number][part] = scales;
             add_wide_map(&wide, words, scales, kEnds);
             continue;
         }
-        if (!read_wide_part(maker, number, maker->parts->part[part], input, &scales))
+        if (!read_wide_part(builder, number, builder->parts->part[part], input, &scales))
             return false;
-        maker->scales[number][part] = scales;
+        builder->scales[number][part] = scales;
         add_wide_map(&wide, static_cast<uint64 *>(const_cast<void *>(input->values)), scales,
                      input->places + 1);
     }
-    if (!is_plain(wide) && !forget_unseen(maker, number))
+    if (!is_plain(wide) && !forget_unseen(builder, number))
         return false;
-    maker->shown[number] = find_shown_scale(wide);
-    maker->has_variants[number] = maker->shown[number] == kScaleOfGroup;
-    if (!scale_wide(&wide, rows, &maker->scale[number])) {
-        maker->problem = "sums of numerics may have too many digits";
+    builder->shown[number] = find_shown_scale(wide);
+    builder->has_variants[number] = builder->shown[number] == kScaleOfGroup;
+    if (!scale_wide(&wide, rows, &builder->scale[number])) {
+        builder->problem = "sums of numerics may have too many digits";
         return false;
     }
     if (source.kind == SourceKind::Narrow)
-        return centre_input(maker, wide, number);
-    maker->is_wide[number] = !fits_narrow(wide);
-    if (maker->is_wide[number])
-        return check_wide_nulls(maker, number);
-    return narrow_input(maker, wide, 0, number);
+        return centre_input(builder, wide, number);
+    builder->is_wide[number] = !fits_narrow(wide);
+    if (builder->is_wide[number])
+        return check_wide_nulls(builder, number);
+    return narrow_input(builder, wide, 0, number);
 }
 
 }  // namespace pg_gpu::plan

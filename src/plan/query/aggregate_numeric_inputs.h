@@ -7,6 +7,6 @@
 namespace pg_gpu::plan {
 
 // Makes the input of every part. Returns false when there is a problem.
-bool make_wide_input(InputMaker *maker, uint32 number);
+bool make_wide_input(InputBuilder *builder, uint32 number);
 
 }  // namespace pg_gpu::plan

@@ -31,7 +31,7 @@ uint16 scale_of_numbers(Compiler *compiler, const NumericSteps &steps);
 
 // Finds out how many digits of a step's integers are behind the point, and fills in the powers of 10 that it
 // needs. All steps that it takes are settled. False: the maker's `problem` says why it can't be computed.
-bool settle_step(InputMaker *maker, uint16 step);
+bool settle_step(InputBuilder *builder, uint16 step);
 
 // The only number that a step can be where it isn't NULL, if that is known.
 struct KnownNumber {

@@ -61,16 +61,16 @@ OrderKey order_key(const List *order, int number) {
 
 // ---- by codes ---------------------------------------------------------------------------------------------
 
-static constexpr uint64 kGroupsBetweenLooks = 65536;
+static constexpr uint64 kGroupsBetweenChecks = 65536;
 
 // Tells of each of the key's common values whether a group has it. False: a group has another one.
-static bool mark_used(const AggregateAnswer &answer, int key, bool *is_used) {
-    const uint32 count = count_common_values(answer, key);
-    for (uint64 group = 0; group < answer.groups.groups; group++) {
-        if (group % kGroupsBetweenLooks == 0)
+static bool mark_used(const AggregateOutput &output, int key, bool *is_used) {
+    const uint32 count = count_common_values(output, key);
+    for (uint64 group = 0; group < output.groups.groups; group++) {
+        if (group % kGroupsBetweenChecks == 0)
             CHECK_FOR_INTERRUPTS();
         uint64 code;
-        if (!read_code(answer, group, answer.compiled->key[key], &code))
+        if (!read_code(output, group, output.compiled->key[key], &code))
             continue;
         if (code >= count)
             return false;
@@ -81,16 +81,16 @@ static bool mark_used(const AggregateAnswer &answer, int key, bool *is_used) {
 
 // The ranks of a key's common values, those that sort alike having the same one; nullptr: memory has no room.
 // A value that no group has isn't compared, because it may be one of rows that the snapshot doesn't see.
-static uint32 *rank_values(const AggregateAnswer &answer, const OrderKey &order, size_t memory) {
-    const KeyResult &result = answer.compiled->key[order.key];
-    const CommonValues &common = answer.common[result.input];
+static uint32 *rank_values(const AggregateOutput &output, const OrderKey &order, size_t memory) {
+    const KeyResult &result = output.compiled->key[order.key];
+    const CommonValues &common = output.common[result.input];
     const size_t bytes = size_t{common.count} * (sizeof(uint32) + sizeof(bool));
     if (bytes > memory)
         return nullptr;
     memory -= bytes;
     auto *is_used = allocate_zeroed<bool>(size_t{common.count} + 1);
     auto *ranks = allocate_zeroed<uint32>(size_t{common.count} + 1);
-    if (!mark_used(answer, order.key, is_used))
+    if (!mark_used(output, order.key, is_used))
         return nullptr;
     RankedValues *ranked = begin_ranked(result.type, CurrentMemoryContext);
     for (uint32 number = 0; number < common.count; number++)
@@ -102,19 +102,19 @@ static uint32 *rank_values(const AggregateAnswer &answer, const OrderKey &order,
 
 // Appends a key to what groups are sorted by, of which `used` bits are taken. False: 64 bits have no room, or
 // the key's codes aren't in the order's.
-static bool add_order_key(const AggregateAnswer &answer, const OrderKey &order, size_t memory,
+static bool add_order_key(const AggregateOutput &output, const OrderKey &order, size_t memory,
                           GroupPlace *place, int *used) {
-    const KeyResult &result = answer.compiled->key[order.key];
-    const gpu_engine::AggregateKey &key = answer.compiled->program.key[result.key];
+    const KeyResult &result = output.compiled->key[order.key];
+    const gpu_engine::AggregateKey &key = output.compiled->program.key[result.key];
     const uint64 may_be_null = result.has_null || key.may_be_null ? 1 : 0;
     bool descending = false;
     const uint32 *ranks = nullptr;
     uint64 greatest;
     if (result.input != UINT16_MAX) {
-        ranks = rank_values(answer, order, memory);
+        ranks = rank_values(output, order, memory);
         if (ranks == nullptr)
             return false;
-        greatest = Max(answer.common[result.input].count, 1U) - 1U;
+        greatest = Max(output.common[result.input].count, 1U) - 1U;
     } else {
         if (!is_own_order(order.operator_oid, result.type.type, &descending))
             return false;
@@ -129,11 +129,11 @@ static bool add_order_key(const AggregateAnswer &answer, const OrderKey &order, 
     *used += bits;
     const uint64 of_null = order.nulls_first ? 0 : last;
     const uint64 least = order.nulls_first ? may_be_null : 0;
-    for (uint64 group = 0; group < answer.groups.groups; group++) {
-        if (group % kGroupsBetweenLooks == 0)
+    for (uint64 group = 0; group < output.groups.groups; group++) {
+        if (group % kGroupsBetweenChecks == 0)
             CHECK_FOR_INTERRUPTS();
         uint64 code;
-        const bool is_value = read_code(answer, group, result, &code);
+        const bool is_value = read_code(output, group, result, &code);
         const uint64 number = !is_value          ? of_null
                               : ranks != nullptr ? least + ranks[code]
                                                  : least + (descending ? greatest - code : code);
@@ -142,9 +142,9 @@ static bool add_order_key(const AggregateAnswer &answer, const OrderKey &order, 
     return true;
 }
 
-bool order_by_codes(const AggregateQuery &query, const AggregateAnswer &answer, size_t memory,
+bool order_by_codes(const AggregateQuery &query, const AggregateOutput &output, size_t memory,
                     OrderedGroups *ordered) {
-    const gpu_engine::GroupTable &groups = answer.groups;
+    const gpu_engine::GroupTable &groups = output.groups;
     const uint64 bytes =
         groups.groups * ((groups.key_words + groups.value_words) * sizeof(uint64) + sizeof(GroupPlace));
     if (bytes > memory)
@@ -158,7 +158,7 @@ bool order_by_codes(const AggregateQuery &query, const AggregateAnswer &answer, 
     int used = 0;
     bool is_ordered = true;
     for (int i = 0; i < count_order_keys(query.order) && is_ordered; i++)
-        is_ordered = add_order_key(answer, order_key(query.order, i), memory - bytes, place, &used);
+        is_ordered = add_order_key(output, order_key(query.order, i), memory - bytes, place, &used);
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);
     if (is_ordered)

@@ -37,7 +37,7 @@ struct OrderedGroups {
 };
 
 // Puts the answer's groups in order by their codes, in the current memory context. False: that can't be.
-bool order_by_codes(const AggregateQuery &query, const AggregateAnswer &answer, size_t memory,
+bool order_by_codes(const AggregateQuery &query, const AggregateOutput &output, size_t memory,
                     OrderedGroups *ordered);
 
 // The group at a place in the order.

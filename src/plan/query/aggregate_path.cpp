@@ -487,12 +487,12 @@ static bool may_have_bitmap(const TableAggregate &table) {
 }
 
 // BRIN and hash indexes never tell rows exactly. One of ours with these columns would be the node's own.
-static bool may_tell_rows(const IndexOptInfo *index) {
+static bool may_identify_rows(const IndexOptInfo *index) {
     return index->relam != BRIN_AM_OID && index->relam != HASH_AM_OID && !is_column_index(index);
 }
 
 static Path *find_bitmap_of(const TableAggregate &table, List *conditions, Refusal *refusal) {
-    Path *bitmap = find_bitmap(table.root, table.input, conditions, may_tell_rows);
+    Path *bitmap = find_bitmap(table.root, table.input, conditions, may_identify_rows);
     if (bitmap == nullptr || !answers_exactly(bitmap, conditions)) {
         refuse(refusal, "the index doesn't have a column, and no other index answers the condition exactly",
                reinterpret_cast<Node *>(linitial_node(RestrictInfo, conditions)->clause));

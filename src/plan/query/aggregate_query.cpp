@@ -99,14 +99,14 @@ static Node *replace_columns(Node *node, void *context) {
 }
 
 // Functions whose result depends on how a value is stored, which an index does otherwise.
-static bool tells_storage(Oid function, void *) {
+static bool depends_on_storage(Oid function, void *) {
     return function == F_PG_COLUMN_SIZE || function == F_PG_COLUMN_COMPRESSION;
 }
 
 static bool has_storage_function(Node *node, void *context) {
     if (node == nullptr)
         return false;
-    if (check_functions_in_node(node, tells_storage, context))
+    if (check_functions_in_node(node, depends_on_storage, context))
         return true;
     return walk_expression(node, has_storage_function, context);
 }

@@ -1,6 +1,6 @@
 #include "plan/query/aggregate_ranged.h"
 
-#include "column/scan/kept_results.h"
+#include "column/scan/cached_results.h"
 #include "compat.h"
 #include "expressions.h"
 #include "plan/query/aggregate_limits.h"
@@ -298,19 +298,19 @@ static bool is_rounded_to_integers(Expr *call, const KnownFunction &function) {
 // computed row by row, however many results there are.
 static bool pays_by_ranges(Expr *ranged) {
     bool pays = false;
-    bool is_sound = true;
+    bool is_valid = true;
     for (Expr *argument;; ranged = argument) {
         ranged = without_relabels(ranged);
         const KnownFunction *function = read_known_call(ranged, &argument);
         if (function == nullptr)
             break;
         const bool divides = has_quotient(ranged, *function);
-        is_sound = is_sound && (!divides || is_rounded_to_integers(ranged, *function));
+        is_valid = is_valid && (!divides || is_rounded_to_integers(ranged, *function));
         pays = pays || divides || function->pattern == CallPattern::Buckets;
     }
     const bool of_numerics =
         IsA(ranged, Var) && getBaseType(reinterpret_cast<Var *>(ranged)->vartype) == NUMERICOID;
-    return !of_numerics || (pays && is_sound);
+    return !of_numerics || (pays && is_valid);
 }
 
 Expr *find_ranged(Expr *expression) {
@@ -322,7 +322,7 @@ Expr *find_ranged(Expr *expression) {
 }
 
 static bool may_differ(Oid function, void *) {
-    return find_function(function) == nullptr && !column::gives_lasting_results(function);
+    return find_function(function) == nullptr && !column::gives_cacheable_results(function);
 }
 
 // What to_char shows depends on a locale, too.

@@ -46,18 +46,18 @@ static void add_segment(Segments *segments, uint64 first, uint64 last) {
     segments->items[segments->count++] = {first, last};
 }
 
-static Values all_values(const RangeQuestion &question) {
+static Values all_values(const RangeRequest &request) {
     Values values = {};
-    values.any = column::find_code_bounds(*question.part, question.column, &values.least, &values.greatest);
+    values.any = column::find_code_bounds(*request.part, request.column, &values.least, &values.greatest);
     return values;
 }
 
 // The first and the last code that the condition lets pass.
-static Values passing_values(const RangeQuestion &question) {
+static Values passing_values(const RangeRequest &request) {
     Values values = {true, 0, PG_UINT64_MAX};
-    for (int i = 0; question.condition != nullptr && i < question.condition->count; i++) {
-        const column::Key &key = question.condition->keys[i];
-        if (key.kind != column::KeyKind::Ranges || key.column != question.column)
+    for (int i = 0; request.condition != nullptr && i < request.condition->count; i++) {
+        const column::Key &key = request.condition->keys[i];
+        if (key.kind != column::KeyKind::Ranges || key.column != request.column)
             continue;
         values.any = values.any && key.ranges.count > 0;
         if (!values.any)
@@ -69,10 +69,10 @@ static Values passing_values(const RangeQuestion &question) {
     return values;
 }
 
-bool is_limited(const RangeQuestion &question, uint64 *least, uint64 *greatest) {
+bool is_limited(const RangeRequest &request, uint64 *least, uint64 *greatest) {
     constexpr uint64 few = 4;  // of so many
-    const Values values = all_values(question);
-    const Values passing = passing_values(question);
+    const Values values = all_values(request);
+    const Values passing = passing_values(request);
     if (!values.any || (passing.any && passing.least <= values.least && passing.greatest >= values.greatest))
         return false;
     // Where none passes, any one will do.
@@ -83,11 +83,11 @@ bool is_limited(const RangeQuestion &question, uint64 *least, uint64 *greatest) 
     return *greatest - *least < (values.greatest - values.least) / few;
 }
 
-static Values values_of(const RangeQuestion &question) {
-    Values values = all_values(question);
+static Values values_of(const RangeRequest &request) {
+    Values values = all_values(request);
     uint64 least;
     uint64 greatest;
-    if (is_limited(question, &least, &greatest)) {
+    if (is_limited(request, &least, &greatest)) {
         values.least = least;
         values.greatest = greatest;
     }
@@ -115,17 +115,17 @@ static bool find_infinities(const ColumnType &type, uint64 *lowest, uint64 *high
 
 // Finite values among those of the part. Where the bounds are infinite, or not known because the codes have
 // all bits, it takes a look at all rows, unless any value will do.
-static Values finite_values(const RangeQuestion &question, const Values &values) {
-    const ColumnType &type = *question.type;
+static Values finite_values(const RangeRequest &request, const Values &values) {
+    const ColumnType &type = *request.type;
     uint64 lowest;
     uint64 highest;
-    const Values all = all_values(question);
+    const Values all = all_values(request);
     if (!values.any || !find_infinities(type, &lowest, &highest) ||
         (all.least > lowest && all.greatest < highest))
         return values;
     Values finite = {true, Max(lowest + 1, values.least), Min(highest - 1, values.greatest)};
-    if (is_time(type) || !has_buckets(question.ranged))
-        finite.any = column::find_code_bounds_within(*question.part, type, question.column, finite.least,
+    if (is_time(type) || !has_buckets(request.ranged))
+        finite.any = column::find_code_bounds_within(*request.part, type, request.column, finite.least,
                                                      finite.greatest, &finite.least, &finite.greatest);
     return finite;
 }
@@ -173,12 +173,12 @@ static ValueLimits widened(double least, double greatest) {
 
 // Of a dictionary, or of rows that no run of columns has yet. False: one is not a finite number, or as a
 // float it wouldn't be, or only as good as 0.
-static bool find_limits_of_entries(const RangeQuestion &question, ValueLimits *limits) {
+static bool find_limits_of_entries(const RangeRequest &request, ValueLimits *limits) {
     constexpr double least_number = 1e-300;
     bool any = false;
     bool are_fine = true;
     *limits = {0, 0, false};
-    column::visit_entries(*question.part, *question.type, question.column, nullptr, [&](uint64, Datum value) {
+    column::visit_entries(*request.part, *request.type, request.column, nullptr, [&](uint64, Datum value) {
         const Numeric numeric = DatumGetNumeric(value);
         if (!are_fine || numeric_is_nan(numeric) || numeric_is_inf(numeric)) {
             are_fine = false;
@@ -195,59 +195,59 @@ static bool find_limits_of_entries(const RangeQuestion &question, ValueLimits *l
     return are_fine;
 }
 
-static const char *check_numerics(const RangeQuestion &question) {
+static const char *check_numerics(const RangeRequest &request) {
     ValueLimits limits = {0, 0, false};
-    if (column::count_places(*question.part, question.column) > 0) {
-        if (!find_limits_of_entries(question, &limits))
+    if (column::count_places(*request.part, request.column) > 0) {
+        if (!find_limits_of_entries(request, &limits))
             return kMayFail;
-    } else if (const Values values = all_values(question); values.any) {
-        const uint8 scale = question.part->reader->header.column[question.column].scale;
+    } else if (const Values values = all_values(request); values.any) {
+        const uint8 scale = request.part->reader->header.column[request.column].scale;
         limits.least = column::float8_of_scaled(values.least, scale);
         limits.greatest = column::float8_of_scaled(values.greatest, scale);
     }
-    return stays_within_limits(question.expression, widened(limits.least, limits.greatest)) ? nullptr
-                                                                                            : kMayFail;
+    return stays_within_limits(request.expression, widened(limits.least, limits.greatest)) ? nullptr
+                                                                                           : kMayFail;
 }
 
-const char *check_values(const RangeQuestion &question) {
-    const ColumnType &type = *question.type;
+const char *check_values(const RangeRequest &request) {
+    const ColumnType &type = *request.type;
     if (!type.is_integer)
-        return check_numerics(question);
-    const Values values = values_of(question);
-    if (has_nan(type, values) && has_buckets(question.ranged))
+        return check_numerics(request);
+    const Values values = values_of(request);
+    if (has_nan(type, values) && has_buckets(request.ranged))
         return "a column has NaN, of which an expression may raise an error";
-    const Values finite = is_time(type) ? finite_values(question, values) : values;
+    const Values finite = is_time(type) ? finite_values(request, values) : values;
     if (is_time(type) && finite.any &&
         (number_of_code(type, finite.least) < kFirstRangedTimestamp ||
          number_of_code(type, finite.greatest) > kLastRangedTimestamp))
         return "a column has very early or very late times";
-    return stays_within_limits(question.expression, limits_of(type, values, finite)) ? nullptr : kMayFail;
+    return stays_within_limits(request.expression, limits_of(type, values, finite)) ? nullptr : kMayFail;
 }
 
 // Which moments a column's values tell: a function of numbers, or the values themselves, which are times.
 namespace {
 
 struct Moments {
-    const RangeQuestion *question;
+    const RangeRequest *request;
     ExprState *state;  // nullptr: there is no function
 };
 
 }  // namespace
 
 static Timestamp moment_of(const Moments &moments, uint64 code) {
-    const RangeQuestion &question = *moments.question;
+    const RangeRequest &request = *moments.request;
     if (moments.state == nullptr)
-        return number_of_code(*question.type, code);
+        return number_of_code(*request.type, code);
     bool is_null;
-    question.row->tts_values[question.column] = column::decode_integer(*question.type, code);
-    return DatumGetTimestampTz(ExecEvalExprSwitchContext(moments.state, question.context, &is_null));
+    request.row->tts_values[request.column] = column::decode_integer(*request.type, code);
+    return DatumGetTimestampTz(ExecEvalExprSwitchContext(moments.state, request.context, &is_null));
 }
 
 // The first of these values that is at a moment or later. False: none is.
 static bool find_first_at(const Moments &moments, const Values &values, Timestamp moment, uint64 *first) {
     *first = values.least;
     if (moments.state == nullptr) {
-        *first = Max(code_of_number(*moments.question->type, moment), values.least);
+        *first = Max(code_of_number(*moments.request->type, moment), values.least);
         return *first <= values.greatest;
     }
     if (moment_of(moments, values.greatest) < moment)
@@ -263,12 +263,12 @@ static bool find_first_at(const Moments &moments, const Values &values, Timestam
 }
 
 // Cuts a segment where local time jumps.
-static const char *add_times(const RangeQuestion &question, Segments *segments, const Values &finite) {
+static const char *add_times(const RangeRequest &request, Segments *segments, const Values &finite) {
     constexpr int max_jumps = 10000;
-    Expr *function = is_time(*question.type) ? nullptr : find_moment(question.ranged);
-    const Moments moments = {&question, function == nullptr ? nullptr : ExecInitExpr(function, nullptr)};
+    Expr *function = is_time(*request.type) ? nullptr : find_moment(request.ranged);
+    const Moments moments = {&request, function == nullptr ? nullptr : ExecInitExpr(function, nullptr)};
     const pg_tz *zone;
-    if (!find_zone(question.ranged, &zone))
+    if (!find_zone(request.ranged, &zone))
         return "a time zone isn't known by its name";
     uint64 first = finite.least;
     if (zone != nullptr) {
@@ -298,18 +298,18 @@ static const char *add_times(const RangeQuestion &question, Segments *segments, 
     return nullptr;
 }
 
-static const char *find_segments(const RangeQuestion &question, Segments *segments) {
-    const ColumnType &type = *question.type;
-    const Values values = values_of(question);
-    const Values finite = finite_values(question, values);
+static const char *find_segments(const RangeRequest &request, Segments *segments) {
+    const ColumnType &type = *request.type;
+    const Values values = values_of(request);
+    const Values finite = finite_values(request, values);
     uint64 lowest;
     uint64 highest;
     const bool has_infinities = find_infinities(type, &lowest, &highest);
     if (values.any && has_infinities && values.least <= lowest)
         add_segment(segments, lowest, lowest);
     const char *problem = nullptr;
-    if (finite.any && (is_time(type) || find_moment(question.ranged) != nullptr))
-        problem = add_times(question, segments, finite);
+    if (finite.any && (is_time(type) || find_moment(request.ranged) != nullptr))
+        problem = add_times(request, segments, finite);
     else if (finite.any)
         add_segment(segments, finite.least, finite.greatest);
     if (values.any && has_infinities && values.greatest >= highest)
@@ -324,7 +324,7 @@ static const char *find_segments(const RangeQuestion &question, Segments *segmen
 namespace {
 
 struct Finder {
-    const RangeQuestion *question;
+    const RangeRequest *request;
     column::ValueBuffer buffer;
     ExprState *state;
     int16 length;
@@ -342,14 +342,14 @@ struct Finder {
 
 static Datum evaluate_at(Finder *finder, uint64 code, bool *is_null) {
     constexpr uint64 evaluations_per_reset = 1024;
-    const RangeQuestion &question = *finder->question;
+    const RangeRequest &request = *finder->request;
     if (finder->evaluations++ % evaluations_per_reset == 0) {
-        ResetExprContext(question.context);
+        ResetExprContext(request.context);
         CHECK_FOR_INTERRUPTS();
     }
-    question.row->tts_values[question.column] =
-        column::value_of_code(*question.part, *question.type, question.column, code, &finder->buffer);
-    return ExecEvalExprSwitchContext(finder->state, question.context, is_null);
+    request.row->tts_values[request.column] =
+        column::value_of_code(*request.part, *request.type, request.column, code, &finder->buffer);
+    return ExecEvalExprSwitchContext(finder->state, request.context, is_null);
 }
 
 static void begin_range(Finder *finder, uint64 code) {
@@ -408,16 +408,16 @@ static uint64 end_of_range(Finder *finder, uint64 first, uint64 last, uint64 wid
 static const char *find_in_segment(Finder *finder, const Segment &segment) {
     constexpr uint64 max_evaluations = 1000000;
     constexpr uint64 first_ranges = 1000;
-    const RangeQuestion &question = *finder->question;
+    const RangeRequest &request = *finder->request;
     uint64 width = 0;
     uint64 ranges = 0;
     for (uint64 first = segment.first;; ranges++) {
         // Of floats, nothing follows from the ranges so far.
         const double expected = static_cast<double>(segment.last - segment.first) /
                                 static_cast<double>(first - segment.first + 1) * static_cast<double>(ranges);
-        if (finder->count >= question.max_ranges || finder->evaluations > max_evaluations ||
-            (ranges == first_ranges && !is_float(*question.type) &&
-             expected > static_cast<double>(question.max_ranges)))
+        if (finder->count >= request.max_ranges || finder->evaluations > max_evaluations ||
+            (ranges == first_ranges && !is_float(*request.type) &&
+             expected > static_cast<double>(request.max_ranges)))
             return "an expression has too many distinct results";
         begin_range(finder, first);
         const uint64 end = end_of_range(finder, first, segment.last, width);
@@ -428,21 +428,21 @@ static const char *find_in_segment(Finder *finder, const Segment &segment) {
     }
 }
 
-const char *find_ranges(const RangeQuestion &question, uint64 **starts, uint64 *count) {
+const char *find_ranges(const RangeRequest &request, uint64 **starts, uint64 *count) {
     Finder finder = {};
-    finder.question = &question;
-    finder.state = ExecInitExpr(question.ranged, nullptr);
-    get_typlenbyval(exprType(reinterpret_cast<Node *>(question.ranged)), &finder.length, &finder.by_value);
+    finder.request = &request;
+    finder.state = ExecInitExpr(request.ranged, nullptr);
+    get_typlenbyval(exprType(reinterpret_cast<Node *>(request.ranged)), &finder.length, &finder.by_value);
     finder.context = AllocSetContextCreate(CurrentMemoryContext, "GpuAggregate range", ALLOCSET_SMALL_SIZES);
-    question.context->ecxt_scantuple = question.row;
-    question.row->tts_isnull[question.column] = false;
+    request.context->ecxt_scantuple = request.row;
+    request.row->tts_isnull[request.column] = false;
     Segments segments = {};
-    const char *problem = find_segments(question, &segments);
+    const char *problem = find_segments(request, &segments);
     for (int i = 0; i < segments.count && problem == nullptr; i++)
         problem = find_in_segment(&finder, segments.items[i]);
-    question.row->tts_values[question.column] = Datum{0};
-    question.row->tts_isnull[question.column] = true;
-    ResetExprContext(question.context);
+    request.row->tts_values[request.column] = Datum{0};
+    request.row->tts_isnull[request.column] = true;
+    ResetExprContext(request.context);
     MemoryContextDelete(finder.context);
     *starts = finder.starts;
     *count = finder.count;

@@ -8,7 +8,7 @@
 
 namespace pg_gpu::plan {
 
-struct RangeQuestion {
+struct RangeRequest {
     Expr *ranged;
     Expr *expression;  // whose results are wanted
     const column::AggregatePart *part;
@@ -24,13 +24,13 @@ struct RangeQuestion {
 
 // Are so few of the part's values between those that the condition lets pass that ranges of all aren't worth
 // it? *least, *greatest: these values' codes, none of which may be there.
-bool is_limited(const RangeQuestion &question, uint64 *least, uint64 *greatest);
+bool is_limited(const RangeRequest &request, uint64 *least, uint64 *greatest);
 
 // Returns nullptr, or why there is a value in the part for which the expression may fail or isn't ranged.
-const char *check_values(const RangeQuestion &question);
+const char *check_values(const RangeRequest &request);
 
 // The codes of values at which ranges start, ascending, in the current memory context; `*starts` may be
 // nullptr. Returns nullptr, or why there are none.
-const char *find_ranges(const RangeQuestion &question, uint64 **starts, uint64 *count);
+const char *find_ranges(const RangeRequest &request, uint64 **starts, uint64 *count);
 
 }  // namespace pg_gpu::plan

@@ -8,8 +8,8 @@ namespace pg_gpu::plan {
 
 using gpu_engine::AggregateKey;
 
-static uint64 code_of_key(const AggregateAnswer &answer, uint64 group, uint32 number) {
-    return code_of_key(answer.groups, group, answer.compiled->program.key[number]);
+static uint64 code_of_key(const AggregateOutput &output, uint64 group, uint32 number) {
+    return code_of_key(output.groups, group, output.compiled->program.key[number]);
 }
 
 // A result that parts have in common, by its number: the server's word, perhaps.
@@ -21,10 +21,10 @@ static Datum common_value(const CommonValues &common, uint64 number) {
     return common.values[number];
 }
 
-bool read_code(const AggregateAnswer &answer, uint64 group, const KeyResult &result, uint64 *code) {
-    const AggregateKey &key = answer.compiled->program.key[result.key];
-    *code = code_of_key(answer, group, result.key);
-    if (result.has_null ? code_of_key(answer, group, result.key + 1U) == 1 : key.may_be_null && *code == 0)
+bool read_code(const AggregateOutput &output, uint64 group, const KeyResult &result, uint64 *code) {
+    const AggregateKey &key = output.compiled->program.key[result.key];
+    *code = code_of_key(output, group, result.key);
+    if (result.has_null ? code_of_key(output, group, result.key + 1U) == 1 : key.may_be_null && *code == 0)
         return false;
     *code -= key.may_be_null ? 1 : 0;
     return true;
@@ -36,40 +36,40 @@ static Datum value_of_number(const KeyResult &result, int64 number) {
     return NumericGetDatum(make_numeric(number, result.digits, result.shown));
 }
 
-static Datum value_of_code(const AggregateAnswer &answer, const KeyResult &result, uint64 code) {
+static Datum value_of_code(const AggregateOutput &output, const KeyResult &result, uint64 code) {
     if (result.input != UINT16_MAX)
-        return common_value(answer.common[result.input], code);
-    const int64 least = answer.compiled->program.key[result.key].least;
+        return common_value(output.common[result.input], code);
+    const int64 least = output.compiled->program.key[result.key].least;
     return value_of_number(result, static_cast<int64>(code + static_cast<uint64>(least)));
 }
 
-static Datum read_key(const AggregateAnswer &answer, uint64 group, const KeyResult &result, bool *is_null) {
+static Datum read_key(const AggregateOutput &output, uint64 group, const KeyResult &result, bool *is_null) {
     uint64 code;
-    *is_null = !read_code(answer, group, result, &code);
-    return *is_null ? Datum{0} : value_of_code(answer, result, code);
+    *is_null = !read_code(output, group, result, &code);
+    return *is_null ? Datum{0} : value_of_code(output, result, code);
 }
 
-uint32 count_common_values(const AggregateAnswer &answer, int key) {
-    const uint16 input = answer.compiled->key[key].input;
-    return input == UINT16_MAX ? 0 : answer.common[input].count;
+uint32 count_common_values(const AggregateOutput &output, int key) {
+    const uint16 input = output.compiled->key[key].input;
+    return input == UINT16_MAX ? 0 : output.common[input].count;
 }
 
-void read_key_column(const AggregateAnswer &answer, int key, const KeyColumn &column) {
+void read_key_column(const AggregateOutput &output, int key, const KeyColumn &column) {
     constexpr uint64 groups_per_interrupt = 65536;
     // Copies, of which the compiler knows that what is written isn't part of them.
-    const KeyResult result = answer.compiled->key[key];
-    const AggregateKey code_key = answer.compiled->program.key[result.key];
-    const gpu_engine::GroupTable groups = answer.groups;
+    const KeyResult result = output.compiled->key[key];
+    const AggregateKey code_key = output.compiled->program.key[result.key];
+    const gpu_engine::GroupTable groups = output.groups;
     const bool is_common = result.input != UINT16_MAX;
-    const CommonValues common = is_common ? answer.common[result.input] : CommonValues{};
+    const CommonValues common = is_common ? output.common[result.input] : CommonValues{};
     const auto least = static_cast<uint64>(code_key.least);
-    const uint32 of_null = count_common_values(answer, key);
+    const uint32 of_null = count_common_values(output, key);
     for (uint64 group = 0; group < groups.groups; group++) {
         if (group % groups_per_interrupt == 0)
             CHECK_FOR_INTERRUPTS();
         const size_t place = group * column.stride;
         uint64 code = code_of_key(groups, group, code_key);
-        const bool is_null = result.has_null ? code_of_key(answer, group, result.key + 1U) == 1
+        const bool is_null = result.has_null ? code_of_key(output, group, result.key + 1U) == 1
                                              : code_key.may_be_null && code == 0;
         code -= code_key.may_be_null ? 1 : 0;
         column.nulls[place] = is_null;
@@ -97,9 +97,9 @@ static int unit_of_sum(const CompiledAggregate &compiled, const AggregateResult 
            (result.type.code == column::IntegerCode::Float4 ? single_unit : double_unit);
 }
 
-static Datum read_result(const AggregateAnswer &answer, uint64 group, const AggregateResult &result,
+static Datum read_result(const AggregateOutput &output, uint64 group, const AggregateResult &result,
                          bool *is_null) {
-    const auto word = [&](uint32 place) { return answer.groups.value(group, place); };
+    const auto word = [&](uint32 place) { return output.groups.value(group, place); };
     const uint64 count = word(result.count);
     const bool is_array = result.form == StateForm::Average || result.form == StateForm::Floats;
     *is_null = count == 0 && result.kind != ResultKind::Count && !is_array;
@@ -111,18 +111,18 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
                                                                   : static_cast<int>(word(result.scale));
     };
     const auto numeric_of = [&](Int128 number) {
-        return make_numeric(number, result.is_numeric ? result.digits : answer.scale[result.input], shown());
+        return make_numeric(number, result.is_numeric ? result.digits : output.scale[result.input], shown());
     };
     const auto numeric_sum = [&] { return numeric_of(sum()); };
-    const auto float8_sum = [&] { return float8_of_sum(sum(), unit_of_sum(*answer.compiled, result)); };
+    const auto float8_sum = [&] { return float8_of_sum(sum(), unit_of_sum(*output.compiled, result)); };
     const auto squares = [&] { return wide_of_words(word(result.squares), word(result.squares + 1U)); };
     const auto wide_deviation = [&] {
         const bool by_entry = result.centre == gpu_engine::no_aggregate_step;
         return state_of_wide_deviation(
             {count, sum(), squares(),
-             by_entry ? wide_of_words(answer.centre[2 * result.input], answer.centre[2 * result.input + 1])
-                      : Int128{answer.compiled->program.step[result.centre].constant},
-             by_entry ? answer.scale[result.input] : result.digits, result.is_numeric ? shown() : 0});
+             by_entry ? wide_of_words(output.centre[2 * result.input], output.centre[2 * result.input + 1])
+                      : Int128{output.compiled->program.step[result.centre].constant},
+             by_entry ? output.scale[result.input] : result.digits, result.is_numeric ? shown() : 0});
     };
     switch (result.form) {
         case StateForm::Value:
@@ -155,7 +155,7 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
             return NumericGetDatum(divide_by_count(numeric_sum(), count));
         case ResultKind::SumOfFloats:
             return result.type.code == column::IntegerCode::Float4
-                       ? Float4GetDatum(float4_of_sum(sum(), unit_of_sum(*answer.compiled, result)))
+                       ? Float4GetDatum(float4_of_sum(sum(), unit_of_sum(*output.compiled, result)))
                        : Float8GetDatum(float8_sum());
         case ResultKind::AverageOfFloats:
             return Float8GetDatum(float8_sum() / static_cast<double>(count));
@@ -174,16 +174,16 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
             return column::decode_integer(
                 result.type, code_of_number(result.type, static_cast<int64>(word(result.value))));
         default:
-            return common_value(answer.common[result.input], word(result.value));
+            return common_value(output.common[result.input], word(result.value));
     }
 }
 
-void read_group(const AggregateAnswer &answer, uint64 group, Datum *values, bool *nulls) {
-    for (int i = 0; i < answer.key_count; i++)
-        values[i] = read_key(answer, group, answer.compiled->key[i], &nulls[i]);
-    for (int i = 0; i < answer.aggregate_count; i++) {
-        const int place = answer.key_count + i;
-        values[place] = read_result(answer, group, answer.compiled->result[i], &nulls[place]);
+void read_group(const AggregateOutput &output, uint64 group, Datum *values, bool *nulls) {
+    for (int i = 0; i < output.key_count; i++)
+        values[i] = read_key(output, group, output.compiled->key[i], &nulls[i]);
+    for (int i = 0; i < output.aggregate_count; i++) {
+        const int place = output.key_count + i;
+        values[place] = read_result(output, group, output.compiled->result[i], &nulls[place]);
     }
 }
 

@@ -6,7 +6,7 @@
 namespace pg_gpu::plan {
 
 // What is kept of a query's answer once its view is closed.
-struct AggregateAnswer {
+struct AggregateOutput {
     gpu_engine::GroupTable groups;
     const CompiledAggregate *compiled;
     int key_count;
@@ -24,8 +24,8 @@ struct AggregateAnswer {
 };
 
 // The place of a row of the group: heap block << 16 | offset number.
-inline uint64 place_of_group(const AggregateAnswer &answer, uint64 group) {
-    return answer.groups.value(group, answer.compiled->place);
+inline uint64 place_of_group(const AggregateOutput &output, uint64 group) {
+    return output.groups.value(group, output.compiled->place);
 }
 
 // One key of all groups: group g's value goes to values[g * stride].
@@ -37,17 +37,17 @@ struct KeyColumn {
     // wanted.
     uint32 *codes;
 };
-void read_key_column(const AggregateAnswer &answer, int key, const KeyColumn &column);
+void read_key_column(const AggregateOutput &output, int key, const KeyColumn &column);
 
 // The key's code in a group, less the one that stands for NULL: the number of a common value, or of a number
 // above the least one. False: the key is NULL.
-bool read_code(const AggregateAnswer &answer, uint64 group, const KeyResult &result, uint64 *code);
+bool read_code(const AggregateOutput &output, uint64 group, const KeyResult &result, uint64 *code);
 
 // How many values a key has that all parts have in common; 0: its values are numbers.
-uint32 count_common_values(const AggregateAnswer &answer, int key);
+uint32 count_common_values(const AggregateOutput &output, int key);
 
 // Fills in keys, then aggregates. What isn't passed by value lies in the answer's or the current memory
 // context.
-void read_group(const AggregateAnswer &answer, uint64 group, Datum *values, bool *nulls);
+void read_group(const AggregateOutput &output, uint64 group, Datum *values, bool *nulls);
 
 }  // namespace pg_gpu::plan

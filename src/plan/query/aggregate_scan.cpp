@@ -6,7 +6,7 @@
 #include "column/scan/whole_table.h"
 #include "compat.h"
 #include "memory.h"
-#include "plan/query/aggregate_answer.h"
+#include "plan/query/aggregate_output.h"
 #include "plan/query/aggregate_explain.h"
 #include "plan/query/aggregate_key_rows.h"
 #include "plan/query/aggregate_maps.h"
@@ -31,14 +31,14 @@ struct AggregateScanState {
     ExprContext *expressions;
     MemoryContext keep;  // of the answer
     MemoryContext work;
-    AggregateAnswer answer;
+    AggregateOutput output;
     OrderedGroups ordered;
     KeyRows key_rows;
     TupleTableSlot *stored_row;
-    bool is_asked;
+    bool is_requested;
     bool is_over;          // one of several grouping sets, whose groups have all been given
     bool are_joined_read;  // the joined tables' plans
-    int kept_tables;       // joined ones, whose rows are an earlier statement's
+    int cached_tables;     // joined ones, whose rows are an earlier statement's
     bool is_bitmap_read;   // since its scan was begun, or begun again
     uint64 candidates;     // its rows
     bool is_child_begun;   // so that it can be executed
@@ -88,20 +88,20 @@ static void open_members(AggregateScanState *state, PlanState *child) {
 }
 
 // Sets the question's tables, in the current memory context, or what keeps them from being joined.
-static void read_joined(AggregateScanState *state, AggregateQuestion *question) {
+static void read_joined(AggregateScanState *state, AggregateRequest *request) {
     if (state->query.joins == NIL || state->problem != nullptr)
         return;
     const List *plans = joined_plans(&state->custom, state->are_joined_read);
     state->are_joined_read = true;
-    question->joins = read_joined_tables(state->query.joins, plans, RelationGetDescr(state->member[0].index),
-                                         state->expressions, question->memory, &state->problem);
-    state->kept_tables = question->joins->kept;
+    request->joins = read_joined_tables(state->query.joins, plans, RelationGetDescr(state->member[0].index),
+                                        state->expressions, request->memory, &state->problem);
+    state->cached_tables = request->joins->cached;
     if (state->problem == nullptr)
-        question->memory -= question->joins->bytes;
+        request->memory -= request->joins->bytes;
 }
 
 // Sets the rows that the question is about, in the current memory context, or why they aren't known.
-static void read_candidates(AggregateScanState *state, AggregateQuestion *question) {
+static void read_candidates(AggregateScanState *state, AggregateRequest *request) {
     if (!state->query.has_bitmap || state->problem != nullptr)
         return;
     auto *scan = static_cast<PlanState *>(lsecond(state->custom.custom_ps));
@@ -113,17 +113,17 @@ static void read_candidates(AggregateScanState *state, AggregateQuestion *questi
     if (!rows->is_exact)
         state->problem = "other indexes don't tell exactly which rows are wanted";
     else
-        question->among = rows;
+        request->among = rows;
 }
 
 // Gives back what isn't memory alone.
-static void forget_answer(AggregateScanState *state) {
+static void forget_result(AggregateScanState *state) {
     end_key_rows(&state->key_rows);
-    if (state->answer.spilled != nullptr)
-        tuplestore_end(state->answer.spilled);
+    if (state->output.spilled != nullptr)
+        tuplestore_end(state->output.spilled);
     if (state->ordered.rows != nullptr)
         tuplesort_end(state->ordered.rows);
-    state->answer = {};
+    state->output = {};
     state->ordered = {};
 }
 
@@ -159,14 +159,14 @@ static bool take_row(TupleTableSlot *row, TupleTableSlot *slot) {
 
 static void take_group(AggregateScanState *state, uint64 group, TupleTableSlot *slot) {
     MemoryContext caller = MemoryContextSwitchTo(state->custom.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
-    read_group(state->answer, group, slot->tts_values, slot->tts_isnull);
-    if (state->answer.has_place)
-        read_key_row(&state->key_rows, state->answer, group, slot->tts_values, slot->tts_isnull);
+    read_group(state->output, group, slot->tts_values, slot->tts_isnull);
+    if (state->output.has_place)
+        read_key_row(&state->key_rows, state->output, group, slot->tts_values, slot->tts_isnull);
     MemoryContextSwitchTo(caller);
 }
 
 static bool take_spilled(AggregateScanState *state, TupleTableSlot *slot) {
-    return tuplestore_gettupleslot(state->answer.spilled, true, false, state->stored_row) &&
+    return tuplestore_gettupleslot(state->output.spilled, true, false, state->stored_row) &&
            take_row(state->stored_row, slot);
 }
 
@@ -181,12 +181,12 @@ static void put_row(Tuplesortstate *rows, TupleTableSlot *slot) {
 static void sort_rows(AggregateScanState *state) {
     TupleTableSlot *slot = state->custom.ss.ss_ScanTupleSlot;
     state->ordered.rows = begin_row_sort(state->query, slot->tts_tupleDescriptor);
-    if (state->answer.passes > 1) {
+    if (state->output.passes > 1) {
         while (take_spilled(state, slot))
             put_row(state->ordered.rows, slot);
-        tuplestore_clear(state->answer.spilled);
+        tuplestore_clear(state->output.spilled);
     } else {
-        for (uint64 group = 0; group < state->answer.groups.groups; group++) {
+        for (uint64 group = 0; group < state->output.groups.groups; group++) {
             ResetExprContext(state->custom.ss.ps.ps_ExprContext);
             take_group(state, group, slot);
             put_row(state->ordered.rows, slot);
@@ -197,64 +197,64 @@ static void sort_rows(AggregateScanState *state) {
 
 static void order_groups(AggregateScanState *state) {
     const bool is_ordered =
-        state->answer.passes == 1 &&
-        order_by_codes(state->query, state->answer, get_hash_memory_limit(), &state->ordered);
+        state->output.passes == 1 &&
+        order_by_codes(state->query, state->output, get_hash_memory_limit(), &state->ordered);
     if (!is_ordered)
         sort_rows(state);
 }
 
 static uint64 group_in_order(AggregateScanState *state, uint64 place) {
     return state->ordered.place == nullptr ? place
-                                           : group_at(&state->ordered, place, state->answer.groups.groups);
+                                           : group_at(&state->ordered, place, state->output.groups.groups);
 }
 
 // ---- the question, asked ----------------------------------------------------------------------------------
 
-static void ask(AggregateScanState *state) {
+static void submit(AggregateScanState *state) {
     check_stack_depth();
     EState *estate = state->custom.ss.ps.state;
-    forget_answer(state);
+    forget_result(state);
     MemoryContextReset(state->work);
     ResetExprContext(state->expressions);
     MemoryContext caller = MemoryContextSwitchTo(state->work);
-    AggregateQuestion question = {};
-    question.member = state->member;
-    question.member_count = state->member_count;
-    question.snapshot = estate->es_snapshot;
-    question.context = state->expressions;
-    question.keep = state->keep;
-    question.row = state->custom.ss.ss_ScanTupleSlot->tts_tupleDescriptor;
-    question.groups = state->custom.ss.ps.plan->plan_rows;
+    AggregateRequest request = {};
+    request.member = state->member;
+    request.member_count = state->member_count;
+    request.snapshot = estate->es_snapshot;
+    request.context = state->expressions;
+    request.keep = state->keep;
+    request.row = state->custom.ss.ss_ScanTupleSlot->tts_tupleDescriptor;
+    request.groups = state->custom.ss.ps.plan->plan_rows;
     if (state->query.keys != NIL)
-        state->answer.spilled = tuplestore_begin_heap(true, false, work_mem);
-    question.memory = get_hash_memory_limit();
-    question.query = state->query;
-    question.blocks = state->blocks;
+        state->output.spilled = tuplestore_begin_heap(true, false, work_mem);
+    request.memory = get_hash_memory_limit();
+    request.query = state->query;
+    request.blocks = state->blocks;
     lock_members(*state);
     state->problem = state->member_count == 0 ? "no partition can have such rows"
-                                              : read_subqueries(&question.query, estate, &question.memory);
-    read_joined(state, &question);
-    read_candidates(state, &question);
-    bind(state, &question.query);
+                                              : read_subqueries(&request.query, estate, &request.memory);
+    read_joined(state, &request);
+    read_candidates(state, &request);
+    bind(state, &request.query);
     const client::Usage before = client::session_usage();
     if (state->problem == nullptr)
-        state->problem = answer_question(question, &state->answer, &state->heap_fetches);
+        state->problem = find_groups_of_request(request, &state->output, &state->heap_fetches);
     client::add_usage_since(before, &state->usage);
-    if (state->problem == nullptr && state->answer.has_place && state->answer.passes == 1)
-        begin_key_rows(&state->key_rows, question, state->answer);
+    if (state->problem == nullptr && state->output.has_place && state->output.passes == 1)
+        begin_key_rows(&state->key_rows, request, state->output);
     if (state->problem == nullptr && state->query.order != NIL)
         order_groups(state);
     MemoryContextSwitchTo(caller);
-    state->found_groups = state->answer.found_groups;
-    state->passes = state->answer.passes;
-    state->is_asked = true;
+    state->found_groups = state->output.found_groups;
+    state->passes = state->output.passes;
+    state->is_requested = true;
     state->is_over = false;
     state->position = {};
 }
 
 // ---- sharing with workers ---------------------------------------------------------------------------------
 
-static void tell_totals(const AggregateScanState &state) {
+static void report_totals(const AggregateScanState &state) {
     RangeTotals totals = {1, 0, state.found_groups, state.heap_fetches, state.passes, {}};
     if (state.problem != nullptr) {
         totals.refused = 1;
@@ -264,12 +264,12 @@ static void tell_totals(const AggregateScanState &state) {
 }
 
 // Asks about all rows, or with workers about those of the next range. False: nothing is left to be asked.
-static bool ask_next(AggregateScanState *state) {
-    if (state->shared == nullptr ? state->is_asked : !take_range(state->shared, &state->blocks))
+static bool find_next_set(AggregateScanState *state) {
+    if (state->shared == nullptr ? state->is_requested : !take_range(state->shared, &state->blocks))
         return false;
-    ask(state);
+    submit(state);
     if (state->shared != nullptr) {
-        tell_totals(*state);
+        report_totals(*state);
         // One that was begun is that of another range.
         state->is_child_begun = false;
     }
@@ -327,7 +327,7 @@ static PlanState *executable_child(AggregateScanState *state) {
 // The next group into the node's own tuple; false when there is none.
 static bool next_group(AggregateScanState *state, TupleTableSlot *slot) {
     const ScanDirection direction = state->custom.ss.ps.state->es_direction;
-    const uint64 groups = state->answer.groups.groups;
+    const uint64 groups = state->output.groups.groups;
     ExecClearTuple(slot);
     bool found = true;
     if (state->problem != nullptr)
@@ -336,7 +336,7 @@ static bool next_group(AggregateScanState *state, TupleTableSlot *slot) {
         found = tuplesort_gettupleslot(state->ordered.rows, ScanDirectionIsForward(direction), false,
                                        state->stored_row, nullptr) &&
                 take_row(state->stored_row, slot);
-    else if (state->answer.passes > 1)
+    else if (state->output.passes > 1)
         found = take_spilled(state, slot);
     else if (!move_on(&state->position, groups, direction))
         found = false;
@@ -351,7 +351,7 @@ static bool next_group(AggregateScanState *state, TupleTableSlot *slot) {
 static void finish_set(AggregateScanState *state) {
     if (!state->query.is_of_sets || state->problem != nullptr)
         return;
-    forget_answer(state);
+    forget_result(state);
     MemoryContextReset(state->keep);
     MemoryContextReset(state->work);
     state->is_over = true;
@@ -359,7 +359,7 @@ static void finish_set(AggregateScanState *state) {
 
 static TupleTableSlot *execute_aggregate(CustomScanState *node) {
     auto *state = reinterpret_cast<AggregateScanState *>(node);
-    if ((!state->is_asked && !ask_next(state)) || state->is_over)
+    if ((!state->is_requested && !find_next_set(state)) || state->is_over)
         return nullptr;
     ExprContext *context = node->ss.ps.ps_ExprContext;
     TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
@@ -367,7 +367,7 @@ static TupleTableSlot *execute_aggregate(CustomScanState *node) {
         CHECK_FOR_INTERRUPTS();
         ResetExprContext(context);
         if (!next_group(state, slot)) {
-            if (ask_next(state))
+            if (find_next_set(state))
                 continue;
             finish_set(state);
             return nullptr;
@@ -407,7 +407,7 @@ static void begin_aggregate(CustomScanState *node, EState *estate, int flags) {
 
 static void end_aggregate(CustomScanState *node) {
     auto *state = reinterpret_cast<AggregateScanState *>(node);
-    forget_answer(state);
+    forget_result(state);
     for (int i = 0; i < state->member_count; i++) {
         table_close(state->member[i].heap, NoLock);
         index_close(state->member[i].index, NoLock);
@@ -420,28 +420,28 @@ static void end_aggregate(CustomScanState *node) {
 static void rescan_aggregate(CustomScanState *node) {
     auto *state = reinterpret_cast<AggregateScanState *>(node);
     auto *child = static_cast<PlanState *>(linitial(node->custom_ps));
-    const bool has_child_run = state->is_asked && state->problem != nullptr;
+    const bool has_child_run = state->is_requested && state->problem != nullptr;
     if (node->ss.ps.chgParam != nullptr) {
         ListCell *cell;
         foreach (cell, node->custom_ps)
             UpdateChangedParamSet(static_cast<PlanState *>(lfirst(cell)), node->ss.ps.chgParam);
         note_changed_parameters(state->query, node->ss.ps.state, node->ss.ps.chgParam);
-        state->is_asked = false;
+        state->is_requested = false;
     }
     // What was answered last may be a part of the rows.
     if (node->ss.ps.plan->parallel_aware) {
         state->blocks = column::kAllBlocks;
-        state->is_asked = state->is_child_begun = false;
+        state->is_requested = state->is_child_begun = false;
         return;
     }
     // A parameter of HAVING alone isn't one of the child's.
     if (has_child_run && child->chgParam == nullptr)
         ExecReScan(child);
     if (state->is_over)
-        state->is_asked = false;
-    if (state->is_asked && state->answer.spilled != nullptr)
-        tuplestore_rescan(state->answer.spilled);
-    if (state->is_asked && state->ordered.rows != nullptr)
+        state->is_requested = false;
+    if (state->is_requested && state->output.spilled != nullptr)
+        tuplestore_rescan(state->output.spilled);
+    if (state->is_requested && state->ordered.rows != nullptr)
         tuplesort_rescan(state->ordered.rows);
     state->position = {};
 }
@@ -486,15 +486,15 @@ static void explain_aggregate(CustomScanState *node, List *ancestors, ExplainSta
         ExplainPropertyUInteger("Candidates", nullptr, state->candidates, explain);
     if (explain->analyze && state->totals.ranges > 0)
         explain_totals(state->totals, explain);
-    if (!explain->analyze || !state->is_asked || state->totals.ranges > 0)
+    if (!explain->analyze || !state->is_requested || state->totals.ranges > 0)
         return;
     if (state->problem != nullptr) {
         ExplainPropertyText("Not Answered", state->problem, explain);
         return;
     }
     ExplainPropertyUInteger("Groups", nullptr, state->found_groups, explain);
-    if (state->kept_tables > 0)
-        ExplainPropertyInteger("Kept Tables", nullptr, state->kept_tables, explain);
+    if (state->cached_tables > 0)
+        ExplainPropertyInteger("Kept Tables", nullptr, state->cached_tables, explain);
     if (state->passes > 1)
         ExplainPropertyUInteger("Passes", nullptr, state->passes, explain);
     ExplainPropertyUInteger("Heap Fetches", nullptr, state->heap_fetches, explain);
@@ -516,19 +516,19 @@ static AggregateScanState *state_of_groups(PlanState *plan) {
     return state;
 }
 
-const AggregateAnswer *whole_answer(PlanState *plan) {
+const AggregateOutput *whole_result(PlanState *plan) {
     AggregateScanState *state = state_of_groups(plan);
     if (state == nullptr)
         return nullptr;
     if (plan->instrument != nullptr)
         InstrStartNode(plan->instrument);
-    if (!state->is_asked)
-        ask(state);
-    const AggregateAnswer &answer = state->answer;
-    const bool is_whole = state->problem == nullptr && answer.passes == 1 && !answer.has_place;
+    if (!state->is_requested)
+        submit(state);
+    const AggregateOutput &output = state->output;
+    const bool is_whole = state->problem == nullptr && output.passes == 1 && !output.has_place;
     if (plan->instrument != nullptr)
         InstrStopNode(plan->instrument, 0);
-    return is_whole ? &answer : nullptr;
+    return is_whole ? &output : nullptr;
 }
 
 // ---- answers that are kept --------------------------------------------------------------------------------
@@ -538,17 +538,17 @@ static bool has_subquery(Node *node, void *context) {
                                walk_expression(node, has_subquery, context));
 }
 
-LastingAnswer describe_answer(PlanState *plan) {
+CacheableResult describe_result(PlanState *plan) {
     AggregateScanState *state = state_of_groups(plan);
     if (state == nullptr || state->problem != nullptr || state->member_count != 1 ||
         state->query.joins != NIL || state->query.has_bitmap)
         return {};
     AggregateQuery query = state->query;
-    auto *asked = reinterpret_cast<Node *>(list_make2(query.conditions, query.keys));
-    if (has_subquery(asked, nullptr))
+    auto *requested = reinterpret_cast<Node *>(list_make2(query.conditions, query.keys));
+    if (has_subquery(requested, nullptr))
         return {};
     bind(state, &query);
-    if (!gives_lasting_results(reinterpret_cast<Node *>(list_make2(query.conditions, query.keys))))
+    if (!gives_cacheable_results(reinterpret_cast<Node *>(list_make2(query.conditions, query.keys))))
         return {};
     lock_members(*state);
     const AggregateMember &member = state->member[0];

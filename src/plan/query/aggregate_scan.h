@@ -14,15 +14,15 @@ void register_aggregate_scan();
 // memory. Asks if that hasn't been done. nullptr: it is another node, or its rows must be taken one by one.
 // What isn't passed by value lies in the node's memory until it is asked again. Whoever takes the groups
 // counts them for EXPLAIN ANALYZE.
-const struct AggregateAnswer *whole_answer(PlanState *plan);
+const struct AggregateOutput *whole_result(PlanState *plan);
 
 // What that answer depends on. As long as the key is equal it is the same, under the settings of
-// kept_results.h. nullptr: it may be another one each time, or what it depends on can't be told. A scan of
+// cached_results.h. nullptr: it may be another one each time, or what it depends on can't be told. A scan of
 // the table would take the same predicate locks.
-struct LastingAnswer {
+struct CacheableResult {
     Relation index;
     const Node *key;
 };
-LastingAnswer describe_answer(PlanState *plan);
+CacheableResult describe_result(PlanState *plan);
 
 }  // namespace pg_gpu::plan

@@ -31,50 +31,53 @@ bool decline(const AllRows &rows, const char *problem) {
 }
 
 // One member's groups, added to those of all.
-static bool add_member(const ServerQuestion &asked, const MemberRows &member,
+static bool add_member(const ServerRequest &requested, const MemberRows &member,
                        column::AggregateGroups *groups) {
-    const AggregateParts parts = parts_of_member(*asked.parts, member);
-    const gpu_engine::AggregateInput *const *inputs = asked.inputs + member.first_part;
+    const AggregateParts parts = parts_of_member(*requested.parts, member);
+    const gpu_engine::AggregateInput *const *inputs = requested.inputs + member.first_part;
     if (member.remote == nullptr)
-        return column::aggregate_parts(parts, *asked.program, inputs, groups) == AggregateOutcome::answered ||
-               decline(*asked.rows, "groups of rows elsewhere could not be added");
+        return column::aggregate_parts(parts, *requested.program, inputs, groups) ==
+                   AggregateOutcome::answered ||
+               decline(*requested.rows, "groups of rows elsewhere could not be added");
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "GpuAggregate member", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
     gpu_engine::GroupTable found;
-    bool answered = column::aggregate_on_server(member.remote, parts, *asked.program, inputs,
-                                                asked.memory / 2, asked.expected, {}, &found);
+    bool answered = column::aggregate_on_server(member.remote, parts, *requested.program, inputs,
+                                                requested.memory / 2, requested.expected, {}, &found);
     if (answered && !column::add_table(groups, found))
-        answered = decline(*asked.rows, "work_mem has no room for the groups");
+        answered = decline(*requested.rows, "work_mem has no room for the groups");
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);
     return answered;
 }
 
-bool ask_server(const ServerQuestion &asked, gpu_engine::GroupTable *groups) {
-    const AllRows &rows = *asked.rows;
+bool find_groups_on_server(const ServerRequest &requested, gpu_engine::GroupTable *groups) {
+    const AllRows &rows = *requested.rows;
     if (rows.count == 1)
-        return column::aggregate_on_server(rows.member[0].remote, *asked.parts, *asked.program, asked.inputs,
-                                           asked.memory, asked.expected, asked.top, groups, asked.counted);
-    column::AggregateGroups *all =
-        column::begin_groups(*asked.program, asked.memory / 2, column::count_rows(*asked.parts), 1, 0);
+        return column::aggregate_on_server(rows.member[0].remote, *requested.parts, *requested.program,
+                                           requested.inputs, requested.memory, requested.expected,
+                                           requested.top, groups, requested.counted);
+    column::AggregateGroups *all = column::begin_groups(*requested.program, requested.memory / 2,
+                                                        column::count_rows(*requested.parts), 1, 0);
     for (int i = 0; i < rows.count; i++)
-        if (!add_member(asked, rows.member[i], all))
+        if (!add_member(requested, rows.member[i], all))
             return false;
     *groups = column::finish_groups(all);
     return true;
 }
 
-bool is_host_asked(const AllRows &rows) {
+bool uses_host(const AllRows &rows) {
     return choice_of(rows).path == client::Path::Host;
 }
 
-bool is_sooner_at_home(const InputMaker &maker, const CompiledAggregate &compiled) {
+bool is_local_faster(const InputBuilder &builder, const CompiledAggregate &compiled) {
     if (compiled.distinct_count > 0)
         return false;
-    const uint64 computed = column::count_computed_rows(*maker.parts, compiled.program);
+    const uint64 computed = column::count_computed_rows(*builder.parts, compiled.program);
     const auto other_threads = static_cast<uint64>(client::host_threads() - 1);
-    return computed != column::kNothingKnown && computed * other_threads <= column::count_rows(*maker.parts);
+    return computed != column::kNothingKnown &&
+           computed * other_threads <= column::count_rows(*builder.parts);
 }
 
 const PartOnServer *find_parts_on_server(const AllRows &rows, const AggregateParts &parts) {

@@ -7,7 +7,7 @@
 namespace pg_gpu::plan {
 
 // A program, and what its groups may take.
-struct ServerQuestion {
+struct ServerRequest {
     const AllRows *rows;
     const column::AggregateParts *parts;
     const gpu_engine::AggregateProgram *program;
@@ -20,17 +20,17 @@ struct ServerQuestion {
 
 // All members' groups together, in the current memory context: those of members that the session reads itself
 // are added. False: gpu.stat tells why not.
-bool ask_server(const ServerQuestion &asked, gpu_engine::GroupTable *groups);
+bool find_groups_on_server(const ServerRequest &requested, gpu_engine::GroupTable *groups);
 
 // Lets gpu.stat tell why the server isn't asked after all; returns false.
 bool decline(const AllRows &rows, const char *problem);
 
 // Is it processors that the server would look through runs with?
-bool is_host_asked(const AllRows &rows);
+bool uses_host(const AllRows &rows);
 
 // Does the session have so little to do, because it knows which rows pass conditions, that it is done before
 // those processors are, which look up each row's codes, but with more threads?
-bool is_sooner_at_home(const InputMaker &maker, const CompiledAggregate &compiled);
+bool is_local_faster(const InputBuilder &builder, const CompiledAggregate &compiled);
 
 // How many entries the runs that the server looks through have, and one more.
 uint64 count_entries(const AllRows &rows);

@@ -82,7 +82,7 @@ static void finish_opening(const OpenViews &views) {
 
 static void open_next(OpenViews *views, int number);
 
-static void open_at_home(OpenViews *views, int number, void (*go_on)(OpenViews *views, int number)) {
+static void open_local_runs(OpenViews *views, int number, void (*go_on)(OpenViews *views, int number)) {
     const AggregateMember &member = views->opening->member[number];
     views->heap_fetches[number] = column::with_rows(
         member.heap, member.index, views->opening->snapshot, member.format, member.condition,
@@ -96,7 +96,7 @@ static void open_at_home(OpenViews *views, int number, void (*go_on)(OpenViews *
 static void open_next(OpenViews *views, int number) {
     check_stack_depth();
     if (number < views->rows.count)
-        open_at_home(views, number, open_next);
+        open_local_runs(views, number, open_next);
     else
         views->is_answered = views->opening->work(views->opening->context, &views->rows);
 }
@@ -122,9 +122,9 @@ static void open_next_for_server(OpenViews *views, int number) {
         return;
     }
     const AggregateMember &member = opening->member[number];
-    bool is_asked = false;
-    const auto work = [views, number, &is_asked](RemoteRows *rows) {
-        is_asked = true;
+    bool is_requested = false;
+    const auto work = [views, number, &is_requested](RemoteRows *rows) {
+        is_requested = true;
         views->rows.member[number] = {rows->view, rows, 0, 0};
         open_next_for_server(views, number + 1);
         return views->is_answered;
@@ -133,21 +133,21 @@ static void open_next_for_server(OpenViews *views, int number) {
         column::with_rows_on_server(member.heap, member.index, opening->snapshot, member.format,
                                     member.condition, opening->remote, work, &views->heap_fetches[number]);
     // A single member is then answered for from pages altogether.
-    if (!is_asked && views->rows.count > 1)
-        open_at_home(views, number, open_next_for_server);
+    if (!is_requested && views->rows.count > 1)
+        open_local_runs(views, number, open_next_for_server);
 }
 
 // Is any index large enough?
-static bool may_ask_server(const Opening &opening) {
+static bool may_use_server(const Opening &opening) {
     for (int i = 0; i < opening.count; i++)
-        if (client::may_ask_server(RelationGetNumberOfBlocks(opening.member[i].index),
+        if (client::may_use_server(RelationGetNumberOfBlocks(opening.member[i].index),
                                    column::kFewestPagesForServer))
             return true;
     return false;
 }
 
 bool with_all_rows_on_server(Opening *opening) {
-    if (!may_ask_server(*opening))
+    if (!may_use_server(*opening))
         return false;
     OpenViews views = begin_opening(opening);
     open_next_for_server(&views, 0);

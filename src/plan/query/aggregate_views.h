@@ -41,7 +41,7 @@ struct Opening {
     const AggregateMember *member;
     int count;
     Snapshot snapshot;
-    column::RemoteQuestion remote;
+    column::RemoteRequest remote;
     bool (*work)(void *context, AllRows *rows);
     void *context;
     uint64 heap_fetches;        // of all members, in the end

@@ -31,7 +31,7 @@ static bool has_same_columns(const IndexOptInfo *a, const IndexOptInfo *b) {
     return true;
 }
 
-static bool asks_the_same(const AggregateQuery &a, const AggregateQuery &b) {
+static bool is_same_query(const AggregateQuery &a, const AggregateQuery &b) {
     return equal(a.conditions, b.conditions) && equal(a.keys, b.keys) &&
            equal(a.key_operators, b.key_operators) && equal(a.aggregates, b.aggregates) &&
            equal(a.joins, b.joins);
@@ -62,7 +62,7 @@ static const IndexOptInfo *choose_index(const TableAggregate &member, Common *co
             continue;
         if (common->index == nullptr)
             *common = {index, query, list_length(row)};
-        if (asks_the_same(common->query, query) && list_length(row) == common->row_length)
+        if (is_same_query(common->query, query) && list_length(row) == common->row_length)
             return index;
     }
     return nullptr;

@@ -414,7 +414,7 @@ static bool is_parent(PlannerInfo *root, const RelOptInfo *table) {
     return planner_rt_fetch(table->relid, root)->inh;
 }
 
-static bool may_answer(PlannerInfo *root, const RelOptInfo *table) {
+static bool may_use_index(PlannerInfo *root, const RelOptInfo *table) {
     if (!is_plain_table(root, table))
         return false;
     return is_parent(root, table) ? refuse_whole(live_members(root, table->relid)) == nullptr
@@ -430,7 +430,7 @@ List *make_join_trees(PlannerInfo *root, RelOptInfo *join, const char **refused)
     bool any_parent = false;
     for (int i = bms_next_member(join->relids, -1); i >= 0; i = bms_next_member(join->relids, i)) {
         RelOptInfo *table = root->simple_rel_array[i];
-        if (table == nullptr || !may_answer(root, table))
+        if (table == nullptr || !may_use_index(root, table))
             continue;
         if (is_parent(root, table)) {
             any_parent = true;
@@ -462,7 +462,7 @@ const char *consider_joins(const TableAggregate &join, bool may_be_partial) {
     for (int i = bms_next_member(join.input->relids, -1); i >= 0;
          i = bms_next_member(join.input->relids, i)) {
         RelOptInfo *table = root->simple_rel_array[i];
-        if (table == nullptr || !may_answer(root, table))
+        if (table == nullptr || !may_use_index(root, table))
             continue;
         const List *members = is_parent(root, table) ? live_members(root, table->relid) : NIL;
         RelOptInfo *grown;

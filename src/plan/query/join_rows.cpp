@@ -4,7 +4,7 @@
 #include "plan/query/aggregate_compile.h"
 #include "plan/query/aggregate_results.h"
 #include "plan/query/aggregate_scan.h"
-#include "plan/query/join_kept.h"
+#include "plan/query/join_cache.h"
 
 namespace pg_gpu::plan {
 
@@ -308,8 +308,8 @@ static bool has_equal_numbers(const JoinedRows &rows) {
 void index_rows(JoinedRows *rows) {
     if (rows->numbers == 0 || rows->by_number != nullptr)
         return;
-    if (rows->kept != nullptr && rows->kept->by_number != nullptr) {
-        rows->by_number = rows->kept->by_number;
+    if (rows->cached != nullptr && rows->cached->by_number != nullptr) {
+        rows->by_number = rows->cached->by_number;
         return;
     }
     MemoryContext caller = MemoryContextSwitchTo(rows->context);
@@ -321,8 +321,8 @@ void index_rows(JoinedRows *rows) {
         by_number[distance_of_row(*rows, i - 1)] = i;
     }
     rows->by_number = by_number;
-    if (rows->kept != nullptr)
-        keep_index(*rows);
+    if (rows->cached != nullptr)
+        cache_index(*rows);
 }
 
 // The same by hashes, for keys that are numbers.
@@ -361,15 +361,15 @@ static void compact_codes(uint32 rows, ColumnCodes *codes) {
 }
 
 // Copies the values, which may lie in the answer's memory, and their codes. False: a key is NULL.
-static bool copy_groups(JoinedRows *rows, const AggregateAnswer &answer) {
+static bool copy_groups(JoinedRows *rows, const AggregateOutput &result) {
     const auto columns = static_cast<size_t>(rows->table.columns);
-    rows->count = static_cast<uint32>(answer.groups.groups);
+    rows->count = static_cast<uint32>(result.groups.groups);
     make_room(rows, rows->count);
     for (int i = 0; i < rows->table.columns; i++) {
         ColumnCodes *codes = &rows->codes[i];
-        codes->count = count_common_values(answer, i);
+        codes->count = count_common_values(result, i);
         codes->by_row = codes->count == 0 ? nullptr : allocate<uint32>(size_t{rows->count} + 1);
-        read_key_column(answer, i, {columns, rows->values + i, rows->nulls + i, codes->by_row});
+        read_key_column(result, i, {columns, rows->values + i, rows->nulls + i, codes->by_row});
         if (codes->by_row != nullptr)
             compact_codes(rows->count, codes);
     }
@@ -420,15 +420,15 @@ static bool take_groups(JoinedTables *tables, JoinedRows *rows, PlanState *plan,
     if (!rows->is_by_number)
         return false;
     MemoryContext caller = MemoryContextSwitchTo(plan->state->es_query_cxt);
-    const AggregateAnswer *answer = whole_answer(plan);
+    const AggregateOutput *result = whole_result(plan);
     MemoryContextSwitchTo(caller);
     const auto columns = static_cast<size_t>(rows->table.columns);
     const size_t row_size = row_bytes(rows->table) + columns * sizeof(uint32);
-    if (answer == nullptr || answer->key_count != rows->table.columns ||
-        answer->groups.groups >= UINT32_MAX / 8 ||
-        answer->groups.groups > (limit - Min(tables->bytes, limit)) / row_size)
+    if (result == nullptr || result->key_count != rows->table.columns ||
+        result->groups.groups >= UINT32_MAX / 8 ||
+        result->groups.groups > (limit - Min(tables->bytes, limit)) / row_size)
         return false;
-    if (!copy_groups(rows, *answer)) {
+    if (!copy_groups(rows, *result)) {
         memset(rows->codes, 0, columns * sizeof(ColumnCodes));
         rows->count = 0;
         return false;
@@ -467,10 +467,10 @@ static const char *read_one_by_one(JoinedTables *tables, JoinedRows *rows, PlanS
 // read, in words.
 static const char *read_table(JoinedTables *tables, JoinedRows *rows, PlanState *plan, ExprContext *context,
                               size_t limit) {
-    const KeptRowsPlace place = begin_kept(*rows, plan);
+    const RowCacheEntry place = begin_cached(*rows, plan);
     const char *problem = nullptr;
-    if (find_kept(place, plan, rows)) {
-        tables->kept++;
+    if (find_cached(place, plan, rows)) {
+        tables->cached++;
     } else {
         MemoryContext room = place.key.expression == nullptr ? nullptr : column::begin_results(1);
         MemoryContext caller = room == nullptr ? CurrentMemoryContext : MemoryContextSwitchTo(room);
@@ -478,10 +478,10 @@ static const char *read_table(JoinedTables *tables, JoinedRows *rows, PlanState 
         if (!are_groups)
             problem = read_one_by_one(tables, rows, plan, context, limit);
         if (problem == nullptr && room != nullptr && (!are_groups || copy_columns(rows, plan)))
-            keep_rows(place, rows);
+            cache_rows(place, rows);
         MemoryContextSwitchTo(caller);
     }
-    end_kept(place);
+    end_cached(place);
     return problem;
 }
 

@@ -13,7 +13,7 @@ struct ColumnCodes {
     uint32 count;
 };
 
-// One table's rows. Those that are kept for later statements (join_kept.h) lie elsewhere until the
+// One table's rows. Those that are kept for later statements (join_cache.h) lie elsewhere until the
 // transaction ends.
 struct JoinedRows {
     JoinedTable table;
@@ -34,7 +34,7 @@ struct JoinedRows {
     int64 least_number;
     uint64 numbers;
     MemoryContext context;  // of the statement; of rows that are kept, theirs
-    JoinedRows *kept;       // the same rows, as they are kept for later statements; nullptr: they aren't
+    JoinedRows *cached;     // the same rows, as they are kept for later statements; nullptr: they aren't
     ColumnCodes *codes;     // by column
     uint64 identity;  // of rows that are kept for later statements, which no others have; 0: they aren't
     FmgrInfo hash_outer;
@@ -55,7 +55,7 @@ struct JoinedTables {
     TupleDesc row;
     int index_columns;
     size_t bytes;  // that the rows take
-    int kept;      // tables whose rows are an earlier statement's
+    int cached;    // tables whose rows are an earlier statement's
 };
 
 inline constexpr uint32 kNoMatch = 0;

@@ -221,12 +221,12 @@ static void add_path_of_index(const GivenRows &rows, const IndexOptInfo *index) 
     List *keys = NIL;
     Refusal refusal = {};
     RowsPlanning planning = {};
-    bool can_be_asked = make_rows_query(rows, index, &query, &keys, &refusal);
-    if (can_be_asked) {
+    bool can_be_requested = make_rows_query(rows, index, &query, &keys, &refusal);
+    if (can_be_requested) {
         planning = make_planning(rows, query, keys);
-        can_be_asked = rows.tree == nullptr || find_sources(rows, index, keys, &planning, &refusal);
+        can_be_requested = rows.tree == nullptr || find_sources(rows, index, keys, &planning, &refusal);
     }
-    if (!can_be_asked) {
+    if (!can_be_requested) {
         note_declined(candidate, refusal,
                       {index->rel->relid, planner_rt_fetch(index->rel->relid, rows.root)->relid});
         return;

@@ -4,7 +4,7 @@
 
 #include "compat.h"
 #include "memory.h"
-#include "plan/query/aggregate_answer.h"
+#include "plan/query/aggregate_output.h"
 #include "plan/query/aggregate_explain.h"
 #include "plan/custom_node.h"
 #include "plan/advise/explain_why.h"
@@ -36,10 +36,10 @@ struct RowsScanState {
     ExprContext *expressions;
     MemoryContext keep;  // of the answer
     MemoryContext work;
-    AggregateAnswer answer;
+    AggregateOutput result;
     table::HeapProbe probe;
     bool is_probe_open;
-    bool is_asked;
+    bool is_requested;
     Position position;
     bool has_child_run;   // since its last rescan
     const char *problem;  // why the child answers; nullptr: it doesn't
@@ -70,63 +70,63 @@ static int64 count_wanted(const RowsScanState *state) {
 }
 
 // Gives back what isn't memory alone.
-static void forget_answer(RowsScanState *state) {
+static void forget_result(RowsScanState *state) {
     if (state->is_probe_open)
         table::close_heap_probe(&state->probe);
     state->is_probe_open = false;
-    state->answer = {};
+    state->result = {};
 }
 
 // Reads the tables that the index's is joined with. Returns nullptr, or why they can't be joined.
-static const char *read_joined(RowsScanState *state, AggregateQuestion *question) {
+static const char *read_joined(RowsScanState *state, AggregateRequest *request) {
     if (state->query.joins == NIL)
         return nullptr;
     const List *plans = joined_plans(&state->custom, state->are_joined_read);
     state->are_joined_read = true;
     const char *problem;
     state->joins = read_joined_tables(state->query.joins, plans, RelationGetDescr(state->index),
-                                      state->expressions, question->memory, &problem);
+                                      state->expressions, request->memory, &problem);
     if (problem != nullptr)
         return problem;
-    question->joins = state->joins;
-    question->memory -= state->joins->bytes;
+    request->joins = state->joins;
+    request->memory -= state->joins->bytes;
     state->joined_row = make_row(state->index, state->joins);
     return nullptr;
 }
 
-static const char *find_answer(RowsScanState *state, int64 wanted) {
+static const char *find_result(RowsScanState *state, int64 wanted) {
     const Plan *plan = state->custom.ss.ps.plan;
-    AggregateQuestion question = {};
+    AggregateRequest request = {};
     AggregateMember table = {};
     table.heap = state->heap;
     table.index = state->index;
-    question.member = &table;
-    question.member_count = 1;
-    question.snapshot = state->custom.ss.ps.state->es_snapshot;
-    question.context = state->expressions;
-    question.keep = state->keep;
-    question.groups = Min(static_cast<double>(wanted), Max(plan->plan_rows, 1.0));
-    question.rows = static_cast<uint64>(wanted);
-    question.with_ties = state->with_ties;
-    question.memory = get_hash_memory_limit();
-    question.query = state->query;
-    const char *problem = read_subqueries(&question.query, state->custom.ss.ps.state, &question.memory);
+    request.member = &table;
+    request.member_count = 1;
+    request.snapshot = state->custom.ss.ps.state->es_snapshot;
+    request.context = state->expressions;
+    request.keep = state->keep;
+    request.groups = Min(static_cast<double>(wanted), Max(plan->plan_rows, 1.0));
+    request.rows = static_cast<uint64>(wanted);
+    request.with_ties = state->with_ties;
+    request.memory = get_hash_memory_limit();
+    request.query = state->query;
+    const char *problem = read_subqueries(&request.query, state->custom.ss.ps.state, &request.memory);
     if (problem == nullptr)
-        problem = read_joined(state, &question);
+        problem = read_joined(state, &request);
     if (problem != nullptr)
         return problem;
-    question.query.conditions = bind_parameters(question.query.conditions, state->expressions);
-    question.query.keys = bind_parameters(question.query.keys, state->expressions);
+    request.query.conditions = bind_parameters(request.query.conditions, state->expressions);
+    request.query.keys = bind_parameters(request.query.keys, state->expressions);
     // What a scan of the table would lock under SERIALIZABLE, and the index's readers.
-    PredicateLockRelation(table.index, question.snapshot);
-    PredicateLockRelation(table.heap, question.snapshot);
+    PredicateLockRelation(table.index, request.snapshot);
+    PredicateLockRelation(table.heap, request.snapshot);
     const client::Usage before = client::session_usage();
-    problem = answer_question(question, &state->answer, &state->heap_fetches);
+    problem = find_groups_of_request(request, &state->result, &state->heap_fetches);
     client::add_usage_since(before, &state->usage);
-    if (problem == nullptr && !state->is_ordered && state->answer.row_count > kMaxGivenRows)
+    if (problem == nullptr && !state->is_ordered && state->result.row_count > kMaxGivenRows)
         problem = "the join has more rows than are given";
     if (problem == nullptr) {
-        table::open_heap_probe(&state->probe, table.heap, question.snapshot);
+        table::open_heap_probe(&state->probe, table.heap, request.snapshot);
         state->is_probe_open = true;
     }
     return problem;
@@ -149,8 +149,8 @@ static void begin_child(RowsScanState *state, int64 wanted) {
     rewind_child(state);
 }
 
-static void ask(RowsScanState *state) {
-    forget_answer(state);
+static void submit(RowsScanState *state) {
+    forget_result(state);
     MemoryContextReset(state->work);
     state->joins = nullptr;
     ResetExprContext(state->expressions);
@@ -161,11 +161,11 @@ static void ask(RowsScanState *state) {
     if (wanted < 0)
         state->problem = "too many rows are wanted";
     else if (wanted > 0)
-        state->problem = find_answer(state, wanted);
+        state->problem = find_result(state, wanted);
     MemoryContextSwitchTo(caller);
     if (state->problem != nullptr)
         begin_child(state, wanted);
-    state->is_asked = true;
+    state->is_requested = true;
     state->position = {};
 }
 
@@ -231,15 +231,15 @@ static void read_row(RowsScanState *state, uint64 place) {
 
 static TupleTableSlot *execute_rows(CustomScanState *node) {
     auto *state = reinterpret_cast<RowsScanState *>(node);
-    if (!state->is_asked)
-        ask(state);
+    if (!state->is_requested)
+        submit(state);
     CHECK_FOR_INTERRUPTS();
     ResetExprContext(node->ss.ps.ps_ExprContext);
     if (state->problem != nullptr)
         return give_childs_row(state);
-    if (!move_on(&state->position, state->answer.row_count, node->ss.ps.state->es_direction))
+    if (!move_on(&state->position, state->result.row_count, node->ss.ps.state->es_direction))
         return nullptr;
-    read_row(state, state->answer.rows[state->position.next - 1]);
+    read_row(state, state->result.rows[state->position.next - 1]);
     state->given++;
     return project(node);
 }
@@ -277,7 +277,7 @@ static void begin_rows(CustomScanState *node, EState *estate, int flags) {
 
 static void end_rows(CustomScanState *node) {
     auto *state = reinterpret_cast<RowsScanState *>(node);
-    forget_answer(state);
+    forget_result(state);
     if (state->index != nullptr) {
         table_close(state->heap, NoLock);
         index_close(state->index, NoLock);
@@ -288,10 +288,10 @@ static void end_rows(CustomScanState *node) {
 static void rescan_rows(CustomScanState *node) {
     auto *state = reinterpret_cast<RowsScanState *>(node);
     if (node->ss.ps.chgParam != nullptr) {
-        tell_children_of_changed_parameters(node);
+        report_children_of_changed_parameters(node);
         note_changed_parameters(state->query, node->ss.ps.state, node->ss.ps.chgParam);
-        state->is_asked = false;
-    } else if (state->is_asked && state->problem != nullptr) {
+        state->is_requested = false;
+    } else if (state->is_requested && state->problem != nullptr) {
         rewind_child(state);
     }
     state->position = {};
@@ -321,14 +321,14 @@ static void explain_rows(CustomScanState *node, List *ancestors, ExplainState *e
                                   : lowest_of(static_cast<PlanState *>(linitial(node->custom_ps)));
     explain_expressions(state->query, node, reader->plan, ancestors, explain);
     explain_usage(&state->usage, &node->ss.ps, explain);
-    if (!explain->analyze || !state->is_asked)
+    if (!explain->analyze || !state->is_requested)
         return;
     if (state->problem != nullptr) {
         ExplainPropertyText("Not Answered", state->problem, explain);
         return;
     }
-    if (state->joins != nullptr && state->joins->kept > 0)
-        ExplainPropertyInteger("Kept Tables", nullptr, state->joins->kept, explain);
+    if (state->joins != nullptr && state->joins->cached > 0)
+        ExplainPropertyInteger("Kept Tables", nullptr, state->joins->cached, explain);
     ExplainPropertyUInteger("Heap Fetches", nullptr, state->heap_fetches + state->given, explain);
 }
 

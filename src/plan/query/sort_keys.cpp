@@ -117,11 +117,11 @@ static bool add_null_key(AggregateProgram *program, uint32 *free_bits, const Sor
     return add_key(program, free_bits, key);
 }
 
-const char *lay_out_sort_keys(const InputMaker &maker, CompiledAggregate *compiled) {
+const char *lay_out_sort_keys(const InputBuilder &builder, CompiledAggregate *compiled) {
     static const char *const too_many = "there are too many sort keys";
     AggregateProgram *program = &compiled->program;
     NumberBounds bounds[gpu_engine::max_aggregate_steps];
-    find_bounds(maker, *program, bounds);
+    find_bounds(builder, *program, bounds);
     program->key_count = 0;
     program->key_words = 1;
     uint32 free_bits = 64;
@@ -134,7 +134,7 @@ const char *lay_out_sort_keys(const InputMaker &maker, CompiledAggregate *compil
         AggregateKey key = {};
         key.step = sort.step;
         key.least = any ? numbers.least : 0;
-        key.may_be_null = !is_never_null(maker, sort.step);
+        key.may_be_null = !is_never_null(builder, sort.step);
         key.order =
             static_cast<uint16>((sort.descending ? gpu_engine::key_descends : 0) |
                                 (sort.nulls_first == sort.descending ? gpu_engine::key_null_is_greatest : 0));

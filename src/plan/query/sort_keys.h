@@ -11,6 +11,6 @@ void compile_sort_keys(Compiler *compiler, const AggregateQuery &query);
 
 // Lays the keys out, once their inputs are made, so that rows compare as the words of their keys do. Returns
 // nullptr, or why this can't be done.
-const char *lay_out_sort_keys(const InputMaker &maker, CompiledAggregate *compiled);
+const char *lay_out_sort_keys(const InputBuilder &builder, CompiledAggregate *compiled);
 
 }  // namespace pg_gpu::plan

@@ -106,7 +106,7 @@ static void begin_search(CustomScanState *node, EState *estate, int flags) {
 }
 
 static void rescan_search(CustomScanState *node) {
-    tell_children_of_changed_parameters(node);
+    report_children_of_changed_parameters(node);
     ListCell *cell;
     foreach (cell, node->custom_ps)
         ExecReScan(static_cast<PlanState *>(lfirst(cell)));

@@ -321,7 +321,7 @@ Status DeviceDictionaries::merge(Stream &stream, const StringDictionary &main, c
         call.fill(sources.data(), 0, total * sizeof(std::uint32_t));
         const auto merge_sources = [&](const auto &merge) {
             launch_fused_merge<StringShape>(call, merge, main.count, delta.count, main_map.piece(0),
-                                            delta_map.piece(0), call.answer());
+                                            delta_map.piece(0), call.result());
         };
         const Buffer<std::uint64_t> common = call.buffer<std::uint64_t>(1);
         const bool hashed = order == StringOrder::hash;
@@ -341,7 +341,7 @@ Status DeviceDictionaries::merge(Stream &stream, const StringDictionary &main, c
                 StringMerge{main_input.strings(), delta_input.strings(), common.data(), sources.data()});
         }
         call.wait();
-        merged->count = *call.answer();
+        merged->count = *call.result();
         const auto lengths = thrust::make_transform_iterator(
             thrust::counting_iterator<std::int64_t>(0),
             SourceLength{main_input.strings(), delta_input.strings(), sources.data(), merged->count});

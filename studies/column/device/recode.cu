@@ -335,7 +335,7 @@ Status DeviceDictionaries::recode(Stream &stream, const MappedCodes &main, const
         const Input<std::uint32_t> delta_map(call, delta.map, delta.map_entries, delta.map_entries);
         const std::uint64_t new_words = packed_words(total, bits);
         const Output<std::uint32_t> output(call, words, new_words, new_words);
-        volatile std::uint64_t *const beyond = call.answer();
+        volatile std::uint64_t *const beyond = call.result();
         *beyond = 0;
         const Recoding recoding{{{main_codes.piece(0, main_words), main.codes.count, main.codes.bits},
                                  main_map.piece(0, main.map_entries),

@@ -82,15 +82,15 @@ class RecodeForms : public DeviceTest {
                     {{delta_words.data(), delta_rows, delta.bits}, own_delta_map.data(), max_steps},
                     bits,
                     output.data(),
-                    call.answer()};
+                    call.result()};
                 for (const MapForm form : map_forms) {
-                    *call.answer() = 0;
+                    *call.result() = 0;
                     call.fill(output.data(), 0xee, output.bytes());
                     launch_recode(call, recoding, form);
                     std::vector<std::uint32_t> found(right_words.size());
                     call.copy(found.data(), static_cast<const std::uint32_t *>(output.data()), found.size());
                     call.wait();
-                    ASSERT_EQ(*call.answer(), 0U);
+                    ASSERT_EQ(*call.result(), 0U);
                     ASSERT_TRUE(found == right_words) << "form " << static_cast<int>(form) << ", " << bits
                                                       << " bits, at most " << max_steps << " steps";
                 }

@@ -146,8 +146,8 @@ TYPED_TEST(EngineStrings, MergesStrings) {
 }
 
 TYPED_TEST(EngineStrings, RefusesOffsetsThatFall) {
-    const PackedStrings sound({"a", "bb", "ccc"});
-    PackedStrings broken = sound;
+    const PackedStrings valid({"a", "bb", "ccc"});
+    PackedStrings broken = valid;
     std::vector<std::uint64_t> offsets(20);
     std::vector<std::uint8_t> bytes(100);
     std::vector<std::uint32_t> main_map(10);
@@ -155,7 +155,7 @@ TYPED_TEST(EngineStrings, RefusesOffsetsThatFall) {
     MergedStrings merged{offsets.data(), bytes.data(), main_map.data(), delta_map.data(), 0};
     const auto merge = [&] {
         return this->studies_->dictionaries()
-            .merge(*this->stream_, sound.view(), broken.view(), StringOrder::bytes, &merged)
+            .merge(*this->stream_, valid.view(), broken.view(), StringOrder::bytes, &merged)
             .code;
     };
     EXPECT_EQ(merge(), StatusCode::ok);
@@ -163,7 +163,7 @@ TYPED_TEST(EngineStrings, RefusesOffsetsThatFall) {
     EXPECT_EQ(merge(), StatusCode::invalid_argument);
     broken.offsets[1] = 1000000000;
     EXPECT_EQ(merge(), StatusCode::invalid_argument);
-    broken = sound;
+    broken = valid;
     broken.offsets[0] = 1;
     EXPECT_EQ(merge(), StatusCode::invalid_argument);
 }

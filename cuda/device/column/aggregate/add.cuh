@@ -29,7 +29,7 @@ struct BlockTable {
     // Where in shared memory rows wait that have passed the filter's first condition, if that is asked first,
     // or that are selected, if it may be that few are.
     std::uint32_t waiting;
-    bool asks_first;
+    bool tests_first;
     bool gathers_selected;
 
     __device__ bool is_half(const AccumulatorView &accumulator) const {
@@ -392,7 +392,7 @@ __device__ inline void list_rows(RowComputer &rows, const ProgramView &program, 
     }
     Word first = 0;
     if (lane == 0 && all > 0) {
-        first = atomicAdd(&table.flags->doubtful, Word(all));
+        first = atomicAdd(&table.flags->unresolved, Word(all));
     }
     first = __shfl_sync(UINT32_MAX, first, 0) + before;
     Word *records[rows_a_thread];
@@ -457,12 +457,12 @@ __device__ inline void list_rows(RowComputer &rows, const ProgramView &program, 
 
 // A warp's rows that wait until there are enough of them for all of its threads. It has its part of the
 // block's shared memory; all of its lanes call the same functions together.
-class WaitingRows {
+class PendingRows {
   public:
     // Less than what a warp takes at a time wait before others are added.
     static constexpr std::uint32_t room = 2 * rows_a_warp;
 
-    __device__ explicit WaitingRows(std::uint32_t *rooms) : rows_(rooms + threadIdx.x / 32 * room) {}
+    __device__ explicit PendingRows(std::uint32_t *rooms) : rows_(rooms + threadIdx.x / 32 * room) {}
 
     __device__ std::uint32_t count() const { return count_; }
     // Is the first condition to be asked by itself?
@@ -540,9 +540,9 @@ class WaitingRows {
 
 template <Way way>
 __global__ void __launch_bounds__(max_threads)
-    aggregate_kernel(const __grid_constant__ ProgramView program,
-                     const __grid_constant__ StretchesView places, RowsView selected,
-                     const __grid_constant__ TableView table, BlockTable block, ListView list) {
+    aggregate_kernel(const __grid_constant__ ProgramView program, const __grid_constant__ SpansView places,
+                     RowsView selected, const __grid_constant__ TableView table, BlockTable block,
+                     ListView list) {
     extern __shared__ long long shared[];
     // Behind the slots lie the block's groups, or the keys of its rows, and then rows that wait.
     auto *room =
@@ -556,7 +556,7 @@ __global__ void __launch_bounds__(max_threads)
         begin_bits(block, reinterpret_cast<std::uint32_t *>(room));
     }
     WarpWords words(selected.selected, selected.words, 1);
-    WaitingRows waiting(reinterpret_cast<std::uint32_t *>(reinterpret_cast<char *>(shared) + block.waiting));
+    PendingRows waiting(reinterpret_cast<std::uint32_t *>(reinterpret_cast<char *>(shared) + block.waiting));
     for (;;) {
         if constexpr (way == Way::hashed || way == Way::hashed_wide) {
             // A table that is too small will be thrown away, so nothing is added to it any more.
@@ -574,7 +574,7 @@ __global__ void __launch_bounds__(max_threads)
             }
             active = rows_of_lane(bits);
             rows.take(first + lane, active);
-            stage = block.asks_first && waiting.are_wanted() ? first_stage : filter_stage;
+            stage = block.tests_first && waiting.are_wanted() ? first_stage : filter_stage;
         } else if (waiting.count() > 0) {
             waiting.give(&rows);
         } else {

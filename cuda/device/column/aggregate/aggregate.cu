@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "device/column/aggregate/add.cuh"
-#include "device/column/aggregate/answer.h"
+#include "device/column/aggregate/output.h"
 #include "device/column/aggregate/list.h"
 #include "device/column/aggregate/part.h"
 #include "device/column/aggregate/top.h"
@@ -68,9 +68,9 @@ __global__ void take_present_kernel(TableView table) {
 // ---- a question -------------------------------------------------------------------------------------------
 
 // Nothing is added up for groups of which only the number is wanted, unless doubtful rows may come.
-AggregatePlan plan_groups(const AggregateQuestion &question) {
-    AggregatePlan plan = plan_aggregate(question);
-    if (wants_only_counts(question) && question.blocks == nullptr) {
+AggregatePlan plan_groups(const AggregateRequest &request) {
+    AggregatePlan plan = plan_aggregate(request);
+    if (wants_only_counts(request) && request.blocks == nullptr) {
         plan.program.accumulator_count = 0;
         plan.program.value_words = 0;
     }
@@ -79,21 +79,20 @@ AggregatePlan plan_groups(const AggregateQuestion &question) {
 
 class Aggregator {
   public:
-    Aggregator(const Call &call, const AggregateQuestion &question)
+    Aggregator(const Call &call, const AggregateRequest &request)
         : call_(call),
-          question_(question),
-          plan_(plan_groups(question)),
+          request_(request),
+          plan_(plan_groups(request)),
           rows_word_(find_rows_word(plan_.program)),
           flags_(call.buffer<AggregateFlags>(1)) {}
 
-    std::unique_ptr<AggregateAnswer> answer() {
-        auto answer = std::make_unique<DeviceAggregateAnswer>(call_.engine(), plan_.record_words());
+    std::unique_ptr<AggregateOutput> output() {
+        auto output = std::make_unique<DeviceAggregateOutput>(call_.engine(), plan_.record_words());
         call_.fill(flags_.data(), 0, sizeof(AggregateFlags));
         choose_way();
-        for (std::uint32_t i = 0; i < question_.part_count; ++i) {
-            parts_.push_back(
-                open_part(call_, question_, plan_, i, counts_rows() ? rows_word_ : no_rows_word));
-            max_doubtful_ += parts_.back().doubtful_count;
+        for (std::uint32_t i = 0; i < request_.part_count; ++i) {
+            parts_.push_back(open_part(call_, request_, plan_, i, counts_rows() ? rows_word_ : no_rows_word));
+            max_unresolved_ += parts_.back().unresolved_count;
         }
         AggregateFlags flags = {};
         for (;;) {
@@ -107,16 +106,16 @@ class Aggregator {
             }
             if (is_listed_at_once()) {
                 listed_ =
-                    list_small_table(call_, filled(), parts_[0].program->view(), call_.answer() + flag_words);
+                    list_small_table(call_, filled(), parts_[0].program->view(), call_.result() + flag_words);
             }
             if (is_joined()) {
-                count_groups_later(call_, filled(), call_.answer() + flag_words);
+                count_groups_later(call_, filled(), call_.result() + flag_words);
             } else if (stays_in_table()) {
                 marks_ = call_.buffer<KeyMarks>(1);
-                mark_groups_later(call_, filled(), plan_.program, marks_.data(), call_.answer() + flag_words);
+                mark_groups_later(call_, filled(), plan_.program, marks_.data(), call_.result() + flag_words);
             }
             if (!first_pass_done_) {
-                list_doubtful();
+                list_unresolved();
             }
             first_pass_done_ = true;
             flags = read_flags();
@@ -124,16 +123,16 @@ class Aggregator {
                 break;
             }
             if (is_beyond_room(flags)) {
-                answer->set_outcome(AggregateOutcome::too_many_groups);
-                return answer;
+                output->set_outcome(AggregateOutcome::too_many_groups);
+                return output;
             }
             slots_ *= 4;
         }
-        answer->set_outcome(outcome_of(flags));
-        if (answer->outcome() == AggregateOutcome::answered) {
-            give_groups(*answer, flags);
+        output->set_outcome(outcome_of(flags));
+        if (output->outcome() == AggregateOutcome::answered) {
+            give_groups(*output, flags);
         }
-        return answer;
+        return output;
     }
 
   private:
@@ -175,15 +174,15 @@ class Aggregator {
     // Small tables are listed behind the rows that are added, so that there is nothing to wait for in
     // between.
     bool is_listed_at_once() const {
-        return counts_rows() && slots_ <= std::min(max_few_groups, question_.max_groups) &&
-               question_.top.count == 0 && question_.top.of_rows == 0;
+        return counts_rows() && slots_ <= std::min(max_few_groups, request_.max_groups) &&
+               request_.top.count == 0 && request_.top.of_rows == 0;
     }
 
     // Groups have the same places on all devices that answer the question, so they can be put together there,
     // or be left out.
     bool stays_in_table() const {
-        return question_.rows_of_all > 0 && counts_rows() && slots_ > max_few_groups &&
-               question_.top.count == 0 && question_.top.of_rows == 0;
+        return request_.rows_of_all > 0 && counts_rows() && slots_ > max_few_groups &&
+               request_.top.count == 0 && request_.top.of_rows == 0;
     }
     bool is_joined() const {
         return stays_in_table() && records() * table_.stride * sizeof(std::uint64_t) <= max_joined_bytes;
@@ -268,16 +267,16 @@ class Aggregator {
         }
     }
 
-    void list_doubtful() {
-        if (max_doubtful_ == 0) {
+    void list_unresolved() {
+        if (max_unresolved_ == 0) {
             return;
         }
         list_.stride = plan_.record_words() + 1;
-        list_.capacity = std::min(max_doubtful_, question_.max_groups);
-        doubtful_ = call_.buffer<std::uint64_t>(std::max<std::uint64_t>(1, list_.capacity * list_.stride));
-        list_.records = reinterpret_cast<Word *>(doubtful_.data());
+        list_.capacity = std::min(max_unresolved_, request_.max_groups);
+        unresolved_ = call_.buffer<std::uint64_t>(std::max<std::uint64_t>(1, list_.capacity * list_.stride));
+        list_.records = reinterpret_cast<Word *>(unresolved_.data());
         for (const Part &part : parts_) {
-            launch<Way::list>(part, part.doubtful.data());
+            launch<Way::list>(part, part.unresolved.data());
         }
     }
 
@@ -311,12 +310,12 @@ class Aggregator {
         std::size_t shared = thread_bytes * block_threads + block.groups * group_bytes;
         // Rows that wait have numbers of 32 bits.
         const bool may_wait = part.selection.words.size() <= UINT32_MAX / 64;
-        block.asks_first = may_wait && program.stage[first_stage].has_condition;
+        block.tests_first = may_wait && program.stage[first_stage].has_condition;
         block.gathers_selected = may_wait && part.selection.is_tested;
         shared = (shared + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t) * sizeof(std::uint64_t);
         block.waiting = static_cast<std::uint32_t>(shared);
-        if (block.asks_first || block.gathers_selected) {
-            shared += block_threads / 32 * WaitingRows::room * sizeof(std::uint32_t);
+        if (block.tests_first || block.gathers_selected) {
+            shared += block_threads / 32 * PendingRows::room * sizeof(std::uint32_t);
         }
         if constexpr (way == Way::few || way == Way::present) {
             if (shared > call_.engine().shared_bytes()) {
@@ -340,8 +339,8 @@ class Aggregator {
     AggregateFlags read_flags() {
         AggregateFlags flags;
         static_assert(sizeof(AggregateFlags) == flag_words * sizeof(std::uint64_t));
-        static_assert(flag_words < DeviceStream::answer_words);
-        auto *pinned = const_cast<std::uint64_t *>(call_.answer());
+        static_assert(flag_words < DeviceStream::result_words);
+        auto *pinned = const_cast<std::uint64_t *>(call_.result());
         call_.copy(reinterpret_cast<AggregateFlags *>(pinned),
                    static_cast<const AggregateFlags *>(flags_.data()), 1);
         call_.wait();
@@ -355,10 +354,10 @@ class Aggregator {
         if (slots_ >= 4 * plan_.rows) {
             return true;
         }
-        if ((question_.top.count > 0 || wants_only_counts(question_)) && flags.doubtful == 0) {
+        if ((request_.top.count > 0 || wants_only_counts(request_)) && flags.unresolved == 0) {
             return false;
         }
-        return count_groups(call_, filled()) > question_.max_groups;
+        return count_groups(call_, filled()) > request_.max_groups;
     }
 
     FilledTable filled() const {
@@ -366,37 +365,37 @@ class Aggregator {
     }
 
     AggregateOutcome outcome_of(const AggregateFlags &flags) const {
-        return flags.failed != 0                       ? AggregateOutcome::failed
-               : flags.doubtful > question_.max_groups ? AggregateOutcome::too_many_groups
-                                                       : AggregateOutcome::answered;
+        return flags.failed != 0                        ? AggregateOutcome::failed
+               : flags.unresolved > request_.max_groups ? AggregateOutcome::too_many_groups
+                                                        : AggregateOutcome::answered;
     }
 
-    void give_groups(DeviceAggregateAnswer &answer, const AggregateFlags &flags) {
+    void give_groups(DeviceAggregateOutput &output, const AggregateFlags &flags) {
         const std::uint32_t words = plan_.record_words();
         const ProgramView &program = parts_[0].program->view();
-        const bool wants_top = question_.top.count > 0 && flags.doubtful == 0;
+        const bool wants_top = request_.top.count > 0 && flags.unresolved == 0;
         std::uint64_t groups = 1;
-        if (wants_only_counts(question_) && flags.doubtful == 0) {
-            answer.set_counted(way_ == Way::one ? groups : count_groups(call_, filled()));
+        if (wants_only_counts(request_) && flags.unresolved == 0) {
+            output.set_counted(way_ == Way::one ? groups : count_groups(call_, filled()));
             return;
         }
         if (stays_in_table()) {
-            give_table(answer, flags);
+            give_table(output, flags);
             return;
         }
         Buffer<std::uint64_t> listed;
         if (wants_top && way_ != Way::one) {
-            listed = list_first_groups(call_, filled(), program, question_.top, is_top_narrow(), &groups);
-            listed = keep_top(call_, question_.top, words, std::move(listed), &groups);
+            listed = list_first_groups(call_, filled(), program, request_.top, is_top_narrow(), &groups);
+            listed = keep_top(call_, request_.top, words, std::move(listed), &groups);
         } else {
             if (is_listed_at_once()) {
-                groups = call_.answer()[flag_words];
+                groups = call_.result()[flag_words];
                 listed = std::move(listed_);
             } else if (way_ != Way::one) {
                 groups = count_groups(call_, filled());
             }
-            if (groups > question_.max_groups || flags.doubtful > question_.max_groups - groups) {
-                answer.set_outcome(AggregateOutcome::too_many_groups);
+            if (groups > request_.max_groups || flags.unresolved > request_.max_groups - groups) {
+                output.set_outcome(AggregateOutcome::too_many_groups);
                 return;
             }
             if (way_ == Way::one) {
@@ -407,17 +406,17 @@ class Aggregator {
             }
         }
         call_.wait();
-        if (groups > question_.max_groups) {
-            answer.set_outcome(AggregateOutcome::too_many_groups);
+        if (groups > request_.max_groups) {
+            output.set_outcome(AggregateOutcome::too_many_groups);
             return;
         }
-        answer.take(std::move(listed), groups, std::move(doubtful_), flags.doubtful);
+        output.take(std::move(listed), groups, std::move(unresolved_), flags.unresolved);
     }
 
-    void give_table(DeviceAggregateAnswer &answer, const AggregateFlags &flags) {
-        const std::uint64_t groups = call_.answer()[flag_words];
-        if (groups > question_.max_groups || flags.doubtful > question_.max_groups - groups) {
-            answer.set_outcome(AggregateOutcome::too_many_groups);
+    void give_table(DeviceAggregateOutput &output, const AggregateFlags &flags) {
+        const std::uint64_t groups = call_.result()[flag_words];
+        if (groups > request_.max_groups || flags.unresolved > request_.max_groups - groups) {
+            output.set_outcome(AggregateOutcome::too_many_groups);
             return;
         }
         auto table = std::make_unique<UnlistedTable>();
@@ -430,18 +429,18 @@ class Aggregator {
         table->rows = plan_.rows;
         table->records = std::move(records_);
         table->program = std::move(parts_[0].program);
-        answer.take(std::move(table), groups, std::move(doubtful_), flags.doubtful);
+        output.take(std::move(table), groups, std::move(unresolved_), flags.unresolved);
     }
 
-    bool is_top_narrow() const { return is_narrow_top(plan_.program, question_.top, plan_.rows); }
+    bool is_top_narrow() const { return is_narrow_top(plan_.program, request_.top, plan_.rows); }
 
     const Call &call_;
-    const AggregateQuestion &question_;
+    const AggregateRequest &request_;
     const AggregatePlan plan_;
     const std::uint32_t rows_word_;
     const Buffer<AggregateFlags> flags_;
     std::vector<Part> parts_;
-    std::uint64_t max_doubtful_ = 0;
+    std::uint64_t max_unresolved_ = 0;
     bool first_pass_done_ = false;
     Way way_ = Way::one;
     std::uint64_t slots_ = 1;
@@ -452,18 +451,18 @@ class Aggregator {
     Buffer<std::uint64_t> listed_;
     Buffer<KeyMarks> marks_;
     ListView list_{};
-    Buffer<std::uint64_t> doubtful_;
+    Buffer<std::uint64_t> unresolved_;
 };
 
 }  // namespace
 
-Status DeviceColumn::aggregate(Stream &stream, const AggregateQuestion &question,
-                               std::unique_ptr<AggregateAnswer> *answer) noexcept {
+Status DeviceColumn::aggregate(Stream &stream, const AggregateRequest &request,
+                               std::unique_ptr<AggregateOutput> *output) noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
-        *answer = question.top.of_rows != 0 && !wants_only_counts(question)
-                      ? find_top_rows(call, question)
-                      : Aggregator(call, question).answer();
+        *output = request.top.of_rows != 0 && !wants_only_counts(request)
+                      ? find_top_rows(call, request)
+                      : Aggregator(call, request).output();
         return Status{};
     });
 }

@@ -6,20 +6,20 @@
 namespace gpu_engine::device {
 
 // The stretch of a key's codes that a listed group's is in, or a dense group's, whose number it is part of.
-__device__ inline std::uint32_t stretch_of_group(const FilledTable &filled, const GroupKey &key,
-                                                 std::uint64_t slot) {
+__device__ inline std::uint32_t span_of_group(const FilledTable &filled, const GroupKey &key,
+                                              std::uint64_t slot) {
     if (filled.is_list) {
-        return key_stretch(key.key, reinterpret_cast<const std::uint64_t *>(filled.table.record(slot)));
+        return key_span(key.key, reinterpret_cast<const std::uint64_t *>(filled.table.record(slot)));
     }
     const std::uint32_t code = static_cast<std::uint32_t>(slot) / key.factor % key.codes;
-    return key_stretch(key.key, static_cast<std::uint64_t>(code));
+    return key_span(key.key, static_cast<std::uint64_t>(code));
 }
 
 // What is asked of marks costs no look at the record where that is dense.
 __device__ inline bool is_group(const FilledTable &filled, std::uint64_t slot) {
     const TableView &table = filled.table;
     const MarkedView &marked = filled.marked;
-    if (marked.marks != nullptr && !is_marked(marked.marks, stretch_of_group(filled, marked.key, slot))) {
+    if (marked.marks != nullptr && !is_marked(marked.marks, span_of_group(filled, marked.key, slot))) {
         return false;
     }
     if (filled.is_list) {

@@ -85,9 +85,9 @@ __global__ void mark_kernel(FilledTable filled, const __grid_constant__ KeysView
     for_groups(filled, [&](std::uint64_t slot) {
         ++count;
         for (std::uint32_t k = 0; k < keys.count; ++k) {
-            const std::uint32_t stretch = stretch_of_group(filled, keys.key[k], slot);
-            std::uint32_t *word = own + k * words_a_key + stretch / 32;
-            const std::uint32_t bit = 1U << stretch % 32;
+            const std::uint32_t span = span_of_group(filled, keys.key[k], slot);
+            std::uint32_t *word = own + k * words_a_key + span / 32;
+            const std::uint32_t bit = 1U << span % 32;
             // Most stretches have been marked by an earlier group.
             if ((*static_cast<volatile std::uint32_t *>(word) & bit) == 0) {
                 atomicOr(word, bit);
@@ -292,9 +292,9 @@ Buffer<std::uint64_t> list_all(const Call &call, const FilledTable &filled, cons
 
 // Reads numbers of the survey. Waits.
 std::uint64_t read_number(const Call &call, const Word *number) {
-    call.copy(const_cast<std::uint64_t *>(call.answer()), reinterpret_cast<const std::uint64_t *>(number), 1);
+    call.copy(const_cast<std::uint64_t *>(call.result()), reinterpret_cast<const std::uint64_t *>(number), 1);
     call.wait();
-    return *call.answer();
+    return *call.result();
 }
 
 }  // namespace
@@ -334,9 +334,9 @@ GroupKey key_of(const AggregateProgram &program, std::uint32_t number) {
 }
 
 std::uint64_t count_groups(const Call &call, const FilledTable &filled) {
-    count_groups_later(call, filled, call.answer());
+    count_groups_later(call, filled, call.result());
     call.wait();
-    return *call.answer();
+    return *call.result();
 }
 
 Buffer<std::uint64_t> list_groups(const Call &call, const FilledTable &filled, const ProgramView &program,

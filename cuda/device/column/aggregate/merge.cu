@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "device/column/aggregate/answer.h"
+#include "device/column/aggregate/output.h"
 #include "device/column/aggregate/list.h"
 #include "device/column/aggregate/top.h"
 #include "gpu_engine/aggregate_merge.h"
@@ -115,8 +115,8 @@ bool are_alike(const UnlistedTable &one, const UnlistedTable &other) {
            one.filled.words == other.filled.words && one.rows == other.rows;
 }
 
-const DeviceAggregateAnswer *answer_of_device(const AggregateAnswer *answer) {
-    const auto *its = dynamic_cast<const DeviceAggregateAnswer *>(answer);
+const DeviceAggregateOutput *result_of_device(const AggregateOutput *output) {
+    const auto *its = dynamic_cast<const DeviceAggregateOutput *>(output);
     return its != nullptr && its->outcome() == AggregateOutcome::answered ? its : nullptr;
 }
 
@@ -144,7 +144,7 @@ bool may_read(int device, DeviceEngine &engine) {
 
 class Merger {
   public:
-    Merger(const Call &call, const AggregateAnswers &merge, std::vector<const DeviceAggregateAnswer *> parts)
+    Merger(const Call &call, const AggregateOutputs &merge, std::vector<const DeviceAggregateOutput *> parts)
         : call_(call),
           merge_(merge),
           key_words_(merge.program->key_words),
@@ -155,17 +155,17 @@ class Merger {
         for (std::uint32_t a = 0; a < joins_.count; ++a) {
             joins_.join[a] = {merge.program->accumulator[a].kind, merge.program->accumulator[a].word};
         }
-        for (const DeviceAggregateAnswer *part : parts_) {
+        for (const DeviceAggregateOutput *part : parts_) {
             groups_ += part->groups();
             counted_ += part->counted();
-            doubtful_count_ += part->doubtful();
+            unresolved_count_ += part->unresolved();
         }
     }
 
     // Null where the answers' tables aren't alike, and where the table was full, because the keys' hashes
     // were made to collide.
-    std::unique_ptr<AggregateAnswer> answer() {
-        auto answer = std::make_unique<DeviceAggregateAnswer>(call_.engine(), words_);
+    std::unique_ptr<AggregateOutput> output() {
+        auto output = std::make_unique<DeviceAggregateOutput>(call_.engine(), words_);
         const UnlistedTable *first = parts_[0]->table();
         const bool are_tables =
             parts_.size() > 1 && &parts_[0]->engine() == &call_.engine() &&
@@ -174,28 +174,28 @@ class Merger {
             });
         if (are_tables) {
             join_tables();
-            take_doubtful();
+            take_unresolved();
             FilledTable joined = first->filled;
             joined.table.records = reinterpret_cast<Word *>(records_.data());
-            give_groups(*answer, joined, first->program->view(),
+            give_groups(*output, joined, first->program->view(),
                         is_narrow_top(*merge_.program, merge_.top, first->rows));
-            return answer;
+            return output;
         }
         if (std::any_of(parts_.begin(), parts_.end(),
                         [](const auto *part) { return part->table() != nullptr; })) {
             return nullptr;
         }
         begin_table();
-        for (const DeviceAggregateAnswer *part : parts_) {
+        for (const DeviceAggregateOutput *part : parts_) {
             add_groups(*part);
         }
-        take_doubtful();
+        take_unresolved();
         if (is_full()) {
             return nullptr;
         }
         // No sum of the records is a narrow one.
-        give_groups(*answer, {table_, records_count(), 0, key_words_, words_}, {}, false);
-        return answer;
+        give_groups(*output, {table_, records_count(), 0, key_words_, words_}, {}, false);
+        return output;
     }
 
   private:
@@ -255,23 +255,23 @@ class Merger {
         }
     }
 
-    void join_table(const std::uint64_t *one, const DeviceAggregateAnswer &part, std::uint64_t words,
+    void join_table(const std::uint64_t *one, const DeviceAggregateOutput &part, std::uint64_t words,
                     const WordJoinsView &joins) {
         const std::uint64_t *other = part.table()->records.data();
-        const bool is_near = may_read(call_.engine().device(), part.engine());
+        const bool is_peer = may_read(call_.engine().device(), part.engine());
         // Whole records.
         const std::uint64_t a_piece =
-            is_near ? words
+            is_peer ? words
                     : std::max<std::uint64_t>(1, piece_bytes / sizeof(Word) / joins.stride) * joins.stride;
-        if (!is_near && piece_.size() == 0) {
+        if (!is_peer && piece_.size() == 0) {
             piece_ = call_.buffer<std::uint64_t>(std::min(a_piece, words));
         }
         for (std::uint64_t first = 0; first < words; first += a_piece) {
             const std::uint64_t count = std::min(a_piece, words - first);
-            if (!is_near) {
+            if (!is_peer) {
                 copy_from(part, piece_.data(), other + first, count);
             }
-            const std::uint64_t *from = is_near ? other + first : piece_.data();
+            const std::uint64_t *from = is_peer ? other + first : piece_.data();
             join_tables_kernel<<<blocks_of(count), threads, 0, call_.stream()>>>(
                 reinterpret_cast<const Word *>(one + first), reinterpret_cast<const Word *>(from),
                 reinterpret_cast<Word *>(records_.data() + first), count, joins);
@@ -285,7 +285,7 @@ class Merger {
         check_launch("add_groups_kernel");
     }
 
-    void add_groups(const DeviceAggregateAnswer &part) {
+    void add_groups(const DeviceAggregateOutput &part) {
         if (part.groups() == 0) {
             return;
         }
@@ -306,7 +306,7 @@ class Merger {
 
     // What a device mustn't read goes through the machine's memory, which only the call for other devices'
     // memory does.
-    void copy_from(const DeviceAggregateAnswer &part, std::uint64_t *to, const std::uint64_t *from,
+    void copy_from(const DeviceAggregateOutput &part, std::uint64_t *to, const std::uint64_t *from,
                    std::uint64_t words) {
         const int own = call_.engine().device();
         if (may_read(own, part.engine())) {
@@ -318,13 +318,14 @@ class Merger {
               "cudaMemcpyPeerAsync");
     }
 
-    void take_doubtful() {
-        doubtful_ = call_.buffer<std::uint64_t>(std::max<std::uint64_t>(1, doubtful_count_ * (words_ + 1)));
-        std::uint64_t *to = doubtful_.data();
-        for (const DeviceAggregateAnswer *part : parts_) {
-            const std::uint64_t words = part->doubtful() * (words_ + 1);
+    void take_unresolved() {
+        unresolved_ =
+            call_.buffer<std::uint64_t>(std::max<std::uint64_t>(1, unresolved_count_ * (words_ + 1)));
+        std::uint64_t *to = unresolved_.data();
+        for (const DeviceAggregateOutput *part : parts_) {
+            const std::uint64_t words = part->unresolved() * (words_ + 1);
             if (words > 0) {
-                copy_from(*part, to, part->doubtful_records(), words);
+                copy_from(*part, to, part->unresolved_records(), words);
                 to += words;
             }
         }
@@ -332,8 +333,8 @@ class Merger {
 
     bool is_full() {
         AggregateFlags flags;
-        static_assert(sizeof(AggregateFlags) <= DeviceStream::answer_words * sizeof(std::uint64_t));
-        auto *pinned = reinterpret_cast<AggregateFlags *>(const_cast<std::uint64_t *>(call_.answer()));
+        static_assert(sizeof(AggregateFlags) <= DeviceStream::result_words * sizeof(std::uint64_t));
+        auto *pinned = reinterpret_cast<AggregateFlags *>(const_cast<std::uint64_t *>(call_.result()));
         call_.copy(pinned, static_cast<const AggregateFlags *>(flags_.data()), 1);
         call_.wait();
         std::copy_n(pinned, 1, &flags);
@@ -341,12 +342,12 @@ class Merger {
     }
 
     // `is_narrow` is as list_first_groups takes it.
-    void give_groups(DeviceAggregateAnswer &answer, const FilledTable &filled, const ProgramView &program,
+    void give_groups(DeviceAggregateOutput &output, const FilledTable &filled, const ProgramView &program,
                      bool is_narrow) {
         // Doubtful rows may change the order, and belong to the same groups.
-        const bool is_certain = doubtful_count_ == 0;
+        const bool is_certain = unresolved_count_ == 0;
         if (wants_only_counts(merge_.top) && is_certain) {
-            answer.set_counted(counted_ + count_groups(call_, filled));
+            output.set_counted(counted_ + count_groups(call_, filled));
             return;
         }
         std::uint64_t groups = 0;
@@ -361,41 +362,41 @@ class Merger {
             }
         }
         call_.wait();
-        if (groups > merge_.max_groups || doubtful_count_ > merge_.max_groups - groups) {
-            answer.set_outcome(AggregateOutcome::too_many_groups);
+        if (groups > merge_.max_groups || unresolved_count_ > merge_.max_groups - groups) {
+            output.set_outcome(AggregateOutcome::too_many_groups);
             return;
         }
-        answer.take(std::move(listed), groups, std::move(doubtful_), doubtful_count_);
+        output.take(std::move(listed), groups, std::move(unresolved_), unresolved_count_);
     }
 
     const Call &call_;
-    const AggregateAnswers &merge_;
+    const AggregateOutputs &merge_;
     const std::uint32_t key_words_;
     const std::uint32_t words_;
-    const std::vector<const DeviceAggregateAnswer *> parts_;
+    const std::vector<const DeviceAggregateOutput *> parts_;
     const Buffer<AggregateFlags> flags_;
     JoinsView joins_{};
     std::uint64_t groups_ = 0;
     std::uint64_t counted_ = 0;
-    std::uint64_t doubtful_count_ = 0;
+    std::uint64_t unresolved_count_ = 0;
     TableView table_{};
     Buffer<std::uint64_t> records_;
     Buffer<std::uint32_t> states_;
     Buffer<std::uint64_t> piece_;
-    Buffer<std::uint64_t> doubtful_;
+    Buffer<std::uint64_t> unresolved_;
 };
 
 }  // namespace
 
-Status merge_answers(Engine &engine, Stream &stream, const AggregateAnswers &merge,
-                     std::unique_ptr<AggregateAnswer> *answer) noexcept {
+Status merge_outputs(Engine &engine, Stream &stream, const AggregateOutputs &merge,
+                     std::unique_ptr<AggregateOutput> *output) noexcept {
     return guarded([&] {
         const auto unavailable =
             make_status(StatusCode::unavailable, "these groups can't be merged on a device");
         auto *device = dynamic_cast<DeviceEngine *>(&engine);
-        std::vector<const DeviceAggregateAnswer *> parts;
+        std::vector<const DeviceAggregateOutput *> parts;
         for (std::size_t part = 0; part < merge.part_count; ++part) {
-            parts.push_back(answer_of_device(merge.parts[part]));
+            parts.push_back(result_of_device(merge.parts[part]));
         }
         const bool is_of_rows = merge.top.of_rows != 0 && !wants_only_counts(merge.top);
         if (device == nullptr || is_of_rows || merge.program->key_words == 0 || parts.empty() ||
@@ -404,11 +405,11 @@ Status merge_answers(Engine &engine, Stream &stream, const AggregateAnswers &mer
         }
         check_top(*merge.program, merge.top);
         const Call call(*device, stream);
-        std::unique_ptr<AggregateAnswer> merged = Merger(call, merge, std::move(parts)).answer();
+        std::unique_ptr<AggregateOutput> merged = Merger(call, merge, std::move(parts)).output();
         if (merged == nullptr) {
             return unavailable;
         }
-        *answer = std::move(merged);
+        *output = std::move(merged);
         return Status{};
     });
 }

@@ -15,18 +15,16 @@ struct Part {
     const StoreParts *parts;
     HeldBuffers held;
     Selection selection;
-    Buffer<std::uint64_t> doubtful;
-    std::uint64_t doubtful_count = 0;
+    Buffer<std::uint64_t> unresolved;
+    std::uint64_t unresolved_count = 0;
     std::unique_ptr<PartProgram> program;
 
-    StretchesView places() const {
-        return {parts->stretches.data(), parts->count.stretches, parts->bitmaps.data()};
-    }
+    SpansView places() const { return {parts->spans.data(), parts->count.spans, parts->bitmaps.data()}; }
 };
 
 inline constexpr std::uint32_t no_rows_word = UINT32_MAX;
 // `rows_word` as PartProgram takes it. Throws Failure.
-Part open_part(const Call &call, const AggregateQuestion &question, const AggregatePlan &plan,
+Part open_part(const Call &call, const AggregateRequest &request, const AggregatePlan &plan,
                std::uint32_t number, std::uint32_t rows_word);
 
 // A block has fewer than `most` threads where what each of them takes in shared memory would come to more

@@ -9,13 +9,13 @@
 namespace gpu_engine::device {
 
 // Where rows lie in the heap.
-struct StretchesView {
-    const Stretch *stretches;
+struct SpansView {
+    const Span *spans;
     std::uint64_t count;
     const std::uint64_t *bitmaps;
 
     __device__ std::uint64_t operator[](std::uint64_t row) const {
-        return place_of_tid(tid_in_stretch(stretches[find_stretch(stretches, count, row)], bitmaps, row));
+        return encode_tid(tid_in_span(spans[find_span(spans, count, row)], bitmaps, row));
     }
 };
 
@@ -32,7 +32,7 @@ struct RowValues {
 class RowComputer {
   public:
     // `slots` lies in the block's shared memory, with slot_bytes for each slot and thread.
-    __device__ RowComputer(const ProgramView &program, const StretchesView &places, long long *slots)
+    __device__ RowComputer(const ProgramView &program, const SpansView &places, long long *slots)
         : program_(program),
           places_(places),
           slots_(slots),
@@ -474,7 +474,7 @@ class RowComputer {
     }
 
     const ProgramView &program_;
-    const StretchesView &places_;
+    const SpansView &places_;
     long long *slots_;
     std::uint8_t *slot_nulls_;
     std::uint64_t first_ = 0;

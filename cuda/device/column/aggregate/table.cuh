@@ -122,7 +122,7 @@ struct AggregateFlags {
     std::uint32_t full;      // the table is too small
     std::uint32_t has_last;  // the group whose key is `free_key` has a row
     std::uint32_t reserved;
-    Word doubtful;  // rows that came
+    Word unresolved;  // rows that came
 };
 
 // Records of `stride` words. Without `key_words` groups are dense: their numbers are made of their keys, and

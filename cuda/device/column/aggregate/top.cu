@@ -73,10 +73,10 @@ Buffer<std::uint64_t> keep_top(const Call &call, const AggregateTop &top, std::u
         top, records.data(), *groups, words, sorted.data() + top.count - 1,
         reinterpret_cast<unsigned long long *>(count.data()), kept.data());
     check_launch("keep_kernel");
-    call.copy(const_cast<std::uint64_t *>(call.answer()), static_cast<const std::uint64_t *>(count.data()),
+    call.copy(const_cast<std::uint64_t *>(call.result()), static_cast<const std::uint64_t *>(count.data()),
               1);
     call.wait();
-    *groups = *call.answer();
+    *groups = *call.result();
     return kept;
 }
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "device/column/aggregate/answer.h"
+#include "device/column/aggregate/output.h"
 #include "device/column/aggregate/part.h"
 #include "gpu_engine/top_rows.h"
 
@@ -157,7 +157,7 @@ enum class Pass { count, list };
 
 template <Pass pass>
 __global__ void __launch_bounds__(max_threads)
-    top_rows_kernel(const __grid_constant__ ProgramView program, const __grid_constant__ StretchesView places,
+    top_rows_kernel(const __grid_constant__ ProgramView program, const __grid_constant__ SpansView places,
                     const std::uint64_t *selected, std::uint64_t words,
                     const __grid_constant__ TopView view) {
     extern __shared__ long long shared[];
@@ -198,41 +198,41 @@ __global__ void __launch_bounds__(max_threads)
 
 class TopRowsFinder {
   public:
-    TopRowsFinder(const Call &call, const AggregateQuestion &question)
+    TopRowsFinder(const Call &call, const AggregateRequest &request)
         : call_(call),
-          question_(question),
-          plan_(plan_aggregate(question)),
+          request_(request),
+          plan_(plan_aggregate(request)),
           counts_(call.buffer<std::uint64_t>(bins)),
           flags_(call.buffer<TopFlags>(1)) {}
 
-    std::unique_ptr<AggregateAnswer> answer() {
-        auto answer = std::make_unique<DeviceAggregateAnswer>(call_.engine(), plan_.record_words());
+    std::unique_ptr<AggregateOutput> output() {
+        auto output = std::make_unique<DeviceAggregateOutput>(call_.engine(), plan_.record_words());
         call_.fill(flags_.data(), 0, sizeof(TopFlags));
-        std::uint64_t max_doubtful = 0;
-        for (std::uint32_t i = 0; i < question_.part_count; ++i) {
-            parts_.push_back(open_part(call_, question_, plan_, i, no_rows_word));
-            max_doubtful += parts_.back().doubtful_count;
+        std::uint64_t max_unresolved = 0;
+        for (std::uint32_t i = 0; i < request_.part_count; ++i) {
+            parts_.push_back(open_part(call_, request_, plan_, i, no_rows_word));
+            max_unresolved += parts_.back().unresolved_count;
         }
         view_.flags = flags_.data();
         view_.counts = reinterpret_cast<Word *>(counts_.data());
         Buffer<std::uint64_t> sure;
-        Buffer<std::uint64_t> doubtful;
+        Buffer<std::uint64_t> unresolved;
         std::uint64_t found = 0;
         if (!list_by_sample(&sure, &found)) {
             begin_key(1);
-            find_last_key(std::max(2 * question_.top.count, question_.top.count + spare_rows));
+            find_last_key(std::max(2 * request_.top.count, request_.top.count + spare_rows));
             found = list(false, before_ + std::min(equal_, equal_wanted()), &sure);
         }
         // A doubtful row is not left out because others are like it: it may be the only one that is visible.
-        const std::uint64_t unsure = max_doubtful == 0 ? 0 : list(true, max_doubtful, &doubtful);
+        const std::uint64_t unsure = max_unresolved == 0 ? 0 : list(true, max_unresolved, &unresolved);
         if (has_failed_) {
-            answer->set_outcome(AggregateOutcome::failed);
-        } else if (found > question_.max_groups || unsure > question_.max_groups - found) {
-            answer->set_outcome(AggregateOutcome::too_many_groups);
+            output->set_outcome(AggregateOutcome::failed);
+        } else if (found > request_.max_groups || unsure > request_.max_groups - found) {
+            output->set_outcome(AggregateOutcome::too_many_groups);
         } else {
-            answer->take(std::move(sure), found, std::move(doubtful), unsure);
+            output->take(std::move(sure), found, std::move(unresolved), unsure);
         }
-        return answer;
+        return output;
     }
 
   private:
@@ -249,8 +249,8 @@ class TopRowsFinder {
     bool is_whole_key() const { return view_.known.word == plan_.program.key_words; }
     // How many rows are wanted among those that are like the last one.
     std::uint64_t equal_wanted() const {
-        const bool all = !is_whole_key() || (question_.top.of_rows & top_with_ties) != 0;
-        return all ? UINT64_MAX : question_.top.count - before_;
+        const bool all = !is_whole_key() || (request_.top.of_rows & top_with_ties) != 0;
+        return all ? UINT64_MAX : request_.top.count - before_;
     }
 
     // Goes on behind words all of whose bits are known.
@@ -272,7 +272,7 @@ class TopRowsFinder {
 
     // Lists rows by a key that a sample tells. False: that isn't worth while, or there are too many of them.
     bool list_by_sample(Buffer<std::uint64_t> *records, std::uint64_t *found) {
-        const std::uint64_t wanted = question_.top.count;
+        const std::uint64_t wanted = request_.top.count;
         if (plan_.rows < least_sampled_rows || wanted > spare_rows / (2 * least_sample_step)) {
             return false;
         }
@@ -289,7 +289,7 @@ class TopRowsFinder {
     // Goes on until no more than `few` rows may be among the first.
     void find_last_key(std::uint64_t few) {
         KeyPrefix &known = view_.known;
-        const std::uint64_t wanted = question_.top.count;
+        const std::uint64_t wanted = request_.top.count;
         // Rows like the last one that are too many are left out once the whole key is known.
         for (pass_known_words(); !is_whole_key() && before_ + equal_ > few; pass_known_words()) {
             view_.next_bits = std::min(bin_bits, used_bits(known.word) - known.bits);
@@ -326,15 +326,15 @@ class TopRowsFinder {
 
     // Lists the sure rows, or the doubtful ones; returns how many there are. Those that are more than the
     // caller has room for aren't there.
-    std::uint64_t list(bool is_doubtful, std::uint64_t most, Buffer<std::uint64_t> *records) {
-        view_.capacity = std::min({most, question_.max_groups, plan_.rows});
-        view_.stride = plan_.record_words() + (is_doubtful ? 1 : 0);
-        view_.equal_wanted = is_doubtful ? UINT64_MAX : equal_wanted();
+    std::uint64_t list(bool is_unresolved, std::uint64_t most, Buffer<std::uint64_t> *records) {
+        view_.capacity = std::min({most, request_.max_groups, plan_.rows});
+        view_.stride = plan_.record_words() + (is_unresolved ? 1 : 0);
+        view_.equal_wanted = is_unresolved ? UINT64_MAX : equal_wanted();
         *records = call_.buffer<std::uint64_t>(std::max<std::uint64_t>(1, view_.capacity * view_.stride));
         view_.records = reinterpret_cast<Word *>(records->data());
         call_.fill(flags_.data(), 0, sizeof(TopFlags));
         for (const Part &part : parts_) {
-            launch<Pass::list>(part, is_doubtful ? part.doubtful.data() : part.selection.words.data());
+            launch<Pass::list>(part, is_unresolved ? part.unresolved.data() : part.selection.words.data());
         }
         const TopFlags flags = read_flags();
         has_failed_ = flags.failed != 0 || has_failed_;
@@ -359,8 +359,8 @@ class TopRowsFinder {
     }
 
     TopFlags read_flags() {
-        static_assert(sizeof(TopFlags) <= DeviceStream::answer_words * sizeof(std::uint64_t));
-        auto *pinned = const_cast<std::uint64_t *>(call_.answer());
+        static_assert(sizeof(TopFlags) <= DeviceStream::result_words * sizeof(std::uint64_t));
+        auto *pinned = const_cast<std::uint64_t *>(call_.result());
         call_.copy(reinterpret_cast<TopFlags *>(pinned), static_cast<const TopFlags *>(flags_.data()), 1);
         call_.wait();
         TopFlags flags;
@@ -369,7 +369,7 @@ class TopRowsFinder {
     }
 
     const Call &call_;
-    const AggregateQuestion &question_;
+    const AggregateRequest &request_;
     const AggregatePlan plan_;
     const Buffer<std::uint64_t> counts_;
     const Buffer<TopFlags> flags_;
@@ -382,8 +382,8 @@ class TopRowsFinder {
 
 }  // namespace
 
-std::unique_ptr<AggregateAnswer> find_top_rows(const Call &call, const AggregateQuestion &question) {
-    return TopRowsFinder(call, question).answer();
+std::unique_ptr<AggregateOutput> find_top_rows(const Call &call, const AggregateRequest &request) {
+    return TopRowsFinder(call, request).output();
 }
 
 }  // namespace gpu_engine::device

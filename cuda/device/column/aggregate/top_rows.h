@@ -9,6 +9,6 @@
 namespace gpu_engine::device {
 
 // Answers a question with top_of_rows. Throws Failure.
-std::unique_ptr<AggregateAnswer> find_top_rows(const Call &call, const AggregateQuestion &question);
+std::unique_ptr<AggregateOutput> find_top_rows(const Call &call, const AggregateRequest &request);
 
 }  // namespace gpu_engine::device

@@ -30,7 +30,7 @@ class DeviceColumnLoader final : public ColumnLoader {
         call.wait();
         // The loader may outlive the stream.
         parts_.words.set_stream(engine_.release_stream());
-        parts_.stretches.set_stream(engine_.release_stream());
+        parts_.spans.set_stream(engine_.release_stream());
         parts_.bitmaps.set_stream(engine_.release_stream());
     }
 
@@ -38,7 +38,7 @@ class DeviceColumnLoader final : public ColumnLoader {
     std::uint64_t loaded_pages() const noexcept override { return loaded_; }
 
     Status append_pages(Stream &stream, const void *images, std::uint32_t pages) noexcept override {
-        const StretchCount count = parts_.count;
+        const SpanCount count = parts_.count;
         const std::uint64_t loaded = loaded_;
         const Status status = guarded([&] {
             const StoreLayout &layout = parts_.layout;
@@ -87,18 +87,18 @@ class DeviceColumnLoader final : public ColumnLoader {
             return;
         }
         const StoreLayout &layout = parts_.layout;
-        const StretchCount before = parts_.count;
-        std::vector<Stretch> stretches(pages * layout.page_words);
+        const SpanCount before = parts_.count;
+        std::vector<Span> spans(pages * layout.page_words);
         std::vector<std::uint64_t> bitmaps(pages * layout.page_words);
         for (std::uint64_t page = 0; page < pages; ++page) {
             require_ok(parse_tid_page(
                 reinterpret_cast<const std::uint64_t *>(bytes + page * layout.page_bytes + layout.first_byte),
                 layout.page_words, layout.rows, page_.data(), &parts_.count,
-                stretches.data() + (parts_.count.stretches - before.stretches),
+                spans.data() + (parts_.count.spans - before.spans),
                 bitmaps.data() + (parts_.count.words - before.words)));
         }
-        call.copy(parts_.stretches.data() + before.stretches, static_cast<const Stretch *>(stretches.data()),
-                  parts_.count.stretches - before.stretches);
+        call.copy(parts_.spans.data() + before.spans, static_cast<const Span *>(spans.data()),
+                  parts_.count.spans - before.spans);
         call.copy(parts_.bitmaps.data() + before.words, static_cast<const std::uint64_t *>(bitmaps.data()),
                   parts_.count.words - before.words);
         call.wait();
@@ -147,8 +147,7 @@ std::uint64_t DeviceColumn::store_bytes(const StoreLayout &layout) const noexcep
         const Status status = check_store_layout(layout);
         if (status.ok()) {
             bytes = keep_stream(layout).words * sizeof(std::uint64_t) +
-                    max_stretch_words(layout) * (sizeof(Stretch) + sizeof(std::uint64_t)) +
-                    3 * Memory::alignment;
+                    max_span_words(layout) * (sizeof(Span) + sizeof(std::uint64_t)) + 3 * Memory::alignment;
         }
         return status;
     }));

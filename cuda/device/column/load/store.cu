@@ -15,7 +15,7 @@ Status too_many() {
 
 Status DeviceColumnStore::count(Stream &stream, const ColumnTest *tests, std::uint32_t test_count,
                                 const ColumnTarget &target, const HeapBlocks *blocks, std::uint64_t *counts,
-                                DoubtfulRow *doubtful, std::uint64_t capacity,
+                                UnresolvedRow *unresolved, std::uint64_t capacity,
                                 std::uint64_t *found) const noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
@@ -23,27 +23,27 @@ Status DeviceColumnStore::count(Stream &stream, const ColumnTest *tests, std::ui
         HeldBuffers held;
         Target prepared(call, parts_, target);
         Selection selection = select_rows(call, parts_, dead_rows, tests, test_count, &held);
-        Buffer<std::uint64_t> doubts;
-        volatile std::uint64_t *answer = call.answer();
-        *answer = 0;
+        Buffer<std::uint64_t> unresolved_rows;
+        volatile std::uint64_t *output = call.result();
+        *output = 0;
         if (blocks != nullptr) {
             const std::uint64_t *nulls =
                 target.kind == TargetKind::bounds ? parts_.null_bits(target.column) : nullptr;
             const Buffer<std::uint64_t> device_found = call.buffer<std::uint64_t>(1);
             call.fill(device_found.data(), 0, sizeof(std::uint64_t));
-            doubts =
-                split_doubtful(call, parts_, known_of(*blocks), nulls, selection, device_found.data(), &held);
-            call.copy(const_cast<std::uint64_t *>(answer),
+            unresolved_rows = split_unresolved(call, parts_, known_of(*blocks), nulls, selection,
+                                               device_found.data(), &held);
+            call.copy(const_cast<std::uint64_t *>(output),
                       static_cast<const std::uint64_t *>(device_found.data()), 1);
         }
         prepared.count(selection, counts);
         call.wait();
-        *found = *answer;
+        *found = *output;
         if (*found > capacity) {
             return too_many();
         }
         if (*found > 0) {
-            list_doubtful(call, parts_, prepared.view(), doubts, *found, doubtful);
+            list_unresolved(call, parts_, prepared.view(), unresolved_rows, *found, unresolved);
         }
         return Status{};
     });
@@ -59,10 +59,10 @@ Status DeviceColumnStore::match(Stream &stream, const ColumnTest *tests, std::ui
         const Buffer<std::uint64_t> count = call.buffer<std::uint64_t>(1);
         call.fill(count.data(), 0, sizeof(std::uint64_t));
         count_selected(call, selection, count.data());
-        call.copy(const_cast<std::uint64_t *>(call.answer()),
+        call.copy(const_cast<std::uint64_t *>(call.result()),
                   static_cast<const std::uint64_t *>(count.data()), 1);
         call.wait();
-        *found = *call.answer();
+        *found = *call.result();
         if (*found > capacity) {
             return too_many();
         }

@@ -13,18 +13,18 @@ struct StoreParts {
     StoreLayout layout;
     KeptStream kept;
     Buffer<std::uint64_t> words;  // of the stream, as `kept` says
-    Buffer<Stretch> stretches;
+    Buffer<Span> spans;
     Buffer<std::uint64_t> bitmaps;
-    StretchCount count;
+    SpanCount count;
 
     StoreParts(const Call &call, const StoreLayout &store_layout)
         : layout(store_layout),
           kept(keep_stream(store_layout)),
           words(call.buffer<std::uint64_t>(kept.words)),
-          stretches(call.buffer<Stretch>(max_stretch_words(store_layout))),
-          bitmaps(call.buffer<std::uint64_t>(max_stretch_words(store_layout))) {}
+          spans(call.buffer<Span>(max_span_words(store_layout))),
+          bitmaps(call.buffer<std::uint64_t>(max_span_words(store_layout))) {}
 
-    std::uint64_t bytes() const noexcept { return words.bytes() + stretches.bytes() + bitmaps.bytes(); }
+    std::uint64_t bytes() const noexcept { return words.bytes() + spans.bytes() + bitmaps.bytes(); }
 
     // Null without NULLs.
     const std::uint64_t *null_bits(std::uint32_t column) const noexcept {
@@ -49,7 +49,8 @@ class DeviceColumnStore final : public DeviceStore<ColumnStore> {
 
     Status count(Stream &stream, const ColumnTest *tests, std::uint32_t test_count,
                  const ColumnTarget &target, const HeapBlocks *blocks, std::uint64_t *counts,
-                 DoubtfulRow *doubtful, std::uint64_t capacity, std::uint64_t *found) const noexcept override;
+                 UnresolvedRow *unresolved, std::uint64_t capacity,
+                 std::uint64_t *found) const noexcept override;
     Status match(Stream &stream, const ColumnTest *tests, std::uint32_t test_count, Tid *tids,
                  std::uint64_t capacity, std::uint64_t *found) const noexcept override;
 

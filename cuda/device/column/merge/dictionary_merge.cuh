@@ -32,9 +32,9 @@ std::uint64_t merge_fused(const Call &call, const MergeArrays<Entry> &merge) {
     }
     launch_fused_merge<FusedShape<sizeof(Entry)>>(
         call, NumberMerge<Entry>{merge.main, merge.delta, merge.merged}, merge.main_count, merge.delta_count,
-        merge.main_map, merge.delta_map, call.answer());
+        merge.main_map, merge.delta_map, call.result());
     call.wait();
-    return *call.answer();
+    return *call.result();
 }
 
 inline void check_merged_entries(std::uint64_t main_count, std::uint64_t delta_count) {

@@ -237,19 +237,19 @@ __device__ void add_rows(std::uint64_t *words, std::uint64_t begin, std::uint64_
 }
 
 // Adds the visible rows of a stretch on a known block.
-__device__ void add_visible_rows(const Stretch &stretch, std::uint32_t count, const std::uint64_t *bitmaps,
+__device__ void add_visible_rows(const Span &span, std::uint32_t count, const std::uint64_t *bitmaps,
                                  const KnownBlocks &known, const std::uint64_t *rows,
                                  std::uint64_t *visible) {
-    if (stretch.bitmap_words == 0) {
+    if (span.bitmap_words == 0) {
         for (std::uint32_t i = 0; i < count; i += 64) {
-            add_shared(visible, stretch.row + std::uint64_t(i), min(count - i, 64U),
-                       rows_from(known, rows, stretch.first - 1U + i));
+            add_shared(visible, span.row + std::uint64_t(i), min(count - i, 64U),
+                       rows_from(known, rows, span.first - 1U + i));
         }
         return;
     }
-    std::uint64_t row = stretch.row;
-    for (std::uint32_t word = 0; word < stretch.bitmap_words; ++word) {
-        const std::uint64_t places = bitmaps[stretch.bitmap + word];
+    std::uint64_t row = span.row;
+    for (std::uint32_t word = 0; word < span.bitmap_words; ++word) {
+        const std::uint64_t places = bitmaps[span.bitmap + word];
         const std::uint32_t here = count_bits(places);
         add_shared(visible, row, here, gather_bits(word < known.row_words ? rows[word] : 0, places));
         row += here;
@@ -257,20 +257,20 @@ __device__ void add_visible_rows(const Stretch &stretch, std::uint32_t count, co
 }
 
 // Each thread takes a stretch.
-__global__ void select_visible_kernel(const Stretch *stretches, std::uint64_t count, std::uint64_t rows,
+__global__ void select_visible_kernel(const Span *spans, std::uint64_t count, std::uint64_t rows,
                                       const std::uint64_t *bitmaps, KnownBlocks known, std::uint64_t *visible,
                                       std::uint64_t *unknown) {
     const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (i >= count) {
         return;
     }
-    const Stretch stretch = stretches[i];
-    const std::uint64_t end = i + 1 < count ? stretches[i + 1].row : rows;
-    const BlockState state = state_of(known, stretch.block);
+    const Span span = spans[i];
+    const std::uint64_t end = i + 1 < count ? spans[i + 1].row : rows;
+    const BlockState state = state_of(known, span.block);
     if (state.rows == nullptr) {
-        add_rows(state.all_visible ? visible : unknown, stretch.row, end);
+        add_rows(state.all_visible ? visible : unknown, span.row, end);
     } else {
-        add_visible_rows(stretch, static_cast<std::uint32_t>(end - stretch.row), bitmaps, known, state.rows,
+        add_visible_rows(span, static_cast<std::uint32_t>(end - span.row), bitmaps, known, state.rows,
                          visible);
     }
 }
@@ -285,18 +285,18 @@ __device__ void add_bits(std::uint64_t bits, std::uint64_t *count) {
 
 // Takes selected rows that aren't visible out of the selection. *unknown becomes those of which it isn't
 // known.
-__global__ void split_doubtful_kernel(std::uint64_t *selected, const std::uint64_t *visible,
-                                      std::uint64_t *unknown, std::uint64_t words, const std::uint64_t *nulls,
-                                      std::uint64_t *found) {
+__global__ void split_unresolved_kernel(std::uint64_t *selected, const std::uint64_t *visible,
+                                        std::uint64_t *unknown, std::uint64_t words,
+                                        const std::uint64_t *nulls, std::uint64_t *found) {
     const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    std::uint64_t doubtful = 0;
+    std::uint64_t unresolved = 0;
     if (i < words) {
         const std::uint64_t before = selected[i];
-        doubtful = before & unknown[i] & (nulls == nullptr ? UINT64_MAX : ~nulls[i]);
+        unresolved = before & unknown[i] & (nulls == nullptr ? UINT64_MAX : ~nulls[i]);
         selected[i] = before & visible[i];
-        unknown[i] = doubtful;
+        unknown[i] = unresolved;
     }
-    add_bits(doubtful, found);
+    add_bits(unresolved, found);
 }
 
 __global__ void count_selected_kernel(const std::uint64_t *selected, std::uint64_t words,
@@ -484,7 +484,7 @@ bool is_test(const StoreParts &parts, const AggregateInput &input) {
 
 Selection select_rows(const Call &call, const StoreParts &parts, const DeadBitmap *dead,
                       const ColumnTest *tests, std::uint32_t test_count, HeldBuffers *held) {
-    require_ok(check_question(parts.layout, tests, test_count));
+    require_ok(check_request(parts.layout, tests, test_count));
     Selection selection;
     selection.count = packed_groups(parts.layout.rows);
     selection.words = call.buffer<std::uint64_t>(selection_words(parts.layout.rows));
@@ -522,9 +522,9 @@ std::vector<bool> select_by_conditions(const Call &call, const StoreParts &parts
     return taken;
 }
 
-Buffer<std::uint64_t> split_doubtful(const Call &call, const StoreParts &parts, const KnownBlocks &known,
-                                     const std::uint64_t *nulls, const Selection &selection,
-                                     std::uint64_t *found, HeldBuffers *held) {
+Buffer<std::uint64_t> split_unresolved(const Call &call, const StoreParts &parts, const KnownBlocks &known,
+                                       const std::uint64_t *nulls, const Selection &selection,
+                                       std::uint64_t *found, HeldBuffers *held) {
     Buffer<std::uint64_t> unknown = call.buffer<std::uint64_t>(selection.words.size());
     if (selection.count == 0) {
         return unknown;
@@ -533,11 +533,11 @@ Buffer<std::uint64_t> split_doubtful(const Call &call, const StoreParts &parts, 
     std::uint64_t *visible = held->words.back().data();
     call.fill(unknown.data(), 0, unknown.size() * sizeof(std::uint64_t));
     call.fill(visible, 0, selection.words.size() * sizeof(std::uint64_t));
-    select_visible_kernel<<<blocks_for(parts.count.stretches), threads, 0, call.stream()>>>(
-        parts.stretches.data(), parts.count.stretches, parts.layout.rows, parts.bitmaps.data(), known,
-        visible, unknown.data());
+    select_visible_kernel<<<blocks_for(parts.count.spans), threads, 0, call.stream()>>>(
+        parts.spans.data(), parts.count.spans, parts.layout.rows, parts.bitmaps.data(), known, visible,
+        unknown.data());
     check_launch("select_visible_kernel");
-    split_doubtful_kernel<<<blocks_for(selection.count), threads, 0, call.stream()>>>(
+    split_unresolved_kernel<<<blocks_for(selection.count), threads, 0, call.stream()>>>(
         selection.words.data(), visible, unknown.data(), selection.count, nulls, found);
     check_launch("split_doubtful_kernel");
     return unknown;

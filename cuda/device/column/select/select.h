@@ -30,9 +30,9 @@ std::vector<bool> select_by_conditions(const Call &call, const StoreParts &parts
 
 // Leaves only visible rows in the selection. Returns those on unknown blocks, without those that are NULL by
 // `nulls`, which may be null; *found, on the device, becomes their number.
-Buffer<std::uint64_t> split_doubtful(const Call &call, const StoreParts &parts, const KnownBlocks &known,
-                                     const std::uint64_t *nulls, const Selection &selection,
-                                     std::uint64_t *found, HeldBuffers *held);
+Buffer<std::uint64_t> split_unresolved(const Call &call, const StoreParts &parts, const KnownBlocks &known,
+                                       const std::uint64_t *nulls, const Selection &selection,
+                                       std::uint64_t *found, HeldBuffers *held);
 
 // *count, on the device, becomes the number of selected rows.
 void count_selected(const Call &call, const Selection &selection, std::uint64_t *count);

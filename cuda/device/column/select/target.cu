@@ -187,18 +187,18 @@ __device__ void for_selected(const std::uint64_t *selected, std::uint64_t words,
 }
 
 struct TidsView {
-    const Stretch *stretches;
+    const Span *spans;
     std::uint64_t count;
     const std::uint64_t *bitmaps;
 
     __device__ Tid operator[](std::uint64_t row) const {
-        return tid_in_stretch(stretches[find_stretch(stretches, count, row)], bitmaps, row);
+        return tid_in_span(spans[find_span(spans, count, row)], bitmaps, row);
     }
 };
 
 __global__ void __launch_bounds__(row_threads)
-    list_doubtful_kernel(TargetView target, TidsView tids, const std::uint64_t *selected, std::uint64_t words,
-                         Count *listed, DoubtfulRow *rows) {
+    list_unresolved_kernel(TargetView target, TidsView tids, const std::uint64_t *selected,
+                           std::uint64_t words, Count *listed, UnresolvedRow *rows) {
     const CodesView codes{target.codes, target.column.bits};
     for_selected(selected, words, listed, [&](std::uint64_t row, std::uint64_t place) {
         std::uint64_t number = 0;
@@ -207,7 +207,7 @@ __global__ void __launch_bounds__(row_threads)
                      : target.kind == TargetKind::bounds ? value_of(target, codes[row])
                                                          : slot_of(target, codes[row]);
         }
-        rows[place] = DoubtfulRow{number, tids[row], 0};
+        rows[place] = UnresolvedRow{number, tids[row], 0};
     });
 }
 
@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(row_threads)
 }
 
 TidsView tids_of(const StoreParts &parts) {
-    return {parts.stretches.data(), parts.count.stretches, parts.bitmaps.data()};
+    return {parts.spans.data(), parts.count.spans, parts.bitmaps.data()};
 }
 
 }  // namespace
@@ -334,16 +334,16 @@ void Target::count_bounds(const Selection &selection) {
     check_launch("find_bounds_kernel");
 }
 
-void list_doubtful(const Call &call, const StoreParts &parts, const TargetView &target,
-                   const Buffer<std::uint64_t> &selected, std::uint64_t count, DoubtfulRow *rows) {
+void list_unresolved(const Call &call, const StoreParts &parts, const TargetView &target,
+                     const Buffer<std::uint64_t> &selected, std::uint64_t count, UnresolvedRow *rows) {
     const Buffer<std::uint64_t> listed = call.buffer<std::uint64_t>(1);
-    const Buffer<DoubtfulRow> device_rows = call.buffer<DoubtfulRow>(count);
+    const Buffer<UnresolvedRow> device_rows = call.buffer<UnresolvedRow>(count);
     call.fill(listed.data(), 0, sizeof(std::uint64_t));
-    list_doubtful_kernel<<<row_blocks(call), row_threads, 0, call.stream()>>>(
+    list_unresolved_kernel<<<row_blocks(call), row_threads, 0, call.stream()>>>(
         target, tids_of(parts), selected.data(), selected.size(), reinterpret_cast<Count *>(listed.data()),
         device_rows.data());
     check_launch("list_doubtful_kernel");
-    call.copy(rows, static_cast<const DoubtfulRow *>(device_rows.data()), count);
+    call.copy(rows, static_cast<const UnresolvedRow *>(device_rows.data()), count);
     call.wait();
 }
 

@@ -47,8 +47,8 @@ class Target {
 };
 
 // Lists the selected rows, of which there are `count`, as the caller gets them.
-void list_doubtful(const Call &call, const StoreParts &parts, const TargetView &target,
-                   const Buffer<std::uint64_t> &selected, std::uint64_t count, DoubtfulRow *rows);
+void list_unresolved(const Call &call, const StoreParts &parts, const TargetView &target,
+                     const Buffer<std::uint64_t> &selected, std::uint64_t count, UnresolvedRow *rows);
 void list_tids(const Call &call, const StoreParts &parts, const Buffer<std::uint64_t> &selected,
                std::uint64_t count, Tid *tids);
 

@@ -26,7 +26,7 @@ struct Local {
     Tile tile;
     Groups groups;
     CodeGroups by_code;
-    Records doubtful;
+    Records unresolved;
     std::size_t part = SIZE_MAX;
     Buffer<std::uint64_t> keys;
     Buffer<std::uint32_t> numbers;
@@ -36,7 +36,7 @@ struct Local {
         : tile(budget, plan),
           groups(budget, plan, most, dense_bytes),
           by_code(budget, plan),
-          doubtful(budget, plan.record_words() + 1),
+          unresolved(budget, plan.record_words() + 1),
           keys(budget, std::uint64_t(plan.program.key_words) * tile_rows),
           numbers(budget, tile_rows),
           counted(budget, tile_rows) {}
@@ -46,8 +46,8 @@ class Aggregator : public TileWalk<Aggregator, Local> {
   public:
     using TileWalk::TileWalk;
 
-    std::unique_ptr<AggregateAnswer> answer() {
-        for (std::size_t part = 0; part < question_.part_count; ++part) {
+    std::unique_ptr<AggregateOutput> output() {
+        for (std::size_t part = 0; part < request_.part_count; ++part) {
             add_part(part, 1);
         }
         for (const std::unique_ptr<Local> &own : locals_) {
@@ -56,18 +56,18 @@ class Aggregator : public TileWalk<Aggregator, Local> {
         if (!stopped()) {
             finish();
         }
-        return give_answer();
+        return give_result();
     }
 
   private:
     friend TileWalk;
 
-    bool wants_top() const noexcept { return question_.top.count > 0; }
-    bool only_counts() const noexcept { return wants_only_counts(question_); }
+    bool wants_top() const noexcept { return request_.top.count > 0; }
+    bool only_counts() const noexcept { return wants_only_counts(request_); }
     // How many groups may be found before any are left out of the answer. Where the answer has only the first
     // ones, memory alone bounds what is found.
     std::uint64_t max_found() const noexcept {
-        return wants_top() || only_counts() ? UINT32_MAX : question_.max_groups;
+        return wants_top() || only_counts() ? UINT32_MAX : request_.max_groups;
     }
 
     // How much memory the dense groups of one thread may take.
@@ -149,15 +149,15 @@ class Aggregator : public TileWalk<Aggregator, Local> {
         accumulate(own, own.groups.tile_groups(own.numbers.data()));
     }
 
-    void list_doubtful(Local &own) {
+    void list_unresolved(Local &own) {
         const AggregateProgram &program = plan_.program;
         const std::uint32_t count = own.tile.count();
-        if (doubtful_.fetch_add(count, std::memory_order_relaxed) + count > question_.max_groups) {
+        if (unresolved_.fetch_add(count, std::memory_order_relaxed) + count > request_.max_groups) {
             is_full_ = true;
             return;
         }
         const std::uint32_t words = plan_.record_words() + 1;
-        std::uint64_t *records = own.doubtful.add(count);
+        std::uint64_t *records = own.unresolved.add(count);
         const std::uint64_t *places = own.tile.places();
         for (std::uint32_t i = 0; i < count; ++i) {
             std::uint64_t *record = records + std::uint64_t(i) * words;
@@ -176,7 +176,7 @@ class Aggregator : public TileWalk<Aggregator, Local> {
     void finish() {
         std::vector<Groups> all;
         for (const std::unique_ptr<Local> &own : locals_) {
-            answer_->doubtful_parts.push_back(std::move(own->doubtful));
+            result_->unresolved_parts.push_back(std::move(own->unresolved));
             all.push_back(std::move(own->groups));
         }
         locals_.clear();
@@ -184,15 +184,15 @@ class Aggregator : public TileWalk<Aggregator, Local> {
             all.emplace_back(budget_, plan_, max_found(), dense_bytes());
         }
         // Doubtful rows may change the order, and belong to the same groups.
-        GroupsLeft left(budget_, question_.top);
+        GroupsLeft left(budget_, request_.top);
         GroupsLeft *const leaving =
-            answer_->doubtful() == 0 && (wants_top() || only_counts()) ? &left : nullptr;
+            result_->unresolved() == 0 && (wants_top() || only_counts()) ? &left : nullptr;
         if (all.front().is_dense()) {
             join_dense(&all, leaving);
         } else {
             join_hashed(&all, leaving);
         }
-        if (answer_->groups() + answer_->doubtful() > question_.max_groups) {
+        if (result_->groups() + result_->unresolved() > request_.max_groups) {
             is_full_ = true;
         }
     }
@@ -202,27 +202,27 @@ class Aggregator : public TileWalk<Aggregator, Local> {
         Groups &joined = all->front();
         const auto others = std::span<const Groups>(*all).subspan(1);
         const std::uint64_t numbers = joined.numbers();
-        std::vector<RecordStretch> stretches((numbers + numbers_a_piece - 1) / numbers_a_piece);
+        std::vector<RecordSpan> spans((numbers + numbers_a_piece - 1) / numbers_a_piece);
         workers_.for_pieces(numbers, numbers_a_piece, [&](std::uint64_t first, std::uint64_t last) {
             if (leaving == nullptr) {
-                stretches[first / numbers_a_piece] = joined.gather(first, last, others);
+                spans[first / numbers_a_piece] = joined.gather(first, last, others);
                 return;
             }
             GroupsLeft::Local &left = leaving->local();
             joined.join(first, last, others, [&](const std::uint64_t *record) { left.see(record); });
         });
         if (leaving != nullptr) {
-            leaving->give(answer_.get());
+            leaving->give(result_.get());
             return;
         }
         all->erase(all->begin() + 1, all->end());
-        answer_->memory = std::move(*all);
-        answer_->group_parts = std::move(stretches);
+        result_->memory = std::move(*all);
+        result_->group_parts = std::move(spans);
     }
 
     void join_hashed(std::vector<Groups> *all, GroupsLeft *leaving) {
         if (all->size() > 1) {
-            std::vector<RecordStretch> found;
+            std::vector<RecordSpan> found;
             for (const Groups &own : *all) {
                 found.emplace_back(own.record(0), own.numbers(), plan_.record_words());
             }
@@ -233,21 +233,21 @@ class Aggregator : public TileWalk<Aggregator, Local> {
             }
             *all = std::move(joined);
         }
-        give_groups(workers_, std::move(*all), leaving, answer_.get());
+        give_groups(workers_, std::move(*all), leaving, result_.get());
     }
 
-    std::atomic<std::uint64_t> doubtful_{0};
+    std::atomic<std::uint64_t> unresolved_{0};
 };
 
 }  // namespace
 
-Status HostColumn::aggregate(Stream &stream, const AggregateQuestion &question,
-                             std::unique_ptr<AggregateAnswer> *answer) noexcept {
+Status HostColumn::aggregate(Stream &stream, const AggregateRequest &request,
+                             std::unique_ptr<AggregateOutput> *output) noexcept {
     return guarded([&] {
         const Workers workers = engine_.workers(stream);
-        *answer = question.top.of_rows != 0 && !wants_only_counts(question)
-                      ? find_top_rows(engine_, workers, question)
-                      : Aggregator(engine_, workers, question).answer();
+        *output = request.top.of_rows != 0 && !wants_only_counts(request)
+                      ? find_top_rows(engine_, workers, request)
+                      : Aggregator(engine_, workers, request).output();
         return Status{};
     });
 }

@@ -188,7 +188,7 @@ bool Groups::find(const std::uint64_t *const *keys, std::uint32_t count, std::ui
     return true;
 }
 
-bool Groups::merge(const RecordStretch &other, const std::uint32_t *numbers, std::uint64_t count) {
+bool Groups::merge(const RecordSpan &other, const std::uint32_t *numbers, std::uint64_t count) {
     const std::uint32_t words = plan_->program.key_words;
     const auto other_record = [&](std::uint64_t i) {
         return other.record(numbers == nullptr ? i : numbers[i]);
@@ -220,7 +220,7 @@ bool Groups::merge(const RecordStretch &other, const std::uint32_t *numbers, std
     return true;
 }
 
-RecordStretch Groups::gather(std::uint64_t first, std::uint64_t last, std::span<const Groups> others) {
+RecordSpan Groups::gather(std::uint64_t first, std::uint64_t last, std::span<const Groups> others) {
     const std::uint32_t words = plan_->record_words();
     std::uint64_t *const begin = records_.data() + first * words;
     std::uint64_t count = 0;

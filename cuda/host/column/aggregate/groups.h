@@ -11,10 +11,10 @@
 namespace gpu_engine::host {
 
 // Records that lie one behind the other in others' memory.
-class RecordStretch {
+class RecordSpan {
   public:
-    RecordStretch() = default;
-    RecordStretch(const std::uint64_t *records, std::uint64_t count, std::uint32_t words) noexcept
+    RecordSpan() = default;
+    RecordSpan(const std::uint64_t *records, std::uint64_t count, std::uint32_t words) noexcept
         : records_(records), count_(count), words_(words) {}
 
     std::uint64_t count() const noexcept { return count_; }
@@ -41,7 +41,7 @@ class Groups {
     bool find(const std::uint64_t *const *keys, std::uint32_t count, std::uint32_t *numbers);
     // Adds other groups, those of the `count` numbers or, without numbers, the first ones. Not for dense
     // groups. Returns false when there are too many groups.
-    bool merge(const RecordStretch &other, const std::uint32_t *numbers, std::uint64_t count);
+    bool merge(const RecordSpan &other, const std::uint32_t *numbers, std::uint64_t count);
 
     // Returns the place where rows are added to their groups. It is valid until the next group is found.
     TileGroups tile_groups(const std::uint32_t *numbers) noexcept {
@@ -60,7 +60,7 @@ class Groups {
     template <typename Visit>
     void join(std::uint64_t first, std::uint64_t last, std::span<const Groups> others, Visit visit);
     // The same; all that have rows then lie in these groups' memory, where those of the numbers did.
-    RecordStretch gather(std::uint64_t first, std::uint64_t last, std::span<const Groups> others);
+    RecordSpan gather(std::uint64_t first, std::uint64_t last, std::span<const Groups> others);
 
   private:
     void begin_dense(std::uint64_t group) noexcept;

@@ -18,9 +18,9 @@ class Joiner {
            std::uint64_t max_groups)
         : budget_(budget), workers_(workers), plan_(plan), expected_(expected), max_groups_(max_groups) {}
 
-    bool join_alone(std::span<const RecordStretch> found, std::vector<Groups> *joined) {
+    bool join_alone(std::span<const RecordSpan> found, std::vector<Groups> *joined) {
         Groups merged(budget_, plan_, max_groups_, 0);
-        for (const RecordStretch &records : found) {
+        for (const RecordSpan &records : found) {
             if (!merged.merge(records, nullptr, records.count())) {
                 return false;
             }
@@ -29,7 +29,7 @@ class Joiner {
         return true;
     }
 
-    bool join_shares(std::span<const RecordStretch> found, std::vector<Groups> *joined) {
+    bool join_shares(std::span<const RecordSpan> found, std::vector<Groups> *joined) {
         std::vector<Shared> shared(found.size());
         workers_.for_pieces(found.size(), 1, [&](std::uint64_t first, std::uint64_t last) {
             for (std::uint64_t i = first; i < last; ++i) {
@@ -53,7 +53,7 @@ class Joiner {
   private:
     // Some groups, ordered by the share of hashes that they belong to.
     struct Shared {
-        RecordStretch records;
+        RecordSpan records;
         Buffer<std::uint32_t> numbers;
         std::uint64_t starts[shares + 1] = {};
     };
@@ -62,7 +62,7 @@ class Joiner {
         return static_cast<std::uint32_t>(hash_key(record, plan_.program.key_words) >> 58);
     }
 
-    void share_out(const RecordStretch &records, Shared *shared) {
+    void share_out(const RecordSpan &records, Shared *shared) {
         shared->records = records;
         shared->numbers = Buffer<std::uint32_t>(budget_, records.count());
         for (std::uint64_t i = 0; i < records.count(); ++i) {
@@ -106,10 +106,10 @@ class Joiner {
 }  // namespace
 
 bool join_groups(MemoryBudget &budget, const Workers &workers, const AggregatePlan &plan,
-                 std::span<const RecordStretch> found, std::uint64_t expected, std::uint64_t max_groups,
+                 std::span<const RecordSpan> found, std::uint64_t expected, std::uint64_t max_groups,
                  std::vector<Groups> *joined) {
     std::uint64_t groups = 0;
-    for (const RecordStretch &records : found) {
+    for (const RecordSpan &records : found) {
         groups += records.count();
     }
     Joiner joiner(budget, workers, plan, expected, max_groups);
@@ -127,10 +127,10 @@ void GroupsLeft::see_all(const Workers &workers, std::span<const Groups> groups)
     });
 }
 
-void GroupsLeft::give(HostAggregateAnswer *answer) {
+void GroupsLeft::give(HostAggregateOutput *output) {
     if (top_.count == 0) {
         for (const Local &left : locals_) {
-            answer->only_counted += left.count_;
+            output->only_counted += left.count_;
         }
         return;
     }
@@ -139,25 +139,25 @@ void GroupsLeft::give(HostAggregateAnswer *answer) {
         first.add(left.first_);
     }
     first.leave();
-    const std::uint32_t words = answer->plan->record_words();
+    const std::uint32_t words = output->plan->record_words();
     Records kept(budget_, words);
     for (std::uint64_t i = 0; i < first.count(); ++i) {
         std::copy_n(first.record(i), words, kept.add(1));
     }
-    answer->top_parts.push_back(std::move(kept));
+    output->top_parts.push_back(std::move(kept));
 }
 
 void give_groups(const Workers &workers, std::vector<Groups> groups, GroupsLeft *left,
-                 HostAggregateAnswer *answer) {
+                 HostAggregateOutput *output) {
     if (left != nullptr) {
         left->see_all(workers, groups);
-        left->give(answer);
+        left->give(output);
         return;
     }
     for (const Groups &own : groups) {
-        answer->group_parts.emplace_back(own.record(0), own.numbers(), answer->plan->record_words());
+        output->group_parts.emplace_back(own.record(0), own.numbers(), output->plan->record_words());
     }
-    answer->memory = std::move(groups);
+    output->memory = std::move(groups);
 }
 
 }  // namespace gpu_engine::host

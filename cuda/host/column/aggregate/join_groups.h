@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/column/aggregate.h"
-#include "host/column/aggregate/answer.h"
+#include "host/column/aggregate/output.h"
 #include "host/column/aggregate/groups.h"
 #include "host/column/aggregate/top_groups.h"
 #include "host/parallel.h"
@@ -19,7 +19,7 @@ namespace gpu_engine::host {
 // when there are more than `max_groups`. About `expected` will be there, or as many as one stretch of records
 // has, where these are more. Throws Failure.
 bool join_groups(MemoryBudget &budget, const Workers &workers, const AggregatePlan &plan,
-                 std::span<const RecordStretch> found, std::uint64_t expected, std::uint64_t max_groups,
+                 std::span<const RecordSpan> found, std::uint64_t expected, std::uint64_t max_groups,
                  std::vector<Groups> *joined);
 
 // The groups that are left if an answer has only the first ones in an order, or only their number.
@@ -51,7 +51,7 @@ class GroupsLeft {
     // Has threads see all these groups.
     void see_all(const Workers &workers, std::span<const Groups> groups);
     // Copies what is left to the answer.
-    void give(HostAggregateAnswer *answer);
+    void give(HostAggregateOutput *output);
 
   private:
     MemoryBudget &budget_;
@@ -61,6 +61,6 @@ class GroupsLeft {
 
 // Has the answer keep all of the groups, or only what is left of them. They are not numbered by their keys.
 void give_groups(const Workers &workers, std::vector<Groups> groups, GroupsLeft *left,
-                 HostAggregateAnswer *answer);
+                 HostAggregateOutput *output);
 
 }  // namespace gpu_engine::host

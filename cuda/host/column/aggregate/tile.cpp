@@ -220,7 +220,7 @@ const std::uint64_t *Tile::places() {
     if (!has_places_) {
         has_places_ = true;
         for_selected(*parts_, first_, groups_, selected_, [&](std::uint64_t row, const Tid &tid) {
-            places_[row - first_ * group] = place_of_tid(tid);
+            places_[row - first_ * group] = encode_tid(tid);
         });
     }
     return places_.data();

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gpu_engine/guard.h"
-#include "host/column/aggregate/answer.h"
+#include "host/column/aggregate/output.h"
 #include "host/column/aggregate/tile.h"
 #include "host/column/load/store.h"
 #include "host/column/select/rows.h"
@@ -25,37 +25,37 @@ namespace gpu_engine::host {
 template <typename Finder, typename Local>
 class TileWalk {
   public:
-    TileWalk(HostEngine &engine, const Workers &workers, const AggregateQuestion &question)
+    TileWalk(HostEngine &engine, const Workers &workers, const AggregateRequest &request)
         : budget_(engine.memory()),
           engine_(engine),
           workers_(workers),
-          question_(question),
-          known_(question.blocks != nullptr ? &known_of(*question.blocks) : nullptr),
-          answer_(std::make_unique<HostAggregateAnswer>(budget_, plan_aggregate(question),
+          request_(request),
+          known_(request.blocks != nullptr ? &known_of(*request.blocks) : nullptr),
+          result_(std::make_unique<HostAggregateOutput>(budget_, plan_aggregate(request),
                                                         AggregateOutcome::answered)),
-          plan_(*answer_->plan) {}
+          plan_(*result_->plan) {}
 
   protected:
     bool stopped() const noexcept {
         return has_failed_.load(std::memory_order_relaxed) || is_full_.load(std::memory_order_relaxed);
     }
 
-    std::unique_ptr<AggregateAnswer> give_answer() {
-        answer_->result = has_failed_ ? AggregateOutcome::failed
+    std::unique_ptr<AggregateOutput> give_result() {
+        result_->result = has_failed_ ? AggregateOutcome::failed
                           : is_full_  ? AggregateOutcome::too_many_groups
                                       : AggregateOutcome::answered;
-        return std::move(answer_);
+        return std::move(result_);
     }
 
     // Adds one tile of every so many.
     void add_part(std::size_t part, std::uint64_t every) {
-        const AggregatePart &asked = question_.parts[part];
-        const auto *store = dynamic_cast<const HostColumnStore *>(asked.store);
+        const AggregatePart &requested = request_.parts[part];
+        const auto *store = dynamic_cast<const HostColumnStore *>(requested.store);
         if (store == nullptr) {
             throw Failure{make_status(StatusCode::invalid_argument, "the store is another engine's")};
         }
         const StoreParts &parts = store->parts();
-        RowTests tests(engine_, parts, asked.tests, asked.test_count);
+        RowTests tests(engine_, parts, requested.tests, requested.test_count);
         const std::vector<bool> is_tested =
             tests.take_conditions(engine_, parts, plan_, plan_.inputs_of(part));
         const std::shared_ptr<const DeadBitmap> dead = store->dead();
@@ -83,14 +83,14 @@ class TileWalk {
 
     // Takes a tile's rows: the doubtful ones first, then those that are left.
     void add_rows_of_tile(Local &own, const StoreParts &parts, std::uint64_t first, std::uint32_t groups,
-                          std::uint64_t *selected, bool lists_doubtful) {
-        std::uint64_t doubtful[tile_groups];
+                          std::uint64_t *selected, bool lists_unresolved) {
+        std::uint64_t unresolved[tile_groups];
         own.tile.begin(first, groups, selected);
-        if (known_ != nullptr && split_doubtful(parts, *known_, first, groups, selected, doubtful) &&
-            lists_doubtful) {
-            own.tile.choose(doubtful);
+        if (known_ != nullptr && split_unresolved(parts, *known_, first, groups, selected, unresolved) &&
+            lists_unresolved) {
+            own.tile.choose(unresolved);
             if (finder().compute(own)) {
-                finder().list_doubtful(own);
+                finder().list_unresolved(own);
             }
         }
         if (known_ != nullptr) {
@@ -121,9 +121,9 @@ class TileWalk {
     MemoryBudget &budget_;
     HostEngine &engine_;
     const Workers &workers_;
-    const AggregateQuestion &question_;
+    const AggregateRequest &request_;
     const KnownBlocks *known_;
-    std::unique_ptr<HostAggregateAnswer> answer_;
+    std::unique_ptr<HostAggregateOutput> result_;
     const AggregatePlan &plan_;
     tbb::enumerable_thread_specific<std::unique_ptr<Local>> locals_;
     std::atomic<bool> has_failed_{false};

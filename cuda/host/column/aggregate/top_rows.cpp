@@ -69,7 +69,7 @@ class KeptRows {
 };
 
 // Keeps a doubtful row that may be among the first. One that is like the last sure one needn't be.
-void keep_doubtful(const TopRows &sure, const std::uint64_t *record, Records *kept) {
+void keep_unresolved(const TopRows &sure, const std::uint64_t *record, Records *kept) {
     if (sure.count < sure.wanted || is_within_bound(sure, record)) {
         // Behind the key and the place there is the TID.
         std::copy_n(record, sure.words() + 1, kept->add(1));
@@ -77,47 +77,47 @@ void keep_doubtful(const TopRows &sure, const std::uint64_t *record, Records *ke
 }
 
 // Returns false when there are more rows than the caller has room for.
-bool give_rows(MemoryBudget &budget, const TopRows &rows, Records doubtful, std::uint64_t max_rows,
-               HostAggregateAnswer *answer) {
+bool give_rows(MemoryBudget &budget, const TopRows &rows, Records unresolved, std::uint64_t max_rows,
+               HostAggregateOutput *output) {
     Records records(budget, rows.words());
     if (rows.count > 0) {
         std::copy_n(rows.records, rows.count * rows.words(),
                     records.add(static_cast<std::uint32_t>(rows.count)));
     }
-    answer->top_parts.push_back(std::move(records));
-    answer->doubtful_parts.push_back(std::move(doubtful));
-    return answer->groups() <= max_rows && answer->doubtful() <= max_rows - answer->groups();
+    output->top_parts.push_back(std::move(records));
+    output->unresolved_parts.push_back(std::move(unresolved));
+    return output->groups() <= max_rows && output->unresolved() <= max_rows - output->groups();
 }
 
 // A thread's scratch memory, and its own rows.
 struct Local {
     Tile tile;
     KeptRows kept;
-    Records doubtful;
+    Records unresolved;
     std::size_t part = SIZE_MAX;
     Buffer<std::uint64_t> keys;  // of the tile, a row's words one behind the other
 
     Local(MemoryBudget &budget, const AggregatePlan &plan, const AggregateTop &top)
         : tile(budget, plan),
           kept(budget, plan, top),
-          doubtful(budget, plan.record_words() + 1),
+          unresolved(budget, plan.record_words() + 1),
           keys(budget, std::uint64_t(plan.program.key_words) * tile_rows) {}
 };
 
 class TopRowsFinder : public TileWalk<TopRowsFinder, Local> {
   public:
-    TopRowsFinder(HostEngine &engine, const Workers &workers, const AggregateQuestion &question)
-        : TileWalk(engine, workers, question), bound_(budget_, plan_, question.top) {}
+    TopRowsFinder(HostEngine &engine, const Workers &workers, const AggregateRequest &request)
+        : TileWalk(engine, workers, request), bound_(budget_, plan_, request.top) {}
 
-    std::unique_ptr<AggregateAnswer> answer() {
+    std::unique_ptr<AggregateOutput> output() {
         take_sample();
-        for (std::size_t part = 0; part < question_.part_count && !stopped(); ++part) {
+        for (std::size_t part = 0; part < request_.part_count && !stopped(); ++part) {
             add_part(part, 1);
         }
         if (!stopped()) {
             finish();
         }
-        return give_answer();
+        return give_result();
     }
 
   private:
@@ -127,7 +127,7 @@ class TopRowsFinder : public TileWalk<TopRowsFinder, Local> {
     // bound.
     void take_sample() {
         is_sample_ = true;
-        for (std::size_t part = 0; part < question_.part_count && !stopped(); ++part) {
+        for (std::size_t part = 0; part < request_.part_count && !stopped(); ++part) {
             add_part(part, tiles_a_sample);
         }
         is_sample_ = false;
@@ -141,7 +141,7 @@ class TopRowsFinder : public TileWalk<TopRowsFinder, Local> {
     }
 
     std::unique_ptr<Local> make_local() {
-        auto local = std::make_unique<Local>(budget_, plan_, question_.top);
+        auto local = std::make_unique<Local>(budget_, plan_, request_.top);
         local->kept.begin_within(bound_.rows());
         return local;
     }
@@ -187,33 +187,34 @@ class TopRowsFinder : public TileWalk<TopRowsFinder, Local> {
         for_rows(own, [&](const std::uint64_t *key, std::uint64_t place) { own.kept.add(key, place); });
     }
 
-    void list_doubtful(Local &own) {
+    void list_unresolved(Local &own) {
         const std::uint32_t words = plan_.program.key_words;
         for_rows(own, [&](const std::uint64_t *key, std::uint64_t place) {
-            std::uint64_t *record = own.doubtful.add(1);
+            std::uint64_t *record = own.unresolved.add(1);
             std::copy_n(key, words, record);
             record[words] = place;
             record[words + 1] = place;
         });
-        if (own.doubtful.count() > question_.max_groups) {
+        if (own.unresolved.count() > request_.max_groups) {
             is_full_ = true;
         }
     }
 
     void finish() {
-        KeptRows kept(budget_, plan_, question_.top);
+        KeptRows kept(budget_, plan_, request_.top);
         for (const std::unique_ptr<Local> &own : locals_) {
             own->kept.leave();
             kept.merge(own->kept);
         }
         kept.leave();
-        Records doubtful(budget_, plan_.record_words() + 1);
+        Records unresolved(budget_, plan_.record_words() + 1);
         for (const std::unique_ptr<Local> &own : locals_) {
-            for (std::uint64_t i = 0; i < own->doubtful.count(); ++i) {
-                keep_doubtful(kept.rows(), own->doubtful.record(i), &doubtful);
+            for (std::uint64_t i = 0; i < own->unresolved.count(); ++i) {
+                keep_unresolved(kept.rows(), own->unresolved.record(i), &unresolved);
             }
         }
-        is_full_ = !give_rows(budget_, kept.rows(), std::move(doubtful), question_.max_groups, answer_.get());
+        is_full_ =
+            !give_rows(budget_, kept.rows(), std::move(unresolved), request_.max_groups, result_.get());
     }
 
     KeptRows bound_;
@@ -222,27 +223,27 @@ class TopRowsFinder : public TileWalk<TopRowsFinder, Local> {
 
 }  // namespace
 
-void merge_top_rows(MemoryBudget &budget, const AggregateMerge &merge, HostAggregateAnswer *answer) {
-    KeptRows kept(budget, *answer->plan, merge.top);
+void merge_top_rows(MemoryBudget &budget, const AggregateMerge &merge, HostAggregateOutput *output) {
+    KeptRows kept(budget, *output->plan, merge.top);
     for (std::size_t part = 0; part < merge.part_count; ++part) {
         kept.merge(merge.parts[part].group_records, merge.parts[part].groups);
     }
     kept.leave();
-    const std::uint32_t words = answer->plan->record_words() + 1;
-    Records doubtful(budget, words);
+    const std::uint32_t words = output->plan->record_words() + 1;
+    Records unresolved(budget, words);
     for (std::size_t part = 0; part < merge.part_count; ++part) {
-        for (std::uint64_t i = 0; i < merge.parts[part].doubtful; ++i) {
-            keep_doubtful(kept.rows(), merge.parts[part].doubtful_records + i * words, &doubtful);
+        for (std::uint64_t i = 0; i < merge.parts[part].unresolved; ++i) {
+            keep_unresolved(kept.rows(), merge.parts[part].unresolved_records + i * words, &unresolved);
         }
     }
-    if (!give_rows(budget, kept.rows(), std::move(doubtful), merge.max_groups, answer)) {
-        answer->result = AggregateOutcome::too_many_groups;
+    if (!give_rows(budget, kept.rows(), std::move(unresolved), merge.max_groups, output)) {
+        output->result = AggregateOutcome::too_many_groups;
     }
 }
 
-std::unique_ptr<AggregateAnswer> find_top_rows(HostEngine &engine, const Workers &workers,
-                                               const AggregateQuestion &question) {
-    return TopRowsFinder(engine, workers, question).answer();
+std::unique_ptr<AggregateOutput> find_top_rows(HostEngine &engine, const Workers &workers,
+                                               const AggregateRequest &request) {
+    return TopRowsFinder(engine, workers, request).output();
 }
 
 }  // namespace gpu_engine::host

@@ -5,17 +5,17 @@
 
 #include "gpu_engine/aggregate_merge.h"
 #include "gpu_engine/column.h"
-#include "host/column/aggregate/answer.h"
+#include "host/column/aggregate/output.h"
 #include "host/engine.h"
 
 namespace gpu_engine::host {
 
 // The first of all rows that several answers to such a question have (gpu_engine/aggregate_merge.h). The
 // answer's plan is the question's. Throws Failure.
-void merge_top_rows(MemoryBudget &budget, const AggregateMerge &merge, HostAggregateAnswer *answer);
+void merge_top_rows(MemoryBudget &budget, const AggregateMerge &merge, HostAggregateOutput *output);
 
 // Answers a question with top_of_rows. Throws Failure.
-std::unique_ptr<AggregateAnswer> find_top_rows(HostEngine &engine, const Workers &workers,
-                                               const AggregateQuestion &question);
+std::unique_ptr<AggregateOutput> find_top_rows(HostEngine &engine, const Workers &workers,
+                                               const AggregateRequest &request);
 
 }  // namespace gpu_engine::host

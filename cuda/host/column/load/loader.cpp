@@ -20,7 +20,7 @@ class HostColumnLoader final : public ColumnLoader {
     std::uint64_t loaded_pages() const noexcept override { return loaded_; }
 
     Status append_pages(Stream &stream, const void *images, std::uint32_t pages) noexcept override {
-        const StretchCount count = parts_.count;
+        const SpanCount count = parts_.count;
         const Status status = guarded([&] {
             const StoreLayout &layout = parts_.layout;
             if (pages > layout.pages() - loaded_) {
@@ -33,10 +33,9 @@ class HostColumnLoader final : public ColumnLoader {
             };
             std::uint64_t done = 0;
             for (; done < pages && loaded_ + done < layout.tid_pages; ++done) {
-                const Status parsed =
-                    parse_tid_page(words_at(done), layout.page_words, layout.rows, page_.data(),
-                                   &parts_.count, parts_.stretches.data() + parts_.count.stretches,
-                                   parts_.bitmaps.data() + parts_.count.words);
+                const Status parsed = parse_tid_page(
+                    words_at(done), layout.page_words, layout.rows, page_.data(), &parts_.count,
+                    parts_.spans.data() + parts_.count.spans, parts_.bitmaps.data() + parts_.count.words);
                 if (!parsed.ok()) {
                     return parsed;
                 }
@@ -97,8 +96,8 @@ std::uint64_t HostColumn::store_bytes(const StoreLayout &layout) const noexcept 
         const Status status = check_store_layout(layout);
         if (status.ok()) {
             bytes = Buffer<std::uint64_t>::bytes_for(keep_stream(layout).words) +
-                    Buffer<Stretch>::bytes_for(max_stretch_words(layout)) +
-                    Buffer<std::uint64_t>::bytes_for(max_stretch_words(layout));
+                    Buffer<Span>::bytes_for(max_span_words(layout)) +
+                    Buffer<std::uint64_t>::bytes_for(max_span_words(layout));
         }
         return status;
     }));

@@ -35,7 +35,7 @@ Status too_many() {
 
 Status HostColumnStore::count(Stream &stream, const ColumnTest *tests, std::uint32_t test_count,
                               const ColumnTarget &target, const HeapBlocks *blocks, std::uint64_t *counts,
-                              DoubtfulRow *doubtful, std::uint64_t capacity,
+                              UnresolvedRow *unresolved, std::uint64_t capacity,
                               std::uint64_t *found) const noexcept {
     return guarded([&] {
         const Workers workers = engine_.workers(stream);
@@ -43,20 +43,20 @@ Status HostColumnStore::count(Stream &stream, const ColumnTest *tests, std::uint
         const RowTests row_tests(engine_, parts_, tests, test_count);
         Counter counter(engine_, workers, parts_, target);
         const std::shared_ptr<const DeadBitmap> dead_rows = dead();
-        std::atomic<std::uint64_t> doubts{0};
+        std::atomic<std::uint64_t> unresolved_rows{0};
         const std::uint64_t groups = row_tests.none_passes() ? 0 : packed_groups(parts_.layout.rows);
-        const auto take_doubtful = [&](std::uint64_t begin, std::uint64_t batch, std::uint64_t *selected) {
+        const auto take_unresolved = [&](std::uint64_t begin, std::uint64_t batch, std::uint64_t *selected) {
             std::uint64_t others[batch_groups];
-            if (!split_doubtful(parts_, *known, begin, batch, selected, others)) {
+            if (!split_unresolved(parts_, *known, begin, batch, selected, others)) {
                 return;
             }
             for_selected(parts_, begin, batch, others, [&](std::uint64_t row, const Tid &tid) {
                 if (!counter.wants(row)) {
                     return;
                 }
-                const std::uint64_t at = doubts.fetch_add(1, std::memory_order_relaxed);
+                const std::uint64_t at = unresolved_rows.fetch_add(1, std::memory_order_relaxed);
                 if (at < capacity) {
-                    doubtful[at] = {counter.number(row), tid, 0};
+                    unresolved[at] = {counter.number(row), tid, 0};
                 }
             });
         };
@@ -67,13 +67,13 @@ Status HostColumnStore::count(Stream &stream, const ColumnTest *tests, std::uint
                 select_live(parts_, dead_rows.get(), begin, batch, selected);
                 row_tests.apply(begin, batch, selected);
                 if (known != nullptr) {
-                    take_doubtful(begin, batch, selected);
+                    take_unresolved(begin, batch, selected);
                 }
                 counter.count(begin, batch, selected);
             }
         });
         counter.finish(counts);
-        *found = doubts.load();
+        *found = unresolved_rows.load();
         return *found > capacity ? too_many() : Status{};
     });
 }

@@ -14,18 +14,18 @@ struct StoreParts {
     StoreLayout layout;
     KeptStream kept;
     Buffer<std::uint64_t> words;  // of the stream, as `kept` says
-    Buffer<Stretch> stretches;
+    Buffer<Span> spans;
     Buffer<std::uint64_t> bitmaps;
-    StretchCount count;
+    SpanCount count;
 
     StoreParts(MemoryBudget &budget, const StoreLayout &store_layout)
         : layout(store_layout),
           kept(keep_stream(store_layout)),
           words(budget, kept.words),
-          stretches(budget, max_stretch_words(store_layout)),
-          bitmaps(budget, max_stretch_words(store_layout)) {}
+          spans(budget, max_span_words(store_layout)),
+          bitmaps(budget, max_span_words(store_layout)) {}
 
-    std::uint64_t bytes() const noexcept { return words.bytes() + stretches.bytes() + bitmaps.bytes(); }
+    std::uint64_t bytes() const noexcept { return words.bytes() + spans.bytes() + bitmaps.bytes(); }
 };
 
 class HostColumnStore final : public HostStore<ColumnStore> {
@@ -38,7 +38,8 @@ class HostColumnStore final : public HostStore<ColumnStore> {
 
     Status count(Stream &stream, const ColumnTest *tests, std::uint32_t test_count,
                  const ColumnTarget &target, const HeapBlocks *blocks, std::uint64_t *counts,
-                 DoubtfulRow *doubtful, std::uint64_t capacity, std::uint64_t *found) const noexcept override;
+                 UnresolvedRow *unresolved, std::uint64_t capacity,
+                 std::uint64_t *found) const noexcept override;
     Status match(Stream &stream, const ColumnTest *tests, std::uint32_t test_count, Tid *tids,
                  std::uint64_t capacity, std::uint64_t *found) const noexcept override;
 

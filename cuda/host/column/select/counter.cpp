@@ -108,7 +108,7 @@ void Counter::count_group(Local &local, const Code *codes, std::uint64_t selecte
                 slots[i] = finder_.guess(codes[i] + base);
             }
             for (std::uint32_t i = 0; i < group; ++i) {
-                slots[i] = finder_.slot_near(slots[i], codes[i] + base);
+                slots[i] = finder_.slot_from(slots[i], codes[i] + base);
             }
             count_slots(local, slots, selected, [](std::uint32_t slot) { return slot; });
             break;

@@ -44,20 +44,19 @@ void add_bits(std::uint64_t *words, std::uint64_t first, std::uint32_t count, st
 
 // Sets the bits of those rows [from, to) of a stretch on a known block that are visible; bit 0 is row
 // `begin`.
-void add_visible(const StoreParts &parts, const KnownBlocks &known, const Stretch &stretch,
+void add_visible(const StoreParts &parts, const KnownBlocks &known, const Span &span,
                  const std::uint64_t *rows, std::uint64_t begin, std::uint64_t from, std::uint64_t to,
                  std::uint64_t *visible) {
-    if (stretch.bitmap_words == 0) {
+    if (span.bitmap_words == 0) {
         for (std::uint64_t row = from; row < to; row += 64) {
-            add_bits(
-                visible, row - begin, static_cast<std::uint32_t>(std::min<std::uint64_t>(to - row, 64)),
-                rows_from(known, rows, stretch.first - 1U + static_cast<std::uint32_t>(row - stretch.row)));
+            add_bits(visible, row - begin, static_cast<std::uint32_t>(std::min<std::uint64_t>(to - row, 64)),
+                     rows_from(known, rows, span.first - 1U + static_cast<std::uint32_t>(row - span.row)));
         }
         return;
     }
-    std::uint64_t row = stretch.row;
-    for (std::uint32_t word = 0; word < stretch.bitmap_words && row < to; ++word) {
-        const std::uint64_t places = parts.bitmaps[stretch.bitmap + word];
+    std::uint64_t row = span.row;
+    for (std::uint32_t word = 0; word < span.bitmap_words && row < to; ++word) {
+        const std::uint64_t places = parts.bitmaps[span.bitmap + word];
         const std::uint64_t next = row + count_bits(places);
         const std::uint64_t first = std::max(row, from);
         const std::uint64_t last = std::min(next, to);
@@ -76,10 +75,10 @@ void select_visible(const StoreParts &parts, const KnownBlocks &known, std::uint
     std::fill_n(unknown, groups, 0);
     const std::uint64_t begin = first * group;
     const std::uint64_t end = std::min(begin + groups * group, parts.layout.rows);
-    for_stretches(parts, begin, end, [&](const Stretch &stretch, std::uint64_t from, std::uint64_t to) {
-        const BlockState state = state_of(known, stretch.block);
+    for_spans(parts, begin, end, [&](const Span &span, std::uint64_t from, std::uint64_t to) {
+        const BlockState state = state_of(known, span.block);
         if (state.rows != nullptr) {
-            add_visible(parts, known, stretch, state.rows, begin, from, to, visible);
+            add_visible(parts, known, span, state.rows, begin, from, to, visible);
         } else {
             set_bits(state.all_visible ? visible : unknown, from - begin, to - begin);
         }
@@ -88,15 +87,15 @@ void select_visible(const StoreParts &parts, const KnownBlocks &known, std::uint
 
 }  // namespace
 
-bool split_doubtful(const StoreParts &parts, const KnownBlocks &known, std::uint64_t first,
-                    std::uint64_t groups, std::uint64_t *selected, std::uint64_t *doubtful) {
+bool split_unresolved(const StoreParts &parts, const KnownBlocks &known, std::uint64_t first,
+                      std::uint64_t groups, std::uint64_t *selected, std::uint64_t *unresolved) {
     std::uint64_t visible[batch_groups];
-    select_visible(parts, known, first, groups, visible, doubtful);
+    select_visible(parts, known, first, groups, visible, unresolved);
     std::uint64_t any = 0;
     for (std::uint64_t i = 0; i < groups; ++i) {
-        doubtful[i] &= selected[i];
+        unresolved[i] &= selected[i];
         selected[i] &= visible[i];
-        any |= doubtful[i];
+        any |= unresolved[i];
     }
     return any != 0;
 }

@@ -15,17 +15,17 @@ void select_live(const StoreParts &parts, const DeadBitmap *dead, std::uint64_t 
 
 // Leaves only the visible ones among the selected rows of at most batch_groups groups. Those on unknown
 // blocks become the doubtful ones. Returns false when there are no doubtful ones.
-bool split_doubtful(const StoreParts &parts, const KnownBlocks &known, std::uint64_t first,
-                    std::uint64_t groups, std::uint64_t *selected, std::uint64_t *doubtful);
+bool split_unresolved(const StoreParts &parts, const KnownBlocks &known, std::uint64_t first,
+                      std::uint64_t groups, std::uint64_t *selected, std::uint64_t *unresolved);
 
 // Calls visit(stretch, first row, last row + 1) for the stretches of rows in [begin, end).
 template <typename Visit>
-void for_stretches(const StoreParts &parts, std::uint64_t begin, std::uint64_t end, Visit visit) {
-    const Stretch *stretches = parts.stretches.data();
-    const std::uint64_t count = parts.count.stretches;
-    for (std::uint64_t i = find_stretch(stretches, count, begin); i < count && stretches[i].row < end; ++i) {
-        const std::uint64_t next = i + 1 < count ? stretches[i + 1].row : parts.layout.rows;
-        visit(stretches[i], std::max<std::uint64_t>(stretches[i].row, begin), std::min(next, end));
+void for_spans(const StoreParts &parts, std::uint64_t begin, std::uint64_t end, Visit visit) {
+    const Span *spans = parts.spans.data();
+    const std::uint64_t count = parts.count.spans;
+    for (std::uint64_t i = find_span(spans, count, begin); i < count && spans[i].row < end; ++i) {
+        const std::uint64_t next = i + 1 < count ? spans[i + 1].row : parts.layout.rows;
+        visit(spans[i], std::max<std::uint64_t>(spans[i].row, begin), std::min(next, end));
     }
 }
 
@@ -35,10 +35,10 @@ void for_selected(const StoreParts &parts, std::uint64_t first, std::uint64_t gr
                   const std::uint64_t *selected, Visit visit) {
     const std::uint64_t begin = first * packing::group;
     const std::uint64_t end = std::min(begin + groups * packing::group, parts.layout.rows);
-    for_stretches(parts, begin, end, [&](const Stretch &stretch, std::uint64_t from, std::uint64_t to) {
+    for_spans(parts, begin, end, [&](const Span &span, std::uint64_t from, std::uint64_t to) {
         for (std::uint64_t row = from; row < to; ++row) {
             if ((selected[row / packing::group - first] >> (row % packing::group) & 1) != 0) {
-                visit(row, tid_in_stretch(stretch, parts.bitmaps.data(), row));
+                visit(row, tid_in_span(span, parts.bitmaps.data(), row));
             }
         }
     });

@@ -30,7 +30,7 @@ constexpr double ranges_cost = 16;
 
 RowTests::RowTests(HostEngine &engine, const StoreParts &parts, const ColumnTest *tests,
                    std::uint32_t count) {
-    require_ok(check_question(parts.layout, tests, count));
+    require_ok(check_request(parts.layout, tests, count));
     for (std::uint32_t i = 0; i < count && !none_passes_; ++i) {
         add(engine, parts, tests[i]);
     }
@@ -49,17 +49,17 @@ RowTests::Test RowTests::begin(const StoreParts &parts, std::uint32_t number) {
     return test;
 }
 
-void RowTests::add(HostEngine &engine, const StoreParts &parts, const ColumnTest &asked) {
-    Test test = begin(parts, asked.column);
-    if (asked.kind == TestKind::is_null) {
+void RowTests::add(HostEngine &engine, const StoreParts &parts, const ColumnTest &requested) {
+    Test test = begin(parts, requested.column);
+    if (requested.kind == TestKind::is_null) {
         test.null_passes = true;
         test.value_passes = false;
-    } else if (asked.kind == TestKind::ranges) {
-        add_ranges(engine, parts, asked, &test);
-    } else if (asked.kind == TestKind::codes) {
-        add_codes(engine, asked, &test);
+    } else if (requested.kind == TestKind::ranges) {
+        add_ranges(engine, parts, requested, &test);
+    } else if (requested.kind == TestKind::codes) {
+        add_codes(engine, requested, &test);
     }
-    finish(parts.layout.column[asked.column], std::move(test));
+    finish(parts.layout.column[requested.column], std::move(test));
 }
 
 std::vector<bool> RowTests::take_conditions(HostEngine &engine, const StoreParts &parts,
@@ -147,11 +147,12 @@ void RowTests::sort() {
                      [](const Test &a, const Test &b) { return a.effort < b.effort; });
 }
 
-void RowTests::add_ranges(HostEngine &engine, const StoreParts &parts, const ColumnTest &asked, Test *test) {
-    const StoredColumn &column = parts.layout.column[asked.column];
-    const std::uint64_t *dictionary = parts.words.data() + parts.kept.column[asked.column].dictionary;
+void RowTests::add_ranges(HostEngine &engine, const StoreParts &parts, const ColumnTest &requested,
+                          Test *test) {
+    const StoredColumn &column = parts.layout.column[requested.column];
+    const std::uint64_t *dictionary = parts.words.data() + parts.kept.column[requested.column].dictionary;
     // The ranges are read once, because the caller's memory may change.
-    const std::vector<ValueRange> ranges = copy_ranges(asked);
+    const std::vector<ValueRange> ranges = copy_ranges(requested);
     for (const ValueRange &values : ranges) {
         if (values.high < column.base) {
             continue;
@@ -192,12 +193,12 @@ void RowTests::add_ranges(HostEngine &engine, const StoreParts &parts, const Col
     }
 }
 
-void RowTests::add_codes(HostEngine &engine, const ColumnTest &asked, Test *test) {
+void RowTests::add_codes(HostEngine &engine, const ColumnTest &requested, Test *test) {
     const std::uint64_t codes = std::uint64_t(1) << test->bits;
     test->way = Way::table;
     test->table = Buffer<std::uint8_t>(engine.memory(), codes);
     for (std::uint64_t word = 0; word * 64 < codes; ++word) {
-        const std::uint64_t bits = word < asked.count ? asked.codes[word] : 0;
+        const std::uint64_t bits = word < requested.count ? requested.codes[word] : 0;
         for (std::uint64_t code = word * 64; code < std::min(codes, word * 64 + 64); ++code) {
             test->table[code] = static_cast<std::uint8_t>(bits >> (code % 64) & 1);
         }

@@ -49,8 +49,8 @@ class RowTests {
 
     static Test begin(const StoreParts &parts, std::uint32_t column);
     void add(HostEngine &engine, const StoreParts &parts, const ColumnTest &test);
-    void add_ranges(HostEngine &engine, const StoreParts &parts, const ColumnTest &asked, Test *test);
-    void add_codes(HostEngine &engine, const ColumnTest &asked, Test *test);
+    void add_ranges(HostEngine &engine, const StoreParts &parts, const ColumnTest &requested, Test *test);
+    void add_codes(HostEngine &engine, const ColumnTest &requested, Test *test);
     bool add_input(HostEngine &engine, const StoreParts &parts, const AggregateInput &input);
     void finish(const StoredColumn &column, Test test);
     void sort();

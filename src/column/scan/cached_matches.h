@@ -1,0 +1,36 @@
+// Which codes of a run's dictionary match a column's keys, and which of its rows have them, as a session
+// keeps them for statements to come (cached_results.h).
+#pragma once
+
+#include "column/scan/condition.h"
+#include "column/format/format.h"
+
+namespace pg_gpu::column {
+
+// One column's keys among those to be applied.
+struct ColumnKeys {
+    int column;
+    const Key **keys;
+    int count;
+};
+
+// A bit for each code, also for those that a damaged page or a NULL may have; nullptr: they aren't kept. Good
+// until the transaction ends.
+const uint64 *use_matching_codes(RunReader *reader, const ColumnKeys &keys);
+
+// Keeps what a byte for each code says, and returns it as use_matching_codes; nullptr: there is no room.
+const uint64 *cache_matching_codes(RunReader *reader, const ColumnKeys &keys, const uint8 *match,
+                                   uint64 changes);
+
+// Are rows worth keeping, because looking their codes up takes longer than reading a bit each, and takes the
+// room that codes have?
+bool are_rows_worth_caching(const RunReader &reader, int column);
+
+// Are those of keys, and may they be kept?
+bool are_rows_cached(const RunReader &reader, const ColumnKeys &keys);
+
+// A bit for each row. That of a NULL means nothing. Good until others are kept.
+const uint64 *find_matching_rows(RunReader *reader, const ColumnKeys &keys);
+void cache_matching_rows(RunReader *reader, const ColumnKeys &keys, const uint64 *rows, uint64 changes);
+
+}  // namespace pg_gpu::column

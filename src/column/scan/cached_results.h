@@ -1,0 +1,59 @@
+// The results of functions for values of a run's dictionary, which a session keeps for later statements: runs
+// don't change, and neither does what an immutable function gives. Rows of whole tables are kept the same way
+// while nothing in the table changes (whole_table.h).
+#pragma once
+
+#include "column/format/format.h"
+
+namespace pg_gpu::column {
+
+// Results are told apart by the run, its column, what kind of results they are, and an expression.
+struct CacheKey {
+    Relation index;
+    uint64 run_id;  // 0: all of the index
+    int column;
+    int kind;
+    const Node *expression;
+};
+
+// These are the kinds of conditions, of rows of joined tables, of bounds of floats, of lists of values, of
+// the rows that conditions leave, and of those that truth values hold for. Kinds of maps have other numbers.
+inline constexpr int kCachedMatches = -1;
+inline constexpr int kCachedRows = -2;
+inline constexpr int kCachedBounds = -3;
+inline constexpr int kCachedLists = -4;
+inline constexpr int kCachedMatchingRows = -5;
+inline constexpr int kCachedTrueRows = -6;
+
+// May a function's results be kept? That is so for PostgreSQL's own ones: what others do may depend on tables
+// and on settings, whatever they are declared to be.
+bool gives_cacheable_results(Oid function);
+
+// How often what results depend on has changed. Results are kept only if it hasn't since before they were
+// made.
+uint64 count_changes();
+
+// Results, as they were added; nullptr when there are none. Good until others are added.
+const void *find_results(const CacheKey &key);
+
+// The same, good until the transaction ends.
+const void *use_results(const CacheKey &key);
+
+// Returns where results of so many bytes are to be put; nullptr when they would take more than
+// pg_gpu.map_memory.
+MemoryContext begin_results(size_t bytes);
+
+// Keeps results that lie in such a context, with all that belongs to them, or drops them where there is no
+// room. Results that were not used for long give way.
+void add_results(const CacheKey &key, MemoryContext context, const void *results, uint64 changes);
+
+// The same for results that the statement goes on using, which are then good until the transaction ends.
+// False: there is no room, and the context stays the statement's.
+bool share_results(const CacheKey &key, MemoryContext context, const void *results, uint64 changes);
+
+// Results that are kept may grow in their context, if they have room for so many bytes more; then they are to
+// be noted.
+bool may_grow(const void *results, size_t bytes);
+void note_growth(const void *results);
+
+}  // namespace pg_gpu::column

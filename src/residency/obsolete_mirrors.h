@@ -1,0 +1,29 @@
+// Mirrors that are dropped otherwise than by the index that they belong to: those that nobody can ask for any
+// more, and those that an administrator names.
+#pragma once
+
+#include "residency/inventory.h"
+#include "residency/residency.h"
+
+namespace pg_gpu::client {
+
+// Is this a run of the session's own database?
+bool is_of_this_database(const protocol::RunName &name);
+
+// What tells a database from an earlier one of the same OID: the transaction that wrote its row in
+// pg_database, also once that is frozen. InvalidTransactionId when there is no such database. ALTER DATABASE
+// changes it too; that costs the time to load mirrors again. Needs a transaction, as catalog look-ups do.
+uint32 database_incarnation(Oid database);
+
+// Drops the mirrors of indexes, databases and sessions that are no more, pinned ones too: DROP, REINDEX,
+// TRUNCATE and the like don't tell the server process. One that is in fact still made or rewritten by another
+// transaction may go as well; that costs the time to load it. Sends requests, so it uses the transfer buffer;
+// what goes wrong is only noted (last_reason).
+void drop_obsolete_mirrors();
+
+// Before a question to the set's index: tells the server process which runs are listed, when that has changed
+// since this session last told, so that mirrors of runs that were merged away end with the next question of
+// anybody. Every two seconds drops gone mirrors of all other indexes as well. Sends requests, as above.
+void drop_outlived_mirrors(const RunSet &set);
+
+}  // namespace pg_gpu::client

@@ -1,0 +1,168 @@
+// How access methods ask the server process about runs: a request is laid out in the transfer buffer, cut
+// where it is too large, and asked again once mirrors that are missing or out of date have been seen to.
+#pragma once
+
+#include "gpu_engine/heap_blocks.h"
+#include "residency/residency.h"
+
+namespace pg_gpu::client {
+
+// ---- the layout of one request ---------------------------------------------------------------------------
+
+// Inputs, then zeros as the offsets of runs that have no entries, then the results.
+
+struct Input {
+    const void *data;       // nullptr: the caller fills it in, in set_inputs
+    uint64 bytes_per_item;  // 0: `bytes` in all
+    uint64 bytes;
+};
+
+inline constexpr int kMaxInputs = 20;
+
+struct Layout {
+    uint64 inputs[kMaxInputs];
+    uint64 zeros;
+    uint64 results;
+};
+
+// A kind of request: what differs between them.
+struct PreparedRequest {
+    RequestKind kind;
+    const Input *inputs;
+    int input_count;
+    uint64 item_bytes;  // of results, beside offsets
+    double estimate;    // microseconds
+    bool has_offsets = true;
+};
+
+// How many bytes a key takes in requests.
+inline uint64 key_bytes(const RunSet &set) {
+    return static_cast<uint64>(set.format->key_bits) / 8;
+}
+
+// A request that finds an entry an item.
+PreparedRequest request_of_items(const RunSet &set, const Choice &choice, RequestKind kind,
+                                 const Input *inputs, int input_count, uint64 item_bytes, uint64 items);
+
+Layout lay_out(const PreparedRequest &prepared, const RunSet &set, const LiveRuns &live, uint64 items);
+
+// As many of the items as a buffer of the largest size takes, with some room for more than a TID an item.
+uint64 cut_items(const PreparedRequest &prepared, const RunSet &set, const LiveRuns &live, uint64 items);
+
+// Copies the inputs to where the layout has them; `room` bytes are left for results, or as many as expected.
+bool place_inputs(const PreparedRequest &prepared, const RunSet &set, const LiveRuns &live, uint64 items,
+                  uint64 room, Layout *layout);
+
+// Makes room for `needed` bytes of results, which didn't fit, or takes fewer items. False: neither can be
+// done.
+bool make_room(const PreparedRequest &prepared, const RunSet &set, const LiveRuns &live, uint64 needed,
+               uint64 *items, uint64 *room);
+
+// What is known of heap blocks takes two inputs: groups, then rows.
+struct BlockInputs {
+    Input groups;
+    Input rows;
+};
+BlockInputs block_inputs(const VisibleBlocks &visible);
+protocol::BlocksPlace place_of_blocks(const VisibleBlocks &visible, const Layout &layout, int groups,
+                                      int rows);
+
+// Whatever a reply says of places is looked at by this before it is used.
+bool lies_in_buffer(uint64 offset, uint64 bytes);
+
+// Finds each run's part of the results; they are the server's word, so they are looked at before use.
+bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultReply &reply, uint64 items,
+               bool with_keys, RunResult *runs);
+
+// A copy of how many entries were counted for each item; no item has more than the runs have.
+bool read_counts(const RunSet &set, const Layout &layout, uint64 items, const uint64 **counts);
+
+// ---- asking ----------------------------------------------------------------------------------------------
+
+// A request is tried again after runs were loaded, bitmaps refreshed, the buffer grown or the items cut; each
+// can happen a few times while others vacuum and merge.
+inline constexpr int kMaxAttempts = 40;
+
+template <typename Message>
+void name_runs(const RunSet &set, const LiveRuns &live, Message *message) {
+    if constexpr (requires { message->key_bits; })
+        message->key_bits = static_cast<uint32>(set.format->key_bits);
+    message->runs = static_cast<uint32>(live.count);
+    for (int i = 0; i < live.count; i++)
+        message->run[i] = {run_name(set.index, set.runs[live.places[i]].run_id), set.vacuum_seq};
+}
+
+// Sends the request until it is answered or can't be. `set_inputs(message, layout, items)` fills in what the
+// kinds of message have each by themselves. *items becomes how many are answered.
+template <typename Message, typename Reply, typename SetInputs>
+bool submit(const PreparedRequest &prepared, const RunSet &set, const Choice &choice, protocol::Message type,
+            SetInputs set_inputs, uint64 *items, Layout *layout, Reply *reply) {
+    const LiveRuns live = live_runs(set);
+    uint64 room = 0;
+    if (!ready_for(choice.path) || !is_worth_a_request(set, live, choice))
+        return false;
+    *items = cut_items(prepared, set, live, *items);
+    for (int attempt = 0; attempt < kMaxAttempts; attempt++) {
+        if (!place_inputs(prepared, set, live, *items, room, layout)) {
+            // Others may have taken what there is: fewer items need less.
+            if (!is_connected() || last_failure() != RequestFailure::Memory || *items <= 1)
+                return false;
+            *items /= 2;
+            room = 0;
+            continue;
+        }
+        auto message = make_message<Message>(type, choice.path);
+        name_runs(set, live, &message);
+        message.results = layout->results;
+        message.capacity = buffer_bytes() - layout->results;
+        set_inputs(&message, *layout, *items);
+        if (!exchange(&message, reply, prepared.estimate))
+            return false;
+        bool again;
+        switch (result_of(reply->header)) {
+            case protocol::ReplyResult::done:
+                note_answered(prepared.kind, choice.path, *items, layout->results + reply->needed,
+                              reply->header);
+                return true;
+            case protocol::ReplyResult::not_resident:
+                again = load_lacking(set, live, choice, reply->header.lacking);
+                break;
+            case protocol::ReplyResult::stale:
+                again = refresh_dead(set, live, choice.path, reply->header.lacking);
+                break;
+            default:
+                again = reply->header.status.code == gpu_engine::StatusCode::insufficient_space
+                            ? make_room(prepared, set, live, reply->needed, items, &room)
+                            : fail_by_reply(reply->header);
+        }
+        if (!again)
+            return false;
+    }
+    return fail(RequestFailure::Refused, "mirrors change too fast");
+}
+
+// Asks for the entries of items, and finds each run's part of them.
+template <typename Message, typename SetInputs>
+bool submit_entries(const PreparedRequest &prepared, const RunSet &set, const Choice &choice,
+                    protocol::Message type, SetInputs set_inputs, bool with_keys, EntriesResult *result) {
+    Layout layout;
+    protocol::ResultReply reply;
+    return (submit<Message>(prepared, set, choice, type, set_inputs, &result->items, &layout, &reply) &&
+            read_runs(set, layout, reply, result->items, with_keys, result->runs)) ||
+           note_failed(prepared.kind, choice);
+}
+
+// Asks how many entries items have, and for those whose rows the server doesn't know to be visible.
+template <typename Message, typename SetInputs>
+bool submit_counts(const PreparedRequest &prepared, const RunSet &set, const Choice &choice,
+                   protocol::Message type, SetInputs set_inputs, bool all_visible, CountResult *result) {
+    result->hidden = !all_visible;
+    Layout layout;
+    protocol::ResultReply reply;
+    return (submit<Message>(prepared, set, choice, type, set_inputs, &result->items, &layout, &reply) &&
+            read_counts(set, layout, result->items, &result->counts) &&
+            (all_visible || read_runs(set, layout, reply, result->items, false, result->runs))) ||
+           note_failed(prepared.kind, choice);
+}
+
+}  // namespace pg_gpu::client

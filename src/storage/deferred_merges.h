@@ -1,0 +1,28 @@
+// Merges that were put off for a lack of disk space, memory or block numbers: how many, and why the last one.
+#pragma once
+
+#include "postgres_headers.h"
+
+namespace pg_gpu::storage {
+
+struct DeferredMerges {
+    uint64 count;
+    Oid last_database;
+    char last_reason[256];  // with the index's name
+};
+
+// From _PG_init while preloading.
+void reserve_deferred_merges();
+
+void count_deferred_merge(Relation index, const char *reason);
+
+// Those of this session.
+const DeferredMerges &session_deferred_merges();
+void forget_session_deferred_merges();
+
+// Those of all sessions and workers since PostgreSQL's start. Where shared memory has no room for them, they
+// are those of this session.
+DeferredMerges all_deferred_merges();
+void forget_all_deferred_merges();
+
+}  // namespace pg_gpu::storage

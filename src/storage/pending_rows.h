@@ -1,0 +1,40 @@
+// Rows that a statement has inserted and whose entries wait in the session's memory, to be written many at a
+// time (rule "Waiting rows" says why nobody misses them).
+#pragma once
+
+#include "storage/runs.h"
+
+namespace pg_gpu::storage {
+
+// What waits of one index. The access method's structure begins with it.
+struct PendingRows {
+    PendingRows *next;
+    Oid index;
+    const RunKind *kind;
+    int nest_level;         // of the subtransaction that inserted them
+    MemoryContext context;  // goes with them
+    size_t bytes;
+    // Writes the rows' entries into the index, so that they count. Merges nothing.
+    void (*write)(Relation index, PendingRows *rows);
+};
+
+// Installs the hooks and callbacks that have rows written in time, or forgotten.
+void register_pending_rows();
+
+// May rows wait that are inserted now? Not those that may be gone before their transaction ends.
+bool may_defer_rows(const IndexInfo *index_info);
+
+// A zeroed structure of `size` bytes in a memory context of its own, which waits from now on.
+PendingRows *begin_pending(Relation index, const RunKind *kind, size_t size,
+                           void (*write)(Relation index, PendingRows *rows));
+
+// Tells how much memory the rows take now. Where all that wait take more than they may they are written.
+void note_pending_bytes(PendingRows *rows, size_t bytes);
+
+// Changes whenever what waited waits no more: pointers to it are good as long as it doesn't.
+uint64 pending_epoch();
+
+// Writes all rows that wait. To be called before anything that would miss them; it merges nothing.
+void write_pending_rows();
+
+}  // namespace pg_gpu::storage
