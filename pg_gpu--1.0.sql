@@ -243,7 +243,7 @@ COMMENT ON FUNCTION gpu.progress_rows() IS 'the rows of gpu.progress';
 
 CREATE FUNCTION gpu.index_rows(OUT index_name regclass, OUT table_name regclass, OUT method text, OUT state text, OUT problem text,
                                OUT bytes bigint, OUT runs int, OUT entries bigint, OUT dead_share float8, OUT resident_share float8,
-                               OUT merges bigint, OUT last_merge timestamptz, OUT merges_put_off bigint, OUT last_put_off timestamptz,
+                               OUT merges bigint, OUT last_merge timestamptz, OUT merges_deferred bigint, OUT last_deferred timestamptz,
                                OUT fallbacks bigint, OUT last_fallback timestamptz, OUT last_reason text, OUT reasons text[],
                                OUT reason_counts bigint[])
 RETURNS SETOF record
@@ -647,7 +647,7 @@ GRANT SELECT ON gpu.latency TO PUBLIC;
 
 CREATE VIEW gpu.indexes AS
 SELECT index_name, table_name, method, state, problem, bytes, runs, entries, dead_share, resident_share, merges, last_merge,
-       merges_put_off, last_put_off, fallbacks, last_fallback, last_reason, reasons, reason_counts
+       merges_deferred, last_deferred, fallbacks, last_fallback, last_reason, reasons, reason_counts
 FROM gpu.index_rows();
 COMMENT ON VIEW gpu.indexes IS 'all pg_gpu indexes of the database';
 GRANT SELECT ON gpu.indexes TO PUBLIC;

@@ -39,7 +39,7 @@ DECLARE
     by_node text[];
 BEGIN
     FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-        answered := CASE WHEN line LIKE '%Not Answered: %' THEN substring(line FROM 'Not Answered: (.*)') WHEN line ~ '\(Gpu[A-Z][a-z]+\)' THEN coalesce(answered, 'yes') ELSE answered END;
+        answered := CASE WHEN line LIKE '%Fallback Reason: %' THEN substring(line FROM 'Fallback Reason: (.*)') WHEN line ~ '\(Gpu[A-Z][a-z]+\)' THEN coalesce(answered, 'yes') ELSE answered END;
     END LOOP;
     SELECT coalesce(answered, min(split_part(reason, ':', 1))) INTO answered FROM gpu.explain_why(query) WHERE node <> 'GpuCount' AND NOT used;
     by_node := answer_of(query);

@@ -14,7 +14,7 @@ BEGIN
         node (n) AS (SELECT n FROM nodes WHERE n->>'Custom Plan Provider' ~ 'Gpu' LIMIT 1)
         SELECT key, CASE WHEN key = 'Bytes' THEN (value::int > 0)::text ELSE value END FROM node, json_each_text(n) WITH ORDINALITY AS e (key, value, place)
         WHERE key IN ('Custom Plan Provider', 'Index', 'Index Cond', 'Computed by Entry', 'Computed by Range', 'Computed by Row', 'Path', 'Requests', 'Bytes', 'Small Runs', 'Runs Not Resident',
-                      'Fallbacks', 'Last Reason', 'Groups', 'Not Answered') ORDER BY place;
+                      'Fallbacks', 'Last Reason', 'Groups', 'Fallback Reason') ORDER BY place;
 END $$;
 -- The lines of the first of our nodes as text.
 CREATE FUNCTION lines(query text, options text DEFAULT 'VERBOSE') RETURNS SETOF text LANGUAGE plpgsql AS $$

@@ -14,14 +14,14 @@ CREATE FUNCTION rows_of(pattern text) RETURNS TABLE (index_name text, table_name
                                                      dead numeric, resident numeric, merges bigint, put_off bigint, fallbacks bigint)
 LANGUAGE sql AS $$
     SELECT i.index_name::text, i.table_name::text, i.method, i.state, i.runs, i.entries, round(i.dead_share::numeric, 2), round(i.resident_share::numeric, 2),
-           i.merges, i.merges_put_off, i.fallbacks
+           i.merges, i.merges_deferred, i.fallbacks
     FROM gpu.indexes AS i JOIN pg_class AS c ON c.oid = i.index_name
     WHERE c.relnamespace IN ('indexes_view'::regnamespace, pg_my_temp_schema()) AND c.relname LIKE pattern ORDER BY c.relname COLLATE "C"
 $$;
 SELECT * FROM rows_of('item%');
 SELECT count(*) AS with_size FROM gpu.indexes JOIN pg_class ON oid = index_name WHERE relname LIKE 'item%' AND bytes = pg_relation_size(index_name);
 SELECT count(*) AS with_activity FROM gpu.indexes JOIN pg_class ON oid = index_name
-WHERE relname LIKE 'item%' AND num_nonnulls(problem, last_merge, last_put_off, last_fallback, last_reason, reasons, reason_counts) > 0;
+WHERE relname LIKE 'item%' AND num_nonnulls(problem, last_merge, last_deferred, last_fallback, last_reason, reasons, reason_counts) > 0;
 
 -- Dead entries, more runs, a merge.
 DELETE FROM item WHERE k <= 2000;

@@ -11,7 +11,7 @@ Status EmulatedEngine::open(const EngineOptions &options) noexcept {
 Status EmulatedEngine::describe(DeviceInfo *info) noexcept {
     *info = DeviceInfo{};
     info->device = device_;
-    std::snprintf(info->name, sizeof(info->name), "stand-in");
+    std::snprintf(info->name, sizeof(info->name), "emulated");
     info->memory_total = free_bytes + free_bytes / 4;
     info->memory_free = free_bytes;
     return {};

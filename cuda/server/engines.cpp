@@ -113,7 +113,7 @@ std::unique_ptr<Queue> Engines::new_queue(EngineName name) {
 void Engines::use_emulated_devices(std::uint32_t count) {
     identify_devices_ = [count](std::vector<DeviceIdentity> *devices) {
         for (std::uint32_t number = 0; number < count; ++number) {
-            devices->push_back({static_cast<std::int32_t>(number), "", "stand-in"});
+            devices->push_back({static_cast<std::int32_t>(number), "", "emulated"});
         }
         return Status{};
     };

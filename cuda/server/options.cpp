@@ -30,9 +30,9 @@ usage: pg_gpu_server --socket PATH [option ...]
   --threads N              of the host engine (default: half of the processors, two of two)
   --devices LIST           the devices to compute on, by number or UUID (default: all), or none
   --engines LIST           host once, and cuda for the devices (default: host,cuda). For tests: host may come
-                           several times, where each stands for a device; or stand-in does in place of
+                           several times, where each stands for a device; or emulated does in place of
                            cuda, each a device that computes on the processors
-  --kept-together BYTES    an index's runs of so many bytes stay on one engine (default: 64 MiB), and runs of
+  --colocated-bytes BYTES  an index's runs of so many bytes stay on one engine (default: 64 MiB), and runs of
                            columns below eight times as many aren't divided
   --divide-all             for tests: divide also runs that one engine would answer sooner alone
   --log-levels             lines on stderr begin with <level>, in place of the time and the process
@@ -63,7 +63,7 @@ bool take_devices(const char *text, Options *options) {
     return true;
 }
 
-// Reads words between commas: host, any number of times, and cuda, or stand-in any number of times.
+// Reads words between commas: host, any number of times, and cuda, or emulated any number of times.
 bool take_engines(const char *text, Options *options) {
     constexpr std::uint32_t max_host_engines = max_engines / 2;
     std::uint32_t hosts = 0;
@@ -76,9 +76,9 @@ bool take_engines(const char *text, Options *options) {
         const std::string_view word = left.substr(0, end);
         const bool is_device = word == "cuda" && !devices;
         hosts += word == "host" ? 1 : 0;
-        emulated_devices += word == "stand-in" ? 1 : 0;
+        emulated_devices += word == "emulated" ? 1 : 0;
         devices = devices || is_device;
-        good = (word == "host" || word == "stand-in" || is_device) && hosts <= max_host_engines &&
+        good = (word == "host" || word == "emulated" || is_device) && hosts <= max_host_engines &&
                emulated_devices <= max_host_engines && !(devices && emulated_devices > 0);
         if (end == std::string_view::npos) {
             break;
@@ -133,7 +133,7 @@ constexpr Known known_options[] = {
     {"joint-calls", nullptr, put<&Options::joint_calls>, 0, INT32_MAX},
     {"connections", nullptr, put<&Options::connection_limit>, 1, 100000},
     {"threads", nullptr, put<&Options::threads>, 0, 4096},
-    {"kept-together", nullptr, put<&Options::colocated_bytes>, 0, INT64_MAX},
+    {"colocated-bytes", nullptr, put<&Options::colocated_bytes>, 0, INT64_MAX},
     {"divide-all", nullptr, put<&Options::divides_all>, 1, 1},
     {"log-levels", nullptr, put<&Options::logs_levels>, 1, 1},
     {"stuck-milliseconds", nullptr, put<&Options::stuck_milliseconds>, 1, INT32_MAX},

@@ -195,7 +195,7 @@ static void put_stat_row(FunctionCallInfo fcinfo, client::Path path, const char 
     functions::put_row(fcinfo, values, nulls);
 }
 
-// Why a merge was put off last: in this session, or else in any. The reason names an index, so others'
+// Why a merge was deferred last: in this session, or else in any. The reason names an index, so others'
 // reasons are for those who may see everybody's rows.
 static const char *last_reason_deferred(const storage::DeferredMerges &own,
                                         const storage::DeferredMerges &all) {
@@ -210,11 +210,11 @@ static const char *last_reason_deferred(const storage::DeferredMerges &own,
                                : psprintf("database \"%s\", %s", database, all.last_reason);
 }
 
-// A merge that was put off is a request, and a fallback: to runs that are left as they are.
+// A merge that was deferred is a request, and a fallback: to runs that are left as they are.
 static void put_deferred_row(FunctionCallInfo fcinfo) {
     const storage::DeferredMerges &own = storage::session_deferred_merges();
     const storage::DeferredMerges all = storage::all_deferred_merges();
-    put_stat_row(fcinfo, client::Path::Paged, "merge put off", {all.count, 0, 0, 0}, all.count,
+    put_stat_row(fcinfo, client::Path::Paged, "deferred merge", {all.count, 0, 0, 0}, all.count,
                  last_reason_deferred(own, all));
 }
 

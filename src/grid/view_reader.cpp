@@ -49,7 +49,7 @@ static void visit_tail(const char *tail_tuples, uint32 bytes, void *context) {
         read_tail_tuple(format, tail_tuples + at, row);
         if (unlikely((place_nulls(row[0]) & ~format.all_null) != 0))
             storage::report_corruption(reader->index, storage::kTailBlock,
-                                       "An item of the tail has NULLs in columns that are not there.");
+                                       "A tuple of the tail has NULLs in columns that are not there.");
         // Tests on points may raise errors; the tail's lock is released as any other then.
         reader->tail_count += matches(format, *reader->condition, row) ? 1 : 0;
     }

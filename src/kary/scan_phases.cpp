@@ -24,7 +24,7 @@ static void visit_tail(const char *tail_tuples, uint32 bytes, void *context) {
                                  if (unlikely(nulls > scan->format.all_null))
                                      storage::report_corruption(
                                          scan->descriptor->indexRelation, storage::kTailBlock,
-                                         "An item of the tail has NULLs in columns that are not there.");
+                                         "A tuple of the tail has NULLs in columns that are not there.");
                                  if (matches(scan->format, scan->condition, nulls, key))
                                      scan->tail[count++] = {key, ItemPointerGetBlockNumberNoCheck(&tid),
                                                             ItemPointerGetOffsetNumberNoCheck(&tid), nulls};

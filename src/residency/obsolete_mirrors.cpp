@@ -103,7 +103,7 @@ struct ReportedList {
 }  // namespace
 
 static constexpr int kSweepMs = 2000;
-static SessionTable<protocol::RunName, ReportedList> reported_lists = {"pg_gpu told run lists", 1024};
+static SessionTable<protocol::RunName, ReportedList> reported_lists = {"pg_gpu reported run lists", 1024};
 
 static int64 microseconds_since_1970() {
     constexpr int64 kEpochDays = POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE;

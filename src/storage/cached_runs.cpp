@@ -103,7 +103,7 @@ static void give_slots_back(void *argument) {
 }
 
 static Copies *make_copies(MemoryContext owner) {
-    MemoryContext context = AllocSetContextCreate(owner, "pg_gpu kept runs", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext context = AllocSetContextCreate(owner, "pg_gpu cached runs", ALLOCSET_DEFAULT_SIZES);
     auto *copies = static_cast<Copies *>(MemoryContextAllocZero(context, sizeof(Copies)));
     copies->context = context;
     copies->callback.func = give_slots_back;

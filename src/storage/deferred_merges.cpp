@@ -16,7 +16,7 @@ struct SharedMerges {
 
 static DeferredMerges session_merges = {};
 
-static SharedStructure structure = {"pg_gpu merges that were put off", sizeof(SharedMerges),
+static SharedStructure structure = {"pg_gpu deferred merges", sizeof(SharedMerges),
                                     [](void *place) {
                                         auto *shared = static_cast<SharedMerges *>(place);
                                         SpinLockInit(&shared->mutex);

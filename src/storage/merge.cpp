@@ -258,16 +258,16 @@ static void clean_up_after_merge(Relation index, const RunKind *kind) {
 static void note_deferred(Relation index, const ErrorData &error, Failure failure) {
     const char *name = RelationGetRelationName(index);
     if (failure == Failure::GaveWay) {
-        ereport(DEBUG1, (errmsg_internal("merge of index \"%s\" put off: %s", name, error.message)));
+        ereport(DEBUG1, (errmsg_internal("merge of index \"%s\" deferred: %s", name, error.message)));
         return;
     }
     count_deferred_merge(index, error.message);
     if (failure == Failure::Damage)
-        ereport(LOG, (errcode(error.sqlerrcode), errmsg("merge of index \"%s\" was put off", name),
+        ereport(LOG, (errcode(error.sqlerrcode), errmsg("merge of index \"%s\" was deferred", name),
                       errdetail("The reason is: %s. What is damaged is left out of merges.", error.message),
                       errhint("Rebuild the index with REINDEX INDEX.")));
     else
-        ereport(LOG, (errcode(error.sqlerrcode), errmsg("merge of index \"%s\" was put off", name),
+        ereport(LOG, (errcode(error.sqlerrcode), errmsg("merge of index \"%s\" was deferred", name),
                       errdetail("The reason is: %s.", error.message),
                       errhint("The next insert that fills a page, or the next VACUUM, tries again.")));
 }
@@ -282,7 +282,7 @@ static void note_no_worker(Relation index) {
         return;
     last_logged = now;
     ereport(LOG, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-                  errmsg("merge of index \"%s\" was put off", RelationGetRelationName(index)),
+                  errmsg("merge of index \"%s\" was deferred", RelationGetRelationName(index)),
                   errdetail("The reason is: no background worker can be had."),
                   errhint("Raise max_worker_processes. VACUUM merges a part by itself, and gpu.merge all.")));
 }

@@ -54,7 +54,7 @@ uint32 read_sealed_tids(Relation index, const RunKind *kind, const RunEntry &run
     for (uint32 at = 0; at < limit && count < run.entries; count++) {
         const uint32 size = sealed_tail_tuple_size(tail_tuples, at, limit, least);
         if (size == 0)
-            report_corruption(index, run_block(run, 0), "An item of a sealed tail has a wrong size.");
+            report_corruption(index, run_block(run, 0), "A tuple of a sealed tail has a wrong size.");
         tids[count] = reinterpret_cast<const TailTuple *>(tail_tuples + at)->tid;
         at += size;
     }

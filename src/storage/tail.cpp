@@ -92,7 +92,7 @@ uint32 checked_tail_tuple_size(Relation index, const RunKind *kind, const char *
                                uint32 length) {
     const uint32 size = tail_tuple_size(reinterpret_cast<const TailTuple *>(tail_tuples + at));
     if (size > length - at || !is_tail_tuple_size(kind, size))
-        report_corruption(index, kTailBlock, "An item of the tail has a wrong size.");
+        report_corruption(index, kTailBlock, "A tuple of the tail has a wrong size.");
     return size;
 }
 

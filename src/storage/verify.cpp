@@ -37,11 +37,11 @@ static bool verify_tail_tuples(const Verification &state) {
         const auto *tail_tuple = reinterpret_cast<const TailTuple *>(tail_tuples + at);
         const uint32 size = tail_tuple_size(tail_tuple);
         if (size > length - at || !is_tail_tuple_size(state.kind, size)) {
-            state.report(kTailBlock, nullptr, "A tail item has a wrong size.", state.context);
+            state.report(kTailBlock, nullptr, "A tail tuple has a wrong size.", state.context);
             valid = false;
         }
         if (!ItemPointerIsValid(&tail_tuple->tid))
-            state.report(kTailBlock, &tail_tuple->tid, "A tail item has an invalid TID.", state.context);
+            state.report(kTailBlock, &tail_tuple->tid, "A tail tuple has an invalid TID.", state.context);
         at += size;
     }
     UnlockReleaseBuffer(buffer);

@@ -331,7 +331,7 @@ Match decide_tail_tuple(const Query &query, const DocumentTuple *tail_tuple) {
     if ((tail_tuple->lexemes & kTupleHasPositions) == 0)
         return Match::Maybe;
     MemoryContext context =
-        AllocSetContextCreate(CurrentMemoryContext, "gpu_text item", ALLOCSET_SMALL_SIZES);
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_text tuple", ALLOCSET_SMALL_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
     Decision decision;
     begin_decision(&decision, query, query.root);

@@ -61,8 +61,8 @@ INSERT INTO wanted VALUES
    'TABLE(bin integer, lower double precision, upper double precision, count bigint)', true),
   ('index_rows', NULL,
    'TABLE(index_name regclass, table_name regclass, method text, state text, problem text, bytes bigint, runs integer, entries bigint, '
-   'dead_share double precision, resident_share double precision, merges bigint, last_merge timestamp with time zone, merges_put_off bigint, '
-   'last_put_off timestamp with time zone, fallbacks bigint, last_fallback timestamp with time zone, last_reason text, reasons text[], '
+   'dead_share double precision, resident_share double precision, merges bigint, last_merge timestamp with time zone, merges_deferred bigint, '
+   'last_deferred timestamp with time zone, fallbacks bigint, last_fallback timestamp with time zone, last_reason text, reasons text[], '
    'reason_counts bigint[])', true),
   ('intersect', 'index regclass, lexemes text[]', 'SETOF tid', true),
   ('latency_rows', NULL, 'TABLE(path text, request text, up_to_ms double precision, requests bigint, all_up_to bigint)', true),

@@ -23,7 +23,7 @@ BEGIN
     END LOOP;
     who := CASE nodes WHEN 0 THEN 'other plan' WHEN 1 THEN 'node' ELSE nodes || ' nodes' END;
     FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-        who := coalesce(substring(line FROM 'Not Answered: (.*)'), who);
+        who := coalesce(substring(line FROM 'Fallback Reason: (.*)'), who);
     END LOOP;
     RETURN who;
 EXCEPTION WHEN OTHERS THEN

@@ -39,7 +39,7 @@ constexpr int emulated_devices = 3;
 [[maybe_unused]] void emulate_devices(Options *options) {
     options->identify_devices = [](std::vector<gpu_engine::DeviceIdentity> *devices) {
         for (int i = 0; i < emulated_devices; ++i) {
-            devices->push_back({i, "", "stand-in"});
+            devices->push_back({i, "", "emulated"});
         }
         return gpu_engine::Status{};
     };

@@ -71,7 +71,7 @@ TEST(ServerEngines, DevicesMayTakeTheirTime) {
     EXPECT_EQ(Client::result_of(client.begin_kary(run_name(1), 10, 64).header), ReplyResult::done);
     const auto devices = client.list(Message::devices, 0, 4096);
     EXPECT_EQ(devices.rows, 1U);
-    EXPECT_STREQ(client.at<protocol::DeviceRow>(0)->info.name, "stand-in");
+    EXPECT_STREQ(client.at<protocol::DeviceRow>(0)->info.name, "emulated");
     EXPECT_EQ(devices.memory_limit[1], 123U << 20);
     // The default: half of what is free.
     limits = {};

@@ -1,5 +1,5 @@
-// What devices have no room for lies with the host engine, and is asked in the same question. Stand-ins are
-// the devices.
+// What devices have no room for lies with the host engine, and is asked in the same question. Emulated
+// devices are the devices.
 #include "server_several_engines.h"
 
 namespace {

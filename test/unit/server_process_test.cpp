@@ -206,8 +206,8 @@ TEST_F(ServerProcess, RefusesBadArguments) {
         {"--connections", "0"}, {"--threads", "99999999999999999999"},
         {"--parent", "0"},      {"--stuck-milliseconds", "0"},
         {"--engines", "cuda"},  {"--engines", "host,cuda,cuda"},
-        {"--engines", ""},      {"--engines", "host,cuda,stand-in"},
-        {"--engines", "host,"}, {"--engines", "stand-in"}};
+        {"--engines", ""},      {"--engines", "host,cuda,emulated"},
+        {"--engines", "host,"}, {"--engines", "emulated"}};
     for (const std::vector<std::string> &arguments : bad) {
         EXPECT_EQ(start(arguments)->wait(), 1) << arguments[0];
     }
@@ -257,7 +257,7 @@ TEST_F(ServerProcess, TakesItsLimits) {
 
 // Two kinds of engines without a device.
 TEST_F(ServerProcess, EmulatedDevicesAreDevices) {
-    const auto process = start({"--engines", "host,stand-in,stand-in", "--device-memory", "1048576"});
+    const auto process = start({"--engines", "host,emulated,emulated", "--device-memory", "1048576"});
     ASSERT_TRUE(wait_until([&] { return does_respond(); }));
     Client client(socket_);
     ASSERT_TRUE(wait_until([&] {

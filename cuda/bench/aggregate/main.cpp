@@ -309,7 +309,7 @@ std::unique_ptr<AggregateOutput> compute_one(Holder &holder, const Statement &st
     std::unique_ptr<AggregateOutput> output;
     require(holder.engine->column().aggregate(*holder.stream, request, &output));
     if (output->outcome() != AggregateOutcome::answered) {
-        throw Failure{make_status(StatusCode::internal, "a question has no answer")};
+        throw Failure{make_status(StatusCode::internal, "a request has no answer")};
     }
     return output;
 }

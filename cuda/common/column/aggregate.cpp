@@ -281,7 +281,7 @@ AggregatePlan plan_aggregate(const AggregateRequest &request) {
     check_program(plan.program);
     check_top(plan.program, request.top);
     if (request.part_count == 0) {
-        refuse("a question has no runs");
+        refuse("a request has no runs");
     }
     for (std::uint32_t part = 0; part < request.part_count; ++part) {
         const AggregatePart &requested = request.parts[part];

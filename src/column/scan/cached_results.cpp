@@ -170,7 +170,7 @@ static void begin_entries() {
         CacheRegisterSyscacheCallback(cache, note_change, Datum{0});
     RegisterXactCallback(note_transaction_end, nullptr);
     cached.transaction = 1;
-    cached.context = AllocSetContextCreate(TopMemoryContext, "pg_gpu kept results", ALLOCSET_DEFAULT_SIZES);
+    cached.context = AllocSetContextCreate(TopMemoryContext, "pg_gpu cached results", ALLOCSET_DEFAULT_SIZES);
 }
 
 // Makes room for one more entry.

@@ -371,7 +371,7 @@ static void read_statistics(FunctionCallInfo fcinfo, int most, Advice *advice) {
         read_recorded(recorder, most, advice);
     else
         ereport(NOTICE,
-                (errmsg("without pg_stat_statements only unused indexes are told"),
+                (errmsg("without pg_stat_statements only unused indexes are reported"),
                  errhint("Add pg_stat_statements to shared_preload_libraries, restart PostgreSQL, and "
                          "execute CREATE EXTENSION pg_stat_statements.")));
     give_unused(fcinfo);

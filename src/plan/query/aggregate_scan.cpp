@@ -450,8 +450,8 @@ static void rescan_aggregate(CustomScanState *node) {
 static void explain_totals(const RangeTotals &totals, ExplainState *explain) {
     ExplainPropertyUInteger("Block Ranges", nullptr, totals.ranges, explain);
     if (totals.refused > 0) {
-        ExplainPropertyUInteger("Block Ranges Not Answered", nullptr, totals.refused, explain);
-        ExplainPropertyText("Not Answered", totals.problem, explain);
+        ExplainPropertyUInteger("Block Range Fallbacks", nullptr, totals.refused, explain);
+        ExplainPropertyText("Fallback Reason", totals.problem, explain);
     }
     ExplainPropertyUInteger("Groups", nullptr, totals.groups, explain);
     if (totals.passes > 1)
@@ -489,12 +489,12 @@ static void explain_aggregate(CustomScanState *node, List *ancestors, ExplainSta
     if (!explain->analyze || !state->is_requested || state->totals.ranges > 0)
         return;
     if (state->problem != nullptr) {
-        ExplainPropertyText("Not Answered", state->problem, explain);
+        ExplainPropertyText("Fallback Reason", state->problem, explain);
         return;
     }
     ExplainPropertyUInteger("Groups", nullptr, state->found_groups, explain);
     if (state->cached_tables > 0)
-        ExplainPropertyInteger("Kept Tables", nullptr, state->cached_tables, explain);
+        ExplainPropertyInteger("Cached Tables", nullptr, state->cached_tables, explain);
     if (state->passes > 1)
         ExplainPropertyUInteger("Passes", nullptr, state->passes, explain);
     ExplainPropertyUInteger("Heap Fetches", nullptr, state->heap_fetches, explain);

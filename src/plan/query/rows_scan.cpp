@@ -324,11 +324,11 @@ static void explain_rows(CustomScanState *node, List *ancestors, ExplainState *e
     if (!explain->analyze || !state->is_requested)
         return;
     if (state->problem != nullptr) {
-        ExplainPropertyText("Not Answered", state->problem, explain);
+        ExplainPropertyText("Fallback Reason", state->problem, explain);
         return;
     }
     if (state->joins != nullptr && state->joins->cached > 0)
-        ExplainPropertyInteger("Kept Tables", nullptr, state->joins->cached, explain);
+        ExplainPropertyInteger("Cached Tables", nullptr, state->joins->cached, explain);
     ExplainPropertyUInteger("Heap Fetches", nullptr, state->heap_fetches + state->given, explain);
 }
 

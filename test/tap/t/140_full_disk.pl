@@ -160,7 +160,7 @@ for my $round (1 .. rounds(1, 20))
 	$what = "put off, round $round";
 	my $log = -s $node->logfile;
 	$node->safe_psql('postgres', 'DELETE FROM t WHERE id % 2 = 0');
-	my $counted = q{SELECT requests || ' ' || fallbacks || ' ' || coalesce(last_reason, 'unknown') FROM gpu.stat WHERE request = 'merge put off'};
+	my $counted = q{SELECT requests || ' ' || fallbacks || ' ' || coalesce(last_reason, 'unknown') FROM gpu.stat WHERE request = 'deferred merge'};
 	my $put_off = sql($node, "SELECT gpu.stat_reset();
 VACUUM (INDEX_CLEANUP ON) t;
 $counted;");
@@ -172,7 +172,7 @@ $counted;");
 	is(sql_value($node, "SET ROLE nobody; SELECT gpu.stat_reset(); $counted"), "\n1 1 unknown", "$what: a user resets what is his");
 	is(sql_value($node, "SELECT gpu.stat_reset(); $counted"), '', "$what: a superuser resets all");
 	like(slurp_file($node->logfile, $log),
-		qr/LOG:  merge of index "t_k" was put off\n[^\n]*DETAIL:  The reason is: could not extend file .*\n[^\n]*HINT:  The next insert that fills a page/,
+		qr/LOG:  merge of index "t_k" was deferred\n[^\n]*DETAIL:  The reason is: could not extend file .*\n[^\n]*HINT:  The next insert that fills a page/,
 		"$what: the log tells");
 	check_sound($node, "$what: gpu.verify finds nothing", 't_k');
 	check_answers($node, 't', $what);

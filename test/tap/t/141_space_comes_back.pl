@@ -16,7 +16,7 @@ fault_seed();
 # Damage is planted, which checksums would find first. No process can be had for a worker.
 my $node = new_node('space', checksums => 0, streaming => 1, conf => "max_worker_processes = 0\nautovacuum = off\n");
 
-my $counted = q{SELECT coalesce(max(requests), 0) FROM gpu.stat WHERE request = 'merge put off'};
+my $counted = q{SELECT coalesce(max(requests), 0) FROM gpu.stat WHERE request = 'deferred merge'};
 sub runs_of { my ($index) = @_; return sql_value($node, "SELECT count(*) FROM gpu.runs('$index')"); }
 sub vacuum { my ($table) = @_; my $result = sql($node, "VACUUM (INDEX_CLEANUP ON, PARALLEL 0) $table"); return is($result->{err}, '', "VACUUM $table"); }
 
@@ -31,8 +31,8 @@ SELECT gpu.stat_reset();
 my $runs = runs_of('busy_k');
 cmp_ok($runs, '>', 10, "$runs runs pile up without a worker");
 cmp_ok(sql_value($node, $counted), '>', 0, 'which is counted');
-cmp_ok(sql_value($node, q{SELECT merges_put_off FROM gpu.indexes WHERE index_name = 'busy_k'::regclass}), '>', 0, 'of the index');
-like(slurp_file($node->logfile), qr/LOG:  merge of index "busy_k" was put off\n.*no background worker can be had.*\n.*HINT:.*max_worker_processes/, 'the log tells');
+cmp_ok(sql_value($node, q{SELECT merges_deferred FROM gpu.indexes WHERE index_name = 'busy_k'::regclass}), '>', 0, 'of the index');
+like(slurp_file($node->logfile), qr/LOG:  merge of index "busy_k" was deferred\n.*no background worker can be had.*\n.*HINT:.*max_worker_processes/, 'the log tells');
 vacuum('busy') for 1 .. 3;
 $runs = runs_of('busy_k');
 cmp_ok($runs, '<', 10, "VACUUM merges them itself, $runs are left");
@@ -105,7 +105,7 @@ my $log = -s $node->logfile;
 my $failed = sql($node, join('', map { "INSERT INTO hurt SELECT g, 'y' FROM generate_series(1, 300) AS g;\n" } 1 .. 60));
 is($failed->{err}, '', 'no INSERT fails by a merge that meets damage');
 is(sql_value($node, $counted), 1, 'the merge is put off, once');
-like(slurp_file($node->logfile, $log), qr/LOG:  merge of index "hurt_k" was put off\n.*corrupted.*\n.*HINT:  Rebuild the index with REINDEX INDEX/, 'the log tells');
+like(slurp_file($node->logfile, $log), qr/LOG:  merge of index "hurt_k" was deferred\n.*corrupted.*\n.*HINT:  Rebuild the index with REINDEX INDEX/, 'the log tells');
 cmp_ok(runs_of('hurt_k'), '<', 14, 'the others are merged');
 is(sql_value($node, q{SELECT state FROM gpu.indexes WHERE index_name = 'hurt_k'::regclass}), 'damaged', 'gpu.indexes tells');
 cmp_ok(sql_value($node, q{SELECT count(*) FROM gpu.verify('hurt_k')}), '>', 0, 'and gpu.verify');

@@ -144,7 +144,7 @@ sub is_merged
 	return $node->safe_psql($database // 'postgres', "SELECT max(entries) > $kind_of{$name}{foreground} FROM gpu.runs('${name}_k')") eq 't';
 }
 
-sub puts_off { my ($name, $from) = @_; my $times = () = slurp_file($node->logfile, $from) =~ /"${name}_k" put off: .* gives way/g; return $times; }
+sub puts_off { my ($name, $from) = @_; my $times = () = slurp_file($node->logfile, $from) =~ /"${name}_k" deferred: .* gives way/g; return $times; }
 
 # ---- merging ------------------------------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ value(q{
 
 my ($out, $err) = outcome('SELECT advice, table_name, command, cost FROM gpu.advise()');
 is(join("\n", sort split /\n/, $out), "drop|page|DROP INDEX public.page_unused|\ndrop|sale|DROP INDEX public.sale_used|", 'unused indexes are told without pg_stat_statements');
-like($err, qr/NOTICE:  without pg_stat_statements only unused indexes are told\nHINT:  Add pg_stat_statements to shared_preload_libraries/, 'and what is missing');
+like($err, qr/NOTICE:  without pg_stat_statements only unused indexes are reported\nHINT:  Add pg_stat_statements to shared_preload_libraries/, 'and what is missing');
 
 # ---- a workload -----------------------------------------------------------------------------------------------------
 

@@ -9,14 +9,14 @@ use warnings FATAL => 'all';
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
 use PgGpuTest;
-use PgGpuTest::EveryQuestion;
+use PgGpuTest::EveryRequest;
 use PgGpuTest::Faults;
 use PgGpuTest::Server;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-local $ENV{PG_GPU_SERVER} = server_with('--engines host,host,host --kept-together 0 --testing');
+local $ENV{PG_GPU_SERVER} = server_with('--engines host,host,host --colocated-bytes 0 --testing');
 my $node = new_node('engines', conf => "autovacuum = off\npg_gpu.request_timeout = 60s\npg_gpu.min_mirror_entries = 0\n");
 make_every_index($node);
 my @indexes = every_index();

@@ -1,5 +1,5 @@
 # suite: check
-# Three host engines in one server process stand for devices, and share each run that can be divided; then stand-ins do whose memory is too small, so that the host engine has the
+# Three host engines in one server process stand for devices, and share each run that can be divided; then emulated devices do whose memory is too small, so that the host engine has the
 # rest. While clients write and ask, engines are lost, runs are dropped and
 # loaded again elsewhere, limits change, and the process is killed: every statement gives the right answer, for each access method.
 
@@ -67,7 +67,7 @@ END $$;
 # Engines, whom clients ask, a limit, and how all serve at the end.
 my @cases = (
 	{ engines => 'host,host,host', path => 'host', conf => '', states => 'ready ready ready' },
-	{ engines => 'host,stand-in,stand-in', path => 'cuda', conf => "pg_gpu.device_memory_limit = 1MB\n", states => 'ready ready' });
+	{ engines => 'host,emulated,emulated', path => 'cuda', conf => "pg_gpu.device_memory_limit = 1MB\n", states => 'ready ready' });
 
 sub come_and_go
 {
@@ -75,7 +75,7 @@ sub come_and_go
 	my $name = $method->name . " with $case->{engines}";
 	# Where a device's memory is full of what a question asks it may have none to compute with, and pages answer, which a NOTICE tells.
 	my $options = "-c pg_gpu.path=$case->{path} -c client_min_messages=warning";
-	local $ENV{PG_GPU_SERVER} = server_with("--engines $case->{engines} --kept-together 0 --divide-all --testing");
+	local $ENV{PG_GPU_SERVER} = server_with("--engines $case->{engines} --colocated-bytes 0 --divide-all --testing");
 	my $node = new_node($method->name . "_$case->{path}", conf => "pg_gpu.request_timeout = 2s\nmax_worker_processes = 16\npg_gpu.server_threads = 6\n$case->{conf}");
 	$method->make($node);
 	my $scripts = [ @{ $method->writes }, $method->check(0, 12), $method->name eq 'gpu_column' ? make_groups($node) : () ];

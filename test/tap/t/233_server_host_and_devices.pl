@@ -1,5 +1,5 @@
 # suite: check
-# What devices have no room for lies with the host engine, and questions are asked of both: stand-ins are the devices. Indexes are larger than one device, and than all of
+# What devices have no room for lies with the host engine, and questions are asked of both: emulated devices are the devices. Indexes are larger than one device, and than all of
 # them; runs are divided between devices and host; nothing leaves that is used while there is room; an index that fits nowhere is read on pages.
 
 use strict;
@@ -8,7 +8,7 @@ use warnings FATAL => 'all';
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
 use PgGpuTest;
-use PgGpuTest::EveryQuestion;
+use PgGpuTest::EveryRequest;
 use PgGpuTest::Faults;
 use PgGpuTest::Server;
 use PostgreSQL::Test::Cluster;
@@ -18,7 +18,7 @@ use Test::More;
 use constant CUDA => 'SET pg_gpu.path = cuda';
 use constant PAGED => 'SET pg_gpu.path = paged; SET pg_gpu.enable_aggregate = off; SET pg_gpu.enable_sort = off';
 
-local $ENV{PG_GPU_SERVER} = server_with('--engines host,stand-in --kept-together 0 --testing');
+local $ENV{PG_GPU_SERVER} = server_with('--engines host,emulated --colocated-bytes 0 --testing');
 my $node = new_node('overflow', conf => "autovacuum = off\njit = off\npg_gpu.request_timeout = 60s\npg_gpu.min_mirror_entries = 0\n"
 	. "pg_gpu.device_memory_limit = 1MB\npg_gpu.host_memory_limit = 64MB\n");
 make_every_index($node);
@@ -107,7 +107,7 @@ change_setting($node, 'pg_gpu.device_memory_limit', '1MB');
 
 # ---- several devices ------------------------------------------------------------------------------------------------------
 
-$ENV{PG_GPU_SERVER} = server_with('--engines host,stand-in,stand-in --kept-together 0 --divide-all --testing');
+$ENV{PG_GPU_SERVER} = server_with('--engines host,emulated,emulated --colocated-bytes 0 --divide-all --testing');
 $node->restart;
 compare('two devices and the host');
 my $pid = wait_for_server($node);

@@ -125,7 +125,7 @@ sub _difference_of
 			return "$where: EXPLAIN (ANALYZE) fails with $answers[$i]{error}" if defined $answers[$i]{error} && $answers[$i]{error} =~ /^XX/;
 			next unless $counts;
 			$counts->{explained}++;
-			$counts->{not_answered}{$_}++ foreach map { $_->[0] =~ /Not Answered: (.*)/ ? $1 : () } @{ $answers[$i]{rows} };
+			$counts->{not_answered}{$_}++ foreach map { $_->[0] =~ /Fallback Reason: (.*)/ ? $1 : () } @{ $answers[$i]{rows} };
 			next;
 		}
 		my $difference = difference($expected, $answers[$i], $statement);

@@ -1,5 +1,5 @@
 # Indexes of each access method on one table, in several runs each, and questions of every kind to them: for tests of where the server process computes.
-package PgGpuTest::EveryQuestion;
+package PgGpuTest::EveryRequest;
 
 use strict;
 use warnings FATAL => 'all';
