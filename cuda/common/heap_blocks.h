@@ -51,7 +51,7 @@ inline void check_known_blocks(const KnownBlocks &known) {
     }
 }
 
-// The copy of what is known that an engine's questions read, in buffers of the engine.
+// The copy of what is known that an engine's requests read, in buffers of the engine.
 template <template <typename> typename Buffer>
 class KeptBlocks : public HeapBlocks {
   public:

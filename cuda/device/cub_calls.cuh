@@ -16,7 +16,7 @@ template <typename Run>
 void with_scratch_memory(const Call &call, const char *name, Run run) {
     std::size_t bytes = 0;
     check(run(nullptr, bytes), name);
-    // CUB takes a null pointer for the question about the size.
+    // CUB takes a null pointer for the request about the size.
     const Buffer<char> scratch = call.buffer<char>(std::max<std::size_t>(bytes, 1));
     check(run(static_cast<void *>(scratch.data()), bytes), name);
 }

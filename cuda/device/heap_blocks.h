@@ -6,7 +6,7 @@
 
 namespace gpu_engine::device {
 
-// A copy of the facts, which all questions of a request share. The pointers of `known` are for kernels.
+// A copy of the facts, which all calls of a request share. The pointers of `known` are for kernels.
 class DeviceHeapBlocks final : public KeptBlocks<Buffer> {
   public:
     DeviceHeapBlocks(const Call &call, const KnownBlocks &known);

@@ -1,4 +1,4 @@
-// How the server's engines are told apart.
+// How the server's engines are distinguished.
 #pragma once
 
 #include <cstdint>

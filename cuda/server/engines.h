@@ -86,7 +86,7 @@ class Engines {
     State state(EngineId id) const noexcept { return places_[id].state.load(); }
     // That of a kind is the best of its engines': one that is ready serves.
     State state(protocol::EngineName name) const noexcept;
-    // A question found no memory to compute with: from now on loads leave a part of the engine's limit free,
+    // A request found no memory to compute with: from now on loads leave a part of the engine's limit free,
     // until the limit is set anew. Returns true only the first time.
     bool note_lack(EngineId id) noexcept { return !places_[id].lacked.exchange(true); }
     std::uint64_t reserved_free(EngineId id) const noexcept;

@@ -145,7 +145,7 @@ void Queue::advance() {
     }
 }
 
-// ---- company ----------------------------------------------------------------------------------------------
+// ---- joint groups -----------------------------------------------------------------------------------------
 
 Queue::JointGroup Queue::take_joint_group(const Joint &joint) {
     JointGroup joint_group;

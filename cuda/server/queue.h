@@ -56,7 +56,7 @@ class Queue {
         full,
         cancelled,
         computed,  // by another one's call
-        alone,     // such a call failed: it should be tried without company
+        alone,     // such a call failed: it should be tried alone
         again,     // such a call was cancelled: it should wait once more
     };
     struct Settings {

@@ -25,7 +25,7 @@ uint64 max_listed_numerics(Relation index, uint64 rows, uint64 few);
 
 // ---- runs -------------------------------------------------------------------------------------------------
 
-// Copies a raw run's items, palloc'd; false when the page was recycled.
+// Copies a raw run's tuples, palloc'd; false when the page was recycled.
 inline bool read_raw_tuples(Relation index, const storage::RunEntry &run, storage::Items *items) {
     return storage::read_sealed_tuples(index, run_kind(), run, kLeastTailTuple, items);
 }

@@ -1,4 +1,4 @@
-// Items of the tail and of sealed tails.
+// Tuples of the tail and of sealed tails.
 #pragma once
 
 #include "column/build/chunk.h"
@@ -6,18 +6,18 @@
 
 namespace pg_gpu::column {
 
-// The part of an item that is about one column.
+// The part of a tuple that is about one column.
 struct TupleValue {
     bool is_null;
     uint64 integer;
     Bytes bytes;
 };
 
-// The item for a row, palloc'd; nullptr when it is longer than a tail.
+// The tuple for a row, palloc'd; nullptr when it is longer than a tail.
 storage::TailTuple *make_tail_tuple(const Format &format, const Datum *values, const bool *nulls,
                                     const ItemPointerData &tid);
 
-// All of an item's columns; false when it is damaged. Strings lie in the item.
+// All of a tuple's columns; false when it is damaged. Strings lie in the tuple.
 bool read_tail_tuple(const Format &format, const storage::TailTuple *tail_tuple, TupleValue *values);
 
 inline void add_tail_tuple(Chunk *chunk, const storage::TailTuple *tail_tuple, const TupleValue *values) {
@@ -32,7 +32,7 @@ inline void add_tail_tuple(Chunk *chunk, const storage::TailTuple *tail_tuple, c
     }
 }
 
-// Calls visit(item, values) for each of the items that isn't dead. ERROR when one is damaged.
+// Calls visit(tuple, values) for each of the tuples that isn't dead. ERROR when one is damaged.
 template <typename Visit>
 void for_each_tail_tuple(Relation index, const Format &format, BlockNumber block,
                          const storage::Items &tail_tuples, Visit visit) {

@@ -113,14 +113,14 @@ bool is_path_forced();
 // May the server be asked about so many items, where fewer than `fewest` aren't worth a request?
 bool may_use_server(uint64 items, uint64 fewest);
 
-// The server can't be asked this, and gpu.stat is to tell why.
+// The server can't be asked this, and gpu.stat is to report why.
 void decline(RequestKind kind, const Choice &choice, const char *reason);
 
 // Is there a server process with this path's engine? Waits for one that is being started, as requests on a
 // forced path do.
 bool is_available(Path path);
 
-// A request that only the paged path can answer: gpu.stat tells why, where another one is forced.
+// A request that only the paged path can answer: gpu.stat reports why, where another one is forced.
 void note_unsuited(RequestKind kind, Oid index, const char *reason);
 
 // Counts a request that the paged path answered, for gpu.stat: begin_paged before the work, end_paged after

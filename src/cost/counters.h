@@ -34,7 +34,7 @@ Counters sum_counters(Path path, RequestKind kind, bool (*may_see)(Oid user));
 // Invalid: all users'.
 void reset_counters(Oid user);
 
-// A request was answered. It took so many microseconds to compute, and so many from the question to the
+// A request was answered. It took so many microseconds to compute, and so many from the request to the
 // answer.
 void count_request(Path path, RequestKind kind, uint64 items, uint64 bytes, double computing, double latency);
 

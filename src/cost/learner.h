@@ -3,7 +3,7 @@
 // know. A session whose costs are its user's own, and one that shared memory has no room for, learns by
 // itself.
 //
-// Of a request counts all that its statement waits for until it has the answer: queues, looking rows up in
+// Of a request counts all that its statement waits for until it has the result: queues, looking rows up in
 // the table, and the pages where the server process did not answer. Loading mirrors does not, because that is
 // weighed by itself (residency/mirrors.cpp), nor do looks at all pages that a table's facts are about: every
 // path takes them, and they take many times longer when no other session has just looked.

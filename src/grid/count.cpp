@@ -218,7 +218,7 @@ struct Counters {
 }  // namespace
 
 // Has the server count where its path is forced, else whoever takes less; false when entries must be looked
-// at one by one. `reader` takes the condition's rows, the question's all; it may have a view afterwards.
+// at one by one. `reader` takes the condition's rows, the request's all; it may have a view afterwards.
 static bool count_together(ViewReader *reader, CountRequest *count_request, Counters counters, int64 *count,
                            uint64 *heap_fetches) {
     BoxList list;

@@ -223,7 +223,7 @@ static bool look_for(const void *source, WantedPointers *wanted) {
 
 uint64 count_rows(const Format &format, const Condition &condition, const EntryRows &rows) {
     uint64 first = 0;
-    // A condition on the first column's values leaves a stretch of the rows.
+    // A condition on the first column's values leaves a span of the rows.
     const LaneRange &lane = condition.lanes[0];
     const bool is_bounded = (condition.bounded & 1) != 0 && (condition.nulls & 1) == 0;
     if (is_bounded) {

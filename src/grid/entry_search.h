@@ -7,7 +7,7 @@
 
 namespace pg_gpu::grid {
 
-// What counts `count` questions in the reader's view needs of the access method. Its condition takes all rows
+// What counts `count` requests in the reader's view needs of the access method. Its condition takes all rows
 // that are of interest.
 EntryCounter entry_counter_of(const ViewReader &reader, CountedBy counted_by, uint32 count);
 

@@ -33,7 +33,7 @@ struct Column {
 struct Lane {
     uint8 column;
     uint8 width;      // bits
-    uint8 tail_byte;  // where it begins in a tail item
+    uint8 tail_byte;  // where it begins in a tail tuple
 };
 
 struct Format : storage::RunKind {
@@ -46,7 +46,7 @@ struct Format : storage::RunKind {
     NullMask converted;                          // columns
     NullMask dimension_columns[kMaxDimensions];  // the column's bit
     uint8 dimension_lanes[kMaxDimensions];
-    uint8 tail_nulls;  // byte of a tail item that has the mask
+    uint8 tail_nulls;  // byte of a tail tuple that has the mask
     Column columns[kMaxColumns];
     Lane lanes[kMaxLanes];
 };
@@ -111,9 +111,10 @@ inline Uint128 wide_row_code(const Column &column, const uint64 *row) {
     return Uint128{lanes[0]} << 64 | lanes[1];
 }
 
-// ---- tail items -------------------------------------------------------------------------------------------
+// ---- tail tuples
+// -------------------------------------------------------------------------------------------
 
-// Writes a row as a tail item of format.tail_tuple_bytes.
+// Writes a row as a tail tuple of format.tail_tuple_bytes.
 void put_tail_tuple(const Format &format, const uint64 *row, char *tail_tuple);
 void read_tail_tuple(const Format &format, const char *tail_tuple, uint64 *row);
 

@@ -195,7 +195,7 @@ static void match_in_pages(Search *search) {
 
 // ---- by both ---------------------------------------------------------------------------------------------
 
-// A run at home is read as if it lay in the tail where that takes less than to search it for each key.
+// A local run is read as if it lay in the tail where that takes less than to search it for each key.
 static constexpr uint64 kEntriesPerKey = 32;
 
 // Finds what the set's runs hold. Returns false when the server process doesn't answer.

@@ -182,7 +182,7 @@ Boxes boxes_of(const BoxList &list) {
     return boxes;
 }
 
-// ---- asking ----------------------------------------------------------------------------------------------
+// ---- requests --------------------------------------------------------------------------------------------
 
 client::RunSet run_set(const ViewReader &reader, const client::MirrorFormat *format) {
     return {reader.index,     reader.format,         format,

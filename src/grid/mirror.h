@@ -49,19 +49,19 @@ struct Effort {
     uint64 on_server;
 };
 
-// The path for those that the server process may be asked about. Some runs stay at home (client::share_out),
+// The path for those that the server process may be asked about. Some runs stay local (client::share_out),
 // which *is_local says of the view's runs.
 client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat *format,
                            client::RequestKind kind, uint32 boxes, const Effort &effort,
                            const bool **is_local);
 
-// Runs at home that are searched for each box.
+// Local runs that are searched for each box.
 struct LocalRuns {
     storage::RunEntry *runs;
     int count;
 };
 
-// Takes the runs at home off the view. Those of at most `max_entries` entries are read as if they lay in the
+// Takes the local runs off the view. Those of at most `max_entries` entries are read as if they lay in the
 // tail, whose rows are compared with each box; *home has the larger ones. false when a page was recycled, and
 // a new view must be taken.
 bool read_local_runs(ViewReader *reader, const bool *is_local, uint64 max_entries, LocalRuns *local);

@@ -54,7 +54,7 @@ static bool count_run_entries(CountRequest *count_request, const client::MirrorF
     return answered;
 }
 
-// ---- at home ----------------------------------------------------------------------------------------------
+// ---- local runs -------------------------------------------------------------------------------------------
 
 // Which of the entries count?
 static void check_entries(CountRequest *count_request, BlockNumber index_block, const ItemPointerData *tids,
@@ -94,7 +94,7 @@ static void count_tail_rows(CountRequest *count_request, int64 *counts) {
 
 namespace {
 
-// Entries of runs at home, each with the box that it is in, until enough have come for a look at their rows.
+// Entries of local runs, each with the box that it is in, until enough have come for a look at their rows.
 struct LocalEntries {
     static constexpr uint32 kMax = 16 * kMaxOnPage;
     CountRequest *count_request;
@@ -136,7 +136,7 @@ static bool add_local_entries(const ViewReader &reader, const LocalRuns &local, 
     return true;
 }
 
-// Adds what the runs at home hold, which are searched for each box as pages are that answer for all runs.
+// Adds what the local runs hold, which are searched for each box as pages are that answer for all runs.
 // false when a page was recycled.
 static bool count_local_entries(CountRequest *count_request, int64 *counts) {
     const ViewReader &reader = *count_request->reader;
@@ -207,7 +207,7 @@ static Outcome take_off_in_view(CountRequest *count_request, client::Path path, 
 
 // ---- the counts of a view ---------------------------------------------------------------------------------
 
-// A run at home of more entries is searched for each of many boxes, rather than that each of its rows is
+// A local run of more entries is searched for each of many boxes, rather than that each of its rows is
 // compared with all of them.
 static constexpr uint32 kFewBoxes = 64;
 static constexpr uint64 kMaxCompared = 1024;

@@ -1,4 +1,4 @@
-// Layout of gpu_kary's run pages and tail items.
+// Layout of gpu_kary's run pages and tail tuples.
 //
 //   A run's entries are partitioned by which of their columns are NULL: no column first, then by the mask's
 //   value. A partition is ordered by (key, TID), with zeros in place of NULL columns.
@@ -34,7 +34,8 @@ inline constexpr uint32 kLeafCapacity = storage::kContentBytes / kEntryBytes<Key
 template <typename Key>
 inline constexpr uint32 kSeparatorCapacity = storage::kContentBytes / sizeof(Key);
 
-// ---- tail items -------------------------------------------------------------------------------------------
+// ---- tail tuples
+// -------------------------------------------------------------------------------------------
 
 template <typename Key>
 struct KaryTailTuple {

@@ -131,7 +131,7 @@ static Condition<Key> condition_around(const KeyFormat &format, const KeyRanges<
 
 namespace {
 
-// A question about ranges, and who answers it.
+// A request about ranges, and who answers it.
 template <typename Key>
 struct CountRequest {
     Scan<Key> *scan;

@@ -61,7 +61,7 @@ static void add_small_runs(Scan<Key> *scan, client::Request request) {
     }
 }
 
-// Leaves those runs to the pages that stay at home; false when all do.
+// Leaves those runs to the pages that stay local; false when all do.
 template <typename Key>
 static bool leave_local(Scan<Key> *scan, client::RequestKind kind) {
     RemoteSource<Key> *remote = &scan->remote;
@@ -146,7 +146,7 @@ bool is_remote(const Scan<Key> *scan, const storage::RunEntry &run) {
                        [&](const storage::RunEntry &requested) { return requested.run_id == run.run_id; });
 }
 
-// ---- asking -----------------------------------------------------------------------------------------------
+// ---- requests ---------------------------------------------------------------------------------------------
 
 // From now on the scan does without the server process, or, where some of the runs were lacking, without
 // those.
@@ -197,7 +197,7 @@ static bool look_up_ranges(const RemoteSource<Key> &remote, const client::RunSet
     return answered;
 }
 
-// Calls question(set, points), which asks all runs for items from `begin` on; the first answer->items are
+// Calls request(set, points), which asks all runs for items from `begin` on; the first result->items are
 // answered.
 template <typename Key, typename Result, typename Request>
 static bool submit_runs(Scan<Key> *scan, uint32 begin, Result *result, Request request) {

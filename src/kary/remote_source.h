@@ -40,7 +40,7 @@ struct RemoteSource : Source<Key> {
 };
 
 // Chooses the runs of a view that the server process is asked about, if any, and puts the source before its
-// first item or, not at_start, behind its last. Runs that stay at home (client::share_out) are left to the
+// first item or, not at_start, behind its last. Runs that stay local (client::share_out) are left to the
 // pages.
 template <typename Key>
 void choose_remote_runs(Scan<Key> *scan, bool at_start);

@@ -32,7 +32,7 @@ constinit const MirrorKind kary_mirror = {mirrored_pages_of, begin_kary, {0, 1, 
 
 // ---- cost ------------------------------------------------------------------------------------------------
 
-// Counting one range pages finds its two ends in each run, as two lookups do, but never in company.
+// Counting one range pages finds its two ends in each run, as two lookups do, but never jointly.
 static constexpr double kKeysPerLoneSearch = 20;
 
 // Whether an entry's heap block is all-visible, where each one must be looked at.

@@ -1,5 +1,5 @@
-// What the server tells of itself, for functions and views: devices, mirrors, statistics; and whose mirrors
-// these are.
+// What the server reports about itself, for functions and views: devices, mirrors, statistics; and whose
+// mirrors these are.
 #pragma once
 
 #include "rpc/rpc.h"

@@ -346,7 +346,7 @@ static bool load_listed_runs(Relation index, const storage::RunKind *kind, const
     return complete;
 }
 
-// Tells of what no device had room for, since questions take longer then.
+// Tells of what no device had room for, since requests take longer then.
 static void report_overflow(Relation index) {
     Inventory<protocol::MirrorRow> mirrors;
     uint64 bytes = 0;

@@ -21,8 +21,8 @@ uint32 database_incarnation(Oid database);
 // what goes wrong is only noted (last_reason).
 void drop_obsolete_mirrors();
 
-// Before a question to the set's index: tells the server process which runs are listed, when that has changed
-// since this session last told, so that mirrors of runs that were merged away end with the next question of
+// Before a request to the set's index: tells the server process which runs are listed, when that has changed
+// since this session last told, so that mirrors of runs that were merged away end with the next request of
 // anybody. Every two seconds drops gone mirrors of all other indexes as well. Sends requests, as above.
 void drop_outlived_mirrors(const RunSet &set);
 

@@ -91,7 +91,7 @@ bool begin_mirror(const NewMirror &mirror, Message *message, protocol::BeginRepl
 // Fails because a run was merged away meanwhile.
 bool fail_as_recycled();
 
-// Is the run large enough for a mirror? Young runs are small, and are merged away before a mirror of them
+// Is the run large enough for a mirror? Recent runs are small, and are merged away before a mirror of them
 // pays: the session reads them from pages while the server process answers for the others. What is asked
 // nevertheless is loaded as any run is.
 bool is_worth_mirroring(const MirrorFormat &format, const storage::RunEntry &run);

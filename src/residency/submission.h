@@ -77,7 +77,7 @@ bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultRe
 // A copy of how many entries were counted for each item; no item has more than the runs have.
 bool read_counts(const RunSet &set, const Layout &layout, uint64 items, const uint64 **counts);
 
-// ---- asking ----------------------------------------------------------------------------------------------
+// ---- requests --------------------------------------------------------------------------------------------
 
 // A request is tried again after runs were loaded, bitmaps refreshed, the buffer grown or the items cut; each
 // can happen a few times while others vacuum and merge.

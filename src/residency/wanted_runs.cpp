@@ -176,8 +176,8 @@ static bool is_known_to_lack(const RunSet &set, int place, const Choice &choice,
 }
 
 // Is the small run asked all the same? It soon is part of another run, so that its mirror must pay for itself
-// by this request alone; beside writers each batch meets young runs. Where another session loads it, or there
-// was no room, nobody waits for it.
+// by this request alone; beside writers each batch meets recent runs. Where another session loads it, or
+// there was no room, nobody waits for it.
 static bool pays_for_batch(const RunSet &set, int place, const Choice &choice, TimestampTz now) {
     if (set.saves == nullptr || mirror_setting() != MirrorSetting::Auto ||
         set.format->mirrored_entries(set.runs[place]) == 0 ||

@@ -76,7 +76,7 @@ Page cached_page(Relation index, const RunEntry &run, uint32 position, bool *tem
 struct Copy {
     uint64 run_id;
     uint32 pages;
-    uint32 slot;   // RunEntry::kept of those who read it
+    uint32 slot;   // RunEntry::cached of those who read it
     char *images;  // nullptr: in the file
     BufFile *file;
 };

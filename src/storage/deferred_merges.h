@@ -1,4 +1,5 @@
-// Merges that were put off for a lack of disk space, memory or block numbers: how many, and why the last one.
+// Merges that were deferred for a lack of disk space, memory or block numbers: how many, and why the last
+// one.
 #pragma once
 
 #include "postgres_headers.h"

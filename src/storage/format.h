@@ -1,7 +1,7 @@
 // What lies on disk: pages, the metapage, the run directory. Layout changes need a new kFormatVersion.
 //
 //   block 0  metapage: counters, reservations, the newest part of the run directory
-//   block 1  tail: the items inserted since the last seal, appended in order of arrival
+//   block 1  tail: the tuples inserted since the last seal, appended in order of arrival
 //   others   run pages and chained directory pages, in extents; what no extent covers is free
 #pragma once
 
@@ -109,7 +109,7 @@ inline constexpr uint32 kRunsPerDirectoryPage =
 static_assert(kInlineRuns <= kRunsPerDirectoryPage,
               "the inline list must fit one chained page when it spills");
 
-// Head of every tail item; the access method's payload follows. Sizes are multiples of 4 and include the
+// Head of every tail tuple; the access method's payload follows. Sizes are multiples of 4 and include the
 // head.
 struct TailTuple {
     ItemPointerData tid;

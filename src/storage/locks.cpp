@@ -45,7 +45,7 @@ static bool lock_runs_with(Relation index, RunLock which, Timeout timeout) {
 bool claim_old_runs(Relation index, const RunKind *kind, Timeout timeout, uint64 *horizon, Buffer *metapage) {
     if (!lock_runs_with(index, RunLock::OldRuns, timeout))
         return false;
-    // Merges of young runs are short; once this lock is ours none is under way, so none has a run below the
+    // Merges of recent runs are short; once this lock is ours none is under way, so none has a run below the
     // horizon in its hands.
     if (!lock_runs_with(index, RunLock::RecentRuns, timeout)) {
         unlock_runs(index, RunLock::OldRuns, ExclusiveLock);

@@ -385,7 +385,7 @@ static void merge_tiers(Relation index, const RunKind *kind, Attempt *attempt, v
         rule.left.weight -= choice.weight;
         rule.left.pages -= choice.pages;
         goes_on = choice.count > 0;
-        // With both locks in hand either reservation would do; the young one is ours for sure.
+        // With both locks in hand either reservation would do; the recent one is ours for sure.
         if (goes_on)
             merge_runs(index, kind, ReservationOwner::RecentRuns, choice.runs, choice.count, attempt);
         pfree(runs);

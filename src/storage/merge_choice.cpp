@@ -198,7 +198,7 @@ Choice choose_last(RunEntry *runs, int count, const ChoiceRule &rule, Extent *us
     const double loose = weight_of(rule.kind, runs[0]) <= kSmallWeight ? kLooseForSmall : kLooseFile;
     if (end < pages + kFewPages || static_cast<double>(end) < loose * static_cast<double>(pages))
         return {};
-    // A young run may lie behind all that may be touched.
+    // A recent run may lie behind all that may be touched.
     if (end_of(runs[0]) != end)
         return {};
     Extent chosen[kExtentsPerRun];

@@ -1,4 +1,4 @@
-// Waiting rows: which there are, in which statements rows may wait, and when they are written or forgotten.
+// Pending rows: which there are, in which statements rows may wait, and when they are written or forgotten.
 #include "storage/pending_rows.h"
 
 #include "compat.h"

@@ -1,5 +1,5 @@
 // Rows that a statement has inserted and whose entries wait in the session's memory, to be written many at a
-// time (rule "Waiting rows" says why nobody misses them).
+// time (rule "Pending rows" says why nobody misses them).
 #pragma once
 
 #include "storage/runs.h"

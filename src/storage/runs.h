@@ -29,13 +29,13 @@ struct BuiltWith {
 struct RunKind {
     uint32 id;  // recorded in the metapage
     const char *name;
-    uint32 tail_tuple_bytes;  // size of every tail item, head included; 0 when they vary
-    uint32 tail_tuple_extra;  // not 0: a tail item can also be so many bytes longer
+    uint32 tail_tuple_bytes;  // size of every tail tuple, head included; 0 when they vary
+    uint32 tail_tuple_extra;  // not 0: a tail tuple can also be so many bytes longer
     uint32 merge_weight;      // what merging an entry takes, in units of 75 ns
-    uint32 tail_capacity;  // bytes of items a tail holds; their sealed form and its dead bitmap must fit one
+    uint32 tail_capacity;  // bytes of tuples a tail holds; their sealed form and its dead bitmap must fit one
                            // page
 
-    // Writes `count` tail items as a one-page run: fills the page's content and its length, and the entry's
+    // Writes `count` tail tuples as a one-page run: fills the page's content and its length, and the entry's
     // access_method_data. Runs under buffer locks: no I/O, no locks, no errors.
     void (*seal)(const RunKind *kind, const char *tail_tuples, uint32 bytes, uint32 count, Page page,
                  RunEntry *entry);
@@ -168,7 +168,7 @@ void lock_runs_patiently(Relation index, RunLock which, LOCKMODE mode);
 enum class Timeout { None, LockTimeout, Endless };
 
 // Takes the old-runs lock and makes every run of this moment old: until the lock is given back only its
-// holder may change them. Returns the horizon. Without patience, false when the lock is not free.
+// holder may change them. Returns the horizon. With Timeout::None, false when the lock is not free.
 // With `metapage`, the metapage is handed back still exclusively locked.
 bool claim_old_runs(Relation index, const RunKind *kind, Timeout timeout, uint64 *horizon,
                     Buffer *metapage = nullptr);
@@ -186,7 +186,7 @@ struct View {
     CachedRuns *cached;  // the reader's, who sets it; nullptr for one that does without after a recycled page
 };
 
-// Sees the tail's items, none of an empty one, while the tail is share-locked: copy what is needed, nothing
+// Sees the tail's tuples, none of an empty one, while the tail is share-locked: copy what is needed, nothing
 // slow.
 using TailVisitor = void (*)(const char *tail_tuples, uint32 bytes, void *context);
 
@@ -203,18 +203,18 @@ void check_snapshot_of_view(Relation index, const RunKind *kind, Snapshot snapsh
 bool is_tail_valid(const RunKind *kind, Page page);
 void check_tail(Relation index, const RunKind *kind, Page page);
 
-// Can a tail item of this kind have this size?
+// Can a tail tuple of this kind have this size?
 inline bool is_tail_tuple_size(const RunKind *kind, uint32 size) {
     return size >= sizeof(TailTuple) &&
            (kind->tail_tuple_bytes == 0 || size == kind->tail_tuple_bytes ||
             (kind->tail_tuple_extra != 0 && size == kind->tail_tuple_bytes + kind->tail_tuple_extra));
 }
 
-// Size of the tail item at byte `at` of `length`, checked.
+// Size of the tail tuple at byte `at` of `length`, checked.
 uint32 checked_tail_tuple_size(Relation index, const RunKind *kind, const char *tail_tuples, uint32 at,
                                uint32 length);
 
-// How many items there are, each checked.
+// How many tuples there are, each checked.
 uint32 count_tail_tuples(Relation index, const RunKind *kind, const char *tail_tuples, uint32 bytes);
 
 // ---- run pages --------------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ uint16 level_of(const RunKind *kind, uint64 entries, int fanout);
 int fanout_of(Relation index);
 
 // For loops of a merge, once a page: interrupts, cost-based delay; and in the merge worker an ERROR
-// (ERRCODE_LOCK_NOT_AVAILABLE, put off by the caller) when somebody has waited long enough for a lock on
+// (ERRCODE_LOCK_NOT_AVAILABLE, deferred by the caller) when somebody has waited long enough for a lock on
 // table or index that the worker stands in the way of (rule "Giving way").
 void pause_merge(Relation index);
 
@@ -289,16 +289,16 @@ struct InsertStream {
     uint32 seals;  // tails it has sealed
 };
 
-// Appends one item to the tail, sealing it and merging small runs as needed. With `stream`, a statement that
+// Appends one tuple to the tail, sealing it and merging small runs as needed. With `stream`, a statement that
 // fills one tail after the other merges more of them at once (rule "Tiers").
 void insert_tail_tuple(Relation index, const RunKind *kind, const TailTuple *tail_tuple,
                        InsertStream *stream = nullptr);
 
-// Appends items that lie one behind the other, whose TIDs have been looked at, as many by one record as the
+// Appends tuples that lie one behind the other, whose TIDs have been looked at, as many by one record as the
 // tail has room for. True if tails were sealed: then merges may be due, which are left to the caller.
 bool append_tail_tuples(Relation index, const RunKind *kind, const char *tail_tuples, uint32 bytes);
 
-// Adds a run of at most `pages` pages that `write` writes as RunKind::merge does. Waits for the young-runs
+// Adds a run of at most `pages` pages that `write` writes as RunKind::merge does. Waits for the recent-runs
 // lock, which is held for long by gpu.verify alone. Merges that are due then are left to the caller.
 void add_run(Relation index, const RunKind *kind, uint32 pages,
              void (*write)(RunWriter *writer, RunEntry *entry, void *context), void *context);
@@ -333,8 +333,8 @@ void finish_build(Relation index, const RunKind *kind, const RunEntry &entry);
 using ProblemReporter = void (*)(BlockNumber block, const ItemPointerData *tid, const char *problem,
                                  void *context);
 
-// Checks metapage, directory, extents and the tail's item heads, each at one instant. False when they are too
-// damaged to follow.
+// Checks metapage, directory, extents and the tail's tuple heads, each at one instant. False when they are
+// too damaged to follow.
 bool verify_structure(Relation index, const RunKind *kind, ProblemReporter report, void *context);
 
 // Checks that every page of a run carries the run's stamp, and that its dead bitmap agrees with the

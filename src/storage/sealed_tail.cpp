@@ -8,14 +8,14 @@ void copy_tail(const char *tail_tuples, uint32 bytes, void *context) {
     copy->bytes = bytes;
 }
 
-// Bytes of items on the page of a sealed tail: its dead bitmap follows.
+// Bytes of tuples on the page of a sealed tail: its dead bitmap follows.
 static uint32 item_bytes(const RunKind *kind, const RunEntry &run, Page page) {
     const uint32 length = content_length(page);
     const uint32 bitmap = dead_bitmap_bytes(run.entries);
     return length < bitmap ? 0 : Min(length - bitmap, kind->tail_capacity);
 }
 
-// Size of the item at byte `at` of `limit`; 0 when it can't be one.
+// Size of the tuple at byte `at` of `limit`; 0 when it can't be one.
 static uint32 sealed_tail_tuple_size(const char *tail_tuples, uint32 at, uint32 limit, uint32 least) {
     if (limit - at < least)
         return 0;
@@ -32,7 +32,7 @@ bool read_sealed_tuples(Relation index, const RunKind *kind, const RunEntry &run
     const uint32 limit = item_bytes(kind, run, page.page);
     memcpy(tail_tuples->tail_tuples, page_content(page.page), kContentBytes);
     release_run_page(page);
-    // The bitmap begins at a multiple of 8, items end at one of 4.
+    // The bitmap begins at a multiple of 8, tuples end at one of 4.
     uint64 count = 0;
     for (; count < run.entries; count++) {
         const uint32 size =

@@ -1,12 +1,12 @@
-// Copies of the tail's items, and of those of runs that are sealed tails as they were: one page with the
-// items, and behind them its dead bitmap.
+// Copies of the tail's tuples, and of those of runs that are sealed tails as they were: one page with the
+// tuples, and behind them its dead bitmap.
 #pragma once
 
 #include "storage/runs.h"
 
 namespace pg_gpu::storage {
 
-// Items of the tail, or of a sealed one.
+// Tuples of the tail, or of a sealed one.
 struct Items {
     char *tail_tuples;
     uint32 bytes;
@@ -17,10 +17,10 @@ inline bool is_dead(const Items &tail_tuples, uint32 number) {
     return tail_tuples.dead != nullptr && ((tail_tuples.dead[number / 64] >> (number % 64)) & 1) != 0;
 }
 
-// A TailVisitor whose context are items, with room for kContentBytes.
+// A TailVisitor whose context are tuples, with room for kContentBytes.
 void copy_tail(const char *tail_tuples, uint32 bytes, void *context);
 
-// Copies a sealed tail's items, which have `least` bytes each at least, and its dead bits, palloc'd. False
+// Copies a sealed tail's tuples, which have `least` bytes each at least, and its dead bits, palloc'd. False
 // when the page was recycled, ERROR unless they are as many as the run's entries.
 bool read_sealed_tuples(Relation index, const RunKind *kind, const RunEntry &run, uint32 least,
                         Items *tail_tuples);

@@ -41,7 +41,7 @@ static void log_append(Buffer buffer, Page page, uint16 offset, const char *tail
     PageSetLSN(page, end_of_record);
 }
 
-// How many bytes of the items have room.
+// How many bytes of the tuples have room.
 static uint32 fitting_bytes(const char *tail_tuples, uint32 bytes, uint32 room) {
     if (likely(bytes <= room))
         return bytes;
@@ -54,7 +54,7 @@ static uint32 fitting_bytes(const char *tail_tuples, uint32 bytes, uint32 room) 
     }
 }
 
-// Appends as many of the items as fit, by one record; returns how many bytes they have.
+// Appends as many of the tuples as fit, by one record; returns how many bytes they have.
 static uint32 append_to_tail(Relation index, const RunKind *kind, const char *tail_tuples, uint32 bytes) {
     Buffer buffer = ReadBuffer(index, kTailBlock);
     LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);

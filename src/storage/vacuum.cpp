@@ -20,7 +20,7 @@ static bool is_dead(BulkDelete *state, ItemPointer tid) {
     return ItemPointerIsValid(tid) && state->callback(tid, state->callback_state);
 }
 
-// Drops the tail's dead items. Whoever seals the tail later seals what is left.
+// Drops the tail's dead tuples. Whoever seals the tail later seals what is left.
 static void purge_tail(BulkDelete *state) {
     Relation index = state->info->index;
     Buffer buffer = ReadBuffer(index, kTailBlock);

@@ -69,7 +69,8 @@ void check_metapage_once(Relation index, const RunKind *kind) {
     remembered_of(index)->is_metapage_checked = true;
 }
 
-// Small and young runs come last in a directory (swap), and first in a view: they are the first to be merged.
+// Small and recent runs come last in a directory (swap), and first in a view: they are the first to be
+// merged.
 static void copy_inline_runs(const MetaPage *meta, View *view) {
     const int count = static_cast<int>(meta->inline_runs);
     if (view->runs == nullptr || view->run_capacity < count) {
@@ -116,8 +117,8 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
     if (unlikely(keeps))
         cache_small_runs(index, view);
 
-    // The tail is locked before the metapage is let go: a seal needs both, so the items are either here or in
-    // a listed run, never in both or neither.
+    // The tail is locked before the metapage is let go: a seal needs both, so the tuples are either here or
+    // in a listed run, never in both or neither.
     Buffer tail_buffer = ReadBuffer(index, kTailBlock);
     LockBuffer(tail_buffer, BUFFER_LOCK_SHARE);
     LockBuffer(meta_buffer, BUFFER_LOCK_UNLOCK);

@@ -74,7 +74,7 @@ static size_t group_bytes() {
 }
 
 // A power of two times the fewest, so that what lay in a set has room in two after the table has grown: no
-// group that a question is about goes.
+// group that a request is about goes.
 static uint32 max_sets() {
     const size_t bytes_of_set = kWays * (group_bytes() + sizeof(uint64) + sizeof(FactsGroup *));
     const size_t room = Min(get_hash_memory_limit() / bytes_of_set, size_t{PG_INT32_MAX / kWays});

@@ -17,8 +17,8 @@ inline constexpr uint32 kMaxRowWords = (MaxHeapTuplesPerPage + 63) / 64;
 struct FactsGroup {
     uint64 key;            // the table's number << 32 | n; 0: free
     uint64 request;        // that used it last
-    FactsGroup *next;      // in the question's list of groups with wanted blocks
-    uint64 wanted;         // blocks that the question is to look at
+    FactsGroup *next;      // in the request's list of groups with wanted blocks
+    uint64 wanted;         // blocks that the request is to look at
     uint64 known;          // blocks with facts
     uint64 by_moment;      // those among them that hold from a moment on
     uint64 plain;          // those among the known ones without entries that have no visible row
@@ -30,7 +30,7 @@ struct FactsGroup {
     uint32 shared_way;      // where all sessions' facts have it (shared_facts.h),
     uint64 shared_version;  // what they were when this session learned them last,
     uint64 shared_checks;   // what was known of unchanged pages then,
-    uint64 learned;         // and the question that it did that for
+    uint64 learned;         // and the request that it did that for
     uint64 same;            // blocks whose LSN was the same there,
     uint64 missed;          // and those of which something was not learned that may be news later
     Buffer buffer[kGroupBlocks];
@@ -61,7 +61,7 @@ bool may_use_block_facts(Relation heap, Snapshot snapshot);
 // long gets a new one.
 uint32 number_of_table(Relation heap);
 
-// A number for the next question. Forgets what work_mem has no room for any more.
+// A number for the next request. Forgets what work_mem has no room for any more.
 uint64 begin_facts_request();
 
 // Group n of a table; nullptr: nothing is known of its blocks. Good until one is taken.
@@ -71,7 +71,7 @@ FactsGroup *find_group(uint32 table, uint32 number);
 void prefetch_group(uint32 table, uint32 number, uint64 blocks);
 
 // The same, or a free one, or in place of one that went unused for longest; nullptr when all that could make
-// room are used by this question.
+// room are used by this request.
 FactsGroup *take_group(uint32 table, uint32 number, uint64 request);
 
 // Forgets all blocks.

@@ -56,18 +56,18 @@ inline bool is_wanted(const WantedPointers &wanted, const ItemPointerData &tid) 
 // Notes an entry, and returns its row to be filled in.
 uint64 *note_wanted(WantedPointers *wanted, const ItemPointerData &tid);
 
-// One question, or many, and how the index's access method answers them.
+// One request, or many, and how the index's access method answers them.
 struct EntryCounter {
     Relation heap;
     Relation index;
     const storage::RunKind *kind;
     Snapshot snapshot;
-    uint32 count;               // of questions
+    uint32 count;               // of requests
     const storage::View *view;  // the one that was taken last
     uint64 row_words;
     bool rows_identify_entries;  // what an entry has is told by any row of its chain
                                  // (do_rows_identify_entries)
-    // The costs of searching one run for a row, and of holding a row against one question, each in looks at
+    // The costs of searching one run for a row, and of holding a row against one request, each in looks at
     // one entry of a count.
     uint64 search_cost;
     uint64 subtract_cost;

@@ -146,7 +146,7 @@ static uint64 find_visible_by_group(RowVisibility *rows, const ItemPointerData *
 namespace {
 
 struct KnownGroup {
-    uint64 blocks;        // that the question is about
+    uint64 blocks;        // that the request is about
     uint64 holds;         // those of all of its blocks that facts tell about
     const uint64 *facts;  // as rows_of() has them
 };

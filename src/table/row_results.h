@@ -8,7 +8,7 @@ namespace pg_gpu::table {
 // An entry of which something is to be found out.
 struct Entry {
     uint64 encoded_tid;  // heap block << 16 | offset
-    uint64 number;       // in the question
+    uint64 number;       // in the request
 
     BlockNumber block() const { return static_cast<BlockNumber>(encoded_tid >> 16); }
     uint32 group() const { return block() / kGroupBlocks; }
@@ -30,7 +30,7 @@ inline uint64 full_id(const RowVisibility &rows, TransactionId id) {
 // the transaction sees more of its own changes: then all pages are looked at anew.
 void begin_request(RowVisibility *rows);
 
-// Another question wants none of the old rows, and in another round none of the old facts hold yet.
+// Another request wants none of the old rows, and in another round none of the old facts hold yet.
 void enter_group(const RowVisibility &rows, FactsGroup *group);
 
 // May facts tell of rows under this snapshot, if the page has not changed?
@@ -42,7 +42,7 @@ inline bool do_facts_suit(const RowVisibility &rows, const FactsGroup &group, ui
     return do_facts_suit(rows, (group.by_moment >> encoded_tid & 1) != 0, group.since[encoded_tid]);
 }
 
-// A group that is to be looked at, with what others have found out until this question; nullptr: nothing is
+// A group that is to be looked at, with what others have found out until this request; nullptr: nothing is
 // known of its blocks.
 FactsGroup *find_group_of_all(RowVisibility *rows, uint32 number);
 

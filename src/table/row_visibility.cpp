@@ -1,4 +1,4 @@
-// The facts of blocks whose pages have not changed, for one question (block_facts.h).
+// The facts of blocks whose pages have not changed, for one request (block_facts.h).
 #include "residency/residency.h"
 #include "table/page_checks.h"
 #include "table/rounds.h"
@@ -148,7 +148,7 @@ void check_and_report(const RowVisibility &rows, FactsGroup *group, uint64 block
     share_unchanged(rows.file, *group, unchanged, looked_in);
 }
 
-// The rest of what others know by now is left to be learned by the next question.
+// The rest of what others know by now is left to be learned by the next request.
 static void look_at_group(const RowVisibility &rows, FactsGroup *group) {
     CHECK_FOR_INTERRUPTS();
     learn_group(rows, group);

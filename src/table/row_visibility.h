@@ -6,7 +6,7 @@
 
 namespace pg_gpu::table {
 
-// Answers for one table and snapshot. It keeps no page pinned between two questions.
+// Answers for one table and snapshot. It keeps no page pinned between two requests.
 struct RowVisibility {
     Relation heap;
     Snapshot snapshot;

@@ -17,7 +17,7 @@ constexpr uint32 kRecent = 32;
 // Groups that were looked for in the last so many seconds stay: where there is no room for all, the first
 // ones are of use, instead of none.
 constexpr uint32 kSecondsOfUse = 2;
-// Questions about few blocks of a group and about all of them alternate.
+// Requests about few blocks of a group and about all of them alternate.
 constexpr uint32 kCachedChecks = 4;
 
 struct GroupKey {
@@ -165,7 +165,7 @@ static void note_use(SharedSet *set, uint32 way, uint32 second) {
         set->used[way] = second;
 }
 
-// Others may have noted a later second than that in which this question began.
+// Others may have noted a later second than that in which this request began.
 static uint32 seconds_unused(const SharedSet &set, uint32 way, uint32 second) {
     return static_cast<uint32>(Max(static_cast<int32>(second - set.used[way]), 0));
 }

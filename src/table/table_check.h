@@ -36,7 +36,7 @@ inline void report_problem(const TableCheck *check, BlockNumber block, const Ite
 void note_entry(TableCheck *check, BlockNumber block, const void *fingerprint, size_t bytes,
                 const ItemPointerData &tid);
 
-// Entries are told apart by a hash of the row's values and the TID: note_row notes such an entry,
+// Entries are distinguished by a hash of the row's values and the TID: note_row notes such an entry,
 // put_row_fingerprint writes the fingerprint of a row.
 void note_row(TableCheck *check, BlockNumber block, uint64 hash, const ItemPointerData &tid);
 size_t put_row_fingerprint(uint64 hash, const ItemPointerData &tid, unsigned char *fingerprint);

@@ -34,7 +34,7 @@ static uint64 hidden_blocks(const BlockGroup &group, BlockNumber blocks, uint32 
 
 namespace {
 
-// How many entries the last question about some rows was about, for a guess at the next one. Questions of one
+// How many entries the last request about some rows was about, for a guess at the next one. Requests of one
 // index are alike more often than those of one table: a list of keys and a box in turn aren't.
 struct LastRequest {
     Oid index;
@@ -54,13 +54,13 @@ static uint64 entries_in_last_request(Relation index) {
 
 namespace {
 
-// The parts of a table that are read for one question.
+// The parts of a table that are read for one request.
 struct Reading {
     RowVisibility *rows;
     BlockNumber blocks;
     BlockGroup *groups;  // which of their blocks are all-visible
     uint32 group_count;
-    uint64 entries;  // that the question is about, as far as can be guessed
+    uint64 entries;  // that the request is about, as far as can be guessed
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 namespace pg_gpu::table {
 
-// The scope of a question decides how many pages are worth a look before it is asked.
+// The scope of a request decides how many pages are worth a look before it is asked.
 enum class Scope {
     AllRows,   // it looks through the whole table
     SomeRows,  // it is about as many rows as are expected, or as the last one of this index where 0 are
@@ -17,7 +17,7 @@ enum class Scope {
 client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Relation index, Scope scope,
                                           uint64 expected = 0);
 
-// Notes, after a question about some rows, how many entries they were of this index.
+// Notes, after a request about some rows, how many entries they were of this index.
 void note_requested_rows(Relation index, uint64 entries);
 
 }  // namespace pg_gpu::table

@@ -14,7 +14,7 @@ static_assert(offsetof(BatchTerm, lexeme) == offsetof(TermKey, lexeme) &&
 
 }  // namespace
 
-// Frequencies of all lexemes in all items, and places of all lexemes in all runs, are no more than these. Of
+// Frequencies of all lexemes in all tuples, and places of all lexemes in all runs, are no more than these. Of
 // a batch that has more, each query looks for its own.
 static constexpr uint64 kMaxFrequencies = uint64{4} << 20;
 static constexpr uint64 kMaxPlaces = uint64{1} << 18;
@@ -36,7 +36,7 @@ static BatchTerm *look_up(HTAB *terms, const char *lexeme, uint32 length, HASHAC
     return static_cast<BatchTerm *>(hash_search(terms, &key, action, found));
 }
 
-// All lexemes are counted in one walk through the items.
+// All lexemes are counted in one walk through the tuples.
 static void count_lexemes(BatchTerms *batch) {
     for (uint32 i = 0; i < batch->item_count; i++) {
         CHECK_FOR_INTERRUPTS();

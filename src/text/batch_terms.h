@@ -1,5 +1,5 @@
 // The lexemes of a batch's queries. Queries of a batch have many in common, so each is looked up once in the
-// runs' dictionaries and in the items of the tail and of sealed tails, and not once for each query.
+// runs' dictionaries and in the tuples of the tail and of sealed tails, and not once for each query.
 #pragma once
 
 #include "text/corpus.h"
@@ -11,13 +11,13 @@ struct BatchTerm {
     uint32 length;
     uint32 queries;       // that have it
     ListPlace *places;    // by run, as a dictionary has it; nullptr until it is asked for
-    uint32 *frequencies;  // by item; nullptr where items aren't known
+    uint32 *frequencies;  // by tuple; nullptr where tuples aren't known
     uint64 tail_tuples;   // that have it
 };
 
 struct BatchTerms {
     HTAB *terms;
-    // The corpus's items that are not dead; nullptr where they take too much for so many lexemes.
+    // The corpus's tuples that are not dead; nullptr where they take too much for so many lexemes.
     const DocumentTuple **tail_tuples;
     uint32 item_count;
 };
@@ -28,7 +28,7 @@ void begin_batch(Corpus *corpus, const Query *queries, int count);
 // Returns nullptr where the term isn't known: for a prefix, and where the queries are no batch.
 BatchTerm *find_term(const Corpus *corpus, const QueryTerm &term);
 
-// Does the batch know the items of all of the query's terms? They become terms[0] to terms[term_count - 1].
+// Does the batch know the tuples of all of the query's terms? They become terms[0] to terms[term_count - 1].
 bool find_terms_of_tuples(const Corpus *corpus, const Query &query, BatchTerm **terms);
 
 // Returns the places of a term's lists, by run. Returns nullptr if the term isn't known or is one query's

@@ -8,7 +8,7 @@
 namespace pg_gpu::text {
 
 // The ordinals of a participant's documents, which it saw in order of TID, among all documents: from `local`
-// on, those of a stretch of the table follow one another.
+// on, those of a span of the table follow one another.
 struct OrdinalSpan {
     uint32 local;
     uint32 global;

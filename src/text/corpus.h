@@ -1,4 +1,4 @@
-// A corpus is what one view of an index holds, opened for a query: the tail and sealed tails are items, and
+// A corpus is what one view of an index holds, opened for a query: the tail and sealed tails are tuples, and
 // inverted runs have readers.
 #pragma once
 
@@ -32,7 +32,7 @@ struct Corpus {
 template <typename Work>
 void with_corpus(Relation index, Snapshot snapshot, Work work);
 
-// `kept` belongs to who opens another one when pages of this one are recycled.
+// `cached` belongs to who opens another one when pages of this one are recycled.
 Corpus *open_corpus(Relation index, Snapshot snapshot, storage::CachedRuns *cached);
 void close_corpus(Corpus *corpus);
 // Is called after work on the corpus. Returns the run of which a page was recycled, and which page, or
@@ -65,7 +65,7 @@ void with_corpus(Relation index, Snapshot snapshot, Work work) {
     storage::end_cached(&cached);
 }
 
-// Calls visit(item) for each of the items that is not dead.
+// Calls visit(tuple) for each of the tuples that is not dead.
 template <typename Visit>
 void for_each_tail_tuple(const storage::Items &tail_tuples, Visit visit) {
     uint32 number = 0;

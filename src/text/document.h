@@ -45,7 +45,7 @@ uint32 for_each_lexeme(TSVector vector, Visit visit) {
     return length;
 }
 
-// Walks an item's lexemes. `failed` is set when its bytes are no lexemes in order.
+// Walks a tuple's lexemes. `failed` is set when its bytes are no lexemes in order.
 struct TupleReader {
     const uint8 *at;
     const uint8 *end;
@@ -53,17 +53,17 @@ struct TupleReader {
     bool has_positions;
     bool failed;
     Lexeme lexeme;
-    const uint8 *positions;  // of the lexeme, up to `at`; nullptr where the item has none
+    const uint8 *positions;  // of the lexeme, up to `at`; nullptr where the tuple has none
 };
 
 TupleReader begin_tuple(const DocumentTuple *tail_tuple);
 // Returns false at the end, and when the rest cannot be read.
 bool next_lexeme(TupleReader *reader);
 
-// Says whether the item's lexemes are in order, and the sum of their frequencies is its length.
+// Says whether the tuple's lexemes are in order, and the sum of their frequencies is its length.
 bool is_tail_tuple_valid(const DocumentTuple *tail_tuple);
 
-// Raises an ERROR when one of the items, which take `bytes` bytes, is not sound.
+// Raises an ERROR when one of the tuples, which take `bytes` bytes, is not sound.
 void check_tail_tuples(Relation index, BlockNumber block, const storage::Items &tail_tuples);
 
 inline uint32 lexeme_count(const DocumentTuple *tail_tuple) {
@@ -74,11 +74,11 @@ inline bool is_null(const DocumentTuple *tail_tuple) {
     return (tail_tuple->head.info & storage::kTailTupleFlag) != 0;
 }
 
-// Copies a raw run's items, palloc'd, which it has checked; false when the page was recycled.
+// Copies a raw run's tuples, palloc'd, which it has checked; false when the page was recycled.
 bool read_raw_tuples(Relation index, const storage::RunEntry &run, storage::Items *tail_tuples);
 
-// Returns the palloc'd item of a tsvector, with or without positions, where nullptr stands for NULL. Returns
-// nullptr when the item would be longer than a tail.
+// Returns the palloc'd tuple of a tsvector, with or without positions, where nullptr stands for NULL. Returns
+// nullptr when the tuple would be longer than a tail.
 DocumentTuple *make_tail_tuple(TSVector vector, const ItemPointerData &tid, bool with_positions);
 
 }  // namespace pg_gpu::text

@@ -19,7 +19,7 @@ inline constexpr int kPostingSection = 3;
 
 // ---- the directory entry's words --------------------------------------------------------------------------
 
-// A raw run is a sealed tail: one page with the items as they arrived. An inverted run has a dictionary,
+// A raw run is a sealed tail: one page with the tuples as they arrived. An inverted run has a dictionary,
 // lists and documents. Layout 2 was an inverted run without restarts and fences in its dictionary.
 enum class Layout : uint8 { Raw = 1, Inverted = 3 };
 
@@ -163,10 +163,11 @@ inline uint32 position_index_bytes(uint64 documents) {
     return kPositionStartBytes + block_count(documents) * static_cast<uint32>(sizeof(PositionEnd));
 }
 
-// ---- tail items -------------------------------------------------------------------------------------------
+// ---- tail tuples
+// -------------------------------------------------------------------------------------------
 
-// An item of the tail and of raw runs; the lexemes follow in order, each: length, bytes, term frequency, and
-// where the item has them, positions (positions.h). The flag storage::kTailTupleFlag says that the column is
+// A tuple of the tail and of raw runs; the lexemes follow in order, each: length, bytes, term frequency, and
+// where the tuple has them, positions (positions.h). The flag storage::kTailTupleFlag says that the column is
 // NULL.
 struct DocumentTuple {
     storage::TailTuple head;
@@ -177,7 +178,7 @@ static_assert(sizeof(DocumentTuple) == 16);
 
 inline constexpr uint32 kTupleHasPositions = UINT32_C(1) << 31;
 
-// This leaves room for the dead bitmap of as many items as can be there.
+// This leaves room for the dead bitmap of as many tuples as can be there.
 inline constexpr uint32 kTailCapacity =
     (storage::kContentBytes - 8) * 8 * sizeof(DocumentTuple) / (8 * sizeof(DocumentTuple) + 1) / 8 * 8;
 static_assert(kTailCapacity + 8 + (kTailCapacity / sizeof(DocumentTuple) + 63) / 64 * 8 <=

@@ -187,7 +187,7 @@ static void find_savings(Corpus *corpus, client::Path path, client::RequestKind 
 }
 
 // The server goes through one run after the other, and each of them takes a ranking of its own. Runs that
-// pages rank in less time stay at home, as long as each is a small part, and all at home together are.
+// pages rank in less time stay local, as long as each is a small part, and all local together are.
 static void keep_cheap_runs_local(Corpus *corpus) {
     constexpr uint64 kLeastPart = 16;
     constexpr uint64 kLeastTogether = 8;
@@ -361,7 +361,7 @@ void weigh_queries(Corpus *corpus, const client::Choice &choice, RankedQuery *qu
 
 namespace {
 
-// The question: queries and their terms, by run, and the queries' steps.
+// The request: queries and their terms, by run, and the queries' steps.
 struct Requested {
     TextQuery *queries;
     TextTerm *terms;
@@ -454,7 +454,7 @@ static bool are_tids_within(const Corpus *corpus, client::RequestKind kind, cons
     return true;
 }
 
-// The hits of the answer's query number `number`, and with them those of items and of runs at home.
+// The hits of the answer's query number `number`, and with them those of tuples and of local runs.
 static bool take_hits(Corpus *corpus, int runs, const TextHits &result, uint64 number, uint64 begin,
                       RankedQuery *query) {
     uint64 found = 0;

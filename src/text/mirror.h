@@ -39,7 +39,7 @@ client::Request request_of(const Corpus *corpus, client::RequestKind kind, const
                            int count);
 
 // Chooses the path of all these queries together, of which is_for_server must be true, and the runs that are
-// read at home meanwhile.
+// read locally meanwhile.
 client::Choice choose_ranking_path(Corpus *corpus, const RankedQuery *queries, int count);
 
 // Weighs the terms by the corpus's statistics.
@@ -53,7 +53,7 @@ void rank_on_pages(Corpus *corpus, RankedQuery *query);
 // Ranks once, by whichever path pays. Weights, norms and limit are the ranking's.
 void rank_by_any_path(Corpus *corpus, Ranking *ranking);
 
-// Finds the live entries with all of the query's lexemes in the runs that aren't at home, by run and in
+// Finds the live entries with all of the query's lexemes in the runs that aren't local, by run and in
 // order, palloc'd. Returns false as the function above does.
 bool intersect_by_server(Corpus *corpus, const Query &query, ItemPointerData **tids, uint64 *count);
 

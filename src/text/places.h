@@ -19,7 +19,7 @@ inline bool has_places(const RunPlaces &run, int term) {
 // By run. nullptr where a run has more than `most` lists of the query.
 RunPlaces *find_places(Corpus *corpus, const Query &query, uint32 most);
 
-// Opens the lists, by run and term; with `is_local`, of runs at home alone.
+// Opens the lists, by run and term; with `is_local`, of local runs alone.
 ListCursor ***open_lists_at(Corpus *corpus, const Query &query, const RunPlaces *places,
                             const bool *is_local = nullptr);
 

@@ -14,7 +14,7 @@ struct PositionBytes {
 
 inline constexpr PositionBytes kUnknownBytes = {&kUnknownByte, 1};
 
-// Returns those of an item's current lexeme.
+// Returns those of a tuple's current lexeme.
 inline PositionBytes position_bytes(const TupleReader &reader) {
     if (reader.positions == nullptr)
         return kUnknownBytes;

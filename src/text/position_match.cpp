@@ -325,7 +325,8 @@ void decide_documents(RunReader *reader, const Query &query, const QueryNode *no
     MemoryContextDelete(context);
 }
 
-// ---- items ------------------------------------------------------------------------------------------------
+// ---- tuples
+// ------------------------------------------------------------------------------------------------
 
 Match decide_tail_tuple(const Query &query, const DocumentTuple *tail_tuple) {
     if ((tail_tuple->lexemes & kTupleHasPositions) == 0)

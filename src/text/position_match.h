@@ -16,7 +16,7 @@ void decide_documents(RunReader *reader, const Query &query, const QueryNode *no
 // Decides by a node of the query for documents that have none of its lexemes.
 bool matches_without_lexemes(const Query &query, const QueryNode *node);
 
-// Decides by the whole query for an item's document. It is Maybe where its positions aren't known.
+// Decides by the whole query for a tuple's document. It is Maybe where its positions aren't known.
 Match decide_tail_tuple(const Query &query, const DocumentTuple *tail_tuple);
 
 }  // namespace pg_gpu::text

@@ -1,4 +1,4 @@
-// Questions about inverted lists. Each is one item: what it takes is known beforehand, so a search of many
+// Requests about inverted lists. Each is one tuple: what it takes is known beforehand, so a search of many
 // queries is cut before it is asked.
 #include <numeric>
 
@@ -234,7 +234,7 @@ bool search_text(const RunSet &set, const Choice &choice, const TextSearch &sear
     return read_hits(set, search, part, reply, hits) || note_failed(RequestKind::SearchText, choice);
 }
 
-// ---- questions about lists --------------------------------------------------------------------------------
+// ---- requests about lists --------------------------------------------------------------------------------
 
 template <typename Message>
 static bool submit_lists(RequestKind kind, protocol::Message type, const RunSet &set, const Choice &choice,

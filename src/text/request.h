@@ -60,7 +60,7 @@ struct TextLists {
 bool count_text(const client::RunSet &set, const client::Choice &choice, const TextLists &lists,
                 const uint32 **documents);
 
-// Live documents that are in all of a run's lists: one item.
+// Live documents that are in all of a run's lists: one tuple.
 bool intersect_text(const client::RunSet &set, const client::Choice &choice, const TextLists &lists,
                     client::EntriesResult *result);
 

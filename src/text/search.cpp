@@ -55,7 +55,8 @@ static void offer_document(Best *best, RunReader *reader, uint32 ordinal, int64 
     offer(best, {score, document_tid(reader, ordinal), maybe});
 }
 
-// ---- items ------------------------------------------------------------------------------------------------
+// ---- tuples
+// ------------------------------------------------------------------------------------------------
 
 Match match_tail_tuple(const DocumentTuple *tail_tuple, const Query *query, const Query *conditions,
                        int condition_count) {
@@ -207,7 +208,7 @@ struct RequiredList {
     uint8 places[postings::kBlockPostings];  // of the candidates in the block
 };
 
-// Documents of a stretch in which each list has one block.
+// Documents of a span in which each list has one block.
 struct Candidates {
     uint32 count;
     uint32 ordinals[postings::kBlockPostings];
@@ -295,7 +296,7 @@ static void score_matches(RunReader *reader, const RequiredList *required, Match
     matches->count = 0;
 }
 
-// Keeps what was found in a stretch until the documents' lengths are there.
+// Keeps what was found in a span until the documents' lengths are there.
 static void add_matches(RunReader *reader, const RequiredList *required, const Candidates &candidates,
                         const postings::Norms &norms, Matches *matches, Best *best) {
     for (uint32 i = 0; i < candidates.count; i++) {
@@ -309,7 +310,7 @@ static void add_matches(RunReader *reader, const RequiredList *required, const C
     }
 }
 
-// A stretch of documents at a time, in which each list has one block: the shortest list's are looked for in
+// A span of documents at a time, in which each list has one block: the shortest list's are looked for in
 // the others, shortest first, unless the blocks together cannot reach what is needed.
 static void rank_all(RunReader *reader, ListCursor **lists, const Ranking &ranking, Best *best) {
     auto *required = allocate<RequiredList>(ranking.query->term_count);
@@ -514,7 +515,7 @@ static void end_ranking(const Best &best) {
     best.ranking->hit_count = best.count;
 }
 
-// Does what rank_tuples does for all items, by the frequencies that a batch knows. Most items have none of
+// Does what rank_tuples does for all tuples, by the frequencies that a batch knows. Most tuples have none of
 // the query's lexemes.
 static bool rank_known_tuples(const Corpus *corpus, const Ranking &ranking, Best *best) {
     const Query &query = *ranking.query;

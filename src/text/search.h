@@ -43,7 +43,7 @@ struct Ranking {
 // Allocates hits in the current memory context. On a stale corpus the result means nothing.
 void rank(Corpus *corpus, ListCursor ***lists, Ranking *ranking);
 
-// Does the same from hits of runs, which are the best `limit` of each, from items, and from the runs at home,
+// Does the same from hits of runs, which are the best `limit` of each, from tuples, and from the local runs,
 // whose lists these are.
 void rank_local_runs_and_hits(Corpus *corpus, ListCursor ***lists, const Hit *hits, uint64 count,
                               Ranking *ranking);

@@ -1,5 +1,5 @@
 // Tests the fused merge with small tiles, too, so that tiles' borders lie everywhere: between duplicates,
-// within stretches of main's entries alone and of delta's alone.
+// within spans of main's entries alone and of delta's alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ TYPED_TEST_SUITE(FusedMerge, Shapes);
 
 TYPED_TEST(FusedMerge, IsRightWhereverTheTilesEnd) {
     for (const std::size_t size : {1, 31, 32, 33, 64, 200, 1000, 5000, 40000}) {
-        // Decides for each number whether main and delta have it, in stretches of one kind.
+        // Decides for each number whether main and delta have it, in spans of one kind.
         for (const std::size_t span : {1, 2, 7, 100, 4000}) {
             std::vector<std::uint32_t> main;
             std::vector<std::uint32_t> delta;

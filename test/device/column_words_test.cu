@@ -36,7 +36,7 @@ class ColumnWords : public DeviceTest {
         const std::uint64_t warps = std::uint64_t(blocks) * threads / 32;
         std::vector<std::uint64_t> selected(words);
         for (std::uint64_t word = 0; word < words; ++word) {
-            // Stretches of empty, sparse and full words.
+            // Spans of empty, sparse and full words.
             const std::uint64_t kind = word / 37 % 4;
             selected[word] = kind == 0   ? 0
                              : kind == 1 ? std::uint64_t(1) << random_() % 64 & random_()

@@ -71,9 +71,9 @@ StoreLayout compose_layout(Input &input) {
     return layout;
 }
 
-// Pages of TIDs that hold all rows, a block for each stretch, as far as the pages go.
+// Pages of TIDs that hold all rows, a block for each span, as far as the pages go.
 void write_tids(const StoreLayout &layout, std::uint64_t *images) {
-    constexpr std::uint64_t most = 100;  // of a stretch
+    constexpr std::uint64_t most = 100;  // of a span
     std::uint64_t row = 0;
     for (std::uint32_t page = 0; page < layout.tid_pages; ++page) {
         std::uint64_t *content = images + (std::uint64_t(page) * layout.page_bytes + first_byte) / 8;

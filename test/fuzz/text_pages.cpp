@@ -114,7 +114,7 @@ void text_pages(const std::uint8_t *data, std::size_t size) {
     shape.documents = 1 + input.take<std::uint16_t>() % 1000;
     shape.posting_bytes = 1 + input.take<std::uint16_t>() % 4000;
     const bool valid_tids = input.take<std::uint8_t>() % 8 != 0;
-    // Questions come first in the input, since postings take what is left.
+    // Requests come first in the input, since postings take what is left.
     std::uint8_t requests[96] = {};
     input.take_bytes(requests, sizeof(requests));
     const Sections sections = compose_sections(input, shape, valid_tids);

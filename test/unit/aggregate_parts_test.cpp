@@ -144,7 +144,7 @@ class AggregateParts : public testing::Test {
     std::unique_ptr<Stream> stream_;
 };
 
-// The codes take the upper half of what the key could have, so that stretches have some thousands of them.
+// The codes take the upper half of what the key could have, so that spans have some thousands of them.
 constexpr std::uint64_t base = std::uint64_t(1) << 39;
 constexpr std::uint64_t spread = std::uint64_t(1) << 22;  // from a code to the next
 

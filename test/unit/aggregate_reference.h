@@ -1,4 +1,4 @@
-// Questions about groups for tests, and a plain reference that answers them row by row.
+// Requests about groups for tests, and a plain reference that answers them row by row.
 #pragma once
 
 #include <bit>
@@ -40,7 +40,7 @@ struct TestRun {
     }
 };
 
-// ---- questions --------------------------------------------------------------------------------------------
+// ---- requests --------------------------------------------------------------------------------------------
 
 // A part's inputs, with their maps.
 struct TestInputs {
@@ -171,7 +171,7 @@ inline std::int64_t number_of_float(double value, bool is_single) {
     return static_cast<std::int64_t>((bits >> 63) != 0 ? ~bits ^ std::uint64_t{1} << 63 : bits);
 }
 
-// A question about the runs at random: most of them have an answer.
+// A request about the runs at random: most of them have a result.
 inline TestRequest make_request(const std::vector<TestRun> &runs, Random &random) {
     TestRequest request;
     Builder builder(&request);
@@ -628,7 +628,7 @@ class Reference {
     bool failed_ = false;
 };
 
-// Calls visit(reference, place, whether it is visible) for the rows that count, visible ones and doubtful
+// Calls visit(reference, place, whether it is visible) for the rows that count, visible ones and unresolved
 // ones. Returns whether a step failed. With `facts` null all rows are visible.
 template <typename Visit>
 bool for_rows(const TestRequest &request, const std::vector<TestRun> &runs,

@@ -155,7 +155,7 @@ struct Pages {
     std::size_t count() const { return images.size() / page_bytes; }
 };
 
-// Stretches of consecutive TIDs or bitmaps of one block each, as many as fit on a page.
+// Spans of consecutive TIDs or bitmaps of one block each, as many as fit on a page.
 inline std::vector<std::vector<std::uint64_t>> make_tid_pages(const ColumnRun &run) {
     std::vector<std::vector<std::uint64_t>> pages;
     std::vector<std::uint64_t> spans;
@@ -268,7 +268,7 @@ inline std::vector<std::uint64_t> kill_some(ColumnRun *run, Random &random) {
     return words;
 }
 
-// ---- questions -------------------------------------------------------------------------------------------
+// ---- requests -------------------------------------------------------------------------------------------
 
 struct RowTest {
     gpu_engine::TestKind kind;

@@ -77,7 +77,7 @@ class AggregateResultsTest : public AggregateEngineTest {
     int outcomes_[2] = {};
 };
 
-// A question of one input of each kind, which each test changes.
+// A request of one input of each kind, which each test changes.
 inline TestRequest simple_request(const std::vector<TestRun> &runs) {
     TestRequest request;
     Builder builder(&request);

@@ -92,7 +92,7 @@ Points make_points(std::size_t count, const std::vector<int> &patterns, std::uin
     return points;
 }
 
-// ---- Questions ----------------------------------------------------------------------------------
+// ---- Requests ----------------------------------------------------------------------------------
 
 Boxes make_boxes(const Points &points, std::size_t count, Random &random) {
     Boxes boxes(points);
@@ -161,7 +161,7 @@ class EngineGrid : public EngineTest {
         EXPECT_EQ(file.dead_version(), version);
     }
 
-    // The TIDs of each question, ascending.
+    // The TIDs of each request, ascending.
     static std::vector<std::vector<std::uint64_t>> sets_of(const std::vector<std::uint64_t> &offsets,
                                                            const std::vector<Tid> &tids) {
         std::vector<std::vector<std::uint64_t>> sets(offsets.size() - 1);

@@ -82,7 +82,7 @@ class MergeOutputs : public testing::Test {
 };
 
 TEST_F(MergeOutputs, GroupsOfTheSameKeyBecomeOne) {
-    // Few groups are joined by one thread, many by all; more than a stretch of records has.
+    // Few groups are joined by one thread, many by all; more than a span of records has.
     for (const std::uint64_t keys : {0, 1, 1000, 200000}) {
         found_.assign(parts, {});
         expected_.clear();

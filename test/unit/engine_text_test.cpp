@@ -210,7 +210,7 @@ TYPED_TEST(EngineText, ManyTerms) {
 TYPED_TEST(EngineText, ManyTermsOfManyDocuments) {
     constexpr std::uint32_t rare_terms = 32;
     constexpr std::uint32_t frequent_terms = 8;
-    // There are so many questions that most of them meet a threshold.
+    // There are so many requests that most of them meet a threshold.
     constexpr std::size_t repeats = 12;
     TextRun run(Codec::Bitpack, 200000);
     std::vector<TextTerm> terms;

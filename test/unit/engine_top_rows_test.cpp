@@ -186,7 +186,7 @@ class EngineTopRows : public AggregateEngineTest {
         }
     }
 
-    // All doubtful rows that come before the last wanted sure one are there.
+    // All unresolved rows that come before the last wanted sure one are there.
     void check_unresolved(const std::vector<SortKey> &sort, const AggregateOutput &output,
                           const AggregateProgram &program, std::vector<SortedRow> sure,
                           const std::vector<SortedRow> &unresolved, std::uint64_t count) {
@@ -286,7 +286,7 @@ TYPED_TEST(EngineTopRows, AnswersEqualAPlainReference) {
     EXPECT_GT(this->outcomes_[1], unit_test::few_or_many(2, 5));
 }
 
-// A question of one key, which each test changes.
+// A request of one key, which each test changes.
 TestRequest match_operator_by(const std::vector<TestRun> &runs, std::uint64_t modulus, std::uint8_t bits) {
     TestRequest request;
     Builder builder(&request);

@@ -175,7 +175,7 @@ TEST(Placement, WhatIsLookedAtAsAWholeIsSharedWithTheOverflow) {
     const PlacementCandidate host = {0, 40000, 0, 0, 40000, 40000};
     const std::vector<PlacementCandidate> devices = {{1, 8000, 0, 0, 8000, 8000},
                                                      {2, 8000, 0, 0, 8000, 8000}};
-    // An eighth of the engines' memory is left for questions.
+    // An eighth of the engines' memory is left for requests.
     EXPECT_EQ(reported_place(devices, host, 3200, true), "1: 0 + 640; 2: 640 + 640; 0: 1280 + 1920; ");
     // What is looked up isn't found sooner by more engines.
     EXPECT_EQ(reported_place(devices, host, 3200, false), "0");

@@ -31,7 +31,7 @@ class ServerAggregates : public ServerColumnsTest {
         }
     }
 
-    // Lays a question out in the buffer, part behind part.
+    // Lays a request out in the buffer, part behind part.
     protocol::AggregateColumn lay_out(const TestRequest &engine_request) {
         protocol::AggregateColumn request{};
         std::uint64_t at = 0;
@@ -90,7 +90,7 @@ class ServerAggregates : public ServerColumnsTest {
         return client_->call<protocol::AggregateReply>(Message::read_groups, request);
     }
 
-    // The records of groups and of doubtful rows that an answer has, sorted.
+    // The records of groups and of unresolved rows that a result has, sorted.
     struct Records {
         std::vector<std::vector<std::uint64_t>> groups;
         std::vector<std::vector<std::uint64_t>> unresolved;
@@ -168,7 +168,7 @@ class ServerAggregates : public ServerColumnsTest {
         std::sort(unresolved.begin(), unresolved.end());
         ASSERT_EQ(unresolved, expected.unresolved);
 
-        // Room for the answer exactly, and less than that.
+        // Room for the result exactly, and less than that.
         Records whole;
         add_records(reply, words, &whole);
         std::sort(whole.groups.begin(), whole.groups.end());

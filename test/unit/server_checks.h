@@ -7,7 +7,7 @@
 
 namespace server_test {
 
-// Questions about sorted keys are refused where run 1 has a mirror of another kind.
+// Requests about sorted keys are refused where run 1 has a mirror of another kind.
 inline void expect_lookups_refused(Client &client, std::uint64_t results) {
     protocol::LookupKary lookup{};
     lookup.runs = 1;

@@ -26,7 +26,7 @@ class ServerColumns : public ServerColumnsTest {
     static constexpr std::uint64_t results = 4 << 20;
     static constexpr std::uint64_t known_blocks = 301;
 
-    // A question to runs 1 to `count`; rows of all blocks are trusted.
+    // A request to runs 1 to `count`; rows of all blocks are trusted.
     static protocol::QueryColumn engine_request(std::uint32_t count) {
         protocol::QueryColumn request{};
         request.target = static_cast<std::uint32_t>(TargetKind::rows);
@@ -62,7 +62,7 @@ class ServerColumns : public ServerColumnsTest {
     protocol::ColumnReply call(Message type, const protocol::QueryColumn &request) {
         return client_->call<protocol::ColumnReply>(type, request);
     }
-    // Room for the answer exactly, and less than that.
+    // Room for the result exactly, and less than that.
     void check_room(Message type, protocol::QueryColumn request, std::uint64_t needed) {
         request.capacity = needed;
         EXPECT_EQ(Client::result_of(call(type, request).header), ReplyResult::done);

@@ -183,7 +183,7 @@ class ServerPoints : public ServerTestOfEngine {
         }
         return sets;
     }
-    // Room for the answer exactly, and less than that.
+    // Room for the result exactly, and less than that.
     template <typename Request>
     void check_room(Message type, Request request, std::uint64_t needed) {
         request.capacity = needed;
@@ -576,7 +576,7 @@ TEST_P(ServerPoints, RefuseWrongRequests) {
     match.key_bytes[1] = 4;
     EXPECT_EQ(match_code(), StatusCode::invalid_argument);
 
-    // Sorted keys' questions to points.
+    // Sorted keys' requests to points.
     expect_lookups_refused(*client_, results);
     protocol::MergeKary merge{};
     merge.runs = 1;

@@ -229,7 +229,7 @@ TYPED_TEST(ServerArrays, SortMergeNameAndRead) {
     EXPECT_EQ(this->client_->template call<protocol::ReplyHeader>(Message::read_kary, beyond).status.code,
               StatusCode::invalid_argument);
 
-    // Naming: the array becomes a mirror, and answers questions.
+    // Naming: the array becomes a mirror, and answers requests.
     protocol::NameKary name{};
     name.handle = merged.handle;
     name.name = run_name(77);

@@ -1,4 +1,4 @@
-// What devices have no room for lies with the host engine, and is asked in the same question. Emulated
+// What devices have no room for lies with the host engine, and is asked in the same request. Emulated
 // devices are the devices.
 #include "server_several_engines.h"
 
@@ -67,7 +67,7 @@ TEST_F(ServerOverflow, TheRestLiesWithTheHostAndIsAskedToo) {
     for (std::uint64_t run = 1; run <= 4; ++run) {
         EXPECT_EQ(parts_of(run).front().engine, static_cast<std::uint32_t>(EngineName::cuda));
     }
-    // Where nobody has room, nothing goes for what the same question needs.
+    // Where nobody has room, nothing goes for what the same request needs.
     EXPECT_EQ(begin(5), StatusCode::out_of_memory);
     EXPECT_EQ(mirrors(), 4U);
     expect_counted(4);
@@ -139,7 +139,7 @@ TEST_F(ServerOverflowOfOne, ASingleDeviceHasAnOverflowToo) {
     expect_counted(1);
 }
 
-// A question by the host's own name doesn't find what lies there for devices, and each kind has its quotas;
+// A request by the host's own name doesn't find what lies there for devices, and each kind has its quotas;
 // but what makes room in the host's memory is decided among all that lies there.
 TEST_F(ServerOverflow, MirrorsOfBothKindsShareTheHostsMemory) {
     limit(run_bytes_ * 7 / 5, run_bytes_ * 5 / 2);
@@ -170,7 +170,7 @@ TEST_F(ServerOverflow, ALostDeviceLeavesItsRunsToTheHost) {
     expect_counted(2);
 }
 
-// Part of an answer is never left out because the engine that has it is gone.
+// Part of a result is never left out because the engine that has it is gone.
 TEST_F(ServerOverflow, WithoutTheHostTheServerEnds) {
     limit(run_bytes_ * 7 / 5, 0);
     load_runs(3);
@@ -181,7 +181,7 @@ TEST_F(ServerOverflow, WithoutTheHostTheServerEnds) {
     EXPECT_EQ(server_.given_up(), 1);
 }
 
-// A device is full of what a question asks, which finds no memory to compute with.
+// A device is full of what a request asks, which finds no memory to compute with.
 TEST_F(ServerOverflow, ARequestWithoutMemoryHasOneOfItsRunsGo) {
     limit(run_bytes_ * 21 / 20, 0);
     client_.purpose = 7;
@@ -213,7 +213,7 @@ TEST_F(ServerOverflow, ARequestWithoutMemoryHasOneOfItsRunsGo) {
     EXPECT_NE(places[0], places[1]);
     EXPECT_EQ(holders(1)[0], on_host) << "both keep room now";
     expect_counted(1);
-    // Another limit begins anew. Where a device keeps room and a question lacks memory all the same, it
+    // Another limit begins anew. Where a device keeps room and a request lacks memory all the same, it
     // fails, and nothing goes.
     client_.evict(run_name(1));
     limit(run_bytes_ * 3, 0);

@@ -1,5 +1,5 @@
 // Several engines of a kind in one server: where runs go, and what happens when one of the engines is lost.
-// The answers of questions that are spread over engines are compared by the tests of each kind of question,
+// The results of requests that are spread over engines are compared by the tests of each kind of request,
 // which run on three emulated devices for devices.
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Runs of gpu_text on a server, and questions to them, against a plain reference.
+// Runs of gpu_text on a server, and requests to them, against a plain reference.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ inline TextRun make_text_run(postings::Codec codec, std::uint32_t documents, Ran
     return run;
 }
 
-// A question to several runs: each has its own terms and its own queries, whose steps are the same.
+// A request to several runs: each has its own terms and its own queries, whose steps are the same.
 struct EngineRequest {
     std::vector<std::vector<TextTerm>> terms;
     std::vector<std::vector<TextQuery>> queries;
@@ -221,7 +221,7 @@ class ServerText : public ServerTestOfEngine {
         const auto reply = client_->call<protocol::ResultReply>(Message::search_text, request);
         check_result(runs, engine_request, request, reply, *client_);
         ASSERT_FALSE(HasFatalFailure());
-        // Room for the answer exactly, and less than that.
+        // Room for the result exactly, and less than that.
         request.capacity = reply.needed;
         EXPECT_EQ(
             Client::result_of(client_->call<protocol::ResultReply>(Message::search_text, request).header),

@@ -1,4 +1,4 @@
-// Runs of gpu_text for tests: lists page images, and every question
+// Runs of gpu_text for tests: lists page images, and every request
 // answered by looking at all postings.
 #pragma once
 

@@ -82,7 +82,7 @@ void require(const Status &status) {
     }
 }
 
-// A question in the making. The bits are those that its columns have of each row.
+// A request in the making. The bits are those that its columns have of each row.
 struct Statement {
     std::uint64_t rows;
     AggregateProgram program = {};

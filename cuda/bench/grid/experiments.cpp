@@ -30,7 +30,7 @@ GridOptions flat() {
     return options;
 }
 
-// A batch of questions, brought to where the machine reads them.
+// A batch of requests, brought to where the machine reads them.
 struct Requested {
     GridPoints points = {};
     GridBoxes boxes = {};

@@ -1,4 +1,4 @@
-// Reads what questions to a grid of two columns of uniform keys must read, at places that are known without a
+// Reads what requests to a grid of two columns of uniform keys must read, at places that are known without a
 // search. It shows how fast the device is at such reads.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Files and questions on a machine, and the bytes that questions can't do without.
+// Files and requests on a machine, and the bytes that requests can't do without.
 #pragma once
 
 #include <random>
@@ -95,7 +95,7 @@ inline Requests choose_boxes(const PointSet &points, std::uint64_t count, double
     return result;
 }
 
-// The bytes of directory and entries that a question must read, on average: the words at the ends of each run
+// The bytes of directory and entries that a request must read, on average: the words at the ends of each run
 // of cells, and all keys of the entries in cells that aren't inside. The host's walk through a file of the
 // same scales finds them.
 class Limits {

@@ -1,4 +1,4 @@
-// Questions about groups, as both engines check them: a program comes from another process.
+// Requests about groups, as both engines check them: a program comes from another process.
 #include "common/column/aggregate.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The form that both engines give a question about groups before they answer it.
+// The form that both engines give a request about groups before they answer it.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct AggregateSteps {
     std::vector<std::uint16_t> rest;             // what keys and accumulators need, of rows that pass
 };
 
-// A question's program and inputs, read once: the caller's memory may change meanwhile.
+// A request's program and inputs, read once: the caller's memory may change meanwhile.
 struct AggregatePlan {
     AggregateProgram program;
     AggregateSteps steps;
@@ -56,7 +56,7 @@ void check_leaving(const AggregateProgram &program, const AggregateTop &top);
 // Throws Failure (invalid_argument) where groups can't be in such an order.
 void check_top(const AggregateProgram &program, const AggregateTop &top);
 
-// Throws Failure (invalid_argument) for a question that can't be, and std::bad_alloc.
+// Throws Failure (invalid_argument) for a request that can't be, and std::bad_alloc.
 AggregatePlan plan_aggregate(const AggregateRequest &request);
 
 // Returns the input in whose map a step's results are places; nullptr when they are numbers.

@@ -1,4 +1,4 @@
-// TIDs of gpu_column's runs as pages have them (gpu_engine/tid_pages.h): stretches of one heap block each.
+// TIDs of gpu_column's runs as pages have them (gpu_engine/tid_pages.h): spans of one heap block each.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Span {
 };
 static_assert(sizeof(Span) == 16);
 
-// How many words of a page a stretch or a word of a bitmap takes: this bounds both.
+// How many words of a page a span or a word of a bitmap takes: this bounds both.
 constexpr std::uint64_t max_span_words(const StoreLayout &layout) noexcept {
     return std::uint64_t(layout.tid_pages) * layout.page_words;
 }
@@ -33,12 +33,12 @@ struct SpanCount {
 };
 
 // Takes a page's content of `page_words` words apart. Everything is read once, into `copy` (as many words),
-// and checked. `count` is carried on; its rows never go beyond `rows`. The page's stretches and bitmaps go to
-// `stretches` and `bitmaps`. Returns invalid_argument for a page that can't be the next.
+// and checked. `count` is carried on; its rows never go beyond `rows`. The page's spans and bitmaps go to
+// `spans` and `bitmaps`. Returns invalid_argument for a page that can't be the next.
 Status parse_tid_page(const std::uint64_t *content, std::uint32_t page_words, std::uint64_t rows,
                       std::uint64_t *copy, SpanCount *count, Span *spans, std::uint64_t *bitmaps);
 
-// The stretch that has a row: the last one of `count` that begins at or before it.
+// The span that has a row: the last one of `count` that begins at or before it.
 GPU_ENGINE_BOTH std::uint64_t find_span(const Span *spans, std::uint64_t count, std::uint64_t row) {
     std::uint64_t low = 0;
     std::uint64_t high = count;

@@ -69,7 +69,7 @@ void lay_out_scale(const Call &call, const ColumnScale<Key> &scale, const ScaleS
 
 // ---- Lower levels -------------------------------------------------------------------------------
 
-// The crowded cells of one level, `count` of them. Their entries are taken as one sequence: those of segment
+// The overfull cells of one level, `count` of them. Their entries are taken as one sequence: those of segment
 // s are begins[s] to begins[s + 1] - 1 of the sequence, and begin at position first[s].
 struct Segments {
     std::uint64_t count = 0;
@@ -118,7 +118,7 @@ struct Level {
     Buffer<LowerGrid> grids;
     Buffer<std::uint64_t> scales;
 };
-// Appends grids for the crowded cells of the last level, and marks these. False when there are none. Waits
+// Appends grids for the overfull cells of the last level, and marks these. False when there are none. Waits
 // for the device.
 bool build_lower_level(const Call &call, const GridOptions &options, const GridEntries &entries,
                        std::vector<Level> *levels, GridParts *parts);

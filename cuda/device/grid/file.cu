@@ -15,7 +15,7 @@ namespace gpu_engine::device {
 namespace {
 
 constexpr int threads = 256;
-// How many questions a piece has: some milliseconds of work where answers are small.
+// How many requests a piece has: some milliseconds of work where answers are small.
 constexpr std::uint64_t piece_points = std::uint64_t(1) << 24;
 constexpr std::uint64_t piece_boxes = std::uint64_t(1) << 19;
 

@@ -1,4 +1,4 @@
-// Grids below the first level, a level at a time, for all its crowded cells together.
+// Grids below the first level, a level at a time, for all its overfull cells together.
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -14,8 +14,8 @@ namespace {
 
 constexpr int threads = 256;
 
-// Says whether word i of a level is that of a crowded cell. The word behind a grid's last cell belongs to no
-// cell.
+// Says whether word i of a level is that of an overfull cell. The word behind a grid's last cell belongs to
+// no cell.
 struct IsOverfull {
     const std::uint32_t *directory;
     std::uint32_t words;
@@ -239,7 +239,7 @@ void permute(const Call &call, const std::uint32_t *from, const std::uint32_t *t
     check_launch("put_kernel");
 }
 
-// Finds the crowded cells of the last level, as words of that level.
+// Finds the overfull cells of the last level, as words of that level.
 std::uint64_t find_overfull(const Call &call, const Level &level, std::uint32_t most, std::uint64_t entries,
                             Buffer<std::uint32_t> *words) {
     *words = call.buffer<std::uint32_t>(entries / most + 1);
@@ -276,7 +276,7 @@ void find_extents(const Call &call, const GridEntries &entries, const GridParts 
     }
 }
 
-// Finds the crowded cells whose entries aren't all alike, and their columns' extents.
+// Finds the overfull cells whose entries aren't all alike, and their columns' extents.
 Segments find_segments(const Call &call, const GridEntries &entries, const GridParts &parts,
                        const Level &level, std::uint32_t most, SegmentColumns *made) {
     Buffer<std::uint32_t> words;

@@ -1,4 +1,4 @@
-// Questions about ranges of keys that give entries back.
+// Requests about ranges of keys that give entries back.
 #pragma once
 
 #include <algorithm>

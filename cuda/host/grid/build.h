@@ -48,8 +48,8 @@ inline std::uint32_t pick_scale(const std::uint64_t *sample, std::uint64_t size,
 // The first level: scales, directory, and the entries in the order of its cells.
 void build_first_level(HostEngine &engine, const Workers &workers, const GridEntries &entries,
                        const GridOptions &options, GridParts *parts);
-// Makes grids for the crowded cells of grids [first_grid, last_grid), or of the first level where both are 0,
-// and appends them to `parts`.
+// Makes grids for the overfull cells of grids [first_grid, last_grid), or of the first level where both are
+// 0, and appends them to `parts`.
 void build_lower_level(HostEngine &engine, const Workers &workers, const GridOptions &options,
                        std::uint64_t first_grid, std::uint64_t last_grid, GridParts *parts);
 

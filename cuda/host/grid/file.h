@@ -101,7 +101,7 @@ class HostGridFile final : public HostStore<GridFile> {
   private:
     Box read_box(const GridBoxes &boxes, std::uint64_t i) const noexcept;
     Box read_point(const GridPoints &points, std::uint64_t i) const noexcept;
-    // Gathers the TIDs that `visit(sink, piece)` meets. Pieces come `parts` to a question.
+    // Gathers the TIDs that `visit(sink, piece)` meets. Pieces come `parts` to a request.
     template <typename Visit>
     Status write_tids(const Workers &workers, std::uint64_t count, std::uint64_t parts, std::uint64_t grain,
                       const Visit &visit, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const;

@@ -8,7 +8,7 @@
 namespace gpu_engine::host {
 namespace {
 
-// A crowded cell on its way to a grid of its own.
+// An overfull cell on its way to a grid of its own.
 struct Segment {
     std::uint32_t cell;
     std::uint32_t first;

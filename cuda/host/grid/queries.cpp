@@ -1,4 +1,4 @@
-// Questions to a grid file.
+// Requests to a grid file.
 #include <atomic>
 
 #include "gpu_engine/guard.h"
@@ -223,7 +223,7 @@ Status HostGridFile::write_tids(const Workers &workers, std::uint64_t count, std
     workers.for_pieces(pieces, grain, [&](std::uint64_t first, std::uint64_t last) {
         for (std::uint64_t piece = first; piece < last; ++piece) {
             std::uint64_t place = places[piece];
-            // The question may have changed since its entries were counted, so nothing is written beyond the
+            // The request may have changed since its entries were counted, so nothing is written beyond the
             // piece's own places.
             const std::uint64_t end = places[piece + 1];
             visit(

@@ -1,4 +1,4 @@
-// Ranked search: disjunctions by windows of documents with their blocks' bounds, conjunctions by stretches
+// Ranked search: disjunctions by windows of documents with their blocks' bounds, conjunctions by spans
 // in which each list has one block.
 #include <algorithm>
 #include <vector>
@@ -51,7 +51,7 @@ class Search {
         std::uint16_t touched[window_documents];
         std::int64_t scores[window_documents] = {};
     };
-    // Documents of a stretch in which each list has one block.
+    // Documents of a span in which each list has one block.
     struct Candidates {
         std::uint32_t count = 0;
         std::uint32_t ordinals[postings::kBlockPostings];

@@ -86,7 +86,7 @@ enum class AggregateOperation : std::uint8_t {
     null,       // NULL
     place,      // the row's TID: heap block << 16 | offset number
     // Integers of `width` bytes (2, 4, 8). A result that doesn't fit them, and a divisor of 0, make the whole
-    // question fail (AggregateOutcome::failed). Division cuts toward 0, and a remainder has the dividend's
+    // request fail (AggregateOutcome::failed). Division cuts toward 0, and a remainder has the dividend's
     // sign.
     add,
     subtract,
@@ -121,7 +121,7 @@ struct AggregateStep {
 
 // A part of the group's key: `bits` bits of one of its words, from bit `shift` on. Its code is the number
 // less `least`, and one more where `may_be_null` has NULLs told from numbers. The code of a NULL is 0. There
-// are `codes` codes, or as many as the bits can tell apart where that is 0. A code that isn't one of them is
+// are `codes` codes, or as many as the bits can distinguish where that is 0. A code that isn't one of them is
 // damage: its lowest bits are taken, or it becomes one that is.
 struct AggregateKey {
     std::uint16_t step;
@@ -142,7 +142,7 @@ enum class AccumulatorKind : std::uint8_t {
     greatest,     // one word: the greatest number, INT64_MIN without any
     // Two words: the exact sum of floats, as a multiple of the least number that an IEEE float of 32 or 64
     // bits with the biased exponent `exponent` can differ by from another. A float that isn't such a
-    // multiple, or isn't finite, makes the whole question fail, and so may one with an exponent greater by 74
+    // multiple, or isn't finite, makes the whole request fail, and so may one with an exponent greater by 74
     // or more. The numbers are the floats' bits: as they are of positive ones, the complement of the
     // magnitude's of negative ones; 2^31 more of floats of 32 bits.
     sum_float32,
@@ -213,11 +213,11 @@ struct GroupTable {
     }
 };
 
-// How a question came out. The groups mean nothing unless it was answered.
+// How a request came out. The groups mean nothing unless it was answered.
 enum class AggregateOutcome : std::uint8_t {
     answered = 1,
     failed,  // a step overflowed or divided by zero, in a row that counts or that a filter of an
-             // accumulator keeps out, or a float has no place in a sum: SQL may still have an answer, which
+             // accumulator keeps out, or a float has no place in a sum: SQL may still have a result, which
              // the caller must find otherwise
     too_many_groups,  // more than the caller has room for
 };

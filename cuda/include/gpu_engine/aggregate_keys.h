@@ -1,4 +1,4 @@
-// Which keys the groups of an answer have, told roughly, so that engines that share a question out learn
+// Which keys the groups of a result have, told roughly, so that engines that share a request out learn
 // which groups no other one has: these needn't be brought together.
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace gpu_engine {
 
-// The codes of a key, which all engines number alike, in so many stretches of equal length at most.
+// The codes of a key, which all engines number alike, in so many spans of equal length at most.
 inline constexpr std::uint32_t key_span_bits = 13;
 inline constexpr std::uint32_t key_mark_words = (1 << key_span_bits) / 64;
 
-// The stretch that a code of a key belongs to.
+// The span that a code of a key belongs to.
 GPU_ENGINE_BOTH std::uint32_t key_span(const AggregateKey &key, std::uint64_t code) {
     return static_cast<std::uint32_t>(key.bits > key_span_bits ? code >> (key.bits - key_span_bits) : code);
 }
@@ -29,13 +29,13 @@ GPU_ENGINE_BOTH bool is_marked(const std::uint64_t *marks, std::uint32_t span) {
     return (marks[span / 64] >> span % 64 & 1) != 0;
 }
 
-// By key, a bit a stretch: a group has a code there.
+// By key, a bit a span: a group has a code there.
 struct KeyMarks {
     std::uint64_t of_key[max_aggregate_keys][key_mark_words];
 };
 
-// Groups that others may have too: those whose code of this key is in a marked stretch. `own` marks all
-// stretches in which the answer that is told this has groups, so that it needn't look for them elsewhere.
+// Groups that others may have too: those whose code of this key is in a marked span. `own` marks all
+// spans in which the result that is told this has groups, so that it needn't look for them elsewhere.
 struct SharedKeys {
     std::uint32_t key;  // its number in the program
     std::uint64_t marks[key_mark_words];

@@ -1,4 +1,4 @@
-// Answers to one question about groups, of several engines that had some of its parts each, put together.
+// Results of one request about groups, of several engines that had some of its parts each, put together.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace gpu_engine {
 
-// The records that AggregateOutput gives, of some of a question's parts.
+// The records that AggregateOutput gives, of some of a request's parts.
 struct AggregateRecords {
     AggregateOutcome outcome;
     std::uint64_t groups;
@@ -23,19 +23,19 @@ struct AggregateRecords {
     std::uint64_t counted = 0;
 };
 
-// Which groups are the first ones only all of them tell: the answers must have all groups. Left out may be
+// Which groups are the first ones only all of them tell: the results must have all groups. Left out may be
 // those that no other answer has and that aren't among the first ones of their own
-// (AggregateOutput::leave_out), and, where the question is about rows (top_of_rows), those that aren't among
+// (AggregateOutput::leave_out), and, where the request is about rows (top_of_rows), those that aren't among
 // the first of their part.
 struct AggregateMerge {
     const AggregateProgram *program;
-    std::uint64_t max_groups;  // of the question, as its top
+    std::uint64_t max_groups;  // of the request, as its top
     AggregateTop top;
     const AggregateRecords *parts;
     std::size_t part_count;
 };
 
-// The same answers where they were found.
+// The same results where they were found.
 struct AggregateOutputs {
     const AggregateProgram *program;
     std::uint64_t max_groups;
@@ -45,7 +45,7 @@ struct AggregateOutputs {
 };
 
 namespace host {
-// Has a host engine compute the answer, which is then in its memory. Any stream may cancel that, and read the
+// Has a host engine compute the result, which is then in its memory. Any stream may cancel that, and read the
 // answer.
 Status merge_outputs(Engine &engine, Stream &stream, const AggregateMerge &merge,
                      std::unique_ptr<AggregateOutput> *output) noexcept;
@@ -53,9 +53,9 @@ Status merge_outputs(Engine &engine, Stream &stream, const AggregateMerge &merge
 
 // This function exists only in builds with PG_GPU_HAVE_CUDA.
 namespace device {
-// Has a cuda engine compute the answer of groups that lie on devices, its own or others; groups go from
+// Has a cuda engine compute the result of groups that lie on devices, its own or others; groups go from
 // device to device. `unavailable` where that isn't for it, which host::merge_outputs then does: a part is no
-// device's or has no answer, there are no keys, the question is about rows. Waits.
+// device's or has no answer, there are no keys, the request is about rows. Waits.
 Status merge_outputs(Engine &engine, Stream &stream, const AggregateOutputs &merge,
                      std::unique_ptr<AggregateOutput> *output) noexcept;
 }  // namespace device

@@ -71,7 +71,7 @@ class Engine : public Interface {
     virtual Status pin(void *memory, std::uint64_t bytes) noexcept = 0;
     virtual void unpin(void *memory) noexcept = 0;
 
-    // Copies the facts of heap blocks to where this engine reads them, once for all questions that are asked
+    // Copies the facts of heap blocks to where this engine reads them, once for all requests that are asked
     // under the same visibility. Row words beyond max_row_words are invalid_argument.
     virtual Status keep_blocks(Stream &stream, const KnownBlocks &known,
                                std::unique_ptr<HeapBlocks> *blocks) noexcept = 0;

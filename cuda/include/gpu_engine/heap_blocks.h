@@ -1,4 +1,4 @@
-// A session's knowledge of heap blocks, so that its questions are answered without its looking at rows: which
+// A session's knowledge of heap blocks, so that its requests are answered without its looking at rows: which
 // of the blocks are all-visible, and which entries on others have a row that its snapshot sees.
 #pragma once
 

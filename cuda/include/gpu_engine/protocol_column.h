@@ -86,7 +86,7 @@ struct AggregateColumn {
     std::uint32_t test_count;
     std::uint32_t reserved;
     BlocksPlace blocks;
-    std::uint64_t max_groups;  // in the answer, doubtful rows among them
+    std::uint64_t max_groups;  // in the result, unresolved rows among them
     AggregateTop top;
     std::uint64_t results;
     std::uint64_t capacity;
@@ -95,7 +95,7 @@ struct AggregateColumn {
     RunUse run[max_runs];
 };
 
-// The records of groups and of doubtful rows (AggregateOutput); none unless the outcome is answered. Groups
+// The records of groups and of unresolved rows (AggregateOutput); none unless the outcome is answered. Groups
 // come first, and as many records as there is room for. The rest of them the server keeps for read_groups,
 // until the connection asks for anything else, or for nothing for a while.
 struct AggregateReply {
@@ -105,7 +105,7 @@ struct AggregateReply {
     std::uint64_t unresolved;       // in all
     std::uint64_t counted;          // AggregateOutput::counted
     std::uint64_t groups_here;      // records of groups in the buffer now
-    std::uint64_t unresolved_here;  // and of doubtful rows
+    std::uint64_t unresolved_here;  // and of unresolved rows
     std::uint64_t groups_at;
     std::uint64_t unresolved_at;
     std::uint32_t outcome;  // AggregateOutcome

@@ -95,7 +95,7 @@ struct ReplyHeader {
     std::uint16_t type;
     std::uint16_t engines;  // that computed: bit i is EngineName i
     std::uint32_t bytes;
-    std::uint32_t result;  // Answer
+    std::uint32_t result;  // ReplyResult
     std::uint64_t request;
     std::uint64_t lacking;       // not_resident, stale: bit i is run i of the request
     std::uint64_t microseconds;  // computing, without waiting in the queue
@@ -149,7 +149,7 @@ struct BlocksPlace {
 };
 
 // Lookups, searches and counts ask the runs named, each a mirror on the request's engine with keys of
-// `key_bits`. Answers lie in the buffer from `results` on, within `capacity` bytes, each part aligned; the
+// `key_bits`. Results lie in the buffer from `results` on, within `capacity` bytes, each part aligned; the
 // reply says where. When they don't fit the status is insufficient_space and `needed` says how many bytes
 // they take.
 //

@@ -47,7 +47,8 @@ struct Attach {
     std::uint64_t bytes;
 };
 
-// ---- what the server tells of itself ---------------------------------------------------------------------
+// ---- what the server reports about itself
+// ---------------------------------------------------------------------
 
 // Asks for rows. As many as fit are written to the buffer at `offset`; `rows` in the reply says how many
 // there are. Without room for one (capacity 0) no buffer is needed.
@@ -80,7 +81,7 @@ struct MirrorRow {
     std::uint64_t hits;
     std::int64_t loaded_at;  // microseconds since 1970
     std::int64_t last_used;
-    std::uint32_t engine;  // EngineName, whose questions it answers
+    std::uint32_t engine;  // EngineName, whose requests it answers
     std::uint32_t pinned;
     std::int32_t device;  // that holds it; -1: none, but the machine's memory
     std::uint32_t user;

@@ -9,8 +9,8 @@ namespace gpu_engine::protocol {
 
 // Reserves memory for an array of `entries` entries. To make room, unpinned mirrors that nobody uses are
 // evicted, least recently used first. When there isn't enough even so none is evicted, and the status is
-// out_of_memory. An array that is named already gives Answer::done with `handle` 0: nothing is to be loaded,
-// and its mirror is pinned from now on if the holder says so.
+// out_of_memory. An array that is named already gives ReplyResult::done with `handle` 0: nothing is to be
+// loaded, and its mirror is pinned from now on if the holder says so.
 struct BeginKary {
     RequestHeader header;
     RunName name;

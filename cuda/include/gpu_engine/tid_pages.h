@@ -1,4 +1,4 @@
-// Pages of TIDs of gpu_column's runs, as both sides read them: TidPageHead, stretches, bitmaps. Entries lie
+// Pages of TIDs of gpu_column's runs, as both sides read them: TidPageHead, spans, bitmaps. Entries lie
 // in the order of their TIDs.
 #pragma once
 

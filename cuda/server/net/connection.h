@@ -44,7 +44,7 @@ struct OwnObject {
     std::unique_ptr<LoadInParts> in_parts;  // instead of both, where several engines share it
 };
 
-// What a question found and its session hasn't read yet.
+// What a request found and its session hasn't read yet.
 struct CachedGroups {
     protocol::EngineName engine{};
     EngineId held_by = 0;
@@ -103,7 +103,7 @@ class Connection {
     bool choose_engines(const Handler &handler, Work &work, Chosen *chosen);
     // Where a load goes (placing.cpp).
     void place(const Handler &handler, Work &work, Chosen *chosen);
-    // A question has found no memory to compute with on an engine: drops one of its runs there, as the reply
+    // A request has found no memory to compute with on an engine: drops one of its runs there, as the reply
     // says then. Returns false where that is no use.
     bool make_way(const Handler &handler, Work work, EngineId full);
     EngineId least_waited_for(protocol::EngineName name);
@@ -112,8 +112,8 @@ class Connection {
     // Computes a part of it, once it has a place in its engine's queue.
     Status compute_part(Work &work, const std::function<void()> &body, bool *busy);
     void note_lost(const Work &work, EngineId lost, const Status &status);
-    // Computes a request that has a place in the queue. With `company` it also computes the waiting requests
-    // that can be computed in the same call.
+    // Computes a request that has a place in the queue. With `joint_group` it also computes the waiting
+    // requests that can be computed in the same call.
     Status compute_together(Joint &joint, bool joint_group, Work &work, Queue &queue);
     // Runs `body`, which computes on the work's engine, and turns what it throws into a status.
     template <typename Body>

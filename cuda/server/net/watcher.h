@@ -35,7 +35,7 @@ class Activity {
 class Watcher {
   public:
     // `cancelled` is called, without the mutex held, when a request was cancelled, and `stuck` when it still
-    // runs `patience` later. Throws what std::thread throws, and Failure where the kernel refuses something.
+    // runs `timeout` later. Throws what std::thread throws, and Failure where the kernel refuses something.
     Watcher(std::function<void()> cancelled, std::function<void()> stuck, std::chrono::milliseconds timeout);
     Watcher(const Watcher &) = delete;
     Watcher &operator=(const Watcher &) = delete;

@@ -68,7 +68,7 @@ AggregateInput input_at(const TransferBuffer &buffer, const protocol::AggregateI
     return input;
 }
 
-// The parts of a question that are here, with all that they refer to.
+// The parts of a request that are here, with all that they refer to.
 class Parts {
   public:
     Parts(const TransferBuffer &buffer, const protocol::AggregateColumn &request, const RunSet &runs,

@@ -15,7 +15,7 @@ std::uint32_t count_marks(const Marks &marks) {
     return count;
 }
 
-// Marks the stretches that more than one part has.
+// Marks the spans that more than one part has.
 void mark_shared(const std::vector<PartOfResult> &parts, std::uint32_t key, Marks &shared) {
     Marks any = {};
     for (const PartOfResult &part : parts) {
@@ -27,7 +27,7 @@ void mark_shared(const std::vector<PartOfResult> &parts, std::uint32_t key, Mark
     }
 }
 
-// About how many groups are in marked stretches, if all of a part's have as many.
+// About how many groups are in marked spans, if all of a part's have as many.
 double expect_shared(const std::vector<PartOfResult> &parts, std::uint32_t key, const Marks &shared) {
     double expected = 0;
     for (const PartOfResult &part : parts) {

@@ -1,4 +1,4 @@
-// A question about groups whose runs are on several engines: what each of them is asked, and its answer on
+// A request about groups whose runs are on several engines: what each of them is asked, and its result on
 // the way to be merged.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace gpu_engine::server {
 
-// How much of an answer is wanted.
+// How much of a result is wanted.
 struct AggregateLimits {
     std::uint64_t max_groups;
     AggregateTop top;
@@ -27,7 +27,7 @@ inline bool only_count(const AggregateTop &top) {
 }
 
 // The program by which parts are asked and merged. Where the groups are only counted their keys are enough,
-// unless doubtful rows may come, which are wanted whole.
+// unless unresolved rows may come, which are wanted whole.
 inline AggregateProgram program_of_parts(AggregateProgram program, const AggregateLimits &limits,
                                          bool all_visible) {
     if (only_count(limits.top) && all_visible) {

@@ -1,4 +1,4 @@
-// Questions about runs of columns.
+// Requests about runs of columns.
 #include <vector>
 
 #include "gpu_engine/column_dictionary.h"
@@ -23,7 +23,8 @@ ColumnTarget target_of(const TransferBuffer &buffer, const protocol::QueryColumn
     return target;
 }
 
-// Answers with rows of each run that is here. `ask(run, rows, capacity, &found)` has a store fill them in.
+// Answers with rows of each run that is here. `compute(run, rows, capacity, &found)` has a store fill them
+// in.
 template <typename Row, typename Compute>
 void write_rows(Work &work, const RunSet &runs, Results &results, protocol::ColumnReply &reply,
                 Compute compute) {

@@ -1,4 +1,4 @@
-// Questions about runs of points: boxes and exact matches.
+// Requests about runs of points: boxes and exact matches.
 #include "server/requests/results.h"
 #include "server/requests/run_set.h"
 

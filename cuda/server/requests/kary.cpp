@@ -1,4 +1,4 @@
-// Questions about runs of sorted keys: lookup, range and count.
+// Requests about runs of sorted keys: lookup, range and count.
 #include "server/requests/match_results.h"
 #include "server/requests/run_set.h"
 
@@ -17,7 +17,7 @@ Ranges<Key> ranges_at(const TransferBuffer &buffer, const Request &request) {
     return {buffer.part<Key>(request.low, request.count), buffer.part<Key>(request.high, request.count)};
 }
 
-// Finds the runs of a request, and calls answer(runs, key) with a key of their type when all are there.
+// Finds the runs of a request, and calls handle(runs, key) with a key of their type when all are there.
 template <typename Request, typename Handle>
 void with_runs(Work &work, const Request &request, protocol::ResultReply &reply, Handle handle) {
     const RunSet runs(work, request.run, request.runs, request.key_bits, reply.header);

@@ -74,7 +74,7 @@ inline std::uint64_t offsets_bytes(std::size_t runs, std::uint64_t items) {
     return runs * aligned((items + 1) * sizeof(std::uint64_t));
 }
 
-// Writes the entries that are found in each run that is here. `ask(run, offsets, tids, capacity)` has an
+// Writes the entries that are found in each run that is here. `compute(run, offsets, tids, capacity)` has an
 // array fill in offsets and TIDs, as KaryArray::lookup does; `compute_keys(run, offsets, keys, tids,
 // capacity)` has it fill in keys too, and is null when no keys are wanted.
 template <typename Key, typename Compute, typename ComputeKeys>
@@ -142,7 +142,7 @@ inline std::unique_ptr<HeapBlocks> keep_blocks(Work &work, const protocol::Block
     return blocks;
 }
 
-// Where what a question knows of blocks lies, and its results.
+// Where what a request knows of blocks lies, and its results.
 struct CountPlace {
     const protocol::BlocksPlace &blocks;
     std::uint64_t results;

@@ -1,4 +1,4 @@
-// Questions about runs of columns of which several engines have parts: what the parts answer for a run is put
+// Requests about runs of columns of which several engines have parts: what the parts answer for a run is put
 // together.
 #pragma once
 

@@ -60,7 +60,7 @@ class Spread {
     std::size_t failed_ = 0;
 };
 
-// ---- questions whose results lie in the transfer buffer ---------------------------------------------------
+// ---- requests whose results lie in the transfer buffer ---------------------------------------------------
 
 // Numbers that each part has of all items. They lie at the beginning of its results, and are added up.
 struct Sums {

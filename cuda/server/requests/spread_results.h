@@ -1,4 +1,4 @@
-// Questions that are answered in parts, whose results lie in the transfer buffer.
+// Requests that are answered in parts, whose results lie in the transfer buffer.
 #pragma once
 
 #include "server/requests/split_runs.h"
@@ -13,9 +13,9 @@ inline std::uint64_t &found_in(protocol::ColumnReply &reply) {
     return reply.rows;
 }
 
-// Asks each part by ask(part, work, place, reply), with a place of its own among the results, which are
-// divided by weights at first. How much a part takes only the answer tells, so parts that didn't fit are
-// asked again, once that is known. Then finish(answers) adds them up.
+// Asks each part by compute(part, work, place, reply), with a place of its own among the results, which are
+// divided by weights at first. How much a part takes only the result tells, so parts that didn't fit are
+// asked again, once that is known. Then finish(part_results) adds them up.
 template <typename Reply, typename Request, typename Compute, typename Finish>
 void compute_parts(Spread &spread, const Request &request, const std::vector<double> &weights, Reply &reply,
                    Compute compute, Finish finish) {

@@ -1,4 +1,4 @@
-// What the server tells of itself, its settings, and the transfer buffer.
+// What the server reports about itself, its settings, and the transfer buffer.
 #include <unistd.h>
 
 #include <cstdio>

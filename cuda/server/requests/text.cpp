@@ -1,4 +1,4 @@
-// Questions about inverted lists.
+// Requests about inverted lists.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -390,7 +390,7 @@ void handle_count_text(Work &work, const protocol::CountText &request, protocol:
     auto *documents = results.take<std::uint32_t>(first[request.runs], &reply.offsets_at[0]);
     for (std::size_t i = 0; i < runs.size(); ++i) {
         if (!runs.is_here(i)) {
-            // The parts of a question are added up.
+            // The parts of a request are added up.
             std::fill(documents + first[i], documents + first[i + 1], 0);
             continue;
         }

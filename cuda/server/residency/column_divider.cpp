@@ -166,7 +166,7 @@ void ColumnDivider::take_page_of_tids(const std::uint64_t *words) {
     }
 }
 
-// Gives each part those of a stretch's rows that are its own.
+// Gives each part those of a span's rows that are its own.
 void ColumnDivider::take_span(std::uint64_t row, std::uint64_t span, const std::uint64_t *bitmap,
                               std::uint32_t bitmap_words) {
     TidSpan whole{};

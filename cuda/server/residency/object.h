@@ -29,8 +29,8 @@ auto with_key(std::uint32_t key_bits, Function &&function) {
     }
 }
 
-// Objects of kary are told apart by the width of their keys. Those of grid, column and text have numbers that
-// are no width.
+// Objects of kary are distinguished by the width of their keys. Those of grid, column and text have numbers
+// that are no width.
 inline constexpr std::uint32_t grid_bits = 0;
 inline constexpr std::uint32_t column_bits = 1;
 inline constexpr std::uint32_t text_bits = 2;

@@ -10,9 +10,9 @@
 
 namespace gpu_engine::server {
 
-// Of an engine's memory this part stays free for what questions take, where runs are divided with the
-// overflow, and where a question has found none: an aggregate or a joint call that finds none fails,
-// and its question goes to pages.
+// Of an engine's memory this part stays free for what requests take, where runs are divided with the
+// overflow, and where a request has found none: an aggregate or a joint call that finds none fails,
+// and its request goes to pages.
 inline constexpr std::uint64_t reserved_free_of_memory = 8;
 
 // An engine that could take it.
@@ -97,7 +97,7 @@ struct OverflowPlace {
 };
 
 // The candidates get as much of a run as they have room for, and leave a part of their memory for what
-// questions take there; the overflow's engine gets the rest, as the last share. None: it hasn't the room for
+// requests take there; the overflow's engine gets the rest, as the last share. None: it hasn't the room for
 // that, or the candidates get nothing.
 std::vector<RunShare> divide_with_overflow(const std::vector<PlacementCandidate> &candidates,
                                            const DivisibleRun &run, const OverflowPlace &overflow, RoomBy by);

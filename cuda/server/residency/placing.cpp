@@ -20,8 +20,8 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
     if (ready.empty()) {
         return;
     }
-    // Loads leave room for what they take until they are done, and for what questions take: always in the
-    // machine's memory, and on a device once a question has found none there.
+    // Loads leave room for what they take until they are done, and for what requests take: always in the
+    // machine's memory, and on a device once a request has found none there.
     const auto reserved_free_on = [&](EngineId id) {
         Engine &engine = *engines.get(id);
         const std::uint64_t part = engine.memory().limit() / reserved_free_of_memory;
@@ -89,7 +89,7 @@ bool Connection::make_way(const Handler &handler, Work work, EngineId full) {
             best = i;
         }
     }
-    // Where nothing can leave, or another question has made way meanwhile, no room is kept either.
+    // Where nothing can leave, or another request has made way meanwhile, no room is kept either.
     if (!best || !engines.note_lack(full) || !server.mirrors().drop(found.mirror(*best))) {
         return false;
     }

@@ -145,7 +145,7 @@ void finish_tids(TidWriter *writer) {
 }
 
 uint32 max_tid_pages(uint64 entries, uint64 heap_blocks) {
-    // A block takes no more than a stretch and a bitmap, and leaves no more than that free at a page's end.
+    // A block takes no more than a span and a bitmap, and leaves no more than that free at a page's end.
     const uint64 block_words = 1 + kMaxBitmapWords;
     const uint64 words = Min(entries, heap_blocks * block_words);
     return static_cast<uint32>(words / (kWordsPerPage - kHeadWords - block_words) +

@@ -1,4 +1,4 @@
-// Rows of a statement that inserts many: few wait as items, for the tail; many are collected as in a build,
+// Rows of a statement that inserts many: few wait as tuples, for the tail; many are collected as in a build,
 // and become a run.
 #include "column/column.h"
 #include "column/build/run_builder.h"
@@ -15,7 +15,7 @@ struct PendingColumns {
     Chunk *chunk;  // nullptr while there are few
 };
 
-// The bytes of items, some hundred rows, from which on they are worth a run. Fewer fill some tails.
+// The bytes of tuples, some hundred rows, from which on they are worth a run. Fewer fill some tails.
 static constexpr uint32 kMaxTailTupleBytes = 65536;
 static constexpr uint32 kFirstItemRoom = 1024;
 
@@ -48,7 +48,7 @@ static void write_finished(storage::RunWriter *writer, storage::RunEntry *entry,
     copy_pages(finished->sink, writer);
 }
 
-// The run is made in memory, so that the young-runs lock is held only while its pages are copied: other
+// The run is made in memory, so that the recent-runs lock is held only while its pages are copied: other
 // sessions that insert may want it.
 static void write_rows(Relation index, storage::PendingRows *rows) {
     auto *pending = reinterpret_cast<PendingColumns *>(rows);

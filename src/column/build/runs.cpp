@@ -5,7 +5,7 @@
 
 namespace pg_gpu::column {
 
-// The items as they are: the first merge, of several tails together, makes columns of them.
+// The tuples as they are: the first merge, of several tails together, makes columns of them.
 static void seal(const storage::RunKind *, const char *tail_tuples, uint32 bytes, uint32, Page page,
                  storage::RunEntry *entry) {
     memcpy(storage::page_content(page), tail_tuples, bytes);
@@ -68,7 +68,7 @@ struct ColumnBound {
     uint64 highest;
     bool any;
     bool any_null;
-    // The digits behind the point that numerics have in runs of integers, and in items.
+    // The digits behind the point that numerics have in runs of integers, and in tuples.
     bool any_scaled;  // run
     bool has_scale;
     bool is_mixed;  // some can't be integers of one scale
@@ -226,7 +226,7 @@ static uint32 merge_page_bound(Relation index, const storage::RunKind *, const s
     for (int i = 0; i < count && may_scale; i++)
         if (layout_of(inputs[i]) == Layout::Columns)
             bound_dictionaries(index, *format, inputs[i], bounds);
-    // This is decided before anything is written, because what is put off is looked at again by each VACUUM.
+    // This is decided before anything is written, because what is deferred is looked at again by each VACUUM.
     uint64 dead = 0;
     for (int i = 0; i < count; i++)
         dead += inputs[i].dead;

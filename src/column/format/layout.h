@@ -16,7 +16,7 @@ inline constexpr int kHeaderSection = 3;
 
 // ---- the directory entry's words --------------------------------------------------------------------------
 
-// Raw: a sealed tail, one page with the items as they arrived.
+// Raw: a sealed tail, one page with the tuples as they arrived.
 enum class Layout : uint8 { Raw = 1, Columns = 2 };
 
 inline constexpr int kLayoutShift = 56;
@@ -121,7 +121,8 @@ inline uint32 bits_for_range(uint64 highest) {
     return highest == 0 ? 0 : static_cast<uint32>(64 - __builtin_clzll(highest));
 }
 
-// ---- tail items -------------------------------------------------------------------------------------------
+// ---- tail tuples
+// -------------------------------------------------------------------------------------------
 
 // Head, a NULL bit a column, then each column that isn't NULL: an integer in its width, or a string behind
 // its length (a varint). The raw page's dead bitmap must fit behind them.

@@ -47,16 +47,16 @@ inline bool is_dead(const RunReader *reader, uint64 ordinal) {
 
 // ---- TIDs -------------------------------------------------------------------------------------------------
 
-// One stretch after the other.
+// One span after the other.
 struct TidCursor {
     RunReader *reader;
     uint32 page;  // next of section 1
-    uint32 at;    // next stretch of the page
+    uint32 at;    // next span of the page
     uint32 word;  // its bitmap, if it has one
     TidPageHead head;
     uint64 *content;
     uint32 content_words;
-    // The current stretch.
+    // The current span.
     uint64 ordinal;  // of its first entry
     BlockNumber block;
     uint32 count;
@@ -73,14 +73,14 @@ bool next_span(TidCursor *cursor);
 // there is none. 0 when stale.
 uint64 find_first_entry(RunReader *reader, BlockNumber block);
 
-// ERROR unless the current stretch's block is one of the table's: to be called where a row is alive. Dead
+// ERROR unless the current span's block is one of the table's: to be called where a row is alive. Dead
 // rows' blocks may have gone.
 inline void check_span(const TidCursor *cursor, BlockNumber heap_blocks) {
     if (unlikely(cursor->block >= heap_blocks))
         report_damage(cursor->reader, kTidSection, "An entry's TID lies outside the table.");
 }
 
-// Offset numbers of the current stretch.
+// Offset numbers of the current span.
 inline uint32 span_offsets(const TidCursor *cursor, OffsetNumber *offsets) {
     if (cursor->bitmap == nullptr) {
         for (uint32 i = 0; i < cursor->count; i++)

@@ -1,4 +1,4 @@
-// The server process's answer to a question of aggregates: it computes groups of the runs' rows, and the
+// The server process's result of a request of aggregates: it computes groups of the runs' rows, and the
 // session adds what only it can tell: rows whose visibility the table must decide, runs that it reads at
 // home, and loose rows.
 #pragma once
@@ -14,7 +14,7 @@ namespace pg_gpu::column {
 // context. `parts` are the view's, and inputs[part] theirs. Groups take `memory` bytes at most, and about
 // `expected` of them are; `top` may leave some out. With top_only_counts *counted becomes how many there are,
 // or kNotCounted where they had to be found themselves. False: the session must look through the runs, and
-// gpu.stat tells why.
+// gpu.stat reports why.
 inline constexpr uint64 kNotCounted = PG_UINT64_MAX;
 bool aggregate_on_server(RemoteRows *rows, const AggregateParts &parts,
                          const gpu_engine::AggregateProgram &program,
@@ -22,9 +22,9 @@ bool aggregate_on_server(RemoteRows *rows, const AggregateParts &parts,
                          const gpu_engine::AggregateTop &top, gpu_engine::GroupTable *groups,
                          uint64 *counted = nullptr);
 
-// ---- what such answers are made of ------------------------------------------------------------------------
+// ---- what such results are made of ------------------------------------------------------------------------
 
-// What the server has found, copied out of the transfer buffer: groups, then doubtful rows.
+// What the server has found, copied out of the transfer buffer: groups, then unresolved rows.
 struct FoundRecords {
     uint32 words;
     uint64 groups;
@@ -33,14 +33,14 @@ struct FoundRecords {
     uint64 *group_records;
     uint64 *unresolved_records;  // a word more each
 };
-// Asks for them, in the current memory context. False: it isn't answered, and gpu.stat tells why.
+// Asks for them, in the current memory context. False: it isn't answered, and gpu.stat reports why.
 bool submit_records(RemoteRows *rows, const gpu_engine::AggregateProgram &program,
                     const gpu_engine::AggregateInput *const *inputs, size_t memory, uint64 expected,
                     const gpu_engine::AggregateTop &top, FoundRecords *found);
-// Moves the records of doubtful rows that are visible to the front; their number.
+// Moves the records of unresolved rows that are visible to the front; their number.
 uint64 keep_visible(RemoteRows *rows, const FoundRecords &found);
 
-// The parts that the session looks through: runs at home, and loose rows.
+// The parts that the session looks through: local runs, and loose rows.
 struct OwnParts {
     AggregateParts parts;
     const gpu_engine::AggregateInput **inputs;  // by part

@@ -1,4 +1,4 @@
-// Questions about groups of columns' rows.
+// Requests about groups of columns' rows.
 #include "column/query/aggregate_request.h"
 #include "residency/submission.h"
 #include "column/scan/request_tests.h"
@@ -79,7 +79,7 @@ static void put_inputs(const RunSet &set, const GroupsRequest &prepared, uint64 
     });
 }
 
-// ---- the question ----------------------------------------------------------------------------------------
+// ---- the request ----------------------------------------------------------------------------------------
 
 namespace {
 
@@ -87,7 +87,7 @@ enum : int { kProgram, kPlaces, kMaps, kTests, kTestData, kGroups, kRows, kInput
 
 }  // namespace
 
-// The first records come with the answer, and the others by further requests, so that the buffer needn't
+// The first records come with the result, and the others by further requests, so that the buffer needn't
 // have room for all of them. Beyond this size a larger buffer isn't faster.
 static constexpr uint64 kPortionBytes = 8 << 20;
 

@@ -17,16 +17,16 @@ struct GroupsRequest {
     client::Request request;  // as it was chosen by
 };
 
-// Records lie one behind the other, each of `words`: a group's key and its accumulators. Those of doubtful
+// Records lie one behind the other, each of `words`: a group's key and its accumulators. Those of unresolved
 // rows, which lie on unknown blocks, have the row's TID (heap block << 16 | offset number) in one more. They
-// are the caller's, in the current memory context. Without an answer, of which the outcome is the reason,
+// are the caller's, in the current memory context. Without a result, of which the outcome is the reason,
 // there are none.
 struct GroupsResult {
     gpu_engine::AggregateOutcome outcome;
     uint32 words;
     uint64 groups;
     uint64 unresolved;
-    uint64 counted;  // groups, where only their number was asked for and no row is doubtful
+    uint64 counted;  // groups, where only their number was asked for and no row is unresolved
     uint64 *group_records;
     uint64 *unresolved_records;
 };

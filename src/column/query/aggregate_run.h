@@ -1,4 +1,4 @@
-// The session's answer to a question of aggregates: a program of gpu_engine/aggregate.h run over the parts of
+// The session's result of a request of aggregates: a program of gpu_engine/aggregate.h run over the parts of
 // a view, in one thread, thousands of rows at a time.
 #pragma once
 

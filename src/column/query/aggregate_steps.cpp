@@ -134,7 +134,7 @@ static StepValues load_input(const StepBatch &batch, uint32 number, const StepRe
 
 // ---- TIDs -------------------------------------------------------------------------------------------------
 
-// Batches come in order, so stretches before this one aren't needed any more.
+// Batches come in order, so spans before this one aren't needed any more.
 static void read_places(StepBatch *batch) {
     TidCursor *cursor = batch->tids;
     const uint64 first = batch->first * kGroup;
@@ -150,7 +150,7 @@ static void read_places(StepBatch *batch) {
             if (row >= first && row < end)
                 batch->places[row - first] = uint64{cursor->block} << 16 | offsets[i];
         }
-        // A stretch that goes on behind the batch is wanted again.
+        // A span that goes on behind the batch is wanted again.
         more = cursor->next_ordinal < end && next_span(cursor);
     }
 }

@@ -1,4 +1,4 @@
-// The session's answer to a question of the first rows in an order (gpu_engine/top_rows.h).
+// The session's result of a request of the first rows in an order (gpu_engine/top_rows.h).
 #pragma once
 
 #include "column/query/aggregate_parts.h"

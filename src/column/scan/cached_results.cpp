@@ -53,7 +53,7 @@ struct Entry {
 
 // The one that was used last is the last one.
 struct Entries {
-    MemoryContext context;  // nullptr: none has been kept yet
+    MemoryContext context;  // nullptr: none has been cached yet
     Entry **entries;
     int count;
     int room;

@@ -1,13 +1,13 @@
 // The results of functions for values of a run's dictionary, which a session keeps for later statements: runs
-// don't change, and neither does what an immutable function gives. Rows of whole tables are kept the same way
-// while nothing in the table changes (whole_table.h).
+// don't change, and neither does what an immutable function gives. Rows of whole tables are cached the same
+// way while nothing in the table changes (whole_table.h).
 #pragma once
 
 #include "column/format/format.h"
 
 namespace pg_gpu::column {
 
-// Results are told apart by the run, its column, what kind of results they are, and an expression.
+// Results are distinguished by the run, its column, what kind of results they are, and an expression.
 struct CacheKey {
     Relation index;
     uint64 run_id;  // 0: all of the index
@@ -25,11 +25,11 @@ inline constexpr int kCachedLists = -4;
 inline constexpr int kCachedMatchingRows = -5;
 inline constexpr int kCachedTrueRows = -6;
 
-// May a function's results be kept? That is so for PostgreSQL's own ones: what others do may depend on tables
-// and on settings, whatever they are declared to be.
+// May a function's results be cached? That is so for PostgreSQL's own ones: what others do may depend on
+// tables and on settings, whatever they are declared to be.
 bool gives_cacheable_results(Oid function);
 
-// How often what results depend on has changed. Results are kept only if it hasn't since before they were
+// How often what results depend on has changed. Results are cached only if it hasn't since before they were
 // made.
 uint64 count_changes();
 
@@ -51,8 +51,8 @@ void add_results(const CacheKey &key, MemoryContext context, const void *results
 // False: there is no room, and the context stays the statement's.
 bool share_results(const CacheKey &key, MemoryContext context, const void *results, uint64 changes);
 
-// Results that are kept may grow in their context, if they have room for so many bytes more; then they are to
-// be noted.
+// Results that are cached may grow in their context, if they have room for so many bytes more; then they are
+// to be noted.
 bool may_grow(const void *results, size_t bytes);
 void note_growth(const void *results);
 

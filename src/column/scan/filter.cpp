@@ -197,7 +197,7 @@ static uint64 *rows_of_codes(RunReader *reader, int column, const uint64 *codes)
     return rows;
 }
 
-// Applies a kept set of codes, and keeps the rows that it selects where these are soon found again.
+// Applies a cached set of codes, and keeps the rows that it selects where these are soon found again.
 static void apply_kept(ColumnView *view, int run, const ColumnKeys &keys, const uint64 *codes,
                        uint64 changes) {
     RunReader *reader = &view->runs[run];

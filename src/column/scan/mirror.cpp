@@ -221,7 +221,7 @@ static int bound_columns(const Condition &condition) {
     return __builtin_popcountll(bound);
 }
 
-// Questions of the same shape differ in constants only.
+// Requests of the same shape differ in constants only.
 static uint32 shape_of(const Condition &condition, const RemoteRequest &remote_request) {
     uint32 shape =
         hash_combine(remote_request.shape, murmurhash32(static_cast<uint32>(remote_request.columns)));
@@ -233,7 +233,7 @@ static uint32 shape_of(const Condition &condition, const RemoteRequest &remote_r
     return shape;
 }
 
-// Makes the cost model's view of a question about the runs that the server would be asked about.
+// Makes the cost model's view of a request about the runs that the server would be asked about.
 static client::Request request_of(const client::RunSet &set, const Condition &condition,
                                   const RemoteRequest &remote_request) {
     client::Request request = {};
@@ -253,7 +253,7 @@ static client::Request request_of(const client::RunSet &set, const Condition &co
     return request;
 }
 
-// Reads those at home, and puts the others into the set.
+// Reads the local ones, and puts the others into the set.
 static void divide_runs(RemoteRows *rows, const client::RunSet &all, const bool *is_local) {
     ColumnView *view = rows->view;
     auto *requested = allocate<storage::RunEntry>(static_cast<size_t>(all.count) + 1);
@@ -356,7 +356,7 @@ bool end_remote_rows(RemoteRows *rows, bool is_answered, uint64 *heap_fetches) {
     return valid && is_answered;
 }
 
-// ---- asking ----------------------------------------------------------------------------------------------
+// ---- requests --------------------------------------------------------------------------------------------
 
 static uint64 codes_of(const ColumnHeader &header) {
     return is_dictionary(header) ? header.distinct : UINT64CONST(1) << header.bits;

@@ -1,5 +1,5 @@
 // The server answers for these runs: it keeps their columns as pages have them, and is asked which rows match
-// and how many have which values. The session itself reads tails, raw runs and runs that stay at home
+// and how many have which values. The session itself reads tails, raw runs and runs that stay local
 // (client::share_out), and has the last word on rows that aren't on all-visible blocks.
 //
 // The server's answer holds for a run at a dead bitmap no older than the view. So the rules for rows read
@@ -31,7 +31,7 @@ struct RemoteRows {
     client::RequestKind kind;
 };
 
-// The question that with_rows_on_server is going to ask.
+// The request that with_rows_on_server is going to ask.
 struct RemoteRequest {
     client::RequestKind kind;
     int columns;         // whose codes are read, those of conditions aside

@@ -1,4 +1,4 @@
-// Questions about columns: filters, counts and matching rows.
+// Requests about columns: filters, counts and matching rows.
 #include "column/scan/request.h"
 #include "residency/submission.h"
 #include "column/scan/request_tests.h"
@@ -73,7 +73,7 @@ constinit const RequestCost merge_dictionaries_cost = {
         return static_cast<double>(request.items) * cost_settings().sort[static_cast<int>(path)];
     }};
 
-// ---- questions -------------------------------------------------------------------------------------------
+// ---- requests -------------------------------------------------------------------------------------------
 
 namespace {
 

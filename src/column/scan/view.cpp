@@ -222,7 +222,7 @@ static void keep_rows(uint64 *selected, uint64 first, uint32 count, uint64 cache
         selected[first / 64 + 1] &= ~(others >> (64 - first % 64));
 }
 
-// Takes rows of the current stretch away that aren't among its block's rows.
+// Takes rows of the current span away that aren't among its block's rows.
 static void keep_rows_of_block(const TidCursor &cursor, const BlockRows &rows, uint64 *selected) {
     if (cursor.bitmap == nullptr) {
         for (uint32 i = 0; i < cursor.count; i += 64) {
@@ -305,7 +305,7 @@ static void add_unresolved(UnresolvedRows *unresolved_rows, const ItemPointerDat
     unresolved_rows->rows[unresolved_rows->count++] = {run, static_cast<uint32>(ordinal)};
 }
 
-// Calls visit(cursor) for the stretches of selected rows on blocks that aren't all-visible.
+// Calls visit(cursor) for the spans of selected rows on blocks that aren't all-visible.
 template <typename Visit>
 static void for_hidden_spans(ColumnView *view, int run, table::VisibilityMap *map, Visit visit) {
     TidCursor cursor;

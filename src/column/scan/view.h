@@ -63,7 +63,7 @@ struct ColumnView {
 };
 
 // With all rows of these blocks selected that VACUUM has not removed, but `remote`: then the server is to
-// select the runs' rows, and this session only the loose ones and those of runs that it reads at home. Runs
+// select the runs' rows, and this session only the loose ones and those of runs that it reads locally. Runs
 // are left out of which no row can match the condition. `kept` belongs to who opens another view when this
 // one's pages are recycled.
 ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,

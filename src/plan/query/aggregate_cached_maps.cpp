@@ -21,8 +21,8 @@ MapPlace place_of_map(const InputBuilder *builder, uint32 number, const Aggregat
     const InputSource &source = builder->compiled->input[number];
     uint64 least;
     uint64 greatest;
-    // Ranges of a few values are kept for statements that have the same condition, unless there are those of
-    // all.
+    // Ranges of a few values are cached for statements that have the same condition, unless there are those
+    // of all.
     if (place.is_cached && is_ranged(source, part) &&
         is_limited(range_request_of(builder, source, part), &least, &greatest) &&
         column::find_results(place.key) == nullptr)

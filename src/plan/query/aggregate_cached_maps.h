@@ -1,5 +1,5 @@
 // Maps of a part that earlier statements have made and the session keeps (aggregate_maps.h), and those that
-// are made to be kept.
+// are made to be cached.
 #pragma once
 
 #include "gpu_engine/aggregate_steps.h"
@@ -8,7 +8,7 @@
 
 namespace pg_gpu::plan {
 
-// Where a map is kept.
+// Where a map is cached.
 struct MapPlace {
     bool is_cached;
     column::CacheKey key;
@@ -22,7 +22,7 @@ MapPlace place_of_map(const InputBuilder *builder, uint32 number, const column::
 const CachedMap *use_cached(const InputBuilder *builder, uint32 number, const column::AggregatePart &part,
                             const MapPlace &place);
 
-// Makes the kept map the input, without copying it.
+// Makes the cached map the input, without copying it.
 void take_cached(gpu_engine::AggregateInput *input, const CachedMap &cached);
 
 // Copies a map of numerics, which the statement scales. False: there is none, or a problem.
@@ -32,7 +32,7 @@ bool copy_cached(InputBuilder *builder, uint32 number, const column::AggregatePa
 // The input as a map to keep, with so many bytes a value.
 CachedMap map_of(const gpu_engine::AggregateInput &input, uint32 width, const InputBounds &bounds);
 
-// Makes room to keep a map that isn't there yet, if it may be kept.
+// Makes room to keep a map that isn't there yet, if it may be cached.
 void begin_room(MapPlace *place);
 
 // Is a map one to keep? That is so if all of a dictionary's entries have been evaluated for it, and NULL if
@@ -58,7 +58,7 @@ struct MapValues<bool> {
     void repeat(uint64 code, uint64 earlier) { set(code, gpu_engine::bit_at(values, earlier) ? 1 : 0); }
 };
 
-// Makes a map whose values `number_of(result)` gives, in the place's room. *whole: it may be kept.
+// Makes a map whose values `number_of(result)` gives, in the place's room. *whole: it may be cached.
 template <typename Value, typename NumberOf>
 bool make_number_map(InputBuilder *builder, uint32 number, const column::AggregatePart &part,
                      gpu_engine::AggregateInputKind kind, const MapPlace &place,
@@ -101,7 +101,7 @@ bool make_number_map(InputBuilder *builder, uint32 number, const column::Aggrega
     return is_made;
 }
 
-// The same with a map that is kept, or is to be.
+// The same with a map that is cached, or is to be.
 template <typename Value, typename NumberOf>
 bool make_cached_map(InputBuilder *builder, uint32 number, const column::AggregatePart &part,
                      gpu_engine::AggregateInputKind kind, gpu_engine::AggregateInput *input,

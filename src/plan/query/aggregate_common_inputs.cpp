@@ -26,7 +26,7 @@ static uint32 group_of_code(const AggregateInput &input, uint64 code) {
                                                   : static_cast<const uint32 *>(input.values)[code];
 }
 
-// Numbers a kept map's groups as the statement does. False: there is none, or a problem.
+// Numbers a cached map's groups as the statement does. False: there is none, or a problem.
 static bool take_kept_groups(InputBuilder *builder, uint32 number, ValueTable *table,
                              const AggregatePart &part, const MapPlace &place, AggregateInput *input) {
     const CachedMap *cached = use_cached(builder, number, part, place);

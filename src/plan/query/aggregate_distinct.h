@@ -1,4 +1,4 @@
-// count, sum and avg of distinct values. A second question's groups are *pairs* of a group's keys and one of
+// count, sum and avg of distinct values. A second request's groups are *pairs* of a group's keys and one of
 // the argument's values; each pair adds its value once to the words that its group has for the argument.
 #pragma once
 

@@ -80,7 +80,7 @@ FloatBounds find_finite_floats(const InputBuilder &builder, uint16 number) {
 namespace {
 
 // A double's integer is its bits, divided, and the base added; 0 of what is too small. A divisor of 0 makes
-// the question fail.
+// the request fail.
 struct Cut {
     int64 divisor;
     int64 base;

@@ -22,7 +22,7 @@ static bool choose_codes(const InputBuilder &builder, const AggregateStep &step,
     key->least = any ? bounds.least : 0;
     const uint64 range = any ? static_cast<uint64>(bounds.greatest) - static_cast<uint64>(bounds.least) : 0;
     key->bits = static_cast<uint8>(column::bits_for_range(range));
-    // 2^64 of them become 0, which says as many as the bits can tell apart.
+    // 2^64 of them become 0, which says as many as the bits can distinguish.
     key->codes = range + 1;
     if (!key->may_be_null)
         return true;

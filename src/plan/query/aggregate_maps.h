@@ -36,7 +36,7 @@ inline uint64 places_of_map(const CachedMap &map) {
 bool gives_cacheable_results(const Node *expression);
 
 // What the source's map of this part is found by, in the current memory context. False: it isn't one to keep.
-// That is so but for dictionaries of runs, or rows that are kept, and expressions with lasting results; and
+// That is so but for dictionaries of runs, or rows that are kept, and expressions with cacheable results; and
 // for ranges.
 // `joins`: nullptr where no tables are joined.
 bool describe_map(const InputSource &source, const column::AggregatePart &part, const JoinedTables *joins,

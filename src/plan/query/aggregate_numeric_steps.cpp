@@ -139,7 +139,7 @@ static NumericSteps compile_numeric_arithmetic(Compiler *compiler, Oid function,
     return {add_step(compiler, AggregateOperation::greater, 0, first.number, negative), first.scale};
 }
 
-// What divides by 0 makes the whole question fail, but where it isn't wanted.
+// What divides by 0 makes the whole request fail, but where it isn't wanted.
 static uint16 guard_divisor(Compiler *compiler, uint16 divisor) {
     return compiler->chosen_where == gpu_engine::no_aggregate_step
                ? divisor

@@ -54,7 +54,7 @@ struct AggregateScanState {
     RangeTotals totals;         // of all processes
 };
 
-// ---- the question -----------------------------------------------------------------------------------------
+// ---- the request -----------------------------------------------------------------------------------------
 
 // The executor has locked the table.
 static AggregateMember open_member(Oid index) {
@@ -87,7 +87,7 @@ static void open_members(AggregateScanState *state, PlanState *child) {
     }
 }
 
-// Sets the question's tables, in the current memory context, or what keeps them from being joined.
+// Sets the request's tables, in the current memory context, or what keeps them from being joined.
 static void read_joined(AggregateScanState *state, AggregateRequest *request) {
     if (state->query.joins == NIL || state->problem != nullptr)
         return;
@@ -100,7 +100,7 @@ static void read_joined(AggregateScanState *state, AggregateRequest *request) {
         request->memory -= request->joins->bytes;
 }
 
-// Sets the rows that the question is about, in the current memory context, or why they aren't known.
+// Sets the rows that the request is about, in the current memory context, or why they aren't known.
 static void read_candidates(AggregateScanState *state, AggregateRequest *request) {
     if (!state->query.has_bitmap || state->problem != nullptr)
         return;
@@ -208,7 +208,7 @@ static uint64 group_in_order(AggregateScanState *state, uint64 place) {
                                            : group_at(&state->ordered, place, state->output.groups.groups);
 }
 
-// ---- the question, asked ----------------------------------------------------------------------------------
+// ---- the request, asked ----------------------------------------------------------------------------------
 
 static void submit(AggregateScanState *state) {
     check_stack_depth();

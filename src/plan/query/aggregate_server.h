@@ -1,4 +1,4 @@
-// Asking the server for the groups of all of a question's tables.
+// Asking the server for the groups of all of a request's tables.
 #pragma once
 
 #include "plan/query/aggregate_inputs.h"
@@ -19,7 +19,7 @@ struct ServerRequest {
 };
 
 // All members' groups together, in the current memory context: those of members that the session reads itself
-// are added. False: gpu.stat tells why not.
+// are added. False: gpu.stat reports why not.
 bool find_groups_on_server(const ServerRequest &requested, gpu_engine::GroupTable *groups);
 
 // Lets gpu.stat tell why the server isn't asked after all; returns false.

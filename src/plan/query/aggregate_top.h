@@ -1,5 +1,5 @@
 // `GROUP BY … ORDER BY sum(x) DESC LIMIT n`: groups that can't be among the first n needn't become rows. What
-// is left out is decided by the first ORDER BY expression alone, and groups that it doesn't tell apart stay,
+// is left out is decided by the first ORDER BY expression alone, and groups that it doesn't distinguish stay,
 // so the plan's own sort and limit above the node give what they would have given of all groups.
 #pragma once
 

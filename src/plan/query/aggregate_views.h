@@ -36,7 +36,7 @@ Oid *tables_of_parts(const AllRows &rows, const column::AggregateParts &parts);
 
 bool is_any_stale(const AllRows &rows);
 
-// A question's members, and the work for which their views are opened.
+// A request's members, and the work for which their views are opened.
 struct Opening {
     const AggregateMember *member;
     int count;

@@ -6,7 +6,7 @@
 
 namespace pg_gpu::plan {
 
-// Where a table's rows are kept.
+// Where a table's rows are cached.
 struct RowCacheEntry {
     column::CacheKey key;  // without an expression: they can't be
     uint64 changes;        // before they were read
@@ -24,7 +24,7 @@ bool find_cached(const RowCacheEntry &place, PlanState *plan, JoinedRows *rows);
 // that they refer to included.
 void cache_rows(const RowCacheEntry &place, JoinedRows *rows);
 
-// Lets them have by_number, which kept rows have just got, if there is room for it.
+// Lets them have by_number, which cached rows have just got, if there is room for it.
 void cache_index(const JoinedRows &rows);
 
 }  // namespace pg_gpu::plan

@@ -61,7 +61,7 @@ static void make_room(JoinedRows *rows, size_t count) {
     rows->nulls = allocate<bool>(count * columns + 1);
 }
 
-// Begins with room for the expected rows, if that many can be kept.
+// Begins with room for the expected rows, if that many can be cached.
 static void begin_rows(JoinedRows *rows, size_t limit) {
     constexpr size_t least_room = 64;
     const size_t wanted = Min(static_cast<size_t>(rows->table.rows), limit / row_bytes(rows->table) / 2);

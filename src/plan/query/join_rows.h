@@ -13,7 +13,7 @@ struct ColumnCodes {
     uint32 count;
 };
 
-// One table's rows. Those that are kept for later statements (join_cache.h) lie elsewhere until the
+// One table's rows. Those that are cached for later statements (join_cache.h) lie elsewhere until the
 // transaction ends.
 struct JoinedRows {
     JoinedTable table;
@@ -33,10 +33,10 @@ struct JoinedRows {
     uint32 *by_number;
     int64 least_number;
     uint64 numbers;
-    MemoryContext context;  // of the statement; of rows that are kept, theirs
-    JoinedRows *cached;     // the same rows, as they are kept for later statements; nullptr: they aren't
+    MemoryContext context;  // of the statement; of rows that are cached, theirs
+    JoinedRows *cached;     // the same rows, as they are cached for later statements; nullptr: they aren't
     ColumnCodes *codes;     // by column
-    uint64 identity;  // of rows that are kept for later statements, which no others have; 0: they aren't
+    uint64 identity;  // of rows that are cached for later statements, which no others have; 0: they aren't
     FmgrInfo hash_outer;
     FmgrInfo hash_inner;
     FmgrInfo equal;

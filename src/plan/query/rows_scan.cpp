@@ -44,11 +44,11 @@ struct RowsScanState {
     bool has_child_run;   // since its last rescan
     const char *problem;  // why the child answers; nullptr: it doesn't
     uint64 heap_fetches;
-    uint64 given;  // rows, since the last question
+    uint64 given;  // rows, since the last request
     client::Usage usage;
 };
 
-// ---- the question -----------------------------------------------------------------------------------------
+// ---- the request -----------------------------------------------------------------------------------------
 
 // NULL and negative numbers are -1.
 static int64 evaluate_count(ExprState *expression, ExprContext *context) {

@@ -10,7 +10,7 @@ namespace pg_gpu::plan {
 const char *find_rows(const AggregateRequest &request, const InputBuilder &builder,
                       CompiledAggregate *compiled, AggregateOutput *output);
 
-// Asks the server. Returns false when the session must look through the runs, and gpu.stat tells why.
+// Asks the server. Returns false when the session must look through the runs, and gpu.stat reports why.
 bool find_rows_on_server(const AggregateRequest &request, column::RemoteRows *rows,
                          const InputBuilder &builder, CompiledAggregate *compiled, AggregateOutput *output);
 

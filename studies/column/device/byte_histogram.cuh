@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(byte_threads(Place))
     clear_counters(counters, static_cast<std::uint32_t>(byte_shared_bytes(Place) / 4));
     ByteCounter<Place> counter(counters, counts);
     if constexpr (LoadBytes == 16) {
-        // Bytes in the first and last words that aren't among `count` are told apart by visit_values.
+        // Bytes in the first and last words that aren't among `count` are distinguished by visit_values.
         const std::uint64_t misplaced = reinterpret_cast<std::uintptr_t>(bytes) & 15U;
         const std::uint64_t before = misplaced == 0 ? 0 : (16 - misplaced < count ? 16 - misplaced : count);
         const std::uint64_t words = (count - before) / 16 * 4;

@@ -37,7 +37,7 @@ struct BlockTable {
     }
 };
 
-// Where doubtful rows are listed: records of key, values and TID.
+// Where unresolved rows are listed: records of key, values and TID.
 struct ListView {
     Word *records;
     std::uint64_t capacity;
@@ -229,7 +229,7 @@ __device__ inline UInt128 sum_of_copy(const AccumulatorView &accumulator, const 
     return wide_of_number(number);
 }
 
-// Where there is one group its record becomes the answer, so that sums in it are wide.
+// Where there is one group its record becomes the result, so that sums in it are wide.
 __device__ inline void finish_block_table(const ProgramView &program, const BlockTable &block,
                                           const Word *table, const TableView &groups) {
     __syncthreads();

@@ -65,9 +65,9 @@ __global__ void take_present_kernel(TableView table) {
     }
 }
 
-// ---- a question -------------------------------------------------------------------------------------------
+// ---- a request -------------------------------------------------------------------------------------------
 
-// Nothing is added up for groups of which only the number is wanted, unless doubtful rows may come.
+// Nothing is added up for groups of which only the number is wanted, unless unresolved rows may come.
 AggregatePlan plan_groups(const AggregateRequest &request) {
     AggregatePlan plan = plan_aggregate(request);
     if (wants_only_counts(request) && request.blocks == nullptr) {
@@ -178,7 +178,7 @@ class Aggregator {
                request_.top.count == 0 && request_.top.of_rows == 0;
     }
 
-    // Groups have the same places on all devices that answer the question, so they can be put together there,
+    // Groups have the same places on all devices that answer the request, so they can be put together there,
     // or be left out.
     bool stays_in_table() const {
         return request_.rows_of_all > 0 && counts_rows() && slots_ > max_few_groups &&
@@ -423,7 +423,7 @@ class Aggregator {
         table->filled = filled();
         table->is_joined = is_joined();
         table->marks = std::move(marks_);
-        // Flags only serve while rows are added, so they end with the question.
+        // Flags only serve while rows are added, so they end with the request.
         table->filled.table.flags = nullptr;
         table->filled.table.present = nullptr;
         table->rows = plan_.rows;

@@ -5,7 +5,7 @@
 
 namespace gpu_engine::device {
 
-// The stretch of a key's codes that a listed group's is in, or a dense group's, whose number it is part of.
+// The span of a key's codes that a listed group's is in, or a dense group's, whose number it is part of.
 __device__ inline std::uint32_t span_of_group(const FilledTable &filled, const GroupKey &key,
                                               std::uint64_t slot) {
     if (filled.is_list) {

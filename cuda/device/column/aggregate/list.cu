@@ -88,7 +88,7 @@ __global__ void mark_kernel(FilledTable filled, const __grid_constant__ KeysView
             const std::uint32_t span = span_of_group(filled, keys.key[k], slot);
             std::uint32_t *word = own + k * words_a_key + span / 32;
             const std::uint32_t bit = 1U << span % 32;
-            // Most stretches have been marked by an earlier group.
+            // Most spans have been marked by an earlier group.
             if ((*static_cast<volatile std::uint32_t *>(word) & bit) == 0) {
                 atomicOr(word, bit);
             }

@@ -1,5 +1,5 @@
-// Answers of several devices put together. Tables that have the same places are joined place by place. Listed
-// groups are added to one table, which is found by a hash of the key as that of the question's own hashed
+// Results of several devices put together. Tables that have the same places are joined place by place. Listed
+// groups are added to one table, which is found by a hash of the key as that of the request's own hashed
 // groups is, and is large enough for all of them from the start.
 #include <algorithm>
 #include <bit>
@@ -162,7 +162,7 @@ class Merger {
         }
     }
 
-    // Null where the answers' tables aren't alike, and where the table was full, because the keys' hashes
+    // Null where the results' tables aren't alike, and where the table was full, because the keys' hashes
     // were made to collide.
     std::unique_ptr<AggregateOutput> output() {
         auto output = std::make_unique<DeviceAggregateOutput>(call_.engine(), words_);
@@ -344,7 +344,7 @@ class Merger {
     // `is_narrow` is as list_first_groups takes it.
     void give_groups(DeviceAggregateOutput &output, const FilledTable &filled, const ProgramView &program,
                      bool is_narrow) {
-        // Doubtful rows may change the order, and belong to the same groups.
+        // Unresolved rows may change the order, and belong to the same groups.
         const bool is_certain = unresolved_count_ == 0;
         if (wants_only_counts(merge_.top) && is_certain) {
             output.set_counted(counted_ + count_groups(call_, filled));

@@ -1,4 +1,4 @@
-// Reading groups, and what groups of an answer others must know of.
+// Reading groups, and what groups of a result others must know of.
 #include "device/column/aggregate/output.h"
 
 #include <vector>
@@ -94,7 +94,7 @@ Status DeviceAggregateOutput::leave_out(Stream &stream, const AggregateProgram &
             return make_status(StatusCode::invalid_argument, "the groups aren't certain");
         }
         auto output = std::make_unique<DeviceAggregateOutput>(engine_, words_);
-        // What both have, and what only this answer has.
+        // What both have, and what only this result has.
         std::vector<std::uint64_t> marks(2 * key_mark_words);
         bool has_shared = false;
         for (std::uint32_t word = 0; word < key_mark_words; ++word) {

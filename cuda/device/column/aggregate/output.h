@@ -1,4 +1,4 @@
-// The device's answers to questions about groups.
+// The device's results of requests about groups.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ namespace gpu_engine::device {
 struct UnlistedTable {
     FilledTable filled;
     bool is_joined;
-    std::uint64_t rows;  // of the whole question: they say which sums are narrow
+    std::uint64_t rows;  // of the whole request: they say which sums are narrow
     Buffer<std::uint64_t> records;
     Buffer<KeyMarks> marks;  // of groups that may be left out
     std::unique_ptr<PartProgram> program;

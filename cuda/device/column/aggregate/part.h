@@ -1,4 +1,4 @@
-// The runs of a question about groups, as kernels go over their rows.
+// The runs of a request about groups, as kernels go over their rows.
 #pragma once
 
 #include <algorithm>

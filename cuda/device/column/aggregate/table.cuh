@@ -1,4 +1,4 @@
-// Groups on the device: where a row's group is found, and how rows are added to it. All rows of a question
+// Groups on the device: where a row's group is found, and how rows are added to it. All rows of a request
 // are added to one table, in any order; the thread whose row comes first makes the group.
 #pragma once
 
@@ -116,7 +116,7 @@ __device__ inline void add_to_group(AccumulatorKind kind, Word *word, Word low, 
 
 // ---- finding groups ---------------------------------------------------------------------------------------
 
-// What became of a question.
+// What became of a request.
 struct AggregateFlags {
     std::uint32_t failed;    // a step did
     std::uint32_t full;      // the table is too small
@@ -143,7 +143,7 @@ struct TableView {
 // slots.
 inline constexpr Word free_key = UINT64_MAX;
 // For keys of several words: the state of a slot. All other states say that the key is there, and have bits
-// of the key's hash, by which most keys are told apart.
+// of the key's hash, by which most keys are distinguished.
 inline constexpr std::uint32_t slot_is_free = 0;
 inline constexpr std::uint32_t slot_is_taken = 1;
 inline constexpr std::uint32_t slot_has_key = 2;

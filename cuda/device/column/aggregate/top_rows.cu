@@ -38,7 +38,7 @@ struct KeyPrefix {
     bool is_open;
 };
 
-// The decisions about rows: wanted, like the last one, or doubtful.
+// The decisions about rows: wanted, like the last one, or unresolved.
 struct TopFlags {
     Word listed;
     Word equal;  // rows that were found to be like the last one
@@ -144,7 +144,7 @@ __device__ void list_rows(const RowComputer &rows, const ProgramView &program, c
             }
         }
     }
-    // A doubtful row's record has the place twice.
+    // An unresolved row's record has the place twice.
 #pragma unroll
     for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
         for (std::uint32_t word = program.key_words; records[i] != nullptr && word < view.stride; ++word) {
@@ -223,7 +223,8 @@ class TopRowsFinder {
             find_last_key(std::max(2 * request_.top.count, request_.top.count + spare_rows));
             found = list(false, before_ + std::min(equal_, equal_wanted()), &sure);
         }
-        // A doubtful row is not left out because others are like it: it may be the only one that is visible.
+        // An unresolved row is not left out because others are like it: it may be the only one that is
+        // visible.
         const std::uint64_t unsure = max_unresolved == 0 ? 0 : list(true, max_unresolved, &unresolved);
         if (has_failed_) {
             output->set_outcome(AggregateOutcome::failed);
@@ -324,7 +325,7 @@ class TopRowsFinder {
         return counts;
     }
 
-    // Lists the sure rows, or the doubtful ones; returns how many there are. Those that are more than the
+    // Lists the sure rows, or the unresolved ones; returns how many there are. Those that are more than the
     // caller has room for aren't there.
     std::uint64_t list(bool is_unresolved, std::uint64_t most, Buffer<std::uint64_t> *records) {
         view_.capacity = std::min({most, request_.max_groups, plan_.rows});

@@ -8,7 +8,7 @@
 
 namespace gpu_engine::device {
 
-// Answers a question with top_of_rows. Throws Failure.
+// Answers a request with top_of_rows. Throws Failure.
 std::unique_ptr<AggregateOutput> find_top_rows(const Call &call, const AggregateRequest &request);
 
 }  // namespace gpu_engine::device

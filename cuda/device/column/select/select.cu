@@ -236,7 +236,7 @@ __device__ void add_rows(std::uint64_t *words, std::uint64_t begin, std::uint64_
     }
 }
 
-// Adds the visible rows of a stretch on a known block.
+// Adds the visible rows of a span on a known block.
 __device__ void add_visible_rows(const Span &span, std::uint32_t count, const std::uint64_t *bitmaps,
                                  const KnownBlocks &known, const std::uint64_t *rows,
                                  std::uint64_t *visible) {
@@ -256,7 +256,7 @@ __device__ void add_visible_rows(const Span &span, std::uint32_t count, const st
     }
 }
 
-// Each thread takes a stretch.
+// Each thread takes a span.
 __global__ void select_visible_kernel(const Span *spans, std::uint64_t count, std::uint64_t rows,
                                       const std::uint64_t *bitmaps, KnownBlocks known, std::uint64_t *visible,
                                       std::uint64_t *unknown) {
@@ -314,7 +314,7 @@ __global__ void count_selected_kernel(const std::uint64_t *selected, std::uint64
     }
 }
 
-// Launches the kernels of a question.
+// Launches the kernels of a request.
 class Selector {
   public:
     Selector(const Call &call, const StoreParts &parts, const Selection &selection, HeldBuffers *held)

@@ -15,7 +15,7 @@
 namespace gpu_engine::host {
 namespace {
 
-// The number of dense groups that are joined before the next look whether the answer is still wanted. Their
+// The number of dense groups that are joined before the next look whether the result is still wanted. Their
 // records stay in a processor's cache meanwhile.
 constexpr std::uint64_t numbers_a_piece = 1 << 13;
 // The memory that all threads' groups may take together where they are numbered by their keys.
@@ -64,7 +64,7 @@ class Aggregator : public TileWalk<Aggregator, Local> {
 
     bool wants_top() const noexcept { return request_.top.count > 0; }
     bool only_counts() const noexcept { return wants_only_counts(request_); }
-    // How many groups may be found before any are left out of the answer. Where the answer has only the first
+    // How many groups may be found before any are left out of the result. Where the result has only the first
     // ones, memory alone bounds what is found.
     std::uint64_t max_found() const noexcept {
         return wants_top() || only_counts() ? UINT32_MAX : request_.max_groups;
@@ -183,7 +183,7 @@ class Aggregator : public TileWalk<Aggregator, Local> {
         if (all.empty()) {
             all.emplace_back(budget_, plan_, max_found(), dense_bytes());
         }
-        // Doubtful rows may change the order, and belong to the same groups.
+        // Unresolved rows may change the order, and belong to the same groups.
         GroupsLeft left(budget_, request_.top);
         GroupsLeft *const leaving =
             result_->unresolved() == 0 && (wants_top() || only_counts()) ? &left : nullptr;

@@ -1,4 +1,4 @@
-// Groups that several have found, put together, and what an answer keeps of them.
+// Groups that several have found, put together, and what a result keeps of them.
 #pragma once
 
 #include <tbb/enumerable_thread_specific.h>
@@ -16,13 +16,13 @@
 namespace gpu_engine::host {
 
 // Makes one group of those that have the same key. No two of the results have a key in common. Returns false
-// when there are more than `max_groups`. About `expected` will be there, or as many as one stretch of records
+// when there are more than `max_groups`. About `expected` will be there, or as many as one span of records
 // has, where these are more. Throws Failure.
 bool join_groups(MemoryBudget &budget, const Workers &workers, const AggregatePlan &plan,
                  std::span<const RecordSpan> found, std::uint64_t expected, std::uint64_t max_groups,
                  std::vector<Groups> *joined);
 
-// The groups that are left if an answer has only the first ones in an order, or only their number.
+// The groups that are left if a result has only the first ones in an order, or only their number.
 class GroupsLeft {
   public:
     // The groups that one thread has seen.
@@ -50,7 +50,7 @@ class GroupsLeft {
     Local &local() { return locals_.local(); }
     // Has threads see all these groups.
     void see_all(const Workers &workers, std::span<const Groups> groups);
-    // Copies what is left to the answer.
+    // Copies what is left to the result.
     void give(HostAggregateOutput *output);
 
   private:
@@ -59,7 +59,7 @@ class GroupsLeft {
     tbb::enumerable_thread_specific<Local> locals_;
 };
 
-// Has the answer keep all of the groups, or only what is left of them. They are not numbered by their keys.
+// Has the result keep all of the groups, or only what is left of them. They are not numbered by their keys.
 void give_groups(const Workers &workers, std::vector<Groups> groups, GroupsLeft *left,
                  HostAggregateOutput *output);
 

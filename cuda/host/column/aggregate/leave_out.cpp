@@ -1,4 +1,4 @@
-// Groups that an answer has in common with other engines' answers, and what these must know of them.
+// Groups that a result has in common with other engines' results, and what these must know of them.
 #include "host/column/aggregate/output.h"
 #include "host/column/aggregate/top_groups.h"
 

@@ -1,4 +1,4 @@
-// Answers of several engines put together.
+// Results of several engines put together.
 #include <algorithm>
 
 #include "common/column/aggregate.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t records_a_span = 1 << 15;
 
-// A question that failed in one of its parts has failed.
+// A request that failed in one of its parts has failed.
 AggregateOutcome outcome_of(const AggregateMerge &merge) {
     AggregateOutcome outcome = AggregateOutcome::answered;
     for (std::size_t part = 0; part < merge.part_count; ++part) {
@@ -35,7 +35,7 @@ void merge_groups(HostEngine &engine, const Workers &workers, const AggregateMer
     for (std::size_t part = 0; part < merge.part_count; ++part) {
         const AggregateRecords &records = merge.parts[part];
         expected = std::max(expected, records.groups);
-        // All threads share out the groups of few answers.
+        // All threads share out the groups of few results.
         for (std::uint64_t first = 0; first < records.groups; first += records_a_span) {
             found.emplace_back(records.group_records + first * words,
                                std::min(records_a_span, records.groups - first), words);
@@ -44,7 +44,7 @@ void merge_groups(HostEngine &engine, const Workers &workers, const AggregateMer
             std::copy_n(records.unresolved_records + i * (words + 1), words + 1, unresolved.add(1));
         }
     }
-    // Memory alone bounds the groups that are found, if the answer has only the first ones, or their number.
+    // Memory alone bounds the groups that are found, if the result has only the first ones, or their number.
     const bool wants_less = merge.top.count > 0 || wants_only_counts(merge.top);
     std::vector<Groups> joined;
     if (!join_groups(engine.memory(), workers, *output->plan, found, expected,
@@ -52,7 +52,7 @@ void merge_groups(HostEngine &engine, const Workers &workers, const AggregateMer
         output->result = AggregateOutcome::too_many_groups;
         return;
     }
-    // Doubtful rows may change the order, and belong to the same groups.
+    // Unresolved rows may change the order, and belong to the same groups.
     GroupsLeft left(engine.memory(), merge.top);
     give_groups(workers, std::move(joined), wants_less && unresolved.count() == 0 ? &left : nullptr, output);
     for (std::size_t part = 0; part < merge.part_count; ++part) {

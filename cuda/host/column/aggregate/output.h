@@ -1,4 +1,4 @@
-// The host engine's answers to questions about groups.
+// The host engine's results of requests about groups.
 #pragma once
 
 #include <algorithm>
@@ -72,7 +72,7 @@ class HostAggregateOutput final : public AggregateOutput {
     Status leave_out(Stream &stream, const AggregateProgram &program, const SharedKeys &shared,
                      const AggregateTop &top, std::unique_ptr<AggregateOutput> *rest) const noexcept override;
 
-    // Filled in by who makes the answer.
+    // Filled in by who makes the result.
     const std::unique_ptr<AggregatePlan> plan;  // the groups refer to it
     AggregateOutcome result;
     std::uint64_t only_counted = 0;  // groups that are counted and aren't there

@@ -1,4 +1,4 @@
-// Goes through the rows of a question's parts, a tile at a time, for answers of groups and of first rows.
+// Goes through the rows of a request's parts, a tile at a time, for answers of groups and of first rows.
 #pragma once
 
 #include <tbb/enumerable_thread_specific.h>
@@ -19,9 +19,9 @@
 
 namespace gpu_engine::host {
 
-// An answer in the making. Finder makes a thread's Local, which has a tile, the keys of its rows and the
+// A result in the making. Finder makes a thread's Local, which has a tile, the keys of its rows and the
 // number of its part; it begins a part for that, computes the tile's chosen rows, and takes them, sure or
-// doubtful.
+// unresolved.
 template <typename Finder, typename Local>
 class TileWalk {
   public:
@@ -81,7 +81,7 @@ class TileWalk {
         });
     }
 
-    // Takes a tile's rows: the doubtful ones first, then those that are left.
+    // Takes a tile's rows: the unresolved ones first, then those that are left.
     void add_rows_of_tile(Local &own, const StoreParts &parts, std::uint64_t first, std::uint32_t groups,
                           std::uint64_t *selected, bool lists_unresolved) {
         std::uint64_t unresolved[tile_groups];

@@ -68,7 +68,7 @@ class KeptRows {
     Buffer<std::uint32_t> order_;
 };
 
-// Keeps a doubtful row that may be among the first. One that is like the last sure one needn't be.
+// Keeps an unresolved row that may be among the first. One that is like the last sure one needn't be.
 void keep_unresolved(const TopRows &sure, const std::uint64_t *record, Records *kept) {
     if (sure.count < sure.wanted || is_within_bound(sure, record)) {
         // Behind the key and the place there is the TID.

@@ -10,11 +10,11 @@
 
 namespace gpu_engine::host {
 
-// The first of all rows that several answers to such a question have (gpu_engine/aggregate_merge.h). The
-// answer's plan is the question's. Throws Failure.
+// The first of all rows that several results of such a request have (gpu_engine/aggregate_merge.h). The
+// result's plan is the request's. Throws Failure.
 void merge_top_rows(MemoryBudget &budget, const AggregateMerge &merge, HostAggregateOutput *output);
 
-// Answers a question with top_of_rows. Throws Failure.
+// Answers a request with top_of_rows. Throws Failure.
 std::unique_ptr<AggregateOutput> find_top_rows(HostEngine &engine, const Workers &workers,
                                                const AggregateRequest &request);
 

@@ -18,7 +18,7 @@ class Counter {
 
     // Counts the selected rows among `groups` groups from `first` on.
     void count(std::uint64_t first, std::uint64_t groups, const std::uint64_t *selected);
-    // Says whether a doubtful row may count for something; the caller gets only such rows.
+    // Says whether an unresolved row may count for something; the caller gets only such rows.
     bool wants(std::uint64_t row) const;
     std::uint64_t number(std::uint64_t row) const;
     // Adds up what all threads have counted.

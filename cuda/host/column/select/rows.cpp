@@ -42,7 +42,7 @@ void add_bits(std::uint64_t *words, std::uint64_t first, std::uint32_t count, st
     }
 }
 
-// Sets the bits of those rows [from, to) of a stretch on a known block that are visible; bit 0 is row
+// Sets the bits of those rows [from, to) of a span on a known block that are visible; bit 0 is row
 // `begin`.
 void add_visible(const StoreParts &parts, const KnownBlocks &known, const Span &span,
                  const std::uint64_t *rows, std::uint64_t begin, std::uint64_t from, std::uint64_t to,

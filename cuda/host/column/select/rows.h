@@ -14,11 +14,11 @@ void select_live(const StoreParts &parts, const DeadBitmap *dead, std::uint64_t 
                  std::uint64_t *selected);
 
 // Leaves only the visible ones among the selected rows of at most batch_groups groups. Those on unknown
-// blocks become the doubtful ones. Returns false when there are no doubtful ones.
+// blocks become the unresolved ones. Returns false when there are no unresolved ones.
 bool split_unresolved(const StoreParts &parts, const KnownBlocks &known, std::uint64_t first,
                       std::uint64_t groups, std::uint64_t *selected, std::uint64_t *unresolved);
 
-// Calls visit(stretch, first row, last row + 1) for the stretches of rows in [begin, end).
+// Calls visit(span, first row, last row + 1) for the spans of rows in [begin, end).
 template <typename Visit>
 void for_spans(const StoreParts &parts, std::uint64_t begin, std::uint64_t end, Visit visit) {
     const Span *spans = parts.spans.data();

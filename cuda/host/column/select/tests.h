@@ -13,7 +13,7 @@ namespace gpu_engine::host {
 // Rows are looked at in batches of so many groups of 64.
 inline constexpr std::uint64_t batch_groups = 64;
 
-// All of a question's tests, in the order in which they leave fewest rows soonest.
+// All of a request's tests, in the order in which they leave fewest rows soonest.
 class RowTests {
   public:
     // Throws Failure for tests that the store can't be asked.
