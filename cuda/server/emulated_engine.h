@@ -8,11 +8,11 @@
 
 namespace gpu_engine::server {
 
-// Where there is no device, tests have the server offer its sessions an engine of the device's kind all the
+// Without a device, tests have the server offer its sessions an engine of the device's kind all the
 // same. It computes on the processors.
 class EmulatedEngine : public Engine {
   public:
-    // What it tells of the device's memory, of which half is the default limit.
+    // It reports so much device memory, of which half is the default limit.
     static constexpr std::uint64_t free_bytes = std::uint64_t(800) << 20;
 
     explicit EmulatedEngine(std::int32_t device) noexcept : device_(device) {}

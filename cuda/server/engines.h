@@ -100,7 +100,7 @@ class Engines {
     // The number of an engine's device, once it is open, or of the device that a host engine stands for; -1:
     // of none.
     std::int32_t device_of(EngineId id) const noexcept { return places_[id].device; }
-    // What is known of the device, also while it is not open.
+    // Returns what is known of the device, also while it is not open.
     DeviceIdentity identity_of(EngineId id);
 
     // Says why an absent engine could not be opened, or why one is lost; empty when nobody has tried to open
@@ -142,7 +142,7 @@ class Engines {
 
     void open_host_engines(const Options &options, std::uint64_t default_memory);
     void use_emulated_devices(std::uint32_t count);
-    // What the list of devices comes to, with a place for each.
+    // Reads the list of devices, and makes a place for each.
     void find_devices();
     void add_place(const DeviceIdentity &identity, const std::string &why_absent);
     void open_devices() noexcept;

@@ -1,4 +1,4 @@
-// What the machine lets this process use: all of it, or less where a control group says so.
+// The resources that the machine lets this process use: all of it, or less if a control group says so.
 #pragma once
 
 #include <cstdint>

@@ -27,16 +27,16 @@ struct Request {
                      // path must look at one by one, for which ranks or a directory don't do; of columns rows
                      // expected to come back
     int columns;     // of columns: those whose codes are read
-    // Of inverted lists, summed up over queries and runs; `items` are queries then, and `entries` postings of
-    // lists of which one is enough.
+    // These are about inverted lists, summed up over queries and runs; `items` are queries then, and
+    // `entries` postings of lists of which one is enough.
     uint64 lists = 0;
     uint64 shortest = 0;        // postings of the shortest list, where a query asks for all
     uint64 second = 0;          // and of the second shortest
     uint64 windows = 0;         // of documents that each list is looked through for, where one is enough
     Oid index = InvalidOid;     // that is asked
     uint64 server_results = 0;  // when counting boxes, what the server must look at, where that is more
-    // What the index's requests took counts in the choice of a path, those of the same shape before others;
-    // else estimates do alone.
+    // Times that the index's requests took count in the choice of a path, those of the same shape before
+    // others; else estimates do alone.
     bool learns = false;
     uint32 shape = 0;
 };
@@ -83,15 +83,15 @@ struct Choice {
     Oid index = InvalidOid;  // that the request is about
 };
 
-// Where to send it, by pg_gpu.path, cost, what such requests took lately, and what is there. Connects to the
-// server when another path than Paged is worth it, and waits at most pg_gpu.request_timeout, once. A forced
-// path that isn't there gives Paged and one NOTICE a session.
+// Chooses where to send it, by pg_gpu.path, cost, what such requests took lately, and what is there. Connects
+// to the server when another path than Paged is worth it, and waits at most pg_gpu.request_timeout, once. A
+// forced path that isn't there gives Paged and one NOTICE a session.
 Choice choose_path(const Request &request);
 
-// What a request took for which choose_path chose among paths, so that later choices know it. One of them is
-// to be called once the request is answered, whoever answered in the end, on all paths at the same point.
-// note_request_done: the last one that a path was chosen for, if it asked this index; it took until now.
-// note_taken: an attempt whose time the caller has measured.
+// Each notes the time of a request for which choose_path chose among paths, so that later choices know it.
+// One is to be called once the request is answered, whoever answered in the end, on all paths at the same
+// point. note_request_done: the last one that a path was chosen for, if it asked this index; it took until
+// now. note_taken: an attempt whose time the caller has measured.
 void note_request_done(Relation index, RequestKind kind);
 void note_taken(const Attempt &attempt, double microseconds);
 // Microseconds that were spent since the last path was chosen and say nothing about it.
@@ -104,7 +104,7 @@ inline double microseconds_since(const instr_time &began) {
     return static_cast<double>(INSTR_TIME_GET_MICROSEC(taken));
 }
 
-// What the cost model expects the request to take on a path, in microseconds, with mirrors in place.
+// Returns how many microseconds the cost model expects the request to take on a path, with mirrors in place.
 double estimate_microseconds(const Request &request, Path path);
 
 // Does pg_gpu.path name the server?

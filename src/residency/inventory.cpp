@@ -5,7 +5,7 @@
 
 namespace pg_gpu::client {
 
-// Of more rows than this the server process lies.
+// A server process that reports more rows than this is not believed.
 static constexpr uint64 kMaxRows = 1 << 24;
 
 const char *state_name(uint32 state) {

@@ -131,7 +131,7 @@ bool refresh_dead(const RunSet &set, const LiveRuns &live, Path path, uint64 sta
 // Pages of gpu.load, which were sent so far; -1 where a query loads, which has no progress of its own to
 // show.
 static int64 pages_reported = -1;
-// What gpu.load loads: of so many pages, so many entries.
+// gpu.load loads so many pages, and so many entries.
 static int64 pages_to_load = 0;
 static uint64 entries_to_load = 0;
 

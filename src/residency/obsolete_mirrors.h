@@ -10,7 +10,7 @@ namespace pg_gpu::client {
 // Is this a run of the session's own database?
 bool is_of_this_database(const protocol::RunName &name);
 
-// What tells a database from an earlier one of the same OID: the transaction that wrote its row in
+// Distinguishes a database from an earlier one of the same OID, by the transaction that wrote its row in
 // pg_database, also once that is frozen. InvalidTransactionId when there is no such database. ALTER DATABASE
 // changes it too; that costs the time to load mirrors again. Needs a transaction, as catalog look-ups do.
 uint32 database_incarnation(Oid database);

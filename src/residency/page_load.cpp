@@ -26,7 +26,7 @@ static constexpr uint64 kKeyLoad = UINT64CONST(0xB600000000000011);
 
 namespace {
 
-// What the participants share: in a DSM segment, or, without workers, in the leader's own memory.
+// The participants share this: in a DSM segment, or, without workers, in the leader's own memory.
 struct SharedLoad {
     Oid index;
     storage::RunEntry run;
@@ -49,7 +49,7 @@ struct SharedLoad {
     ConditionVariable changed;
 };
 
-// What one participant reads pages with.
+// The state of one participant that reads pages.
 struct Reader {
     BufferAccessStrategy strategy;
     storage::NearbyBuffer nearby;

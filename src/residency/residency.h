@@ -32,7 +32,7 @@ struct RunSet {
     const storage::RunEntry *runs;
     int count;
     uint64 vacuum_seq;
-    // What the request takes less, in microseconds, where run i is asked and not read from pages; nullptr:
+    // The microseconds that the request saves where run i is asked and not read from pages; nullptr:
     // its part by entries of what the choice of the path saves. A batch says so of small runs: these are
     // asked, and loaded for it, where that pays at once.
     const double *saves = nullptr;
@@ -40,7 +40,7 @@ struct RunSet {
 
 protocol::RunName run_name(Relation index, uint64 run_id);
 
-// Where a run's mirrored entries lie, and what is on a page at least.
+// The pages where a run's mirrored entries lie, and how many are on each at least.
 struct MirroredPages {
     uint32 count;  // from the entry section's first page on
     // Pages of so many keys and as many TIDs, the last one's fewer; 0: pages tell themselves.
@@ -64,7 +64,7 @@ struct MirrorKind {
     MirroredPages (*pages)(const MirrorFormat &format, const storage::RunEntry &run);
     // Tells the server what is to come. False when it doesn't take that, or the run was merged away.
     bool (*begin)(const NewMirror &mirror, protocol::BeginReply *reply);
-    // What the server does with a run's entries once all have come, in entries sorted, by path.
+    // The server's work on a run's entries once all have come, in entries sorted, by path.
     double finish_sorts[kPaths];
     // Is that much enough to count when loading is weighed?
     bool finishing_counts;
@@ -120,9 +120,9 @@ bool may_share_out_again();
 
 // ---- answers ----------------------------------------------------------------------------------------------
 
-// Of one run: live entries of item i are tids[offsets[i]] to tids[offsets[i + 1] - 1]. What lies in the
-// buffer, offsets too, is the server process's word, which may change: `entries`, all items' number, is
-// looked at and kept.
+// The entries of one run: the live ones of item i are tids[offsets[i]] to tids[offsets[i + 1] - 1]. What lies
+// in the buffer, offsets too, is the server process's word, which may change: `entries`, all items' number,
+// is looked at and kept.
 struct RunResult {
     uint64 entries;
     const uint64 *offsets;
@@ -135,8 +135,8 @@ struct EntriesResult {
     RunResult runs[kMaxRuns];
 };
 
-// What the session knows of heap blocks. Read it after the set's view, and compare vacuum_seq again after the
-// request (rule "Trust").
+// The session's knowledge of heap blocks. Read it after the set's view, and compare vacuum_seq again after
+// the request (rule "Trust").
 struct VisibleBlocks {
     gpu_engine::KnownBlocks known;
     bool all;  // every block is all-visible, and `known` isn't needed

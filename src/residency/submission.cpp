@@ -28,12 +28,12 @@ Layout lay_out(const PreparedRequest &prepared, const RunSet &set, const LiveRun
     return layout;
 }
 
-// What results take at least: without a single TID.
+// Returns the bytes that results take at least: without a single TID.
 static uint64 offsets_bytes(const PreparedRequest &prepared, const LiveRuns &live, uint64 items) {
     return prepared.has_offsets ? live.count * align_offset((items + 1) * sizeof(uint64)) : 0;
 }
 
-// What they are expected to take: a TID an item.
+// Returns the bytes that they are expected to take: a TID an item.
 static uint64 results_bytes(const PreparedRequest &prepared, const LiveRuns &live, uint64 items) {
     return offsets_bytes(prepared, live, items) + align_offset(items * prepared.item_bytes) +
            (2 * live.count + 1) * protocol::buffer_alignment;

@@ -58,7 +58,7 @@ bool place_inputs(const PreparedRequest &prepared, const RunSet &set, const Live
 bool make_room(const PreparedRequest &prepared, const RunSet &set, const LiveRuns &live, uint64 needed,
                uint64 *items, uint64 *room);
 
-// What is known of heap blocks takes two inputs: groups, then rows.
+// The two inputs that carry what is known of heap blocks: groups, then rows.
 struct BlockInputs {
     Input groups;
     Input rows;

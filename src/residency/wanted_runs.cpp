@@ -33,7 +33,7 @@ struct WantedRun {
 static constexpr int kLookAgainMs = 1000;
 static constexpr int kLoadingMs = 20;
 static constexpr int kRefusedMs = 10000;
-// What the few requests that make a mirror cost, whatever its size, in requests.
+// Making a mirror costs so many requests, whatever its size.
 static constexpr double kRequestsToLoad = 4;
 static constexpr char kManual[] = "runs are not resident, and pg_gpu.mirror is manual";
 static SessionTable<WantedKey, WantedRun> wanted_runs = {"pg_gpu wanted runs", 4096};
@@ -166,7 +166,7 @@ void note_no_room(const RunSet &set, int place, Path path) {
 static bool is_known_to_lack(const RunSet &set, int place, const Choice &choice, TimestampTz now,
                              uint64 all_entries) {
     WantedRun *wanted = find_wanted(set, place, choice.path, HASH_FIND);
-    // What there was no room for, pages answer with all else.
+    // Pages answer for a run that there was no room for, as for all others that aren't loaded.
     if (wanted == nullptr || wanted->refused || now >= wanted->look_again)
         return false;
     if (!wanted->loading && pays(set, place, *wanted, choice.path))

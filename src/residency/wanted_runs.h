@@ -13,13 +13,13 @@ bool may_load(const RunSet &set, int place, const Choice &choice, uint64 all_ent
 // How many entries the set's live runs have together.
 uint64 live_entries(const RunSet &set, const LiveRuns &live);
 
-// What a load is expected to take by the settings alone, in microseconds.
+// Returns how many microseconds a load is expected to take by the settings alone.
 double load_microseconds(const RunSet &set, int place, Path path);
-// And of that the server's work on the entries once all have come.
+// The share of this that is the server's work on the entries once all have come.
 double finish_microseconds(const RunSet &set, const storage::RunEntry &run, Path path);
 
-// What came of a load: it is there, another session is about to load it, the view is out of date, or there is
-// no room.
+// Each notes the outcome of a load: it is there, another session loads it, the view is out of date, or there
+// is no room.
 void note_loaded(const RunSet &set, int place, Path path);
 void note_loading(const RunSet &set, int place, Path path);
 void note_recycled();

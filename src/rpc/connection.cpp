@@ -126,7 +126,7 @@ static void close_when_idle() {
     drop_buffer_in_handler();
 }
 
-// What the handler had to leave.
+// Does what the signal handler could not do.
 static void finish_closing() {
     if (!closed_in_handler)
         return;

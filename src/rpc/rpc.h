@@ -56,7 +56,7 @@ bool is_connected();
 // Distinguishes connections of this session; 0 when there is none.
 uint64 connection_number();
 
-// What the server has said of itself: a bit an engine, by protocol::EngineName.
+// Each says what the server has reported about an engine.
 bool has_engine(Path path);
 bool is_opening_engine(Path path);
 // How many threads the host engine has, as the server last said; 1 before it has said so.
@@ -71,7 +71,7 @@ bool ping_server();
 void hold_on_server();
 void release_on_server();
 
-// What this session's requests are part of: the server lets no mirror go for one that it found or loaded for
+// Requests of this session have a purpose in common: the server evicts no mirror that it found or loaded for
 // the same purpose. Begins another purpose, whose number is the requests' from now on.
 void begin_purpose();
 uint32 current_purpose();
@@ -162,7 +162,7 @@ struct DoubleBuffer {
 // Sees to a transfer buffer for them.
 bool open_double_buffer(DoubleBuffer *double_buffer, uint64 least, uint64 wanted);
 
-// Where the half to be filled begins.
+// Returns where the half begins that is to be filled.
 uint64 next_half(const DoubleBuffer *double_buffer);
 
 // Sends the message about the half just filled, after the reply to the one before: false when that wasn't

@@ -26,7 +26,7 @@ inline void got_on(CachedRuns *cached) {
     cached->page_limit = 0;
 }
 
-// What take_view does for a reader whose pages were recycled. cache_small_runs copies runs of a few pages
+// take_view calls both for a reader whose pages were recycled. cache_small_runs copies runs of a few pages
 // that are in shared buffers while the metapage is locked, so that nobody can recycle them; cache_large_runs
 // copies others once it isn't, as far as it comes.
 void cache_small_runs(Relation index, View *view);

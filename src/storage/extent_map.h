@@ -1,4 +1,4 @@
-// Where new pages go. Free space is never written down: it is what no listed run, directory page or
+// Decides where new pages go. Free space is never written down: it is what no listed run, directory page or
 // reservation covers, so nothing can leak and nothing needs repair after a crash. Plain C++, tested without
 // PostgreSQL.
 #pragma once
@@ -25,7 +25,7 @@ inline void sort_extents(Extent *extents, int count) {
     std::sort(extents, extents + count, [](const Extent &a, const Extent &b) { return a.start < b.start; });
 }
 
-// Where the used space ends.
+// Returns where the used space ends.
 inline uint32_t end_of_extents(const Extent *extents, int count) {
     uint32_t end = 0;
     for (int i = 0; i < count; i++)

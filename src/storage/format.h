@@ -1,4 +1,4 @@
-// What lies on disk: pages, the metapage, the run directory. Layout changes need a new kFormatVersion.
+// The layout on disk: pages, the metapage, the run directory. Layout changes need a new kFormatVersion.
 //
 //   block 0  metapage: counters, reservations, the newest part of the run directory
 //   block 1  tail: the tuples inserted since the last seal, appended in order of arrival

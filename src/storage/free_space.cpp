@@ -87,7 +87,7 @@ static void reserve_extents(Relation index, const RunKind *kind, ReservationOwne
 }
 
 void reserve_pages(Relation index, const RunKind *kind, const Reservation &reservation, RunEntry *entry) {
-    // What grows needs a piece of its own.
+    // A reservation that grows needs a piece of its own.
     const int pieces = reservation.pages < reservation.most ? kExtentsPerRun - 1 : kExtentsPerRun;
     reserve_extents(index, kind, reservation.owner, entry,
                     [&](Extent *used, int used_count, RunEntry *chosen) {
@@ -196,7 +196,7 @@ bool truncate_free_end(Relation index, const RunKind *kind) {
         return true;
     if (!lock_against_readers(index))
         return false;
-    // What is reserved was left over: nobody else can be at it.
+    // Reservations that are still there were left over: nobody else can be using them.
     forget_reservations(index, kind, true);
     const BlockNumber end = used_end(index, kind);
     if (is_worth_truncating(index, end))

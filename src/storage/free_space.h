@@ -5,7 +5,7 @@
 
 namespace pg_gpu::storage {
 
-// What a run that is being written may take.
+// The blocks that a run may take while it is being written.
 struct Reservation {
     ReservationOwner owner;
     uint32 pages;  // that it is expected to need

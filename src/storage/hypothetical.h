@@ -5,7 +5,7 @@
 
 namespace pg_gpu::storage {
 
-// What summarise says of an index, and would say of one that doesn't exist if it were just built.
+// Returns what summarise says of an index, or would say of a hypothetical one that was just built.
 inline Summary summary_for_planner(const IndexOptInfo *index, const RunKind *(*run_kind)(Relation)) {
     if (index->hypothetical)
         return {1, static_cast<uint64>(Max(index->tuples, 0.0)), 0, index->pages};

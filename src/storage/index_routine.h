@@ -1,4 +1,4 @@
-// What PostgreSQL may ask of every access method on this storage.
+// The parts of an IndexAmRoutine that are the same for every access method on this storage.
 #pragma once
 
 #include "postgres_headers.h"

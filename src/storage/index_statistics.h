@@ -1,4 +1,4 @@
-// What has become of each index, counted for all sessions and workers in shared memory: merges, and requests
+// Counters of each index, in shared memory, for all sessions and workers: merges, and requests
 // that the path they were meant for didn't answer.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What was read and found damaged last: it tells of which of its inputs a merge has failed.
+// Remembers which run was found damaged last, so that a merge that failed knows its damaged input.
 #pragma once
 
 #include "postgres_headers.h"

@@ -18,13 +18,13 @@ namespace pg_gpu::storage {
 // pages.
 static constexpr MergeLimits kForeground = {260000, 512};
 
-// What one VACUUM merges by itself; more goes to a background worker.
+// One VACUUM merges so much by itself; more goes to a background worker.
 static constexpr MergeLimits kVacuum = {2000000, PG_UINT64_MAX};
 
 // Where entries vary in size a merged run may take so much more than others tell, a part of it.
 static constexpr uint32 kSlackOfVarying = 16;
 
-// So many runs at most are moved to the front of the file in one go.
+// At most so many runs are moved to the front of the file in one go.
 static constexpr int kMoves = 16;
 
 // Takes the inputs off the list and puts the output, if it holds anything, on it: one metapage record, after
@@ -67,7 +67,7 @@ static void swap(Relation index, const RunKind *kind, ReservationOwner owner, co
         extend_file(index, blocks);
 }
 
-// What a merge that failed was about.
+// A merge, as far as its failure must be explained.
 struct Attempt {
     const RunEntry *inputs;
     int count;  // 0: nothing had been chosen yet

@@ -33,8 +33,8 @@ int tier_size(uint16 level, int fanout, bool is_stream) {
     return level < kSmallLevels ? Min(fanout, kSmallFanout) : fanout;
 }
 
-// What an entry counts for in the size of a level: entries of varying size are documents, with dozens of
-// postings each.
+// Returns the weight of an entry in the size of a level: entries of varying size are documents, with dozens
+// of postings each.
 static uint64 entry_weight(const RunKind *kind) {
     return kind->tail_tuple_bytes == 0 ? 64 : 1;
 }
@@ -134,7 +134,7 @@ Choice choose_tier(RunEntry *runs, int count, const ChoiceRule &rule, bool *beyo
             runs);
         if (members < size)
             continue;
-        // Where a tier could not be merged for long it is more than an insert may merge, and would grow for
+        // A tier that could not be merged for long is more than an insert may merge, and would grow for
         // ever if no worker came: so the smallest are merged.
         std::sort(runs, runs + members,
                   [](const RunEntry &a, const RunEntry &b) { return a.entries < b.entries; });
@@ -145,7 +145,7 @@ Choice choose_tier(RunEntry *runs, int count, const ChoiceRule &rule, bool *beyo
             *beyond = *beyond || choice.count < members;
             return choice;
         }
-        // What only the merges before it leave no time for is there for the next time.
+        // A merge for which only those before it leave no time is done the next time.
         *beyond = *beyond || within(runs, members, rule.kind, rule.once).count < least;
     }
     return {};

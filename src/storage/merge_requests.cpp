@@ -55,7 +55,7 @@ void reserve_merge_requests() {
     reserve_shared(structure);
 }
 
-// Where shared memory has no room, each session knows of what it has asked for itself. That it has been done
+// If shared memory has no room, each session knows only what it has asked for itself. That it has been done
 // nobody tells it, so it takes a worker that has had its time for one that didn't start.
 static Requests *all_requests() {
     static Requests own;

@@ -36,7 +36,7 @@ void give_request_up(const MergeRequest &request, Reason reason);
 // How often in turn workers have given way to others in the index's merges.
 int times_given_way(const MergeRequest &request);
 
-// What waits for a worker is the caller's now, if there is something: to begin with it, or to register a
+// Takes a request that waits for a worker, if there is one: the caller begins with it, or registers a
 // worker for it. A worker can merge in its own database alone.
 enum class Databases { This, Others };
 bool take_waiting_request(Databases databases, MergeRequest *request);

@@ -108,7 +108,7 @@ void pause_merge(Relation index) {
     vacuum_pause();
     if (!OidIsValid(merged_table) || ++pages % kPagesBetweenChecks != 0)
         return;
-    // What was looked up in catalogs must not hold VACUUM back everywhere for as long as the merge takes.
+    // The snapshot of catalog look-ups must not hold VACUUM back everywhere for as long as the merge takes.
     InvalidateCatalogSnapshotConditionally();
     hold(HoldPoint::MergeWorker);
     gave_way = is_to_give_way(RelationGetRelid(index));
@@ -190,7 +190,7 @@ static bool merge_until_done(const MergeRequest &request) {
     }
 }
 
-// What the worker has in hand.
+// The request that the worker is working on.
 static MergeRequest current = {};
 
 static void give_up_at_exit(int, Datum) {

@@ -5,7 +5,7 @@
 
 namespace pg_gpu::storage {
 
-// Where a page of a relation was found last. Zeroed: nowhere yet.
+// Remembers where a page of a relation was found last. Zeroed: nowhere yet.
 struct NearbyBuffer {
     Buffer buffer;
     BlockNumber block;

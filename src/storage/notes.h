@@ -1,5 +1,5 @@
-// What an access method notes in an index's relation cache entry, so that each statement needn't find it
-// again. It is about the index's definition alone, and goes with the entry whenever that is made anew.
+// Notes that an access method leaves in an index's relation cache entry, so that each statement needn't find
+// it again. It is about the index's definition alone, and goes with the entry whenever that is made anew.
 #pragma once
 
 #include "postgres_headers.h"

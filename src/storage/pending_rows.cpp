@@ -229,7 +229,7 @@ static bool is_watchable(const PlannedStmt *statement) {
     return watchable;
 }
 
-// What has waited until a statement's end is written before anything else can happen.
+// Writes what has waited until a statement's end, before anything else can happen.
 static void end_watch(const WatchedStatement &outer, bool is_plan, Instrumentation *total) {
     // A utility statement may have ended the transaction. Then nothing waits, and nothing may be merged.
     if (unlikely(is_anything_to_write() || (is_plan && unmerged_count > 0))) {

@@ -6,7 +6,7 @@
 
 namespace pg_gpu::storage {
 
-// What waits of one index. The access method's structure begins with it.
+// The pending rows of one index. The access method's structure begins with it.
 struct PendingRows {
     PendingRows *next;
     Oid index;

@@ -19,13 +19,13 @@ inline constexpr uint32 kMaxTidsPerPage = kContentBytes / sizeof(ItemPointerData
 // The most that RunKind::read_tids may give: compressed TIDs take less.
 inline constexpr uint32 kMaxTidsRead = 32768;
 
-// What an access method must know later of how an index was built.
+// How an index was built, as far as its access method must know that later.
 struct BuiltWith {
     uint32 names;    // a hash of them
     uint64 numbers;  // packed as the access method likes
 };
 
-// What storage must know of an access method's runs. Nothing here knows about keys.
+// An access method's runs, as far as storage must know them. Nothing here knows about keys.
 struct RunKind {
     uint32 id;  // recorded in the metapage
     const char *name;
@@ -75,14 +75,14 @@ struct RunKind {
 // Reads and locks the metapage; checks magic, version, access method and the directory's bounds.
 Buffer lock_metapage(Relation index, const RunKind *kind, int lock_mode);
 
-// What is wrong with a metapage, in words; nullptr when nothing is.
+// Returns in words what is wrong with a metapage; nullptr when nothing is.
 const char *find_metapage_problem(Relation index, const RunKind *kind, Page page);
 
 // Writes metapage and tail of an empty index into an image each (ambuild, ambuildempty).
 void initialise_metapage(Page page, const RunKind *kind, Relation index);
 void initialise_tail(Page page);
 
-// What RunKind::built_with said when the index was built.
+// Returns what RunKind::built_with said when the index was built.
 BuiltWith read_built_with(Relation index, const RunKind *kind);
 
 uint64 read_vacuum_seq(Relation index, const RunKind *kind);
@@ -144,7 +144,7 @@ int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int 
 // A pinned, exclusively locked buffer for a block nobody uses, extending the file if needed.
 Buffer acquire_page(Relation index, BlockNumber block);
 
-// So many blocks at most are made in advance, where one is needed.
+// Where one block is needed, at most so many more are made in advance.
 inline constexpr BlockNumber kMaxInAdvance = 15;
 
 // Makes the file so many blocks long, in portions. Nobody holds metapage or tail meanwhile: others may be at
@@ -284,7 +284,7 @@ void pause_merge(Relation index);
 // of what indexes find, it has room for offset numbers of heap pages.
 void require_usable_tid(Relation index, const ItemPointerData &tid);
 
-// What a statement that inserts many rows keeps of its inserts. Zeroed: none yet.
+// The state of a statement that inserts many rows. Zeroed: there are none yet.
 struct InsertStream {
     uint32 seals;  // tails it has sealed
 };

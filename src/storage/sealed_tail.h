@@ -24,7 +24,7 @@ void copy_tail(const char *tail_tuples, uint32 bytes, void *context);
 // when the page was recycled, ERROR unless they are as many as the run's entries.
 bool read_sealed_tuples(Relation index, const RunKind *kind, const RunEntry &run, uint32 least,
                         Items *tail_tuples);
-// What RunKind::read_tids gives of such a run.
+// Does for such a run what RunKind::read_tids does.
 uint32 read_sealed_tids(Relation index, const RunKind *kind, const RunEntry &run, Page page, uint32 least,
                         ItemPointerData *tids);
 

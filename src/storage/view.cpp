@@ -11,7 +11,7 @@
 
 namespace pg_gpu::storage {
 
-// What the relation cache remembers of an index between statements: which state of its run directory has been
+// The relation cache remembers this of an index between statements: which state of its run directory has been
 // checked already.
 struct CheckedDirectory {
     uint64 directory_version;

@@ -10,14 +10,14 @@ namespace pg_gpu::text {
 extern const client::MirrorKind text_mirror;
 struct TextMirror : client::MirrorFormat {
     int posting_section;
-    // What the run's own pages tell of it; false when one was recycled.
+    // Reads the run's shape from its own pages; false when one was recycled.
     bool (*read_shape)(Relation index, const storage::RunEntry &run, gpu_engine::TextShape *shape);
 };
 
 extern const client::RequestCost search_text_cost;
 extern const client::RequestCost text_lists_cost;
 
-// What the cost model estimates a request to inverted lists from, by ListFeature.
+// The cost model estimates a request to inverted lists from these, by ListFeature.
 using ListFeatures = std::array<double, kListFeatures>;
 ListFeatures list_features(const client::Request &request);
 
@@ -37,8 +37,8 @@ struct TextSearch {
     client::Request request;  // as it was chosen by
 };
 
-// Of query i, counted from the first one that was asked: counts[i] hits of each run, which begin behind as
-// many as the queries before have k, together.
+// The hits of query i, counted from the first one that was asked: counts[i] of each run, which begin behind
+// as many as the queries before have k, together.
 struct TextHits {
     uint64 queries;  // so many are answered; ask again for the others
     const uint32 *counts[client::kMaxRuns];

@@ -329,7 +329,7 @@ bool Connection::has_choice(const Handler &handler, EngineName name) {
     if (engines.of(name).size() > 1) {
         return true;
     }
-    // What a device has no room for lies with the host engine.
+    // Runs that a device has no room for lie with the host engine.
     return engines.overflow_of(name) && (handler.load_size != nullptr || handler.holders != nullptr ||
                                          (handler.find_runs != nullptr && server.mirrors().has_overflow()));
 }

@@ -44,7 +44,7 @@ struct OwnObject {
     std::unique_ptr<LoadInParts> in_parts;  // instead of both, where several engines share it
 };
 
-// What a request found and its session hasn't read yet.
+// Groups that a request found and its session hasn't read yet.
 struct CachedGroups {
     protocol::EngineName engine{};
     EngineId held_by = 0;
@@ -96,12 +96,12 @@ class Connection {
         bool computed = false;  // else the reply says why not
     };
     Turn take_turn(const Handler &handler, Work &work, Queue &queue);
-    // Where there are several engines of the kind, says which compute. Returns false when the reply says why
+    // Says which compute if there are several engines of the kind. Returns false when the reply says why
     // none does.
     struct Chosen;
     bool has_choice(const Handler &handler, protocol::EngineName name);
     bool choose_engines(const Handler &handler, Work &work, Chosen *chosen);
-    // Where a load goes (placing.cpp).
+    // Decides where a load goes (placing.cpp).
     void place(const Handler &handler, Work &work, Chosen *chosen);
     // A request has found no memory to compute with on an engine: drops one of its runs there, as the reply
     // says then. Returns false where that is no use.
@@ -128,7 +128,7 @@ class Connection {
     const int process_;
     bool greeted_ = false;
     Activity activity_;
-    // Of each engine; and a stream for each, opened by the first request that computes there.
+    // A share of each engine's queue, and a stream for each, opened by the first request that computes there.
     std::array<Queue::Share, max_engines> shares_;
     std::array<std::unique_ptr<Stream>, max_engines> streams_;
     CachedGroups cached_;

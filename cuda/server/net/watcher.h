@@ -15,7 +15,7 @@ namespace gpu_engine::server {
 
 using Clock = std::chrono::steady_clock;
 
-// What a connection's thread is doing. Only the watcher reads and writes it, under its mutex.
+// The activity of a connection's thread. Only the watcher reads and writes it, under its mutex.
 class Activity {
   public:
     Activity() = default;

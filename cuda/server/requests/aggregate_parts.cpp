@@ -69,7 +69,7 @@ std::optional<SharedKeys> find_shared_keys(const AggregateProgram &program,
         }
         all += static_cast<double>(part.result()->groups());
     }
-    // Where less can be left out it isn't worth another round.
+    // If less can be left out it isn't worth another round.
     double least = all / 2;
     std::optional<SharedKeys> best;
     for (std::uint32_t key = 0; key < program.key_count; ++key) {

@@ -32,7 +32,7 @@ std::uint64_t grid_bytes_in_the_making(const GridPageColumns &columns, std::uint
 }
 
 std::uint64_t grid_bytes_while_built(const GridPageColumns &columns, std::uint64_t entries) {
-    // Where all cells are overfull, a device sorts all entries by the cells of lower grids when the file's
+    // If all cells are overfull, a device sorts all entries by the cells of lower grids when the file's
     // arrays are there already: seven numbers an entry, with the sort's own. The directory takes some, too.
     constexpr std::uint64_t sorting_bytes = 28;
     constexpr std::uint64_t directory_bytes = 4;

@@ -100,7 +100,7 @@ std::uint64_t load_bytes(Engine &engine, const protocol::BeginKary &request) {
 }
 
 std::uint64_t load_bytes(Engine &, const protocol::BeginGrid &request) {
-    // Where nothing could leave for what building takes, the load would fail at its end.
+    // Unless something could be evicted for what building takes, the load would fail at its end.
     return grid_bytes_while_built(columns_of(request), request.entries);
 }
 

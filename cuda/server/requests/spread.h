@@ -82,7 +82,7 @@ inline Sums sums_of(const protocol::CountText &request) {
     return {request.lists.first[request.runs], sizeof(std::uint32_t)};
 }
 
-// Where the results of each part go.
+// The room in the transfer buffer that each part's results go to.
 struct PartPlace {
     std::uint64_t results = 0;
     std::uint64_t capacity = 0;

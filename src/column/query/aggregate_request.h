@@ -8,7 +8,7 @@ namespace pg_gpu::column {
 
 extern const client::RequestCost aggregate_cost;
 
-// What is computed of the live rows that pass all tests (gpu_engine/aggregate.h).
+// The groups that are computed of the live rows that pass all tests (gpu_engine/aggregate.h).
 struct GroupsRequest {
     const gpu_engine::AggregateProgram *program;
     const gpu_engine::AggregateInput *const *inputs;  // by run of the set; of runs that aren't empty

@@ -9,7 +9,7 @@ namespace pg_gpu::column {
 // Columns of rows (src/column/format/format.h): all pages of the first two sections.
 extern const client::MirrorKind column_mirror;
 struct ColumnMirror : client::MirrorFormat {
-    // Where a run's columns lie. False when a page was recycled.
+    // Finds where a run's columns lie. False when a page was recycled.
     bool (*describe)(Relation index, const storage::RunEntry &run, gpu_engine::StoreLayout *layout);
     // Bytes of the stream, which fills its pages without gaps.
     uint64 (*stream_bytes)(const storage::RunEntry &run);
@@ -33,7 +33,7 @@ struct RowTests {
     int count;
 };
 
-// Of one run: counts as the target has them (gpu_engine::ColumnStore::places), and the rows on
+// The counts of one run, as the target has them (gpu_engine::ColumnStore::places), and the rows on
 // unknown blocks. All is empty for a run that isn't mirrored.
 struct ColumnCounts {
     const uint64 *counts;
