@@ -5,6 +5,7 @@
 
 #include "device/column/column.h"
 #include "device/memory.h"
+#include "device/query/query.h"
 #include "gpu_engine/engine.h"
 #include "gpu_engine/grid.h"
 #include "gpu_engine/kary.h"
@@ -99,6 +100,7 @@ class DeviceEngine final : public Engine {
     Grid &grid() noexcept override { return grid_; }
     Column &column() noexcept override { return column_; }
     Text &text() noexcept override { return text_; }
+    query::Queries &queries() noexcept override { return queries_; }
 
     std::uint64_t loading_bytes() const noexcept override { return std::uint64_t(2) << 20; }
 
@@ -123,6 +125,7 @@ class DeviceEngine final : public Engine {
     DeviceGrid grid_{*this};
     DeviceColumn column_{*this};
     DeviceText text_{*this};
+    DeviceQueries queries_{*this};
 };
 
 }  // namespace gpu_engine::device

@@ -8,6 +8,7 @@
 #include "gpu_engine/kary.h"
 #include "gpu_engine/text.h"
 #include "host/column/column.h"
+#include "host/query/queries.h"
 #include "host/parallel.h"
 
 namespace gpu_engine::host {
@@ -82,6 +83,7 @@ class HostEngine final : public Engine {
     Grid &grid() noexcept override { return grid_; }
     Column &column() noexcept override { return column_; }
     Text &text() noexcept override { return text_; }
+    query::Queries &queries() noexcept override { return queries_; }
 
     Workers workers(const Stream &stream) noexcept { return Workers{arena_, stream}; }
 
@@ -94,6 +96,7 @@ class HostEngine final : public Engine {
     HostGrid grid_{*this};
     HostColumn column_{*this};
     HostText text_{*this};
+    HostQueries queries_{*this};
 };
 
 }  // namespace gpu_engine::host

@@ -38,6 +38,7 @@ class EmulatedEngine : public Engine {
     Grid &grid() noexcept override { return host_->grid(); }
     Column &column() noexcept override { return host_->column(); }
     Text &text() noexcept override { return host_->text(); }
+    query::Queries &queries() noexcept override { return host_->queries(); }
 
   private:
     const std::int32_t device_;

@@ -55,6 +55,9 @@ class Kary;
 class Grid;
 class Column;
 class Text;
+namespace query {
+class Queries;
+}
 
 class Engine : public Interface {
   public:
@@ -92,6 +95,8 @@ class Engine : public Interface {
     virtual Column &column() noexcept = 0;
     // Inverted lists (gpu_engine/text.h).
     virtual Text &text() noexcept = 0;
+    // Queries over columns (gpu_engine/query/query.h).
+    virtual query::Queries &queries() noexcept = 0;
 };
 
 struct EngineOptions {

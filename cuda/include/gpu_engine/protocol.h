@@ -24,6 +24,7 @@
 #include "gpu_engine/protocol_grid.h"
 #include "gpu_engine/protocol_kary.h"
 #include "gpu_engine/protocol_load.h"
+#include "gpu_engine/protocol_query.h"
 #include "gpu_engine/protocol_text.h"
 
 namespace gpu_engine::protocol {
@@ -45,6 +46,6 @@ constexpr std::uint64_t layout_of(Lists... lists) noexcept {
 // A hash of the sizes and alignments of all structures, by which `hello` tells two builds apart.
 inline constexpr std::uint64_t message_layout =
     layout_of(CommonStructures(), ConnectionStructures(), LoadStructures(), KaryStructures(),
-              GridStructures(), ColumnStructures(), TextStructures());
+              GridStructures(), ColumnStructures(), TextStructures(), QueryStructures());
 
 }  // namespace gpu_engine::protocol

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "server/residency/chosen.h"
@@ -116,17 +117,23 @@ bool Connection::send(std::size_t bytes) {
     return send_message(socket_, reply_, bytes);
 }
 
-void Connection::keep(CachedGroups groups) {
-    if (cached_.result == nullptr) {
+void Connection::keep(Kept cached) {
+    if (std::holds_alternative<std::monostate>(cached_)) {
         set_timeout(socket_, SO_RCVTIMEO, kept_milliseconds);
     }
-    cached_ = std::move(groups);
+    cached_ = std::move(cached);
 }
 
-CachedGroups Connection::take_cached() {
-    CachedGroups taken = std::move(cached_);
-    drop_cached();
-    return taken;
+bool Connection::keeps_for_another(Message type) const noexcept {
+    return std::visit(
+        [type](const auto &cached) {
+            if constexpr (std::is_same_v<decltype(cached), const std::monostate &>) {
+                return false;
+            } else {
+                return type != cached.reader;
+            }
+        },
+        cached_);
 }
 
 void Connection::drop_cached() {
@@ -197,7 +204,7 @@ bool Connection::result(std::size_t bytes) {
     const Clock::time_point deadline = header->deadline_ms == 0
                                            ? Clock::time_point::max()
                                            : Clock::now() + std::chrono::milliseconds(header->deadline_ms);
-    if (cached_.result != nullptr && static_cast<Message>(header->type) != Message::read_groups) {
+    if (keeps_for_another(static_cast<Message>(header->type))) {
         drop_cached();
     }
     server.watcher().begin(activity_, deadline);

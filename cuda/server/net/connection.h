@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <variant>
 
 #include "server/residency/load_in_parts.h"
 #include "server/residency/mirrors.h"
@@ -44,14 +46,22 @@ struct OwnObject {
     std::unique_ptr<LoadInParts> in_parts;  // instead of both, where several engines share it
 };
 
-// Groups that a request found and its session hasn't read yet.
+// What a request found and its session hasn't read yet, and the request that reads it.
 struct CachedGroups {
+    static constexpr protocol::Message reader = protocol::Message::read_groups;
     protocol::EngineName engine{};
     EngineId held_by = 0;
     std::uint64_t words = 0;  // of a group's record
     std::uint64_t groups_given = 0;
     std::uint64_t unresolved_given = 0;
     std::unique_ptr<AggregateOutput> result;
+};
+struct KeptRows {
+    static constexpr protocol::Message reader = protocol::Message::read_query;
+    protocol::EngineName engine{};
+    EngineId held_by = 0;
+    std::uint64_t given = 0;
+    std::unique_ptr<query::QueryResult> result;
 };
 
 class Connection {
@@ -63,14 +73,25 @@ class Connection {
 
     void serve();
 
-    // Groups stay for the next request. They go when that is anything but read_groups, or doesn't come soon:
-    // they take memory of the engine.
-    void keep(CachedGroups groups);
-    CachedGroups take_cached();
-    // Returns the engine that has them, where they are of this kind's.
+    // What is kept stays for the next request. It goes when that isn't its reader, or doesn't come soon: it
+    // takes memory of the engine.
+    using Kept = std::variant<std::monostate, CachedGroups, KeptRows>;
+    void keep(Kept cached);
+    // Returns an empty one where nothing of this kind is kept.
+    template <typename OfKind>
+    OfKind take_cached() {
+        OfKind taken;
+        if (auto *cached = std::get_if<OfKind>(&cached_)) {
+            taken = std::move(*cached);
+        }
+        drop_cached();
+        return taken;
+    }
+    // Returns the engine that has it, where it is of this kind's.
+    template <typename OfKind>
     std::optional<EngineId> holder_of_kept(protocol::EngineName engine) const noexcept {
-        return cached_.result != nullptr && cached_.engine == engine ? std::optional(cached_.held_by)
-                                                                     : std::nullopt;
+        const auto *cached = std::get_if<OfKind>(&cached_);
+        return cached != nullptr && cached->engine == engine ? std::optional(cached->held_by) : std::nullopt;
     }
 
     Server &server;
@@ -122,6 +143,8 @@ class Connection {
     Purpose purpose_of(const protocol::RequestHeader &header) const noexcept;
 
     void drop_cached();
+    // Is something kept that another request reads?
+    bool keeps_for_another(protocol::Message type) const noexcept;
 
     const std::uint64_t number_;  // given by the server; no other connection has it
     const int socket_;
@@ -131,7 +154,7 @@ class Connection {
     // A share of each engine's queue, and a stream for each, opened by the first request that computes there.
     std::array<Queue::Share, max_engines> shares_;
     std::array<std::unique_ptr<Stream>, max_engines> streams_;
-    CachedGroups cached_;
+    Kept cached_;
     PartThreads part_threads_;
     alignas(16) char request_[protocol::max_message];
     alignas(16) char reply_[protocol::max_message];

@@ -240,7 +240,7 @@ void spread_aggregate_column(Spread &spread, const protocol::AggregateColumn &re
 }
 
 void handle_read_groups(Work &work, const protocol::ReadGroups &request, protocol::AggregateReply &reply) {
-    CachedGroups cached = work.connection.take_cached();
+    CachedGroups cached = work.connection.take_cached<CachedGroups>();
     if (cached.result == nullptr || cached.engine != work.engine_name) {
         refuse("there are no groups left to be read");
     }

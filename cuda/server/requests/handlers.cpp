@@ -151,8 +151,9 @@ std::vector<EngineId> holders_of_mirror(Work &work, const protocol::SetDead &req
     return work.server().mirrors().holders_of(work.engine_name, request.name);
 }
 
-std::vector<EngineId> holders_of_groups(Work &work, const protocol::ReadGroups &) {
-    const std::optional<EngineId> holder = work.connection.holder_of_kept(work.engine_name);
+template <typename Kept, typename Request>
+std::vector<EngineId> holders_of_kept(Work &work, const Request &) {
+    const std::optional<EngineId> holder = work.connection.holder_of_kept<Kept>(work.engine_name);
     return holder ? std::vector<EngineId>{*holder} : std::vector<EngineId>();
 }
 
@@ -206,7 +207,9 @@ constexpr Row rows[] = {
     {Message::count_column_values, request_handler<handle_count_column>()},
     {Message::match_column, request_handler<handle_match_column>()},
     {Message::aggregate_column, request_handler<handle_aggregate_column, spread_aggregate_column>()},
-    {Message::read_groups, about<handle_read_groups, holders_of_groups>()},
+    {Message::read_groups, about<handle_read_groups, holders_of_kept<CachedGroups, protocol::ReadGroups>>()},
+    {Message::run_query, request_handler<result_run_query, spread_run_query>()},
+    {Message::read_query, about<result_read_query, holders_of_kept<KeptRows, protocol::ReadQuery>>()},
     {Message::search_text,
      joint_handler<handle_search_text, spread_search_text, joint_key, join_search_text>()},
     {Message::count_text, request_handler<handle_count_text>()},

@@ -181,6 +181,11 @@ void spread_aggregate_column(Spread &spread, const protocol::AggregateColumn &re
                              protocol::AggregateReply &reply);
 void handle_read_groups(Work &work, const protocol::ReadGroups &request, protocol::AggregateReply &reply);
 
+// query.cpp
+void result_run_query(Work &work, const protocol::RunQuery &request, protocol::QueryReply &reply);
+void spread_run_query(Spread &spread, const protocol::RunQuery &request, protocol::QueryReply &reply);
+void result_read_query(Work &work, const protocol::ReadQuery &request, protocol::QueryReply &reply);
+
 // text.cpp
 void handle_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply);
 void spread_search_text(Spread &spread, const protocol::SearchText &request, protocol::ResultReply &reply);

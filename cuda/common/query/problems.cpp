@@ -1,0 +1,401 @@
+// Whether a query is one. Queries may come from any client, so nothing of them is believed: not even that a
+// number of an enumeration is one of it.
+#include "common/query/plan.h"
+
+namespace gpu_engine::query {
+namespace {
+
+constexpr std::uint32_t max_columns = 4096;  // of a scan, or outputs of a node
+constexpr std::uint32_t max_power = 38;
+
+bool is_within(const Span &span, std::uint32_t count) noexcept {
+    return std::uint64_t(span.first) + span.count <= count;
+}
+bool is_type(ValueType type) noexcept {
+    return type >= ValueType::boolean && type <= ValueType::float64;
+}
+bool is_integer(ValueType type) noexcept {
+    return type == ValueType::int64 || type == ValueType::int128;
+}
+bool is_width(std::uint8_t width, ValueType type) noexcept {
+    switch (type) {
+        case ValueType::int64:
+            return width == 2 || width == 4 || width == 8;
+        case ValueType::int128:
+            return width == 2 || width == 4 || width == 8 || width == 16;
+        case ValueType::float64:
+            return width == 4 || width == 8;
+        default:
+            return true;
+    }
+}
+
+// ---- steps ------------------------------------------------------------------------------------------------
+
+class StepCheck {
+  public:
+    StepCheck(const Query &query, const Node &node)
+        : query_(query), node_(node), steps_(query.steps + node.steps.first) {}
+
+    const char *problem(std::uint32_t number) const noexcept {
+        const Step &step = steps_[number];
+        if (!is_type(step.type)) {
+            return "a step has no such type";
+        }
+        if (step.guard != no_step && !is(step.guard, number, ValueType::boolean)) {
+            return "a step's guard is no truth value before it";
+        }
+        if (step.guard != no_step && step.operation <= Operation::null) {
+            return "a source has no guard";
+        }
+        return is_fine(step, number) ? nullptr : "a step's operation, operands and type don't fit together";
+    }
+
+  private:
+    // Is `operand` a step before `number`, and of that type?
+    bool is(std::uint16_t operand, std::uint32_t number, ValueType type) const noexcept {
+        return operand < number && steps_[operand].type == type;
+    }
+    bool is_any(std::uint16_t operand, std::uint32_t number) const noexcept { return operand < number; }
+    bool is_some_integer(std::uint16_t operand, std::uint32_t number) const noexcept {
+        return operand < number && is_integer(steps_[operand].type);
+    }
+
+    bool is_fine(const Step &step, std::uint32_t n) const noexcept {
+        using enum Operation;
+        const ValueType type = step.type;
+        const bool has_width = is_width(step.width, type);
+        const auto takes_own = [&](std::uint32_t operands) {
+            return is(step.left, n, type) && (operands < 2 || is(step.right, n, type));
+        };
+        // All moments are integers of 64 bits.
+        const bool is_moment = type == ValueType::int64 && is(step.left, n, ValueType::int64);
+        switch (step.operation) {
+            case column:
+                return step.left < column_count(query_, node_.input) &&
+                       column_type(query_, node_.input, step.left) == type;
+            case constant:
+                return step.left < query_.constant_count;
+            case null:
+                return true;
+            case add:
+            case subtract:
+            case multiply:
+            case divide:
+                return type != ValueType::boolean && has_width && takes_own(2);
+            case modulo:
+                return is_integer(type) && takes_own(2);
+            case negate:
+            case absolute:
+                return type != ValueType::boolean && has_width && takes_own(1);
+            case sign:
+                return type != ValueType::boolean && takes_own(1);
+            case greater:
+            case lesser:
+            case coalesce:
+            case null_if_equal:
+                return takes_own(2);
+            case divide_round:
+            case divide_ceiling:
+            case divide_floor:
+                return is_integer(type) && has_width && takes_own(2);
+            case quotient_digits:
+                return type == ValueType::int64 && is(step.left, n, ValueType::int128) &&
+                       is(step.right, n, ValueType::int128);
+            case quotient:
+                return type == ValueType::int128 && takes_own(2) && is(step.third, n, ValueType::int64) &&
+                       step.detail >> 16 <= 255;
+            case round_even:
+            case ceiling:
+            case floor:
+            case truncate:
+            case square_root:
+                return type == ValueType::float64 && takes_own(1);
+            case bit_and:
+            case bit_or:
+            case bit_xor:
+                return type == ValueType::int64 && takes_own(2);
+            case bit_not:
+                return type == ValueType::int64 && takes_own(1);
+            case shift_left:
+            case shift_right:
+                return type == ValueType::int64 && has_width && takes_own(2);
+            case widen:
+                return type == ValueType::int128 &&
+                       (is(step.left, n, ValueType::boolean) || is(step.left, n, ValueType::int64));
+            case narrow:
+                return type == ValueType::int64 && has_width &&
+                       (is(step.left, n, ValueType::boolean) || is_some_integer(step.left, n));
+            case to_float:
+                return type == ValueType::float64 && has_width && is_some_integer(step.left, n) &&
+                       step.detail <= max_power;
+            case float_to_float:
+                return type == ValueType::float64 && has_width && takes_own(1);
+            case float_to_integer:
+                return type == ValueType::int64 && has_width && is(step.left, n, ValueType::float64);
+            case to_boolean:
+                return type == ValueType::boolean && is(step.left, n, ValueType::int64);
+            case is_negative:
+                return type == ValueType::boolean && is(step.left, n, ValueType::float64);
+            case equal:
+            case not_equal:
+            case less:
+            case less_or_equal:
+            case is_distinct:
+                return type == ValueType::boolean && is_any(step.left, n) &&
+                       is(step.right, n, steps_[step.left].type);
+            case logical_and:
+            case logical_or:
+                return type == ValueType::boolean && takes_own(2);
+            case logical_not:
+            case is_true:
+            case is_false:
+                return type == ValueType::boolean && takes_own(1);
+            case is_null:
+                return type == ValueType::boolean && is_any(step.left, n);
+            case in_list:
+                return type == ValueType::boolean && is_any(step.left, n) &&
+                       is_within({step.third, step.right}, query_.constant_count);
+            case choose:
+                return is(step.left, n, ValueType::boolean) && is(step.right, n, type) &&
+                       is(step.third, n, type);
+            case date_of_timestamp:
+            case timestamp_of_date:
+                return is_moment;
+            case truncate_days:
+                return is_moment && step.detail >= static_cast<std::uint32_t>(TimeUnit::day) &&
+                       step.detail <= static_cast<std::uint32_t>(TimeUnit::millennium);
+            case truncate_timestamp:
+                return is_moment && step.detail >= static_cast<std::uint32_t>(TimeUnit::microsecond) &&
+                       step.detail <= static_cast<std::uint32_t>(TimeUnit::millennium);
+            case field_of_date:
+            case field_of_timestamp:
+                return is_moment && step.detail >= static_cast<std::uint32_t>(DateField::microseconds) &&
+                       step.detail <= static_cast<std::uint32_t>(DateField::julian_day);
+            case shift_zone:
+            case unshift_zone:
+                return is_moment && step.detail < query_.zone_count;
+            case months_added:
+                return is_moment && is(step.right, n, ValueType::int64) && step.detail <= 1;
+        }
+        return false;
+    }
+
+    const Query &query_;
+    const Node &node_;
+    const Step *steps_;
+};
+
+const char *problem_of_steps(const Query &query, const Node &node) noexcept {
+    if (node.steps.count > max_steps || !is_within(node.steps, query.step_count)) {
+        return "a node has no such steps";
+    }
+    const StepCheck check(query, node);
+    for (std::uint32_t i = 0; i < node.steps.count; ++i) {
+        if (const char *problem = check.problem(i); problem != nullptr) {
+            return problem;
+        }
+    }
+    const Step *steps = query.steps + node.steps.first;
+    if (node.filter != no_step &&
+        (node.filter >= node.steps.count || steps[node.filter].type != ValueType::boolean)) {
+        return "a node's filter is no truth value";
+    }
+    const std::uint32_t most = node.kind == NodeKind::aggregate ? max_keys : max_columns;
+    if (node.outputs.count > most || !is_within(node.outputs, query.output_count)) {
+        return "a node has no such outputs";
+    }
+    for (std::uint32_t i = 0; i < node.outputs.count; ++i) {
+        if (query.outputs[node.outputs.first + i] >= node.steps.count) {
+            return "an output is no step";
+        }
+    }
+    return nullptr;
+}
+
+// ---- aggregates -------------------------------------------------------------------------------------------
+
+bool is_argument(const Accumulator &accumulator, ValueType type) noexcept {
+    switch (accumulator.kind) {
+        case AccumulatorKind::sum:
+            return is_integer(type);
+        case AccumulatorKind::sum_float:
+        case AccumulatorKind::percentile_continuous:
+            return type == ValueType::float64;
+        case AccumulatorKind::bit_and:
+        case AccumulatorKind::bit_or:
+        case AccumulatorKind::bit_xor:
+            return type == ValueType::int64;
+        case AccumulatorKind::count:
+        case AccumulatorKind::least:
+        case AccumulatorKind::greatest:
+        case AccumulatorKind::percentile_discrete:
+        case AccumulatorKind::mode:
+        case AccumulatorKind::any_value:
+            return true;
+        case AccumulatorKind::count_rows:
+            break;
+    }
+    return false;
+}
+
+bool is_accumulator(const Query &query, const Node &node, const Accumulator &accumulator) noexcept {
+    const Step *steps = query.steps + node.steps.first;
+    if (accumulator.filter != no_step &&
+        (accumulator.filter >= node.steps.count || steps[accumulator.filter].type != ValueType::boolean)) {
+        return false;
+    }
+    if (accumulator.kind == AccumulatorKind::count_rows) {
+        return accumulator.distinct == 0;
+    }
+    if (accumulator.argument >= node.steps.count ||
+        !is_argument(accumulator, steps[accumulator.argument].type)) {
+        return false;
+    }
+    if (accumulator.distinct != 0 && accumulator.kind != AccumulatorKind::count &&
+        accumulator.kind != AccumulatorKind::sum && accumulator.kind != AccumulatorKind::sum_float) {
+        return false;
+    }
+    if (accumulator.kind == AccumulatorKind::percentile_discrete ||
+        accumulator.kind == AccumulatorKind::percentile_continuous) {
+        if (accumulator.detail >= query.constant_count) {
+            return false;
+        }
+        const double fraction = float_of_bits(query.constants[accumulator.detail].low);
+        return fraction >= 0 && fraction <= 1;
+    }
+    return true;
+}
+
+// ---- nodes ------------------------------------------------------------------------------------------------
+
+bool is_column(const ColumnStore &store, const RunColumn &column, ValueType type) noexcept {
+    if (column.form == ColumnForm::constant) {
+        return true;
+    }
+    const StoreLayout &layout = store.layout();
+    if (column.column >= layout.columns) {
+        return false;
+    }
+    const bool has_values = layout.column[column.column].strings == 0;
+    switch (column.form) {
+        case ColumnForm::integer:
+            return has_values && is_integer(type);
+        case ColumnForm::flag:
+            return has_values && type == ValueType::boolean;
+        case ColumnForm::float32:
+        case ColumnForm::float64:
+            return has_values && type == ValueType::float64;
+        case ColumnForm::decimal:
+            return has_values && is_integer(type) && column.power <= max_power;
+        case ColumnForm::map:
+            return column.places == 0 || column.values != nullptr;
+        case ColumnForm::code:
+            return type == ValueType::int64;
+        case ColumnForm::constant:
+            break;
+    }
+    return false;
+}
+
+const char *problem_of_scan(const Query &query, const Node &node) noexcept {
+    if (node.types.count > max_columns || !is_within(node.types, query.type_count) ||
+        !is_within(node.runs, query.run_count) || !is_within(node.inputs, query.input_count)) {
+        return "a scan has no such columns or sources";
+    }
+    const ValueType *types = query.types + node.types.first;
+    for (std::uint32_t i = 0; i < node.types.count; ++i) {
+        if (!is_type(types[i])) {
+            return "a column has no such type";
+        }
+    }
+    for (std::uint32_t i = 0; i < node.runs.count; ++i) {
+        const RunSource &run = query.runs[node.runs.first + i];
+        if (run.store == nullptr || (run.tests == nullptr && run.test_count > 0) ||
+            (run.columns == nullptr && node.types.count > 0)) {
+            return "a run has no store, tests or columns";
+        }
+        for (std::uint32_t k = 0; k < node.types.count; ++k) {
+            if (!is_column(*run.store, run.columns[k], types[k])) {
+                return "a run's column doesn't fit the scan's";
+            }
+        }
+    }
+    for (std::uint32_t i = 0; i < node.inputs.count; ++i) {
+        const InputSource &input = query.inputs[node.inputs.first + i];
+        for (std::uint32_t k = 0; input.rows > 0 && k < node.types.count; ++k) {
+            if (input.columns == nullptr || input.columns[k].values == nullptr) {
+                return "an input has no columns";
+            }
+        }
+    }
+    return nullptr;
+}
+
+const char *problem_of_node(const Query &query, std::uint32_t number) noexcept {
+    const Node &node = query.nodes[number];
+    if (node.kind == NodeKind::scan) {
+        return problem_of_scan(query, node);
+    }
+    if (node.kind < NodeKind::scan || node.kind > NodeKind::sort || node.input >= number) {
+        return "a node is of no kind, or its input isn't before it";
+    }
+    if (node.kind == NodeKind::sort) {
+        if (!is_within(node.sort_keys, query.sort_key_count)) {
+            return "a sort has no such keys";
+        }
+        for (std::uint32_t i = 0; i < node.sort_keys.count; ++i) {
+            if (query.sort_keys[node.sort_keys.first + i].column >= column_count(query, node.input)) {
+                return "a sort's key is no column";
+            }
+        }
+        return nullptr;
+    }
+    const char *problem = problem_of_steps(query, node);
+    if (problem != nullptr || node.kind == NodeKind::compute) {
+        return problem;
+    }
+    if (node.accumulators.count > max_accumulators ||
+        !is_within(node.accumulators, query.accumulator_count)) {
+        return "an aggregate has no such accumulators";
+    }
+    for (std::uint32_t i = 0; i < node.accumulators.count; ++i) {
+        if (!is_accumulator(query, node, query.accumulators[node.accumulators.first + i])) {
+            return "an accumulator doesn't fit its argument or filter";
+        }
+    }
+    return nullptr;
+}
+
+bool has_arrays(const Query &query) noexcept {
+    const auto is_there = [](const void *array, std::uint32_t count) {
+        return array != nullptr || count == 0;
+    };
+    return is_there(query.nodes, query.node_count) && is_there(query.types, query.type_count) &&
+           is_there(query.steps, query.step_count) && is_there(query.constants, query.constant_count) &&
+           is_there(query.outputs, query.output_count) &&
+           is_there(query.accumulators, query.accumulator_count) &&
+           is_there(query.sort_keys, query.sort_key_count) && is_there(query.zones, query.zone_count) &&
+           is_there(query.runs, query.run_count) && is_there(query.inputs, query.input_count);
+}
+
+}  // namespace
+
+const char *find_problem(const Query &query) noexcept {
+    if (query.node_count == 0 || query.node_count > max_nodes || !has_arrays(query)) {
+        return "a query has no nodes, too many of them, or lacks an array";
+    }
+    for (std::uint32_t i = 0; i < query.zone_count; ++i) {
+        if (query.zones[i].count == 0 || query.zones[i].transitions == nullptr) {
+            return "a zone has no transitions";
+        }
+    }
+    for (std::uint32_t i = 0; i < query.node_count; ++i) {
+        if (const char *problem = problem_of_node(query, i); problem != nullptr) {
+            return problem;
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace gpu_engine::query

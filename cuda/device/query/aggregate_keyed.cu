@@ -1,0 +1,9 @@
+#include "device/query/aggregate_kernel.cuh"
+
+namespace gpu_engine::query::on_device {
+
+void add_to_groups_by_key(const Call &call, AggregateView view, unsigned threads, std::size_t front_bytes) {
+    launch_aggregate<false>(call, view, threads, front_bytes);
+}
+
+}  // namespace gpu_engine::query::on_device

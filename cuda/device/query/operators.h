@@ -1,0 +1,36 @@
+// The operators of a query that make a table of rows.
+#pragma once
+
+#include <deque>
+
+#include "device/query/source.h"
+
+namespace gpu_engine::query::on_device {
+
+// Thrown where a step fails in a row that counts.
+struct StepFailed {};
+
+// A column of a table as kernels write it. `nulls` is null where no row can be NULL.
+struct OutputView {
+    std::uint64_t *values;
+    std::uint64_t *nulls;
+};
+inline OutputView view_of(const Table::Column &column) {
+    return {column.values.data(), column.nulls.size() > 0 ? column.nulls.data() : nullptr};
+}
+
+// The composer's columns, of the rows of all sources that pass its filters: `limit` of them at most. Rows
+// keep their order.
+Table list_rows(const Call &call, const QueryData &data, const Composer &composer,
+                const std::deque<RowSource> &sources, std::uint64_t limit);
+
+// The groups of these rows.
+Table aggregate(const Call &call, const Query &query, const QueryData &data, const Node &node,
+                Composer &composer, const std::deque<RowSource> &sources);
+
+Table sort(const Call &call, const Query &query, const Node &node, const Table &rows);
+
+// The rows as an answer has them: records of words.
+Buffer<std::uint64_t> make_records(const Call &call, const Table &table);
+
+}  // namespace gpu_engine::query::on_device

@@ -1,0 +1,150 @@
+// Nodes of a query from a source of rows to what needs all of them, as one program that kernels run.
+#pragma once
+
+#include <vector>
+
+#include "device/call.h"
+#include "gpu_engine/query/query.h"
+
+namespace gpu_engine::query::on_device {
+
+using device::Buffer;
+using device::Call;
+
+// Where values come from. A constant has no slot, nor has a column that is used once: it is read where it is
+// used.
+enum class Source : std::uint8_t { none, slot, column, constant, null };
+struct Operand {
+    Source source;
+    ValueType type;
+    std::uint16_t number;
+};
+
+// A step whose results go to a slot. `to` is a slot of one word, or the first of two.
+struct Instruction {
+    Operation operation;
+    ValueType type;
+    std::uint8_t width;
+    std::uint16_t to;
+    std::uint16_t reserved;
+    Operand left;
+    Operand right;
+    Operand third;
+    Operand guard;
+    std::uint32_t detail;
+    std::uint32_t list_first;  // of in_list: constants
+    std::uint32_t list_count;
+};
+
+// Steps that are computed one behind the other, and the condition that rows must then pass to go on.
+struct Stage {
+    std::uint32_t first;
+    std::uint32_t count;
+    Operand filter;
+};
+
+// All in device memory.
+struct ProgramView {
+    const Instruction *instructions;
+    const Stage *stages;
+    const Constant *constants;
+    const Zone *zones;
+    std::uint32_t stage_count;
+    std::uint32_t filter_stages;  // none behind these has a filter
+    std::uint32_t slots;
+};
+
+// What all programs of a query read.
+struct QueryData {
+    Buffer<Constant> constants;
+    Buffer<ZoneTransition> transitions;
+    Buffer<Zone> zones;
+
+    QueryData(const Call &call, const Query &query);
+};
+
+struct SourceColumn {
+    ValueType type;
+    bool may_be_null;
+};
+
+// Puts nodes together: steps of a node that read a column of the node before become that node's steps.
+class Composer {
+  public:
+    // A value that has been put together.
+    using Number = std::uint32_t;
+    static constexpr Number none = UINT32_MAX;
+
+    explicit Composer(const std::vector<SourceColumn> &columns);
+
+    // Adds a compute or aggregate node. Returns the numbers of its steps.
+    std::vector<Number> add(const Query &query, const Node &node);
+    // The columns that the next node reads.
+    std::vector<Number> columns;
+
+    bool may_be_null(Number number) const { return steps_[number].may_be_null; }
+    ValueType type(Number number) const { return steps_[number].type; }
+
+  private:
+    friend class Program;
+    struct FlatStep {
+        Operation operation;
+        ValueType type;
+        std::uint8_t width;
+        bool may_be_null;
+        bool may_fail;  // or a step that it takes may
+        Number operands[3];
+        Number guard;
+        std::uint32_t source;  // of a column or a constant
+        std::uint32_t list_first;
+        std::uint32_t list_count;
+        std::uint32_t detail;
+    };
+    Number push(const Step &step, const std::vector<Number> &numbers);
+
+    // What rows go through: steps that may fail are computed in all rows that come so far, whether or not
+    // anything needs them, and those steps that `filter` needs in rows that come this far.
+    struct Gate {
+        std::vector<Number> needed;
+        Number filter;
+    };
+
+    std::vector<FlatStep> steps_;
+    std::vector<Gate> gates_;
+};
+
+// What has been put together, as instructions with slots, in device memory.
+class Program {
+  public:
+    // `roots` are what the sink takes; none is allowed among them. Further `own_slots` are for the sink.
+    // Throws Failure.
+    Program(const Call &call, const QueryData &data, const Composer &composer,
+            const std::vector<Composer::Number> &roots, std::uint32_t own_slots);
+
+    const ProgramView &view() const noexcept { return view_; }
+    const std::vector<Operand> &roots() const noexcept { return roots_; }
+    std::uint32_t first_own_slot() const noexcept { return first_own_slot_; }
+    bool has_filter() const noexcept { return view_.filter_stages > 0; }
+
+  private:
+    Buffer<Instruction> instructions_;
+    Buffer<Stage> stages_;
+    std::vector<Operand> roots_;
+    std::uint32_t first_own_slot_ = 0;
+    ProgramView view_{};
+};
+
+// An array of the host's in device memory. The host's memory isn't pinned, so it has been read when this
+// returns.
+template <typename Element>
+Buffer<Element> upload(const Call &call, const Element *elements, std::uint64_t count) {
+    Buffer<Element> buffer = call.buffer<Element>(count);
+    call.copy(buffer.data(), elements, count);
+    return buffer;
+}
+template <typename Element>
+Buffer<Element> upload(const Call &call, const std::vector<Element> &elements) {
+    return upload(call, elements.data(), elements.size());
+}
+
+}  // namespace gpu_engine::query::on_device

@@ -1,0 +1,262 @@
+// A query's nodes, one after the other. A scan and the computations behind it are one pipeline with what
+// needs all rows; what comes out of that is a table, which the next pipeline reads.
+#include "device/query/query.h"
+
+#include "device/column/select/target.h"
+#include "device/cub_calls.cuh"
+#include "device/query/plain.cuh"
+#include "device/query/operators.h"
+#include "gpu_engine/guard.h"
+
+namespace gpu_engine::query::on_device {
+namespace {
+
+struct RecordColumn {
+    const std::uint64_t *values;
+    const std::uint64_t *nulls;
+    std::uint32_t words;
+    std::uint32_t at;  // word of the record
+};
+
+__global__ void make_records_kernel(const RecordColumn *columns, std::uint32_t column_count,
+                                    std::uint64_t rows, std::uint32_t null_words, std::uint32_t words,
+                                    std::uint64_t *records) {
+    const std::uint64_t row = plain_index();
+    if (row >= rows) {
+        return;
+    }
+    std::uint64_t *record = records + row * words;
+    for (std::uint32_t word = 0; word < null_words; ++word) {
+        record[word] = 0;
+    }
+    for (std::uint32_t i = 0; i < column_count; ++i) {
+        const RecordColumn column = columns[i];
+        if (column.nulls != nullptr && (column.nulls[row / 64] >> (row % 64) & 1) != 0) {
+            record[i / 64] |= std::uint64_t(1) << (i % 64);
+        }
+        for (std::uint32_t word = 0; word < column.words; ++word) {
+            record[column.at + word] = column.values[row * column.words + word];
+        }
+    }
+}
+
+// The result in device memory.
+class DeviceResult final : public QueryResult {
+  public:
+    explicit DeviceResult(device::DeviceEngine &engine) : engine_(engine) {}
+
+    QueryOutcome outcome() const noexcept override { return outcome_; }
+    std::uint64_t rows() const noexcept override { return rows_; }
+    std::uint32_t record_words() const noexcept override { return record_words_; }
+    std::uint64_t unresolved() const noexcept override { return tids_.size(); }
+
+    Status read_rows(Stream &stream, std::uint64_t first, std::uint64_t count,
+                     std::uint64_t *records) const noexcept override {
+        return read(stream, records_, rows_, record_words_, first, count, records);
+    }
+    Status read_unresolved(Stream &stream, std::uint64_t first, std::uint64_t count,
+                           Tid *tids) const noexcept override {
+        return read(stream, tids_, tids_.size(), 1, first, count, tids);
+    }
+
+    // What the answer keeps outlives the call's stream.
+    void take_rows(Buffer<std::uint64_t> records, std::uint64_t rows) {
+        records_ = std::move(records);
+        records_.set_stream(engine_.release_stream());
+        rows_ = rows;
+    }
+    void take_unresolved(Buffer<Tid> tids) {
+        tids_ = std::move(tids);
+        tids_.set_stream(engine_.release_stream());
+        outcome_ = QueryOutcome::unresolved;
+    }
+    void set_outcome(QueryOutcome outcome) { outcome_ = outcome; }
+    void set_record_words(std::uint32_t words) { record_words_ = words; }
+
+  private:
+    template <typename Element>
+    Status read(Stream &stream, const Buffer<Element> &from, std::uint64_t there, std::uint64_t words,
+                std::uint64_t first, std::uint64_t count, Element *to) const noexcept {
+        return guarded([&] {
+            if (first > there || count > there - first) {
+                return make_status(StatusCode::invalid_argument, "there are no such rows");
+            }
+            const Call call(engine_, stream);
+            call.copy(to, static_cast<const Element *>(from.data()) + first * words, count * words);
+            call.wait();
+            return Status{};
+        });
+    }
+
+    device::DeviceEngine &engine_;
+    QueryOutcome outcome_ = QueryOutcome::answered;
+    std::uint64_t rows_ = 0;
+    std::uint32_t record_words_ = 0;
+    Buffer<std::uint64_t> records_;
+    Buffer<Tid> tids_;
+};
+
+// Thrown where rows are found that nobody knows to be visible.
+struct RowsUnresolved {
+    Buffer<Tid> tids;
+};
+
+std::uint32_t record_words_of(const Table &table) {
+    std::uint32_t words = null_words(static_cast<std::uint32_t>(table.columns.size()));
+    for (const Table::Column &column : table.columns) {
+        words += words_of(column.type);
+    }
+    return words;
+}
+
+class Execution {
+  public:
+    Execution(const Call &call, const Query &query) : call_(call), query_(query), data_(call, query) {}
+
+    Table table_of(std::uint32_t number) const {
+        const Node &node = query_.nodes[number];
+        if (node.kind == NodeKind::sort) {
+            return sort(call_, query_, node, table_of(node.input));
+        }
+        // The computations that rows go through first, the last one in front.
+        std::vector<const Node *> computations;
+        std::uint32_t source = node.kind == NodeKind::aggregate ? node.input : number;
+        while (query_.nodes[source].kind == NodeKind::compute &&
+               (source == number || query_.nodes[source].limit == UINT64_MAX)) {
+            computations.push_back(&query_.nodes[source]);
+            source = query_.nodes[source].input;
+        }
+        Table table;
+        std::deque<RowSource> sources;
+        std::vector<SourceColumn> columns;
+        if (query_.nodes[source].kind == NodeKind::scan) {
+            const Node &scan = query_.nodes[source];
+            open_sources(scan, &sources);
+            columns = columns_of(sources, query_.types + scan.types.first, scan.types.count);
+        } else {
+            table = table_of(source);
+            sources.emplace_back(call_, table);
+            std::vector<ValueType> types;
+            for (const Table::Column &column : table.columns) {
+                types.push_back(column.type);
+            }
+            columns = columns_of(sources, types.data(), static_cast<std::uint32_t>(types.size()));
+        }
+        Composer composer(columns);
+        for (std::size_t i = computations.size(); i-- > 0;) {
+            composer.add(query_, *computations[i]);
+        }
+        if (node.kind == NodeKind::aggregate) {
+            return aggregate(call_, query_, data_, node, composer, sources);
+        }
+        return list_rows(call_, data_, composer, sources,
+                         node.kind == NodeKind::compute ? node.limit : UINT64_MAX);
+    }
+
+  private:
+    void open_sources(const Node &scan, std::deque<RowSource> *sources) const {
+        for (std::uint32_t i = 0; i < scan.runs.count; ++i) {
+            sources->emplace_back(call_, query_, scan, query_.runs[scan.runs.first + i]);
+        }
+        if (query_.blocks != nullptr) {
+            settle_visibility(*sources);
+        }
+        for (std::uint32_t i = 0; i < scan.inputs.count; ++i) {
+            sources->emplace_back(call_, query_, scan, query_.inputs[scan.inputs.first + i]);
+        }
+    }
+
+    void settle_visibility(std::deque<RowSource> &sources) const {
+        const KnownBlocks &known = device::known_of(*query_.blocks);
+        const Buffer<std::uint64_t> found = call_.buffer<std::uint64_t>(sources.size());
+        call_.fill(found.data(), 0, sources.size() * sizeof(std::uint64_t));
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+            sources[i].split_unknown(call_, known, found.data() + i);
+        }
+        std::vector<std::uint64_t> counts(sources.size());
+        call_.copy(counts.data(), static_cast<const std::uint64_t *>(found.data()), counts.size());
+        call_.wait();
+        std::uint64_t all = 0;
+        for (const std::uint64_t count : counts) {
+            all += count;
+        }
+        if (all == 0) {
+            return;
+        }
+        RowsUnresolved unresolved = {call_.buffer<Tid>(all)};
+        Tid *to = unresolved.tids.data();
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+            if (counts[i] > 0) {
+                device::list_tids(call_, sources[i].parts(), sources[i].unknown(), counts[i], to);
+                to += counts[i];
+            }
+        }
+        throw unresolved;
+    }
+
+    const Call &call_;
+    const Query &query_;
+    const QueryData data_;
+};
+
+std::unique_ptr<QueryResult> run_query(const Call &call, const Query &query) {
+    auto result = std::make_unique<DeviceResult>(call.engine());
+    try {
+        const Table table = Execution(call, query).table_of(query.node_count - 1);
+        result->set_record_words(record_words_of(table));
+        if (table.rows > query.max_rows) {
+            result->set_outcome(QueryOutcome::too_many_rows);
+        } else {
+            Buffer<std::uint64_t> records = make_records(call, table);
+            call.wait();
+            result->take_rows(std::move(records), table.rows);
+        }
+    } catch (const StepFailed &) {
+        result->set_outcome(QueryOutcome::failed);
+    } catch (RowsUnresolved &unresolved) {
+        result->take_unresolved(std::move(unresolved.tids));
+    }
+    return result;
+}
+
+}  // namespace
+
+Buffer<std::uint64_t> make_records(const Call &call, const Table &table) {
+    const std::uint32_t words = record_words_of(table);
+    Buffer<std::uint64_t> records = call.buffer<std::uint64_t>(table.rows * words);
+    if (table.rows == 0) {
+        return records;
+    }
+    std::vector<RecordColumn> columns;
+    const std::uint32_t bits_at = null_words(static_cast<std::uint32_t>(table.columns.size()));
+    std::uint32_t at = bits_at;
+    for (const Table::Column &column : table.columns) {
+        columns.push_back({column.values.data(), column.nulls.size() > 0 ? column.nulls.data() : nullptr,
+                           words_of(column.type), at});
+        at += words_of(column.type);
+    }
+    const Buffer<RecordColumn> views = upload(call, columns);
+    make_records_kernel<<<plain_blocks(table.rows), plain_threads, 0, call.stream()>>>(
+        views.data(), static_cast<std::uint32_t>(columns.size()), table.rows, bits_at, words, records.data());
+    device::check_launch("make_records_kernel");
+    return records;
+}
+
+}  // namespace gpu_engine::query::on_device
+
+namespace gpu_engine::device {
+
+Status DeviceQueries::run(Stream &stream, const query::Query &query,
+                          std::unique_ptr<query::QueryResult> *result) noexcept {
+    return guarded([&] {
+        const char *problem = query::find_problem(query);
+        if (problem != nullptr) {
+            return make_status(StatusCode::invalid_argument, problem);
+        }
+        const Call call(engine_, stream);
+        *result = query::on_device::run_query(call, query);
+        return Status{};
+    });
+}
+
+}  // namespace gpu_engine::device

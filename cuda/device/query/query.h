@@ -1,0 +1,21 @@
+// The cuda engine's queries.
+#pragma once
+
+#include "gpu_engine/query/query.h"
+
+namespace gpu_engine::device {
+
+class DeviceEngine;
+
+class DeviceQueries final : public query::Queries {
+  public:
+    explicit DeviceQueries(DeviceEngine &engine) : engine_(engine) {}
+
+    Status run(Stream &stream, const query::Query &query,
+               std::unique_ptr<query::QueryResult> *result) noexcept override;
+
+  private:
+    DeviceEngine &engine_;
+};
+
+}  // namespace gpu_engine::device

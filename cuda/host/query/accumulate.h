@@ -1,0 +1,74 @@
+// Adding a tile's rows to the groups' accumulators.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "host/query/group_finder.h"
+
+namespace gpu_engine::host {
+
+enum class AddResult {
+    added,
+    overflows,  // a sum has no room
+    misfits,    // a float has no place in a sum of its scale
+};
+
+// One thread's groups, with what they have come to.
+class Accumulating {
+  public:
+    // Throws Failure when there is no memory.
+    Accumulating(MemoryBudget &budget, const GroupPlan &plan);
+
+    // Adds the rows that a program is left with.
+    AddResult add(const Program &program, std::uint32_t count);
+
+    GroupTable &table() noexcept { return finder_.table(); }
+    const GroupTable &set(std::size_t i) const noexcept { return sets_[i]; }
+
+  private:
+    // Rows of so few groups are first added up by tile.
+    static constexpr std::uint32_t few_groups = 64;
+    // Additions to the same place wait for each other, so there are several places.
+    static constexpr std::uint32_t lanes = 4;
+    // Values whose places are fetched before they are looked at.
+    static constexpr std::uint32_t rows_ahead = 32;
+
+    const std::uint8_t *find_counted(const Program &program, const AccumulatorPlan &accumulator,
+                                     std::uint32_t count);
+    const std::uint8_t *find_counted(const Program &program, std::uint16_t argument, bool takes_argument,
+                                     std::uint16_t filter, std::uint32_t count);
+    void count_few(std::uint32_t count, const std::uint8_t *counted, std::uint64_t *counts) const;
+    void add_count(const AccumulatorPlan &accumulator, std::uint32_t count, const std::uint8_t *counted);
+    bool add_sum_by_tile(const AccumulatorPlan &accumulator, const Vector &argument, std::uint32_t count,
+                         const std::uint8_t *counted);
+    template <typename Integer>
+    void add_sum(std::uint32_t word, const Integer *values, std::uint32_t count, const std::uint8_t *counted);
+    AddResult add_argument(const AccumulatorPlan &accumulator, const Vector &argument, std::uint32_t count,
+                           const std::uint8_t *counted);
+    template <typename Type>
+    void add_extreme(const AccumulatorPlan &accumulator, const Type *values, std::uint32_t count,
+                     const std::uint8_t *counted);
+    bool add_floats(const AccumulatorPlan &accumulator, const double *values, std::uint32_t count,
+                    const std::uint8_t *counted);
+    void mark_seen(std::int32_t bit, std::uint32_t count, const std::uint8_t *counted);
+    void add_values(const Program &program, std::size_t set, std::uint32_t count);
+    bool are_few() const noexcept { return groups_ <= few_groups; }
+
+    // Calls add(state, i) for the rows that count, with the place of the accumulator's state.
+    template <typename Add>
+    void for_counted(std::uint32_t word, std::uint32_t count, const std::uint8_t *counted, Add add) const;
+
+    const GroupPlan &plan_;
+    GroupFinder finder_;
+    std::vector<GroupTable> sets_;  // key: a group's number, then words that order a value; then how often
+    bool has_room_ = true;
+    std::uint64_t groups_ = 0;
+    const std::uint32_t *numbers_ = nullptr;
+    Buffer<std::uint64_t *> records_;  // by row
+    Buffer<std::uint8_t> counted_;
+    Buffer<std::uint64_t> set_keys_;  // of a tile's values: the keys, three words each, and then their hashes
+    std::uint64_t row_counts_[few_groups];
+};
+
+}  // namespace gpu_engine::host

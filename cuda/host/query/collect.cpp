@@ -1,0 +1,202 @@
+#include "host/query/collect.h"
+
+#include <tbb/parallel_sort.h>
+
+#include "host/query/order_words.h"
+
+namespace gpu_engine::host {
+namespace {
+
+// Rows that can't be among the first are left out when there are so many more than these.
+constexpr std::uint64_t rows_more = 16384;
+
+bool is_before(const std::uint64_t *one, const std::uint64_t *other, std::uint32_t words) {
+    for (std::uint32_t i = 0; i < words; ++i) {
+        if (one[i] != other[i]) {
+            return one[i] < other[i];
+        }
+    }
+    return false;
+}
+
+void copy_row(const std::uint64_t *from, QueryRows *to) {
+    std::copy_n(from, to->words(), to->add());
+}
+
+}  // namespace
+
+SortPlan::SortPlan(const query::Query &query, const query::Node &sort, const query::RecordLayout &layout)
+    : keys(query.sort_keys + sort.sort_keys.first,
+           query.sort_keys + sort.sort_keys.first + sort.sort_keys.count),
+      limit(sort.limit) {
+    for (const query::SortKey &key : keys) {
+        words.push_back(key_words);
+        key_words += 1 + query::words_of(layout.types[key.column]);
+    }
+}
+
+RowCollector::RowCollector(MemoryBudget &budget, const query::RecordLayout &layout, const SortPlan &sort)
+    : budget_(budget),
+      layout_(layout),
+      sort_(sort),
+      rows_(budget, sort.key_words + layout.record_words),
+      vectors_(layout.types.size()),
+      keys_(budget, std::uint64_t{sort.key_words} * query_tile_rows) {
+    std::uint64_t bytes = 0;
+    for (const ValueType type : layout.types) {
+        bytes += std::uint64_t{query_tile_rows} * (bytes_of(type) + 1);
+    }
+    memory_ = Buffer<char>(budget, bytes);
+    char *at = memory_.data();
+    for (const ValueType type : layout.types) {
+        const std::uint64_t value_bytes = std::uint64_t{query_tile_rows} * bytes_of(type);
+        rooms_.push_back({at, reinterpret_cast<std::uint8_t *>(at) + value_bytes});
+        at += value_bytes + query_tile_rows;
+    }
+}
+
+void RowCollector::write_keys(std::uint32_t count) {
+    for (std::size_t k = 0; k < sort_.keys.size(); ++k) {
+        const query::SortKey &key = sort_.keys[k];
+        const Vector &vector = vectors_[key.column];
+        const ValueType type = layout_.types[key.column];
+        const std::uint32_t stride = sort_.key_words;
+        const std::uint64_t inverted = key.descends != 0 ? UINT64_MAX : 0;
+        std::uint64_t *keys = keys_.data() + sort_.words[k];
+        with_stored(vector.stored(), [&]<typename Type>(Type) {
+            const Type *values = vector.as<Type>();
+            for (std::uint32_t i = 0; i < count; ++i) {
+                std::uint64_t *words = keys + std::uint64_t{i} * stride;
+                if (vector.is_narrow) {
+                    order_words(static_cast<Int128>(values[i]), words + 1);
+                } else {
+                    order_words(values[i], words + 1);
+                }
+                const bool is_null = vector.nulls != nullptr && vector.nulls[i] != 0;
+                words[0] = is_null == (key.nulls_first != 0) ? 0 : 1;
+                for (std::uint32_t word = 1; word <= query::words_of(type); ++word) {
+                    words[word] = is_null ? 0 : words[word] ^ inverted;
+                }
+            }
+        });
+    }
+}
+
+void RowCollector::add(TileInput &input) {
+    const std::uint32_t count = input.count();
+    for (std::uint32_t i = 0; i < vectors_.size(); ++i) {
+        vectors_[i] = input.load(i, rooms_[i]);
+    }
+    write_keys(count);
+    std::uint64_t *records[query_tile_rows];
+    std::uint16_t numbers[query_tile_rows];
+    std::uint32_t added = 0;
+    // Records of the first piece move when it grows, so that there is room before any is written.
+    const std::uint64_t first = rows_.count();
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint64_t *key = keys_.data() + std::uint64_t{i} * sort_.key_words;
+        if (bound_.empty() || is_before(key, bound_.data(), sort_.key_words)) {
+            numbers[added++] = static_cast<std::uint16_t>(i);
+            rows_.add();
+        }
+    }
+    for (std::uint32_t i = 0; i < added; ++i) {
+        std::uint64_t *row = rows_.record(first + i);
+        std::copy_n(keys_.data() + std::uint64_t{numbers[i]} * sort_.key_words, sort_.key_words, row);
+        records[i] = row + sort_.key_words;
+        std::fill_n(records[i], query::null_words(static_cast<std::uint32_t>(vectors_.size())), 0);
+    }
+    for (std::size_t column = 0; column < vectors_.size(); ++column) {
+        const Vector &vector = vectors_[column];
+        const std::uint32_t word = layout_.words[column];
+        with_stored(vector.stored(), [&]<typename Type>(Type) {
+            const Type *values = vector.as<Type>();
+            for (std::uint32_t i = 0; i < added; ++i) {
+                if (vector.is_narrow) {
+                    query::Words<Int128>::write(static_cast<Int128>(values[numbers[i]]), records[i] + word);
+                } else {
+                    query::Words<Type>::write(values[numbers[i]], records[i] + word);
+                }
+            }
+        });
+        for (std::uint32_t i = 0; vector.nulls != nullptr && i < added; ++i) {
+            records[i][column / 64] |= std::uint64_t{vector.nulls[numbers[i]]} << (column % 64);
+        }
+    }
+    if (sort_.limit < UINT64_MAX / 2 && rows_.count() > 2 * sort_.limit + rows_more) {
+        leave_first();
+    }
+}
+
+void RowCollector::leave_first() {
+    if (sort_.limit == 0) {
+        rows_.cut(0);
+        return;
+    }
+    Buffer<const std::uint64_t *> order(budget_, rows_.count());
+    for (std::uint64_t i = 0; i < rows_.count(); ++i) {
+        order[i] = rows_.record(i);
+    }
+    std::nth_element(
+        order.data(), order.data() + sort_.limit - 1, order.data() + rows_.count(),
+        [this](const std::uint64_t *a, const std::uint64_t *b) { return is_before(a, b, sort_.key_words); });
+    QueryRows left(budget_, rows_.words());
+    for (std::uint64_t i = 0; i < sort_.limit; ++i) {
+        copy_row(order[i], &left);
+    }
+    const std::uint64_t *last = order[sort_.limit - 1];
+    bound_.assign(last, last + sort_.key_words);
+    rows_ = std::move(left);
+}
+
+QueryRows sort_rows(MemoryBudget &budget, const Workers &workers, const SortPlan &sort,
+                    std::uint32_t record_words, const std::vector<QueryRows *> &parts) {
+    // The first word that isn't the same in all rows is looked at first; those before it needn't be.
+    struct Row {
+        std::uint64_t first;
+        const std::uint64_t *words;
+    };
+    std::uint64_t count = 0;
+    std::uint32_t differing = sort.key_words;
+    const std::uint64_t *example = nullptr;
+    for (const QueryRows *part : parts) {
+        for (std::uint64_t i = 0; i < part->count(); ++i) {
+            const std::uint64_t *words = part->record(i);
+            example = example == nullptr ? words : example;
+            for (std::uint32_t word = 0; word < differing; ++word) {
+                if (words[word] != example[word]) {
+                    differing = word;
+                }
+            }
+        }
+        count += part->count();
+    }
+    Buffer<Row> rows(budget, count);
+    std::uint64_t at = 0;
+    for (const QueryRows *part : parts) {
+        for (std::uint64_t i = 0; i < part->count(); ++i) {
+            const std::uint64_t *words = part->record(i);
+            rows[at++] = {differing < sort.key_words ? words[differing] : 0, words};
+        }
+    }
+    const std::uint64_t wanted = std::min(count, sort.limit);
+    const std::uint32_t rest = differing < sort.key_words ? differing + 1 : sort.key_words;
+    const auto is_first = [&](const Row &a, const Row &b) {
+        return a.first != b.first ? a.first < b.first
+                                  : is_before(a.words + rest, b.words + rest, sort.key_words - rest);
+    };
+    check_cancelled(workers.stream);
+    if (wanted > 0 && wanted < count) {
+        std::nth_element(rows.data(), rows.data() + wanted - 1, rows.data() + count, is_first);
+    }
+    check_cancelled(workers.stream);
+    workers.arena.execute([&] { tbb::parallel_sort(rows.data(), rows.data() + wanted, is_first); });
+    check_cancelled(workers.stream);
+    QueryRows sorted(budget, record_words);
+    for (std::uint64_t i = 0; i < wanted; ++i) {
+        std::copy_n(rows[i].words + sort.key_words, record_words, sorted.add());
+    }
+    return sorted;
+}
+
+}  // namespace gpu_engine::host

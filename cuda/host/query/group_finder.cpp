@@ -1,0 +1,244 @@
+#include "host/query/group_finder.h"
+
+#include <algorithm>
+
+namespace gpu_engine::host {
+namespace {
+
+// Beyond so many places a hash is as quick.
+constexpr std::uint64_t max_places = 1 << 16;
+// Rows whose slots, and then records, are fetched before they are looked at.
+constexpr std::uint32_t rows_ahead = 128;
+
+bool may_be_small(ValueType type) {
+    return type == ValueType::boolean || type == ValueType::int64 || type == ValueType::int128;
+}
+
+// Calls visit(place of the key's word) for the rows, each with a value of 64 bits.
+template <typename Visit>
+void for_small(const Vector &vector, std::uint32_t count, Visit visit) {
+    with_stored(vector.stored(), [&]<typename Type>(Type) {
+        if constexpr (sizeof(Type) <= 8 && !std::is_same_v<Type, double>) {
+            const Type *values = vector.as<Type>();
+            for (std::uint32_t i = 0; i < count; ++i) {
+                visit(i, static_cast<std::int64_t>(values[i]));
+            }
+        }
+    });
+}
+
+}  // namespace
+
+GroupFinder::GroupFinder(MemoryBudget &budget, const GroupPlan &plan)
+    : budget_(budget),
+      plan_(plan),
+      table_(budget, plan.key_words, plan.record_words),
+      keys_(budget, std::uint64_t{plan.key_words} * query_tile_rows),
+      hashes_(budget, query_tile_rows),
+      numbers_(budget, query_tile_rows),
+      places_(budget, query_tile_rows),
+      are_small_(std::all_of(plan.key_types.begin(), plan.key_types.end(), may_be_small)),
+      windows_(plan.key_types.size(), Window{0, 0}) {
+    std::fill_n(numbers_.data(), query_tile_rows, 0);
+    if (plan.key_types.empty()) {
+        plan_.begin(table_.rows().add());
+    }
+}
+
+void GroupFinder::find(const Program &program, std::uint32_t count) {
+    if (plan_.key_types.empty()) {
+        return;
+    }
+    if (are_small_ && number_keys(program, count)) {
+        bool are_known = true;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const std::uint32_t found = by_place_[places_[i]];
+            numbers_[i] = found - 1;
+            are_known &= found != 0;
+        }
+        if (are_known) {
+            return;
+        }
+        write_keys(program, count);
+        for (std::uint32_t i = 0; i < count; ++i) {
+            std::uint32_t &found = by_place_[places_[i]];
+            if (found == 0) {
+                found = find_row(i, hash_row(i)) + 1;
+            }
+            numbers_[i] = found - 1;
+        }
+        return;
+    }
+    write_keys(program, count);
+    find_by_hash(count);
+}
+
+// Makes a number of each row's keys. Returns false where they have too large a range.
+bool GroupFinder::number_keys(const Program &program, std::uint32_t count) {
+    std::vector<Window> needed(windows_.size());
+    for (std::uint32_t k = 0; k < windows_.size(); ++k) {
+        const Vector &vector = key(program, k);
+        if (vector.stored() == ValueType::int128) {
+            are_small_ = false;
+            return false;
+        }
+        std::int64_t least = INT64_MAX;
+        std::int64_t greatest = INT64_MIN;
+        const std::uint8_t *nulls = vector.nulls;
+        if (nulls == nullptr) {
+            for_small(vector, count, [&](std::uint32_t, std::int64_t value) {
+                least = std::min(least, value);
+                greatest = std::max(greatest, value);
+            });
+        } else {
+            for_small(vector, count, [&](std::uint32_t i, std::int64_t value) {
+                least = std::min(least, nulls[i] != 0 ? INT64_MAX : value);
+                greatest = std::max(greatest, nulls[i] != 0 ? INT64_MIN : value);
+            });
+        }
+        // All are NULL.
+        if (least > greatest) {
+            least = windows_[k].least;
+            greatest = least;
+        }
+        const std::uint64_t width = static_cast<std::uint64_t>(greatest) - static_cast<std::uint64_t>(least);
+        if (width >= max_places) {
+            are_small_ = false;
+            return false;
+        }
+        needed[k] = {least, width + 1};
+    }
+    if (!fit_windows(needed)) {
+        are_small_ = false;
+        return false;
+    }
+    std::uint64_t factor = 1;
+    for (std::uint32_t k = 0; k < windows_.size(); ++k) {
+        const Vector &vector = key(program, k);
+        const auto least = static_cast<std::uint64_t>(windows_[k].least);
+        const auto times = static_cast<std::uint32_t>(factor);
+        const std::uint8_t *nulls = vector.nulls;
+        std::uint32_t *places = places_.data();
+        const bool is_first = k == 0;
+        for_small(vector, count, [=](std::uint32_t i, std::int64_t value) {
+            const auto place = static_cast<std::uint32_t>(static_cast<std::uint64_t>(value) - least) + 1;
+            const std::uint32_t part = (nulls != nullptr && nulls[i] != 0 ? 0 : place) * times;
+            places[i] = is_first ? part : places[i] + part;
+        });
+        factor *= windows_[k].places + 1;
+    }
+    return true;
+}
+
+// Makes the windows larger where the tile's keys need that; groups are looked up anew then.
+bool GroupFinder::fit_windows(const std::vector<Window> &needed) {
+    std::vector<Window> larger = windows_;
+    bool is_same = by_place_.size() > 0;
+    std::uint64_t places = 1;
+    for (std::size_t k = 0; k < windows_.size(); ++k) {
+        Window &window = larger[k];
+        if (window.places == 0) {
+            window = needed[k];
+        }
+        const std::int64_t least = std::min(window.least, needed[k].least);
+        const std::int64_t last = std::max(last_of(window), last_of(needed[k]));
+        const std::uint64_t width = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(least);
+        if (width >= max_places) {
+            return false;
+        }
+        const Window both = {least, width + 1};
+        is_same &= both.least == windows_[k].least && both.places == windows_[k].places;
+        window = both;
+        places *= window.places + 1;
+        if (places > max_places) {
+            return false;
+        }
+    }
+    if (!is_same) {
+        windows_ = larger;
+        by_place_ = Buffer<std::uint32_t>();
+        by_place_ = Buffer<std::uint32_t>(budget_, places);
+        std::fill_n(by_place_.data(), places, 0);
+    }
+    return true;
+}
+
+void GroupFinder::write_keys(const Program &program, std::uint32_t count) {
+    std::uint64_t *null_word = keys_.data();
+    std::fill_n(null_word, count, 0);
+    std::uint32_t word = 1;
+    for (std::uint32_t k = 0; k < plan_.key_types.size(); ++k) {
+        const Vector &vector = key(program, k);
+        std::uint64_t *low = keys_.data() + std::uint64_t{word} * query_tile_rows;
+        std::uint64_t *high = low + query_tile_rows;
+        with_stored(vector.stored(), [&]<typename Type>(Type) {
+            const Type *values = vector.as<Type>();
+            for (std::uint32_t i = 0; i < count; ++i) {
+                if constexpr (std::is_same_v<Type, double>) {
+                    low[i] = query::bits_of_float(query::key_of_float(values[i]));
+                } else {
+                    low[i] = static_cast<std::uint64_t>(values[i]);
+                }
+            }
+            if (plan_.key_types[k] == ValueType::int128) {
+                for (std::uint32_t i = 0; i < count; ++i) {
+                    high[i] = static_cast<std::uint64_t>(static_cast<Int128>(values[i]) >> 64);
+                }
+            }
+        });
+        const std::uint32_t words = query::words_of(plan_.key_types[k]);
+        if (const std::uint8_t *nulls = vector.nulls; nulls != nullptr) {
+            for (std::uint32_t i = 0; i < count; ++i) {
+                null_word[i] |= std::uint64_t{nulls[i]} << k;
+                low[i] = nulls[i] != 0 ? 0 : low[i];
+            }
+            for (std::uint32_t i = 0; words == 2 && i < count; ++i) {
+                high[i] = nulls[i] != 0 ? 0 : high[i];
+            }
+        }
+        word += words;
+    }
+}
+
+std::uint64_t GroupFinder::hash_row(std::uint32_t row) const noexcept {
+    std::uint64_t hash = 0;
+    for (std::uint32_t word = 0; word < plan_.key_words; ++word) {
+        hash = mix_word(hash, keys_[std::uint64_t{word} * query_tile_rows + row]);
+    }
+    return finish_hash(hash);
+}
+
+std::uint32_t GroupFinder::find_row(std::uint32_t row, std::uint64_t hash) {
+    const std::uint64_t *keys = keys_.data() + row;
+    return table_.find_or_add(
+        hash, [keys](std::uint32_t word) { return keys[std::uint64_t{word} * query_tile_rows]; },
+        [this](std::uint64_t *record) { plan_.begin(record); });
+}
+
+void GroupFinder::find_by_hash(std::uint32_t count) {
+    std::uint64_t *hashes = hashes_.data();
+    std::fill_n(hashes, count, 0);
+    for (std::uint32_t word = 0; word < plan_.key_words; ++word) {
+        const std::uint64_t *keys = keys_.data() + std::uint64_t{word} * query_tile_rows;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            hashes[i] = mix_word(hashes[i], keys[i]);
+        }
+    }
+    for (std::uint32_t i = 0; i < count; ++i) {
+        hashes[i] = finish_hash(hashes[i]);
+    }
+    for (std::uint32_t first = 0; first < count; first += rows_ahead) {
+        const std::uint32_t end = std::min(first + rows_ahead, count);
+        for (std::uint32_t i = first; i < end; ++i) {
+            table_.prefetch_slot(hashes[i]);
+        }
+        for (std::uint32_t i = first; i < end; ++i) {
+            table_.prefetch_record(hashes[i]);
+        }
+        for (std::uint32_t i = first; i < end; ++i) {
+            numbers_[i] = find_row(i, hashes[i]);
+        }
+    }
+}
+
+}  // namespace gpu_engine::host

@@ -1,0 +1,214 @@
+// A query over runs of columns: a tree of operators over typed columns, which runs where the data lies, and
+// of which only the result leaves the engine. The engine knows nothing of PostgreSQL: neither snapshots nor
+// types of SQL.
+//
+// A query is plain arrays, which refer to each other by numbers, so that it can be written into a buffer as
+// it is. Nodes come in an order in which a node's input is before it; the last one gives the result.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "gpu_engine/column.h"
+#include "gpu_engine/engine.h"
+#include "gpu_engine/query/expression.h"
+
+namespace gpu_engine::query {
+
+// `count` elements of an array of the query from number `first` on.
+struct Span {
+    std::uint32_t first;
+    std::uint32_t count;
+};
+
+// ---- sources ----------------------------------------------------------------------------------------------
+
+// How a run's codes become values of a scan's column. NULL in the run is NULL.
+enum class ColumnForm : std::uint32_t {
+    integer = 1,  // the column's integer plus `offset`, modulo 2^64; int64, or int128 if the scan says so
+    flag,         // boolean: the integer is not 0
+    float32,      // ordered bits of a float of 32 or 64 bits (src/keys/codes.h) to float64
+    float64,
+    decimal,  // (integer + offset) * 10^power: int64 or int128; who asks knows that it has room
+    map,      // values[code], as many words as the type has, NULL by `nulls`: dictionaries of what the engine
+              // has no values of
+    code,     // the code itself
+    constant,  // `offset`, whatever the run has
+};
+struct RunColumn {
+    ColumnForm form;
+    std::uint32_t column;  // of the run
+    std::uint64_t offset;
+    std::uint32_t power;
+    std::uint32_t reserved;
+    std::uint64_t places;         // form map: codes from here on are NULL (damage)
+    const std::uint64_t *values;  // form map
+    const std::uint64_t *nulls;   // a bit a code; nullptr: none is NULL
+};
+
+// Rows of a run that pass all tests and are visible by `blocks`.
+struct RunSource {
+    const ColumnStore *store;
+    const ColumnTest *tests;
+    std::uint32_t test_count;
+    std::uint32_t reserved;
+    const RunColumn *columns;  // as many as the scan has
+};
+
+// Rows that the caller has: by column, values of words_of(type) words each, and a bit a row where NULL.
+struct InputColumn {
+    const std::uint64_t *values;
+    const std::uint64_t *nulls;  // nullptr: none is NULL
+};
+struct InputSource {
+    std::uint64_t rows;
+    const InputColumn *columns;
+};
+
+// ---- operators --------------------------------------------------------------------------------------------
+
+enum class NodeKind : std::uint32_t {
+    scan = 1,   // rows of the query's runs and inputs `runs`, `inputs`: its columns are `types`
+    compute,    // the rows of which `filter` is true, if there is one, and of them the steps `outputs`
+    aggregate,  // a row a group: its columns are the keys, then the accumulators. NULL is a key like others,
+                // and so is NaN; -0 and 0 are one group (either is shown). Without keys there is exactly one
+                // row
+    sort,       // rows in an order: the first `limit` of them
+};
+
+enum class AccumulatorKind : std::uint8_t {
+    count_rows = 1,  // int64
+    count,           // int64: of which the argument isn't NULL
+    sum,        // int64 or int128 to int128; fails where it overflows. NULL of nothing, as all from here on
+    sum_float,  // float64: the exact sum, correctly rounded; NaN and infinities as additions would have them
+    least,      // the argument's type, by SQL's order
+    greatest,
+    bit_and,  // int64
+    bit_or,
+    bit_xor,
+    percentile_discrete,    // the value at fraction constant number `detail` (float64)
+    percentile_continuous,  // float64 only, interpolated as orderedsetaggs.c does
+    mode,                   // the most frequent value; of several the least
+    any_value,              // of one of the rows that count
+};
+
+struct Accumulator {
+    AccumulatorKind kind;
+    std::uint8_t distinct;   // of count and sums: each value of a group once
+    std::uint16_t argument;  // step
+    std::uint16_t filter;    // only rows of which this step is true; no_step: all
+    std::uint16_t reserved;
+    std::uint32_t detail;
+};
+static_assert(sizeof(Accumulator) == 12);
+
+struct SortKey {
+    std::uint32_t column;
+    std::uint8_t descends;
+    std::uint8_t nulls_first;
+    std::uint16_t reserved;
+};
+
+struct Node {
+    NodeKind kind;
+    std::uint32_t input;          // node number; a scan has none
+    Span types;                   // scan
+    Span runs;                    // scan
+    Span inputs;                  // scan
+    Span steps;                   // compute, aggregate: numbered from 0 within the node
+    std::uint32_t filter;         // a step; no_step: all rows pass. Also of an aggregate
+    Span outputs;                 // compute: steps that are its columns. aggregate: its keys
+    Span accumulators;            // aggregate
+    Span sort_keys;               // sort
+    std::uint64_t limit;          // sort: UINT64_MAX: all rows. compute: stop after so many rows, whichever
+    std::uint64_t expected_rows;  // of the result, as the planner thinks; a hint
+};
+
+struct Zone {
+    const ZoneTransition *transitions;
+    std::uint64_t count;
+};
+
+struct Query {
+    const Node *nodes;
+    std::uint32_t node_count;
+    std::uint32_t type_count;
+    const ValueType *types;
+    const Step *steps;
+    const Constant *constants;
+    const std::uint16_t *outputs;
+    const Accumulator *accumulators;
+    const SortKey *sort_keys;
+    const Zone *zones;
+    const RunSource *runs;
+    const InputSource *inputs;
+    std::uint32_t step_count;
+    std::uint32_t constant_count;
+    std::uint32_t output_count;
+    std::uint32_t accumulator_count;
+    std::uint32_t sort_key_count;
+    std::uint32_t zone_count;
+    std::uint32_t run_count;
+    std::uint32_t input_count;
+    const HeapBlocks *blocks;  // nullptr: all rows are visible
+    std::uint64_t max_rows;    // of the result
+};
+
+// The bounds within which a query may be; others are invalid_argument.
+inline constexpr std::uint32_t max_nodes = 64;
+inline constexpr std::uint32_t max_steps = 4096;  // of a node
+inline constexpr std::uint32_t max_keys = 64;     // of an aggregate
+inline constexpr std::uint32_t max_accumulators = 512;
+
+enum class QueryOutcome : std::uint32_t {
+    answered = 1,
+    failed,      // a step failed, in a row that counts: SQL may raise an error, or may still have an answer
+    unresolved,  // rows that pass their run's tests lie on unknown blocks: the caller has to find out whether
+                 // they are visible, and to ask again with `blocks` that know it
+    too_many_rows,  // more than max_rows
+};
+
+// ---- answers ----------------------------------------------------------------------------------------------
+
+// The result, in the engine's memory. A row is a record of words: a bit for each column that is NULL, in as
+// many words as that takes, then each column's value in words_of its type (whatever it is where the column is
+// NULL).
+class QueryResult {
+  public:
+    QueryResult() = default;
+    QueryResult(const QueryResult &) = delete;
+    QueryResult &operator=(const QueryResult &) = delete;
+    virtual ~QueryResult() = default;
+
+    virtual QueryOutcome outcome() const noexcept = 0;
+    virtual std::uint64_t rows() const noexcept = 0;  // 0 unless answered
+    virtual std::uint32_t record_words() const noexcept = 0;
+    // Rows on unknown blocks that passed their run's tests, in no order.
+    virtual std::uint64_t unresolved() const noexcept = 0;
+
+    virtual Status read_rows(Stream &stream, std::uint64_t first, std::uint64_t count,
+                             std::uint64_t *records) const noexcept = 0;
+    virtual Status read_unresolved(Stream &stream, std::uint64_t first, std::uint64_t count,
+                                   Tid *tids) const noexcept = 0;
+};
+
+constexpr std::uint32_t null_words(std::uint32_t columns) noexcept {
+    return (columns + 63) / 64;
+}
+
+// Checks everything about a query that doesn't depend on its data: kinds, numbers, types, that operands come
+// before the steps that take them. Returns nullptr, or what is wrong. Engines call it first.
+const char *find_problem(const Query &query) noexcept;
+
+class Queries {
+  public:
+    Queries() = default;
+    Queries(const Queries &) = delete;
+    Queries &operator=(const Queries &) = delete;
+    virtual ~Queries() = default;
+
+    // Runs a query over this engine's stores.
+    virtual Status run(Stream &stream, const Query &query, std::unique_ptr<QueryResult> *result) noexcept = 0;
+};
+
+}  // namespace gpu_engine::query

@@ -1,0 +1,648 @@
+// Queries for tests, and a plain reference that computes them row by row. It shares nothing with the engines
+// but the interface.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "gpu_engine/query/query.h"
+
+namespace query_test {
+
+using namespace gpu_engine;
+using namespace gpu_engine::query;
+// The engine had some of these names before.
+using gpu_engine::query::Accumulator;
+using gpu_engine::query::AccumulatorKind;
+using gpu_engine::query::Span;
+__extension__ using Wide = __int128;
+__extension__ using UnsignedWide = unsigned __int128;
+
+// ---- values -----------------------------------------------------------------------------------------------
+
+struct Value {
+    ValueType type = ValueType::int64;
+    bool is_null = true;
+    Wide number = 0;  // of all types but float64
+    double real = 0;
+
+    static Value of(ValueType type, Wide number) { return {type, false, number, 0}; }
+    static Value of_real(double real) { return {ValueType::float64, false, 0, real}; }
+    static Value null(ValueType type) { return {type, true, 0, 0}; }
+    bool is_true() const { return !is_null && number != 0; }
+};
+using Row = std::vector<Value>;
+
+// -1, 0 or 1 by SQL's order; neither is NULL.
+inline int compare(const Value &a, const Value &b) {
+    if (a.type != ValueType::float64) {
+        return a.number < b.number ? -1 : a.number > b.number ? 1 : 0;
+    }
+    if (std::isnan(a.real) || std::isnan(b.real)) {
+        return std::isnan(a.real) == std::isnan(b.real) ? 0 : std::isnan(a.real) ? 1 : -1;
+    }
+    return a.real < b.real ? -1 : a.real > b.real ? 1 : 0;
+}
+inline bool is_same(const Value &a, const Value &b) {
+    return a.is_null || b.is_null ? a.is_null == b.is_null : compare(a, b) == 0;
+}
+struct RowOrder {
+    bool operator()(const Row &a, const Row &b) const {
+        for (std::size_t i = 0; i < a.size(); ++i) {
+            if (!is_same(a[i], b[i])) {
+                return a[i].is_null ? false : b[i].is_null || compare(a[i], b[i]) < 0;
+            }
+        }
+        return false;
+    }
+};
+
+inline Value read_value(ValueType type, bool is_null, const std::uint64_t *words) {
+    Value value = Value::null(type);
+    value.is_null = is_null;
+    if (type == ValueType::float64) {
+        std::memcpy(&value.real, words, sizeof(double));
+    } else if (type == ValueType::int128) {
+        value.number = static_cast<Wide>(static_cast<UnsignedWide>(words[1]) << 64 | words[0]);
+    } else {
+        value.number = static_cast<std::int64_t>(words[0]);
+    }
+    return value;
+}
+inline void write_value(const Value &value, std::vector<std::uint64_t> *words) {
+    std::uint64_t low = static_cast<std::uint64_t>(value.number);
+    if (value.type == ValueType::float64) {
+        std::memcpy(&low, &value.real, sizeof(low));
+    }
+    words->push_back(low);
+    if (value.type == ValueType::int128) {
+        words->push_back(static_cast<std::uint64_t>(static_cast<UnsignedWide>(value.number) >> 64));
+    }
+}
+
+// ---- queries ----------------------------------------------------------------------------------------------
+
+struct TestInput {
+    std::vector<std::vector<std::uint64_t>> values;
+    std::vector<std::vector<std::uint64_t>> nulls;
+    std::vector<InputColumn> columns;
+    std::uint64_t rows = 0;
+};
+
+// The arrays of a query, which grow.
+struct TestQuery {
+    std::vector<Node> nodes;
+    std::vector<ValueType> types;
+    std::vector<Step> steps;
+    std::vector<Constant> constants;
+    std::vector<std::uint16_t> outputs;
+    std::vector<Accumulator> accumulators;
+    std::vector<SortKey> sort_keys;
+    std::vector<Zone> zones;
+    std::vector<RunSource> runs;
+    std::vector<InputSource> inputs;
+    std::vector<TestInput> input_data;
+    std::uint64_t max_rows = UINT64_MAX;
+    const gpu_engine::HeapBlocks *blocks = nullptr;
+
+    // A scan of all runs and inputs.
+    void begin(const std::vector<ValueType> &columns) {
+        types = columns;
+        add_node(NodeKind::scan);
+        nodes[0].types = {0, static_cast<std::uint32_t>(types.size())};
+    }
+    Node &add_node(NodeKind kind) {
+        Node node = {};
+        node.kind = kind;
+        node.input = nodes.empty() ? 0 : static_cast<std::uint32_t>(nodes.size()) - 1;
+        node.steps.first = static_cast<std::uint32_t>(steps.size());
+        node.outputs.first = static_cast<std::uint32_t>(outputs.size());
+        node.accumulators.first = static_cast<std::uint32_t>(accumulators.size());
+        node.sort_keys.first = static_cast<std::uint32_t>(sort_keys.size());
+        node.filter = no_step;
+        node.limit = UINT64_MAX;
+        nodes.push_back(node);
+        return nodes.back();
+    }
+    const Step &step(std::uint16_t number) const { return steps[nodes.back().steps.first + number]; }
+    std::uint16_t add(Operation operation, ValueType type, std::uint16_t left = 0, std::uint16_t right = 0,
+                      std::uint16_t third = 0, std::uint32_t detail = 0, std::uint8_t width = 0,
+                      std::uint16_t guard = no_step) {
+        if (width == 0) {
+            width = type == ValueType::int128 ? 16 : 8;
+        }
+        steps.push_back({operation, type, width, left, right, third, guard, detail});
+        return static_cast<std::uint16_t>(nodes.back().steps.count++);
+    }
+    std::uint16_t add_column(std::uint16_t column, ValueType type) {
+        return add(Operation::column, type, column);
+    }
+    std::uint16_t add_list(const std::vector<Value> &values) {
+        for (const Value &value : values) {
+            std::vector<std::uint64_t> words;
+            write_value(value, &words);
+            constants.push_back({words[0], words.size() > 1 ? words[1] : 0});
+        }
+        return static_cast<std::uint16_t>(constants.size() - values.size());
+    }
+    std::uint16_t add_constant(const Value &value) {
+        return add(Operation::constant, value.type, add_list({value}));
+    }
+    void output(std::uint16_t step) {
+        outputs.push_back(step);
+        ++nodes.back().outputs.count;
+    }
+    void accumulate(AccumulatorKind kind, std::uint16_t argument = 0, std::uint16_t filter = no_step,
+                    bool distinct = false, std::uint32_t detail = 0) {
+        accumulators.push_back(
+            {kind, static_cast<std::uint8_t>(distinct ? 1 : 0), argument, filter, 0, detail});
+        ++nodes.back().accumulators.count;
+    }
+    void sort_by(std::uint32_t column, bool descends, bool nulls_first) {
+        sort_keys.push_back({column, static_cast<std::uint8_t>(descends ? 1 : 0),
+                             static_cast<std::uint8_t>(nulls_first ? 1 : 0), 0});
+        ++nodes.back().sort_keys.count;
+    }
+    void add_input(const std::vector<Row> &rows) {
+        TestInput input;
+        input.rows = rows.size();
+        for (std::size_t column = 0; column < types.size(); ++column) {
+            std::vector<std::uint64_t> values;
+            std::vector<std::uint64_t> nulls((rows.size() + 63) / 64 + 1);
+            bool any_null = false;
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                write_value(rows[i][column], &values);
+                nulls[i / 64] |= std::uint64_t{rows[i][column].is_null} << (i % 64);
+                any_null |= rows[i][column].is_null;
+            }
+            values.push_back(0);
+            input.values.push_back(values);
+            input.nulls.push_back(any_null ? nulls : std::vector<std::uint64_t>());
+        }
+        input_data.push_back(std::move(input));
+    }
+
+    // Valid until something is added.
+    Query view() {
+        inputs.clear();
+        for (TestInput &input : input_data) {
+            input.columns.clear();
+            for (std::size_t i = 0; i < input.values.size(); ++i) {
+                input.columns.push_back(
+                    {input.values[i].data(), input.nulls[i].empty() ? nullptr : input.nulls[i].data()});
+            }
+            inputs.push_back({input.rows, input.columns.data()});
+        }
+        nodes[0].runs = {0, static_cast<std::uint32_t>(runs.size())};
+        nodes[0].inputs = {0, static_cast<std::uint32_t>(inputs.size())};
+        Query query = {};
+        const auto give = [](const auto &from, auto *array, std::uint32_t *count) {
+            *array = from.data();
+            *count = static_cast<std::uint32_t>(from.size());
+        };
+        give(nodes, &query.nodes, &query.node_count);
+        give(types, &query.types, &query.type_count);
+        give(steps, &query.steps, &query.step_count);
+        give(constants, &query.constants, &query.constant_count);
+        give(outputs, &query.outputs, &query.output_count);
+        give(accumulators, &query.accumulators, &query.accumulator_count);
+        give(sort_keys, &query.sort_keys, &query.sort_key_count);
+        give(zones, &query.zones, &query.zone_count);
+        give(runs, &query.runs, &query.run_count);
+        give(inputs, &query.inputs, &query.input_count);
+        query.blocks = blocks;
+        query.max_rows = max_rows;
+        return query;
+    }
+};
+
+// ---- the reference ----------------------------------------------------------------------------------------
+
+struct Failed {};
+
+class Reference {
+  public:
+    explicit Reference(const TestQuery &query) : query_(query) {}
+
+    // Throws Failed where a step fails that counts.
+    std::vector<Row> run(std::vector<Row> rows) const {
+        for (std::size_t i = 1; i < query_.nodes.size(); ++i) {
+            const Node &node = query_.nodes[i];
+            rows = node.kind == NodeKind::compute     ? compute_rows(node, rows)
+                   : node.kind == NodeKind::aggregate ? aggregate(node, rows)
+                                                      : sort(node, rows);
+        }
+        return rows;
+    }
+
+    bool comes_before(const Node &node, const Row &a, const Row &b) const {
+        for (std::uint32_t k = 0; k < node.sort_keys.count; ++k) {
+            const SortKey &key = query_.sort_keys[node.sort_keys.first + k];
+            const Value &left = a[key.column];
+            const Value &right = b[key.column];
+            if (is_same(left, right)) {
+                continue;
+            }
+            if (left.is_null || right.is_null) {
+                return left.is_null == (key.nulls_first != 0);
+            }
+            return (compare(left, right) < 0) != (key.descends != 0);
+        }
+        return false;
+    }
+
+  private:
+    // The steps of a row, each computed when it is first asked for.
+    struct Steps {
+        const Reference &reference;
+        const Node &node;
+        const Row &row;
+        std::map<std::uint16_t, Value> known;
+
+        const Value &operator()(std::uint16_t number) {
+            const auto found = known.find(number);
+            return found != known.end()
+                       ? found->second
+                       : known.emplace(number, reference.evaluate(*this, number)).first->second;
+        }
+    };
+
+    bool passes(const Node &node, Steps &steps) const {
+        return node.filter == no_step || steps(static_cast<std::uint16_t>(node.filter)).is_true();
+    }
+
+    std::vector<Row> compute_rows(const Node &node, const std::vector<Row> &rows) const {
+        std::vector<Row> computed;
+        for (const Row &row : rows) {
+            Steps steps{*this, node, row, {}};
+            if (!passes(node, steps)) {
+                continue;
+            }
+            Row outputs;
+            for (std::uint32_t k = 0; k < node.outputs.count; ++k) {
+                outputs.push_back(steps(query_.outputs[node.outputs.first + k]));
+            }
+            computed.push_back(outputs);
+        }
+        return computed;
+    }
+
+    std::vector<Row> sort(const Node &node, std::vector<Row> rows) const {
+        std::stable_sort(rows.begin(), rows.end(),
+                         [&](const Row &a, const Row &b) { return comes_before(node, a, b); });
+        rows.resize(std::min<std::size_t>(rows.size(), node.limit));
+        return rows;
+    }
+
+    std::vector<Row> aggregate(const Node &node, const std::vector<Row> &rows) const {
+        std::map<Row, std::vector<std::vector<Value>>, RowOrder> groups;
+        if (node.outputs.count == 0) {
+            groups[{}].resize(node.accumulators.count);
+        }
+        for (const Row &row : rows) {
+            Steps steps{*this, node, row, {}};
+            if (!passes(node, steps)) {
+                continue;
+            }
+            Row key;
+            for (std::uint32_t k = 0; k < node.outputs.count; ++k) {
+                key.push_back(steps(query_.outputs[node.outputs.first + k]));
+            }
+            auto &values = groups[key];
+            values.resize(node.accumulators.count);
+            for (std::uint32_t k = 0; k < node.accumulators.count; ++k) {
+                const Accumulator &accumulator = query_.accumulators[node.accumulators.first + k];
+                const bool counts = accumulator.filter == no_step || steps(accumulator.filter).is_true();
+                const Value value = accumulator.kind == AccumulatorKind::count_rows
+                                        ? Value::of(ValueType::int64, 1)
+                                        : steps(accumulator.argument);
+                if (counts && !value.is_null) {
+                    values[k].push_back(value);
+                }
+            }
+        }
+        std::vector<Row> results;
+        for (auto &[key, values] : groups) {
+            Row row = key;
+            for (std::uint32_t k = 0; k < node.accumulators.count; ++k) {
+                const Accumulator &accumulator = query_.accumulators[node.accumulators.first + k];
+                const ValueType type = accumulator.kind == AccumulatorKind::count_rows
+                                           ? ValueType::int64
+                                           : query_.steps[node.steps.first + accumulator.argument].type;
+                row.push_back(accumulate(accumulator, type, std::move(values[k])));
+            }
+            results.push_back(row);
+        }
+        return results;
+    }
+
+    Value accumulate(const Accumulator &accumulator, ValueType type, std::vector<Value> values) const {
+        const auto is_less = [](const Value &a, const Value &b) { return compare(a, b) < 0; };
+        std::stable_sort(values.begin(), values.end(), is_less);
+        if (accumulator.distinct != 0) {
+            values.erase(std::unique(values.begin(), values.end(), is_same), values.end());
+        }
+        using enum AccumulatorKind;
+        if (accumulator.kind == count_rows || accumulator.kind == count) {
+            return Value::of(ValueType::int64, static_cast<Wide>(values.size()));
+        }
+        if (values.empty()) {
+            return Value::null(accumulator.kind == sum ? ValueType::int128 : type);
+        }
+        switch (accumulator.kind) {
+            case sum: {
+                Wide sum = 0;
+                for (const Value &value : values) {
+                    if (__builtin_add_overflow(sum, value.number, &sum)) {
+                        throw Failed{};
+                    }
+                }
+                return Value::of(ValueType::int128, sum);
+            }
+            case sum_float:
+                return sum_floats(values);
+            case least:
+                return values.front();
+            case greatest:
+                return values.back();
+            case bit_and:
+            case bit_or:
+            case bit_xor: {
+                Value joined = values.front();
+                for (std::size_t i = 1; i < values.size(); ++i) {
+                    joined.number = accumulator.kind == bit_and  ? joined.number & values[i].number
+                                    : accumulator.kind == bit_or ? joined.number | values[i].number
+                                                                 : joined.number ^ values[i].number;
+                }
+                return joined;
+            }
+            case mode: {
+                std::size_t best = 0;
+                std::size_t most = 0;
+                for (std::size_t i = 0; i < values.size();) {
+                    std::size_t end = i;
+                    while (end < values.size() && is_same(values[end], values[i])) {
+                        ++end;
+                    }
+                    if (end - i > most) {
+                        most = end - i;
+                        best = i;
+                    }
+                    i = end;
+                }
+                return values[best];
+            }
+            case percentile_discrete: {
+                const double place = std::ceil(fraction(accumulator) * static_cast<double>(values.size()));
+                return values[place < 1 ? 0 : static_cast<std::size_t>(place) - 1];
+            }
+            case percentile_continuous: {
+                const double place = fraction(accumulator) * static_cast<double>(values.size() - 1);
+                const double low = values[static_cast<std::size_t>(std::floor(place))].real;
+                const double high = values[static_cast<std::size_t>(std::ceil(place))].real;
+                return Value::of_real(std::floor(place) == std::ceil(place)
+                                          ? low
+                                          : low + (place - std::floor(place)) * (high - low));
+            }
+            default:
+                return values.front();
+        }
+    }
+
+    double fraction(const Accumulator &accumulator) const {
+        double fraction;
+        std::memcpy(&fraction, &query_.constants[accumulator.detail].low, sizeof(fraction));
+        return fraction;
+    }
+
+    // Test values are multiples of 2^-20 below 2^60, or special ones, so that 128 bits have all sums.
+    static Value sum_floats(const std::vector<Value> &values) {
+        Wide sum = 0;
+        bool nan = false;
+        bool above = false;
+        bool below = false;
+        for (const Value &value : values) {
+            nan |= std::isnan(value.real);
+            above |= std::isinf(value.real) && value.real > 0;
+            below |= std::isinf(value.real) && value.real < 0;
+            sum += std::isfinite(value.real) ? static_cast<Wide>(std::ldexp(value.real, 20)) : 0;
+        }
+        if (nan || (above && below)) {
+            return Value::of_real(std::nan(""));
+        }
+        if (above || below) {
+            return Value::of_real(above ? INFINITY : -INFINITY);
+        }
+        return Value::of_real(std::ldexp(static_cast<double>(sum), -20));
+    }
+
+    Value evaluate(Steps &steps, std::uint16_t number) const;
+    static Value checked(ValueType type, std::uint8_t width, Wide number, bool overflows) {
+        const Wide end = width == 16 ? 0 : Wide(1) << (8 * width - 1);
+        if (overflows || (width < 16 && (number < -end || number >= end))) {
+            throw Failed{};
+        }
+        return Value::of(type, number);
+    }
+    Value compute_integers(const Step &step, Wide left, Wide right) const;
+    static Value compute_floats(const Step &step, double left, double right);
+
+    const TestQuery &query_;
+};
+
+inline Value Reference::compute_integers(const Step &step, Wide left, Wide right) const {
+    using enum Operation;
+    Wide result = 0;
+    bool overflows = false;
+    switch (step.operation) {
+        case add:
+            overflows = __builtin_add_overflow(left, right, &result);
+            break;
+        case subtract:
+            overflows = __builtin_sub_overflow(left, right, &result);
+            break;
+        case multiply:
+            overflows = __builtin_mul_overflow(left, right, &result);
+            break;
+        case modulo:
+        case divide:
+        case divide_round:
+        case divide_ceiling:
+        case divide_floor: {
+            if (right == 0) {
+                throw Failed{};
+            }
+            if (right == -1) {
+                overflows = step.operation != modulo && __builtin_sub_overflow(Wide(0), left, &result);
+                break;
+            }
+            const Wide rest = left % right;
+            const bool is_negative = (left < 0) != (right < 0);
+            result = step.operation == modulo ? rest : left / right;
+            const Wide size = rest < 0 ? -rest : rest;
+            const Wide divisor = right < 0 ? -right : right;
+            if (rest != 0 && ((step.operation == divide_round && size >= divisor - size) ||
+                              (step.operation == divide_ceiling && !is_negative) ||
+                              (step.operation == divide_floor && is_negative))) {
+                result += is_negative ? -1 : 1;
+            }
+            if (step.operation == modulo) {
+                return Value::of(step.type, result);
+            }
+            break;
+        }
+        case bit_and:
+            return Value::of(step.type, left & right);
+        case bit_or:
+            return Value::of(step.type, left | right);
+        default:
+            return Value::of(step.type, left ^ right);
+    }
+    return checked(step.type, step.width, result, overflows);
+}
+
+inline Value Reference::compute_floats(const Step &step, double left, double right) {
+    using enum Operation;
+    double result = step.operation == add        ? left + right
+                    : step.operation == subtract ? left - right
+                    : step.operation == multiply ? left * right
+                                                 : left / right;
+    const bool any_infinite = std::isinf(left) || (std::isinf(right) && step.operation != divide);
+    if (step.operation == divide && right == 0 && !std::isnan(left)) {
+        throw Failed{};
+    }
+    if (std::isinf(result) && !any_infinite) {
+        throw Failed{};
+    }
+    if (result == 0 && ((step.operation == multiply && left != 0 && right != 0) ||
+                        (step.operation == divide && left != 0 && !std::isinf(right)))) {
+        throw Failed{};
+    }
+    return Value::of_real(result);
+}
+
+inline Value Reference::evaluate(Steps &steps, std::uint16_t number) const {
+    using enum Operation;
+    const Step &step = query_.steps[steps.node.steps.first + number];
+    const auto truth = [](bool is_true) { return Value::of(ValueType::boolean, is_true ? 1 : 0); };
+    switch (step.operation) {
+        case column:
+            return steps.row[step.left];
+        case constant: {
+            const std::uint64_t words[2] = {query_.constants[step.left].low,
+                                            query_.constants[step.left].high};
+            return read_value(step.type, false, words);
+        }
+        case null:
+            return Value::null(step.type);
+        default:
+            break;
+    }
+    // Operands are computed whether they are needed or not.
+    const bool takes_three = step.operation == choose;
+    const bool takes_two =
+        (step.operation <= modulo && step.operation >= add) || step.operation == greater ||
+        step.operation == lesser || (step.operation >= divide_round && step.operation <= divide_floor) ||
+        (step.operation >= bit_and && step.operation <= bit_xor) ||
+        (step.operation >= equal && step.operation <= logical_or) || step.operation == is_distinct ||
+        step.operation == null_if_equal || step.operation == coalesce || takes_three;
+    const Value left = steps(step.left);
+    const Value right = takes_two ? steps(step.right) : Value::of(step.type, 0);
+    const Value third = takes_three ? steps(step.third) : right;
+    if (step.guard != no_step && !steps(step.guard).is_true()) {
+        return Value::null(step.type);
+    }
+    switch (step.operation) {
+        case is_null:
+            return truth(left.is_null);
+        case is_true:
+            return truth(left.is_true());
+        case is_false:
+            return truth(!left.is_null && left.number == 0);
+        case in_list: {
+            bool is_in = false;
+            for (std::uint32_t i = 0; i < step.right; ++i) {
+                const Constant &item = query_.constants[step.third + i];
+                const std::uint64_t words[2] = {item.low, item.high};
+                is_in |= !left.is_null && compare(left, read_value(left.type, false, words)) == 0;
+            }
+            return left.is_null || (!is_in && step.detail != 0) ? Value::null(ValueType::boolean)
+                                                                : truth(is_in);
+        }
+        case choose:
+            return left.is_true() ? right : third;
+        case coalesce:
+            return left.is_null ? right : left;
+        default:
+            break;
+    }
+    switch (step.operation) {
+        case greater:
+        case lesser:
+            if (left.is_null || right.is_null) {
+                return left.is_null ? right : left;
+            }
+            return (step.operation == greater) == (compare(left, right) < 0) && compare(left, right) != 0
+                       ? right
+                       : left;
+        case logical_and:
+        case logical_or: {
+            const bool decisive = step.operation == logical_or;
+            if ((!left.is_null && (left.number != 0) == decisive) ||
+                (!right.is_null && (right.number != 0) == decisive)) {
+                return truth(decisive);
+            }
+            return left.is_null || right.is_null ? Value::null(ValueType::boolean) : truth(!decisive);
+        }
+        case is_distinct:
+            return truth(!is_same(left, right));
+        case null_if_equal:
+            return !left.is_null && !right.is_null && compare(left, right) == 0 ? Value::null(step.type)
+                                                                                : left;
+        default:
+            break;
+    }
+    if (left.is_null || right.is_null) {
+        return Value::null(step.type);
+    }
+    switch (step.operation) {
+        case equal:
+            return truth(compare(left, right) == 0);
+        case not_equal:
+            return truth(compare(left, right) != 0);
+        case less:
+            return truth(compare(left, right) < 0);
+        case less_or_equal:
+            return truth(compare(left, right) <= 0);
+        case logical_not:
+            return truth(left.number == 0);
+        case to_boolean:
+            return truth(left.number != 0);
+        case widen:
+        case narrow:
+            return checked(step.type, step.width, left.number, false);
+        case to_float:
+            return Value::of_real(static_cast<double>(left.number));
+        case negate:
+            return step.type == ValueType::float64
+                       ? Value::of_real(-left.real)
+                       : compute_integers({subtract, step.type, step.width, 0, 0, 0, 0, 0}, 0, left.number);
+        case absolute:
+            return step.type == ValueType::float64 ? Value::of_real(std::fabs(left.real))
+                   : left.number >= 0
+                       ? left
+                       : compute_integers({subtract, step.type, step.width, 0, 0, 0, 0, 0}, 0, left.number);
+        default:
+            break;
+    }
+    return step.type == ValueType::float64 ? compute_floats(step, left.real, right.real)
+                                           : compute_integers(step, left.number, right.number);
+}
+
+}  // namespace query_test
