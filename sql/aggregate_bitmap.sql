@@ -171,6 +171,6 @@ $list$);
 
 DROP TABLE parted;
 DROP VIEW own_pages;
-DROP FUNCTION facets(), reasons(text), tells(int), pages(int, int), compare(text), compare_all, answer_of(text), who_answers(text, text);
+DROP FUNCTION facets(), reasons(text), tells(int), pages(int, int), compare, compare_all, answer_of(text), who_answers(text, text);
 DROP TABLE page;
 DROP ROLE page_reader;

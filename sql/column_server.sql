@@ -104,7 +104,6 @@ INSERT INTO column_far_merge SELECT g % 4000 * 1000003::int8, CASE WHEN g % 50 >
 CREATE INDEX column_far_merge_i ON column_far_merge USING gpu_column (k, f) WITH (fanout = 64);
 INSERT INTO column_far_merge SELECT g % 5000 * 999983::int8, g % 2000 / 3.0::float8 FROM generate_series(1, 20000) AS g;
 DELETE FROM column_far_merge WHERE k % 7 = 0;
-VACUUM column_far_merge;
 SELECT step, column_name, path FROM gpu.merge('column_far_merge_i') WHERE step = 'merge dictionaries';
 SELECT column_name, encoding, distinct_values = (SELECT count(DISTINCT k) FROM column_far_merge) OR distinct_values = (SELECT count(DISTINCT f) FROM column_far_merge) AS all_values
 FROM gpu.columns('column_far_merge_i');

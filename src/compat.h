@@ -89,6 +89,20 @@ inline void vacuum_pause() {
 #endif
 }
 
+// What an operator compares by, as a strategy of btree; kNotEqualStrategy of <>; 0: it is no comparison.
+inline constexpr int kNotEqualStrategy = 6;
+inline int find_comparison(Oid operator_oid) {
+#if PG_VERSION_NUM >= 180000
+    static_assert(COMPARE_NE == kNotEqualStrategy && COMPARE_EQ == BTEqualStrategyNumber);
+    const List *found = get_op_index_interpretation(operator_oid);
+    return found == NIL ? 0 : static_cast<const OpIndexInterpretation *>(linitial(found))->cmptype;
+#else
+    static_assert(ROWCOMPARE_NE == kNotEqualStrategy);
+    const List *found = get_op_btree_interpretation(operator_oid);
+    return found == NIL ? 0 : static_cast<const OpBtreeInterpretation *>(linitial(found))->strategy;
+#endif
+}
+
 // PostgreSQL 15 declares what walks over and what copies expressions without their parameters.
 #if PG_VERSION_NUM >= 160000
 inline bool walk_raw_expression(Node *node, bool (*walker)(Node *, void *), void *context) {

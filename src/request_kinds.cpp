@@ -34,6 +34,7 @@ static const Row &row_of(RequestKind kind) {
         {"intersect", &text::text_lists_cost},
         {"merge dictionaries", &column::merge_dictionaries_cost},
         {"aggregate", &column::aggregate_cost},
+        {"query", &column::query_cost},
     };
     static_assert(lengthof(rows) == kRequestKinds);
     return rows[static_cast<int>(kind)];

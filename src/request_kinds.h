@@ -23,6 +23,7 @@ enum class RequestKind : int {
     IntersectText,
     MergeColumnDictionaries,
     AggregateColumn,
+    RunQuery,
 };
 
 }  // namespace pg_gpu::client

@@ -10,6 +10,7 @@ namespace pg_gpu {
 enum class PathSetting : int { Auto, Paged, Host, Cuda };
 enum class MirrorSetting : int { Auto, Manual, Off };
 enum class ServerSetting : int { Auto, Off };
+enum class QuerySetting : int { Auto, Always, Off };
 
 void define_settings();
 
@@ -21,6 +22,8 @@ bool lookup_join_enabled();
 
 // And aggregates of gpu_column's indexes?
 bool aggregate_enabled();
+// By the engine's query processor only what GpuAggregate doesn't answer, or all that it can?
+QuerySetting query_setting();
 // And the first rows in an order?
 bool sort_enabled();
 

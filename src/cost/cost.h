@@ -14,14 +14,14 @@ static_assert(kPaths == kRecordedPaths);
 // Which kinds there are is said beside the access methods (request_kinds.h). Here a kind is a number, and
 // what its access method says of it.
 enum class RequestKind : int;
-inline constexpr int kRequestKinds = 16;
+inline constexpr int kRequestKinds = 17;
 
 // A request as the cost model sees it.
 struct Request {
     RequestKind kind;
     int key_bits;    // 32, 64, 128, as the server has them; of a point all columns together
     int runs;        // it reads
-    uint64 items;    // keys, ranges or boxes asked for; entries to sort or merge
+    uint64 items;    // keys, ranges or boxes asked for; entries to sort or merge; rows of queries' tables
     uint64 entries;  // of the runs together; not of sorting and merging
     uint64 results;  // entries expected to match, of all items together; when counting those that the paged
                      // path must look at one by one, for which ranks or a directory don't do; of columns rows

@@ -152,6 +152,8 @@ static const StatRow stat_rows[] = {
     row_of(client::RequestKind::MergeColumnDictionaries, protocol::Message::merge_column_dictionaries),
     row_of(client::RequestKind::AggregateColumn, protocol::Message::aggregate_column),
     {"read groups", protocol::Message::read_groups, -1},
+    row_of(client::RequestKind::RunQuery, protocol::Message::run_query),
+    {"read query", protocol::Message::read_query, -1},
     {"load", protocol::Message::append_pages, -1},
     {"finish", protocol::Message::finish, -1},
     {"read", protocol::Message::read_kary, -1},

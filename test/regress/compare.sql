@@ -1,4 +1,4 @@
--- compare(query): runs a statement with the node GpuAggregate and without it, and holds the answers, or the kinds of errors,
+-- compare(query): runs a statement with the node GpuAggregate, or another, and without it, and holds the answers, or the kinds of errors,
 -- against each other.
 
 -- What a statement gives, sorted, or the error's code.
@@ -18,6 +18,7 @@ DECLARE
     nodes int := 0;
     who text := 'other plan';
 BEGIN
+    PERFORM set_config('pg_gpu.query_processor', CASE node WHEN 'GpuQuery' THEN 'always' ELSE 'off' END, true);
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
         nodes := nodes + (line LIKE '%(' || node || ')%')::int;
     END LOOP;
@@ -29,12 +30,12 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
     RETURN who || ', ' || SQLSTATE;
 END $$;
-CREATE FUNCTION compare(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE plpgsql AS $$
+CREATE FUNCTION compare(query text, node text DEFAULT 'GpuAggregate', OUT who text, OUT rows int, OUT same text) LANGUAGE plpgsql AS $$
 DECLARE
     by_node text[];
     without text[];
 BEGIN
-    who := who_answers(query);
+    who := who_answers(query, node);
     by_node := answer_of(query);
     SET LOCAL pg_gpu.enable_aggregate = off;
     SET LOCAL pg_gpu.enable_count_scan = off;

@@ -24,6 +24,8 @@ inline constexpr int kCachedBounds = -3;
 inline constexpr int kCachedLists = -4;
 inline constexpr int kCachedMatchingRows = -5;
 inline constexpr int kCachedTrueRows = -6;
+// Numerics of a dictionary, as integers.
+inline constexpr int kKeptDecimals = -7;
 
 // May a function's results be cached? That is so for PostgreSQL's own ones: what others do may depend on
 // tables and on settings, whatever they are declared to be.

@@ -243,6 +243,7 @@ static client::Request request_of(const client::RunSet &set, const Condition &co
     request.kind = remote_request.kind;
     request.columns = Max(bound_columns(condition) + remote_request.columns, 1);
     request.results = remote_request.results;
+    request.items = static_cast<uint64>(Max(remote_request.plan_cost, 0.0));
     for (int i = 0; i < set.count; i++) {
         const bool is_requested = remote_request.shares_runs
                                       ? client::is_worth_mirroring(*set.format, set.runs[i])
@@ -251,6 +252,20 @@ static client::Request request_of(const client::RunSet &set, const Condition &co
         request.entries += is_requested ? mirrored_entries(set.runs[i]) : 0;
     }
     return request;
+}
+
+// The session answers no query by itself: the server is asked even about nothing but small runs, or about no
+// run at all.
+static bool is_requested_in_any_case(const RemoteRequest &remote_request) {
+    return remote_request.kind == client::RequestKind::RunQuery;
+}
+
+// Are runs to be left to the session?
+static bool shares_runs(const client::RunSet &set, const RemoteRequest &remote_request) {
+    bool any = !is_requested_in_any_case(remote_request);
+    for (int i = 0; i < set.count; i++)
+        any = any || client::is_worth_mirroring(*set.format, set.runs[i]);
+    return remote_request.shares_runs && any;
 }
 
 // Reads the local ones, and puts the others into the set.
@@ -296,9 +311,11 @@ static bool open_remote_view(Relation heap, Relation index, Snapshot snapshot, c
     rows->kind = remote_request.kind;
     const client::RunSet all = {index,           run_kind(),           mirror_format(index),
                                 view->view.runs, view->view.run_count, view->view.vacuum_seq};
-    const client::Request request = request_of(all, condition, remote_request);
-    bool may_use_server = request.runs > 0 && !is_stale(view);
-    if (request.runs == 0 && view->run_count > 0)
+    RemoteRequest requested = remote_request;
+    requested.shares_runs = shares_runs(all, remote_request);
+    const client::Request request = request_of(all, condition, requested);
+    bool may_use_server = (request.runs > 0 || is_requested_in_any_case(remote_request)) && !is_stale(view);
+    if (!may_use_server && request.runs == 0 && view->run_count > 0)
         client::note_unsuited(remote_request.kind, RelationGetRelid(index), client::kAllRunsAreSmall);
     if (may_use_server) {
         MemoryContext caller = MemoryContextSwitchTo(view->context);
@@ -307,9 +324,9 @@ static bool open_remote_view(Relation heap, Relation index, Snapshot snapshot, c
         const bool is_faster_local = is_local_faster(view, condition, request, remote_request, rows->choice);
         if (is_faster_local)
             client::note_unsuited(remote_request.kind, request.index, "the session keeps which rows match");
-        may_use_server = rows->choice.path != client::Path::Paged && !is_faster_local &&
-                         (!remote_request.shares_runs ||
-                          client::share_out(all, rows->choice, remote_request.kind, is_local));
+        may_use_server =
+            rows->choice.path != client::Path::Paged && !is_faster_local &&
+            (!requested.shares_runs || client::share_out(all, rows->choice, remote_request.kind, is_local));
         if (may_use_server)
             divide_runs(rows, all, is_local);
         MemoryContextSwitchTo(caller);

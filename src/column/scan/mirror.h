@@ -39,7 +39,8 @@ struct RemoteRequest {
     // May runs be left to the session? Then the work adds their selected rows to what the server says; else
     // the server is asked about all.
     bool shares_runs = false;
-    uint32 shape = 0;  // a hash of what is computed of the rows
+    uint32 shape = 0;      // a hash of what is computed of the rows
+    double plan_cost = 0;  // of a query: PostgreSQL's estimate of what its own plan takes
 };
 
 // Opens a view for the server; false when it is cheaper or necessary to do without. Selected loose rows are

@@ -37,9 +37,8 @@ struct Attempt {
 
 // ---- conditions -------------------------------------------------------------------------------------------
 
-// False: what a column is compared with raised an error.
-static bool make_scan_key(const AggregateRequest &request, const IndexColumns &columns,
-                          const IndexCondition &condition, ScanKeyData *key) {
+bool make_scan_key(ExprContext *context, const IndexColumns &columns, const IndexCondition &condition,
+                   ScanKeyData *key) {
     *key = {};
     key->sk_attno = static_cast<AttrNumber>(condition.column + 1);
     if (condition.argument == nullptr) {
@@ -54,7 +53,7 @@ static bool make_scan_key(const AggregateRequest &request, const IndexColumns &c
     key->sk_collation = condition.collation;
     fmgr_info(get_opcode(condition.operator_oid), &key->sk_func);
     Const argument;
-    if (!evaluate_without_columns(condition.argument, request.context, &argument))
+    if (!evaluate_without_columns(condition.argument, context, &argument))
         return false;
     key->sk_argument = argument.constvalue;
     key->sk_flags = (argument.constisnull ? SK_ISNULL : 0) | (condition.is_array ? SK_SEARCHARRAY : 0);
@@ -69,7 +68,7 @@ static bool make_index_conditions(const AggregateRequest &request, const IndexCo
         IndexCondition condition;
         read_index_condition(static_cast<Node *>(list_nth(compiled.index_conditions, i)), columns,
                              &condition);
-        if (!make_scan_key(request, columns, condition, &keys[i]))
+        if (!make_scan_key(request.context, columns, condition, &keys[i]))
             return false;
     }
     for (int i = 0; i < request.member_count; i++) {

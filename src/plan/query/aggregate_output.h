@@ -27,6 +27,10 @@ struct AggregateRequest {
     const table::RowSet *among = nullptr;
 };
 
+// The scan key that a condition is. False: what a column is compared with raised an error.
+bool make_scan_key(ExprContext *context, const IndexColumns &columns, const IndexCondition &condition,
+                   ScanKeyData *key);
+
 // answer->spilled takes groups that memory has no room for; the caller makes it. Returns nullptr, or why the
 // index can't answer, in words: PostgreSQL's own plan must then. *heap_fetches entries were looked up in the
 // heap. The current memory context gets what the work leaves behind.

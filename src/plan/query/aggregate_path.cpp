@@ -19,11 +19,15 @@
 #include "plan/advise/hypothetical.h"
 #include "plan/query/join_path.h"
 #include "plan/query/parameters.h"
+#include "plan/query/path.h"
 #include "settings.h"
 
 namespace pg_gpu::plan {
 
 static create_upper_paths_hook_type previous_hook = nullptr;
+
+// Has a path been offered since the hook began?
+static bool is_any_offered = false;
 
 // ---- which queries ----------------------------------------------------------------------------------------
 
@@ -331,9 +335,7 @@ Path *scan_plainly(PlannerInfo *root, RelOptInfo *table, const List *members) {
     return append_paths(root, table, scans);
 }
 
-// What PostgreSQL would run without parallel workers: it stands by for what the index can't answer after
-// all. It gives the node's own tuples in the same order, before HAVING.
-static Path *make_replaced_path(const TableAggregate &table, const List *row, List *pathkeys, Path *bitmap) {
+Path *make_replaced_path(const TableAggregate &table, const List *row, List *pathkeys, Path *bitmap) {
     PathTarget *target = create_empty_pathtarget();
     for (int i = 0; i < list_length(row); i++)
         add_column_to_pathtarget(target, static_cast<Expr *>(list_nth(row, i)),
@@ -433,6 +435,7 @@ static void add_aggregate_path(const TableAggregate &table, const AggregateSourc
     path->methods = aggregate_path_methods();
     note_offered(candidate_of(table, sources[0].index), path);
     add_path(table.output, &path->path);
+    is_any_offered = true;
 }
 
 // Expressions over joined rows aren't over the index, and can't be shown as if they were.
@@ -565,6 +568,21 @@ static bool is_parent(PlannerInfo *root, const RelOptInfo *input) {
     return input->reloptkind != RELOPT_JOINREL && planner_rt_fetch(input->relid, root)->inh;
 }
 
+static TableAggregate groups_of(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+                                const GroupPathExtraData *extra, const List *members) {
+    return {root,
+            input,
+            output,
+            below_grouping(root, columns_over(root, input)),
+            below_grouping(root, reinterpret_cast<List *>(extra->havingQual)),
+            AGGSPLIT_SIMPLE,
+            input->reltarget,
+            grouping_clauses(root),
+            NIL,
+            nullptr,
+            members};
+}
+
 // Adds paths; returns why there are none of this kind of statement.
 static const char *consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
                                    const GroupPathExtraData *extra) {
@@ -581,17 +599,7 @@ static const char *consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptI
     const char *scattered = has_members ? refuse_whole(members) : nullptr;
     if (has_sets && scattered != nullptr)
         return scattered;
-    const TableAggregate table = {root,
-                                  input,
-                                  output,
-                                  below_grouping(root, columns_over(root, input)),
-                                  below_grouping(root, reinterpret_cast<List *>(extra->havingQual)),
-                                  AGGSPLIT_SIMPLE,
-                                  input->reltarget,
-                                  grouping_clauses(root),
-                                  NIL,
-                                  nullptr,
-                                  members};
+    const TableAggregate table = groups_of(root, input, output, extra, members);
     if (has_sets && groups_by_equals(table))
         return "grouping sets have an expression twice";
     if (has_sets || !has_members) {
@@ -621,6 +629,15 @@ static List *distinct_clauses(PlannerInfo *root) {
     return clauses == NIL ? root->parse->distinctClause : clauses;
 }
 
+static TableAggregate distinct_rows_of(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+                                       const List *members) {
+    // The planner leaves it empty.
+    output->reltarget = root->upper_targets[UPPERREL_DISTINCT];
+    return {root, input,           output,           columns_over(root, input),
+            NIL,  AGGSPLIT_SIMPLE, input->reltarget, distinct_clauses(root),
+            NIL,  nullptr,         members};
+}
+
 // The same of SELECT DISTINCT, whose rows are groups of the table's. All columns of the statement are among
 // its clauses, also where the planner knows one to be constant by a condition.
 static const char *consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output) {
@@ -636,11 +653,23 @@ static const char *consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOp
         refused = refuse_relation(root, input, has_members, distinct_clauses(root));
     if (refused != nullptr)
         return refused;
-    // The planner leaves it empty.
-    output->reltarget = root->upper_targets[UPPERREL_DISTINCT];
-    return consider_rows({root, input, output, columns_over(root, input), NIL, AGGSPLIT_SIMPLE,
-                          input->reltarget, distinct_clauses(root), NIL, nullptr, members},
-                         false);
+    return consider_rows(distinct_rows_of(root, input, output, members), false);
+}
+
+// The engine's query processor. True: it offers a path.
+static bool consider_engine(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+                            const GroupPathExtraData *extra) {
+    const Query *parse = root->parse;
+    const bool is_distinct = extra == nullptr;
+    if (input->reloptkind != RELOPT_BASEREL || refuse_statement(root, input) != nullptr ||
+        is_parent(root, input) || !has_column_index(input) || IS_DUMMY_REL(input) ||
+        parse->groupingSets != NIL || (is_distinct ? parse->hasDistinctOn : refuse_groups(root) != nullptr))
+        return false;
+    const TableAggregate table =
+        is_distinct ? distinct_rows_of(root, input, output, NIL) : groups_of(root, input, output, extra, NIL);
+    return (root->numOrderedAggs > 0 ? grouping_is_sortable(table.clauses)
+                                     : grouping_is_hashable(table.clauses)) &&
+           query::consider_query(table);
 }
 
 static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
@@ -652,11 +681,17 @@ static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage,
     if ((stage != UPPERREL_GROUP_AGG && !is_distinct) || output->pathlist == NIL)
         return;
     note_other_paths(root, output);
+    is_any_offered = false;
+    const QuerySetting setting = aggregate_enabled() ? query_setting() : QuerySetting::Off;
+    const auto *groups = is_distinct ? nullptr : static_cast<const GroupPathExtraData *>(extra);
+    if (setting == QuerySetting::Always && consider_engine(root, input, output, groups))
+        return;
     const char *refused =
-        is_distinct ? consider_distinct(root, input, output)
-                    : consider_groups(root, input, output, static_cast<const GroupPathExtraData *>(extra));
+        is_distinct ? consider_distinct(root, input, output) : consider_groups(root, input, output, groups);
     if (refused != nullptr)
         note_declined(candidate_of(root, input, output), refused);
+    if (!is_any_offered && setting == QuerySetting::Auto)
+        consider_engine(root, input, output, groups);
 }
 
 void install_aggregate_planner() {

@@ -100,6 +100,11 @@ Path *scan_plainly(PlannerInfo *root, RelOptInfo *table, const List *members);
 // PostgreSQL's own aggregate over these rows of the table, before scan target and groups.
 Path *aggregate_plainly(const TableAggregate &table, Path *rows, PathTarget *target, List *having);
 
+// What PostgreSQL would run without parallel workers: it stands by for what the index can't answer after
+// all. It gives the node's own tuples in the same order, before HAVING; with a bitmap (bitmap_rows.h) of its
+// rows.
+Path *make_replaced_path(const TableAggregate &table, const List *row, List *pathkeys, Path *bitmap);
+
 // The rows of several paths one behind the other.
 Path *append_paths(PlannerInfo *root, RelOptInfo *output, List *paths);
 

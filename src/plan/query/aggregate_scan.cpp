@@ -17,6 +17,7 @@
 #include "plan/bitmap_rows.h"
 #include "plan/custom_node.h"
 #include "plan/advise/explain_why.h"
+#include "plan/query/node.h"
 #include "plan/query/parameters.h"
 #include "plan/query/subqueries.h"
 #include "plan/usage.h"
@@ -595,6 +596,7 @@ const CustomPathMethods *aggregate_path_methods() {
 
 void register_aggregate_scan() {
     RegisterCustomScanMethods(&scan_methods);
+    query::register_query_node();
     install_aggregate_planner();
 }
 

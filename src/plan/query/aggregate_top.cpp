@@ -21,7 +21,7 @@ static int64 constant_number(const Node *node) {
     return DatumGetInt64(reinterpret_cast<const Const *>(node)->constvalue);
 }
 
-static int64 wanted_rows(const Query *query) {
+int64 wanted_rows(const Query *query) {
     const int64 count = constant_number(query->limitCount);
     const int64 offset = query->limitOffset == nullptr ? 0 : constant_number(query->limitOffset);
     return count < 0 || offset < 0 || count > kMaxTop || offset > kMaxTop ? 0 : count + offset;

@@ -13,6 +13,9 @@ inline constexpr TopGroups kAllGroups = {-1, 0, false};
 // Is it an operator of the type's own order? *descending tells which way.
 bool is_own_order(Oid operator_oid, Oid type, bool *descending);
 
+// How many rows LIMIT and OFFSET want together; 0: that isn't known, or they are too many.
+int64 wanted_rows(const Query *query);
+
 // What the statement's ORDER BY and LIMIT leave. Aggregates, target list and HAVING are over the table.
 TopGroups find_top(const Query *parse, List *columns, const List *having, const List *aggregates);
 

@@ -1,0 +1,107 @@
+-- When the node GpuQuery answers, and when PostgreSQL's own plan below it does: rows that change, values that the engine doesn't have, errors, barriers.
+SET pg_gpu.path = 'host';
+SET pg_gpu.query_processor = always;
+SET enable_seqscan = off;
+SET max_parallel_workers_per_gather = 0;
+
+CREATE TABLE sold (id int4, part int4, price numeric(12,2), loose numeric, day date, moment timestamp, ratio float8, word text) WITH (autovacuum_enabled = off);
+INSERT INTO sold SELECT i, i % 10, i * 0.25, i * 0.5, date '2020-01-01' + i % 400, timestamp '2020-01-01' + i * interval '1 hour', i / 8.0, 'w' || i % 5 FROM generate_series(1, 3000) AS i;
+CREATE INDEX sold_i ON sold USING gpu_column (id, part, price, loose, day, moment, ratio, word);
+VACUUM ANALYZE sold;
+
+\getenv source PG_ABS_SRCDIR
+\set compare :source '/test/regress/compare.sql'
+\set ECHO none
+\i :compare
+CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
+\set ECHO all
+\set asked 'SELECT part, sum(price * part), sum(CASE WHEN part > 3 THEN loose ELSE 0 END), max(day + 1), count(DISTINCT word) FROM sold GROUP BY part'
+
+-- Rows of the tail, changed and deleted ones, and such that no longer are on all-visible pages.
+SELECT * FROM compare_query(:'asked');
+INSERT INTO sold SELECT i, i % 10, i, i, '2024-01-01', '2024-01-01', 0, 'new' FROM generate_series(1, 100) AS i;
+SELECT * FROM compare_query(:'asked');
+UPDATE sold SET price = price + 1 WHERE id % 7 = 0;
+DELETE FROM sold WHERE id % 11 = 0;
+SELECT * FROM compare_query(:'asked');
+BEGIN;
+DELETE FROM sold WHERE id % 3 = 0;
+INSERT INTO sold (id, part) VALUES (0, 0), (0, NULL);
+SELECT * FROM compare_query(:'asked');
+ROLLBACK;
+SELECT * FROM compare_query(:'asked');
+VACUUM sold;
+SELECT * FROM compare_query(:'asked');
+
+-- Expressions that fail do so in rows that count alone, and PostgreSQL says how.
+SELECT * FROM compare_all($list$
+SELECT sum(id / part) FROM sold
+SELECT sum(id / part) FROM sold WHERE part <> 0
+SELECT sum(CASE WHEN part <> 0 THEN id / part ELSE 0 END) FROM sold
+SELECT sum(id / part) FILTER (WHERE part > 0) FROM sold
+SELECT count(*) FROM sold WHERE part > 0 AND id / part > 5
+SELECT count(*) FROM sold WHERE part = 0 OR id / part > 5
+SELECT sum(coalesce(nullif(part, 0), id / nullif(part, 0))) FROM sold
+SELECT sum((id * 1000000)::int8) FROM sold
+SELECT sum((id::int8 * 1000000 * 1000000 * 1000000)) FROM sold
+SELECT sum(ratio * 1e308) FROM sold
+SELECT sum(price / (part - part)) FROM sold
+$list$, 'compare_query');
+
+-- Values that have no finite number, or none at all.
+INSERT INTO sold VALUES (5000, 1, NULL, 'NaN', 'infinity', '-infinity', 'NaN', NULL);
+SELECT * FROM compare_all($list$
+SELECT sum(loose * part) FROM sold
+SELECT sum(price * part), count(loose), count(ratio) FROM sold
+SELECT max(day), min(moment), max(ratio), min(ratio) FROM sold WHERE part + 0 = 1
+SELECT max(day + 1) FROM sold
+SELECT extract(year FROM day), count(*) FROM sold GROUP BY 1
+SELECT date_trunc('month', moment), count(*) FROM sold WHERE moment > '2000-01-01' GROUP BY 1
+SELECT count(*) FROM (SELECT round(ratio / 100 - 1) FROM sold GROUP BY 1) AS g
+SELECT round(ratio / 100 - 1) FROM sold WHERE ratio < 100 GROUP BY 1
+SELECT floor(-ratio / 500), count(*) FROM sold GROUP BY 1
+SELECT ratio > 3, ratio = 'NaN', count(*) FROM sold GROUP BY 1, 2
+$list$, 'compare_query');
+DELETE FROM sold WHERE id = 5000;
+VACUUM sold;
+
+-- Nested operators, and a CASE in a CASE, take no more than their length.
+SELECT format('SELECT sum(%s id %s) FROM sold', repeat('1 + (', 100), repeat(')', 100)) AS deep,
+       format('SELECT sum(%s 0 %s) FROM sold', string_agg(format('CASE WHEN part = %s THEN price * %s ELSE ', i, i), ''), repeat(' END', 60)) AS cases
+FROM generate_series(1, 60) AS i \gset
+SELECT who, rows, same FROM compare_query(:'deep');
+SELECT who, rows, same FROM compare_query(:'cases');
+
+-- What the planner refuses.
+SELECT node, reason FROM gpu.explain_why($$ SELECT sum(price * random()) FROM sold $$) WHERE node = 'GpuQuery';
+SELECT node, reason FROM gpu.explain_why($$ SELECT sum(price * part), string_agg(word, ',') FROM sold $$) WHERE node = 'GpuQuery';
+SELECT node, reason FROM gpu.explain_why($$ SELECT word || part, count(*) FROM sold GROUP BY 1 $$) WHERE node = 'GpuQuery';
+
+-- Behind row security no function that may raise an error sees other rows' values.
+CREATE ROLE regress_query_reader;
+GRANT SELECT ON sold TO regress_query_reader;
+ALTER TABLE sold ENABLE ROW LEVEL SECURITY;
+CREATE POLICY most ON sold USING (part <> 0);
+SET ROLE regress_query_reader;
+SELECT * FROM compare_all($list$
+SELECT sum(id / part) FROM sold
+SELECT sum(price * part) FROM sold WHERE id + part > 100
+SELECT part, count(*), sum(id * part) FROM sold WHERE word = 'w1' GROUP BY part
+SELECT count(*) FILTER (WHERE length(word) > 1) FROM sold
+SELECT count(*) FILTER (WHERE word = 'w1') FROM sold
+$list$, 'compare_query');
+RESET ROLE;
+ALTER TABLE sold DISABLE ROW LEVEL SECURITY;
+DROP POLICY most ON sold;
+
+-- Plans that stay, when an index or a column's type doesn't.
+PREPARE stays AS SELECT sum(price * part) FROM sold;
+EXECUTE stays;
+ALTER TABLE sold ALTER price TYPE numeric(14,4);
+EXECUTE stays;
+DROP INDEX sold_i;
+EXECUTE stays;
+
+DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of;
+DROP TABLE sold;
+DROP ROLE regress_query_reader;

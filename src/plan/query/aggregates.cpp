@@ -1,0 +1,507 @@
+#include "plan/query/aggregates.h"
+
+#include "compat.h"
+
+namespace pg_gpu::plan::query {
+
+using engine::AccumulatorKind;
+
+// ---- accumulators -----------------------------------------------------------------------------------------
+
+namespace {
+
+// One aggregate's argument and FILTER.
+struct Argument {
+    Value value;
+    uint16 filter;
+    bool is_distinct;
+};
+
+}  // namespace
+
+// Returns the number of the column that has it.
+static uint16 accumulate(CompiledQuery *compiled, AccumulatorKind kind, uint16 argument, uint16 filter,
+                         bool is_distinct = false, uint32 detail = 0) {
+    const engine::Accumulator wanted = {kind,  static_cast<uint8>(is_distinct ? 1 : 0), argument, filter, 0,
+                                        detail};
+    uint32 i = 0;
+    while (i < compiled->accumulator_count &&
+           memcmp(&compiled->accumulators[i], &wanted, sizeof(wanted)) != 0)
+        i++;
+    if (i == engine::max_accumulators) {
+        compiled->program->is_full = true;
+        return 0;
+    }
+    if (i == compiled->accumulator_count)
+        compiled->accumulators[compiled->accumulator_count++] = wanted;
+    return static_cast<uint16>(compiled->key_count + i);
+}
+
+static uint16 both(Compiler *compiler, uint16 one, uint16 other) {
+    return one == no_step ? other
+                          : add_step(compiler->program,
+                                     make_step(Operation::logical_and, ValueType::boolean, one, other));
+}
+
+// How many digits the rows' numerics show that aren't NULL.
+static uint16 accumulate_shown(Compiler *compiler, CompiledQuery *compiled, const Argument &argument) {
+    if (argument.value.kind != Kind::Decimal || argument.value.shown != kShownByRow)
+        return no_step;
+    Program *program = compiler->program;
+    const uint16 is_null =
+        add_step(program, make_step(Operation::is_null, ValueType::boolean, argument.value.step));
+    const uint16 is_value = add_step(program, make_step(Operation::logical_not, ValueType::boolean, is_null));
+    return accumulate(compiled, AccumulatorKind::greatest, argument.value.shown_step,
+                      both(compiler, argument.filter, is_value));
+}
+
+static Result make_result(ResultKind kind, const Aggref *aggregate, const Value &argument) {
+    Result result = {};
+    result.kind = kind;
+    result.type = aggregate->aggtype;
+    result.argument = argument;
+    result.shown = result.least_sign = no_step;
+    return result;
+}
+
+// ---- kinds of aggregates ----------------------------------------------------------------------------------
+
+static void compile_sum(Compiler *compiler, CompiledQuery *compiled, const Argument &argument,
+                        bool is_average, Result *result) {
+    const Value &value = argument.value;
+    if (argument.is_distinct && value.kind == Kind::Decimal && value.shown == kShownByRow) {
+        refuse(&compiler->refusal, "distinct numerics show different digits");
+        return;
+    }
+    const bool is_float = value.kind == Kind::Float;
+    result->value = accumulate(compiled, is_float ? AccumulatorKind::sum_float : AccumulatorKind::sum,
+                               value.step, argument.filter, argument.is_distinct);
+    result->shown = accumulate_shown(compiler, compiled, argument);
+    if (is_average)
+        result->count =
+            accumulate(compiled, AccumulatorKind::count, value.step, argument.filter, argument.is_distinct);
+}
+
+static void compile_extreme(Compiler *compiler, CompiledQuery *compiled, const Argument &argument,
+                            bool is_least, Result *result) {
+    const Value &value = argument.value;
+    if (value.kind == Kind::Group || (value.kind == Kind::Decimal && value.shown == kShownByRow)) {
+        refuse(&compiler->refusal, "values are compared whose order the engine doesn't know");
+        return;
+    }
+    result->value = accumulate(compiled, is_least ? AccumulatorKind::least : AccumulatorKind::greatest,
+                               value.step, argument.filter);
+}
+
+static FinalFunctions read_final_functions(Oid aggregate) {
+    HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+    if (!HeapTupleIsValid(tuple))
+        elog(ERROR, "cache lookup failed for aggregate %u", aggregate);
+    const auto *form = reinterpret_cast<const FormData_pg_aggregate *>(GETSTRUCT(tuple));
+    const FinalFunctions functions = {form->aggdeserialfn, form->aggfinalfn};
+    ReleaseSysCache(tuple);
+    return functions;
+}
+
+static void compile_deviation(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate,
+                              const Argument &argument, Result *result) {
+    Value value = argument.value;
+    result->is_wide = value.kind == Kind::Decimal || value.width == 8;
+    if (value.kind == Kind::Integer)
+        value = as_decimal(value);
+    if (value.kind != Kind::Decimal || argument.is_distinct) {
+        refuse(&compiler->refusal, "a variance isn't one of integers or numerics");
+        return;
+    }
+    const Value square = multiply_decimals(compiler, value, value);
+    if (is_refused(compiler))
+        return;
+    result->argument = value;
+    result->value = accumulate(compiled, AccumulatorKind::sum, value.step, argument.filter);
+    result->squares = accumulate(compiled, AccumulatorKind::sum, square.step, argument.filter);
+    result->count = accumulate(compiled, AccumulatorKind::count, value.step, argument.filter);
+    result->shown = accumulate_shown(compiler, compiled, {value, argument.filter, false});
+    result->functions = read_final_functions(aggregate->aggfnoid);
+}
+
+// ---- of two arguments -------------------------------------------------------------------------------------
+
+static bool is_regression(Oid aggregate) {
+    switch (aggregate) {
+        case F_CORR:
+        case F_COVAR_POP:
+        case F_COVAR_SAMP:
+        case F_REGR_AVGX:
+        case F_REGR_AVGY:
+        case F_REGR_INTERCEPT:
+        case F_REGR_R2:
+        case F_REGR_SLOPE:
+        case F_REGR_SXX:
+        case F_REGR_SXY:
+        case F_REGR_SYY:
+        case F_REGR_COUNT:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// What is cast to a float, whose sums of products wouldn't be exact.
+static Value compile_exact_number(Compiler *compiler, const Expr *expression) {
+    const auto *call = reinterpret_cast<const FuncExpr *>(expression);
+    const bool is_cast =
+        IsA(expression, FuncExpr) && (call->funcid == F_FLOAT8_INT2 || call->funcid == F_FLOAT8_INT4 ||
+                                      call->funcid == F_FLOAT8_INT8 || call->funcid == F_FLOAT8_NUMERIC);
+    if (!is_cast)
+        return refuse_value(compiler, "floats are multiplied for a regression", expression);
+    const Value value = compile(compiler, static_cast<const Expr *>(linitial(call->args)));
+    return value.kind == Kind::Integer ? as_decimal(value) : value;
+}
+
+static uint16 is_there(Compiler *compiler, const Value &value) {
+    return logic(compiler, Operation::logical_not, logic(compiler, Operation::is_null, value.step));
+}
+
+// The dependent variable comes first. Only rows count that have both.
+static void compile_regression(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate,
+                               uint16 filter, Result *result) {
+    const Value y = compile_exact_number(compiler, linitial_node(TargetEntry, aggregate->args)->expr);
+    const Value x = is_refused(compiler)
+                        ? Value{}
+                        : compile_exact_number(compiler, lsecond_node(TargetEntry, aggregate->args)->expr);
+    if (is_refused(compiler))
+        return;
+    filter = both(compiler, both(compiler, filter, is_there(compiler, x)), is_there(compiler, y));
+    result->count = accumulate(compiled, AccumulatorKind::count_rows, no_step, filter);
+    if (aggregate->aggfnoid == F_REGR_COUNT) {
+        result->value = result->count;
+        return;
+    }
+    const auto sum = [&](const Value &value) {
+        return accumulate(compiled, AccumulatorKind::sum, value.step, filter);
+    };
+    result->kind = ResultKind::Regression;
+    result->argument = x;
+    result->other = y;
+    result->value = sum(x);
+    result->squares = sum(multiply_decimals(compiler, x, x));
+    result->other_sum = sum(y);
+    result->other_squares = sum(multiply_decimals(compiler, y, y));
+    result->products = sum(multiply_decimals(compiler, x, y));
+    result->functions = read_final_functions(aggregate->aggfnoid);
+}
+
+// percentile_cont, percentile_disc and mode: values come in their own order.
+static void compile_ordered(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate,
+                            const Argument &argument, Result *result) {
+    const Value &value = argument.value;
+    const auto *order = linitial_node(SortGroupClause, aggregate->aggorder);
+    const Oid type = exprType(reinterpret_cast<Node *>(linitial_node(TargetEntry, aggregate->args)->expr));
+    const bool ascends = list_length(aggregate->aggorder) == 1 &&
+                         order->sortop == lookup_type_cache(getBaseType(type), TYPECACHE_LT_OPR)->lt_opr;
+    if (!ascends || value.kind == Kind::Group || value.kind == Kind::Boolean ||
+        (value.kind == Kind::Decimal && value.shown == kShownByRow)) {
+        refuse(&compiler->refusal, "values are ordered otherwise than the engine orders them");
+        return;
+    }
+    uint32 fraction = 0;
+    AccumulatorKind kind = AccumulatorKind::mode;
+    if (aggregate->aggfnoid != F_MODE) {
+        kind = aggregate->aggfnoid == F_PERCENTILE_CONT_FLOAT8_FLOAT8 ? AccumulatorKind::percentile_continuous
+                                                                      : AccumulatorKind::percentile_discrete;
+        const auto *direct = static_cast<const Node *>(linitial(aggregate->aggdirectargs));
+        const auto *constant = reinterpret_cast<const Const *>(direct);
+        const float8 wanted =
+            IsA(direct, Const) && !constant->constisnull ? DatumGetFloat8(constant->constvalue) : -1;
+        if (!(wanted >= 0 && wanted <= 1)) {
+            refuse(&compiler->refusal, "a percentile isn't a constant");
+            return;
+        }
+        fraction =
+            add_constant(compiler->program,
+                         static_cast<Int128>(static_cast<uint64>(DatumGetInt64(Float8GetDatum(wanted)))));
+    }
+    result->value = accumulate(compiled, kind, value.step, argument.filter, false, fraction);
+}
+
+static void compile_count(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate, uint16 filter,
+                          Result *result) {
+    if (aggregate->aggfnoid == F_COUNT_) {
+        result->value = accumulate(compiled, AccumulatorKind::count_rows, no_step, filter);
+        return;
+    }
+    const Expr *expression = linitial_node(TargetEntry, aggregate->args)->expr;
+    const bool is_distinct = aggregate->aggdistinct != NIL;
+    if (!is_distinct && IsA(expression, Const) && !reinterpret_cast<const Const *>(expression)->constisnull) {
+        result->value = accumulate(compiled, AccumulatorKind::count_rows, no_step, filter);
+        return;
+    }
+    const Value value = is_distinct ? compile(compiler, expression) : compile_existence(compiler, expression);
+    if (!is_refused(compiler))
+        result->value = accumulate(compiled, AccumulatorKind::count, value.step, filter, is_distinct);
+}
+
+static void compile_bits(Compiler *compiler, CompiledQuery *compiled, AccumulatorKind kind,
+                         const Argument &argument, Result *result) {
+    if (argument.value.kind != Kind::Integer)
+        refuse(&compiler->refusal, "the engine doesn't have an aggregate");
+    result->value = accumulate(compiled, kind, argument.value.step, argument.filter);
+}
+
+// ---- which aggregate --------------------------------------------------------------------------------------
+
+static void compile_known(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate,
+                          const Argument &argument, Result *result) {
+    switch (aggregate->aggfnoid) {
+        case F_SUM_INT2:
+        case F_SUM_INT4:
+            result->kind = ResultKind::Integer;
+            return compile_sum(compiler, compiled, argument, false, result);
+        case F_SUM_INT8:
+        case F_SUM_NUMERIC:
+            result->kind = ResultKind::Sum;
+            return compile_sum(compiler, compiled, argument, false, result);
+        case F_SUM_FLOAT4:
+        case F_SUM_FLOAT8:
+            result->kind = ResultKind::FloatSum;
+            return compile_sum(compiler, compiled, argument, false, result);
+        case F_AVG_INT2:
+        case F_AVG_INT4:
+        case F_AVG_INT8:
+        case F_AVG_NUMERIC:
+            result->kind = ResultKind::Average;
+            return compile_sum(compiler, compiled, argument, true, result);
+        case F_AVG_FLOAT4:
+        case F_AVG_FLOAT8:
+            result->kind = ResultKind::FloatAverage;
+            return compile_sum(compiler, compiled, argument, true, result);
+        case F_MIN_INT2:
+        case F_MIN_INT4:
+        case F_MIN_INT8:
+        case F_MIN_FLOAT4:
+        case F_MIN_FLOAT8:
+        case F_MIN_NUMERIC:
+        case F_MIN_DATE:
+        case F_MIN_TIMESTAMP:
+        case F_MIN_TIMESTAMPTZ:
+        case F_BOOL_AND:
+        case F_EVERY:
+            return compile_extreme(compiler, compiled, argument, true, result);
+        case F_MAX_INT2:
+        case F_MAX_INT4:
+        case F_MAX_INT8:
+        case F_MAX_FLOAT4:
+        case F_MAX_FLOAT8:
+        case F_MAX_NUMERIC:
+        case F_MAX_DATE:
+        case F_MAX_TIMESTAMP:
+        case F_MAX_TIMESTAMPTZ:
+        case F_BOOL_OR:
+            return compile_extreme(compiler, compiled, argument, false, result);
+        case F_BIT_AND_INT2:
+        case F_BIT_AND_INT4:
+        case F_BIT_AND_INT8:
+            return compile_bits(compiler, compiled, AccumulatorKind::bit_and, argument, result);
+        case F_BIT_OR_INT2:
+        case F_BIT_OR_INT4:
+        case F_BIT_OR_INT8:
+            return compile_bits(compiler, compiled, AccumulatorKind::bit_or, argument, result);
+        case F_BIT_XOR_INT2:
+        case F_BIT_XOR_INT4:
+        case F_BIT_XOR_INT8:
+            return compile_bits(compiler, compiled, AccumulatorKind::bit_xor, argument, result);
+        case F_VARIANCE_INT2:
+        case F_VARIANCE_INT4:
+        case F_VARIANCE_INT8:
+        case F_VARIANCE_NUMERIC:
+        case F_VAR_SAMP_INT2:
+        case F_VAR_SAMP_INT4:
+        case F_VAR_SAMP_INT8:
+        case F_VAR_SAMP_NUMERIC:
+        case F_VAR_POP_INT2:
+        case F_VAR_POP_INT4:
+        case F_VAR_POP_INT8:
+        case F_VAR_POP_NUMERIC:
+        case F_STDDEV_INT2:
+        case F_STDDEV_INT4:
+        case F_STDDEV_INT8:
+        case F_STDDEV_NUMERIC:
+        case F_STDDEV_SAMP_INT2:
+        case F_STDDEV_SAMP_INT4:
+        case F_STDDEV_SAMP_INT8:
+        case F_STDDEV_SAMP_NUMERIC:
+        case F_STDDEV_POP_INT2:
+        case F_STDDEV_POP_INT4:
+        case F_STDDEV_POP_INT8:
+        case F_STDDEV_POP_NUMERIC:
+            result->kind = ResultKind::Deviation;
+            return compile_deviation(compiler, compiled, aggregate, argument, result);
+        default:
+            refuse(&compiler->refusal, "the engine doesn't have an aggregate");
+    }
+}
+
+static bool is_ordered_set(const Aggref *aggregate) {
+    return aggregate->aggfnoid == F_PERCENTILE_CONT_FLOAT8_FLOAT8 ||
+           aggregate->aggfnoid == F_PERCENTILE_DISC_FLOAT8_ANYELEMENT || aggregate->aggfnoid == F_MODE;
+}
+
+// Distinct values are sorted, unless the aggregate itself wants an order.
+static const char *refuse_aggregate(const Aggref *aggregate) {
+    if (aggregate->aggfnoid >= FirstUnpinnedObjectId || aggregate->aggvariadic)
+        return "the engine doesn't have an aggregate";
+    if (aggregate->aggkind != AGGKIND_NORMAL && !is_ordered_set(aggregate))
+        return "the engine doesn't have an aggregate";
+    if (list_length(aggregate->args) > 1 &&
+        (!is_regression(aggregate->aggfnoid) || aggregate->aggdistinct != NIL))
+        return "an aggregate has several arguments";
+    if (aggregate->aggkind == AGGKIND_NORMAL && aggregate->aggorder != NIL)
+        return "an aggregate takes its rows in an order";
+    return nullptr;
+}
+
+static void compile_aggregate(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate,
+                              Result *result) {
+    if (const char *reason = refuse_aggregate(aggregate)) {
+        refuse_value(compiler, reason, aggregate);
+        return;
+    }
+    const uint16 filter =
+        aggregate->aggfilter == nullptr ? no_step : compile_truth(compiler, aggregate->aggfilter);
+    if (is_refused(compiler))
+        return;
+    *result = make_result(ResultKind::Value, aggregate, {});
+    Guarded guarded = {compiler, compiler->guard};
+    if (filter != no_step)
+        guarded = begin_guarded(compiler, filter);
+    if (is_regression(aggregate->aggfnoid)) {
+        result->argument = make_value(no_step, Kind::Integer, ValueType::int64);
+        compile_regression(compiler, compiled, aggregate, filter, result);
+    } else if (aggregate->aggfnoid == F_COUNT_ || aggregate->aggfnoid == F_COUNT_ANY) {
+        compile_count(compiler, compiled, aggregate, filter, result);
+        result->argument.kind = Kind::Integer;
+        result->argument.type = ValueType::int64;
+        result->argument.width = 8;
+    } else {
+        const Value value = compile(compiler, linitial_node(TargetEntry, aggregate->args)->expr);
+        if (!is_refused(compiler)) {
+            // The greatest of distinct values is that of all.
+            const Argument argument = {value, filter, aggregate->aggdistinct != NIL};
+            result->argument = value;
+            if (is_ordered_set(aggregate))
+                compile_ordered(compiler, compiled, aggregate, argument, result);
+            else
+                compile_known(compiler, compiled, aggregate, argument, result);
+        }
+    }
+    end_guarded(guarded);
+    if (is_refused(compiler) && compiler->refusal.expression == nullptr)
+        compiler->refusal.expression = reinterpret_cast<Node *>(const_cast<Aggref *>(aggregate));
+}
+
+// ---- keys -------------------------------------------------------------------------------------------------
+
+// Equal keys must look the same, so that any row's can be shown.
+static void compile_key(Compiler *compiler, CompiledQuery *compiled, const Expr *key, Oid equality,
+                        uint32 number) {
+    const Value value = compile(compiler, key);
+    if (is_refused(compiler))
+        return;
+    const Oid type = exprType(reinterpret_cast<const Node *>(key));
+    if (value.kind == Kind::Decimal && value.shown == kShownByRow)
+        refuse(&compiler->refusal, "equal grouping columns may look different",
+               reinterpret_cast<Node *>(const_cast<Expr *>(key)));
+    else if (equality != lookup_type_cache(getBaseType(type), TYPECACHE_EQ_OPR)->eq_opr)
+        refuse(&compiler->refusal, "what is grouped by is equal by an operator of its own",
+               reinterpret_cast<Node *>(const_cast<Expr *>(key)));
+    Result *result = &compiled->results[number];
+    *result = {};
+    result->kind = ResultKind::Value;
+    result->type = type;
+    result->argument = value;
+    result->value = static_cast<uint16>(number);
+    result->shown = result->least_sign = no_step;
+    if (value.kind == Kind::Float && value.may_be_minus_0) {
+        const uint16 sign =
+            add_step(compiler->program, make_step(Operation::is_negative, ValueType::boolean, value.step));
+        result->least_sign = accumulate(compiled, AccumulatorKind::least, sign, no_step);
+        result->greatest_sign = accumulate(compiled, AccumulatorKind::greatest, sign, no_step);
+    }
+    if (value.kind == Kind::Group && value.source != no_step &&
+        compiler->program->sources[value.source].kind == SourceKind::Own)
+        result->key = compiler->columns[compiler->program->sources[value.source].column].type;
+    compiled->keys[number] = value.step;
+}
+
+// ---- the whole --------------------------------------------------------------------------------------------
+
+static void drop_unused(CompiledQuery *compiled) {
+    const size_t most = size_t{1} + compiled->key_count + 2 * size_t{compiled->accumulator_count};
+    auto **kept = allocate<uint16 *>(most);
+    uint32 count = 0;
+    kept[count++] = &compiled->filter;
+    for (uint32 i = 0; i < compiled->key_count; i++)
+        kept[count++] = &compiled->keys[i];
+    for (uint32 i = 0; i < compiled->accumulator_count; i++) {
+        kept[count++] = &compiled->accumulators[i].argument;
+        kept[count++] = &compiled->accumulators[i].filter;
+    }
+    drop_unused_steps(compiled->program, kept, count);
+    pfree(kept);
+}
+
+bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *compiled) {
+    *compiled = {};
+    compiled->program = compiler->program;
+    compiled->filter = no_step;
+    compiled->key_count = static_cast<uint32>(list_length(parts.keys));
+    compiled->result_count = compiled->key_count + static_cast<uint32>(list_length(parts.aggregates));
+    compiled->keys = allocate_zeroed<uint16>(size_t{compiled->key_count} + 1);
+    compiled->accumulators = allocate_zeroed<engine::Accumulator>(engine::max_accumulators);
+    compiled->results = allocate_zeroed<Result>(size_t{compiled->result_count} + 1);
+    if (compiled->key_count > engine::max_keys)
+        refuse(&compiler->refusal, "there are too many grouping columns");
+    // A condition is needed where those before it are true.
+    ListCell *cell;
+    foreach (cell, parts.conditions) {
+        const uint16 step = compile_truth(compiler, static_cast<const Expr *>(lfirst(cell)));
+        if (is_refused(compiler))
+            return false;
+        compiled->filter = both(compiler, compiled->filter, step);
+        compiler->guard = compiled->filter;
+    }
+    // Rows of which the filter isn't true have no steps.
+    compiler->guard = no_step;
+    for (uint32 i = 0; i < compiled->key_count && !is_refused(compiler); i++)
+        compile_key(compiler, compiled, static_cast<const Expr *>(list_nth(parts.keys, static_cast<int>(i))),
+                    list_nth_oid(parts.key_operators, static_cast<int>(i)), i);
+    uint32 number = compiled->key_count;
+    foreach (cell, parts.aggregates) {
+        if (is_refused(compiler))
+            return false;
+        compile_aggregate(compiler, compiled, lfirst_node(Aggref, cell), &compiled->results[number++]);
+    }
+    if (compiled->program->is_full)
+        refuse(&compiler->refusal, "the query has too many steps");
+    if (is_refused(compiler))
+        return false;
+    drop_unused(compiled);
+    return true;
+}
+
+ValueType type_of_accumulator(const CompiledQuery &compiled, const engine::Accumulator &accumulator) {
+    switch (accumulator.kind) {
+        case AccumulatorKind::sum:
+            return ValueType::int128;
+        case AccumulatorKind::sum_float:
+        case AccumulatorKind::percentile_continuous:
+            return ValueType::float64;
+        case AccumulatorKind::count_rows:
+        case AccumulatorKind::count:
+            return ValueType::int64;
+        default:
+            return compiled.program->steps[accumulator.argument].type;
+    }
+}
+
+}  // namespace pg_gpu::plan::query

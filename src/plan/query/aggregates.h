@@ -1,0 +1,79 @@
+// Aggregates: what the engine accumulates of a group's rows, and how PostgreSQL's results come of that.
+#pragma once
+
+#include "column/query/query_request.h"
+#include "plan/query/aggregate_deviation.h"
+#include "plan/query/expression.h"
+
+namespace pg_gpu::plan::query {
+
+enum class ResultKind : uint8 {
+    Value,    // what was accumulated, or a key
+    Integer,  // a sum as int8
+    Sum,      // as numeric
+    Average,  // of integers and decimals
+    FloatSum,
+    FloatAverage,
+    Deviation,   // variances and standard deviations of integers and decimals
+    Regression,  // covariances, correlations and regressions of two integers or decimals
+};
+
+// Columns of the aggregate's rows: numbers of keys, then of accumulators.
+struct Result {
+    ResultKind kind;
+    Oid type;
+    Value argument;  // its meaning; of a key the key's
+    uint16 value;
+    uint16 count;
+    uint16 shown;  // of decimals shown by row: the most digits; no_step: the argument tells
+    uint16 squares;
+    // Of a key that is a float: the least and the greatest truth value of "its sign is that of -1", which
+    // tell a group of zeros from one of -0; no_step: it is never -0.
+    uint16 least_sign;
+    uint16 greatest_sign;
+    Value other;  // Regression: the second argument, of which these are sums, and that of both's products
+    uint16 other_sum;
+    uint16 other_squares;
+    uint16 products;
+    FinalFunctions functions;  // Deviation, Regression
+    bool is_wide;              // Deviation: by states of numerics
+    column::ColumnType key;    // of a value that is its column's integer
+};
+
+struct CompiledQuery {
+    Program *program;
+    uint16 filter;  // no_step: all rows
+    uint16 *keys;
+    uint32 key_count;
+    engine::Accumulator *accumulators;
+    uint32 accumulator_count;
+    Result *results;  // of keys, then of aggregates
+    uint32 result_count;
+};
+
+// Compiles the expressions of an aggregate over one table. False: the compiler says why not.
+struct QueryParts {
+    const List *conditions;  // those that aren't answered by codes
+    const List *keys;
+    const List *key_operators;
+    const List *aggregates;  // Aggrefs
+};
+bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *compiled);
+
+// A result as PostgreSQL gives it, in the current memory context, of a record of the aggregate's rows.
+struct RecordLayout {
+    uint32 columns;
+    const uint32 *words;  // by column: where its value begins
+};
+RecordLayout lay_out_record(const CompiledQuery &compiled);
+void read_result(const CompiledQuery &compiled, const RecordLayout &layout, const Result &result,
+                 const uint64 *record, Datum *value, bool *is_null);
+
+// Why a result of some record is known by PostgreSQL's own plan alone; nullptr: none is.
+const char *find_unknown_result(const CompiledQuery &compiled, const RecordLayout &layout,
+                                column::QueryResult *records);
+
+// The accumulators' types.
+ValueType type_of_accumulator(const CompiledQuery &compiled, const engine::Accumulator &accumulator);
+
+}  // namespace pg_gpu::plan::query

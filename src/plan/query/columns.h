@@ -1,0 +1,36 @@
+// What an index's columns are like, and how runs' codes and loose rows' values become a query's columns.
+#pragma once
+
+#include "column/query/query_request.h"
+#include "plan/query/expression.h"
+
+namespace pg_gpu::plan::query {
+
+// By the headers of all runs, for the planner, which doesn't know the rows of the tail. In the current memory
+// context.
+ColumnFacts *read_index_facts(Relation index, const column::Format &format);
+
+// The numerics of a run's dictionary.
+struct DecimalRun {
+    uint64 count;
+    uint64 *words;  // two of each
+    uint8 *scales;
+    bool has_odd;  // some aren't finite, or have too many digits
+};
+
+// A view's columns.
+struct ViewColumns {
+    column::RemoteRows *rows;
+    ColumnFacts *facts;
+    const DecimalRun **decimals;  // by run and column; nullptr: it has no dictionary of numerics
+};
+
+// By all rows that the view has. Only the columns that are used are looked at. In the current memory context.
+ViewColumns read_view_columns(column::RemoteRows *rows, const Bitmapset *used);
+
+// Makes the scan's columns of each run of the view, and the input of its loose rows. Returns nullptr, or why
+// that can't be done.
+const char *make_scan_columns(const ViewColumns &columns, Program *program, ExprContext *context,
+                              const engine::RunColumn ***by_run, engine::InputSource *own_rows);
+
+}  // namespace pg_gpu::plan::query

@@ -1,0 +1,232 @@
+// Comparisons, and what is made of them.
+#include "compat.h"
+#include "plan/query/aggregate_failure.h"
+#include "plan/query/expression.h"
+
+namespace pg_gpu::plan::query {
+
+// ---- comparisons ------------------------------------------------------------------------------------------
+
+int strategy_of(Oid operator_oid) {
+    return operator_oid >= FirstUnpinnedObjectId ? 0 : find_comparison(operator_oid);
+}
+
+// A day becomes its first moment, where the other is a moment without a zone.
+static bool are_moments_alike(Compiler *compiler, const Expr *left, const Expr *right, Value *one,
+                              Value *other) {
+    const auto has_zone = [](const Expr *expression) {
+        return getBaseType(exprType(reinterpret_cast<const Node *>(expression))) == TIMESTAMPTZOID;
+    };
+    if (one->kind != Kind::Timestamp && other->kind != Kind::Timestamp)
+        return true;
+    if (has_zone(left) != has_zone(right)) {
+        refuse(&compiler->refusal, "moments with and without a time zone are compared");
+        return false;
+    }
+    for (Value *value : {one, other})
+        if (value->kind == Kind::Date)
+            *value = make_value(
+                add_guarded(compiler, make_step(Operation::timestamp_of_date, ValueType::int64, value->step),
+                            true),
+                Kind::Timestamp, ValueType::int64, kMaxInt64);
+    return true;
+}
+
+static Value compare(Compiler *compiler, int strategy, Value one, Value other) {
+    if (!bring_together(compiler, &one, &other))
+        return {};
+    const auto step = [&](Operation operation, const Value &left, const Value &right) {
+        return truth(logic(compiler, operation, left.step, right.step));
+    };
+    switch (strategy) {
+        case BTEqualStrategyNumber:
+            return step(Operation::equal, one, other);
+        case kNotEqualStrategy:
+            return step(Operation::not_equal, one, other);
+        default:
+            break;
+    }
+    if (one.kind == Kind::Group)
+        return refuse_value(compiler, "values are compared whose order the engine doesn't know");
+    switch (strategy) {
+        case BTLessStrategyNumber:
+            return step(Operation::less, one, other);
+        case BTLessEqualStrategyNumber:
+            return step(Operation::less_or_equal, one, other);
+        case BTGreaterStrategyNumber:
+            return step(Operation::less, other, one);
+        case BTGreaterEqualStrategyNumber:
+            return step(Operation::less_or_equal, other, one);
+        default:
+            return refuse_value(compiler, "a comparison isn't known");
+    }
+}
+
+Value compile_comparison(Compiler *compiler, int strategy, const Expr *left, const Expr *right) {
+    Value one = compile(compiler, left);
+    Value other = compile(compiler, right);
+    if (is_refused(compiler) || !are_moments_alike(compiler, left, right, &one, &other))
+        return {};
+    return compare(compiler, strategy, one, other);
+}
+
+Value compile_distinct(Compiler *compiler, const DistinctExpr *expression) {
+    const auto *left = static_cast<const Expr *>(linitial(expression->args));
+    const auto *right = static_cast<const Expr *>(lsecond(expression->args));
+    if (strategy_of(expression->opno) != BTEqualStrategyNumber)
+        return refuse_value(compiler, "a comparison isn't known", expression);
+    Value one = compile(compiler, left);
+    Value other = compile(compiler, right);
+    if (is_refused(compiler) || !are_moments_alike(compiler, left, right, &one, &other) ||
+        !bring_together(compiler, &one, &other))
+        return {};
+    return truth(logic(compiler, Operation::is_distinct, one.step, other.step));
+}
+
+Value compile_null_if(Compiler *compiler, const NullIfExpr *expression) {
+    const auto *left = static_cast<const Expr *>(linitial(expression->args));
+    const auto *right = static_cast<const Expr *>(lsecond(expression->args));
+    if (strategy_of(expression->opno) != BTEqualStrategyNumber)
+        return refuse_value(compiler, "a comparison isn't known", expression);
+    const Value value = compile(compiler, left);
+    Value one = value;
+    Value other = compile(compiler, right);
+    if (is_refused(compiler) || !are_moments_alike(compiler, left, right, &one, &other))
+        return {};
+    const Value same = compare(compiler, BTEqualStrategyNumber, one, other);
+    if (is_refused(compiler))
+        return {};
+    Value result = value;
+    const uint16 null = add_step(compiler->program, make_step(Operation::null, value.type));
+    result.step =
+        add_step(compiler->program, make_step(Operation::choose, value.type, same.step, null, value.step));
+    return result;
+}
+
+// ---- lists ------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct ListedNumbers {
+    Int128 *number;
+    uint32 count;
+    bool has_null;
+};
+
+}  // namespace
+
+// A constant as a number of the value's scale. False: none of the value's numbers equals it.
+static bool scale_listed(const Value &value, Int128 *number, int scale) {
+    for (; scale > value.scale; scale--) {
+        if (*number % 10 != 0)
+            return false;
+        *number /= 10;
+    }
+    if (!column::multiply_by_power(number, value.scale - scale))
+        return false;
+    return value.type == ValueType::int128 ||
+           (*number >= std::numeric_limits<int64>::min() && *number <= std::numeric_limits<int64>::max());
+}
+
+static bool read_list(Compiler *compiler, const Value &value, const Const &array, ListedNumbers *listed) {
+    ArrayType *items = DatumGetArrayTypeP(array.constvalue);
+    const Oid type = ARR_ELEMTYPE(items);
+    int16 length;
+    bool by_value;
+    char alignment;
+    get_typlenbyvalalign(type, &length, &by_value, &alignment);
+    Datum *values;
+    bool *nulls;
+    int count;
+    deconstruct_array(items, type, length, by_value, alignment, &values, &nulls, &count);
+    listed->number = allocate<Int128>(static_cast<size_t>(count) + 1);
+    for (int i = 0; i < count; i++) {
+        CHECK_FOR_INTERRUPTS();
+        if (nulls[i]) {
+            listed->has_null = true;
+            continue;
+        }
+        Int128 number;
+        uint8 scale = 0;
+        switch (kind_of_type(type)) {
+            case Kind::Integer:
+                number = width_of_type(type) == 2   ? DatumGetInt16(values[i])
+                         : width_of_type(type) == 4 ? DatumGetInt32(values[i])
+                                                    : DatumGetInt64(values[i]);
+                break;
+            case Kind::Decimal: {
+                uint64 words[2];
+                // No finite number equals one that isn't.
+                if (!column::read_wide(DatumGetNumeric(values[i]), words, &scale))
+                    continue;
+                number = column::wide_of_words(words[0], words[1]);
+                break;
+            }
+            case Kind::Date:
+                number = DatumGetDateADT(values[i]);
+                break;
+            case Kind::Timestamp:
+                number = DatumGetTimestamp(values[i]);
+                break;
+            default:
+                refuse(&compiler->refusal, "a list of its type isn't looked into");
+                return false;
+        }
+        if (scale_listed(value, &number, scale))
+            listed->number[listed->count++] = number;
+    }
+    std::sort(listed->number, listed->number + listed->count);
+    return true;
+}
+
+static bool are_alike(const Expr *expression, Oid element) {
+    const Oid type = getBaseType(exprType(reinterpret_cast<const Node *>(expression)));
+    const Kind kind = kind_of_type(type);
+    return kind == kind_of_type(element) && (kind != Kind::Timestamp || type == element);
+}
+
+Value compile_list(Compiler *compiler, const ScalarArrayOpExpr *any) {
+    const int strategy = strategy_of(any->opno);
+    const auto *expression = static_cast<const Expr *>(linitial(any->args));
+    const auto *array = static_cast<const Expr *>(lsecond(any->args));
+    if ((any->useOr ? strategy != BTEqualStrategyNumber : strategy != kNotEqualStrategy) ||
+        contain_var_clause(reinterpret_cast<Node *>(const_cast<Expr *>(array))))
+        return refuse_value(compiler, "a comparison with an array isn't known", any);
+    if (!are_alike(expression, get_base_element_type(exprType(reinterpret_cast<const Node *>(array)))))
+        return refuse_value(compiler, "a list of another type isn't looked into", any);
+    const Value value = compile(compiler, expression);
+    if (is_refused(compiler))
+        return {};
+    if (value.kind != Kind::Integer && value.kind != Kind::Decimal && value.kind != Kind::Date &&
+        value.kind != Kind::Timestamp)
+        return refuse_value(compiler, "a list of its type isn't looked into", any);
+    ListedNumbers listed = {};
+    Const constant = {};
+    if (IsA(array, Const))
+        constant = *reinterpret_cast<const Const *>(array);
+    else if (compiler->context != nullptr &&
+             !evaluate_without_columns(const_cast<Expr *>(array), compiler->context, &constant))
+        return refuse_value(compiler, "an expression raised an error");
+    if (IsA(array, Const) || compiler->context != nullptr) {
+        if (constant.constisnull)
+            return null_value(compiler, BOOLOID);
+        if (!read_list(compiler, value, constant, &listed))
+            return {};
+    }
+    auto *constants = allocate<engine::Constant>(size_t{listed.count} + 1);
+    uint32 count = 0;
+    for (uint32 i = 0; i < listed.count; i++)
+        if (i == 0 || listed.number[i] != listed.number[i - 1])
+            constants[count++] = {static_cast<uint64>(listed.number[i]),
+                                  static_cast<uint64>(listed.number[i] >> 64)};
+    if (count >= no_step)
+        return refuse_value(compiler, "a list is too long", any);
+    engine::Step step = make_step(Operation::in_list, value.type, value.step, static_cast<uint16>(count),
+                                  static_cast<uint16>(add_constants(compiler->program, constants, count)));
+    step.type = ValueType::boolean;
+    step.detail = listed.has_null ? 1 : 0;
+    const uint16 found = add_step(compiler->program, step);
+    return truth(any->useOr ? found : logic(compiler, Operation::logical_not, found));
+}
+
+}  // namespace pg_gpu::plan::query

@@ -1,0 +1,532 @@
+#include "plan/query/expression.h"
+
+#include "compat.h"
+#include "expressions.h"
+#include "plan/query/aggregate_failure.h"
+
+namespace pg_gpu::plan::query {
+
+// ---- values -----------------------------------------------------------------------------------------------
+
+Value refuse_value(Compiler *compiler, const char *reason, const void *expression) {
+    refuse(&compiler->refusal, reason, static_cast<Node *>(const_cast<void *>(expression)));
+    return {};
+}
+
+Kind kind_of_type(Oid type) {
+    switch (getBaseType(type)) {
+        case BOOLOID:
+            return Kind::Boolean;
+        case INT2OID:
+        case INT4OID:
+        case INT8OID:
+            return Kind::Integer;
+        case NUMERICOID:
+            return Kind::Decimal;
+        case FLOAT4OID:
+        case FLOAT8OID:
+            return Kind::Float;
+        case DATEOID:
+            return Kind::Date;
+        case TIMESTAMPOID:
+        case TIMESTAMPTZOID:
+            return Kind::Timestamp;
+        default:
+            return Kind::Group;
+    }
+}
+
+uint8 width_of_type(Oid type) {
+    switch (getBaseType(type)) {
+        case INT2OID:
+            return 2;
+        case INT4OID:
+        case FLOAT4OID:
+        case DATEOID:
+            return 4;
+        default:
+            return 8;
+    }
+}
+
+Value make_value(uint16 step, Kind kind, ValueType type, double limit) {
+    return {step, kind, type, 8, 0, 0, no_step, false, limit, false, no_step};
+}
+
+uint16 add_guarded(Compiler *compiler, engine::Step step, bool may_fail) {
+    step.guard = may_fail ? compiler->guard : no_step;
+    return add_step(compiler->program, step);
+}
+
+Guarded begin_guarded(Compiler *compiler, uint16 condition) {
+    const Guarded guarded = {compiler, compiler->guard};
+    compiler->guard = compiler->guard == no_step
+                          ? condition
+                          : add_step(compiler->program, make_step(Operation::logical_and, ValueType::boolean,
+                                                                  compiler->guard, condition));
+    return guarded;
+}
+
+static ValueType type_of_kind(Kind kind) {
+    return kind == Kind::Boolean ? ValueType::boolean
+           : kind == Kind::Float ? ValueType::float64
+                                 : ValueType::int64;
+}
+
+Value null_value(Compiler *compiler, Oid type) {
+    const Kind kind = kind_of_type(type);
+    const ValueType words = type_of_kind(kind);
+    Value value = make_value(add_step(compiler->program, make_step(Operation::null, words)), kind, words);
+    value.width = width_of_type(type);
+    value.is_null = true;
+    return value;
+}
+
+Value value_of_constant(Compiler *compiler, const Const &constant) {
+    if (constant.constisnull)
+        return null_value(compiler, constant.consttype);
+    const Kind kind = kind_of_type(constant.consttype);
+    const uint8 width = width_of_type(constant.consttype);
+    Int128 number = 0;
+    Value value = make_value(no_step, kind, type_of_kind(kind));
+    value.width = width;
+    switch (kind) {
+        case Kind::Boolean:
+            number = DatumGetBool(constant.constvalue) ? 1 : 0;
+            break;
+        case Kind::Integer:
+            number = width == 2   ? DatumGetInt16(constant.constvalue)
+                     : width == 4 ? DatumGetInt32(constant.constvalue)
+                                  : DatumGetInt64(constant.constvalue);
+            break;
+        case Kind::Decimal: {
+            uint64 words[2];
+            uint8 scale;
+            if (!column::read_wide(DatumGetNumeric(constant.constvalue), words, &scale))
+                return refuse_value(compiler, "a constant isn't finite, or has too many digits", &constant);
+            number = column::wide_of_words(words[0], words[1]);
+            value.scale = value.shown = scale;
+            break;
+        }
+        case Kind::Float: {
+            const float8 real = width == 4 ? static_cast<float8>(DatumGetFloat4(constant.constvalue))
+                                           : DatumGetFloat8(constant.constvalue);
+            number = static_cast<Int128>(static_cast<uint64>(DatumGetInt64(Float8GetDatum(real))));
+            value.may_be_minus_0 = real == 0 && std::signbit(real);
+            break;
+        }
+        case Kind::Date:
+            number = DatumGetDateADT(constant.constvalue);
+            break;
+        case Kind::Timestamp:
+            number = DatumGetTimestamp(constant.constvalue);
+            break;
+        default:
+            return refuse_value(compiler, "a constant of its type isn't computed with", &constant);
+    }
+    if (kind != Kind::Float)
+        value.limit = std::fabs(static_cast<double>(number));
+    if (kind == Kind::Decimal && value.limit >= kMaxInt64)
+        value.type = ValueType::int128;
+    value.step = constant_step(compiler->program, number, value.type);
+    return value;
+}
+
+// Which value it has, only the executor knows.
+static Value any_value(Compiler *compiler, Oid type) {
+    const Kind kind = kind_of_type(type);
+    const ValueType words = type_of_kind(kind);
+    Value value = make_value(constant_step(compiler->program, 1, words), kind, words, 1);
+    value.width = width_of_type(type);
+    return value;
+}
+
+Value compile_constant(Compiler *compiler, const Expr *expression) {
+    if (IsA(expression, Const))
+        return value_of_constant(compiler, *reinterpret_cast<const Const *>(expression));
+    if (compiler->context == nullptr)
+        return any_value(compiler, exprType(reinterpret_cast<const Node *>(expression)));
+    Const constant;
+    if (!evaluate_without_columns(const_cast<Expr *>(expression), compiler->context, &constant))
+        return refuse_value(compiler, "an expression raised an error");
+    return value_of_constant(compiler, constant);
+}
+
+static Value compile_column(Compiler *compiler, const Var *column) {
+    if (column->varattno <= 0)
+        return refuse_value(compiler, "a system column is computed with", column);
+    const int number = column->varattno - 1;
+    const ColumnFacts &facts = compiler->columns[number];
+    if (facts.kind == Kind::Group)
+        return compile_group(compiler, column);
+    if (facts.problem != nullptr)
+        return refuse_value(compiler, facts.problem, column);
+    const ValueType type = facts.kind == Kind::Decimal && facts.limit >= kMaxInt64 ? ValueType::int128
+                                                                                   : type_of_kind(facts.kind);
+    Source source = begin_source(SourceKind::Own, number, type, facts.kind);
+    source.scale = facts.scale;
+    const uint16 place = add_source(compiler->program, source);
+    Value value = make_value(add_step(compiler->program, make_step(Operation::column, type, place)),
+                             facts.kind, type, facts.limit);
+    value.width = width_of_type(facts.type.type);
+    value.scale = facts.scale;
+    value.shown = facts.shown;
+    value.may_be_minus_0 = facts.may_be_minus_0;
+    if (facts.kind == Kind::Decimal && facts.shown == kShownByRow) {
+        Source shown = source;
+        shown.kind = SourceKind::Shown;
+        shown.type = ValueType::int64;
+        shown.result = Kind::Integer;
+        value.shown_step = add_step(compiler->program, make_step(Operation::column, ValueType::int64,
+                                                                 add_source(compiler->program, shown)));
+    }
+    return value;
+}
+
+uint16 shown_step_of(Compiler *compiler, const Value &value) {
+    return value.shown == kShownByRow ? value.shown_step
+                                      : constant_step(compiler->program, value.shown, ValueType::int64);
+}
+
+static void become_null_of(Compiler *compiler, Value *null, const Value &other) {
+    *null = other;
+    null->is_null = true;
+    null->limit = 0;
+    null->step = add_step(compiler->program, make_step(Operation::null, other.type));
+}
+
+bool bring_together(Compiler *compiler, Value *one, Value *other) {
+    if (one->is_null)
+        become_null_of(compiler, one, *other);
+    else if (other->is_null)
+        become_null_of(compiler, other, *one);
+    if (one->kind == Kind::Decimal && other->kind == Kind::Integer)
+        *other = as_decimal(*other);
+    if (other->kind == Kind::Decimal && one->kind == Kind::Integer)
+        *one = as_decimal(*one);
+    if (one->kind != other->kind || (one->kind == Kind::Group && one->source != other->source)) {
+        refuse(&compiler->refusal, "values of different kinds meet");
+        return false;
+    }
+    if (one->kind == Kind::Decimal) {
+        const int scale = Max(one->scale, other->scale);
+        *one = rescale(compiler, *one, scale);
+        *other = rescale(compiler, *other, scale);
+        const ValueType type = one->type == ValueType::int128 ? one->type : other->type;
+        *one = widen_to(compiler, *one, type);
+        *other = widen_to(compiler, *other, type);
+    }
+    return !is_refused(compiler);
+}
+
+// ---- truth ------------------------------------------------------------------------------------------------
+
+uint16 compile_truth(Compiler *compiler, const Expr *expression) {
+    const Value value = compile(compiler, expression);
+    if (!is_refused(compiler) && value.kind != Kind::Boolean)
+        refuse_value(compiler, "a condition isn't a truth value", expression);
+    return value.step;
+}
+
+// An operand is needed only where those before it leave the result open.
+static Value compile_junction(Compiler *compiler, const BoolExpr *junction) {
+    const bool is_and = junction->boolop == AND_EXPR;
+    const uint16 outer = compiler->guard;
+    uint16 all = no_step;
+    ListCell *cell;
+    foreach (cell, junction->args) {
+        const uint16 next = compile_truth(compiler, static_cast<const Expr *>(lfirst(cell)));
+        if (is_refused(compiler))
+            break;
+        all = all == no_step
+                  ? next
+                  : logic(compiler, is_and ? Operation::logical_and : Operation::logical_or, all, next);
+        const uint16 decided = logic(compiler, is_and ? Operation::is_false : Operation::is_true, all);
+        compiler->guard = outer;
+        begin_guarded(compiler, logic(compiler, Operation::logical_not, decided));
+    }
+    compiler->guard = outer;
+    return truth(all);
+}
+
+static Value compile_boolean(Compiler *compiler, const BoolExpr *expression) {
+    if (expression->boolop != NOT_EXPR)
+        return compile_junction(compiler, expression);
+    const uint16 step = compile_truth(compiler, static_cast<const Expr *>(linitial(expression->args)));
+    return truth(logic(compiler, Operation::logical_not, step));
+}
+
+static Value compile_presence(Compiler *compiler, const Var *column) {
+    const Source source =
+        begin_source(SourceKind::Presence, column->varattno - 1, ValueType::int64, Kind::Integer);
+    const uint16 place = add_source(compiler->program, source);
+    return make_value(add_step(compiler->program, make_step(Operation::column, ValueType::int64, place)),
+                      Kind::Integer, ValueType::int64);
+}
+
+Value compile_existence(Compiler *compiler, const Expr *expression) {
+    const Expr *inner = without_relabels(expression);
+    if (IsA(inner, Var) && reinterpret_cast<const Var *>(inner)->varattno > 0) {
+        const auto *column = reinterpret_cast<const Var *>(inner);
+        const ColumnFacts &facts = compiler->columns[column->varattno - 1];
+        if (facts.kind == Kind::Group || facts.problem != nullptr)
+            return compile_presence(compiler, column);
+    }
+    return compile(compiler, expression);
+}
+
+static Value compile_null_test(Compiler *compiler, const NullTest *test) {
+    if (test->argisrow)
+        return refuse_value(compiler, "a whole row is tested", test);
+    const Value value = compile_existence(compiler, test->arg);
+    const uint16 step = logic(compiler, Operation::is_null, value.step);
+    return truth(test->nulltesttype == IS_NULL ? step : logic(compiler, Operation::logical_not, step));
+}
+
+static Value compile_boolean_test(Compiler *compiler, const BooleanTest *test) {
+    const uint16 step = compile_truth(compiler, test->arg);
+    const auto negated = [&](Operation operation) {
+        return truth(logic(compiler, Operation::logical_not, logic(compiler, operation, step)));
+    };
+    switch (test->booltesttype) {
+        case IS_TRUE:
+            return truth(logic(compiler, Operation::is_true, step));
+        case IS_NOT_TRUE:
+            return negated(Operation::is_true);
+        case IS_FALSE:
+            return truth(logic(compiler, Operation::is_false, step));
+        case IS_NOT_FALSE:
+            return negated(Operation::is_false);
+        case IS_UNKNOWN:
+            return truth(logic(compiler, Operation::is_null, step));
+        default:
+            return negated(Operation::is_null);
+    }
+}
+
+// ---- choices ----------------------------------------------------------------------------------------------
+
+static uint16 choose_step(Compiler *compiler, ValueType type, uint16 condition, uint16 one, uint16 other) {
+    return add_step(compiler->program, make_step(Operation::choose, type, condition, one, other));
+}
+
+// One value where the condition is true, else the other.
+static Value choose(Compiler *compiler, uint16 condition, Value one, Value other) {
+    if (!bring_together(compiler, &one, &other))
+        return {};
+    Value value = one.is_null ? other : one;
+    value.is_null = one.is_null && other.is_null;
+    value.width = Max(one.width, other.width);
+    value.limit = Max(one.limit, other.limit);
+    value.may_be_minus_0 = one.may_be_minus_0 || other.may_be_minus_0;
+    if (!one.is_null && !other.is_null && value.kind == Kind::Decimal &&
+        (one.shown != other.shown || one.shown == kShownByRow)) {
+        value.shown = kShownByRow;
+        value.shown_step = choose_step(compiler, ValueType::int64, condition, shown_step_of(compiler, one),
+                                       shown_step_of(compiler, other));
+    }
+    value.step = choose_step(compiler, value.type, condition, one.step, other.step);
+    return value;
+}
+
+namespace {
+
+// The branches of a CASE from one on.
+struct Branches {
+    const CaseExpr *expression;
+    int next;
+};
+
+}  // namespace
+
+static Value compile_branches(Compiler *compiler, Branches branches) {
+    check_stack_depth();
+    if (branches.next == list_length(branches.expression->args)) {
+        const Expr *other = branches.expression->defresult;
+        return other == nullptr ? null_value(compiler, branches.expression->casetype)
+                                : compile(compiler, other);
+    }
+    const auto *when = list_nth_node(CaseWhen, branches.expression->args, branches.next);
+    const uint16 condition = compile_truth(compiler, when->expr);
+    if (is_refused(compiler))
+        return {};
+    Guarded guarded = begin_guarded(compiler, condition);
+    const Value one = compile(compiler, when->result);
+    end_guarded(guarded);
+    if (is_refused(compiler))
+        return {};
+    guarded = begin_guarded(
+        compiler, logic(compiler, Operation::logical_not, logic(compiler, Operation::is_true, condition)));
+    const Value other = compile_branches(compiler, {branches.expression, branches.next + 1});
+    end_guarded(guarded);
+    return is_refused(compiler) ? Value{} : choose(compiler, condition, one, other);
+}
+
+// What is tested in place of the expressions that stand for it; those of a CASE within stand for another.
+static Node *put_tested(Node *node, void *context) {
+    if (node == nullptr)
+        return nullptr;
+    if (IsA(node, CaseTestExpr))
+        return static_cast<Node *>(context);
+    if (IsA(node, CaseExpr) && reinterpret_cast<CaseExpr *>(node)->arg != nullptr)
+        return node;
+    return mutate_expression(node, put_tested, context);
+}
+
+// Values that are only known by their dictionary are compared there, so each comparison needs the column.
+static Value compile_case_of_map(Compiler *compiler, const CaseExpr *expression) {
+    auto *searched = makeNode(CaseExpr);
+    *searched = *expression;
+    searched->arg = nullptr;
+    searched->args =
+        reinterpret_cast<List *>(put_tested(reinterpret_cast<Node *>(expression->args), expression->arg));
+    fix_opfuncids(reinterpret_cast<Node *>(searched));
+    return compile_branches(compiler, {searched, 0});
+}
+
+static Value compile_case(Compiler *compiler, const CaseExpr *expression) {
+    if (expression->arg != nullptr &&
+        kind_of_type(exprType(reinterpret_cast<const Node *>(expression->arg))) == Kind::Group)
+        return compile_case_of_map(compiler, expression);
+    const Value *outer = compiler->case_value;
+    Value tested;
+    if (expression->arg != nullptr) {
+        tested = compile(compiler, expression->arg);
+        if (is_refused(compiler))
+            return {};
+        compiler->case_value = &tested;
+    }
+    const Value value = compile_branches(compiler, {expression, 0});
+    compiler->case_value = outer;
+    return value;
+}
+
+static Value compile_coalesce(Compiler *compiler, const List *arguments, int first) {
+    check_stack_depth();
+    const Value one = compile(compiler, static_cast<const Expr *>(list_nth(arguments, first)));
+    if (is_refused(compiler) || first + 1 == list_length(arguments))
+        return one;
+    const uint16 is_missing = logic(compiler, Operation::is_null, one.step);
+    const Guarded guarded = begin_guarded(compiler, is_missing);
+    const Value other = compile_coalesce(compiler, arguments, first + 1);
+    end_guarded(guarded);
+    return is_refused(compiler) ? Value{} : choose(compiler, is_missing, other, one);
+}
+
+static Value compile_extreme(Compiler *compiler, const MinMaxExpr *expression) {
+    const Operation operation = expression->op == IS_GREATEST ? Operation::greater : Operation::lesser;
+    Value all = {};
+    ListCell *cell;
+    foreach (cell, expression->args) {
+        Value next = compile(compiler, static_cast<const Expr *>(lfirst(cell)));
+        if (is_refused(compiler))
+            return {};
+        if (cell == list_head(expression->args)) {
+            all = next;
+            continue;
+        }
+        if (!bring_together(compiler, &all, &next))
+            return {};
+        if (all.kind == Kind::Group || (all.kind == Kind::Decimal && !all.is_null && !next.is_null &&
+                                        (all.shown == kShownByRow || all.shown != next.shown)))
+            return refuse_value(compiler, "of equal values one would be shown that PostgreSQL doesn't show",
+                                expression);
+        const double limit = Max(all.limit, next.limit);
+        const bool may_be_minus_0 = all.may_be_minus_0 || next.may_be_minus_0;
+        const uint16 step = add_step(compiler->program, make_step(operation, all.type, all.step, next.step));
+        const bool is_null = all.is_null && next.is_null;
+        all = all.is_null ? next : all;
+        all.step = step;
+        all.limit = limit;
+        all.may_be_minus_0 = may_be_minus_0;
+        all.is_null = is_null;
+    }
+    return all;
+}
+
+// ---- the whole --------------------------------------------------------------------------------------------
+
+static Value compile_call(Compiler *compiler, Oid function, const List *arguments, const Expr *expression) {
+    Value value;
+    const Oid result = exprType(reinterpret_cast<const Node *>(expression));
+    if (function < FirstUnpinnedObjectId &&
+        (compile_number_call(compiler, function, arguments, result, &value) ||
+         compile_moment_call(compiler, function, arguments, &value)))
+        return value;
+    return refuse_value(compiler, "the engine doesn't have a function", expression);
+}
+
+static Value compile_operator(Compiler *compiler, const OpExpr *expression) {
+    const int strategy = list_length(expression->args) == 2 ? strategy_of(expression->opno) : 0;
+    if (strategy != 0)
+        return compile_comparison(compiler, strategy, static_cast<const Expr *>(linitial(expression->args)),
+                                  static_cast<const Expr *>(lsecond(expression->args)));
+    return compile_call(compiler, expression->opfuncid, expression->args, &expression->xpr);
+}
+
+// A cast between types that are stored alike.
+static Value compile_relabel(Compiler *compiler, const RelabelType *relabel) {
+    const Value value = compile(compiler, relabel->arg);
+    if (is_refused(compiler) || value.kind == kind_of_type(relabel->resulttype))
+        return value;
+    return refuse_value(compiler, "a value is taken for one of another kind", relabel);
+}
+
+static bool is_without_columns(const Expr *expression) {
+    auto *node = reinterpret_cast<Node *>(const_cast<Expr *>(expression));
+    return !contain_var_clause(node) && !IsA(node, CaseTestExpr);
+}
+
+static bool has_case_value(Node *node, void *context) {
+    return node != nullptr && (IsA(node, CaseTestExpr) || walk_expression(node, has_case_value, context));
+}
+
+Value compile(Compiler *compiler, const Expr *expression) {
+    check_stack_depth();
+    CHECK_FOR_INTERRUPTS();
+    if (is_refused(compiler))
+        return {};
+    if (is_without_columns(expression) &&
+        !has_case_value(reinterpret_cast<Node *>(const_cast<Expr *>(expression)), nullptr))
+        return compile_constant(compiler, expression);
+    if (is_map(compiler, expression))
+        return compile_map(compiler, expression);
+    switch (nodeTag(expression)) {
+        case T_Var:
+            return compile_column(compiler, reinterpret_cast<const Var *>(expression));
+        case T_RelabelType:
+            return compile_relabel(compiler, reinterpret_cast<const RelabelType *>(expression));
+        case T_OpExpr:
+            return compile_operator(compiler, reinterpret_cast<const OpExpr *>(expression));
+        case T_FuncExpr: {
+            const auto *call = reinterpret_cast<const FuncExpr *>(expression);
+            return compile_call(compiler, call->funcid, call->args, expression);
+        }
+        case T_BoolExpr:
+            return compile_boolean(compiler, reinterpret_cast<const BoolExpr *>(expression));
+        case T_NullTest:
+            return compile_null_test(compiler, reinterpret_cast<const NullTest *>(expression));
+        case T_BooleanTest:
+            return compile_boolean_test(compiler, reinterpret_cast<const BooleanTest *>(expression));
+        case T_DistinctExpr:
+            return compile_distinct(compiler, reinterpret_cast<const DistinctExpr *>(expression));
+        case T_ScalarArrayOpExpr:
+            return compile_list(compiler, reinterpret_cast<const ScalarArrayOpExpr *>(expression));
+        case T_CaseExpr:
+            return compile_case(compiler, reinterpret_cast<const CaseExpr *>(expression));
+        case T_CaseTestExpr:
+            return compiler->case_value == nullptr
+                       ? refuse_value(compiler, "an expression isn't of a row alone", expression)
+                       : *compiler->case_value;
+        case T_CoalesceExpr:
+            return compile_coalesce(compiler, reinterpret_cast<const CoalesceExpr *>(expression)->args, 0);
+        case T_NullIfExpr:
+            return compile_null_if(compiler, reinterpret_cast<const NullIfExpr *>(expression));
+        case T_MinMaxExpr:
+            return compile_extreme(compiler, reinterpret_cast<const MinMaxExpr *>(expression));
+        default:
+            return refuse_value(compiler, "the engine doesn't have an expression of this kind", expression);
+    }
+}
+
+}  // namespace pg_gpu::plan::query

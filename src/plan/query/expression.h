@@ -1,0 +1,115 @@
+// The compiler of expressions: from PostgreSQL's trees over an index's columns to typed steps. Planner and
+// executor compile alike: the planner to learn whether it can be done, the executor with the values of
+// parameters and with what the rows to be read are like.
+#pragma once
+
+#include "plan/advise/explain_why.h"
+#include "plan/query/program.h"
+
+namespace pg_gpu::plan::query {
+
+// What is known of an index's column, of all rows that may be read.
+struct ColumnFacts {
+    column::ColumnType type;
+    Kind kind;
+    double limit;         // of absolute values, as in Value
+    int16 scale;          // of decimals: no value has more digits behind the point
+    int16 shown;          // of decimals: as many digits are shown of all; kShownByRow: more of some
+    bool may_be_minus_0;  // of floats
+    const char *problem;  // nullptr: values can be computed with
+};
+
+struct Compiler {
+    const ColumnFacts *columns;
+    ExprContext *context;  // nullptr: in the planner, where expressions without columns have any value
+    Program *program;
+    bool has_barrier;  // some rows must not be seen by expressions that may raise errors
+    bool maps_may_fail;
+    // Where expressions are needed: only in rows of which this step is true; no_step: in all.
+    uint16 guard;
+    const Value *case_value;  // what CaseTestExpr stands for
+    Refusal refusal;
+};
+
+inline bool is_refused(const Compiler *compiler) {
+    return compiler->refusal.reason != nullptr;
+}
+
+// The value means nothing when it is refused.
+Value compile(Compiler *compiler, const Expr *expression);
+
+// The same of an expression of which only matters where it is NULL.
+Value compile_existence(Compiler *compiler, const Expr *expression);
+
+// A truth value's step, in rows of which the compiler's guard is true.
+uint16 compile_truth(Compiler *compiler, const Expr *expression);
+
+// Compiles what is needed in fewer rows: those, of the guard's, of which the step is true.
+struct Guarded {
+    Compiler *compiler;
+    uint16 before;
+};
+Guarded begin_guarded(Compiler *compiler, uint16 condition);
+inline void end_guarded(const Guarded &guarded) {
+    guarded.compiler->guard = guarded.before;
+}
+
+// ---- for what the compiler is made of ---------------------------------------------------------------------
+
+Value refuse_value(Compiler *compiler, const char *reason, const void *expression = nullptr);
+
+// Kind of a type's values; Group where it isn't one to compute with.
+Kind kind_of_type(Oid type);
+uint8 width_of_type(Oid type);
+
+Value make_value(uint16 step, Kind kind, ValueType type, double limit = 0);
+
+// A step that may fail, so that it is needed where the guard is true alone; or one that can't.
+uint16 add_guarded(Compiler *compiler, engine::Step step, bool may_fail);
+
+Value compile_constant(Compiler *compiler, const Expr *expression);
+Value value_of_constant(Compiler *compiler, const Const &constant);
+Value null_value(Compiler *compiler, Oid type);
+
+// Of decimals: the step that says how many digits are shown.
+uint16 shown_step_of(Compiler *compiler, const Value &value);
+
+// Makes two values comparable and choosable: of one kind, one type and one scale. False: they aren't.
+bool bring_together(Compiler *compiler, Value *one, Value *other);
+
+inline uint16 logic(Compiler *compiler, Operation operation, uint16 one, uint16 other = no_step) {
+    return add_step(compiler->program, make_step(operation, ValueType::boolean, one, other));
+}
+inline Value truth(uint16 step) {
+    return make_value(step, Kind::Boolean, ValueType::boolean);
+}
+
+// ---- parts of the compiler --------------------------------------------------------------------------------
+
+// comparisons.cpp
+// PostgreSQL's own comparisons of the kinds that are computed with are those of their order. Returns the
+// strategy, that of <> included; 0: it is no comparison.
+int strategy_of(Oid operator_oid);
+Value compile_comparison(Compiler *compiler, int strategy, const Expr *left, const Expr *right);
+Value compile_distinct(Compiler *compiler, const DistinctExpr *expression);
+Value compile_null_if(Compiler *compiler, const NullIfExpr *expression);
+Value compile_list(Compiler *compiler, const ScalarArrayOpExpr *any);
+
+// numbers.cpp
+Value widen_to(Compiler *compiler, Value value, ValueType type);
+Value rescale(Compiler *compiler, Value value, int scale);
+Value as_decimal(Value integer);
+Value multiply_decimals(Compiler *compiler, const Value &one, const Value &other);
+// Functions and operators over numbers; false: it is none of them.
+bool compile_number_call(Compiler *compiler, Oid function, const List *arguments, Oid result, Value *value);
+
+// moments.cpp
+bool compile_moment_call(Compiler *compiler, Oid function, const List *arguments, Value *value);
+
+// maps.cpp: an expression over one column of which nothing is known but its dictionary.
+bool is_map(Compiler *compiler, const Expr *expression);
+Value compile_map(Compiler *compiler, const Expr *expression);
+// The column's own values as numbers that tell them apart.
+Value compile_group(Compiler *compiler, const Var *column);
+
+}  // namespace pg_gpu::plan::query

@@ -1,0 +1,125 @@
+// Expressions over a column of which the engine knows codes alone: PostgreSQL evaluates them once for each
+// entry of the column's dictionaries.
+#include "compat.h"
+#include "plan/query/aggregate_failure.h"
+#include "plan/query/expression.h"
+
+namespace pg_gpu::plan::query {
+
+namespace {
+
+struct ColumnSearch {
+    const Compiler *compiler;
+    int column;  // -1: none yet
+};
+
+}  // namespace
+
+// Stops where the expression has another column than the first, or one that is computed with.
+static bool has_other_column(Node *node, void *context) {
+    auto *search = static_cast<ColumnSearch *>(context);
+    if (node == nullptr)
+        return false;
+    if (IsA(node, CaseTestExpr))
+        return true;
+    if (!IsA(node, Var))
+        return walk_expression(node, has_other_column, context);
+    const int column = reinterpret_cast<const Var *>(node)->varattno - 1;
+    if (column < 0 || (search->column >= 0 && column != search->column))
+        return true;
+    search->column = column;
+    const ColumnFacts &facts = search->compiler->columns[column];
+    return facts.kind != Kind::Group || facts.type.is_integer;
+}
+
+static Oid equality_of(Oid type) {
+    return lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr;
+}
+
+bool is_map(Compiler *compiler, const Expr *expression) {
+    auto *node = reinterpret_cast<Node *>(const_cast<Expr *>(expression));
+    switch (nodeTag(node)) {
+        case T_OpExpr:
+        case T_FuncExpr:
+        case T_ScalarArrayOpExpr:
+        case T_RelabelType:
+        case T_CoerceViaIO:
+            break;
+        default:
+            return false;
+    }
+    ColumnSearch search = {compiler, -1};
+    return !has_other_column(node, &search) && search.column >= 0 && !contain_nonstrict_functions(node) &&
+           kind_of_type(exprType(node)) != Kind::Decimal;
+}
+
+static bool is_users(Oid function, void *) {
+    return function >= FirstUnpinnedObjectId;
+}
+
+static bool has_users_function(Node *node, void *context) {
+    return node != nullptr && (check_functions_in_node(node, is_users, context) ||
+                               walk_expression(node, has_users_function, context));
+}
+
+static Value value_of_source(Compiler *compiler, const Source &source) {
+    const uint16 place = add_source(compiler->program, source);
+    Value value = make_value(add_step(compiler->program, make_step(Operation::column, source.type, place)),
+                             source.result, source.type, kMaxInt64);
+    value.width = width_of_type(source.result_type);
+    if (source.result == Kind::Group)
+        value.source = place;
+    if (source.result == Kind::Integer || source.result == Kind::Date)
+        value.limit = value.width == 2 ? 32768.0 : value.width == 4 ? 2147483648.0 : kMaxInt64;
+    return value;
+}
+
+static Value compile_source(Compiler *compiler, const Expr *expression, int column) {
+    const auto *node = reinterpret_cast<const Node *>(expression);
+    const Oid type = exprType(node);
+    Source source = begin_source(SourceKind::Result, column, ValueType::int64, kind_of_type(type));
+    source.expression = const_cast<Expr *>(expression);
+    source.result_type = type;
+    source.collation = exprCollation(node);
+    if (source.result == Kind::Boolean)
+        source.type = ValueType::boolean;
+    if (source.result == Kind::Float)
+        source.type = ValueType::float64;
+    if (source.result == Kind::Group) {
+        source.equality = equality_of(type);
+        if (!OidIsValid(source.equality) || !is_hashable(source.equality, type))
+            return refuse_value(compiler, "values of its type can't be told apart by a hash", expression);
+    }
+    return value_of_source(compiler, source);
+}
+
+// An error may be about a value that no row has, so all values' results are thrown away then. What users'
+// functions do besides couldn't be.
+Value compile_map(Compiler *compiler, const Expr *expression) {
+    auto *node = reinterpret_cast<Node *>(const_cast<Expr *>(expression));
+    if (may_fail(node)) {
+        if (compiler->has_barrier)
+            return refuse_value(compiler, "an expression must not see rows that a security barrier hides",
+                                expression);
+        if (has_users_function(node, nullptr))
+            return refuse_value(compiler, "an expression may raise an error for values that no row has",
+                                expression);
+        compiler->maps_may_fail = true;
+    }
+    ColumnSearch search = {compiler, -1};
+    has_other_column(node, &search);
+    return compile_source(compiler, expression, search.column);
+}
+
+Value compile_group(Compiler *compiler, const Var *column) {
+    const int number = column->varattno - 1;
+    const ColumnFacts &facts = compiler->columns[number];
+    if (!facts.type.is_integer)
+        return compile_source(compiler, &column->xpr, number);
+    Source source = begin_source(SourceKind::Own, number, ValueType::int64, Kind::Group);
+    source.result_type = column->vartype;
+    source.equality = equality_of(column->vartype);
+    return value_of_source(compiler, source);
+}
+
+}  // namespace pg_gpu::plan::query

@@ -1,0 +1,346 @@
+// Dates and timestamps. Infinities stay outside of arithmetic: columns that have some aren't added to.
+#include "compat.h"
+#include "plan/query/expression.h"
+#include "plan/query/zone.h"
+
+namespace pg_gpu::plan::query {
+
+using engine::DateField;
+using engine::TimeUnit;
+
+// Within them no sum leaves what dates and timestamps may be, and none is infinite.
+static constexpr double kMaxDays = 2.4e6;
+static constexpr double kMaxMicros = 2.0e17;
+
+static Value moment(Kind kind, uint16 step, double limit) {
+    Value value = make_value(step, kind, ValueType::int64, limit);
+    value.width = kind == Kind::Date ? 4 : 8;
+    return value;
+}
+
+static uint16 shift_step(Compiler *compiler, Operation operation, uint16 step) {
+    if (!find_session_zone(compiler->program, compiler->context != nullptr)) {
+        refuse(&compiler->refusal, "the time zone has too many jumps");
+        return 0;
+    }
+    return add_guarded(compiler, make_step(operation, ValueType::int64, step), true);
+}
+
+// ---- units and fields -------------------------------------------------------------------------------------
+
+namespace {
+
+struct NamedUnit {
+    const char *name;
+    TimeUnit unit;
+};
+
+struct NamedField {
+    const char *name;
+    DateField field;
+    int16 scale;     // of extract()'s result
+    bool is_of_day;  // dates have it, too
+    bool is_whole;   // so that date_part() gives it exactly
+};
+
+}  // namespace
+
+static constexpr NamedUnit units[] = {
+    {"microsecond", TimeUnit::microsecond},
+    {"microseconds", TimeUnit::microsecond},
+    {"millisecond", TimeUnit::millisecond},
+    {"milliseconds", TimeUnit::millisecond},
+    {"second", TimeUnit::second},
+    {"minute", TimeUnit::minute},
+    {"hour", TimeUnit::hour},
+    {"day", TimeUnit::day},
+    {"week", TimeUnit::week},
+    {"month", TimeUnit::month},
+    {"quarter", TimeUnit::quarter},
+    {"year", TimeUnit::year},
+    {"decade", TimeUnit::decade},
+    {"century", TimeUnit::century},
+    {"millennium", TimeUnit::millennium},
+};
+
+// Seconds and milliseconds are microseconds with a point.
+static constexpr NamedField fields[] = {
+    {"microseconds", DateField::microseconds, 0, false, true},
+    {"milliseconds", DateField::microseconds, 3, false, false},
+    {"second", DateField::second_micros, 6, false, false},
+    {"minute", DateField::minute, 0, false, true},
+    {"hour", DateField::hour, 0, false, true},
+    {"day", DateField::day, 0, true, true},
+    {"week", DateField::week, 0, true, true},
+    {"month", DateField::month, 0, true, true},
+    {"quarter", DateField::quarter, 0, true, true},
+    {"year", DateField::year, 0, true, true},
+    {"isoyear", DateField::isoyear, 0, true, true},
+    {"decade", DateField::decade, 0, true, true},
+    {"century", DateField::century, 0, true, true},
+    {"millennium", DateField::millennium, 0, true, true},
+    {"dow", DateField::day_of_week, 0, true, true},
+    {"isodow", DateField::iso_day_of_week, 0, true, true},
+    {"doy", DateField::day_of_year, 0, true, true},
+    {"epoch", DateField::epoch_micros, 6, false, true},
+};
+
+// The text of a constant; nullptr: it isn't known.
+static const char *read_name(const List *arguments) {
+    const auto *node = static_cast<const Node *>(linitial(arguments));
+    if (!IsA(node, Const) || reinterpret_cast<const Const *>(node)->constisnull)
+        return nullptr;
+    return TextDatumGetCString(reinterpret_cast<const Const *>(node)->constvalue);
+}
+
+template <typename Named, size_t count>
+static const Named *find_named(const Named (&all)[count], const List *arguments) {
+    const char *name = read_name(arguments);
+    for (const Named &one : all)
+        if (name != nullptr && pg_strcasecmp(one.name, name) == 0)
+            return &one;
+    return nullptr;
+}
+
+// ---- functions --------------------------------------------------------------------------------------------
+
+static Value compile_truncation(Compiler *compiler, const List *arguments, bool has_zone) {
+    const NamedUnit *named = find_named(units, arguments);
+    const Value value = compile(compiler, static_cast<const Expr *>(lsecond(arguments)));
+    if (is_refused(compiler))
+        return {};
+    if (named == nullptr || value.kind != Kind::Timestamp)
+        return refuse_value(compiler, "a unit of time isn't known");
+    const bool is_shifted = has_zone && named->unit >= TimeUnit::minute;
+    const uint16 local = is_shifted ? shift_step(compiler, Operation::shift_zone, value.step) : value.step;
+    engine::Step step = make_step(Operation::truncate_timestamp, ValueType::int64, local);
+    step.detail = static_cast<uint32>(named->unit);
+    uint16 cut = add_guarded(compiler, step, true);
+    if (is_shifted && named->unit >= TimeUnit::day) {
+        cut = shift_step(compiler, Operation::unshift_zone, cut);
+    } else if (is_shifted) {
+        // Within a day the offset stays that of the moment itself, which local time doesn't tell where clocks
+        // are set back.
+        const engine::Step less = make_step(Operation::subtract, ValueType::int64, local, cut);
+        const engine::Step kept =
+            make_step(Operation::subtract, ValueType::int64, value.step, add_guarded(compiler, less, true));
+        cut = add_guarded(compiler, kept, true);
+    }
+    return moment(Kind::Timestamp, cut, value.limit + kMaxMicros);
+}
+
+static Value field_value(uint16 step, int16 scale, double limit) {
+    Value value = make_value(step, Kind::Decimal, ValueType::int64, limit);
+    value.scale = value.shown = scale;
+    return value;
+}
+
+static Value add_number(Compiler *compiler, Operation operation, uint16 step, int64 number) {
+    const engine::Step sum = make_step(operation, ValueType::int64, step,
+                                       constant_step(compiler->program, number, ValueType::int64));
+    return make_value(add_guarded(compiler, sum, true), Kind::Integer, ValueType::int64);
+}
+
+// A field as extract() gives it.
+static Value compile_field(Compiler *compiler, const NamedField &named, const Value &value, bool has_zone) {
+    // No field is greater, but years of timestamps and moments since 1970.
+    constexpr double most = 1e9;
+    const bool is_epoch = named.field == DateField::epoch_micros;
+    if (value.kind == Kind::Date) {
+        if (is_epoch) {
+            const Value days =
+                add_number(compiler, Operation::add, value.step, POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE);
+            return value.limit > kMaxDays
+                       ? refuse_value(compiler, "a date may be infinite")
+                       : field_value(add_number(compiler, Operation::multiply, days.step, SECS_PER_DAY).step,
+                                     0, 1e15);
+        }
+        if (!named.is_of_day)
+            return refuse_value(compiler, "a date doesn't have a field");
+    }
+    const bool is_shifted = has_zone && !is_epoch;
+    engine::Step step = make_step(
+        value.kind == Kind::Date ? Operation::field_of_date : Operation::field_of_timestamp, ValueType::int64,
+        is_shifted ? shift_step(compiler, Operation::shift_zone, value.step) : value.step);
+    step.detail = static_cast<uint32>(named.field);
+    return field_value(add_guarded(compiler, step, true), named.scale, is_epoch ? kMaxInt64 : most);
+}
+
+// extract(epoch FROM one - other), where the difference would be an interval.
+static bool compile_seconds_between(Compiler *compiler, const List *arguments, Value *value) {
+    const char *name = read_name(arguments);
+    const auto *node = static_cast<const Node *>(lsecond(arguments));
+    if (name == nullptr || pg_strcasecmp(name, "epoch") != 0 || !IsA(node, OpExpr))
+        return false;
+    const auto *difference = reinterpret_cast<const OpExpr *>(node);
+    if (difference->opfuncid != F_TIMESTAMP_MI && difference->opfuncid != F_TIMESTAMPTZ_MI)
+        return false;
+    const Value one = compile(compiler, static_cast<const Expr *>(linitial(difference->args)));
+    const Value other = compile(compiler, static_cast<const Expr *>(lsecond(difference->args)));
+    if (is_refused(compiler))
+        return true;
+    if (one.limit > kMaxMicros || other.limit > kMaxMicros)
+        *value = refuse_value(compiler, "a timestamp may be infinite");
+    else
+        *value = field_value(add_step(compiler->program,
+                                      make_step(Operation::subtract, ValueType::int64, one.step, other.step)),
+                             6, one.limit + other.limit);
+    return true;
+}
+
+static Value compile_extract(Compiler *compiler, const List *arguments, bool has_zone) {
+    const NamedField *named = find_named(fields, arguments);
+    const Value value = compile(compiler, static_cast<const Expr *>(lsecond(arguments)));
+    if (is_refused(compiler))
+        return {};
+    if (named == nullptr)
+        return refuse_value(compiler, "a field of a moment isn't known");
+    return compile_field(compiler, *named, value, has_zone);
+}
+
+// date_part() gives float8, of which a quotient of doubles may differ from the number itself.
+static Value compile_part(Compiler *compiler, const List *arguments, bool has_zone) {
+    constexpr double max_exact = 9.0e15;
+    const NamedField *named = find_named(fields, arguments);
+    const Value value = compile(compiler, static_cast<const Expr *>(lsecond(arguments)));
+    if (is_refused(compiler))
+        return {};
+    if (named == nullptr || !named->is_whole ||
+        (named->field == DateField::epoch_micros && value.limit > max_exact - 1e15))
+        return refuse_value(compiler, "a field of a moment isn't known");
+    const Value field = compile_field(compiler, *named, value, has_zone);
+    engine::Step step = make_step(Operation::to_float, ValueType::float64, field.step);
+    step.detail = static_cast<uint32>(field.scale);
+    return make_value(add_guarded(compiler, step, true), Kind::Float, ValueType::float64);
+}
+
+static Value convert(Compiler *compiler, Operation operation, Kind kind, const Value &value) {
+    const double limit = kind == Kind::Date ? value.limit / USECS_PER_DAY + 1 : value.limit * USECS_PER_DAY;
+    return moment(kind, add_guarded(compiler, make_step(operation, ValueType::int64, value.step), true),
+                  kind == Kind::Date && value.limit >= kMaxInt64 ? 2147483647.0 : Min(limit, kMaxInt64));
+}
+
+static Value compile_conversion(Compiler *compiler, Oid function, const List *arguments) {
+    const Value value = compile(compiler, static_cast<const Expr *>(linitial(arguments)));
+    if (is_refused(compiler))
+        return {};
+    const auto shifted = [&](Operation operation, const Value &from) {
+        return moment(Kind::Timestamp, shift_step(compiler, operation, from.step),
+                      Min(from.limit + USECS_PER_DAY, kMaxInt64));
+    };
+    switch (function) {
+        case F_DATE_TIMESTAMP:
+            return convert(compiler, Operation::date_of_timestamp, Kind::Date, value);
+        case F_DATE_TIMESTAMPTZ:
+            return convert(compiler, Operation::date_of_timestamp, Kind::Date,
+                           shifted(Operation::shift_zone, value));
+        case F_TIMESTAMP_DATE:
+            return convert(compiler, Operation::timestamp_of_date, Kind::Timestamp, value);
+        case F_TIMESTAMPTZ_DATE:
+            return shifted(Operation::unshift_zone,
+                           convert(compiler, Operation::timestamp_of_date, Kind::Timestamp, value));
+        case F_TIMESTAMP_TIMESTAMPTZ:
+            return shifted(Operation::shift_zone, value);
+        default:
+            return shifted(Operation::unshift_zone, value);
+    }
+}
+
+// ---- arithmetic -------------------------------------------------------------------------------------------
+
+static Value compile_days(Compiler *compiler, Oid function, const List *arguments) {
+    const Value one = compile(compiler, static_cast<const Expr *>(linitial(arguments)));
+    const Value other = compile(compiler, static_cast<const Expr *>(lsecond(arguments)));
+    if (is_refused(compiler))
+        return {};
+    if (one.limit + other.limit > kMaxDays)
+        return refuse_value(compiler, "a date may be infinite, or out of range");
+    const engine::Step step = make_step(function == F_DATE_PLI ? Operation::add : Operation::subtract,
+                                        ValueType::int64, one.step, other.step);
+    Value value = moment(Kind::Date, add_step(compiler->program, step), one.limit + other.limit);
+    if (function == F_DATE_MI)
+        value.kind = Kind::Integer;
+    return value;
+}
+
+// Moves a moment by an interval that is a constant.
+static Value compile_move(Compiler *compiler, const List *arguments, bool is_back, bool has_zone) {
+    Value value = compile(compiler, static_cast<const Expr *>(linitial(arguments)));
+    const auto *node = static_cast<const Node *>(lsecond(arguments));
+    if (is_refused(compiler))
+        return {};
+    if (!IsA(node, Const) || reinterpret_cast<const Const *>(node)->constisnull)
+        return refuse_value(compiler, "an interval isn't a constant", node);
+    const Interval interval = *DatumGetIntervalP(reinterpret_cast<const Const *>(node)->constvalue);
+    const bool has_days = interval.month != 0 || interval.day != 0;
+    if (has_zone && has_days)
+        return refuse_value(compiler, "days of a time zone are added to");
+    if (value.kind == Kind::Date)
+        value = convert(compiler, Operation::timestamp_of_date, Kind::Timestamp, value);
+    const double months = std::fabs(static_cast<double>(interval.month)) * 31 * USECS_PER_DAY;
+    const double rest = std::fabs(static_cast<double>(interval.day)) * USECS_PER_DAY +
+                        std::fabs(static_cast<double>(interval.time));
+    if (value.limit + months + rest > kMaxMicros)
+        return refuse_value(compiler, "a timestamp may be infinite, or out of range");
+    const int sign = is_back ? -1 : 1;
+    uint16 step = value.step;
+    if (interval.month != 0)
+        step =
+            add_guarded(compiler,
+                        make_step(Operation::months_added, ValueType::int64, step,
+                                  constant_step(compiler->program, sign * interval.month, ValueType::int64)),
+                        true);
+    const int64 micros = sign * (interval.day * USECS_PER_DAY + interval.time);
+    if (micros != 0)
+        step = add_number(compiler, Operation::add, step, micros).step;
+    return moment(Kind::Timestamp, step, value.limit + months + rest);
+}
+
+bool compile_moment_call(Compiler *compiler, Oid function, const List *arguments, Value *value) {
+    switch (function) {
+        case F_DATE_TRUNC_TEXT_TIMESTAMP:
+        case F_DATE_TRUNC_TEXT_TIMESTAMPTZ:
+            *value = compile_truncation(compiler, arguments, function == F_DATE_TRUNC_TEXT_TIMESTAMPTZ);
+            return true;
+        case F_EXTRACT_TEXT_DATE:
+        case F_EXTRACT_TEXT_TIMESTAMP:
+        case F_EXTRACT_TEXT_TIMESTAMPTZ:
+            *value = compile_extract(compiler, arguments, function == F_EXTRACT_TEXT_TIMESTAMPTZ);
+            return true;
+        case F_EXTRACT_TEXT_INTERVAL:
+            return compile_seconds_between(compiler, arguments, value);
+        case F_DATE_PART_TEXT_TIMESTAMP:
+        case F_DATE_PART_TEXT_TIMESTAMPTZ:
+            *value = compile_part(compiler, arguments, function == F_DATE_PART_TEXT_TIMESTAMPTZ);
+            return true;
+        case F_DATE_TIMESTAMP:
+        case F_DATE_TIMESTAMPTZ:
+        case F_TIMESTAMP_DATE:
+        case F_TIMESTAMPTZ_DATE:
+        case F_TIMESTAMP_TIMESTAMPTZ:
+        case F_TIMESTAMPTZ_TIMESTAMP:
+            *value = compile_conversion(compiler, function, arguments);
+            return true;
+        case F_DATE_MI:
+        case F_DATE_MII:
+        case F_DATE_PLI:
+            *value = compile_days(compiler, function, arguments);
+            return true;
+        case F_DATE_PL_INTERVAL:
+        case F_DATE_MI_INTERVAL:
+            *value = compile_move(compiler, arguments, function == F_DATE_MI_INTERVAL, false);
+            return true;
+        case F_TIMESTAMP_PL_INTERVAL:
+        case F_TIMESTAMP_MI_INTERVAL:
+            *value = compile_move(compiler, arguments, function == F_TIMESTAMP_MI_INTERVAL, false);
+            return true;
+        case F_TIMESTAMPTZ_PL_INTERVAL:
+        case F_TIMESTAMPTZ_MI_INTERVAL:
+            *value = compile_move(compiler, arguments, function == F_TIMESTAMPTZ_MI_INTERVAL, true);
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace pg_gpu::plan::query

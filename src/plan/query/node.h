@@ -1,0 +1,26 @@
+// A GpuQuery: the node whose rows are groups of one table, computed by the engine's query processor.
+#pragma once
+
+#include "postgres_headers.h"
+
+namespace pg_gpu::plan::query {
+
+// custom_private of a path: the packed query (aggregate_query.h), the expressions of the node's own tuples,
+// HAVING's conditions, whether a map's expression may raise an error, and which groups are wanted (top.h).
+struct Planning {
+    List *query;
+    List *row;
+    List *having;
+    bool maps_may_fail;
+    List *order;
+    int64 count;
+};
+List *pack_planning(const Planning &planning);
+Planning unpack_planning(List *packed);
+
+const CustomPathMethods *query_path_methods();
+
+// Registers the node.
+void register_query_node();
+
+}  // namespace pg_gpu::plan::query

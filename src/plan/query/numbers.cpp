@@ -1,0 +1,605 @@
+// Arithmetic, functions and casts of numbers. Decimals are integers without their points, and show as many
+// digits as PostgreSQL's numerics would.
+#include "plan/query/expression.h"
+
+namespace pg_gpu::plan::query {
+
+// ---- scales -----------------------------------------------------------------------------------------------
+
+static constexpr int kMaxDigits = 38;
+// How many digits quotients have that lie in a decimal.
+static constexpr int kQuotientScale = 24;
+
+static Int128 power_of_10(int power) {
+    Int128 number = 1;
+    column::multiply_by_power(&number, power);
+    return number;
+}
+
+Value widen_to(Compiler *compiler, Value value, ValueType type) {
+    if (value.type == type)
+        return value;
+    engine::Step step =
+        make_step(type == ValueType::int128 ? Operation::widen : Operation::narrow, type, value.step);
+    value.step = add_guarded(compiler, step, type == ValueType::int64 && value.limit >= kMaxInt64);
+    value.type = type;
+    return value;
+}
+
+// An operation on integers of any size, whose results are no greater than the limit.
+static Value operate(Compiler *compiler, Operation operation, Value one, Value other, double limit,
+                     bool may_fail = false) {
+    const ValueType type =
+        limit >= kMaxInt64 || one.type == ValueType::int128 || other.type == ValueType::int128
+            ? ValueType::int128
+            : ValueType::int64;
+    one = widen_to(compiler, one, type);
+    other = widen_to(compiler, other, type);
+    engine::Step step = make_step(operation, type, one.step, other.step);
+    step.width = type == ValueType::int128 ? 16 : 8;
+    may_fail = may_fail || limit >= kMaxInt128;
+    return make_value(add_guarded(compiler, step, may_fail), Kind::Decimal, type, Min(limit, kMaxInt128));
+}
+
+static Value number(Compiler *compiler, Int128 value) {
+    const auto limit = std::fabs(static_cast<double>(value));
+    const ValueType type = limit >= kMaxInt64 ? ValueType::int128 : ValueType::int64;
+    return make_value(constant_step(compiler->program, value, type), Kind::Decimal, type, limit);
+}
+
+static void show_as(Value *value, const Value &other) {
+    value->shown = other.shown;
+    value->shown_step = other.shown_step;
+}
+
+Value rescale(Compiler *compiler, Value value, int scale) {
+    if (value.scale == scale)
+        return value;
+    if (value.is_null) {
+        value.scale = static_cast<int16>(scale);
+        return value;
+    }
+    const int more = scale - value.scale;
+    if (more > kMaxDigits)
+        return refuse_value(compiler, "numerics have too many digits");
+    const Value factor = number(compiler, power_of_10(more));
+    Value scaled = operate(compiler, Operation::multiply, value, factor, value.limit * factor.limit);
+    scaled.scale = static_cast<int16>(scale);
+    show_as(&scaled, value);
+    return scaled;
+}
+
+Value as_decimal(Value integer) {
+    integer.kind = Kind::Decimal;
+    integer.scale = integer.shown = 0;
+    return integer;
+}
+
+// How many digits are shown of a result that shows what its operands together do: the most, or all.
+static void combine_shown(Compiler *compiler, Operation operation, const Value &one, const Value &other,
+                          Value *result) {
+    if (one.shown != kShownByRow && other.shown != kShownByRow) {
+        result->shown = operation == Operation::add ? static_cast<int16>(one.shown + other.shown)
+                                                    : Max(one.shown, other.shown);
+        return;
+    }
+    result->shown = kShownByRow;
+    result->shown_step = add_step(
+        compiler->program,
+        make_step(operation, ValueType::int64, shown_step_of(compiler, one), shown_step_of(compiler, other)));
+}
+
+Value multiply_decimals(Compiler *compiler, const Value &one, const Value &other) {
+    if (one.scale + other.scale > kMaxDigits)
+        return refuse_value(compiler, "numerics have too many digits");
+    Value product = operate(compiler, Operation::multiply, one, other, one.limit * other.limit);
+    product.scale = static_cast<int16>(one.scale + other.scale);
+    combine_shown(compiler, Operation::add, one, other, &product);
+    return product;
+}
+
+// Of a constant that isn't 0 it is known that dividing by it doesn't fail.
+static bool may_be_zero(const Compiler *compiler, const Value &value) {
+    const engine::Step &step = compiler->program->steps[value.step];
+    if (step.operation != Operation::constant)
+        return true;
+    const engine::Constant &constant = compiler->program->constants[step.left];
+    return constant.low == 0 && constant.high == 0;
+}
+
+static Value divide_decimals(Compiler *compiler, Value one, Value other) {
+    const uint32 scales = static_cast<uint32>(one.scale) | static_cast<uint32>(other.scale) << 8 |
+                          static_cast<uint32>(kQuotientScale) << 16;
+    one = widen_to(compiler, one, ValueType::int128);
+    other = widen_to(compiler, other, ValueType::int128);
+    engine::Step digits = make_step(Operation::quotient_digits, ValueType::int64, one.step, other.step);
+    digits.detail = scales;
+    uint16 shown = add_guarded(compiler, digits, true);
+    for (const Value *operand : {&one, &other})
+        shown = add_step(compiler->program, make_step(Operation::greater, ValueType::int64, shown,
+                                                      shown_step_of(compiler, *operand)));
+    engine::Step step = make_step(Operation::quotient, ValueType::int128, one.step, other.step, shown);
+    step.width = 16;
+    step.detail = scales;
+    Value quotient =
+        make_value(add_guarded(compiler, step, true), Kind::Decimal, ValueType::int128, kMaxInt128);
+    quotient.scale = kQuotientScale;
+    quotient.shown = kShownByRow;
+    quotient.shown_step = shown;
+    return quotient;
+}
+
+static Value compute_decimal(Compiler *compiler, Operation operation, Value one, Value other) {
+    if (operation == Operation::multiply)
+        return multiply_decimals(compiler, one, other);
+    if (operation == Operation::divide)
+        return divide_decimals(compiler, one, other);
+    const int scale = Max(one.scale, other.scale);
+    const Value left = rescale(compiler, one, scale);
+    const Value right = rescale(compiler, other, scale);
+    if (is_refused(compiler))
+        return {};
+    const bool is_remainder = operation == Operation::modulo;
+    Value result = operate(compiler, operation, left, right,
+                           is_remainder ? Max(left.limit, right.limit) : left.limit + right.limit,
+                           is_remainder && may_be_zero(compiler, right));
+    result.scale = static_cast<int16>(scale);
+    combine_shown(compiler, Operation::greater, one, other, &result);
+    return result;
+}
+
+// ---- integers and floats ----------------------------------------------------------------------------------
+
+static double max_of_width(int width) {
+    return width == 2 ? 32767.0 : width == 4 ? 2147483647.0 : kMaxInt64;
+}
+
+static Value compute_integer(Compiler *compiler, Operation operation, const Value &one, const Value &other,
+                             uint8 width) {
+    const double most = max_of_width(width);
+    double limit = one.limit + other.limit;
+    bool may_fail = false;
+    if (operation == Operation::multiply)
+        limit = one.limit * other.limit;
+    if (operation == Operation::divide || operation == Operation::modulo) {
+        // The least integer has no opposite.
+        limit = one.limit;
+        may_fail = may_be_zero(compiler, other) || one.limit >= most;
+    }
+    engine::Step step = make_step(operation, ValueType::int64, one.step, other.step);
+    step.width = width;
+    Value value = make_value(add_guarded(compiler, step, may_fail || limit > most), Kind::Integer,
+                             ValueType::int64, Min(limit, most + 1));
+    value.width = width;
+    return value;
+}
+
+static Value compute_float(Compiler *compiler, Operation operation, const Value &one, uint16 other,
+                           uint8 width, bool may_fail) {
+    engine::Step step = make_step(operation, ValueType::float64, one.step, other);
+    step.width = width;
+    Value value = make_value(add_guarded(compiler, step, may_fail), Kind::Float, ValueType::float64);
+    value.width = width;
+    // A sum is one of zeros that are negative.
+    value.may_be_minus_0 =
+        operation == Operation::add || operation == Operation::subtract || operation == Operation::floor
+            ? one.may_be_minus_0
+            : operation != Operation::absolute && operation != Operation::sign;
+    return value;
+}
+
+static Value compute(Compiler *compiler, Operation operation, const Value &one, const Value &other,
+                     Oid result) {
+    if (one.kind != other.kind)
+        return refuse_value(compiler, "numbers of different kinds are computed with");
+    switch (one.kind) {
+        case Kind::Integer:
+            return compute_integer(compiler, operation, one, other, width_of_type(result));
+        case Kind::Float:
+            return compute_float(compiler, operation, one, other.step, width_of_type(result), true);
+        case Kind::Decimal:
+            return compute_decimal(compiler, operation, one, other);
+        default:
+            return refuse_value(compiler, "something is computed with that isn't a number");
+    }
+}
+
+// Of one operand, with a result of its kind.
+static Value compute_one(Compiler *compiler, Operation operation, const Value &one) {
+    if (one.kind == Kind::Float)
+        return compute_float(compiler, operation, one, no_step, one.width, false);
+    if (one.kind != Kind::Integer && one.kind != Kind::Decimal)
+        return refuse_value(compiler, "something is computed with that isn't a number");
+    engine::Step step = make_step(operation, one.type, one.step);
+    step.width = one.kind == Kind::Integer ? one.width : one.type == ValueType::int128 ? 16 : 8;
+    const bool may_fail = one.kind == Kind::Integer && one.limit > max_of_width(one.width);
+    Value value = one;
+    value.step = add_guarded(compiler, step, may_fail);
+    if (operation == Operation::sign) {
+        value.scale = value.shown = 0;
+        value.limit = 1;
+    }
+    return value;
+}
+
+static Value compute_bits(Compiler *compiler, Operation operation, const Value &one, uint16 other) {
+    if (one.kind != Kind::Integer)
+        return refuse_value(compiler, "bits of something else than integers are computed with");
+    engine::Step step = make_step(operation, ValueType::int64, one.step, other);
+    step.width = one.width;
+    Value value = one;
+    value.limit = max_of_width(one.width) + 1;
+    value.step = add_step(compiler->program, step);
+    return value;
+}
+
+// ---- digits that are left out -----------------------------------------------------------------------------
+
+// Leaves so many digits behind the point, which may be less than none, and shows as many.
+static Value cut_digits(Compiler *compiler, Operation operation, Value value, int digits) {
+    const int shown = Max(digits, 0);
+    const int less = value.scale - digits;
+    if (less > kMaxDigits || -less > kMaxDigits)
+        return refuse_value(compiler, "numerics have too many digits");
+    if (less > 0) {
+        const Value divisor = number(compiler, power_of_10(less));
+        value = operate(compiler, operation, value, divisor, value.limit / divisor.limit + 1);
+        value.scale = static_cast<int16>(digits);
+        if (digits < 0) {
+            const Value factor = number(compiler, power_of_10(-digits));
+            value = operate(compiler, Operation::multiply, value, factor, value.limit * factor.limit);
+            value.scale = 0;
+        }
+    }
+    value.shown = static_cast<int16>(shown);
+    return value;
+}
+
+static bool read_digits(const List *arguments, int *digits) {
+    if (list_length(arguments) == 1) {
+        *digits = 0;
+        return true;
+    }
+    const auto *node = static_cast<const Node *>(lsecond(arguments));
+    if (!IsA(node, Const) || reinterpret_cast<const Const *>(node)->constisnull)
+        return false;
+    *digits = DatumGetInt32(reinterpret_cast<const Const *>(node)->constvalue);
+    return true;
+}
+
+static Value compile_cut(Compiler *compiler, Operation of_decimals, Operation of_floats,
+                         const List *arguments) {
+    int digits;
+    const Value value = compile(compiler, static_cast<const Expr *>(linitial(arguments)));
+    if (is_refused(compiler))
+        return {};
+    if (value.kind == Kind::Float)
+        return compute_float(compiler, of_floats, value, no_step, value.width, false);
+    if (value.kind != Kind::Decimal || !read_digits(arguments, &digits))
+        return refuse_value(compiler, "how many digits are left isn't a constant");
+    return cut_digits(compiler, of_decimals, value, digits);
+}
+
+// numeric(precision, scale)
+static Value compile_typmod(Compiler *compiler, const List *arguments) {
+    int typmod;
+    const Value value = compile(compiler, static_cast<const Expr *>(linitial(arguments)));
+    if (is_refused(compiler))
+        return {};
+    if (value.kind != Kind::Decimal || !read_digits(arguments, &typmod))
+        return refuse_value(compiler, "how many digits are left isn't a constant");
+    if (typmod < static_cast<int>(VARHDRSZ))
+        return value;
+    const uint32 packed = static_cast<uint32>(typmod) - VARHDRSZ;
+    const auto precision = static_cast<int>(packed >> 16);
+    const int scale = static_cast<int>((packed & 0x7ff) ^ 1024) - 1024;
+    if (scale < 0)
+        return refuse_value(compiler, "a numeric's scale is negative");
+    const Value cut = cut_digits(compiler, Operation::divide_round, value, scale);
+    // The planner doesn't know the numbers of dictionaries.
+    if (!is_refused(compiler) && compiler->context != nullptr &&
+        cut.limit >= std::pow(10.0, precision - scale + cut.scale) * (1 - 1e-9))
+        return refuse_value(compiler, "a numeric may have more digits than it is cast to");
+    return cut;
+}
+
+// ---- casts ------------------------------------------------------------------------------------------------
+
+static Value cast_to_integer(Compiler *compiler, Value value, Oid result) {
+    const uint8 width = width_of_type(result);
+    const double most = max_of_width(width);
+    if (value.kind == Kind::Boolean)
+        value.limit = 1;
+    if (value.kind == Kind::Decimal)
+        value = cut_digits(compiler, Operation::divide_round, value, 0);
+    if (is_refused(compiler))
+        return {};
+    if (value.kind == Kind::Group)
+        return refuse_value(compiler, "something is computed with that isn't a number");
+    const bool is_float = value.kind == Kind::Float;
+    if (is_float || value.type != ValueType::int64 || value.limit > most) {
+        engine::Step step = make_step(is_float ? Operation::float_to_integer : Operation::narrow,
+                                      ValueType::int64, value.step);
+        step.width = width;
+        value.step = add_guarded(compiler, step, is_float || value.limit > most);
+    }
+    Value integer = make_value(value.step, Kind::Integer, ValueType::int64,
+                               is_float ? most + 1 : Min(value.limit, most + 1));
+    integer.width = width;
+    integer.is_null = value.is_null;
+    return integer;
+}
+
+static Value cast_to_float(Compiler *compiler, const Value &value, Oid result) {
+    const uint8 width = width_of_type(result);
+    if (value.kind == Kind::Float && value.width <= width) {
+        Value same = value;
+        same.width = width;
+        return same;
+    }
+    engine::Step step = make_step(value.kind == Kind::Float ? Operation::float_to_float : Operation::to_float,
+                                  ValueType::float64, value.step);
+    step.width = width;
+    step.detail = value.kind == Kind::Decimal ? static_cast<uint32>(value.scale) : 0;
+    Value real = make_value(add_guarded(compiler, step, true), Kind::Float, ValueType::float64);
+    real.width = width;
+    real.is_null = value.is_null;
+    real.may_be_minus_0 = value.may_be_minus_0;
+    return real;
+}
+
+static Value cast_number(Compiler *compiler, const Value &value, Oid result) {
+    if (value.kind == Kind::Group || value.kind == Kind::Date || value.kind == Kind::Timestamp)
+        return refuse_value(compiler, "something is computed with that isn't a number");
+    switch (kind_of_type(result)) {
+        case Kind::Integer:
+            return cast_to_integer(compiler, value, result);
+        case Kind::Float:
+            return value.kind == Kind::Boolean
+                       ? refuse_value(compiler, "something is computed with that isn't a number")
+                       : cast_to_float(compiler, value, result);
+        case Kind::Decimal:
+            return value.kind == Kind::Integer ? as_decimal(value)
+                                               : refuse_value(compiler, "floats become numerics");
+        case Kind::Boolean:
+            return make_value(
+                add_step(compiler->program, make_step(Operation::to_boolean, ValueType::boolean, value.step)),
+                Kind::Boolean, ValueType::boolean);
+        default:
+            return refuse_value(compiler, "a number becomes something else");
+    }
+}
+
+// ---- functions --------------------------------------------------------------------------------------------
+
+namespace {
+
+enum class Call : uint8 { Two, One, Same, Bits, Cast, Round, Ceiling, Floor, Truncate, Typmod };
+
+struct NumberFunction {
+    Oid function;
+    Call call;
+    Operation operation;
+};
+
+}  // namespace
+
+static constexpr NumberFunction functions[] = {
+    {F_INT2PL, Call::Two, Operation::add},
+    {F_INT4PL, Call::Two, Operation::add},
+    {F_INT8PL, Call::Two, Operation::add},
+    {F_INT24PL, Call::Two, Operation::add},
+    {F_INT42PL, Call::Two, Operation::add},
+    {F_INT28PL, Call::Two, Operation::add},
+    {F_INT82PL, Call::Two, Operation::add},
+    {F_INT48PL, Call::Two, Operation::add},
+    {F_INT84PL, Call::Two, Operation::add},
+    {F_FLOAT4PL, Call::Two, Operation::add},
+    {F_FLOAT8PL, Call::Two, Operation::add},
+    {F_FLOAT48PL, Call::Two, Operation::add},
+    {F_FLOAT84PL, Call::Two, Operation::add},
+    {F_NUMERIC_ADD, Call::Two, Operation::add},
+    {F_INT2MI, Call::Two, Operation::subtract},
+    {F_INT4MI, Call::Two, Operation::subtract},
+    {F_INT8MI, Call::Two, Operation::subtract},
+    {F_INT24MI, Call::Two, Operation::subtract},
+    {F_INT42MI, Call::Two, Operation::subtract},
+    {F_INT28MI, Call::Two, Operation::subtract},
+    {F_INT82MI, Call::Two, Operation::subtract},
+    {F_INT48MI, Call::Two, Operation::subtract},
+    {F_INT84MI, Call::Two, Operation::subtract},
+    {F_FLOAT4MI, Call::Two, Operation::subtract},
+    {F_FLOAT8MI, Call::Two, Operation::subtract},
+    {F_FLOAT48MI, Call::Two, Operation::subtract},
+    {F_FLOAT84MI, Call::Two, Operation::subtract},
+    {F_NUMERIC_SUB, Call::Two, Operation::subtract},
+    {F_INT2MUL, Call::Two, Operation::multiply},
+    {F_INT4MUL, Call::Two, Operation::multiply},
+    {F_INT8MUL, Call::Two, Operation::multiply},
+    {F_INT24MUL, Call::Two, Operation::multiply},
+    {F_INT42MUL, Call::Two, Operation::multiply},
+    {F_INT28MUL, Call::Two, Operation::multiply},
+    {F_INT82MUL, Call::Two, Operation::multiply},
+    {F_INT48MUL, Call::Two, Operation::multiply},
+    {F_INT84MUL, Call::Two, Operation::multiply},
+    {F_FLOAT4MUL, Call::Two, Operation::multiply},
+    {F_FLOAT8MUL, Call::Two, Operation::multiply},
+    {F_FLOAT48MUL, Call::Two, Operation::multiply},
+    {F_FLOAT84MUL, Call::Two, Operation::multiply},
+    {F_NUMERIC_MUL, Call::Two, Operation::multiply},
+    {F_INT2DIV, Call::Two, Operation::divide},
+    {F_INT4DIV, Call::Two, Operation::divide},
+    {F_INT8DIV, Call::Two, Operation::divide},
+    {F_INT24DIV, Call::Two, Operation::divide},
+    {F_INT42DIV, Call::Two, Operation::divide},
+    {F_INT28DIV, Call::Two, Operation::divide},
+    {F_INT82DIV, Call::Two, Operation::divide},
+    {F_INT48DIV, Call::Two, Operation::divide},
+    {F_INT84DIV, Call::Two, Operation::divide},
+    {F_FLOAT4DIV, Call::Two, Operation::divide},
+    {F_FLOAT8DIV, Call::Two, Operation::divide},
+    {F_FLOAT48DIV, Call::Two, Operation::divide},
+    {F_FLOAT84DIV, Call::Two, Operation::divide},
+    {F_NUMERIC_DIV, Call::Two, Operation::divide},
+    {F_INT2MOD, Call::Two, Operation::modulo},
+    {F_INT4MOD, Call::Two, Operation::modulo},
+    {F_INT8MOD, Call::Two, Operation::modulo},
+    {F_MOD_INT2_INT2, Call::Two, Operation::modulo},
+    {F_MOD_INT4_INT4, Call::Two, Operation::modulo},
+    {F_MOD_INT8_INT8, Call::Two, Operation::modulo},
+    {F_NUMERIC_MOD, Call::Two, Operation::modulo},
+    {F_MOD_NUMERIC_NUMERIC, Call::Two, Operation::modulo},
+    {F_INT2UM, Call::One, Operation::negate},
+    {F_INT4UM, Call::One, Operation::negate},
+    {F_INT8UM, Call::One, Operation::negate},
+    {F_FLOAT4UM, Call::One, Operation::negate},
+    {F_FLOAT8UM, Call::One, Operation::negate},
+    {F_NUMERIC_UMINUS, Call::One, Operation::negate},
+    {F_INT2ABS, Call::One, Operation::absolute},
+    {F_INT4ABS, Call::One, Operation::absolute},
+    {F_INT8ABS, Call::One, Operation::absolute},
+    {F_FLOAT4ABS, Call::One, Operation::absolute},
+    {F_FLOAT8ABS, Call::One, Operation::absolute},
+    {F_NUMERIC_ABS, Call::One, Operation::absolute},
+    {F_ABS_INT2, Call::One, Operation::absolute},
+    {F_ABS_INT4, Call::One, Operation::absolute},
+    {F_ABS_INT8, Call::One, Operation::absolute},
+    {F_ABS_FLOAT4, Call::One, Operation::absolute},
+    {F_ABS_FLOAT8, Call::One, Operation::absolute},
+    {F_ABS_NUMERIC, Call::One, Operation::absolute},
+    {F_SIGN_FLOAT8, Call::One, Operation::sign},
+    {F_SIGN_NUMERIC, Call::One, Operation::sign},
+    {F_SQRT_FLOAT8, Call::One, Operation::square_root},
+    {F_DSQRT, Call::One, Operation::square_root},
+    {F_INT2UP, Call::Same, Operation::null},
+    {F_INT4UP, Call::Same, Operation::null},
+    {F_INT8UP, Call::Same, Operation::null},
+    {F_FLOAT4UP, Call::Same, Operation::null},
+    {F_FLOAT8UP, Call::Same, Operation::null},
+    {F_NUMERIC_UPLUS, Call::Same, Operation::null},
+    {F_INT2AND, Call::Bits, Operation::bit_and},
+    {F_INT4AND, Call::Bits, Operation::bit_and},
+    {F_INT8AND, Call::Bits, Operation::bit_and},
+    {F_INT2OR, Call::Bits, Operation::bit_or},
+    {F_INT4OR, Call::Bits, Operation::bit_or},
+    {F_INT8OR, Call::Bits, Operation::bit_or},
+    {F_INT2XOR, Call::Bits, Operation::bit_xor},
+    {F_INT4XOR, Call::Bits, Operation::bit_xor},
+    {F_INT8XOR, Call::Bits, Operation::bit_xor},
+    {F_INT2NOT, Call::Bits, Operation::bit_not},
+    {F_INT4NOT, Call::Bits, Operation::bit_not},
+    {F_INT8NOT, Call::Bits, Operation::bit_not},
+    {F_INT2SHL, Call::Bits, Operation::shift_left},
+    {F_INT4SHL, Call::Bits, Operation::shift_left},
+    {F_INT8SHL, Call::Bits, Operation::shift_left},
+    {F_INT2SHR, Call::Bits, Operation::shift_right},
+    {F_INT4SHR, Call::Bits, Operation::shift_right},
+    {F_INT8SHR, Call::Bits, Operation::shift_right},
+    {F_INT2_INT4, Call::Cast, Operation::null},
+    {F_INT2_INT8, Call::Cast, Operation::null},
+    {F_INT2_FLOAT4, Call::Cast, Operation::null},
+    {F_INT2_FLOAT8, Call::Cast, Operation::null},
+    {F_INT2_NUMERIC, Call::Cast, Operation::null},
+    {F_INT4_INT2, Call::Cast, Operation::null},
+    {F_INT4_INT8, Call::Cast, Operation::null},
+    {F_INT4_FLOAT4, Call::Cast, Operation::null},
+    {F_INT4_FLOAT8, Call::Cast, Operation::null},
+    {F_INT4_NUMERIC, Call::Cast, Operation::null},
+    {F_INT4_BOOL, Call::Cast, Operation::null},
+    {F_INT8_INT2, Call::Cast, Operation::null},
+    {F_INT8_INT4, Call::Cast, Operation::null},
+    {F_INT8_FLOAT4, Call::Cast, Operation::null},
+    {F_INT8_FLOAT8, Call::Cast, Operation::null},
+    {F_INT8_NUMERIC, Call::Cast, Operation::null},
+    {F_FLOAT4_INT2, Call::Cast, Operation::null},
+    {F_FLOAT4_INT4, Call::Cast, Operation::null},
+    {F_FLOAT4_INT8, Call::Cast, Operation::null},
+    {F_FLOAT4_FLOAT8, Call::Cast, Operation::null},
+    {F_FLOAT4_NUMERIC, Call::Cast, Operation::null},
+    {F_FLOAT8_INT2, Call::Cast, Operation::null},
+    {F_FLOAT8_INT4, Call::Cast, Operation::null},
+    {F_FLOAT8_INT8, Call::Cast, Operation::null},
+    {F_FLOAT8_FLOAT4, Call::Cast, Operation::null},
+    {F_FLOAT8_NUMERIC, Call::Cast, Operation::null},
+    {F_NUMERIC_INT2, Call::Cast, Operation::null},
+    {F_NUMERIC_INT4, Call::Cast, Operation::null},
+    {F_NUMERIC_INT8, Call::Cast, Operation::null},
+    {F_NUMERIC_FLOAT4, Call::Cast, Operation::null},
+    {F_NUMERIC_FLOAT8, Call::Cast, Operation::null},
+    {F_BOOL_INT4, Call::Cast, Operation::null},
+    {F_ROUND_FLOAT8, Call::Round, Operation::null},
+    {F_ROUND_NUMERIC, Call::Round, Operation::null},
+    {F_ROUND_NUMERIC_INT4, Call::Round, Operation::null},
+    {F_CEIL_FLOAT8, Call::Ceiling, Operation::null},
+    {F_CEIL_NUMERIC, Call::Ceiling, Operation::null},
+    {F_CEILING_FLOAT8, Call::Ceiling, Operation::null},
+    {F_CEILING_NUMERIC, Call::Ceiling, Operation::null},
+    {F_FLOOR_FLOAT8, Call::Floor, Operation::null},
+    {F_FLOOR_NUMERIC, Call::Floor, Operation::null},
+    {F_TRUNC_FLOAT8, Call::Truncate, Operation::null},
+    {F_TRUNC_NUMERIC, Call::Truncate, Operation::null},
+    {F_TRUNC_NUMERIC_INT4, Call::Truncate, Operation::null},
+    {F_NUMERIC_NUMERIC_INT4, Call::Typmod, Operation::null},
+};
+
+static const NumberFunction *find_function(Oid function) {
+    for (const NumberFunction &known : functions)
+        if (known.function == function)
+            return &known;
+    return nullptr;
+}
+
+static Value compile_operands(Compiler *compiler, const NumberFunction &known, const List *arguments,
+                              Oid result) {
+    const Value one = compile(compiler, static_cast<const Expr *>(linitial(arguments)));
+    const Value other = list_length(arguments) > 1 && !is_refused(compiler)
+                            ? compile(compiler, static_cast<const Expr *>(lsecond(arguments)))
+                            : Value{};
+    if (is_refused(compiler))
+        return {};
+    if (one.is_null || other.is_null)
+        return null_value(compiler, result);
+    switch (known.call) {
+        case Call::Two:
+            return compute(compiler, known.operation, one, other, result);
+        case Call::One:
+            return known.operation == Operation::square_root && one.kind == Kind::Float
+                       ? compute_float(compiler, known.operation, one, no_step, one.width, true)
+                       : compute_one(compiler, known.operation, one);
+        case Call::Bits:
+            return compute_bits(compiler, known.operation, one,
+                                list_length(arguments) > 1 ? other.step : no_step);
+        case Call::Cast:
+            return cast_number(compiler, one, result);
+        default:
+            return one;
+    }
+}
+
+bool compile_number_call(Compiler *compiler, Oid function, const List *arguments, Oid result, Value *value) {
+    const NumberFunction *known = find_function(function);
+    if (known == nullptr)
+        return false;
+    switch (known->call) {
+        case Call::Round:
+            *value = compile_cut(compiler, Operation::divide_round, Operation::round_even, arguments);
+            break;
+        case Call::Ceiling:
+            *value = compile_cut(compiler, Operation::divide_ceiling, Operation::ceiling, arguments);
+            break;
+        case Call::Floor:
+            *value = compile_cut(compiler, Operation::divide_floor, Operation::floor, arguments);
+            break;
+        case Call::Truncate:
+            *value = compile_cut(compiler, Operation::divide, Operation::truncate, arguments);
+            break;
+        case Call::Typmod:
+            *value = compile_typmod(compiler, arguments);
+            break;
+        default:
+            *value = compile_operands(compiler, *known, arguments, result);
+    }
+    return true;
+}
+
+}  // namespace pg_gpu::plan::query

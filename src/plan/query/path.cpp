@@ -1,0 +1,142 @@
+#include "plan/query/path.h"
+
+#include "compat.h"
+#include "plan/query/aggregate_failure.h"
+#include "plan/query/aggregates.h"
+#include "plan/query/columns.h"
+#include "plan/query/node.h"
+#include "plan/query/top.h"
+#include "settings.h"
+
+namespace pg_gpu::plan::query {
+
+// What the engine does for a row, in operator costs: a step, adding to an accumulator of a group at hand, and
+// finding a group among many. An engine has several threads, or a device's.
+static constexpr double kStepOperators = 0.02;
+static constexpr double kAddOperators = 0.02;
+static constexpr double kFindOperators = 0.5;
+static constexpr double kFewGroups = 10000;
+// A request, its answer, and what comes before and behind.
+static constexpr double kMatchOperators = 8000.0;
+
+void divide_conditions(const List *conditions, const IndexColumns &columns, List **by_code, List **others) {
+    ListCell *cell;
+    foreach (cell, conditions) {
+        auto *condition = static_cast<Node *>(lfirst(cell));
+        IndexCondition read;
+        List **list =
+            !may_fail(condition) && read_index_condition(condition, columns, &read) ? by_code : others;
+        *list = lappend(*list, condition);
+    }
+}
+
+static Candidate candidate_of(const TableAggregate &table, const IndexOptInfo *index) {
+    return {query_path_methods()->CustomName, table.root, table.input, table.output,
+            index == nullptr ? InvalidOid : index->indexoid};
+}
+
+// ---- costs ------------------------------------------------------------------------------------------------
+
+static void cost_query(const TableAggregate &table, const AggregateSource &source,
+                       const CompiledQuery &compiled, double groups, Path *path) {
+    const auto rows = static_cast<double>(source.summary.rows);
+    const double selected = Min(table.input->rows, Max(rows, 1.0));
+    const double find = compiled.key_count == 0 ? 0 : groups > kFewGroups ? kFindOperators : kAddOperators;
+    const double of_row =
+        compiled.program->step_count * kStepOperators + compiled.accumulator_count * kAddOperators + find;
+    // Rows elsewhere are looked up in the table.
+    const double elsewhere = 1.0 - table.input->allvisfrac;
+    path->startup_cost = (kMatchOperators + rows * kStepOperators + selected * of_row) * cpu_operator_cost +
+                         elsewhere * (table.input->pages * seq_page_cost + selected * cpu_tuple_cost);
+    path->total_cost = path->startup_cost + groups * cpu_tuple_cost;
+    const PathTarget *target = table.output->reltarget;
+    path->startup_cost += target->cost.startup;
+    path->total_cost += target->cost.startup + target->cost.per_tuple * groups;
+}
+
+// ---- paths ------------------------------------------------------------------------------------------------
+
+static void add_query_path(const TableAggregate &table, const AggregateSource &source,
+                           const AggregateQuery &query, const CompiledQuery &compiled, List *row,
+                           bool maps_may_fail) {
+    const double groups = estimate_groups(table);
+    auto *path = makeNode(CustomPath);
+    path->path.pathtype = T_CustomScan;
+    path->path.parent = table.output;
+    path->path.pathtarget = table.output->reltarget;
+    path->path.rows =
+        table.output->pathlist == NIL ? groups : linitial_node(Path, table.output->pathlist)->rows;
+    cost_query(table, source, compiled, groups, &path->path);
+    path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+    path->custom_paths = list_make1(make_replaced_path(table, row, NIL, nullptr));
+    const TopRows top = find_top_rows(table, row);
+    path->custom_private =
+        pack_planning({pack_query(query), row, table.having, maps_may_fail, top.order, top.count});
+    path->methods = query_path_methods();
+    note_offered(candidate_of(table, source.index), path);
+    add_path(table.output, &path->path);
+}
+
+static Refusal compile_planned(const AggregateSource &source, const AggregateQuery &query,
+                               CompiledQuery *compiled, bool *maps_may_fail) {
+    Relation index = index_open(source.index->indexoid, NoLock);
+    Compiler compiler = {};
+    compiler.columns = read_index_facts(index, *source.format);
+    index_close(index, NoLock);
+    compiler.program = begin_program();
+    compiler.has_barrier = query.has_barrier;
+    compiler.guard = no_step;
+    const IndexColumns columns = describe_columns(source.format, source.index->opfamily,
+                                                  source.index->indexcollations, source.summary, NIL);
+    List *by_code = NIL;
+    List *others = NIL;
+    divide_conditions(query.conditions, columns, &by_code, &others);
+    compile_query(&compiler, {others, query.keys, query.key_operators, query.aggregates}, compiled);
+    *maps_may_fail = compiler.maps_may_fail;
+    return compiler.refusal;
+}
+
+static bool consider_index(const TableAggregate &table, const IndexOptInfo *index) {
+    const Candidate candidate = candidate_of(table, index);
+    if (index->indpred != NIL && !index->predOK) {
+        note_declined(candidate, "the conditions don't imply those of the partial index");
+        return false;
+    }
+    AggregateQuery query;
+    List *row;
+    Refusal refusal = {};
+    if (!make_query(table, index, &query, &row, &refusal) || refusal.reason != nullptr) {
+        const Index number = table.input->relid;
+        note_declined(candidate, refusal, {number, planner_rt_fetch(number, table.root)->relid});
+        return false;
+    }
+    const AggregateSource source = make_source(table.input, index);
+    CompiledQuery compiled;
+    bool maps_may_fail;
+    refusal = compile_planned(source, query, &compiled, &maps_may_fail);
+    if (refusal.reason != nullptr)
+        note_declined(candidate, refusal, {1, index->indexoid});
+    else
+        add_query_path(table, source, query, compiled, row, maps_may_fail);
+    return refusal.reason == nullptr;
+}
+
+// The engine is the server process's, which isn't asked about a few pages. That is no reason to be told
+// beside GpuAggregate's: such an index is read in no time.
+static bool may_be_requested(const IndexOptInfo *index) {
+    return server_wanted() && path_setting() != PathSetting::Paged &&
+           client::may_use_server(index->pages, column::kFewestPagesForServer);
+}
+
+bool consider_query(const TableAggregate &table) {
+    bool is_offered = false;
+    ListCell *cell;
+    foreach (cell, table.input->indexlist) {
+        const auto *index = lfirst_node(IndexOptInfo, cell);
+        if (is_column_index(index) && !index->hypothetical && may_be_requested(index))
+            is_offered = consider_index(table, index) || is_offered;
+    }
+    return is_offered;
+}
+
+}  // namespace pg_gpu::plan::query

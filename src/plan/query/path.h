@@ -1,0 +1,15 @@
+// Planning a GpuQuery: which statements it answers, from which index, and what it costs.
+#pragma once
+
+#include "plan/query/aggregate_compile.h"
+#include "plan/query/aggregate_path.h"
+
+namespace pg_gpu::plan::query {
+
+// Offers paths for the table's indexes that can answer. False: there are none.
+bool consider_query(const TableAggregate &table);
+
+// The conditions that scan keys are made of, which rows are tested for by their codes, and the others.
+void divide_conditions(const List *conditions, const IndexColumns &columns, List **by_code, List **others);
+
+}  // namespace pg_gpu::plan::query

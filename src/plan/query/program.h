@@ -1,0 +1,133 @@
+// A query's steps, constants and columns while they are made. Steps that are the same are made once, so that
+// an expression that occurs twice is computed once.
+#pragma once
+
+#include "column/format/numeric.h"
+#include "gpu_engine/query/query.h"
+#include "plan/query/aggregate_values.h"
+
+namespace pg_gpu::plan::query {
+
+namespace engine = gpu_engine::query;
+
+using column::Int128;
+using engine::no_step;
+using engine::Operation;
+using engine::ValueType;
+
+// ---- values -----------------------------------------------------------------------------------------------
+
+// What a step's words mean to SQL.
+enum class Kind : uint8 {
+    Boolean,
+    Integer,  // of `width` bytes
+    Decimal,  // a numeric: its digits without the point, `scale` of them behind it
+    Float,    // of `width` bytes
+    Date,
+    Timestamp,  // with a time zone or without
+    Group,      // the number of a value: of such values only equality is known
+};
+
+// Numerics show digits behind the point that their values don't tell. Either all rows' show as many, or a
+// step tells how many.
+inline constexpr int16 kShownByRow = -1;
+
+struct Value {
+    uint16 step;
+    Kind kind;
+    ValueType type;
+    uint8 width;
+    int16 scale;
+    int16 shown;
+    uint16 shown_step;  // with kShownByRow
+    bool is_null;       // a constant that is NULL
+    // No absolute value is greater, of integers, decimals, dates and timestamps.
+    double limit;
+    bool may_be_minus_0;  // of a float: it equals 0, but looks different
+    uint16 source;        // Group: the column that has numbers of values; no_step: they are of no column's
+};
+
+// What absolute values have room, with a margin for what doubles can't tell.
+inline constexpr double kMaxInt64 = 9.22e18;
+inline constexpr double kMaxInt128 = 1.69e38;
+
+// ---- columns ----------------------------------------------------------------------------------------------
+
+enum class SourceKind : uint8 {
+    Own,       // the values of an index's column
+    Shown,     // how many digits its numerics show
+    Presence,  // anything, NULL where the column is NULL
+    Result,    // what an expression gives, evaluated once for each entry of the column's dictionary
+};
+
+// A column of the query's scan.
+struct Source {
+    SourceKind kind;
+    int column;  // of the index, from 0 on
+    ValueType type;
+    Kind result;
+    int16 scale;       // of a decimal
+    Expr *expression;  // Result: over the column; nullptr: the column's values themselves, as numbers
+    Oid result_type;
+    Oid equality;
+    Oid collation;
+    // Made in the executor, of numbers: what they stand for. They are codes of the column's only dictionary
+    // (entries.h), of which these are read, in order; or numbers of values.
+    bool is_by_code;
+    uint64 *codes;
+    Datum *code_values;
+    uint64 code_count;
+    ValueTable *values;
+};
+
+inline Source begin_source(SourceKind kind, int column, ValueType type, Kind result) {
+    Source source = {};
+    source.kind = kind;
+    source.column = column;
+    source.type = type;
+    source.result = result;
+    return source;
+}
+
+// ---- the program ------------------------------------------------------------------------------------------
+
+struct Program {
+    MemoryContext context;
+    engine::Step *steps;
+    uint32 step_count;
+    uint32 step_room;
+    uint32 *slots;  // of a hash table of steps: number + 1
+    engine::Constant *constants;
+    uint32 constant_count;
+    uint32 constant_room;
+    Source *sources;
+    uint32 source_count;
+    uint32 source_room;
+    engine::Zone zone;  // the session's, if has_zone
+    bool has_zone;
+    bool is_full;  // there were more steps than a node may have
+};
+
+// All of them allocate in the current memory context.
+Program *begin_program();
+uint16 add_step(Program *program, const engine::Step &step);
+uint32 add_constant(Program *program, Int128 value);
+// So many in a row.
+uint32 add_constants(Program *program, const engine::Constant *constants, uint32 count);
+uint16 add_source(Program *program, const Source &source);
+
+// A step without operands, guards and details.
+inline engine::Step make_step(Operation operation, ValueType type, uint16 left = no_step,
+                              uint16 right = no_step, uint16 third = no_step) {
+    return {operation, type, 8, left, right, third, no_step, 0};
+}
+
+inline uint16 constant_step(Program *program, Int128 value, ValueType type) {
+    return add_step(program,
+                    make_step(Operation::constant, type, static_cast<uint16>(add_constant(program, value))));
+}
+
+// Leaves out the steps that none of `kept` needs, and gives the numbers anew.
+void drop_unused_steps(Program *program, uint16 *const *kept, uint32 count);
+
+}  // namespace pg_gpu::plan::query

@@ -1,0 +1,244 @@
+// From the words of a group's record to PostgreSQL's values. What is divided here is divided by PostgreSQL's
+// own functions, so that results have the digits that it would give.
+#include "plan/query/aggregates.h"
+
+namespace pg_gpu::plan::query {
+
+RecordLayout lay_out_record(const CompiledQuery &compiled) {
+    const uint32 columns = compiled.key_count + compiled.accumulator_count;
+    auto *words = allocate<uint32>(size_t{columns} + 1);
+    uint32 next = engine::null_words(columns);
+    for (uint32 i = 0; i < columns; i++) {
+        words[i] = next;
+        next += engine::words_of(
+            i < compiled.key_count
+                ? compiled.program->steps[compiled.keys[i]].type
+                : type_of_accumulator(compiled, compiled.accumulators[i - compiled.key_count]));
+    }
+    words[columns] = next;
+    return {columns, words};
+}
+
+static bool is_null_column(const uint64 *record, uint32 column) {
+    return (record[column / 64] >> (column % 64) & 1) != 0;
+}
+
+static Int128 number_of_column(const RecordLayout &layout, const uint64 *record, uint32 column) {
+    const uint64 *words = record + layout.words[column];
+    return layout.words[column + 1] - layout.words[column] == 2 ? column::wide_of_words(words[0], words[1])
+                                                                : Int128{static_cast<int64>(words[0])};
+}
+
+static double real_of_column(const RecordLayout &layout, const uint64 *record, uint32 column) {
+    return DatumGetFloat8(Int64GetDatum(static_cast<int64>(record[layout.words[column]])));
+}
+
+// For digits that are shown beyond the scale, all of them 0, there is room (is_known).
+static Numeric make_shown(Int128 number, int scale, int shown) {
+    column::multiply_by_power(&number, shown - scale);
+    return column::make_numeric(number, Max(scale, shown), shown);
+}
+
+static int shown_of(const RecordLayout &layout, const Result &result, const uint64 *record) {
+    return result.shown == no_step ? result.argument.shown
+                                   : static_cast<int>(number_of_column(layout, record, result.shown));
+}
+
+static Numeric read_sum(const RecordLayout &layout, const Result &result, const uint64 *record) {
+    const bool is_decimal = result.argument.kind == Kind::Decimal;
+    return make_shown(number_of_column(layout, record, result.value), is_decimal ? result.argument.scale : 0,
+                      is_decimal ? shown_of(layout, result, record) : 0);
+}
+
+static Datum read_deviation(const RecordLayout &layout, const Result &result, const uint64 *record,
+                            bool *is_null) {
+    const auto count = static_cast<uint64>(number_of_column(layout, record, result.count));
+    const Int128 sum = number_of_column(layout, record, result.value);
+    const Int128 squares = number_of_column(layout, record, result.squares);
+    if (!result.is_wide)
+        return finish_deviation(result.functions, state_of_deviation({count, sum, squares}), is_null);
+    const int scale = result.argument.scale;
+    const int shown = shown_of(layout, result, record);
+    const Datum state = state_of_squares(count, make_shown(sum, scale, shown),
+                                         make_shown(squares, 2 * scale, 2 * shown), shown);
+    return finish_deviation(result.functions, state, is_null);
+}
+
+static Numeric times(Numeric one, Numeric other) {
+    return DatumGetNumeric(DirectFunctionCall2(numeric_mul, NumericGetDatum(one), NumericGetDatum(other)));
+}
+
+static float8 real_of(Numeric number) {
+    return DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(number)));
+}
+
+// PostgreSQL's transition state: count, then of x and y sums and sums of squared differences from the mean,
+// and of the differences' products. Nothing is rounded before a quotient.
+static Datum read_regression(const RecordLayout &layout, const Result &result, const uint64 *record,
+                             bool *is_null) {
+    const auto count = static_cast<int64>(number_of_column(layout, record, result.count));
+    const Numeric rows = int64_to_numeric(count);
+    const auto sum = [&](uint16 column, int scale) {
+        return column::make_numeric(number_of_column(layout, record, column), scale, scale);
+    };
+    const int x_scale = result.argument.scale;
+    const int y_scale = result.other.scale;
+    const Numeric x = sum(result.value, x_scale);
+    const Numeric y = sum(result.other_sum, y_scale);
+    const auto differences = [&](Numeric products, Numeric one, Numeric other) {
+        const Datum less = DirectFunctionCall2(numeric_sub, NumericGetDatum(times(rows, products)),
+                                               NumericGetDatum(times(one, other)));
+        return Float8GetDatum(real_of(DatumGetNumeric(less)) / static_cast<float8>(count));
+    };
+    Datum state[] = {Float8GetDatum(static_cast<float8>(count)),
+                     Float8GetDatum(real_of(x)),
+                     differences(sum(result.squares, 2 * x_scale), x, x),
+                     Float8GetDatum(real_of(y)),
+                     differences(sum(result.other_squares, 2 * y_scale), y, y),
+                     differences(sum(result.products, x_scale + y_scale), x, y)};
+    ArrayType *array =
+        construct_array(state, lengthof(state), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+    return call_support(result.functions.finish, {PointerGetDatum(array), false}, {Datum{0}, true}, is_null);
+}
+
+static Datum value_of_words(Kind kind, uint8 width, Int128 number, double real) {
+    switch (kind) {
+        case Kind::Boolean:
+            return BoolGetDatum(number != 0);
+        case Kind::Float:
+            return width == 4 ? Float4GetDatum(static_cast<float4>(real)) : Float8GetDatum(real);
+        case Kind::Date:
+            return DateADTGetDatum(static_cast<DateADT>(number));
+        case Kind::Timestamp:
+            return TimestampGetDatum(static_cast<Timestamp>(number));
+        default:
+            return width == 2   ? Int16GetDatum(static_cast<int16>(number))
+                   : width == 4 ? Int32GetDatum(static_cast<int32>(number))
+                                : Int64GetDatum(static_cast<int64>(number));
+    }
+}
+
+static Datum value_of_group(const CompiledQuery &compiled, const Result &result, uint64 number) {
+    const Source &source = compiled.program->sources[result.argument.source];
+    if (source.is_by_code)
+        return source.code_values[std::lower_bound(source.codes, source.codes + source.code_count, number) -
+                                  source.codes];
+    if (source.kind == SourceKind::Result)
+        return source.values->values[number];
+    const uint64 bias =
+        result.key.code == column::IntegerCode::Signed ? UINT64CONST(1) << (result.key.width * 8U - 1) : 0;
+    return column::decode_integer(result.key, (number + bias) & column::low_bits(result.key.width * 8U));
+}
+
+// 0 and -0 are equal, and PostgreSQL shows the one of its first row.
+static bool is_zero_known(const RecordLayout &layout, const Result &result, const uint64 *record) {
+    return !result.argument.may_be_minus_0 || real_of_column(layout, record, result.value) != 0 ||
+           (result.least_sign != no_step && number_of_column(layout, record, result.least_sign) ==
+                                                number_of_column(layout, record, result.greatest_sign));
+}
+
+// Are there enough digits for those that are shown?
+static bool has_room(const RecordLayout &layout, const Result &result, const uint64 *record) {
+    const int more = shown_of(layout, result, record) - result.argument.scale;
+    Int128 number = number_of_column(layout, record, result.value);
+    if (!column::multiply_by_power(&number, more))
+        return false;
+    if (result.kind != ResultKind::Deviation)
+        return true;
+    number = number_of_column(layout, record, result.squares);
+    return column::multiply_by_power(&number, 2 * more);
+}
+
+// nullptr, or why PostgreSQL alone knows it.
+static const char *find_problem_of(const RecordLayout &layout, const Result &result, const uint64 *record) {
+    if (is_null_column(record, result.value))
+        return nullptr;
+    bool is_known = true;
+    switch (result.kind) {
+        case ResultKind::Integer: {
+            const Int128 sum = number_of_column(layout, record, result.value);
+            is_known = sum == static_cast<int64>(sum);
+            break;
+        }
+        case ResultKind::FloatSum:
+        case ResultKind::FloatAverage: {
+            // Where finite numbers' sum isn't, PostgreSQL raises an error.
+            const double sum = real_of_column(layout, record, result.value);
+            is_known = !std::isinf(result.type == FLOAT4OID ? static_cast<float4>(sum) : sum);
+            break;
+        }
+        case ResultKind::Regression:
+            break;
+        default:
+            if (result.argument.kind == Kind::Float && !is_zero_known(layout, result, record))
+                return "there is a 0 that may be -0";
+            is_known = result.argument.kind != Kind::Decimal || has_room(layout, result, record);
+    }
+    return is_known ? nullptr : "a result is out of range";
+}
+
+const char *find_unknown_result(const CompiledQuery &compiled, const RecordLayout &layout,
+                                column::QueryResult *records) {
+    const uint64 *record;
+    while (uint64 count = column::next_records(records->records, &record)) {
+        CHECK_FOR_INTERRUPTS();
+        for (; count > 0; count--, record += records->record_words) {
+            for (uint32 i = 0; i < compiled.result_count; i++)
+                if (const char *problem = find_problem_of(layout, compiled.results[i], record))
+                    return problem;
+        }
+    }
+    column::rewind_records(records->records);
+    return nullptr;
+}
+
+void read_result(const CompiledQuery &compiled, const RecordLayout &layout, const Result &result,
+                 const uint64 *record, Datum *value, bool *is_null) {
+    *value = Datum{0};
+    *is_null = is_null_column(record, result.value);
+    if (*is_null)
+        return;
+    const Value &meaning = result.argument;
+    const auto count = [&] { return static_cast<int64>(number_of_column(layout, record, result.count)); };
+    double real = real_of_column(layout, record, result.value);
+    if (meaning.kind == Kind::Float && real == 0 && result.least_sign != no_step)
+        real = number_of_column(layout, record, result.least_sign) != 0 ? -0.0 : 0.0;
+    switch (result.kind) {
+        case ResultKind::Integer:
+            *value = Int64GetDatum(static_cast<int64>(number_of_column(layout, record, result.value)));
+            return;
+        case ResultKind::Sum:
+            *value = NumericGetDatum(read_sum(layout, result, record));
+            return;
+        case ResultKind::Average:
+            *value = DirectFunctionCall2(numeric_div, NumericGetDatum(read_sum(layout, result, record)),
+                                         NumericGetDatum(int64_to_numeric(count())));
+            return;
+        case ResultKind::FloatSum:
+            *value =
+                result.type == FLOAT4OID ? Float4GetDatum(static_cast<float4>(real)) : Float8GetDatum(real);
+            return;
+        case ResultKind::FloatAverage:
+            *value = Float8GetDatum(real / static_cast<double>(count()));
+            return;
+        case ResultKind::Deviation:
+            *value = read_deviation(layout, result, record, is_null);
+            return;
+        case ResultKind::Regression:
+            *value = read_regression(layout, result, record, is_null);
+            return;
+        default:
+            break;
+    }
+    if (meaning.kind == Kind::Decimal) {
+        *value = NumericGetDatum(
+            make_shown(number_of_column(layout, record, result.value), meaning.scale, meaning.shown));
+    } else if (meaning.kind == Kind::Group) {
+        *value = value_of_group(compiled, result, record[layout.words[result.value]]);
+    } else {
+        *value = value_of_words(meaning.kind, width_of_type(result.type),
+                                number_of_column(layout, record, result.value), real);
+    }
+}
+
+}  // namespace pg_gpu::plan::query

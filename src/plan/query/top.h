@@ -1,0 +1,21 @@
+// `GROUP BY … ORDER BY … LIMIT n`: groups that don't come first never leave the engine, which sorts them by
+// the whole ORDER BY. Of those that it doesn't distinguish any may come first, as in PostgreSQL's own plan.
+#pragma once
+
+#include "plan/query/aggregate_path.h"
+#include "plan/query/aggregates.h"
+
+namespace pg_gpu::plan::query {
+
+// What the groups are sorted by: three integers of each expression, which are its number among those of the
+// node's own tuples, whether it descends, and whether NULLs come first. NIL: all groups are wanted.
+struct TopRows {
+    List *order;
+    int64 count;
+};
+TopRows find_top_rows(const TableAggregate &table, const List *row);
+
+// The same as the engine sorts by, in the current memory context; how many. 0: it doesn't know the order.
+uint32 make_sort_keys(const CompiledQuery &compiled, const List *order, engine::SortKey **keys);
+
+}  // namespace pg_gpu::plan::query
