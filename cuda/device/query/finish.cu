@@ -59,6 +59,29 @@ __device__ __noinline__ bool round_digits(const AccumulatorView &accumulator, co
     return round_sum(sum, scale, words[0], result);
 }
 
+// A result's words in its column are as many as its type has, whether or not it is NULL: fewer would lie in
+// the value of another row.
+__device__ bool has_wide_result(const AccumulatorView &accumulator) {
+    switch (accumulator.kind) {
+        case AccumulatorKind::count_rows:
+        case AccumulatorKind::count:
+            return false;
+        case AccumulatorKind::sum:
+            return true;
+        default:
+            return accumulator.type == ValueType::int128;
+    }
+}
+__device__ void write_words(const AccumulatorView &accumulator, const OutputView &to, std::uint64_t row,
+                            Word low, Word high) {
+    if (has_wide_result(accumulator)) {
+        to.values[2 * row] = low;
+        to.values[2 * row + 1] = high;
+    } else {
+        to.values[row] = low;
+    }
+}
+
 // Writes a group's result. Returns false where it fails.
 __device__ bool write_result(const AccumulatorView &accumulator, const Word *state, const OutputView &to,
                              std::uint64_t row) {
@@ -66,38 +89,30 @@ __device__ bool write_result(const AccumulatorView &accumulator, const Word *sta
     const bool is_wide = accumulator.type == ValueType::int128;
     if (!accumulator.is_seen && (state[accumulator.bit / 64] >> (accumulator.bit % 64) & 1) == 0) {
         set_null(to.nulls, row);
-        to.values[row] = 0;
+        write_words(accumulator, to, row, 0, 0);
         return true;
     }
     switch (accumulator.kind) {
         case AccumulatorKind::sum:
-            to.values[2 * row] = words[0];
-            to.values[2 * row + 1] = words[1];
+            write_words(accumulator, to, row, words[0], words[1]);
             // The third word of a sum that has room in two is their sign.
             return !is_wide || words[2] == static_cast<Word>(static_cast<long long>(words[1]) >> 63);
         case AccumulatorKind::sum_float: {
             double result = 0;
             const bool is_fine = round_digits(accumulator, words, &result);
-            to.values[row] = bits_of_float(result);
+            write_words(accumulator, to, row, bits_of_float(result), 0);
             return is_fine;
         }
         case AccumulatorKind::least:
         case AccumulatorKind::greatest:
-            if (!is_wide) {
-                to.values[row] = value_of_joined(accumulator.type, words[0]);
-                return true;
-            }
-            break;
+            write_words(accumulator, to, row,
+                        is_wide ? words[0] : value_of_joined(accumulator.type, words[0]),
+                        is_wide ? words[1] : 0);
+            return true;
         default:
-            break;
+            write_words(accumulator, to, row, words[0], has_wide_result(accumulator) ? words[1] : 0);
+            return true;
     }
-    if (is_wide && accumulator.kind != AccumulatorKind::count) {
-        to.values[2 * row] = words[0];
-        to.values[2 * row + 1] = words[1];
-    } else {
-        to.values[row] = words[0];
-    }
-    return true;
 }
 
 __global__ void finish_kernel(const __grid_constant__ FinishView view) {
