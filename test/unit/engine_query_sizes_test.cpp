@@ -212,6 +212,25 @@ TYPED_TEST(QuerySizesTest, KeysOfSeveralWordsMayBeNull) {
     }
 }
 
+// Of a column that is never NULL, too: then no group lacks a row that counts.
+TYPED_TEST(QuerySizesTest, AnyValueIsTheGroups) {
+    constexpr std::uint64_t rows = 20000;
+    constexpr std::uint64_t groups = 257;
+    SizedQuery asked(rows);
+    asked.add_column(ValueType::int64, [](std::uint64_t row) { return Number(row % groups); });
+    const auto key = asked.step(Operation::column, ValueType::int64, 0);
+    const auto wide = asked.step(Operation::widen, ValueType::int128, key);
+    asked.aggregate({key}, {of(AccumulatorKind::any_value, key), of(AccumulatorKind::any_value, wide)});
+    const auto records = asked.run(*this->engine_, *this->stream_);
+    ASSERT_EQ(records.size(), groups);
+    for (const auto &record : records) {
+        EXPECT_EQ(record[0], 0U);
+        EXPECT_EQ(record[2], record[1]);
+        EXPECT_EQ(record[3], record[1]);
+        EXPECT_EQ(record[4], 0U);
+    }
+}
+
 TYPED_TEST(QuerySizesTest, AccumulatorsAreMany) {
     constexpr std::uint64_t rows = 5000;
     constexpr std::uint32_t count = 300;

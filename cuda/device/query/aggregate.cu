@@ -121,7 +121,9 @@ class Aggregator {
             roots.push_back(number_of(accumulator.filter));
             const bool may_lack_rows = node.outputs.count == 0 || accumulator.filter != no_step ||
                                        (takes_value && composer.may_be_null(roots[roots.size() - 2]));
-            is_seen_.push_back(is_count(accumulator.kind) || !may_lack_rows);
+            // The row that marks a group as seen gives it its value, if any will do.
+            is_seen_.push_back(is_count(accumulator.kind) ||
+                               (!may_lack_rows && accumulator.kind != AccumulatorKind::any_value));
         }
         lay_out_keys(roots, composer);
         program_ = std::make_unique<Program>(call, data, composer, roots, key_words_);
