@@ -36,7 +36,7 @@ my $within_limits = 'SELECT count(*) FROM gpu.devices() WHERE memory_used > memo
 # ---- one device -----------------------------------------------------------------------------------------------------------
 
 compare('one device and the host');
-is(sql_value($node, q{SELECT string_agg(concat_ws(' ', device, name, engine, state), '; ' ORDER BY device) FROM gpu.devices()}), '0 stand-in cuda ready', 'a device, of a kind');
+is(sql_value($node, q{SELECT string_agg(concat_ws(' ', device, name, engine, state), '; ' ORDER BY device) FROM gpu.devices()}), '0 emulated cuda ready', 'a device, of a kind');
 is(places(), '- 0', 'both have runs');
 is(sql_value($node, $within_limits), 0, 'no more than there is room for');
 # Where a question finds no memory to compute with on the device, one of its runs goes, once.
