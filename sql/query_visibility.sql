@@ -12,9 +12,7 @@ VACUUM ANALYZE seen;
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none
 \i :compare
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$
-    SELECT who_answers($1, 'GpuQuery'), c.rows, c.same FROM compare($1) AS c;
-$$;
+CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 -- How many requests a statement takes.
 CREATE FUNCTION requests_of(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
@@ -79,6 +77,8 @@ SELECT requests_of('SELECT count(*), sum(amount * 2) FROM seen WHERE id > 900000
 -- A result that work_mem has no room for goes to a file, and is read again.
 SET work_mem = '64kB';
 SELECT * FROM compare_query('SELECT id, count(*), sum(amount * 2) FROM seen GROUP BY id');
+-- An expression that may raise an error is evaluated in a subtransaction, which the file outlives.
+SELECT * FROM compare_query($$SELECT id, sum(('0' || regexp_replace(word, '[^0-9]', '', 'g'))::int) FROM seen GROUP BY id$$);
 SELECT v, count(g), sum(s) FROM (VALUES (0), (1), (2)) AS v (v), LATERAL (SELECT id AS g, sum(amount * 2) AS s FROM seen GROUP BY id HAVING count(*) >= v) AS q GROUP BY v ORDER BY v;
 DROP TABLE seen, statements;
-DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of;
+DROP FUNCTION requests_of, compare_query, compare, compare_all, who_answers, answer_of;

@@ -1,5 +1,5 @@
--- compare(query): runs a statement with the node GpuAggregate, or another, and without it, and holds the answers, or the kinds of errors,
--- against each other.
+-- compare(query): runs a statement with the node GpuAggregate, or another, and without it, and holds the answers, or the kinds of
+-- errors, against each other.
 
 -- What a statement gives, sorted, or the error's code.
 CREATE FUNCTION answer_of(query text) RETURNS text[] LANGUAGE plpgsql AS $$
@@ -36,6 +36,8 @@ DECLARE
     without text[];
 BEGIN
     who := who_answers(query, node);
+    -- An error that it caught has set the processor back.
+    PERFORM set_config('pg_gpu.query_processor', CASE node WHEN 'GpuQuery' THEN 'always' ELSE 'off' END, true);
     by_node := answer_of(query);
     SET LOCAL pg_gpu.enable_aggregate = off;
     SET LOCAL pg_gpu.enable_count_scan = off;

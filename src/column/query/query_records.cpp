@@ -7,10 +7,11 @@ namespace pg_gpu::column {
 
 static constexpr uint64 kPortionBytes = 256 * 1024;
 
-KeptRecords *begin_records(Relation index, MemoryContext context) {
+KeptRecords *begin_records(Relation index, MemoryContext context, ResourceOwner owner) {
     auto *kept = static_cast<KeptRecords *>(MemoryContextAllocZero(context, sizeof(KeptRecords)));
     kept->index = index;
     kept->context = context;
+    kept->owner = owner;
     return kept;
 }
 
@@ -31,8 +32,14 @@ static void grow(KeptRecords *kept, uint64 wanted) {
 
 static void begin_file(KeptRecords *kept) {
     MemoryContext caller = MemoryContextSwitchTo(kept->context);
-    kept->file = BufFileCreateTemp(false);
     kept->portion = allocate<uint64>(kept->max_in_portion * kept->words);
+    ResourceOwner caller_owner = CurrentResourceOwner;
+    CurrentResourceOwner = kept->owner;
+    PG_TRY();
+    { kept->file = BufFileCreateTemp(false); }
+    PG_FINALLY();
+    { CurrentResourceOwner = caller_owner; }
+    PG_END_TRY();
     MemoryContextSwitchTo(caller);
 }
 

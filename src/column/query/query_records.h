@@ -9,7 +9,8 @@ namespace pg_gpu::column {
 struct KeptRecords {
     Relation index;  // that a file's errors name
     MemoryContext context;
-    uint32 words;  // of a record
+    ResourceOwner owner;  // of a file
+    uint32 words;         // of a record
     uint64 *memory;
     uint64 in_memory;  // records
     uint64 room;
@@ -22,7 +23,9 @@ struct KeptRecords {
     uint64 file_read;
 };
 
-KeptRecords *begin_records(Relation index, MemoryContext context);
+// They live as long as the context and the owner, which may outlast a subtransaction that adds to them,
+// unless they are freed before.
+KeptRecords *begin_records(Relation index, MemoryContext context, ResourceOwner owner);
 // Adds records, which all have as many words.
 void keep_records(KeptRecords *kept, const uint64 *records, uint32 words, uint64 count);
 

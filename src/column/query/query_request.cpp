@@ -137,7 +137,7 @@ bool run_query(RemoteRows *rows, const QueryRequest &request, QueryResult *resul
     query.inputs = &request.own_rows;
     query.input_count = request.own_rows.rows > 0 ? 1 : 0;
     const EngineQuery prepared = make_request(*rows, request, query);
-    KeptRecords *records = begin_records(rows->view->index, request.result_context);
+    KeptRecords *records = begin_records(rows->view->index, request.result_context, request.result_owner);
     const RecordSink sink = {[](void *context, const uint64 *given, uint32 words, uint64 count) {
                                  keep_records(static_cast<KeptRecords *>(context), given, words, count);
                              },

@@ -47,6 +47,7 @@ struct QueryRequest {
     gpu_engine::query::InputSource own_rows;
     uint64 expected_rows;  // of the result
     MemoryContext result_context;
+    ResourceOwner result_owner;  // of a file that they may take
 };
 
 // `outcome` is `answered` when run_query returns true. When it returns false the outcome tells why, if it is

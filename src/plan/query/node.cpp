@@ -29,8 +29,9 @@ struct QueryState {
     Relation heap;
     Relation index;
     ExprContext *expressions;
-    MemoryContext work;  // of a request
-    MemoryContext keep;  // of the answer
+    MemoryContext work;   // of a request
+    MemoryContext keep;   // of the answer
+    ResourceOwner owner;  // of the answer
     // The request as it is asked.
     AggregateQuery bound;
     List *conditions;  // that aren't tested by codes
@@ -194,6 +195,7 @@ static const char *submit_about_rows(QueryState *state, column::RemoteRows *rows
     request.columns = by_run;
     request.expected_rows = request.query.nodes[1].expected_rows;
     request.result_context = state->keep;
+    request.result_owner = state->owner;
     if (column::run_query(rows, request, &state->result))
         return read_code_values(columns, state->compiled, state->layout, &state->result)
                    ? nullptr
@@ -207,6 +209,13 @@ static Plan *child_plan(const QueryState *state) {
     return static_cast<Plan *>(linitial(castNode(CustomScan, state->custom.ss.ps.plan)->custom_plans));
 }
 
+static void forget_result(QueryState *state) {
+    if (state->result.records != nullptr)
+        column::free_records(state->result.records);
+    state->result = {};
+    state->left = 0;
+}
+
 static const char *find_groups_on_server(QueryState *state, const column::Format &format,
                                          const column::Condition &condition) {
     const column::RemoteRequest request = {client::RequestKind::RunQuery,
@@ -217,6 +226,8 @@ static const char *find_groups_on_server(QueryState *state, const column::Format
                                            child_plan(state)->total_cost};
     const char *problem = "the server process wasn't asked";
     const auto work = [&](column::RemoteRows *rows) {
+        // An earlier attempt may have been answered and found stale.
+        forget_result(state);
         MemoryContextReset(state->keep);
         problem = submit_about_rows(state, rows);
         return problem == nullptr;
@@ -289,13 +300,6 @@ static const char *result(QueryState *state) {
     return problem != nullptr ? problem : find_unknown_result(state->compiled, state->layout, &state->result);
 }
 
-static void forget_result(QueryState *state) {
-    if (state->result.records != nullptr)
-        column::free_records(state->result.records);
-    state->result = {};
-    state->left = 0;
-}
-
 static void submit(QueryState *state) {
     check_stack_depth();
     EState *estate = state->custom.ss.ps.state;
@@ -306,6 +310,7 @@ static void submit(QueryState *state) {
     MemoryContext caller = MemoryContextSwitchTo(state->work);
     PredicateLockRelation(state->index, estate->es_snapshot);
     PredicateLockRelation(state->heap, estate->es_snapshot);
+    state->owner = CurrentResourceOwner;
     state->bound = state->query;
     size_t memory = get_hash_memory_limit();
     state->problem = read_subqueries(&state->bound, estate, &memory);
