@@ -110,7 +110,7 @@ void measure_steps(const Bench &bench, const TextIndex &index, const TextRanking
     const bool probed = ranked.size() > 1 && requested.queries[0].mode == TextMode::any &&
                         requested.queries[0].k <= device::max_probed_hits &&
                         device::window_count(bench.engine, documents) >= device::min_probed_windows;
-    const device::DeviceBatch batch(call, own.view(nullptr), ranking, terms, ranked, candidates, damage,
+    const device::DeviceBatch batch(call, own.view(call), ranking, terms, ranked, candidates, damage,
                                     probed);
     const device::Buffer<TextHit> found = call.buffer<TextHit>(hits);
     const device::Buffer<std::uint32_t> counts = call.buffer<std::uint32_t>(ranked.size());
@@ -126,7 +126,7 @@ void measure_steps(const Bench &bench, const TextIndex &index, const TextRanking
     };
     add("windows found", median_ms(bench, [&] { device::find_windows(call, batch.view()); }), 0);
     if (probed) {
-        const device::DeviceBatch all_windows(call, own.view(nullptr), ranking, terms, ranked, candidates,
+        const device::DeviceBatch all_windows(call, own.view(call), ranking, terms, ranked, candidates,
                                               damage, false);
         device::find_windows(call, all_windows.view());
         add_sums("scores summed up in all windows", median_ms(bench, [&] { sum_up(all_windows); }));
