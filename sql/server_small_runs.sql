@@ -81,10 +81,10 @@ CREATE TABLE notes (id int4, body text);
 INSERT INTO notes SELECT i, 'w' || i % 7 || ' w' || i % 11 || ' w' || i % 13 FROM generate_series(1, 20000) AS i;
 CREATE INDEX notes_body ON notes USING gpu_text (body) WITH (configuration = 'simple');
 CREATE INDEX notes_id ON notes USING gpu_kary (id);
-INSERT INTO notes SELECT i, 'w' || i % 5 || ' w' || i % 11 || ' w' || i % 13 || ' x' FROM generate_series(1, 3000) AS i;
-INSERT INTO notes SELECT i, 'w' || i % 3 FROM generate_series(1, 20) AS i;
 DELETE FROM notes WHERE id % 40 = 0;
 VACUUM (ANALYZE) notes;
+INSERT INTO notes SELECT i, 'w' || i % 5 || ' w' || i % 11 || ' w' || i % 13 || ' x' FROM generate_series(1, 3000) AS i;
+INSERT INTO notes SELECT i, 'w' || i % 3 FROM generate_series(1, 20) AS i;
 CREATE FUNCTION loaded(name regclass) RETURNS TABLE (large bool, small bool) LANGUAGE sql
     BEGIN ATOMIC SELECT coalesce(bool_or(entries >= 4096), false), coalesce(bool_or(entries < 4096), false) FROM gpu.mirrors WHERE index_name = name; END;
 CREATE VIEW searched AS SELECT * FROM gpu.search_batch('notes_body', (SELECT array_agg(query::tsquery) FROM (SELECT 'w' || i % 7 || ' | w' || i % 3 || CASE i % 4 WHEN 0 THEN ' & !x' WHEN 1 THEN ' | x' WHEN 2 THEN ' & w1:*' ELSE '' END AS query FROM generate_series(1, 40) AS i UNION ALL VALUES ('nowhere'), (NULL), ('!x')) AS q), 7, 'query');

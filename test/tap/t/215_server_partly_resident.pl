@@ -55,12 +55,12 @@ sub compare
 		my ($index, $sql) = @{ $question{$name} };
 		my $expected = $node->safe_psql('postgres', "SET pg_gpu.path = paged; $sql");
 		my $count = "SELECT (SELECT coalesce(sum(requests), 0) FROM gpu.stat WHERE path = '$path' AND request NOT IN ('load', 'finish', 'set dead')),
-			(SELECT count(*) FROM gpu.mirrors)";
-		my ($before, $mirrors) = split /\|/, $node->safe_psql('postgres', $count);
+			(SELECT coalesce(sum(requests), 0) FROM gpu.stat WHERE path = '$path' AND request = 'load')";
+		my ($before, $loads) = split /\|/, $node->safe_psql('postgres', $count);
 		is($node->safe_psql('postgres', "SET pg_gpu.path = $path; $settings $sql"), $expected, "$title: the same answer to $name");
-		my ($after, $mirrors_after) = split /\|/, $node->safe_psql('postgres', $count);
+		my ($after, $loads_after) = split /\|/, $node->safe_psql('postgres', $count);
 		cmp_ok($after, '>', $before, "$title: the $path path has answered $name");
-		is($mirrors_after, $mirrors, "$title: $name has loaded nothing");
+		is($loads_after, $loads, "$title: $name has loaded nothing");
 		next unless $name =~ /^(?:boxes|points|a few points)$/;
 		# A request that is refused counts above, too.
 		my $paged = q{SELECT coalesce(sum(requests), 0) FROM gpu.stat WHERE path = 'paged' AND request IN ('count boxes', 'match')};
@@ -70,6 +70,7 @@ sub compare
 }
 
 $node->safe_psql('postgres', "SET pg_gpu.path = $path; SELECT gpu.load('$_')") foreach map { "t_$_" } qw(kary grid column text);
+cmp_ok(sql_value($node, "SELECT sum(requests) FROM gpu.stat WHERE path = '$path' AND request = 'load'"), '>', 0, 'loads are counted');
 compare('all resident', '');
 
 # Each round adds new runs, and dead entries of old and new ones.
