@@ -156,7 +156,7 @@ static constexpr uint64 kSourceEntries = 4096;
 
 // A sorted chunk, in memory or in a file, read strictly forward.
 template <typename Key>
-struct Source {
+struct SortedChunk {
     SortEntry<Key> *buffer;
     uint64 in_buffer;
     uint64 at;
@@ -168,7 +168,7 @@ struct Source {
 };
 
 template <typename Key>
-static bool refill(Source<Key> *source) {
+static bool refill(SortedChunk<Key> *source) {
     if (source->file == nullptr || source->unread == 0)
         return false;
     source->in_buffer = Min(source->unread, kSourceEntries);
@@ -180,7 +180,7 @@ static bool refill(Source<Key> *source) {
 }
 
 template <typename Key>
-static bool begin_share(Source<Key> *source, bool nulls) {
+static bool begin_share(SortedChunk<Key> *source, bool nulls) {
     source->at = 0;
     if (source->file == nullptr) {
         EntryArray<Key> *part = nulls ? &source->memory->nulls : &source->memory->keyed;
@@ -193,7 +193,7 @@ static bool begin_share(Source<Key> *source, bool nulls) {
 }
 
 template <typename Key>
-static bool source_after(const Source<Key> *a, const Source<Key> *b) {
+static bool source_after(const SortedChunk<Key> *a, const SortedChunk<Key> *b) {
     return entry_less(b->buffer[b->at], a->buffer[a->at]);
 }
 
@@ -210,9 +210,9 @@ static void write_entry(RunBuilder<Key> *builder, const SortEntry<Key> &entry) {
 }
 
 template <typename Key>
-static void merge_sources(Source<Key> **sources, int count, bool nulls, RunBuilder<Key> *builder,
+static void merge_sources(SortedChunk<Key> **sources, int count, bool nulls, RunBuilder<Key> *builder,
                           uint64 *written) {
-    auto **heap = allocate<Source<Key> *>(count + 1);
+    auto **heap = allocate<SortedChunk<Key> *>(count + 1);
     int live = 0;
     for (int i = 0; i < count; i++)
         if (begin_share(sources[i], nulls))
@@ -220,7 +220,7 @@ static void merge_sources(Source<Key> **sources, int count, bool nulls, RunBuild
     std::make_heap(heap, heap + live, source_after<Key>);
     while (live > 0) {
         std::pop_heap(heap, heap + live, source_after<Key>);
-        Source<Key> *smallest = heap[live - 1];
+        SortedChunk<Key> *smallest = heap[live - 1];
         for (;;) {
             write_entry(builder, smallest->buffer[smallest->at]);
             count_written(written);
@@ -267,8 +267,8 @@ static BufFile **open_chunks(const ParallelBuild *build, Relation index, BufFile
 }
 
 template <typename Key>
-static Source<Key> *file_source(BufFile *file, Relation index) {
-    auto *source = allocate_zeroed<Source<Key>>(1);
+static SortedChunk<Key> *file_source(BufFile *file, Relation index) {
+    auto *source = allocate_zeroed<SortedChunk<Key>>(1);
     source->file = file;
     source->index = index;
     source->buffer = allocate<SortEntry<Key>>(kSourceEntries);
@@ -309,11 +309,11 @@ static void write_run(void *state, const BuildTarget &target) {
     int file_count = 0;
     BufFile **files = open_chunks(target.parallel, collector->index, collector->chunks,
                                   collector->chunk_count, collector->files, &file_count);
-    auto **sources = allocate<Source<Key> *>(file_count + 1);
+    auto **sources = allocate<SortedChunk<Key> *>(file_count + 1);
     int source_count = 0;
     for (int i = 0; i < file_count; i++)
         sources[source_count++] = file_source<Key>(files[i], collector->index);
-    sources[source_count] = allocate_zeroed<Source<Key>>(1);
+    sources[source_count] = allocate_zeroed<SortedChunk<Key>>(1);
     sources[source_count++]->memory = collector;
 
     auto *builder = allocate<RunBuilder<Key>>(1);
