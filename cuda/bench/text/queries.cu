@@ -110,8 +110,7 @@ void measure_steps(const Bench &bench, const TextIndex &index, const TextRanking
     const bool probed = ranked.size() > 1 && requested.queries[0].mode == TextMode::any &&
                         requested.queries[0].k <= device::max_probed_hits &&
                         device::window_count(bench.engine, documents) >= device::min_probed_windows;
-    const device::DeviceBatch batch(call, own.view(call), ranking, terms, ranked, candidates, damage,
-                                    probed);
+    const device::DeviceBatch batch(call, own.view(call), ranking, terms, ranked, candidates, damage, probed);
     const device::Buffer<TextHit> found = call.buffer<TextHit>(hits);
     const device::Buffer<std::uint32_t> counts = call.buffer<std::uint32_t>(ranked.size());
     const auto add = [&](const char *line, double ms, double of_limit) {
