@@ -1,6 +1,7 @@
 #include "plan/query/aggregates.h"
 
 #include "compat.h"
+#include "plan/query/numbering.h"
 
 namespace pg_gpu::plan::query {
 
@@ -15,6 +16,7 @@ struct Argument {
     Value value;
     uint16 filter;
     bool is_distinct;
+    Oid collation;
 };
 
 }  // namespace
@@ -85,12 +87,27 @@ static void compile_sum(Compiler *compiler, CompiledQuery *compiled, const Argum
 static void compile_extreme(Compiler *compiler, CompiledQuery *compiled, const Argument &argument,
                             bool is_least, Result *result) {
     const Value &value = argument.value;
-    if (value.kind == Kind::Group || (value.kind == Kind::Decimal && value.shown == kShownByRow)) {
+    if (value.kind == Kind::Group && !order_numbers(compiler, value, argument.collation))
+        return;
+    if (value.kind == Kind::Decimal && value.shown == kShownByRow) {
         refuse(&compiler->refusal, "values are compared whose order the engine doesn't know");
         return;
     }
     result->value = accumulate(compiled, is_least ? AccumulatorKind::least : AccumulatorKind::greatest,
                                value.step, argument.filter);
+}
+
+// Does an aggregate give the first value in an order: the type's own, or that backwards? 0: it doesn't; 1:
+// the least value, -1: the greatest.
+static int direction_of(const Aggref *aggregate) {
+    HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate->aggfnoid));
+    if (!HeapTupleIsValid(tuple))
+        elog(ERROR, "cache lookup failed for aggregate %u", aggregate->aggfnoid);
+    const Oid order = reinterpret_cast<const FormData_pg_aggregate *>(GETSTRUCT(tuple))->aggsortop;
+    ReleaseSysCache(tuple);
+    const TypeCacheEntry *entry = lookup_type_cache(getBaseType(linitial_oid(aggregate->aggargtypes)),
+                                                    TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+    return !OidIsValid(order) ? 0 : order == entry->lt_opr ? 1 : order == entry->gt_opr ? -1 : 0;
 }
 
 static FinalFunctions read_final_functions(Oid aggregate) {
@@ -120,7 +137,7 @@ static void compile_deviation(Compiler *compiler, CompiledQuery *compiled, const
     result->value = accumulate(compiled, AccumulatorKind::sum, value.step, argument.filter);
     result->squares = accumulate(compiled, AccumulatorKind::sum, square.step, argument.filter);
     result->count = accumulate(compiled, AccumulatorKind::count, value.step, argument.filter);
-    result->shown = accumulate_shown(compiler, compiled, {value, argument.filter, false});
+    result->shown = accumulate_shown(compiler, compiled, {value, argument.filter, false, InvalidOid});
     result->functions = read_final_functions(aggregate->aggfnoid);
 }
 
@@ -199,7 +216,9 @@ static void compile_ordered(Compiler *compiler, CompiledQuery *compiled, const A
     const Oid type = exprType(reinterpret_cast<Node *>(linitial_node(TargetEntry, aggregate->args)->expr));
     const bool ascends = list_length(aggregate->aggorder) == 1 &&
                          order->sortop == lookup_type_cache(getBaseType(type), TYPECACHE_LT_OPR)->lt_opr;
-    if (!ascends || value.kind == Kind::Group || value.kind == Kind::Boolean ||
+    if (value.kind == Kind::Group && !order_numbers(compiler, value, argument.collation))
+        return;
+    if (!ascends || value.kind == Kind::Boolean ||
         (value.kind == Kind::Decimal && value.shown == kShownByRow)) {
         refuse(&compiler->refusal, "values are ordered otherwise than the engine orders them");
         return;
@@ -337,8 +356,13 @@ static void compile_known(Compiler *compiler, CompiledQuery *compiled, const Agg
             result->kind = ResultKind::Deviation;
             return compile_deviation(compiler, compiled, aggregate, argument, result);
         default:
-            refuse(&compiler->refusal, "the engine doesn't have an aggregate");
+            break;
     }
+    const int direction = argument.value.kind == Kind::Group ? direction_of(aggregate) : 0;
+    if (direction == 0)
+        refuse(&compiler->refusal, "the engine doesn't have an aggregate");
+    else
+        compile_extreme(compiler, compiled, argument, direction > 0, result);
 }
 
 static bool is_ordered_set(const Aggref *aggregate) {
@@ -386,7 +410,7 @@ static void compile_aggregate(Compiler *compiler, CompiledQuery *compiled, const
         const Value value = compile(compiler, linitial_node(TargetEntry, aggregate->args)->expr);
         if (!is_refused(compiler)) {
             // The greatest of distinct values is that of all.
-            const Argument argument = {value, filter, aggregate->aggdistinct != NIL};
+            const Argument argument = {value, filter, aggregate->aggdistinct != NIL, aggregate->inputcollid};
             result->argument = value;
             if (is_ordered_set(aggregate))
                 compile_ordered(compiler, compiled, aggregate, argument, result);
@@ -427,9 +451,6 @@ static void compile_key(Compiler *compiler, CompiledQuery *compiled, const Expr 
         result->least_sign = accumulate(compiled, AccumulatorKind::least, sign, no_step);
         result->greatest_sign = accumulate(compiled, AccumulatorKind::greatest, sign, no_step);
     }
-    if (value.kind == Kind::Group && value.source != no_step &&
-        compiler->program->sources[value.source].kind == SourceKind::Own)
-        result->key = compiler->columns[compiler->program->sources[value.source].column].type;
     compiled->keys[number] = value.step;
 }
 

@@ -37,7 +37,6 @@ struct Result {
     uint16 products;
     FinalFunctions functions;  // Deviation, Regression
     bool is_wide;              // Deviation: by states of numerics
-    column::ColumnType key;    // of a value that is its column's integer
 };
 
 struct CompiledQuery {

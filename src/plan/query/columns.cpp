@@ -3,6 +3,7 @@
 #include "column/scan/cached_results.h"
 #include "column/format/scaled_numeric.h"
 #include "plan/query/entries.h"
+#include "plan/query/numbering.h"
 
 namespace pg_gpu::plan::query {
 
@@ -271,6 +272,7 @@ namespace {
 struct Evaluation {
     const ColumnFacts *facts;
     Source *source;
+    Numbering *numbering;  // of results; nullptr: they aren't numbered
     ExprContext *context;
     ExprState *state;  // nullptr: the values themselves are the results
     TupleTableSlot *row;
@@ -287,20 +289,15 @@ static Evaluation *begin_evaluation(const ViewColumns &columns, Program *program
     evaluation->facts = &columns.facts[source->column];
     evaluation->source = source;
     evaluation->context = context;
-    if (source->kind != SourceKind::Result || source->is_by_code)
+    if (source->kind != SourceKind::Result)
         return evaluation;
+    if (source->numbering != no_numbering)
+        evaluation->numbering = &program->numberings[source->numbering];
     if (!IsA(source->expression, Var)) {
         evaluation->state = ExecInitExpr(source->expression, nullptr);
         evaluation->row = ExecStoreAllNullTuple(MakeSingleTupleTableSlot(
             CreateTupleDescCopy(RelationGetDescr(columns.rows->view->index)), &TTSOpsVirtual));
     }
-    if (source->result != Kind::Group)
-        return evaluation;
-    // What numbers stand for is wanted when the view has been closed.
-    MemoryContext caller = MemoryContextSwitchTo(program->context);
-    source->values = begin_values(column::describe_type(source->result_type, source->collation),
-                                  source->equality, source->collation);
-    MemoryContextSwitchTo(caller);
     return evaluation;
 }
 
@@ -316,9 +313,12 @@ static column::Converted write_result(Evaluation *evaluation, Datum result, uint
                 width == 4 ? static_cast<float8>(DatumGetFloat4(result)) : DatumGetFloat8(result))));
             return column::Converted::Value;
         case Kind::Group: {
-            // The values are the groups', which leave the engine by their numbers.
-            size_t memory = MaxAllocHugeSize;
-            const uint32 number = number_of_value(source.values, result, &memory);
+            if (evaluation->numbering == nullptr) {
+                const ColumnType type = column::describe_type(source.result_type, InvalidOid);
+                *words = column::encode_integer(type, result) + offset_of_code(type);
+                return column::Converted::Value;
+            }
+            const uint32 number = number_of(evaluation->numbering, result);
             *words = number;
             return number == kNoValue ? column::Converted::Impossible : column::Converted::Value;
         }
@@ -374,13 +374,6 @@ static void map_results(Evaluation *evaluation, RunReader *reader, engine::RunCo
     made->nulls = nulls;
 }
 
-// What a code of an integer must be added to be the integer.
-static uint64 offset_of(const ColumnType &type) {
-    return type.code == column::IntegerCode::Signed
-               ? UINT64CONST(0) - (UINT64CONST(1) << (type.width * 8U - 1))
-               : 0;
-}
-
 static void make_own(const ViewColumns &columns, int run, const Source &source, engine::RunColumn *made) {
     const ColumnFacts &facts = columns.facts[source.column];
     const ColumnHeader &header = columns.rows->view->runs[run].header.column[source.column];
@@ -396,7 +389,7 @@ static void make_own(const ViewColumns &columns, int run, const Source &source, 
             break;
         default:
             made->form = engine::ColumnForm::integer;
-            made->offset = offset_of(facts.type);
+            made->offset = offset_of_code(facts.type);
             return;
     }
     if (column::is_scaled(header) && !is_empty(header, columns.rows->view->runs[run].header.entries)) {
@@ -437,7 +430,7 @@ static void make_run_column(const ViewColumns &columns, int run, Evaluation *eva
             made->form = engine::ColumnForm::code;
             return;
         case SourceKind::Result:
-            if (source.is_by_code)
+            if (evaluation->numbering != nullptr && evaluation->numbering->is_by_code)
                 made->form = engine::ColumnForm::code;
             else
                 map_results(evaluation, reader, made);
@@ -498,12 +491,24 @@ static column::Converted convert_loose(void *context, const column::TupleValue &
             return column::Converted::Value;
         }
         default:
-            *words = value.integer + offset_of(facts.type);
+            *words = value.integer + offset_of_code(facts.type);
             return column::Converted::Value;
     }
 }
 
 // ---- the whole --------------------------------------------------------------------------------------------
+
+static const Numbering *ranked_numbering(const Program &program, const Source &source) {
+    const Numbering *numbering =
+        source.numbering == no_numbering ? nullptr : &program.numberings[source.numbering];
+    return numbering == nullptr || numbering->ranks == nullptr ? nullptr : numbering;
+}
+
+static void replace_numbers(const Numbering &numbering, const uint64 *numbers, uint64 count) {
+    auto *own = const_cast<uint64 *>(numbers);
+    for (uint64 i = 0; i < count; i++)
+        own[i] = final_number(numbering, own[i]);
+}
 
 const char *make_scan_columns(const ViewColumns &columns, Program *program, ExprContext *context,
                               const engine::RunColumn ***by_run, engine::InputSource *own_rows) {
@@ -513,8 +518,9 @@ const char *make_scan_columns(const ViewColumns &columns, Program *program, Expr
     for (int run = 0; run < view->run_count; run++)
         made[run] = allocate_zeroed<engine::RunColumn>(count + 1);
     auto *own = allocate_zeroed<column::OwnColumn>(count + 1);
+    find_numbers_by_code(columns, program);
+    begin_numbers(program);
     for (uint32 i = 0; i < count; i++) {
-        program->sources[i].is_by_code = are_codes_values(columns, program->sources[i]);
         Evaluation *evaluation = begin_evaluation(columns, program, i, context);
         for (int run = 0; run < view->run_count && evaluation->problem == nullptr; run++)
             if (column::is_remote(view, run))
@@ -526,6 +532,14 @@ const char *make_scan_columns(const ViewColumns &columns, Program *program, Expr
     *by_run = const_cast<const engine::RunColumn **>(made);
     if (!column::take_own_rows(columns.rows, own, static_cast<uint32>(count), own_rows))
         return "rows of the tail can't be read";
+    finish_numbers(program);
+    for (uint32 i = 0; i < count; i++)
+        if (const Numbering *numbering = ranked_numbering(*program, program->sources[i])) {
+            for (int run = 0; run < view->run_count; run++)
+                if (column::is_remote(view, run))
+                    replace_numbers(*numbering, made[run][i].values, made[run][i].places);
+            replace_numbers(*numbering, own_rows->columns[i].values, own_rows->rows);
+        }
     return nullptr;
 }
 

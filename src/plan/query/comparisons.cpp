@@ -1,7 +1,7 @@
 // Comparisons, and what is made of them.
 #include "compat.h"
 #include "plan/query/aggregate_failure.h"
-#include "plan/query/expression.h"
+#include "plan/query/numbering.h"
 
 namespace pg_gpu::plan::query {
 
@@ -32,9 +32,18 @@ static bool are_moments_alike(Compiler *compiler, const Expr *left, const Expr *
     return true;
 }
 
-static Value compare(Compiler *compiler, int strategy, Value one, Value other) {
+static Value compare(Compiler *compiler, const Comparison &comparison, Value one, Value other) {
     if (!bring_together(compiler, &one, &other))
         return {};
+    const int strategy = comparison.strategy;
+    if (one.kind == Kind::Group) {
+        if (!is_own_comparison(*compiler->program, one, strategy, comparison.operator_oid,
+                               comparison.collation))
+            return refuse_value(compiler, "a comparison isn't known");
+        if (strategy != BTEqualStrategyNumber && strategy != kNotEqualStrategy &&
+            !order_numbers(compiler, one, comparison.collation))
+            return {};
+    }
     const auto step = [&](Operation operation, const Value &left, const Value &right) {
         return truth(logic(compiler, operation, left.step, right.step));
     };
@@ -43,12 +52,6 @@ static Value compare(Compiler *compiler, int strategy, Value one, Value other) {
             return step(Operation::equal, one, other);
         case kNotEqualStrategy:
             return step(Operation::not_equal, one, other);
-        default:
-            break;
-    }
-    if (one.kind == Kind::Group)
-        return refuse_value(compiler, "values are compared whose order the engine doesn't know");
-    switch (strategy) {
         case BTLessStrategyNumber:
             return step(Operation::less, one, other);
         case BTLessEqualStrategyNumber:
@@ -62,12 +65,14 @@ static Value compare(Compiler *compiler, int strategy, Value one, Value other) {
     }
 }
 
-Value compile_comparison(Compiler *compiler, int strategy, const Expr *left, const Expr *right) {
+Value compile_comparison(Compiler *compiler, const Comparison &comparison, const List *arguments) {
+    const auto *left = static_cast<const Expr *>(linitial(arguments));
+    const auto *right = static_cast<const Expr *>(lsecond(arguments));
     Value one = compile(compiler, left);
     Value other = compile(compiler, right);
     if (is_refused(compiler) || !are_moments_alike(compiler, left, right, &one, &other))
         return {};
-    return compare(compiler, strategy, one, other);
+    return compare(compiler, comparison, one, other);
 }
 
 Value compile_distinct(Compiler *compiler, const DistinctExpr *expression) {
@@ -80,6 +85,9 @@ Value compile_distinct(Compiler *compiler, const DistinctExpr *expression) {
     if (is_refused(compiler) || !are_moments_alike(compiler, left, right, &one, &other) ||
         !bring_together(compiler, &one, &other))
         return {};
+    if (one.kind == Kind::Group && !is_own_comparison(*compiler->program, one, BTEqualStrategyNumber,
+                                                      expression->opno, expression->inputcollid))
+        return refuse_value(compiler, "a comparison isn't known", expression);
     return truth(logic(compiler, Operation::is_distinct, one.step, other.step));
 }
 
@@ -93,7 +101,8 @@ Value compile_null_if(Compiler *compiler, const NullIfExpr *expression) {
     Value other = compile(compiler, right);
     if (is_refused(compiler) || !are_moments_alike(compiler, left, right, &one, &other))
         return {};
-    const Value same = compare(compiler, BTEqualStrategyNumber, one, other);
+    const Value same =
+        compare(compiler, {BTEqualStrategyNumber, expression->opno, expression->inputcollid}, one, other);
     if (is_refused(compiler))
         return {};
     Value result = value;
@@ -185,6 +194,37 @@ static bool are_alike(const Expr *expression, Oid element) {
     return kind == kind_of_type(element) && (kind != Kind::Timestamp || type == element);
 }
 
+// Is a value, of those that are only told apart, among a few constants?
+static Value compile_few(Compiler *compiler, const ScalarArrayOpExpr *any, const Value &value,
+                         const Expr *array) {
+    constexpr int max_items = 100;
+    const auto *constant = reinterpret_cast<const Const *>(array);
+    if (!IsA(array, Const) || constant->constisnull)
+        return refuse_value(compiler, "a list isn't a constant", any);
+    ArrayType *items = DatumGetArrayTypeP(constant->constvalue);
+    const Oid type = ARR_ELEMTYPE(items);
+    int16 length;
+    bool by_value;
+    char alignment;
+    get_typlenbyvalalign(type, &length, &by_value, &alignment);
+    Datum *values;
+    bool *nulls;
+    int count;
+    deconstruct_array(items, type, length, by_value, alignment, &values, &nulls, &count);
+    if (count == 0 || count > max_items)
+        return refuse_value(compiler, "a list is empty or too long", any);
+    uint16 all = no_step;
+    for (int i = 0; i < count && !is_refused(compiler); i++) {
+        Const *item = makeConst(type, -1, any->inputcollid, length, values[i], nulls[i], by_value);
+        const Value one = compare(compiler, {strategy_of(any->opno), any->opno, any->inputcollid}, value,
+                                  value_of_constant(compiler, *item));
+        all = all == no_step ? one.step
+                             : logic(compiler, any->useOr ? Operation::logical_or : Operation::logical_and,
+                                     all, one.step);
+    }
+    return truth(all);
+}
+
 Value compile_list(Compiler *compiler, const ScalarArrayOpExpr *any) {
     const int strategy = strategy_of(any->opno);
     const auto *expression = static_cast<const Expr *>(linitial(any->args));
@@ -197,6 +237,8 @@ Value compile_list(Compiler *compiler, const ScalarArrayOpExpr *any) {
     const Value value = compile(compiler, expression);
     if (is_refused(compiler))
         return {};
+    if (value.kind == Kind::Group)
+        return compile_few(compiler, any, value, array);
     if (value.kind != Kind::Integer && value.kind != Kind::Decimal && value.kind != Kind::Date &&
         value.kind != Kind::Timestamp)
         return refuse_value(compiler, "a list of its type isn't looked into", any);

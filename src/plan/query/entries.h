@@ -7,10 +7,10 @@
 
 namespace pg_gpu::plan::query {
 
-// May the source's codes in the view stand for its values?
-bool are_codes_values(const ViewColumns &columns, const Source &source);
+// Which numberings may have the view's codes for numbers.
+void find_numbers_by_code(const ViewColumns &columns, Program *program);
 
-// Reads the values of the keys that records have, while the view is open; in the program's memory context.
+// Reads the values that records have, while the view is open; in the program's memory context.
 // False: the run is stale.
 bool read_code_values(const ViewColumns &columns, const CompiledQuery &compiled, const RecordLayout &layout,
                       column::QueryResult *records);

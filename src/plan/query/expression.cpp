@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "expressions.h"
 #include "plan/query/aggregate_failure.h"
+#include "plan/query/numbering.h"
 
 namespace pg_gpu::plan::query {
 
@@ -50,7 +51,7 @@ uint8 width_of_type(Oid type) {
 }
 
 Value make_value(uint16 step, Kind kind, ValueType type, double limit) {
-    return {step, kind, type, 8, 0, 0, no_step, false, limit, false, no_step};
+    return {step, kind, type, 8, 0, 0, no_step, false, limit, false, no_numbering, InvalidOid};
 }
 
 uint16 add_guarded(Compiler *compiler, engine::Step step, bool may_fail) {
@@ -86,6 +87,8 @@ Value value_of_constant(Compiler *compiler, const Const &constant) {
     if (constant.constisnull)
         return null_value(compiler, constant.consttype);
     const Kind kind = kind_of_type(constant.consttype);
+    if (kind == Kind::Group)
+        return value_of_numbered(compiler, constant.consttype, constant.constcollid, &constant);
     const uint8 width = width_of_type(constant.consttype);
     Int128 number = 0;
     Value value = make_value(no_step, kind, type_of_kind(kind));
@@ -133,8 +136,10 @@ Value value_of_constant(Compiler *compiler, const Const &constant) {
 }
 
 // Which value it has, only the executor knows.
-static Value any_value(Compiler *compiler, Oid type) {
+static Value any_value(Compiler *compiler, Oid type, Oid collation) {
     const Kind kind = kind_of_type(type);
+    if (kind == Kind::Group)
+        return value_of_numbered(compiler, type, collation, nullptr);
     const ValueType words = type_of_kind(kind);
     Value value = make_value(constant_step(compiler->program, 1, words), kind, words, 1);
     value.width = width_of_type(type);
@@ -144,8 +149,9 @@ static Value any_value(Compiler *compiler, Oid type) {
 Value compile_constant(Compiler *compiler, const Expr *expression) {
     if (IsA(expression, Const))
         return value_of_constant(compiler, *reinterpret_cast<const Const *>(expression));
+    const auto *node = reinterpret_cast<const Node *>(expression);
     if (compiler->context == nullptr)
-        return any_value(compiler, exprType(reinterpret_cast<const Node *>(expression)));
+        return any_value(compiler, exprType(node), exprCollation(node));
     Const constant;
     if (!evaluate_without_columns(const_cast<Expr *>(expression), compiler->context, &constant))
         return refuse_value(compiler, "an expression raised an error");
@@ -204,7 +210,9 @@ bool bring_together(Compiler *compiler, Value *one, Value *other) {
         *other = as_decimal(*other);
     if (other->kind == Kind::Decimal && one->kind == Kind::Integer)
         *one = as_decimal(*one);
-    if (one->kind != other->kind || (one->kind == Kind::Group && one->source != other->source)) {
+    const bool is_alike = one->numbering == other->numbering || take_numbering(compiler, one, *other) ||
+                          take_numbering(compiler, other, *one);
+    if (one->kind != other->kind || !is_alike || one->coded != other->coded) {
         refuse(&compiler->refusal, "values of different kinds meet");
         return false;
     }
@@ -427,10 +435,12 @@ static Value compile_extreme(Compiler *compiler, const MinMaxExpr *expression) {
         }
         if (!bring_together(compiler, &all, &next))
             return {};
-        if (all.kind == Kind::Group || (all.kind == Kind::Decimal && !all.is_null && !next.is_null &&
-                                        (all.shown == kShownByRow || all.shown != next.shown)))
+        if (all.kind == Kind::Decimal && !all.is_null && !next.is_null &&
+            (all.shown == kShownByRow || all.shown != next.shown))
             return refuse_value(compiler, "of equal values one would be shown that PostgreSQL doesn't show",
                                 expression);
+        if (all.kind == Kind::Group && !order_numbers(compiler, all, expression->inputcollid))
+            return {};
         const double limit = Max(all.limit, next.limit);
         const bool may_be_minus_0 = all.may_be_minus_0 || next.may_be_minus_0;
         const uint16 step = add_step(compiler->program, make_step(operation, all.type, all.step, next.step));
@@ -459,17 +469,32 @@ static Value compile_call(Compiler *compiler, Oid function, const List *argument
 static Value compile_operator(Compiler *compiler, const OpExpr *expression) {
     const int strategy = list_length(expression->args) == 2 ? strategy_of(expression->opno) : 0;
     if (strategy != 0)
-        return compile_comparison(compiler, strategy, static_cast<const Expr *>(linitial(expression->args)),
-                                  static_cast<const Expr *>(lsecond(expression->args)));
+        return compile_comparison(compiler, {strategy, expression->opno, expression->inputcollid},
+                                  expression->args);
     return compile_call(compiler, expression->opfuncid, expression->args, &expression->xpr);
+}
+
+// Are values, if they aren't computed with, told apart alike when they are taken for those of another type or
+// collation?
+static bool is_numbered_alike(Compiler *compiler, const RelabelType *relabel) {
+    const auto *argument = reinterpret_cast<const Node *>(relabel->arg);
+    const Oid type = exprType(argument);
+    if (is_coded(type) || is_coded(relabel->resulttype))
+        return getBaseType(type) == getBaseType(relabel->resulttype);
+    const uint16 own = find_numbering(compiler, type, exprCollation(argument));
+    return !is_refused(compiler) &&
+           own == find_numbering(compiler, relabel->resulttype, relabel->resultcollid);
 }
 
 // A cast between types that are stored alike.
 static Value compile_relabel(Compiler *compiler, const RelabelType *relabel) {
-    const Value value = compile(compiler, relabel->arg);
-    if (is_refused(compiler) || value.kind == kind_of_type(relabel->resulttype))
-        return value;
-    return refuse_value(compiler, "a value is taken for one of another kind", relabel);
+    const Kind kind = kind_of_type(exprType(reinterpret_cast<const Node *>(relabel->arg)));
+    if (kind != kind_of_type(relabel->resulttype) ||
+        (kind == Kind::Group && !is_numbered_alike(compiler, relabel)))
+        return is_map(compiler, &relabel->xpr)
+                   ? compile_map(compiler, &relabel->xpr)
+                   : refuse_value(compiler, "a value is taken for one of another kind", relabel);
+    return compile(compiler, relabel->arg);
 }
 
 static bool is_without_columns(const Expr *expression) {
@@ -489,7 +514,7 @@ Value compile(Compiler *compiler, const Expr *expression) {
     if (is_without_columns(expression) &&
         !has_case_value(reinterpret_cast<Node *>(const_cast<Expr *>(expression)), nullptr))
         return compile_constant(compiler, expression);
-    if (is_map(compiler, expression))
+    if (!IsA(expression, RelabelType) && is_map(compiler, expression))
         return compile_map(compiler, expression);
     switch (nodeTag(expression)) {
         case T_Var:

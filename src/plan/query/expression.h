@@ -90,7 +90,12 @@ inline Value truth(uint16 step) {
 // PostgreSQL's own comparisons of the kinds that are computed with are those of their order. Returns the
 // strategy, that of <> included; 0: it is no comparison.
 int strategy_of(Oid operator_oid);
-Value compile_comparison(Compiler *compiler, int strategy, const Expr *left, const Expr *right);
+struct Comparison {
+    int strategy;
+    Oid operator_oid;
+    Oid collation;
+};
+Value compile_comparison(Compiler *compiler, const Comparison &comparison, const List *arguments);
 Value compile_distinct(Compiler *compiler, const DistinctExpr *expression);
 Value compile_null_if(Compiler *compiler, const NullIfExpr *expression);
 Value compile_list(Compiler *compiler, const ScalarArrayOpExpr *any);

@@ -2,7 +2,7 @@
 // entry of the column's dictionaries.
 #include "compat.h"
 #include "plan/query/aggregate_failure.h"
-#include "plan/query/expression.h"
+#include "plan/query/numbering.h"
 
 namespace pg_gpu::plan::query {
 
@@ -30,10 +30,6 @@ static bool has_other_column(Node *node, void *context) {
     search->column = column;
     const ColumnFacts &facts = search->compiler->columns[column];
     return facts.kind != Kind::Group || facts.type.is_integer;
-}
-
-static Oid equality_of(Oid type) {
-    return lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr;
 }
 
 bool is_map(Compiler *compiler, const Expr *expression) {
@@ -67,8 +63,9 @@ static Value value_of_source(Compiler *compiler, const Source &source) {
     Value value = make_value(add_step(compiler->program, make_step(Operation::column, source.type, place)),
                              source.result, source.type, kMaxInt64);
     value.width = width_of_type(source.result_type);
-    if (source.result == Kind::Group)
-        value.source = place;
+    value.numbering = source.numbering;
+    if (source.result == Kind::Group && source.numbering == no_numbering)
+        value.coded = getBaseType(source.result_type);
     if (source.result == Kind::Integer || source.result == Kind::Date)
         value.limit = value.width == 2 ? 32768.0 : value.width == 4 ? 2147483648.0 : kMaxInt64;
     return value;
@@ -85,10 +82,10 @@ static Value compile_source(Compiler *compiler, const Expr *expression, int colu
         source.type = ValueType::boolean;
     if (source.result == Kind::Float)
         source.type = ValueType::float64;
-    if (source.result == Kind::Group) {
-        source.equality = equality_of(type);
-        if (!OidIsValid(source.equality) || !is_hashable(source.equality, type))
-            return refuse_value(compiler, "values of its type can't be told apart by a hash", expression);
+    if (source.result == Kind::Group && !is_coded(type)) {
+        source.numbering = find_numbering(compiler, type, source.collation);
+        if (is_refused(compiler))
+            return {};
     }
     return value_of_source(compiler, source);
 }
@@ -118,7 +115,6 @@ Value compile_group(Compiler *compiler, const Var *column) {
         return compile_source(compiler, &column->xpr, number);
     Source source = begin_source(SourceKind::Own, number, ValueType::int64, Kind::Group);
     source.result_type = column->vartype;
-    source.equality = equality_of(column->vartype);
     return value_of_source(compiler, source);
 }
 

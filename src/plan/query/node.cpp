@@ -143,11 +143,13 @@ static const char *words_of_outcome(engine::QueryOutcome outcome) {
 }
 
 static bool has_variants(const CompiledQuery &compiled) {
-    for (uint32 i = 0; i < compiled.key_count; i++) {
-        const Value &key = compiled.results[i].argument;
-        const ValueTable *values = key.kind == Kind::Group && key.source != no_step
-                                       ? compiled.program->sources[key.source].values
-                                       : nullptr;
+    for (uint32 i = 0; i < compiled.result_count; i++) {
+        const Result &result = compiled.results[i];
+        const Value &value = result.argument;
+        const ValueTable *values =
+            result.kind == ResultKind::Value && value.kind == Kind::Group && value.numbering != no_numbering
+                ? compiled.program->numberings[value.numbering].values
+                : nullptr;
         if (values != nullptr && values->has_variants)
             return true;
     }
@@ -178,8 +180,10 @@ static const char *submit_about_rows(QueryState *state, column::RemoteRows *rows
         &compiler,
         {state->conditions, state->bound.keys, state->bound.key_operators, state->bound.aggregates},
         &state->compiled);
-    if (is_compiled)
+    if (is_compiled) {
+        order_keys(compiler, columns, state->compiled, state->order);
         state->layout = lay_out_record(state->compiled);
+    }
     MemoryContextSwitchTo(view);
     if (!is_compiled)
         return decline(*state, *rows, compiler.refusal.reason);

@@ -56,7 +56,7 @@ uint32 add_constants(Program *program, const engine::Constant *constants, uint32
 
 static bool is_same(const Source &one, const Source &other) {
     return one.kind == other.kind && one.column == other.column && one.type == other.type &&
-           one.result == other.result && one.scale == other.scale && one.equality == other.equality &&
+           one.result == other.result && one.scale == other.scale && one.numbering == other.numbering &&
            equal(one.expression, other.expression);
 }
 

@@ -25,7 +25,7 @@ enum class Kind : uint8 {
     Float,    // of `width` bytes
     Date,
     Timestamp,  // with a time zone or without
-    Group,      // the number of a value: of such values only equality is known
+    Group,      // the number of a value, which tells equal ones apart from others (numbering.h)
 };
 
 // Numerics show digits behind the point that their values don't tell. Either all rows' show as many, or a
@@ -44,8 +44,10 @@ struct Value {
     // No absolute value is greater, of integers, decimals, dates and timestamps.
     double limit;
     bool may_be_minus_0;  // of a float: it equals 0, but looks different
-    uint16 source;        // Group: the column that has numbers of values; no_step: they are of no column's
+    uint16 numbering;     // Group: what numbers the values
+    Oid coded;            // Group: the type whose integers are the numbers, which then have no numbering
 };
+inline constexpr uint16 no_numbering = no_step;
 
 // What absolute values have room, with a margin for what doubles can't tell.
 inline constexpr double kMaxInt64 = 9.22e18;
@@ -67,17 +69,10 @@ struct Source {
     ValueType type;
     Kind result;
     int16 scale;       // of a decimal
-    Expr *expression;  // Result: over the column; nullptr: the column's values themselves, as numbers
+    Expr *expression;  // Result: over the column
     Oid result_type;
-    Oid equality;
     Oid collation;
-    // Made in the executor, of numbers: what they stand for. They are codes of the column's only dictionary
-    // (entries.h), of which these are read, in order; or numbers of values.
-    bool is_by_code;
-    uint64 *codes;
-    Datum *code_values;
-    uint64 code_count;
-    ValueTable *values;
+    uint16 numbering;  // of results; no_numbering: they aren't numbered
 };
 
 inline Source begin_source(SourceKind kind, int column, ValueType type, Kind result) {
@@ -86,7 +81,41 @@ inline Source begin_source(SourceKind kind, int column, ValueType type, Kind res
     source.column = column;
     source.type = type;
     source.result = result;
+    source.numbering = no_numbering;
     return source;
+}
+
+// ---- numbers of values ------------------------------------------------------------------------------------
+
+struct Numbering {
+    Oid type;
+    Oid equality;
+    Oid collation;  // that equality goes by
+    bool is_ordered;
+    Oid order_collation;
+    // Made in the executor: what numbers stand for. They are codes of a column's only dictionary (entries.h),
+    // of which these are read, in order; or places in a table, or among its values in their order.
+    bool is_by_code;
+    int code_column;
+    uint64 *codes;
+    Datum *code_values;
+    uint64 code_count;
+    ValueTable *values;
+    uint32 *ranks;  // by place in the table; nullptr: the order isn't wanted
+    Datum *by_rank;
+};
+
+struct NumberedConstant {
+    uint16 numbering;
+    Datum value;
+    uint32 constant;  // of the program, which is set when numbers are given
+};
+
+// What a code of an integer must be added to be the integer.
+inline uint64 offset_of_code(const column::ColumnType &type) {
+    return type.code == column::IntegerCode::Signed
+               ? UINT64CONST(0) - (UINT64CONST(1) << (type.width * 8U - 1))
+               : 0;
 }
 
 // ---- the program ------------------------------------------------------------------------------------------
@@ -103,6 +132,10 @@ struct Program {
     Source *sources;
     uint32 source_count;
     uint32 source_room;
+    Numbering numberings[16];
+    uint32 numbering_count;
+    NumberedConstant *numbered;
+    uint32 numbered_count;
     engine::Zone zone;  // the session's, if has_zone
     bool has_zone;
     bool is_full;  // there were more steps than a node may have

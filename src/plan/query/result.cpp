@@ -1,6 +1,7 @@
 // From the words of a group's record to PostgreSQL's values. What is divided here is divided by PostgreSQL's
 // own functions, so that results have the digits that it would give.
 #include "plan/query/aggregates.h"
+#include "plan/query/numbering.h"
 
 namespace pg_gpu::plan::query {
 
@@ -118,16 +119,11 @@ static Datum value_of_words(Kind kind, uint8 width, Int128 number, double real) 
     }
 }
 
-static Datum value_of_group(const CompiledQuery &compiled, const Result &result, uint64 number) {
-    const Source &source = compiled.program->sources[result.argument.source];
-    if (source.is_by_code)
-        return source.code_values[std::lower_bound(source.codes, source.codes + source.code_count, number) -
-                                  source.codes];
-    if (source.kind == SourceKind::Result)
-        return source.values->values[number];
-    const uint64 bias =
-        result.key.code == column::IntegerCode::Signed ? UINT64CONST(1) << (result.key.width * 8U - 1) : 0;
-    return column::decode_integer(result.key, (number + bias) & column::low_bits(result.key.width * 8U));
+static Datum value_of_group(const CompiledQuery &compiled, const Value &meaning, uint64 number) {
+    if (meaning.numbering != no_numbering)
+        return value_of_number(compiled.program->numberings[meaning.numbering], number);
+    const column::ColumnType type = column::describe_type(meaning.coded, InvalidOid);
+    return column::decode_integer(type, (number - offset_of_code(type)) & column::low_bits(type.width * 8U));
 }
 
 // 0 and -0 are equal, and PostgreSQL shows the one of its first row.
@@ -234,7 +230,7 @@ void read_result(const CompiledQuery &compiled, const RecordLayout &layout, cons
         *value = NumericGetDatum(
             make_shown(number_of_column(layout, record, result.value), meaning.scale, meaning.shown));
     } else if (meaning.kind == Kind::Group) {
-        *value = value_of_group(compiled, result, record[layout.words[result.value]]);
+        *value = value_of_group(compiled, meaning, record[layout.words[result.value]]);
     } else {
         *value = value_of_words(meaning.kind, width_of_type(result.type),
                                 number_of_column(layout, record, result.value), real);

@@ -2,6 +2,7 @@
 
 #include "plan/query/aggregate_failure.h"
 #include "plan/query/aggregate_top.h"
+#include "plan/query/numbering.h"
 
 namespace pg_gpu::plan::query {
 
@@ -33,15 +34,61 @@ TopRows find_top_rows(const TableAggregate &table, const List *row) {
             return {NIL, 0};
         order = lappend_int(lappend_int(lappend_int(order, number), descends ? 1 : 0),
                             clause->nulls_first ? 1 : 0);
+        order = lappend_int(order, static_cast<int>(exprCollation(expression)));
     }
     return {order, count};
 }
 
+namespace {
+
+struct OrderItem {
+    int result;
+    bool descends;
+    bool nulls_first;
+    Oid collation;
+};
+
+}  // namespace
+
+static constexpr int kItemIntegers = 4;
+
+static OrderItem order_item(const List *order, int number) {
+    const auto integer = [&](int place) { return list_nth_int(order, kItemIntegers * number + place); };
+    return {integer(0), integer(1) != 0, integer(2) != 0, static_cast<Oid>(integer(3))};
+}
+
+static int count_items(const List *order) {
+    return list_length(order) / kItemIntegers;
+}
+
+static uint64 count_entries(const ViewColumns &columns, const Program &program, uint16 numbering) {
+    const column::ColumnView *view = columns.rows->view;
+    uint64 entries = 0;
+    for (uint32 i = 0; i < program.source_count; i++)
+        for (int run = 0; run < view->run_count && program.sources[i].numbering == numbering; run++)
+            entries += view->runs[run].header.column[program.sources[i].column].distinct;
+    return entries;
+}
+
+void order_keys(const Compiler &compiler, const ViewColumns &columns, const CompiledQuery &compiled,
+                const List *order) {
+    // PostgreSQL sorts the groups in less time than it takes to sort more values.
+    constexpr uint64 max_entries = 1 << 16;
+    Compiler own = compiler;
+    for (int i = 0; i < count_items(order); i++) {
+        const OrderItem item = order_item(order, i);
+        const Result &result = compiled.results[item.result];
+        if (result.kind == ResultKind::Value && result.argument.kind == Kind::Group &&
+            count_entries(columns, *compiled.program, result.argument.numbering) <= max_entries)
+            order_numbers(&own, result.argument, item.collation);
+    }
+}
+
 // Is the order of what was accumulated that of the results?
-static bool is_in_order(const Result &result) {
+static bool is_in_order(const Program &program, const Result &result, Oid collation) {
     switch (result.kind) {
         case ResultKind::Value:
-            return result.argument.kind != Kind::Group;
+            return result.argument.kind != Kind::Group || has_order(program, result.argument, collation);
         case ResultKind::Integer:
         case ResultKind::Sum:
         case ResultKind::FloatSum:
@@ -52,16 +99,16 @@ static bool is_in_order(const Result &result) {
 }
 
 uint32 make_sort_keys(const CompiledQuery &compiled, const List *order, engine::SortKey **keys) {
-    const auto count = static_cast<uint32>(list_length(order) / 3);
+    const auto count = static_cast<uint32>(count_items(order));
     *keys = allocate_zeroed<engine::SortKey>(size_t{count} + 1);
     for (uint32 i = 0; i < count; i++) {
-        const auto item = [&](int place) { return list_nth_int(order, static_cast<int>(3 * i) + place); };
-        const Result &result = compiled.results[item(0)];
-        if (!is_in_order(result))
+        const OrderItem item = order_item(order, static_cast<int>(i));
+        const Result &result = compiled.results[item.result];
+        if (!is_in_order(*compiled.program, result, item.collation))
             return 0;
         (*keys)[i].column = result.value;
-        (*keys)[i].descends = item(1) != 0 ? 1 : 0;
-        (*keys)[i].nulls_first = item(2) != 0 ? 1 : 0;
+        (*keys)[i].descends = item.descends ? 1 : 0;
+        (*keys)[i].nulls_first = item.nulls_first ? 1 : 0;
     }
     return count;
 }

@@ -4,16 +4,22 @@
 
 #include "plan/query/aggregate_path.h"
 #include "plan/query/aggregates.h"
+#include "plan/query/columns.h"
 
 namespace pg_gpu::plan::query {
 
-// What the groups are sorted by: three integers of each expression, which are its number among those of the
-// node's own tuples, whether it descends, and whether NULLs come first. NIL: all groups are wanted.
+// What the groups are sorted by: four integers of each expression, which are its number among those of the
+// node's own tuples, whether it descends, whether NULLs come first, and its collation. NIL: all groups are
+// wanted.
 struct TopRows {
     List *order;
     int64 count;
 };
 TopRows find_top_rows(const TableAggregate &table, const List *row);
+
+// Has numbers of values ordered as the groups are to be, where that is worth it. Before numbers are given.
+void order_keys(const Compiler &compiler, const ViewColumns &columns, const CompiledQuery &compiled,
+                const List *order);
 
 // The same as the engine sorts by, in the current memory context; how many. 0: it doesn't know the order.
 uint32 make_sort_keys(const CompiledQuery &compiled, const List *order, engine::SortKey **keys);
