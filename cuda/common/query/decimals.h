@@ -17,15 +17,50 @@ GPU_ENGINE_BOTH QuotientScales quotient_scales(std::uint32_t detail) {
             static_cast<std::int32_t>(detail >> 16)};
 }
 
+struct PowersOfTen {
+    UInt128 power[39];
+};
+GPU_ENGINE_BOTH constexpr PowersOfTen powers_of_ten() {
+    PowersOfTen powers = {};
+    powers.power[0] = 1;
+    for (int i = 1; i < 39; ++i) {
+        powers.power[i] = powers.power[i - 1] * 10;
+    }
+    return powers;
+}
+// 10^exponent, for exponents from 0 to 38.
+GPU_ENGINE_BOTH UInt128 power_of_ten(std::int32_t exponent) {
+    static constexpr PowersOfTen powers = powers_of_ten();
+    return powers.power[exponent];
+}
+
+// How many decimal digits a number has that isn't 0. Of a number of so many bits, 1233 / 4096 being the
+// logarithm of 2 to the base 10, they are as many as the power of ten says or one more.
+GPU_ENGINE_BOTH std::int32_t count_digits(UInt128 value) {
+    const std::int32_t digits = (128 - leading_zeros(value)) * 1233 >> 12;
+    return digits + (value >= power_of_ten(digits) ? 1 : 0);
+}
+
+// A quotient cut to an integer. Division of 64 bits is much the faster one, and most numbers have no more.
+GPU_ENGINE_BOTH UInt128 divide_unsigned(UInt128 left, UInt128 right) {
+    if ((left | right) >> 64 == 0) {
+        return static_cast<std::uint64_t>(left) / static_cast<std::uint64_t>(right);
+    }
+    return left / right;
+}
+
 // Multiplies by 10^places; returns false where there is no room.
 GPU_ENGINE_BOTH bool shift_decimal(UInt128 *value, std::int32_t places) {
-    constexpr UInt128 room = ~UInt128(0) / 10;
-    for (; places > 0 && *value != 0; --places) {
-        if (*value > room) {
-            return false;
-        }
-        *value *= 10;
+    constexpr std::int32_t most_digits = 38;
+    if (places <= 0 || *value == 0) {
+        return true;
     }
+    // A product of 39 digits may have room or not.
+    const std::int32_t digits = count_digits(*value) + places;
+    if (digits > most_digits + 1 || (digits > most_digits && *value > ~UInt128(0) / power_of_ten(places))) {
+        return false;
+    }
+    *value *= power_of_ten(places);
     return true;
 }
 
@@ -40,19 +75,10 @@ GPU_ENGINE_BOTH FirstDigit first_digit(UInt128 value, std::int32_t scale) {
     }
     // The place of its highest digit to the base 10, and of the lowest one of those four that belong
     // together.
-    std::int32_t digits = 0;
-    for (UInt128 rest = value; rest != 0; rest /= 10) {
-        ++digits;
-    }
-    const std::int32_t highest = digits - 1 - scale;
+    const std::int32_t highest = count_digits(value) - 1 - scale;
     const std::int32_t weight = (highest + 4 * 256) / 4 - 256;
     const std::int32_t lowest = weight * 4 + scale;
-    for (std::int32_t i = 0; i < lowest; ++i) {
-        value /= 10;
-    }
-    for (std::int32_t i = lowest; i < 0; ++i) {
-        value *= 10;
-    }
+    value = lowest > 0 ? divide_unsigned(value, power_of_ten(lowest)) : value * power_of_ten(-lowest);
     return {weight, static_cast<std::int32_t>(value)};
 }
 
@@ -80,24 +106,25 @@ struct QuotientDigits : OfTwo<Int128> {
 // Divides by long division, `places` digits further than the integers go; halves are rounded up. Returns
 // false where there is no room.
 GPU_ENGINE_BOTH bool divide_decimals(UInt128 left, UInt128 right, std::int32_t places, UInt128 *quotient) {
+    constexpr std::int32_t most_digits = 38;
     if (places < 0 && !shift_decimal(&right, -places)) {
         return false;
     }
-    UInt128 rest = left % right;
-    *quotient = left / right;
-    const UInt128 room = ~UInt128(0) / right;
+    *quotient = divide_unsigned(left, right);
+    UInt128 rest = left - *quotient * right;
+    // A remainder is less than its divisor: so many of its digits are found together that there is room.
+    const std::int32_t digits_of_right = count_digits(right);
+    const std::int32_t room = digits_of_right < most_digits ? most_digits - digits_of_right : 1;
+    if (places > 0 && right > ~UInt128(0) / 10) {
+        return false;
+    }
     while (places > 0) {
-        // As many digits as a word has room for are found together.
-        UInt128 power = 1;
-        std::int32_t some = 0;
-        for (; some < places && power <= room / 10; ++some) {
-            power *= 10;
-        }
-        if (some == 0 || !shift_decimal(quotient, some)) {
+        const std::int32_t some = places < room ? places : room;
+        if (!shift_decimal(quotient, some)) {
             return false;
         }
-        rest *= power;
-        const UInt128 digits = rest / right;
+        rest *= power_of_ten(some);
+        const UInt128 digits = divide_unsigned(rest, right);
         rest -= digits * right;
         if (*quotient > ~UInt128(0) - digits) {
             return false;

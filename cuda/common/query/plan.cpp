@@ -166,11 +166,8 @@ StepContext context_of(const Query &query, const Step &step) noexcept {
     StepContext context = {};
     context.width = step.width;
     context.detail = step.detail;
-    context.power = 1;
     if (step.operation == Operation::to_float) {
-        for (std::uint32_t i = 0; i < step.detail; ++i) {
-            context.power *= 10;
-        }
+        context.power = static_cast<Int128>(power_of_ten(static_cast<std::int32_t>(step.detail)));
     }
     if (step.operation == Operation::in_list) {
         context.list = query.constants + step.third;

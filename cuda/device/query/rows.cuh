@@ -207,10 +207,7 @@ inline __device__ __noinline__ std::uint32_t run_step(const StepRoom &room, cons
     context.width = step.width;
     context.detail = step.detail;
     if (step.operation == Operation::to_float) {
-        context.power = 1;
-        for (std::uint32_t i = 0; i < step.detail; ++i) {
-            context.power *= 10;
-        }
+        context.power = static_cast<Int128>(power_of_ten(static_cast<std::int32_t>(step.detail)));
     } else if (step.operation == Operation::shift_zone || step.operation == Operation::unshift_zone) {
         context.zone = room.zones[step.detail];
     } else if (step.operation == Operation::in_list) {

@@ -2,16 +2,10 @@
 
 #include <algorithm>
 
+#include "common/query/decimals.h"
+
 namespace gpu_engine::query::on_device {
 namespace {
-
-Constant power_of_ten(std::uint32_t power) {
-    unsigned __int128 factor = 1;
-    for (; power > 0; --power) {
-        factor *= 10;
-    }
-    return {static_cast<std::uint64_t>(factor), static_cast<std::uint64_t>(factor >> 64)};
-}
 
 std::uint64_t bit_words(std::uint64_t bits) {
     return (bits + 63) / 64;
@@ -81,6 +75,7 @@ ColumnView RowSource::view_of(const Call &call, const RunColumn &column, ValueTy
     view.codes = parts.codes(column.column);
     view.nulls = parts.null_bits(column.column);
     view.offset = column.offset;
+    UInt128 factor = 1;
     switch (column.form) {
         case ColumnForm::integer:
             view.reading = Reading::integer;
@@ -96,7 +91,8 @@ ColumnView RowSource::view_of(const Call &call, const RunColumn &column, ValueTy
             break;
         case ColumnForm::decimal:
             view.reading = Reading::decimal;
-            view.factor = power_of_ten(column.power);
+            factor = power_of_ten(static_cast<std::int32_t>(column.power));
+            view.factor = {static_cast<std::uint64_t>(factor), static_cast<std::uint64_t>(factor >> 64)};
             break;
         case ColumnForm::map:
             return view_of_map(call, column, stored, view);

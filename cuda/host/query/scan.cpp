@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "common/bits.h"
-#include "common/query/numbers.h"
+#include "common/query/decimals.h"
 #include "gpu_engine/guard.h"
 #include "host/column/select/unpack.h"
 
@@ -94,8 +94,8 @@ void RunReader::add_column(MemoryBudget &budget, const query::RunColumn &request
     column.nulls = stored.null_bits.words > 0 ? parts_->words.data() + kept.null_bits : nullptr;
     column.add =
         requested.form == ColumnForm::integer || requested.form == ColumnForm::decimal ? requested.offset : 0;
-    for (std::uint32_t i = 0; requested.form == ColumnForm::decimal && i < requested.power; ++i) {
-        column.factor *= 10;
+    if (requested.form == ColumnForm::decimal) {
+        column.factor = static_cast<Int128>(query::power_of_ten(static_cast<std::int32_t>(requested.power)));
     }
     const bool is_coded = requested.form == ColumnForm::map || requested.form == ColumnForm::code;
     if (!is_coded && stored.encoding == ColumnEncoding::dictionary) {
