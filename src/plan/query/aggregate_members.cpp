@@ -4,6 +4,9 @@
 #include "plan/query/aggregate_sets.h"
 #include "plan/advise/explain_why.h"
 #include "plan/query/join_path.h"
+#include "plan/query/node.h"
+#include "plan/query/path.h"
+#include "settings.h"
 
 namespace pg_gpu::plan {
 
@@ -149,8 +152,21 @@ TableAggregate aggregate_of_member(const TableAggregate &table, RelOptInfo *memb
 }
 
 static bool is_by_index(const Path *path) {
-    return IsA(path, CustomPath) &&
-           reinterpret_cast<const CustomPath *>(path)->methods == aggregate_path_methods();
+    if (!IsA(path, CustomPath))
+        return false;
+    const CustomPathMethods *methods = reinterpret_cast<const CustomPath *>(path)->methods;
+    return methods == aggregate_path_methods() || methods == query::query_path_methods();
+}
+
+// Adds to a member's groups the path of one of the two nodes.
+static void consider_member(const TableAggregate &aggregate) {
+    const bool may_be_engine = query_setting() != QuerySetting::Off && aggregate.tree == nullptr &&
+                               aggregate.set == NIL && grouping_is_hashable(aggregate.clauses);
+    const bool is_engine_first = query_setting() == QuerySetting::Always;
+    if (may_be_engine && is_engine_first && query::consider_query(aggregate))
+        return;
+    if (!consider_table(aggregate) && may_be_engine && !is_engine_first)
+        query::consider_query(aggregate);
 }
 
 // The cheapest path for each member's groups, which give `target`; NIL when none of them is by an index.
@@ -168,7 +184,7 @@ static List *make_member_paths(PlannerInfo *root, RelOptInfo *table, const List 
         add_path(groups, aggregate_plainly(aggregate, aggregate.input->cheapest_total_path, groups->reltarget,
                                            aggregate.having));
         note_other_paths(root, groups);
-        consider_table(aggregate);
+        consider_member(aggregate);
         set_cheapest(groups);
         any_index = any_index || is_by_index(groups->cheapest_total_path);
         paths = lappend(paths, groups->cheapest_total_path);

@@ -69,7 +69,7 @@ static Result make_result(ResultKind kind, const Aggref *aggregate, const Value 
 // ---- kinds of aggregates ----------------------------------------------------------------------------------
 
 static void compile_sum(Compiler *compiler, CompiledQuery *compiled, const Argument &argument,
-                        bool is_average, Result *result) {
+                        bool is_counted, Result *result) {
     const Value &value = argument.value;
     if (argument.is_distinct && value.kind == Kind::Decimal && value.shown == kShownByRow) {
         refuse(&compiler->refusal, "distinct numerics show different digits");
@@ -79,7 +79,7 @@ static void compile_sum(Compiler *compiler, CompiledQuery *compiled, const Argum
     result->value = accumulate(compiled, is_float ? AccumulatorKind::sum_float : AccumulatorKind::sum,
                                value.step, argument.filter, argument.is_distinct);
     result->shown = accumulate_shown(compiler, compiled, argument);
-    if (is_average)
+    if (is_counted)
         result->count =
             accumulate(compiled, AccumulatorKind::count, value.step, argument.filter, argument.is_distinct);
 }
@@ -271,6 +271,7 @@ static void compile_bits(Compiler *compiler, CompiledQuery *compiled, Accumulato
 
 static void compile_known(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate,
                           const Argument &argument, Result *result) {
+    const bool is_counted = result->is_state;
     switch (aggregate->aggfnoid) {
         case F_SUM_INT2:
         case F_SUM_INT4:
@@ -279,7 +280,7 @@ static void compile_known(Compiler *compiler, CompiledQuery *compiled, const Agg
         case F_SUM_INT8:
         case F_SUM_NUMERIC:
             result->kind = ResultKind::Sum;
-            return compile_sum(compiler, compiled, argument, false, result);
+            return compile_sum(compiler, compiled, argument, is_counted, result);
         case F_SUM_FLOAT4:
         case F_SUM_FLOAT8:
             result->kind = ResultKind::FloatSum;
@@ -395,6 +396,7 @@ static void compile_aggregate(Compiler *compiler, CompiledQuery *compiled, const
     if (is_refused(compiler))
         return;
     *result = make_result(ResultKind::Value, aggregate, {});
+    result->is_state = aggregate->aggsplit == AGGSPLIT_INITIAL_SERIAL;
     Guarded guarded = {compiler, compiler->guard};
     if (filter != no_step)
         guarded = begin_guarded(compiler, filter);

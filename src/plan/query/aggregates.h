@@ -37,6 +37,7 @@ struct Result {
     uint16 products;
     FinalFunctions functions;  // Deviation, Regression
     bool is_wide;              // Deviation: by states of numerics
+    bool is_state;             // serialized, to be combined with those of other tables
 };
 
 struct CompiledQuery {
