@@ -40,7 +40,7 @@ SHLIB_LINK = -lstdc++
 PG_CXXFLAGS += @$(MODULE_DIR)/werror
 ENGINE_WERROR = $(if $(filter 1,$(WERROR)),ON,OFF)
 
-# Device code: FAST, or PLAIN, which is compiled in half of the time. HERE, which make demo and make check build, is PLAIN where no
+# Device code: FAST, or PLAIN, which is compiled in a quarter of the time. HERE, which make demo and make check build, is PLAIN where no
 # device would run it.
 DEVICE_CODE ?= FAST
 ifeq ($(DEVICE_CODE),HERE)

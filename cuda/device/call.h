@@ -79,9 +79,12 @@ class Call {
     mutable std::vector<std::shared_ptr<const void>> kept_;
 };
 
-// Blocks of a launch in which each thread has one of `count`; kernels have 256 threads a block where nothing
-// else is said.
-inline unsigned blocks_for(std::uint64_t count, unsigned threads = 256) {
+// A kernel's blocks have so many threads where nothing speaks for more or fewer.
+inline constexpr unsigned threads_a_block = 256;
+inline constexpr unsigned warps_a_block = threads_a_block / 32;
+
+// Blocks of a launch in which each thread has one of `count`.
+inline unsigned blocks_for(std::uint64_t count, unsigned threads = threads_a_block) {
     return static_cast<unsigned>((count + threads - 1) / threads);
 }
 

@@ -14,8 +14,6 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr int threads = 256;
-
 __global__ void number_kernel(std::uint32_t *numbers, std::uint64_t count) {
     const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (i < count) {
@@ -164,7 +162,7 @@ Level distribute(const Call &call, const GridEntries &entries, const Given &give
                 });
             }
         }
-        number_kernel<<<blocks_for(count), threads, 0, call.stream()>>>(numbers.data(), count);
+        number_kernel<<<blocks_for(count), threads_a_block, 0, call.stream()>>>(numbers.data(), count);
         check_launch("number_kernel");
         with_scratch_memory(call, "DeviceRadixSort::SortPairs", [&](void *scratch, std::size_t &bytes) {
             return cub::DeviceRadixSort::SortPairs(
@@ -172,7 +170,7 @@ Level distribute(const Call &call, const GridEntries &entries, const Given &give
                 static_cast<const std::uint32_t *>(numbers.data()), parts->order.data(), count, 0,
                 std::max(static_cast<int>(std::bit_width(cells - 1)), 1), call.stream());
         });
-        first_directory_kernel<<<blocks_for(level.words), threads, 0, call.stream()>>>(
+        first_directory_kernel<<<blocks_for(level.words), threads_a_block, 0, call.stream()>>>(
             sorted.data(), count, level.words, level.directory.data());
         check_launch("first_directory_kernel");
     }
@@ -188,7 +186,7 @@ Level distribute(const Call &call, const GridEntries &entries, const Given &give
     parts->tids = call.buffer<Tid>(count);
     const Buffer<std::uint32_t> last_block = call.buffer<std::uint32_t>(1);
     call.fill(last_block.data(), 0, sizeof(std::uint32_t));
-    gather_tids_kernel<<<blocks_for(count), threads, 0, call.stream()>>>(
+    gather_tids_kernel<<<blocks_for(count), threads_a_block, 0, call.stream()>>>(
         given.tids->piece(0, count), parts->order.data(), count, parts->tids.data(), last_block.data());
     check_launch("gather_tids_kernel");
     parts->last_block = read_element(call, static_cast<const std::uint32_t *>(last_block.data()));
@@ -267,7 +265,7 @@ void lay_out(const Call &call, const GridEntries &entries, const GridOptions &op
         call.copy(parts->grids.data() + grid, static_cast<const LowerGrid *>(level.grids.data()),
                   level.grid_count);
         if (level.scale_keys > 0) {
-            narrow_kernel<<<blocks_for(level.scale_keys), threads, 0, call.stream()>>>(
+            narrow_kernel<<<blocks_for(level.scale_keys), threads_a_block, 0, call.stream()>>>(
                 level.scales.data(), level.scale_keys, lower_scales + keys);
             check_launch("narrow_kernel");
         }

@@ -14,7 +14,6 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr int threads = 256;
 // How many requests a piece has: some milliseconds of work where answers are small.
 constexpr std::uint64_t piece_points = std::uint64_t(1) << 24;
 constexpr std::uint64_t piece_boxes = std::uint64_t(1) << 19;
@@ -251,7 +250,7 @@ Status DeviceGridFile::set_dead(Stream &stream, const std::uint64_t *bitmap, std
         const std::uint64_t words = (parts_.entries + 63) / 64;
         const Input<std::uint64_t> input(call, bitmap, words, words);
         const Buffer<std::uint64_t> permuted = call.buffer<std::uint64_t>(words);
-        permute_bits_kernel<<<blocks_for(words * 64), threads, 0, call.stream()>>>(
+        permute_bits_kernel<<<blocks_for(words * 64), threads_a_block, 0, call.stream()>>>(
             input.piece(0, words), parts_.order.data(), parts_.entries,
             reinterpret_cast<std::uint32_t *>(permuted.data()));
         check_launch("permute_bits_kernel");
@@ -369,8 +368,8 @@ Status DeviceGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uin
             inputs.for_pieces(call, [&](const BoxBatch &batch, std::uint64_t first) {
                 parts_.with_view(
                     [&](const auto &view) { count_boxes(call, view, batch, view_of_dead, narrow.data()); });
-                widen_kernel<<<blocks_for(batch.count), threads, 0, call.stream()>>>(narrow.data(),
-                                                                                     batch.count, on + first);
+                widen_kernel<<<blocks_for(batch.count), threads_a_block, 0, call.stream()>>>(
+                    narrow.data(), batch.count, on + first);
                 check_launch("widen_kernel");
             });
         } else if (parts_.entries > 0) {

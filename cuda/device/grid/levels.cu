@@ -12,8 +12,6 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr int threads = 256;
-
 // Says whether word i of a level is that of an overfull cell. The word behind a grid's last cell belongs to
 // no cell.
 struct IsOverfull {
@@ -77,14 +75,14 @@ Segments make_segments(const Call &call, const Level &level, Buffer<std::uint32_
     result.first = call.buffer<std::uint32_t>(count);
     result.begins = call.buffer<std::uint32_t>(count + 1);
     const auto number = static_cast<std::uint32_t>(count);
-    make_segments_kernel<<<blocks_for(count + 1), threads, 0, call.stream()>>>(
+    make_segments_kernel<<<blocks_for(count + 1), threads_a_block, 0, call.stream()>>>(
         level.directory.data(), result.words.data(), number, result.first.data(), result.begins.data());
     check_launch("make_segments_kernel");
     exclusive_sums(call, static_cast<const std::uint32_t *>(result.begins.data()), result.begins.data(),
                    count + 1);
     result.entries = read_element(call, static_cast<const std::uint32_t *>(result.begins.data() + count));
     result.owner = call.buffer<std::uint32_t>(result.entries);
-    find_owners_kernel<<<blocks_for(result.entries), threads, 0, call.stream()>>>(
+    find_owners_kernel<<<blocks_for(result.entries), threads_a_block, 0, call.stream()>>>(
         result.begins.data(), number, static_cast<std::uint32_t>(result.entries), result.owner.data());
     check_launch("find_owners_kernel");
     return result;
@@ -231,10 +229,10 @@ template <typename Element>
 void permute(const Call &call, const std::uint32_t *from, const std::uint32_t *to, std::uint64_t count,
              Element *elements) {
     const Buffer<Element> taken = call.buffer<Element>(count);
-    take_kernel<<<blocks_for(count), threads, 0, call.stream()>>>(
+    take_kernel<<<blocks_for(count), threads_a_block, 0, call.stream()>>>(
         from, count, static_cast<const Element *>(elements), taken.data());
     check_launch("take_kernel");
-    put_kernel<<<blocks_for(count), threads, 0, call.stream()>>>(
+    put_kernel<<<blocks_for(count), threads_a_block, 0, call.stream()>>>(
         to, count, static_cast<const Element *>(taken.data()), elements);
     check_launch("put_kernel");
 }
@@ -289,7 +287,7 @@ Segments find_segments(const Call &call, const GridEntries &entries, const GridP
     const Buffer<std::uint8_t> different = call.buffer<std::uint8_t>(overfull);
     Buffer<std::uint32_t> kept_words = call.buffer<std::uint32_t>(overfull);
     const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(1);
-    mark_different_kernel<<<blocks_for(overfull), threads, 0, call.stream()>>>(
+    mark_different_kernel<<<blocks_for(overfull), threads_a_block, 0, call.stream()>>>(
         made->lowest.data(), made->highest.data(), parts.columns, static_cast<std::uint32_t>(overfull),
         different.data());
     check_launch("mark_different_kernel");
@@ -323,7 +321,7 @@ void make_scales(const Call &call, const GridOptions &options, const GridEntries
         }
     }
     made->scale_at = call.buffer<std::uint64_t>(segments.count + 1);
-    choose_slots_kernel<<<blocks_for(segments.count + 1), threads, 0, call.stream()>>>(
+    choose_slots_kernel<<<blocks_for(segments.count + 1), threads_a_block, 0, call.stream()>>>(
         segments.begins.data(), static_cast<std::uint32_t>(segments.count), parts.columns, options.bucket,
         distinct, made->most.data(), made->slots.data(), made->scale_at.data());
     check_launch("choose_slots_kernel");
@@ -357,7 +355,7 @@ void distribute(const Call &call, const GridEntries &entries, const Segments &se
                                 made, cells.data());
             });
         }
-        place_cells_kernel<<<blocks_for(count), threads, 0, call.stream()>>>(
+        place_cells_kernel<<<blocks_for(count), threads_a_block, 0, call.stream()>>>(
             segments.owner.data(), segments.first.data(), segments.begins.data(), word_at.data(), number,
             cells.data(), to.data());
         check_launch("place_cells_kernel");
@@ -367,7 +365,7 @@ void distribute(const Call &call, const GridEntries &entries, const Segments &se
                 static_cast<const std::uint32_t *>(to.data()), from.data(), count, 0,
                 static_cast<int>(std::bit_width(level->words)), call.stream());
         });
-        write_directory_kernel<<<blocks_for(level->words), threads, 0, call.stream()>>>(
+        write_directory_kernel<<<blocks_for(level->words), threads_a_block, 0, call.stream()>>>(
             sorted.data(), number, word_at.data(), segments.first.data(), segments.begins.data(),
             static_cast<std::uint32_t>(segments.count), static_cast<std::uint32_t>(level->words),
             level->directory.data());
@@ -401,7 +399,7 @@ bool build_lower_level(const Call &call, const GridOptions &options, const GridE
     const Buffer<std::uint64_t> word_at = call.buffer<std::uint64_t>(segments.count + 1);
     const Buffer<std::uint64_t> key_at = call.buffer<std::uint64_t>(segments.count + 1);
     const auto count = static_cast<std::uint32_t>(segments.count);
-    measure_grids_kernel<<<blocks_for(segments.count + 1), threads, 0, call.stream()>>>(
+    measure_grids_kernel<<<blocks_for(segments.count + 1), threads_a_block, 0, call.stream()>>>(
         made.slots.data(), count, parts->columns, word_at.data(), key_at.data());
     check_launch("measure_grids_kernel");
     exclusive_sums(call, static_cast<const std::uint64_t *>(word_at.data()), word_at.data(),
@@ -438,7 +436,7 @@ bool build_lower_level(const Call &call, const GridOptions &options, const GridE
                             key_at.data(),
                             made.scale_at.data(),
                             made.scales.data()};
-    write_grids_kernel<<<blocks_for(segments.count), threads, 0, call.stream()>>>(
+    write_grids_kernel<<<blocks_for(segments.count), threads_a_block, 0, call.stream()>>>(
         grids, level.grids.data(), level.scales.data(), above.directory.data());
     check_launch("write_grids_kernel");
     distribute(call, entries, segments, made, word_at, &level, parts);

@@ -8,7 +8,6 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr int threads = 256;
 constexpr std::uint64_t piece_bytes = std::uint64_t(32) << 20;
 
 // The fault that a kernel finds on pages.
@@ -155,8 +154,8 @@ class DeviceGridLoader final : public GridLoader {
                      std::uint64_t size, GridPageHead *heads, std::uint32_t *begins, std::uint64_t before,
                      std::uint32_t *findings, std::uint64_t *found) {
         const auto count = static_cast<std::uint32_t>(size);
-        copy_heads_kernel<<<(count + threads - 1) / threads, threads, 0, call.stream()>>>(
-            contents, pages.page_bytes, count, heads);
+        copy_heads_kernel<<<(count + threads_a_block - 1) / threads_a_block, threads_a_block, 0,
+                            call.stream()>>>(contents, pages.page_bytes, count, heads);
         check_launch("copy_heads_kernel");
         std::vector<GridPageHead> host_heads(size);
         call.copy(host_heads.data(), static_cast<const GridPageHead *>(heads), size);
@@ -172,7 +171,7 @@ class DeviceGridLoader final : public GridLoader {
         }
         loaded.nulls = nulls_.data();
         loaded.tids = tids_.data();
-        parse_grid_pages_kernel<<<count, threads, 0, call.stream()>>>(
+        parse_grid_pages_kernel<<<count, threads_a_block, 0, call.stream()>>>(
             contents, pages.page_bytes, (pages.page_bytes - pages.first_byte) / 8, heads, begins, loaded,
             findings);
         check_launch("parse_grid_pages_kernel");

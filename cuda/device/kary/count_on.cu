@@ -11,11 +11,10 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr int threads = 256;
 // The ranges' positions are taken as one sequence. Each block takes a tile of it, in which neighbouring
 // threads take neighbouring places.
 constexpr int rounds = 16;
-constexpr std::uint64_t tile_positions = static_cast<std::uint64_t>(threads) * rounds;
+constexpr std::uint64_t tile_positions = static_cast<std::uint64_t>(threads_a_block) * rounds;
 // How many positions there are between two cancellation points. This bounds the copy of TIDs, too (96 MB).
 constexpr std::uint64_t piece_positions = std::uint64_t(1) << 24;
 
@@ -62,10 +61,10 @@ __device__ void bracket(const Sequence &sequence, std::uint64_t first, std::uint
 }
 
 // Adds to each range's numbers, and writes how many entries on unknown blocks each tile has.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads_a_block)
     count_tiles_kernel(const Sequence sequence, std::uint64_t first, std::uint64_t last, std::uint64_t *on,
                        std::uint64_t *elsewhere, std::uint32_t *tiles) {
-    using Reduce = cub::BlockReduce<std::uint32_t, threads>;
+    using Reduce = cub::BlockReduce<std::uint32_t, threads_a_block>;
     __shared__ typename Reduce::TempStorage scratch;
     __shared__ std::uint64_t bounds[2];
     const std::uint64_t tile_first = first + blockIdx.x * tile_positions;
@@ -75,7 +74,8 @@ __global__ void __launch_bounds__(threads)
     // At most `tile_positions` each, so both sums fit into one word.
     std::uint32_t sums = 0;
     for (int round = 0; round < rounds; ++round) {
-        const std::uint64_t place = tile_first + static_cast<std::uint64_t>(round) * threads + threadIdx.x;
+        const std::uint64_t place =
+            tile_first + static_cast<std::uint64_t>(round) * threads_a_block + threadIdx.x;
         if (place < tile_last) {
             std::uint64_t range;
             Tid tid;
@@ -98,10 +98,10 @@ __global__ void __launch_bounds__(threads)
 }
 
 // Writes the TIDs on unknown blocks; each tile's begin at tiles[tile].
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads_a_block)
     write_tiles_kernel(const Sequence sequence, std::uint64_t first, std::uint64_t last,
                        const std::uint32_t *tiles, Tid *tids) {
-    using Scan = cub::BlockScan<std::uint32_t, threads>;
+    using Scan = cub::BlockScan<std::uint32_t, threads_a_block>;
     __shared__ typename Scan::TempStorage scratch;
     __shared__ std::uint64_t bounds[2];
     const std::uint64_t tile_first = first + blockIdx.x * tile_positions;
@@ -112,7 +112,8 @@ __global__ void __launch_bounds__(threads)
     }
     bracket(sequence, tile_first, tile_last, bounds);
     for (int round = 0; round < rounds; ++round) {
-        const std::uint64_t place = tile_first + static_cast<std::uint64_t>(round) * threads + threadIdx.x;
+        const std::uint64_t place =
+            tile_first + static_cast<std::uint64_t>(round) * threads_a_block + threadIdx.x;
         std::uint64_t range;
         Tid tid;
         const std::uint32_t wanted =
@@ -139,7 +140,8 @@ Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t 
                        const Tid *array_tids, const KnownBlocks &known, std::uint64_t *counts,
                        std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
     const Buffer<std::uint64_t> begins = call.buffer<std::uint64_t>(count + 1);
-    lengths_kernel<<<blocks_for(count + 1), threads, 0, call.stream()>>>(ranges, count, begins.data());
+    lengths_kernel<<<blocks_for(count + 1), threads_a_block, 0, call.stream()>>>(ranges, count,
+                                                                                 begins.data());
     check_launch("lengths_kernel");
     exclusive_sums(call, begins.data(), begins.data(), count + 1);
     const Buffer<std::uint64_t> on = call.buffer<std::uint64_t>(count);
@@ -159,7 +161,7 @@ Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t 
         const std::uint64_t last = std::min(first + piece_positions, positions);
         const std::uint64_t piece_tiles = (last - first + tile_positions - 1) / tile_positions;
         call.fill(tiles.data() + piece_tiles, 0, sizeof(std::uint32_t));
-        count_tiles_kernel<<<static_cast<unsigned>(piece_tiles), threads, 0, call.stream()>>>(
+        count_tiles_kernel<<<static_cast<unsigned>(piece_tiles), threads_a_block, 0, call.stream()>>>(
             sequence, first, last, on.data(), elsewhere.data(), tiles.data());
         check_launch("count_tiles_kernel");
         exclusive_sums(call, tiles.data(), tiles.data(), piece_tiles + 1);
@@ -170,7 +172,7 @@ Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t 
                 copy = {};
                 copy = call.buffer<Tid>(found);
             }
-            write_tiles_kernel<<<static_cast<unsigned>(piece_tiles), threads, 0, call.stream()>>>(
+            write_tiles_kernel<<<static_cast<unsigned>(piece_tiles), threads_a_block, 0, call.stream()>>>(
                 sequence, first, last, tiles.data(), copy.data());
             check_launch("write_tiles_kernel");
             call.copy(tids + total, static_cast<const Tid *>(copy.data()), found);

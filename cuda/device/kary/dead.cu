@@ -5,8 +5,6 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr int threads = 256;
-
 // Clears the bits behind the last entry and counts the bits of each block. Block `blocks` - 1 is never full,
 // so that the number of entries is a position in it too.
 __global__ void count_blocks_kernel(std::uint64_t *words, std::uint64_t entries, std::uint64_t blocks,
@@ -38,7 +36,7 @@ DeadBitmap make_dead_bitmap(const Call &call, const std::uint64_t *bitmap, std::
     call.fill(result.words.data() + given_words, 0,
               (result.words.size() - given_words) * sizeof(std::uint64_t));
     call.fill(result.before_block.data() + blocks, 0, sizeof(std::uint32_t));
-    count_blocks_kernel<<<blocks_for(blocks, threads), threads, 0, call.stream()>>>(
+    count_blocks_kernel<<<blocks_for(blocks), threads_a_block, 0, call.stream()>>>(
         result.words.data(), entries, blocks, result.before_block.data());
     check_launch("count_blocks_kernel");
 

@@ -8,7 +8,6 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr int threads = 256;
 // How many elements a piece has: about a millisecond of work, 96 MB of TIDs.
 constexpr std::uint64_t piece_elements = std::uint64_t(1) << 24;
 
@@ -67,13 +66,13 @@ __global__ void gather_ranges_kernel(const std::uint64_t *offsets, std::uint64_t
 
 void count_live(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                 std::uint32_t *counts) {
-    count_live_kernel<<<blocks_for(count), threads, 0, call.stream()>>>(ranges, count, dead, counts);
+    count_live_kernel<<<blocks_for(count), threads_a_block, 0, call.stream()>>>(ranges, count, dead, counts);
     check_launch("count_live_kernel");
 }
 
 void measure_sizes(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                    std::uint64_t *sizes) {
-    measure_kernel<<<blocks_for(count + 1), threads, 0, call.stream()>>>(ranges, count, dead, sizes);
+    measure_kernel<<<blocks_for(count + 1), threads_a_block, 0, call.stream()>>>(ranges, count, dead, sizes);
     check_launch("measure_kernel");
 }
 
@@ -110,7 +109,7 @@ template <typename Element>
 void gather_elements(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                      const Element *from, const Places &places, Element *to) {
     gather_pieces(call, places.total, to, [&](std::uint64_t first, std::uint64_t size, Element *output) {
-        gather_kernel<<<blocks_for(size), threads, 0, call.stream()>>>(
+        gather_kernel<<<blocks_for(size), threads_a_block, 0, call.stream()>>>(
             ranges, places.offsets, count, dead, from, places.first + first, size, output);
     });
 }
@@ -118,7 +117,7 @@ void gather_elements(const Call &call, const KaryRange *ranges, std::uint64_t co
 void gather_ranges(const Call &call, std::uint64_t count, const Places &places, std::uint32_t *to) {
     gather_pieces(call, places.total, to,
                   [&](std::uint64_t first, std::uint64_t size, std::uint32_t *output) {
-                      gather_ranges_kernel<<<blocks_for(size), threads, 0, call.stream()>>>(
+                      gather_ranges_kernel<<<blocks_for(size), threads_a_block, 0, call.stream()>>>(
                           places.offsets, count, places.first + first, size, output);
                   });
 }

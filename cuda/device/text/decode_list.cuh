@@ -13,9 +13,6 @@ namespace gpu_engine::device::whole_lists {
 
 // ---- A warp a block ------------------------------------------------------------------------------
 
-constexpr unsigned threads = 256;
-constexpr unsigned warps = threads / 32;
-
 // All lanes answer the same: false when the block contradicts itself.
 template <postings::Codec Codec, bool Sums>
 __device__ __forceinline__ bool decode_and_store(const TextView &text, const ListView &list,
@@ -41,11 +38,11 @@ __device__ __forceinline__ bool decode_and_store(const TextView &text, const Lis
 }
 
 template <postings::Codec Codec, bool Sums>
-__global__ void __launch_bounds__(threads, resident_blocks(5, threads))
+__global__ void __launch_bounds__(threads_a_block, resident_blocks(5, threads_a_block))
     decode_list_kernel(TextView text, ListView list, std::uint32_t *values, std::uint32_t *damaged) {
-    __shared__ alignas(16) WarpScratch scratch[warps];
+    __shared__ alignas(16) WarpScratch scratch[warps_a_block];
     const std::uint32_t warp = threadIdx.x / 32;
-    const std::uint32_t number = blockIdx.x * warps + warp;
+    const std::uint32_t number = blockIdx.x * warps_a_block + warp;
     if (number < list.blocks &&
         !decode_and_store<Codec, Sums>(text, list, number, threadIdx.x % 32, scratch[warp], values)) {
         *damaged = 1;
@@ -225,13 +222,13 @@ __global__ void __launch_bounds__(32)
 }
 
 template <bool Sums>
-__global__ void __launch_bounds__(threads, resident_blocks(5, threads))
+__global__ void __launch_bounds__(threads_a_block, resident_blocks(5, threads_a_block))
     decode_left_kernel(TextView text, ListView list, const std::uint32_t *left, std::uint32_t *values,
                        std::uint32_t *damaged) {
-    __shared__ alignas(16) WarpScratch scratch[warps];
+    __shared__ alignas(16) WarpScratch scratch[warps_a_block];
     const std::uint32_t warp = threadIdx.x / 32;
     const std::uint32_t count = left[0];
-    for (std::uint32_t i = blockIdx.x * warps + warp; i < count; i += gridDim.x * warps) {
+    for (std::uint32_t i = blockIdx.x * warps_a_block + warp; i < count; i += gridDim.x * warps_a_block) {
         if (!decode_and_store<postings::Codec::PForDelta, Sums>(text, list, left[1 + i], threadIdx.x % 32,
                                                                 scratch[warp], values)) {
             *damaged = 1;
@@ -274,14 +271,14 @@ void launch_decode(const Call &call, const TextView &text, const ListView &list,
         check_launch("decode_by_lanes_kernel");
         constexpr std::uint32_t blocks_at_once = 8;
         decode_left_kernel<Sums>
-            <<<std::min(grid(warps), multiprocessors * blocks_at_once), threads, 0, call.stream()>>>(
-                text, list, left.data(), values, damaged);
+            <<<std::min(grid(warps_a_block), multiprocessors * blocks_at_once), threads_a_block, 0,
+               call.stream()>>>(text, list, left.data(), values, damaged);
         check_launch("decode_left_kernel");
         return;
     }
     with_codec(text.codec, [&](auto codec) {
         const auto kernel = decode_list_kernel<codec, Sums>;
-        kernel<<<grid(warps), threads, 0, call.stream()>>>(text, list, values, damaged);
+        kernel<<<grid(warps_a_block), threads_a_block, 0, call.stream()>>>(text, list, values, damaged);
     });
     check_launch("decode_list_kernel");
 }

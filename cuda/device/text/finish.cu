@@ -10,10 +10,10 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr std::uint32_t threads = 512;
-constexpr std::uint32_t warps = threads / 32;
+constexpr std::uint32_t finish_threads = 512;
+constexpr std::uint32_t finish_warps = finish_threads / 32;
 constexpr std::uint32_t sorted_a_thread = 4;
-constexpr std::uint32_t max_sorted = threads * sorted_a_thread;
+constexpr std::uint32_t max_sorted = finish_threads * sorted_a_thread;
 
 constexpr std::int64_t no_hit = -1;
 
@@ -87,12 +87,12 @@ struct RanksBefore {
     }
 };
 
-using FinishSort = cub::BlockMergeSort<Scored, threads, sorted_a_thread>;
+using FinishSort = cub::BlockMergeSort<Scored, finish_threads, sorted_a_thread>;
 
 struct FinishShared {
     union {
-        typename ThresholdSelect<threads>::Storage select;
-        alignas(16) WarpScratch scratch[warps];
+        typename ThresholdSelect<finish_threads>::Storage select;
+        alignas(16) WarpScratch scratch[finish_warps];
         typename FinishSort::TempStorage sort;
     };
     std::uint32_t ordinals[max_sorted];
@@ -103,7 +103,7 @@ struct FinishShared {
 
 // A block takes a query.
 template <postings::Codec Codec>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(finish_threads)
     finish_kernel(const __grid_constant__ SearchBatch batch, TextHit *hits, std::uint32_t *hit_counts) {
     extern __shared__ uint4 dynamic_shared[];
     auto &shared = *reinterpret_cast<FinishShared *>(dynamic_shared);
@@ -123,9 +123,9 @@ __global__ void __launch_bounds__(threads)
     }
     const Candidate *candidates = batch.candidates + query.first_candidate;
     const std::uint32_t least = batch.thresholds[blockIdx.x];
-    const std::uint32_t found =
-        ThresholdSelect<threads>::run(shared.select, query.score_bits, query.k, least, [&](auto visit) {
-            for (std::uint32_t i = threadIdx.x; i < count; i += threads) {
+    const std::uint32_t found = ThresholdSelect<finish_threads>::run(
+        shared.select, query.score_bits, query.k, least, [&](auto visit) {
+            for (std::uint32_t i = threadIdx.x; i < count; i += finish_threads) {
                 const std::uint32_t score = candidates[i].score;
                 if (score <= query.sure && score >= least) {
                     visit(score);
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(threads)
     const std::uint32_t threshold = max(found, least);
     const std::uint32_t floor = floor_of(query, threshold);
     __syncthreads();
-    for (std::uint32_t i = threadIdx.x; i < count; i += threads) {
+    for (std::uint32_t i = threadIdx.x; i < count; i += finish_threads) {
         if (candidates[i].score >= floor) {
             const std::uint32_t place = atomicAdd(&shared.count, 1);
             if (place < max_sorted) {
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(threads)
         }
         return;
     }
-    for (std::uint32_t i = warp; i < kept; i += warps) {
+    for (std::uint32_t i = warp; i < kept; i += finish_warps) {
         const std::int64_t score =
             score_exactly<Codec>(batch, query, shared.ordinals[i], lane, shared.scratch[warp]);
         if (lane == 0) {
@@ -253,7 +253,8 @@ void launch_finish(const Call &call, const SearchBatch &batch, TextHit *hits, st
     const auto kernel = finish_kernel<Codec>;
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(FinishShared)),
           "cudaFuncSetAttribute");
-    kernel<<<batch.query_count, threads, sizeof(FinishShared), call.stream()>>>(batch, hits, hit_counts);
+    kernel<<<batch.query_count, finish_threads, sizeof(FinishShared), call.stream()>>>(batch, hits,
+                                                                                       hit_counts);
     check_launch("finish_kernel");
 }
 

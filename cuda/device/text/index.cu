@@ -13,19 +13,18 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr int threads = 256;
-constexpr unsigned warps = threads / 32;
 constexpr std::uint32_t lists_between_checks = 64;
 
 // Takes a list's dead documents off its count. A warp takes a block of postings at a time.
 template <postings::Codec Codec>
-__global__ void __launch_bounds__(threads, 4)
+__global__ void __launch_bounds__(threads_a_block, 4)
     count_documents_kernel(TextView text, const ListView *lists, std::uint32_t number, std::uint32_t *count,
                            std::uint32_t *damaged) {
-    __shared__ alignas(16) WarpScratch scratch[warps];
+    __shared__ alignas(16) WarpScratch scratch[warps_a_block];
     const ListView list = lists[number];
     const std::uint32_t lane = threadIdx.x % 32;
-    for (std::uint32_t i = blockIdx.x * warps + threadIdx.x / 32; i < list.blocks; i += gridDim.x * warps) {
+    for (std::uint32_t i = blockIdx.x * warps_a_block + threadIdx.x / 32; i < list.blocks;
+         i += gridDim.x * warps_a_block) {
         Block block;
         if (!decode_block<Codec>(text, list, i, lane, scratch[threadIdx.x / 32], &block)) {
             *damaged = 1;
@@ -97,12 +96,12 @@ Status DeviceTextIndex::count_documents(Stream &stream, const TextList *lists, s
             call.copy(device_counts.data(), static_cast<const std::uint32_t *>(counts.data()), count);
             const auto most = static_cast<unsigned>(call.engine().multiprocessors()) * 8;
             for (std::uint32_t i = 0; i < count; ++i) {
-                const unsigned wanted = (views[i].blocks + warps - 1) / warps;
+                const unsigned wanted = (views[i].blocks + warps_a_block - 1) / warps_a_block;
                 const unsigned grid = std::min(wanted, most);
                 with_codec(parts_.shape.codec, [&](auto codec) {
                     const auto kernel = count_documents_kernel<codec>;
-                    kernel<<<grid, threads, 0, call.stream()>>>(text, device_views.data(), i,
-                                                                device_counts.data() + i, damage.flag());
+                    kernel<<<grid, threads_a_block, 0, call.stream()>>>(
+                        text, device_views.data(), i, device_counts.data() + i, damage.flag());
                 });
                 check_launch("count_documents_kernel");
                 // However many lists are asked about, whoever cancels doesn't wait for all of them.

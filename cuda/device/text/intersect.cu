@@ -14,9 +14,6 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr unsigned threads = 256;
-constexpr unsigned warps = threads / 32;
-
 // One level: ordinals number `step` - 1, 2 `step` - 1, ..., but not those that the level before found, which
 // are every `coarse`-th (0: there was none).
 __global__ void find_level_kernel(TextView text, ListView list, const std::uint32_t *ordinals,
@@ -43,14 +40,14 @@ __global__ void find_level_kernel(TextView text, ListView list, const std::uint3
 
 // A warp takes 32 ordinals, and one block after the other in which they can lie.
 template <postings::Codec Codec>
-__global__ void __launch_bounds__(threads, 4)
+__global__ void __launch_bounds__(threads_a_block, 4)
     match_kernel(TextView text, ListView list, const std::uint32_t *ordinals, std::uint32_t count,
                  const std::uint32_t *blocks, std::uint8_t *flags, std::uint32_t *damaged) {
-    __shared__ alignas(16) WarpScratch scratch[warps];
-    __shared__ alignas(16) WarpScratch decoded[warps];
+    __shared__ alignas(16) WarpScratch scratch[warps_a_block];
+    __shared__ alignas(16) WarpScratch decoded[warps_a_block];
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint32_t warp = threadIdx.x / 32;
-    const std::uint64_t first = (std::uint64_t(blockIdx.x) * warps + warp) * 32;
+    const std::uint64_t first = (std::uint64_t(blockIdx.x) * warps_a_block + warp) * 32;
     if (first >= count) {
         return;
     }
@@ -126,7 +123,7 @@ void find_blocks(const Call &call, const TextView &text, const ListView &list, c
         }
         const std::uint32_t here = count / step;
         if (here > 0) {
-            find_level_kernel<<<blocks_for(here, threads), threads, 0, call.stream()>>>(
+            find_level_kernel<<<blocks_for(here), threads_a_block, 0, call.stream()>>>(
                 text, list, ordinals, count, step, coarse, blocks);
             check_launch("find_level_kernel");
         }
@@ -140,8 +137,8 @@ void keep_common(const Call &call, const TextView &text, const ListView &list, c
     find_blocks(call, text, list, ordinals, count, levels, blocks);
     with_codec(text.codec, [&](auto codec) {
         const auto kernel = match_kernel<codec>;
-        kernel<<<blocks_for(count, threads), threads, 0, call.stream()>>>(text, list, ordinals, count, blocks,
-                                                                          flags, damaged);
+        kernel<<<blocks_for(count), threads_a_block, 0, call.stream()>>>(text, list, ordinals, count, blocks,
+                                                                         flags, damaged);
     });
     check_launch("match_kernel");
     select_flagged(call, ordinals, count, flags, common, kept);
@@ -177,7 +174,7 @@ Status DeviceTextIndex::intersect(Stream &stream, const TextList *lists, std::ui
         decode_list(call, text, views[0], ordinals.data(), damage.flag());
         damage.raise();
         if (text.dead.words != nullptr) {
-            flag_live_kernel<<<blocks_for(members, threads), threads, 0, call.stream()>>>(
+            flag_live_kernel<<<blocks_for(members), threads_a_block, 0, call.stream()>>>(
                 ordinals.data(), members, text.dead, flags.data());
             check_launch("flag_live_kernel");
             select_flagged(call, ordinals.data(), members, flags.data(), common.data(), kept.data());
@@ -195,7 +192,7 @@ Status DeviceTextIndex::intersect(Stream &stream, const TextList *lists, std::ui
         }
         if (members > 0) {
             const Buffer<Tid> out = call.buffer<Tid>(members);
-            gather_tids_kernel<<<blocks_for(members, threads), threads, 0, call.stream()>>>(
+            gather_tids_kernel<<<blocks_for(members), threads_a_block, 0, call.stream()>>>(
                 ordinals.data(), members, text.tids, out.data());
             check_launch("gather_tids_kernel");
             call.copy(tids, static_cast<const Tid *>(out.data()), members);

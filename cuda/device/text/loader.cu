@@ -5,7 +5,6 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr int threads = 256;
 constexpr std::uint64_t piece_bytes = std::uint64_t(32) << 20;
 
 // `count` documents, `a_page` on each page but the last.
@@ -102,7 +101,7 @@ class DeviceTextLoader final : public TextLoader {
                 const std::uint64_t before = first * a_page;
                 const std::uint64_t here = count - before < size * a_page ? count - before : size * a_page;
                 const std::uint64_t to = loaded_documents_ + before;
-                read_documents_kernel<<<blocks_for(here), threads, 0, call.stream()>>>(
+                read_documents_kernel<<<blocks_for(here), threads_a_block, 0, call.stream()>>>(
                     contents, pages.page_bytes, static_cast<std::uint32_t>(a_page),
                     static_cast<std::uint32_t>(here), parts_.tids.data() + to, parts_.lengths.data() + to,
                     parts_.short_lengths.data() + to);
@@ -112,7 +111,7 @@ class DeviceTextLoader final : public TextLoader {
             const Buffer<std::uint32_t> descend = call.buffer<std::uint32_t>(1);
             call.fill(descend.data(), 0, sizeof(std::uint32_t));
             if (count > 0) {
-                check_order_kernel<<<blocks_for(count), threads, 0, call.stream()>>>(
+                check_order_kernel<<<blocks_for(count), threads_a_block, 0, call.stream()>>>(
                     parts_.tids.data(), loaded_documents_,
                     static_cast<std::uint32_t>(loaded_documents_ + count), descend.data());
                 check_launch("check_order_kernel");

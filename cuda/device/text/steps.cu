@@ -13,9 +13,6 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr unsigned threads = 256;
-constexpr unsigned warps = threads / 32;
-
 // One of the lists that a kernel goes through together, a warp a block of postings.
 struct PlacedList {
     ListView list;
@@ -30,9 +27,9 @@ struct PlacedList {
 template <postings::Codec Codec, bool Frequencies, typename Visit>
 __device__ __forceinline__ void visit_own_block(const TextView &text, const PlacedList *lists,
                                                 std::uint32_t count, std::uint32_t *damaged, Visit visit) {
-    __shared__ alignas(16) WarpScratch scratch[warps];
+    __shared__ alignas(16) WarpScratch scratch[warps_a_block];
     const std::uint32_t lane = threadIdx.x % 32;
-    const std::uint64_t number = std::uint64_t(blockIdx.x) * warps + threadIdx.x / 32;
+    const std::uint64_t number = std::uint64_t(blockIdx.x) * warps_a_block + threadIdx.x / 32;
     if (number >= lists[count - 1].blocks_end) {
         return;
     }
@@ -69,7 +66,7 @@ __device__ __forceinline__ void visit_own_block(const TextView &text, const Plac
 }
 
 template <postings::Codec Codec>
-__global__ void __launch_bounds__(threads, 4)
+__global__ void __launch_bounds__(threads_a_block, 4)
     mark_kernel(TextView text, const PlacedList *lists, std::uint32_t count, std::uint32_t *words,
                 std::uint32_t *damaged) {
     visit_own_block<Codec, false>(text, lists, count, damaged,
@@ -93,7 +90,7 @@ struct Matches {
 };
 
 template <postings::Codec Codec>
-__global__ void __launch_bounds__(threads, 4)
+__global__ void __launch_bounds__(threads_a_block, 4)
     add_scores_kernel(TextView text, postings::Norms norms, const PlacedList *lists, std::uint32_t count,
                       Matches matches, unsigned long long *scores, std::uint32_t *damaged) {
     visit_own_block<Codec, true>(text, lists, count, damaged,
@@ -108,7 +105,7 @@ __global__ void __launch_bounds__(threads, 4)
 }
 
 template <postings::Codec Codec>
-__global__ void __launch_bounds__(threads, 4)
+__global__ void __launch_bounds__(threads_a_block, 4)
     add_frequencies_kernel(TextView text, const PlacedList *lists, std::uint32_t count, Matches matches,
                            std::uint32_t *frequencies, std::uint32_t *damaged) {
     visit_own_block<Codec, true>(text, lists, count, damaged,
@@ -258,7 +255,7 @@ class StepSearch {
             requested_.steps, requested_.steps + requested_.query.steps, [](const TextStep &step) {
                 return step.kind == TextStepKind::lacks || step.kind == TextStepKind::every;
             });
-        keep_documents_kernel<<<blocks_for(words_ + 1, threads), threads, 0, call_.stream()>>>(
+        keep_documents_kernel<<<blocks_for(words_ + 1), threads_a_block, 0, call_.stream()>>>(
             text_, looks_for_nulls, matching.data(), words_, before.data());
         check_launch("keep_documents_kernel");
         exclusive_sums(call_, static_cast<const std::uint32_t *>(before.data()), before.data(), words_ + 1);
@@ -269,8 +266,8 @@ class StepSearch {
         }
         const Matches matches = {matching.data(), before.data()};
         const Buffer<std::uint32_t> ordinals = call_.buffer<std::uint32_t>(count);
-        list_matches_kernel<<<blocks_for(words_, threads), threads, 0, call_.stream()>>>(matches, words_,
-                                                                                         ordinals.data());
+        list_matches_kernel<<<blocks_for(words_), threads_a_block, 0, call_.stream()>>>(matches, words_,
+                                                                                        ordinals.data());
         check_launch("list_matches_kernel");
         const Buffer<unsigned long long> scores = call_.buffer<unsigned long long>(count);
         call_.fill(scores.data(), 0, count * sizeof(unsigned long long));
@@ -288,7 +285,7 @@ class StepSearch {
             if (step.kind == TextStepKind::both || step.kind == TextStepKind::either) {
                 const Buffer<std::uint32_t> last = std::move(stack.back());
                 stack.pop_back();
-                combine_kernel<<<blocks_for(words_, threads), threads, 0, call_.stream()>>>(
+                combine_kernel<<<blocks_for(words_), threads_a_block, 0, call_.stream()>>>(
                     stack.back().data(), last.data(), words_, step.kind == TextStepKind::both);
                 check_launch("combine_kernel");
                 continue;
@@ -301,8 +298,8 @@ class StepSearch {
             }
             mark(step.term, words.data());
             if (step.kind == TextStepKind::lacks) {
-                invert_kernel<<<blocks_for(words_, threads), threads, 0, call_.stream()>>>(words.data(),
-                                                                                           words_);
+                invert_kernel<<<blocks_for(words_), threads_a_block, 0, call_.stream()>>>(words.data(),
+                                                                                          words_);
                 check_launch("invert_kernel");
             }
         }
@@ -319,7 +316,7 @@ class StepSearch {
         const auto term = static_cast<std::size_t>(found - terms_.begin());
         with_codec(text_.codec, [&](auto codec) {
             const auto kernel = mark_kernel<codec>;
-            kernel<<<blocks_for(blocks_[term], warps), threads, 0, call_.stream()>>>(
+            kernel<<<blocks_for(blocks_[term], warps_a_block), threads_a_block, 0, call_.stream()>>>(
                 text_, lists_.data() + first_[term], found->count, words, damage_.flag());
         });
         check_launch("mark_kernel");
@@ -331,7 +328,7 @@ class StepSearch {
         }
         with_codec(text_.codec, [&](auto codec) {
             const auto kernel = add_scores_kernel<codec>;
-            kernel<<<blocks_for(single_blocks_, warps), threads, 0, call_.stream()>>>(
+            kernel<<<blocks_for(single_blocks_, warps_a_block), threads_a_block, 0, call_.stream()>>>(
                 text_, norms_, lists_.data() + first_single_, single_count_, matches, scores, damage_.flag());
         });
         check_launch("add_scores_kernel");
@@ -351,12 +348,12 @@ class StepSearch {
             }
             with_codec(text_.codec, [&](auto codec) {
                 const auto kernel = add_frequencies_kernel<codec>;
-                kernel<<<blocks_for(blocks_[term], warps), threads, 0, call_.stream()>>>(
+                kernel<<<blocks_for(blocks_[term], warps_a_block), threads_a_block, 0, call_.stream()>>>(
                     text_, lists_.data() + first_[term], terms_[term].count, matches, frequencies.data(),
                     damage_.flag());
             });
             check_launch("add_frequencies_kernel");
-            weigh_kernel<<<blocks_for(count, threads), threads, 0, call_.stream()>>>(
+            weigh_kernel<<<blocks_for(count), threads_a_block, 0, call_.stream()>>>(
                 text_, norms_, terms_[term].weight, ordinals, count, frequencies.data(), scores);
             check_launch("weigh_kernel");
         }
@@ -377,7 +374,7 @@ class StepSearch {
         const TextQuery &query = requested_.query;
         const Buffer<std::uint32_t> found = call_.buffer<std::uint32_t>(1);
         call_.fill(found.data(), 0, sizeof(std::uint32_t));
-        make_keys_kernel<<<blocks_for(count, threads), threads, 0, call_.stream()>>>(
+        make_keys_kernel<<<blocks_for(count), threads_a_block, 0, call_.stream()>>>(
             text_, query.resumes != 0 ? query.score : INT64_MAX,
             query.resumes != 0 ? tid_number(query.tid) : 0, ordinals, count, scores, found.data());
         check_launch("make_keys_kernel");
@@ -388,7 +385,7 @@ class StepSearch {
         const std::uint32_t wanted =
             std::min(read_element(call_, static_cast<const std::uint32_t *>(found.data())), query.k);
         if (wanted > 0) {
-            write_best_kernel<<<blocks_for(wanted, threads), threads, 0, call_.stream()>>>(
+            write_best_kernel<<<blocks_for(wanted), threads_a_block, 0, call_.stream()>>>(
                 text_, sorted.data(), sorted_ordinals.data(), wanted, hits);
             check_launch("write_best_kernel");
         }

@@ -21,7 +21,6 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr int threads = 256;
 constexpr std::size_t shared_for_copies = 24 << 10;
 constexpr std::size_t max_shared_groups = 64 << 10;
 // The shared memory that a block leaves for slots and rows that wait when its groups have bits.
@@ -101,7 +100,7 @@ class Aggregator {
                 add_rows(part);
             }
             if (way_ == Way::present) {
-                take_present_kernel<<<blocks_of(slots_), threads, 0, call_.stream()>>>(table_);
+                take_present_kernel<<<blocks_of(slots_), threads_a_block, 0, call_.stream()>>>(table_);
                 check_launch("take_present_kernel");
             }
             if (is_listed_at_once()) {
@@ -224,7 +223,7 @@ class Aggregator {
             call_.fill(records_.data(), 0, records() * table_.stride * sizeof(std::uint64_t));
             return;
         }
-        begin_table_kernel<<<blocks_of(records()), threads, 0, call_.stream()>>>(
+        begin_table_kernel<<<blocks_of(records()), threads_a_block, 0, call_.stream()>>>(
             table_, records(), program.accumulators, program.accumulator_count);
         check_launch("begin_table_kernel");
     }
@@ -241,7 +240,7 @@ class Aggregator {
     unsigned blocks_of(std::uint64_t count) const {
         const std::uint64_t most = static_cast<std::uint64_t>(call_.engine().multiprocessors()) * 16;
         return static_cast<unsigned>(
-            std::max<std::uint64_t>(1, std::min(most, (count + threads - 1) / threads)));
+            std::max<std::uint64_t>(1, std::min(most, (count + threads_a_block - 1) / threads_a_block)));
     }
 
     void add_rows(const Part &part) {

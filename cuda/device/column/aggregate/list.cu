@@ -8,7 +8,6 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr int threads = 256;
 constexpr std::uint32_t rank_slots = 4096;
 constexpr int slot_threads = 1024;
 
@@ -220,17 +219,16 @@ __device__ void write_group(const FilledTable &filled, const ProgramView &progra
 template <typename Wanted>
 __device__ void list_wanted(const FilledTable &filled, const ProgramView &program, Survey *survey,
                             Word *groups, Word room, Wanted wanted) {
-    constexpr std::uint32_t warps = threads / 32;
     // Of this step and of the last one, which some warps may still be reading.
-    __shared__ std::uint32_t found[2][warps];
+    __shared__ std::uint32_t found[2][warps_a_block];
     __shared__ Word first;
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint32_t warp = threadIdx.x / 32;
-    const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * threads;
+    const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * threads_a_block;
     std::uint32_t turn = 0;
     // A block's threads go on together, since they wait for each other.
-    for (std::uint64_t begin = static_cast<std::uint64_t>(blockIdx.x) * threads; begin < filled.records;
-         begin += step) {
+    for (std::uint64_t begin = static_cast<std::uint64_t>(blockIdx.x) * threads_a_block;
+         begin < filled.records; begin += step) {
         turn ^= 1;
         const std::uint64_t slot = begin + threadIdx.x;
         const bool is_one = slot < filled.records && is_group(filled, slot) && wanted(slot);
@@ -270,7 +268,7 @@ __global__ void list_first_kernel(FilledTable filled, const __grid_constant__ Pr
 unsigned blocks_of(const Call &call, const FilledTable &filled) {
     const std::uint64_t most = static_cast<std::uint64_t>(call.engine().multiprocessors()) * 16;
     return static_cast<unsigned>(
-        std::max<std::uint64_t>(1, std::min(most, (filled.records + threads - 1) / threads)));
+        std::max<std::uint64_t>(1, std::min(most, (filled.records + threads_a_block - 1) / threads_a_block)));
 }
 
 Buffer<Survey> begin_survey(const Call &call) {
@@ -284,7 +282,7 @@ Buffer<std::uint64_t> list_all(const Call &call, const FilledTable &filled, cons
                                std::uint64_t room, const Buffer<Survey> &survey) {
     Buffer<std::uint64_t> listed =
         call.buffer<std::uint64_t>(std::max<std::uint64_t>(1, room * filled.words));
-    list_kernel<<<blocks_of(call, filled), threads, 0, call.stream()>>>(
+    list_kernel<<<blocks_of(call, filled), threads_a_block, 0, call.stream()>>>(
         filled, program, survey.data(), reinterpret_cast<Word *>(listed.data()), room);
     check_launch("list_kernel");
     return listed;
@@ -301,7 +299,7 @@ std::uint64_t read_number(const Call &call, const Word *number) {
 
 void count_groups_later(const Call &call, const FilledTable &filled, volatile std::uint64_t *number) {
     const Buffer<Survey> survey = begin_survey(call);
-    count_kernel<<<blocks_of(call, filled), threads, 0, call.stream()>>>(filled, survey.data());
+    count_kernel<<<blocks_of(call, filled), threads_a_block, 0, call.stream()>>>(filled, survey.data());
     check_launch("count_kernel");
     call.copy(const_cast<std::uint64_t *>(number),
               reinterpret_cast<const std::uint64_t *>(&survey.data()->groups), 1);
@@ -316,7 +314,7 @@ void mark_groups_later(const Call &call, const FilledTable &filled, const Aggreg
     for (std::uint32_t k = 0; k < program.key_count; ++k) {
         keys.key[k] = key_of(program, k);
     }
-    mark_kernel<<<blocks_of(call, filled), threads, 0, call.stream()>>>(
+    mark_kernel<<<blocks_of(call, filled), threads_a_block, 0, call.stream()>>>(
         filled, keys, reinterpret_cast<std::uint32_t *>(marks), survey.data());
     check_launch("mark_kernel");
     call.copy(const_cast<std::uint64_t *>(number),
@@ -366,9 +364,9 @@ Buffer<std::uint64_t> list_first_groups(const Call &call, const FilledTable &fil
     const unsigned blocks = blocks_of(call, filled);
     begin_ranks_kernel<<<1, 1, 0, call.stream()>>>(survey.data());
     check_launch("begin_ranks_kernel");
-    find_bounds_kernel<<<blocks, threads, 0, call.stream()>>>(filled, ranker, survey.data());
+    find_bounds_kernel<<<blocks, threads_a_block, 0, call.stream()>>>(filled, ranker, survey.data());
     check_launch("find_bounds_kernel");
-    count_ranks_kernel<<<blocks, threads, 0, call.stream()>>>(filled, ranker, survey.data());
+    count_ranks_kernel<<<blocks, threads_a_block, 0, call.stream()>>>(filled, ranker, survey.data());
     check_launch("count_ranks_kernel");
     choose_last_kernel<<<1, slot_threads, 0, call.stream()>>>(top.count, survey.data());
     check_launch("choose_last_kernel");
@@ -380,8 +378,8 @@ Buffer<std::uint64_t> list_first_groups(const Call &call, const FilledTable &fil
     }
     *groups = kept;
     Buffer<std::uint64_t> listed = call.buffer<std::uint64_t>(kept * filled.words);
-    list_first_kernel<<<blocks, threads, 0, call.stream()>>>(filled, program, ranker, survey.data(),
-                                                             reinterpret_cast<Word *>(listed.data()), kept);
+    list_first_kernel<<<blocks, threads_a_block, 0, call.stream()>>>(
+        filled, program, ranker, survey.data(), reinterpret_cast<Word *>(listed.data()), kept);
     check_launch("list_first_kernel");
     return listed;
 }

@@ -15,7 +15,6 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr int threads = 256;
 // Groups of another device come in pieces of so many bytes.
 constexpr std::uint64_t piece_bytes = std::uint64_t(256) << 20;
 
@@ -203,7 +202,7 @@ class Merger {
     unsigned blocks_of(std::uint64_t count) const {
         const std::uint64_t most = static_cast<std::uint64_t>(call_.engine().multiprocessors()) * 16;
         return static_cast<unsigned>(
-            std::max<std::uint64_t>(1, std::min(most, (count + threads - 1) / threads)));
+            std::max<std::uint64_t>(1, std::min(most, (count + threads_a_block - 1) / threads_a_block)));
     }
 
     void begin_table() {
@@ -219,7 +218,7 @@ class Merger {
             call_.fill(states_.data(), 0, table_.slots * sizeof(std::uint32_t));
             table_.states = states_.data();
         }
-        begin_groups_kernel<<<blocks_of(records_count()), threads, 0, call_.stream()>>>(
+        begin_groups_kernel<<<blocks_of(records_count()), threads_a_block, 0, call_.stream()>>>(
             table_, records_count(), joins_);
         check_launch("begin_groups_kernel");
     }
@@ -272,7 +271,7 @@ class Merger {
                 copy_from(part, piece_.data(), other + first, count);
             }
             const std::uint64_t *from = is_peer ? other + first : piece_.data();
-            join_tables_kernel<<<blocks_of(count), threads, 0, call_.stream()>>>(
+            join_tables_kernel<<<blocks_of(count), threads_a_block, 0, call_.stream()>>>(
                 reinterpret_cast<const Word *>(one + first), reinterpret_cast<const Word *>(from),
                 reinterpret_cast<Word *>(records_.data() + first), count, joins);
             check_launch("join_tables_kernel");
@@ -280,7 +279,7 @@ class Merger {
     }
 
     void add_piece(const std::uint64_t *groups, std::uint64_t count) {
-        add_groups_kernel<<<blocks_of(count), threads, 0, call_.stream()>>>(
+        add_groups_kernel<<<blocks_of(count), threads_a_block, 0, call_.stream()>>>(
             table_, reinterpret_cast<const Word *>(groups), count, joins_);
         check_launch("add_groups_kernel");
     }

@@ -11,8 +11,6 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr int threads = 256;
-
 __device__ std::int64_t rank_of(const AggregateTop &top, const std::uint64_t *record) {
     return rank_in_order(top, record[top.word], top.is_wide != 0 ? record[top.word + 1] : 0);
 }
@@ -46,7 +44,8 @@ __global__ void keep_kernel(AggregateTop top, const std::uint64_t *records, std:
 
 unsigned blocks_of(const Call &call, std::uint64_t count) {
     const std::uint64_t most = static_cast<std::uint64_t>(call.engine().multiprocessors()) * 16;
-    return static_cast<unsigned>(std::max<std::uint64_t>(1, std::min(most, (count + threads - 1) / threads)));
+    return static_cast<unsigned>(
+        std::max<std::uint64_t>(1, std::min(most, (count + threads_a_block - 1) / threads_a_block)));
 }
 
 }  // namespace
@@ -58,8 +57,8 @@ Buffer<std::uint64_t> keep_top(const Call &call, const AggregateTop &top, std::u
     }
     const Buffer<std::int64_t> ranks = call.buffer<std::int64_t>(*groups);
     const Buffer<std::int64_t> sorted = call.buffer<std::int64_t>(*groups);
-    rank_kernel<<<blocks_of(call, *groups), threads, 0, call.stream()>>>(top, records.data(), *groups, words,
-                                                                         ranks.data());
+    rank_kernel<<<blocks_of(call, *groups), threads_a_block, 0, call.stream()>>>(top, records.data(), *groups,
+                                                                                 words, ranks.data());
     check_launch("rank_kernel");
     with_scratch_memory(call, "DeviceRadixSort::SortKeysDescending", [&](void *scratch, std::size_t &bytes) {
         return cub::DeviceRadixSort::SortKeysDescending(scratch, bytes,
@@ -69,7 +68,7 @@ Buffer<std::uint64_t> keep_top(const Call &call, const AggregateTop &top, std::u
     Buffer<std::uint64_t> kept = call.buffer<std::uint64_t>(*groups * words);
     const Buffer<std::uint64_t> count = call.buffer<std::uint64_t>(1);
     call.fill(count.data(), 0, sizeof(std::uint64_t));
-    keep_kernel<<<blocks_of(call, *groups), threads, 0, call.stream()>>>(
+    keep_kernel<<<blocks_of(call, *groups), threads_a_block, 0, call.stream()>>>(
         top, records.data(), *groups, words, sorted.data() + top.count - 1,
         reinterpret_cast<unsigned long long *>(count.data()), kept.data());
     check_launch("keep_kernel");

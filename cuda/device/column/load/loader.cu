@@ -9,7 +9,6 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr int threads = 256;
 constexpr std::uint64_t piece_bytes = std::uint64_t(32) << 20;
 
 // Each block copies a piece.
@@ -112,7 +111,7 @@ class DeviceColumnLoader final : public ColumnLoader {
         if (!pieces.empty()) {
             const Buffer<KeptPiece> device_pieces = call.buffer<KeptPiece>(pieces.size());
             call.copy(device_pieces.data(), pieces.data(), pieces.size());
-            keep_pieces_kernel<<<static_cast<unsigned>(pieces.size()), threads, 0, call.stream()>>>(
+            keep_pieces_kernel<<<static_cast<unsigned>(pieces.size()), threads_a_block, 0, call.stream()>>>(
                 reinterpret_cast<const std::uint64_t *>(bytes + layout.first_byte), layout.page_bytes / 8,
                 device_pieces.data(), parts_.words.data());
             check_launch("keep_pieces_kernel");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/column/layout.h"
+#include "device/call.h"
 #include "gpu_engine/both.h"
 
 namespace gpu_engine::device {
@@ -9,6 +10,9 @@ namespace gpu_engine::device {
 // A kernel that goes over all rows has so many blocks that the device is busy.
 inline constexpr int row_threads = 256;
 inline constexpr int row_blocks_a_multiprocessor = 8;
+inline unsigned row_blocks(const Call &call) {
+    return static_cast<unsigned>(call.engine().multiprocessors() * row_blocks_a_multiprocessor);
+}
 
 struct CodesView {
     const std::uint64_t *words;

@@ -10,13 +10,8 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr int threads = 256;
 // Ranges over codes of at most so many bits are looked up in a set.
 constexpr std::uint32_t max_set_bits = 16;
-
-unsigned row_blocks(const Call &call) {
-    return static_cast<unsigned>(call.engine().multiprocessors() * row_blocks_a_multiprocessor);
-}
 
 __global__ void select_live_kernel(std::uint64_t *selected, std::uint64_t words, std::uint64_t rows,
                                    const std::uint64_t *dead) {
@@ -361,7 +356,7 @@ class Selector {
     void leave_nulls(std::uint32_t column, bool wants_null) {
         const std::uint64_t *nulls = parts_.null_bits(column);
         if (nulls != nullptr) {
-            select_nulls_kernel<<<blocks_for(selection_.count), threads, 0, call_.stream()>>>(
+            select_nulls_kernel<<<blocks_for(selection_.count), threads_a_block, 0, call_.stream()>>>(
                 selection_.words.data(), selection_.count, nulls, wants_null ? 0 : UINT64_MAX);
             check_launch("select_nulls_kernel");
         }
@@ -377,7 +372,7 @@ class Selector {
             call_.copy(nulls, input.nulls, words);
             input.nulls = nulls;
         }
-        find_true_places_kernel<<<blocks_for(words * 64), threads, 0, call_.stream()>>>(
+        find_true_places_kernel<<<blocks_for(words * 64), threads_a_block, 0, call_.stream()>>>(
             input, reinterpret_cast<std::uint32_t *>(set), words * 2);
         check_launch("find_true_places_kernel");
     }
@@ -439,7 +434,7 @@ class Selector {
             auto *device_values = upload(values);
             const std::uint64_t words = ((std::uint64_t(1) << column.bits) + 63) / 64;
             std::uint64_t *set = hold(words);
-            find_set_kernel<<<blocks_for(words * 64), threads, 0, call_.stream()>>>(
+            find_set_kernel<<<blocks_for(words * 64), threads_a_block, 0, call_.stream()>>>(
                 parts_.dictionary(test.column), column, device_values,
                 static_cast<std::uint32_t>(values.size()), reinterpret_cast<std::uint32_t *>(set), words * 2);
             check_launch("find_set_kernel");
@@ -488,7 +483,7 @@ Selection select_rows(const Call &call, const StoreParts &parts, const DeadBitma
     Selection selection;
     selection.count = packed_groups(parts.layout.rows);
     selection.words = call.buffer<std::uint64_t>(selection_words(parts.layout.rows));
-    select_live_kernel<<<blocks_for(selection.words.size()), threads, 0, call.stream()>>>(
+    select_live_kernel<<<blocks_for(selection.words.size()), threads_a_block, 0, call.stream()>>>(
         selection.words.data(), selection.words.size(), parts.layout.rows,
         dead != nullptr ? dead->words.data() : nullptr);
     check_launch("select_live_kernel");
@@ -533,11 +528,11 @@ Buffer<std::uint64_t> split_unresolved(const Call &call, const StoreParts &parts
     std::uint64_t *visible = held->words.back().data();
     call.fill(unknown.data(), 0, unknown.size() * sizeof(std::uint64_t));
     call.fill(visible, 0, selection.words.size() * sizeof(std::uint64_t));
-    select_visible_kernel<<<blocks_for(parts.count.spans), threads, 0, call.stream()>>>(
+    select_visible_kernel<<<blocks_for(parts.count.spans), threads_a_block, 0, call.stream()>>>(
         parts.spans.data(), parts.count.spans, parts.layout.rows, parts.bitmaps.data(), known, visible,
         unknown.data());
     check_launch("select_visible_kernel");
-    split_unresolved_kernel<<<blocks_for(selection.count), threads, 0, call.stream()>>>(
+    split_unresolved_kernel<<<blocks_for(selection.count), threads_a_block, 0, call.stream()>>>(
         selection.words.data(), visible, unknown.data(), selection.count, nulls, found);
     check_launch("split_doubtful_kernel");
     return unknown;
@@ -548,8 +543,8 @@ void count_selected(const Call &call, const Selection &selection, std::uint64_t 
         return;
     }
     const unsigned blocks = std::min(blocks_for(selection.count), row_blocks(call));
-    count_selected_kernel<<<blocks, threads, 0, call.stream()>>>(selection.words.data(), selection.count,
-                                                                 count);
+    count_selected_kernel<<<blocks, threads_a_block, 0, call.stream()>>>(selection.words.data(),
+                                                                         selection.count, count);
     check_launch("count_selected_kernel");
 }
 

@@ -8,7 +8,6 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr int threads = 256;
 constexpr int count_threads = 512;
 // How many copies of a histogram a block may have in shared memory. Lanes that add to the same place wait for
 // each other, but the more a block takes, the fewer blocks find room.
@@ -17,10 +16,6 @@ constexpr std::size_t shared_for_copies = 48 << 10;
 constexpr std::uint64_t max_copied_codes = 4096;
 
 using Count = unsigned long long;
-
-unsigned row_blocks(const Call &call) {
-    return static_cast<unsigned>(call.engine().multiprocessors() * row_blocks_a_multiprocessor);
-}
 
 __device__ std::uint64_t value_of(const TargetView &target, std::uint64_t code) {
     if (target.column.encoding != ColumnEncoding::dictionary) {
@@ -252,8 +247,8 @@ Target::Target(const Call &call, const StoreParts &parts, const ColumnTarget &ta
     if (is_dictionary || view_.column.bits <= max_counted_bits) {
         const std::uint64_t codes = std::uint64_t(1) << view_.column.bits;
         slot_of_code_ = call.buffer<std::uint32_t>(codes);
-        find_slots_kernel<<<blocks_for(codes), threads, 0, call.stream()>>>(view_, slot_of_code_.data(),
-                                                                            codes);
+        find_slots_kernel<<<blocks_for(codes), threads_a_block, 0, call.stream()>>>(
+            view_, slot_of_code_.data(), codes);
         check_launch("find_slots_kernel");
         view_.slot_of_code = slot_of_code_.data();
     }
@@ -289,7 +284,7 @@ void Target::count_slots(const Selection &selection) {
     TargetView view = view_;
     view.counts_codes = true;
     count_places(view, selection, codes + 1, by_code_.data());
-    fold_codes_kernel<<<blocks_for(codes + 1), threads, 0, call_.stream()>>>(
+    fold_codes_kernel<<<blocks_for(codes + 1), threads_a_block, 0, call_.stream()>>>(
         reinterpret_cast<const Count *>(by_code_.data()), slot_of_code_.data(), codes, view_.slots,
         reinterpret_cast<Count *>(counts_.data()));
     check_launch("fold_codes_kernel");
