@@ -11,7 +11,6 @@ use PgGpuTest::Faults;
 use PgGpuTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 
 fault_seed();
 
@@ -56,13 +55,14 @@ is(sql_value($node, 'SELECT phase FROM pg_stat_progress_vacuum'), 'vacuuming ind
 # waited for, and only briefly.)
 my $copy = start_sql($node, "SET lock_timeout = '30s'; COPY t (k) FROM '$file'");
 my ($longest, $checks) = (0, 0);
-while ($copy->{handle}->pumpable)
-{
-	my $runs = sql_value($node, q{SELECT count(*) FROM gpu.runs('t_k')});
-	$longest = $runs if $runs > $longest;
-	$checks++;
-	usleep(20_000);
-}
+ok( wait_until(
+		sub {
+			my $runs = sql_value($node, q{SELECT count(*) FROM gpu.runs('t_k')});
+			$longest = $runs if $runs > $longest;
+			$checks++;
+			return !$copy->{handle}->pumpable;
+		}),
+	'COPY ends');
 my $result = finish_sql($copy);
 is($result->{err}, '', 'COPY neither waits nor fails');
 my $runs = sql_value($node, q{SELECT count(*) FROM gpu.runs('t_k')});

@@ -115,12 +115,13 @@ push @runs, start_clients($primary, \@primary_checks, clients => 1, seconds => $
 	foreach ('paged', 'host');
 $primary->wait_for_catchup($standby);
 push @runs, start_clients($standby, \@checks, clients => 1, seconds => $seconds, options => '-c pg_gpu.path=paged');
-# One prepared transaction follows the other, and each is open for a while.
+# One prepared transaction follows the other, and each is open while others write.
 foreach my $number (1 .. 3)
 {
 	$primary->safe_psql('postgres', "BEGIN; UPDATE changing SET t = 'prepared' WHERE ctid = ANY (ARRAY(SELECT ctid FROM changing LIMIT 50 FOR UPDATE SKIP LOCKED));
 DELETE FROM changing WHERE ctid = ANY (ARRAY(SELECT ctid FROM changing OFFSET 500 LIMIT 50 FOR UPDATE SKIP LOCKED)); PREPARE TRANSACTION 'p$number';");
-	$primary->safe_psql('postgres', 'SELECT pg_sleep(0.3)');
+	my $prepared = next_transaction($primary);
+	wait_until(sub { return next_transaction($primary) > $prepared + 20 || !$runs[0]{handle}->pumpable });
 	$primary->safe_psql('postgres', ($number == 2 ? 'ROLLBACK' : 'COMMIT') . " PREPARED 'p$number'");
 }
 finish_clients($_) foreach @runs;

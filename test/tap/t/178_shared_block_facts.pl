@@ -227,9 +227,9 @@ my $asks_all = q{DO $$ BEGIN FOR i IN 1 .. 120 LOOP
 	IF gpu.count(format('many_%s_k', i)::regclass, ARRAY[1], ARRAY[500]) <> 500 - i THEN RAISE EXCEPTION 'table %', i; END IF;
 END LOOP; END $$};
 is(query_error($primary, $asks_all), '', 'more tables than there is room for, ' . $_) foreach 1, 2;
-$primary->safe_psql('postgres', 'SELECT pg_sleep(3)');
-is(first_answer($primary, 'many_120') =~ s/^[ft] //r, '380 380', 'those that were not asked about for a while make room');
-is(first_answer($primary, 'many_120'), 't 380 380', 'for others');
+my $answer;
+ok(wait_until(sub { $answer = first_answer($primary, 'many_120'); return $answer ne 'f 380 380' }), 'those that were not asked about for a while make room');
+is($answer, 't 380 380', 'for others');
 
 # Nothing of it is left after a crash.
 $primary->stop('immediate');

@@ -13,7 +13,6 @@ use PgGpuTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time usleep);
 
 fault_seed();
 

@@ -13,7 +13,6 @@ use PgGpuTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 
 fault_seed();
 my $path = ($ENV{PG_GPU_TEST_PATH} // '') eq 'cuda' ? 'cuda' : 'host';
@@ -84,7 +83,7 @@ sub start_stuck_load
 	wait_until(sub { $leader = sql_value($node, "SELECT pid $backend") });
 	while (1)
 	{
-		usleep(100_000 + random_int(0, 200_000));
+		wait_until(sub { sql_value($node, "SELECT application_name $backend") eq 'victim' });
 		kill 'STOP', $server;
 		$hangs = wait_until(sub { sql_value($node, "SELECT count(*) $backend AND wait_event_type = 'Extension'") });
 		# Eviction goes on without a server process, so it must be a load.

@@ -14,7 +14,6 @@ use PgGpuTest::Server;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 
 my $table = q{
 CREATE EXTENSION IF NOT EXISTS pg_gpu;
