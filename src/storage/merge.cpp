@@ -80,7 +80,7 @@ struct Directory {
     RunEntry *runs;
     int count;
     uint64 horizon;
-    uint64 tier_pages;  // ChoiceRule's
+    uint64 max_together;  // ChoiceRule's
 };
 
 }  // namespace
@@ -92,11 +92,10 @@ static Directory read_directory(Relation index, const RunKind *kind) {
     const MetaPage *meta = meta_page(BufferGetPage(buffer));
     directory.horizon = meta->old_runs_horizon;
     // Where VACUUM has found dead entries it will find more. They should not be written again before that,
-    // and a merge of most of the index at any time would need as much room once more: what tiers leave
-    // together is merged when it is wasteful.
-    directory.tier_pages = meta->vacuum_seq > kFirstVacuumSeq
-                               ? half_of_living_pages(directory.runs, directory.count)
-                               : kNoLimits.pages;
+    // and a merge of most of the index at any time would need as much room once more.
+    directory.max_together = meta->vacuum_seq > kFirstVacuumSeq
+                                 ? half_of_living_pages(directory.runs, directory.count)
+                                 : kNoLimits.pages;
     UnlockReleaseBuffer(buffer);
     return directory;
 }
@@ -375,7 +374,7 @@ static void merge_tiers(Relation index, const RunKind *kind, Attempt *attempt, v
             drop_dead_runs(index, kind, PG_UINT64_MAX, nullptr);
         const Directory directory = read_directory(index, kind);
         RunEntry *runs = directory.runs;
-        rule.tier_pages = directory.tier_pages;
+        rule.max_together = directory.max_together;
         // Without the old-runs lock, what lies below the horizon belongs to its holder.
         int eligible =
             may_touch_old ? directory.count : keep_recent(runs, directory.count, directory.horizon);
@@ -458,7 +457,7 @@ static void merge_next_old(Relation index, const RunKind *kind, Attempt *attempt
                              merges->left,
                              merges->takes_pairs,
                              merges->halvings,
-                             directory.tier_pages};
+                             directory.max_together};
     bool beyond = false;
     const Choice choice =
         choose_due(index, runs + recent, count - recent, rule, merges->moves_left > 0, &beyond);
@@ -493,8 +492,8 @@ MergeStep merge_next(Relation index, const RunKind *kind, OldMerges *merges) {
 
 void request_work_if_due(Relation index, const RunKind *kind) {
     const Directory directory = read_directory(index, kind);
-    const ChoiceRule rule = {kind, fanout_of(index),    false, kNoLimits, kNoLimits, false,
-                             0,    directory.tier_pages};
+    const ChoiceRule rule = {kind, fanout_of(index),      false, kNoLimits, kNoLimits, false,
+                             0,    directory.max_together};
     bool beyond = false;
     const bool due = choose_due(index, directory.runs, directory.count, rule, true, &beyond).count > 0 ||
                      has_free_end(index, kind);

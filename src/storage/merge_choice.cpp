@@ -126,7 +126,7 @@ static Choice within(RunEntry *runs, int count, const RunKind *kind, const Merge
 }
 
 Choice choose_tier(RunEntry *runs, int count, const ChoiceRule &rule, bool *beyond) {
-    const MergeLimits left = {rule.left.weight, Min(rule.left.pages, rule.tier_pages)};
+    const MergeLimits left = {rule.left.weight, Min(rule.left.pages, rule.max_together)};
     for (uint16 level = 0; level <= kMaxLevels; level++) {
         const int size = tier_size(level, rule.fanout, rule.is_stream);
         const auto members = static_cast<int>(
@@ -167,7 +167,7 @@ Choice choose_wasteful(RunEntry *runs, int count, const ChoiceRule &rule, bool *
     for (int i = 0; i < count && together == 0; i++) {
         pages += runs[i].pages;
         left = merged_pages(density, runs, i + 1);
-        if (i > 0 && left + kFewPages < pages &&
+        if (i > 0 && left <= rule.max_together && left + kFewPages < pages &&
             static_cast<double>(left) < (1 - kWastedShare) * static_cast<double>(pages))
             together = i + 1;
     }

@@ -38,12 +38,12 @@ int leave_out_set_aside(RunEntry *runs, int count);
 struct ChoiceRule {
     const RunKind *kind;
     int fanout;
-    bool is_stream;     // whoever inserts fills tails one after the other
-    MergeLimits once;   // for a merge with all of his time
-    MergeLimits left;   // for this one
-    bool takes_pairs;   // of a tier that is too large, two runs already; else as many as make a tier
-    int halvings;       // so often half as many runs of a tier as there are, two at least
-    uint64 tier_pages;  // of a tier, runs whose living entries take no more than so many
+    bool is_stream;       // whoever inserts fills tails one after the other
+    MergeLimits once;     // for a merge with all of his time
+    MergeLimits left;     // for this one
+    bool takes_pairs;     // of a tier that is too large, two runs already; else as many as make a tier
+    int halvings;         // so often half as many runs of a tier as there are, two at least
+    uint64 max_together;  // pages that the living entries of several runs, merged, may take
 };
 
 // The lowest full tier, or the smallest runs of it that are within the limits. *beyond: there is a tier that
