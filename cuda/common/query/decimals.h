@@ -51,13 +51,13 @@ GPU_ENGINE_BOTH UInt128 divide_unsigned(UInt128 left, UInt128 right) {
 
 // Multiplies by 10^places; returns false where there is no room.
 GPU_ENGINE_BOTH bool shift_decimal(UInt128 *value, std::int32_t places) {
-    constexpr std::int32_t most_digits = 38;
+    constexpr std::int32_t max_digits = 38;
     if (places <= 0 || *value == 0) {
         return true;
     }
     // A product of 39 digits may have room or not.
     const std::int32_t digits = count_digits(*value) + places;
-    if (digits > most_digits + 1 || (digits > most_digits && *value > ~UInt128(0) / power_of_ten(places))) {
+    if (digits > max_digits + 1 || (digits > max_digits && *value > ~UInt128(0) / power_of_ten(places))) {
         return false;
     }
     *value *= power_of_ten(places);
@@ -106,7 +106,7 @@ struct QuotientDigits : OfTwo<Int128> {
 // Divides by long division, `places` digits further than the integers go; halves are rounded up. Returns
 // false where there is no room.
 GPU_ENGINE_BOTH bool divide_decimals(UInt128 left, UInt128 right, std::int32_t places, UInt128 *quotient) {
-    constexpr std::int32_t most_digits = 38;
+    constexpr std::int32_t max_digits = 38;
     if (places < 0 && !shift_decimal(&right, -places)) {
         return false;
     }
@@ -114,7 +114,7 @@ GPU_ENGINE_BOTH bool divide_decimals(UInt128 left, UInt128 right, std::int32_t p
     UInt128 rest = left - *quotient * right;
     // A remainder is less than its divisor: so many of its digits are found together that there is room.
     const std::int32_t digits_of_right = count_digits(right);
-    const std::int32_t room = digits_of_right < most_digits ? most_digits - digits_of_right : 1;
+    const std::int32_t room = digits_of_right < max_digits ? max_digits - digits_of_right : 1;
     if (places > 0 && right > ~UInt128(0) / 10) {
         return false;
     }
