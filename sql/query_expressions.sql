@@ -134,7 +134,7 @@ SELECT x, (SELECT sum(CASE WHEN small < x THEN id + 1 END) FROM line) FROM gener
 -- EXPLAIN of PostgreSQL 18 says of a node that it is disabled.
 SET enable_seqscan = on;
 EXPLAIN (COSTS OFF) SELECT sum(CASE WHEN small < 3 THEN id + tax END) FROM line WHERE id > 7;
-SET pg_gpu.query_processor = auto;
+RESET pg_gpu.query_processor;
 EXPLAIN (COSTS OFF) SELECT avg(price / tax) FROM line WHERE tax > 0;
 EXPLAIN (COSTS OFF) SELECT sum(price) FROM line WHERE tax > 0;
 SET pg_gpu.query_processor = off;

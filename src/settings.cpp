@@ -14,7 +14,7 @@ static int database_quota = 0;
 static bool enable_count_scan = true;
 static bool enable_lookup_join = true;
 static bool enable_aggregate = true;
-static int query = static_cast<int>(QuerySetting::Off);
+static int query = static_cast<int>(QuerySetting::Auto);
 static int map_memory_kb = 32768;
 static int insert_memory_kb = 4096;
 static bool enable_join = true;
@@ -154,9 +154,8 @@ void define_settings() {
         &enable_aggregate, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
     DefineCustomEnumVariable("pg_gpu.query_processor",
                              "When the engine's query processor aggregates and groups.",
-                             "auto has it compute what GpuAggregate doesn't, always whatever it can. It is "
-                             "off until it is tried more.",
-                             &query, static_cast<int>(QuerySetting::Off), query_names, PGC_USERSET,
+                             "auto has it compute what GpuAggregate doesn't, always whatever it can.",
+                             &query, static_cast<int>(QuerySetting::Auto), query_names, PGC_USERSET,
                              GUC_EXPLAIN, nullptr, nullptr, nullptr);
     DefineCustomBoolVariable(
         "pg_gpu.enable_join",
