@@ -69,8 +69,7 @@ GPU_ENGINE_BOTH SumScale scale_of_span(const FloatSpan &span, std::uint64_t coun
 }
 
 // Adds a value that has a place in the sum.
-GPU_ENGINE_BOTH void add_float(std::uint64_t *sum, const SumScale &scale, double value) {
-    const FloatParts parts = split_float(value);
+GPU_ENGINE_BOTH void add_parts(std::uint64_t *sum, const SumScale &scale, const FloatParts &parts) {
     if (parts.mantissa == 0) {
         return;
     }
@@ -88,6 +87,19 @@ GPU_ENGINE_BOTH void add_float(std::uint64_t *sum, const SumScale &scale, double
         const UInt128 added = static_cast<UInt128>(sum[i]) + (is_negative ? ~word : word) + carry;
         sum[i] = static_cast<std::uint64_t>(added);
         carry = static_cast<std::uint64_t>(added >> 64);
+    }
+}
+GPU_ENGINE_BOTH void add_float(std::uint64_t *sum, const SumScale &scale, double value) {
+    add_parts(sum, scale, split_float(value));
+}
+// Adds it so many times.
+GPU_ENGINE_BOTH void add_float_times(std::uint64_t *sum, const SumScale &scale, double value,
+                                     std::uint32_t times) {
+    FloatParts parts = split_float(value);
+    for (; times != 0; times >>= 1, ++parts.exponent) {
+        if ((times & 1) != 0) {
+            add_parts(sum, scale, parts);
+        }
     }
 }
 // Adds another sum of the same scale.

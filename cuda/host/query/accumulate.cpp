@@ -37,10 +37,11 @@ void Accumulating::for_counted(std::uint32_t word, std::uint32_t count, const st
     }
 }
 
-AddResult Accumulating::add(const Program &program, std::uint32_t count) {
+AddResult Accumulating::add(const Program &program, std::uint32_t count, const std::uint32_t *weights) {
     if (count == 0) {
         return AddResult::added;
     }
+    weights_ = weights;
     finder_.find(program, count);
     numbers_ = finder_.numbers();
     groups_ = finder_.table().count();
@@ -121,6 +122,11 @@ void Accumulating::count_few(std::uint32_t count, const std::uint8_t *counted, s
 
 void Accumulating::add_count(const AccumulatorPlan &accumulator, std::uint32_t count,
                              const std::uint8_t *counted) {
+    if (weights_ != nullptr) {
+        for_counted(accumulator.word, count, counted,
+                    [this](std::uint64_t *state, std::uint32_t i) { *state += weights_[i]; });
+        return;
+    }
     if (!are_few()) {
         for_counted(accumulator.word, count, counted, [](std::uint64_t *state, std::uint32_t) { ++*state; });
         return;
@@ -189,12 +195,23 @@ template <typename Integer>
 void Accumulating::add_sum(std::uint32_t word, const Integer *values, std::uint32_t count,
                            const std::uint8_t *counted) {
     bool has_room = true;
-    for_counted(word, count, counted, [&, values](std::uint64_t *state, std::uint32_t i) {
-        Int128 sum;
-        has_room &=
-            query::add_integers(query::Words<Int128>::read(state), static_cast<Int128>(values[i]), &sum);
-        query::Words<Int128>::write(sum, state);
-    });
+    const auto add_all = [&](auto addend) {
+        for_counted(word, count, counted, [&](std::uint64_t *state, std::uint32_t i) {
+            Int128 sum;
+            has_room &= query::add_integers(query::Words<Int128>::read(state), addend(i), &sum);
+            query::Words<Int128>::write(sum, state);
+        });
+    };
+    if (weights_ == nullptr) {
+        add_all([values](std::uint32_t i) { return static_cast<Int128>(values[i]); });
+    } else {
+        add_all([&](std::uint32_t i) {
+            Int128 product;
+            has_room &= query::multiply_integers(static_cast<Int128>(values[i]),
+                                                 static_cast<Int128>(weights_[i]), &product);
+            return product;
+        });
+    }
     has_room_ &= has_room;
 }
 
@@ -202,6 +219,16 @@ template <typename Type>
 void Accumulating::add_extreme(const AccumulatorPlan &accumulator, const Type *values, std::uint32_t count,
                                const std::uint8_t *counted) {
     const auto add_all = [&](auto is_better) {
+        if (groups_ == 1) {
+            std::uint64_t *state = finder_.table().record(0) + accumulator.word;
+            Type best = query::Words<Type>::read(state);
+            for (std::uint32_t i = 0; i < count; ++i) {
+                const bool counts = counted == nullptr || counted[i] != 0;
+                best = counts && is_better(values[i], best) ? values[i] : best;
+            }
+            query::Words<Type>::write(best, state);
+            return;
+        }
         for_counted(accumulator.word, count, counted, [=](std::uint64_t *state, std::uint32_t i) {
             const Type own = query::Words<Type>::read(state);
             query::Words<Type>::write(is_better(values[i], own) ? values[i] : own, state);
@@ -214,9 +241,51 @@ void Accumulating::add_extreme(const AccumulatorPlan &accumulator, const Type *v
     }
 }
 
+// The same for sums of floats. Returns false where what a tile's come to has no place in the sum.
+bool Accumulating::add_floats_by_tile(const AccumulatorPlan &accumulator, const double *values,
+                                      std::uint32_t count, const std::uint8_t *counted) {
+    const query::SumScale scale = accumulator.scale;
+    const std::int32_t end = scale.base + static_cast<std::int32_t>(scale.words) * 64 - carry_bits;
+    const std::uint32_t *numbers = numbers_;
+    const bool is_one = groups_ == 1;
+    const auto add_all = [&](auto counts) {
+        for (std::uint32_t i = 0; i < count; ++i) {
+            if (!counts(i)) {
+                continue;
+            }
+            const std::uint32_t group = is_one ? 0 : numbers[i];
+            if (const std::uint64_t flags = query::sum_flags(values[i]); flags != 0) {
+                finder_.table().record(group)[accumulator.word + scale.words] |= flags;
+            } else {
+                chunks_.add(group * FloatChunks::lanes + i % FloatChunks::lanes, values[i]);
+            }
+        }
+    };
+    if (counted == nullptr) {
+        add_all([](std::uint32_t) { return true; });
+    } else {
+        add_all([counted](std::uint32_t i) { return counted[i] != 0; });
+    }
+    bool has_place = true;
+    chunks_.take(static_cast<std::uint32_t>(groups_), [&](std::uint32_t group, query::FloatParts parts) {
+        const std::uint64_t size = query::magnitude(parts.mantissa);
+        const std::int32_t below = scale.base - parts.exponent;
+        if (parts.exponent + 64 - query::leading_zeros(size) > end ||
+            (below > 0 && (below > 63 || (size & ((std::uint64_t(1) << below) - 1)) != 0))) {
+            has_place = false;
+            return;
+        }
+        query::add_parts(finder_.table().record(group) + accumulator.word, scale, parts);
+    });
+    return has_place;
+}
+
 // Returns false where a value has no place in the sum.
 bool Accumulating::add_floats(const AccumulatorPlan &accumulator, const double *values, std::uint32_t count,
                               const std::uint8_t *counted) {
+    if (groups_ <= FloatChunks::groups && weights_ == nullptr) {
+        return add_floats_by_tile(accumulator, values, count, counted);
+    }
     const query::SumScale scale = accumulator.scale;
     const std::int32_t end = scale.base + static_cast<std::int32_t>(scale.words) * 64 - carry_bits;
     bool has_place = true;
@@ -234,7 +303,11 @@ bool Accumulating::add_floats(const AccumulatorPlan &accumulator, const double *
             has_place = false;
             return;
         }
-        query::add_float(state, scale, values[i]);
+        if (weights_ == nullptr) {
+            query::add_float(state, scale, values[i]);
+        } else {
+            query::add_float_times(state, scale, values[i], weights_[i]);
+        }
     });
     return has_place;
 }
@@ -267,8 +340,8 @@ AddResult Accumulating::add_argument(const AccumulatorPlan &accumulator, const V
             });
             break;
         case AccumulatorKind::bit_xor:
-            for_counted(word, count, counted, [=](std::uint64_t *state, std::uint32_t i) {
-                *state ^= static_cast<std::uint64_t>(integers[i]);
+            for_counted(word, count, counted, [=, this](std::uint64_t *state, std::uint32_t i) {
+                *state ^= weight_of(i) % 2 != 0 ? static_cast<std::uint64_t>(integers[i]) : 0;
             });
             break;
         default: {
@@ -316,6 +389,7 @@ void Accumulating::add_values(const Program &program, std::size_t number, std::u
     const std::uint32_t words = query::words_of(plan.type);
     std::uint64_t *keys = set_keys_.data();
     std::uint64_t *hashes = keys + 3 * query_tile_rows;
+    std::uint32_t weights[query_tile_rows];
     const auto add_all = [&](auto of_row) {
         std::uint32_t added = 0;
         for (std::uint32_t i = 0; i < count; ++i) {
@@ -323,6 +397,7 @@ void Accumulating::add_values(const Program &program, std::size_t number, std::u
                 std::uint64_t *key = keys + 3 * added;
                 key[0] = numbers_[i];
                 of_row(i, key + 1);
+                weights[added] = weight_of(i);
                 hashes[added++] = set.hash_of(key);
             }
         }
@@ -337,7 +412,7 @@ void Accumulating::add_values(const Program &program, std::size_t number, std::u
             const std::uint32_t found = set.find_or_add(
                 hashes[i], [key](std::uint32_t word) { return key[word]; },
                 [words](std::uint64_t *record) { record[1 + words] = 0; });
-            ++set.record(found)[1 + words];
+            set.record(found)[1 + words] += weights[i];
         }
     };
     with_stored(argument.stored(), [&]<typename Type>(Type) {

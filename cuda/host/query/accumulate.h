@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "host/query/float_chunks.h"
 #include "host/query/group_finder.h"
 
 namespace gpu_engine::host {
@@ -20,8 +21,8 @@ class Accumulating {
     // Throws Failure when there is no memory.
     Accumulating(MemoryBudget &budget, const GroupPlan &plan);
 
-    // Adds the rows that a program is left with.
-    AddResult add(const Program &program, std::uint32_t count);
+    // Adds the rows that a program is left with. `weights` say how often each; nullptr: once.
+    AddResult add(const Program &program, std::uint32_t count, const std::uint32_t *weights);
 
     GroupTable &table() noexcept { return finder_.table(); }
     const GroupTable &set(std::size_t i) const noexcept { return sets_[i]; }
@@ -51,9 +52,12 @@ class Accumulating {
                      const std::uint8_t *counted);
     bool add_floats(const AccumulatorPlan &accumulator, const double *values, std::uint32_t count,
                     const std::uint8_t *counted);
+    bool add_floats_by_tile(const AccumulatorPlan &accumulator, const double *values, std::uint32_t count,
+                            const std::uint8_t *counted);
     void mark_seen(std::int32_t bit, std::uint32_t count, const std::uint8_t *counted);
     void add_values(const Program &program, std::size_t set, std::uint32_t count);
-    bool are_few() const noexcept { return groups_ <= few_groups; }
+    bool are_few() const noexcept { return groups_ <= few_groups && weights_ == nullptr; }
+    std::uint32_t weight_of(std::uint32_t i) const noexcept { return weights_ == nullptr ? 1 : weights_[i]; }
 
     // Calls add(state, i) for the rows that count, with the place of the accumulator's state.
     template <typename Add>
@@ -65,10 +69,12 @@ class Accumulating {
     bool has_room_ = true;
     std::uint64_t groups_ = 0;
     const std::uint32_t *numbers_ = nullptr;
+    const std::uint32_t *weights_ = nullptr;
     Buffer<std::uint64_t *> records_;  // by row
     Buffer<std::uint8_t> counted_;
     Buffer<std::uint64_t> set_keys_;  // of a tile's values: the keys, three words each, and then their hashes
     std::uint64_t row_counts_[few_groups];
+    FloatChunks chunks_;
 };
 
 }  // namespace gpu_engine::host

@@ -5,6 +5,7 @@
 #include "common/bits.h"
 #include "common/query/decimals.h"
 #include "gpu_engine/guard.h"
+#include "host/query/combinations.h"
 #include "host/column/select/unpack.h"
 
 namespace gpu_engine::host {
@@ -117,6 +118,8 @@ void RunReader::add_column(MemoryBudget &budget, const query::RunColumn &request
 void RunTile::begin(const RunReader &reader, std::uint64_t first, std::uint32_t groups,
                     const std::uint64_t *selected) noexcept {
     reader_ = &reader;
+    combinations_ = nullptr;
+    weights_ = nullptr;
     first_ = first;
     groups_ = groups;
     std::copy_n(selected, groups, selected_);
@@ -133,9 +136,32 @@ void RunTile::begin(const RunReader &reader, std::uint64_t first, std::uint32_t 
     }
 }
 
+void RunTile::begin(const RunReader &reader, const Combinations &combinations, const std::uint32_t *places,
+                    const std::uint32_t *weights, std::uint32_t count) noexcept {
+    reader_ = &reader;
+    combinations_ = &combinations;
+    combined_ = places;
+    weights_ = weights;
+    begin_all(count);
+}
+
+const std::uint32_t *RunTile::load_weights(std::uint32_t *room) {
+    if (weights_ == nullptr) {
+        return nullptr;
+    }
+    for_rows([&](std::uint32_t i, std::uint32_t row) { room[i] = weights_[row]; });
+    return room;
+}
+
 template <typename Code>
-void RunTile::read_codes(const RunReader::Column &column) {
+void RunTile::read_codes(std::uint32_t number, const RunReader::Column &column) {
     auto *codes = reinterpret_cast<Code *>(codes_.data());
+    if (combinations_ != nullptr) {
+        for_rows([&](std::uint32_t, std::uint32_t row) {
+            codes[row] = combinations_->code_at(number, combined_[row]);
+        });
+        return;
+    }
     if (!all_ && count_ <= groups_ * few_rows) {
         for_rows([&](std::uint32_t, std::uint32_t row) {
             codes[row] = static_cast<Code>(packed_at(column.codes, first_ * group + row, column.bits));
@@ -186,22 +212,31 @@ void RunTile::read_map(const RunReader::Column &column, const VectorRoom &room, 
     });
 }
 
-bool RunTile::add_nulls(const RunReader::Column &column, std::uint8_t *nulls, bool has_nulls) const {
+bool RunTile::add_nulls(std::uint32_t number, const RunReader::Column &column, std::uint8_t *nulls,
+                        bool has_nulls) const {
     if (column.nulls == nullptr) {
         return has_nulls;
     }
-    const std::uint64_t *bits = column.nulls + first_;
     std::uint8_t any = 0;
-    for_rows([&](std::uint32_t i, std::uint32_t row) {
-        const auto null = static_cast<std::uint8_t>(bits[row / 64] >> (row % 64) & 1);
-        nulls[i] = has_nulls ? static_cast<std::uint8_t>(nulls[i] | null) : null;
-        any |= nulls[i];
-    });
+    const auto add = [&](auto null_at) {
+        for_rows([&](std::uint32_t i, std::uint32_t row) {
+            const auto null = static_cast<std::uint8_t>(null_at(row));
+            nulls[i] = has_nulls ? static_cast<std::uint8_t>(nulls[i] | null) : null;
+            any |= nulls[i];
+        });
+    };
+    if (combinations_ != nullptr) {
+        const std::uint32_t null = combinations_->codes_of(number);
+        add([&](std::uint32_t row) { return combinations_->code_at(number, combined_[row]) == null; });
+    } else {
+        const std::uint64_t *bits = column.nulls + first_;
+        add([bits](std::uint32_t row) { return bits[row / 64] >> (row % 64) & 1; });
+    }
     return any != 0;
 }
 
 Vector RunTile::load(std::uint32_t number, const VectorRoom &room) {
-    const RunReader::Column &column = reader_->columns_[number];
+    const RunReader::Column &column = reader_->columns()[number];
     if (column.requested.form == ColumnForm::constant) {
         const std::uint64_t words[2] = {column.requested.offset,
                                         (column.requested.offset >> 63) != 0 ? UINT64_MAX : 0};
@@ -216,14 +251,14 @@ Vector RunTile::load(std::uint32_t number, const VectorRoom &room) {
     const bool is_direct = !is_map && (column.type == ValueType::int64 || column.type == ValueType::int128);
     std::int64_t *integers = is_direct ? room.as<std::int64_t>() : integers_.data();
     with_code(column.bits, [&]<typename Code>(Code) {
-        read_codes<Code>(column);
+        read_codes<Code>(number, column);
         if (is_map) {
             read_map<Code>(column, room, &has_nulls);
         } else {
             read_integers<Code>(column, integers);
         }
     });
-    has_nulls = add_nulls(column, room.nulls, has_nulls);
+    has_nulls = add_nulls(number, column, room.nulls, has_nulls);
     const std::uint8_t *nulls = has_nulls ? room.nulls : nullptr;
     if (is_map) {
         return {column.type, false, room.values, nulls};

@@ -12,15 +12,6 @@ namespace gpu_engine::host {
 // How a scan's columns are read from a run; all threads share it.
 class RunReader {
   public:
-    // Throws Failure for a store of another engine, and when there is no memory.
-    RunReader(MemoryBudget &budget, const query::Query &query, const query::Node &scan,
-              const query::RunSource &run);
-
-    const StoreParts &parts() const noexcept { return *parts_; }
-    const HostColumnStore &store() const noexcept { return *store_; }
-
-  private:
-    friend class RunTile;
     struct Column {
         query::RunColumn requested;
         ValueType type;
@@ -32,6 +23,16 @@ class RunReader {
         const std::uint64_t *values;  // by code, of a dictionary: integers
         std::uint64_t value_count;
     };
+
+    // Throws Failure for a store of another engine, and when there is no memory.
+    RunReader(MemoryBudget &budget, const query::Query &query, const query::Node &scan,
+              const query::RunSource &run);
+
+    const StoreParts &parts() const noexcept { return *parts_; }
+    const HostColumnStore &store() const noexcept { return *store_; }
+    const std::vector<Column> &columns() const noexcept { return columns_; }
+
+  private:
     void add_column(MemoryBudget &budget, const query::RunColumn &requested, ValueType type);
 
     const HostColumnStore *store_;
@@ -40,7 +41,9 @@ class RunReader {
     std::vector<Buffer<std::uint64_t>> dictionaries_;
 };
 
-// Selected rows of 16 groups of 64 rows of a run.
+class Combinations;
+
+// Selected rows of 16 groups of 64 rows of a run, or combinations of its codes.
 class RunTile final : public TileInput {
   public:
     explicit RunTile(MemoryBudget &budget)
@@ -48,20 +51,29 @@ class RunTile final : public TileInput {
 
     void begin(const RunReader &reader, std::uint64_t first, std::uint32_t groups,
                const std::uint64_t *selected) noexcept;
+    // `weights` say how many rows have the combinations at these places.
+    void begin(const RunReader &reader, const Combinations &combinations, const std::uint32_t *places,
+               const std::uint32_t *weights, std::uint32_t count) noexcept;
     Vector load(std::uint32_t column, const VectorRoom &room) override;
+    const std::uint32_t *load_weights(std::uint32_t *room) override;
 
   private:
     template <typename Code>
-    void read_codes(const RunReader::Column &column);
+    void read_codes(std::uint32_t number, const RunReader::Column &column);
     template <typename Code>
     void read_integers(const RunReader::Column &column, std::int64_t *integers);
     template <typename Code>
     void read_map(const RunReader::Column &column, const VectorRoom &room, bool *has_nulls);
     Vector finish(const RunReader::Column &column, const std::int64_t *integers, const VectorRoom &room,
                   const std::uint8_t *nulls);
-    bool add_nulls(const RunReader::Column &column, std::uint8_t *nulls, bool has_nulls) const;
+    // Is the column NULL in any row? nulls[i] says in which, if it may be at all.
+    bool add_nulls(std::uint32_t number, const RunReader::Column &column, std::uint8_t *nulls,
+                   bool has_nulls) const;
 
     const RunReader *reader_ = nullptr;
+    const Combinations *combinations_ = nullptr;
+    const std::uint32_t *combined_ = nullptr;  // places
+    const std::uint32_t *weights_ = nullptr;
     std::uint64_t first_ = 0;
     std::uint32_t groups_ = 0;
     std::uint64_t selected_[query_tile_rows / packing::group];

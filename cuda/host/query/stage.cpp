@@ -16,6 +16,8 @@ namespace {
 constexpr std::uint64_t tile_groups_of_query = query_tile_rows / packing::group;
 // Tiles that a thread takes at a time.
 constexpr std::uint64_t tiles_a_piece = 4;
+// What several threads have computed must be put together again, so that fewer combinations are for one.
+constexpr std::uint64_t combinations_a_piece = 64 * query_tile_rows;
 
 }  // namespace
 
@@ -70,8 +72,10 @@ Stage::Local &Stage::local() {
 
 // ---- sources ----------------------------------------------------------------------------------------------
 
-void Stage::add_run(const query::RunSource &run, const KnownBlocks *known) {
-    const RunReader reader(engine_.memory(), query_, node(input_), run);
+// Calls visit(a thread's own, first group, groups, selected bits) for a tile of the run's rows that count.
+template <typename Visit>
+void Stage::for_run(const RunReader &reader, const query::RunSource &run, const KnownBlocks *known,
+                    Visit visit) {
     const StoreParts &parts = reader.parts();
     RowTests tests(engine_, parts, run.tests, run.test_count);
     const std::shared_ptr<const DeadBitmap> dead = reader.store().dead();
@@ -98,10 +102,75 @@ void Stage::add_run(const query::RunSource &run, const KnownBlocks *known) {
                     std::all_of(selected, selected + some, [](std::uint64_t bits) { return bits == 0; })) {
                     continue;
                 }
-                own.run_tile->begin(reader, first, static_cast<std::uint32_t>(some), selected);
-                add_tile(own, *own.run_tile);
+                visit(own, first, static_cast<std::uint32_t>(some), selected);
             }
         });
+}
+
+void Stage::add_run(const query::RunSource &run, const KnownBlocks *known) {
+    const RunReader reader(engine_.memory(), query_, node(input_), run);
+    if (plan_ != nullptr && computations_.empty()) {
+        const Combinations combinations(reader, taken_columns());
+        if (combinations.are_few()) {
+            add_combinations(reader, run, known, combinations);
+            return;
+        }
+    }
+    for_run(reader, run, known,
+            [&](Local &own, std::uint64_t first, std::uint32_t groups, const std::uint64_t *selected) {
+                own.run_tile->begin(reader, first, groups, selected);
+                add_tile(own, *own.run_tile);
+            });
+}
+
+// The columns that the aggregate's steps take.
+std::vector<std::uint32_t> Stage::taken_columns() const {
+    std::vector<std::uint32_t> columns;
+    for (const query::StepPass &pass : query::passes_of(query_, plan_->node)) {
+        for (const std::uint16_t step : pass.steps) {
+            if (plan_->step(step).operation == query::Operation::column) {
+                columns.push_back(plan_->step(step).left);
+            }
+        }
+    }
+    return columns;
+}
+
+void Stage::add_combinations(const RunReader &reader, const query::RunSource &run, const KnownBlocks *known,
+                             const Combinations &combinations) {
+    tbb::enumerable_thread_specific<std::unique_ptr<CombinationCounter>> counters;
+    for_run(reader, run, known,
+            [&](Local &, std::uint64_t first, std::uint32_t groups, const std::uint64_t *selected) {
+                std::unique_ptr<CombinationCounter> &counter = counters.local();
+                if (counter == nullptr) {
+                    counter = std::make_unique<CombinationCounter>(engine_.memory(), combinations);
+                }
+                counter->add(first, groups, selected);
+            });
+    if (state_->stopped() || counters.empty()) {
+        return;
+    }
+    Buffer<std::uint32_t> weights(engine_.memory(), combinations.places());
+    std::fill_n(weights.data(), weights.size(), 0);
+    for (const std::unique_ptr<CombinationCounter> &counter : counters) {
+        counter->add_to(weights.data());
+    }
+    Buffer<std::uint32_t> places(engine_.memory(), combinations.places());
+    std::uint32_t count = 0;
+    for (std::uint32_t place = 0; place < combinations.places(); ++place) {
+        places[count] = place;
+        weights[count] = weights[place];
+        count += weights[count] != 0 ? 1 : 0;
+    }
+    workers_.for_pieces(count, combinations_a_piece, [&](std::uint64_t begin, std::uint64_t end) {
+        Local &own = local();
+        for (std::uint64_t first = begin; first < end && !state_->stopped(); first += query_tile_rows) {
+            own.run_tile->begin(
+                reader, combinations, places.data() + first, weights.data() + first,
+                static_cast<std::uint32_t>(std::min<std::uint64_t>(query_tile_rows, end - first)));
+            add_tile(own, *own.run_tile);
+        }
+    });
 }
 
 void Stage::add_input(const query::InputSource &input) {
@@ -203,7 +272,8 @@ void Stage::add_to_groups(Local &own, TileInput &tile) {
         find_spans(own, tile.count());
         return;
     }
-    const AddResult result = own.groups->add(*own.aggregate, tile.count());
+    std::uint32_t weights[query_tile_rows];
+    const AddResult result = own.groups->add(*own.aggregate, tile.count(), tile.load_weights(weights));
     if (result == AddResult::overflows) {
         state_->has_failed = true;
     } else if (result == AddResult::misfits) {

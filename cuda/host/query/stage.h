@@ -10,7 +10,7 @@
 
 #include "host/query/aggregation.h"
 #include "host/query/collect.h"
-#include "host/query/scan.h"
+#include "host/query/combinations.h"
 
 namespace gpu_engine::host {
 
@@ -72,6 +72,11 @@ class Stage {
         return !nodes_.empty() && node(nodes_.back()).kind == kind;
     }
     Local &local();
+    std::vector<std::uint32_t> taken_columns() const;
+    void add_combinations(const RunReader &reader, const query::RunSource &run, const KnownBlocks *known,
+                          const Combinations &combinations);
+    template <typename Visit>
+    void for_run(const RunReader &reader, const query::RunSource &run, const KnownBlocks *known, Visit visit);
     void add_tile(Local &own, TileInput &tile);
     void add_to_groups(Local &own, TileInput &tile);
     void find_spans(Local &own, std::uint32_t count);

@@ -74,6 +74,8 @@ class TileInput {
     std::uint32_t count() const noexcept { return count_; }
     // A column of the tile's rows; it may be put into `room`.
     virtual Vector load(std::uint32_t column, const VectorRoom &room) = 0;
+    // How many rows each of the tile's stands for, put into `room`; nullptr: one.
+    virtual const std::uint32_t *load_weights(std::uint32_t *) { return nullptr; }
 
     // Leaves these rows, of which `positions` are numbers that ascend.
     void keep(const std::uint16_t *positions, std::uint32_t count) noexcept {
