@@ -35,6 +35,51 @@ static Candidate candidate_of(const TableAggregate &table, const IndexOptInfo *i
             index == nullptr ? InvalidOid : index->indexoid};
 }
 
+// ---- groups -----------------------------------------------------------------------------------------------
+
+// How many results of a moment's truncation are expected, or of its fields: the planner, which doesn't know
+// these, takes them to be as many as the column has values.
+static constexpr double kCoarseGroups = 1000;
+
+// Does a step make few values of many moments?
+static bool is_coarse(const Program &program, uint16 number) {
+    const engine::Step &step = program.steps[number];
+    switch (step.operation) {
+        case Operation::truncate_days:
+        case Operation::truncate_timestamp:
+        case Operation::field_of_date:
+        case Operation::field_of_timestamp:
+            return true;
+        case Operation::shift_zone:
+        case Operation::unshift_zone:
+        case Operation::date_of_timestamp:
+        case Operation::widen:
+        case Operation::narrow:
+        case Operation::to_float:
+            return is_coarse(program, step.left);
+        default:
+            return false;
+    }
+}
+
+static double expect_groups(const TableAggregate &table, const CompiledQuery &compiled) {
+    List *expressions = get_sortgrouplist_exprs(table.clauses, table.columns);
+    List *others = NIL;
+    double coarse = 1;
+    for (int i = 0; i < list_length(expressions); i++) {
+        if (is_coarse(*compiled.program, compiled.keys[i]))
+            coarse *= kCoarseGroups;
+        else
+            others = lappend(others, list_nth(expressions, i));
+    }
+    const double groups = estimate_groups(table);
+    if (list_length(others) == list_length(expressions))
+        return groups;
+    const double of_others =
+        others == NIL ? 1 : estimate_num_groups(table.root, others, table.input->rows, nullptr, nullptr);
+    return Min(groups, coarse * of_others);
+}
+
 // ---- costs ------------------------------------------------------------------------------------------------
 
 static void cost_query(const TableAggregate &table, const AggregateSource &source,
@@ -59,13 +104,14 @@ static void cost_query(const TableAggregate &table, const AggregateSource &sourc
 static void add_query_path(const TableAggregate &table, const AggregateSource &source,
                            const AggregateQuery &query, const CompiledQuery &compiled, List *row,
                            bool maps_may_fail) {
-    const double groups = estimate_groups(table);
+    const double groups = expect_groups(table, compiled);
     auto *path = makeNode(CustomPath);
     path->path.pathtype = T_CustomScan;
     path->path.parent = table.output;
     path->path.pathtarget = table.output->reltarget;
-    path->path.rows =
-        table.output->pathlist == NIL ? groups : linitial_node(Path, table.output->pathlist)->rows;
+    path->path.rows = table.output->pathlist == NIL
+                          ? groups
+                          : Min(groups, linitial_node(Path, table.output->pathlist)->rows);
     cost_query(table, source, compiled, groups, &path->path);
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
     path->custom_paths = list_make1(make_replaced_path(table, row, NIL, nullptr));
