@@ -166,6 +166,13 @@ FETCH 2 e;
 FETCH BACKWARD 1 e;
 COMMIT;
 
+-- A cursor over an ordered plan is for reading alone, as over PostgreSQL's own sort.
+BEGIN;
+DECLARE c CURSOR FOR SELECT id, num FROM srt ORDER BY num, id LIMIT 4;
+FETCH 1 c;
+UPDATE srt SET small = 0 WHERE CURRENT OF c;
+ROLLBACK;
+
 -- Own changes, and rows on pages that aren't all-visible.
 BEGIN;
 UPDATE srt SET num = num + 1000000 WHERE id % 500 = 1;

@@ -254,6 +254,9 @@ static void begin_rows(CustomScanState *node, EState *estate, int flags) {
     state->with_ties = list_nth_int(numbers, 0) != 0;
     state->is_ordered = list_nth_int(numbers, 1) != 0;
     state->sources = static_cast<const List *>(lthird(plan->custom_private));
+    // The rows come in an order of the node's, and those of its child have no TIDs: WHERE CURRENT OF a cursor
+    // is refused as it is over PostgreSQL's Sort.
+    node->ss.ss_currentRelation = nullptr;
     if ((flags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
         return;
     const int keys = list_length(state->query.keys);
