@@ -1,5 +1,6 @@
--- More groups than 22 bits number, which are dense where at least half as many rows come. Each statement is run with the node
--- GpuAggregate and without it, and the answers are held against each other.
+-- More groups than 22 bits number, which a session keeps dense where at least half as many rows come. Each statement is run with the
+-- node GpuAggregate and without it, and the answers are held against each other.
+SET pg_gpu.path = paged;
 SET max_parallel_workers_per_gather = 0;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
