@@ -5,7 +5,7 @@ SET enable_seqscan = off;
 SET pg_gpu.query_processor = off;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
-SET statement_timeout = '1min';
+SET statement_timeout = '10min';
 
 CREATE TABLE trip (name text, place text, shipped timestamp, ordered timestamp, delay interval, i int4, k int4, s int4, id int8, far int8, price numeric, cost numeric, weight float8, height float8)
     WITH (autovacuum_enabled = off);

@@ -270,7 +270,7 @@ std::string engine_of(const testing::TestParamInfo<EngineName> &test) {
 }
 
 bool wait_until(const std::function<bool()> &condition) {
-    for (int i = 0; i < 10000; ++i) {
+    for (int i = 0; i < 60000; ++i) {
         if (condition()) {
             return true;
         }

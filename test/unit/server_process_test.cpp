@@ -60,7 +60,7 @@ class Process {
     }
     pid_t id() const { return process_; }
     // The exit status, or minus the signal; -1000 when it goes on.
-    int wait(std::chrono::milliseconds limit = 10000ms) {
+    int wait(std::chrono::milliseconds limit = 60000ms) {
         for (const auto until = std::chrono::steady_clock::now() + limit;
              std::chrono::steady_clock::now() < until; usleep(500)) {
             int status;

@@ -48,7 +48,7 @@ sql_value($node, "SELECT pg_terminate_backend($pid)");
 is(finish_sql($waiting)->{code}, '57P01', 'so does the end of the session');
 my $caught = $question =~ s/^SELECT/PERFORM/r;
 is(sql($node, qq{$by_host
-SET statement_timeout = '300ms';
+SET statement_timeout = '2s';
 DO \$\$ BEGIN $caught; EXCEPTION WHEN query_canceled THEN NULL; END \$\$;
 RESET statement_timeout;
 SET pg_gpu.path = paged;
