@@ -368,7 +368,7 @@ tap() {
         # How long a test waits for what must happen. On a busy machine that may be longer than PostgreSQL's three minutes.
         export PG_TEST_TIMEOUT_DEFAULT=${PG_TEST_TIMEOUT_DEFAULT:-400}
         # Tests wait more than they work.
-        limited "${as_server[@]}" prove --verbose --timer --jobs $((jobs + 1)) -I test/tap/lib "${files[@]/#/test/tap/t/}"
+        limited "${as_server[@]}" prove --verbose --timer --jobs $((jobs * 2)) -I test/tap/lib "${files[@]/#/test/tap/t/}"
     ) || status=$?
     mkdir -p "$logs/$name"
     cp -r "$work"/tmp_check/log/. "$logs/$name/" 2>/dev/null || true
