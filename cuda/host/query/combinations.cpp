@@ -14,7 +14,7 @@ namespace {
 // A combination costs as much as so many rows that are counted.
 constexpr std::uint64_t rows_a_place = 8;
 // Beyond so many places, counts aren't near.
-constexpr std::uint64_t most_places = 1 << 20;
+constexpr std::uint64_t max_places = 1 << 20;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ bool Combinations::add(const RunReader &reader, std::uint32_t column) {
     const std::uint64_t codes = layout.encoding == ColumnEncoding::dictionary ? layout.distinct
                                 : read.bits < 32                              ? std::uint64_t(1) << read.bits
                                                                               : UINT32_MAX;
-    const std::uint64_t most = std::min(reader.parts().layout.rows / rows_a_place, most_places);
+    const std::uint64_t most = std::min(reader.parts().layout.rows / rows_a_place, max_places);
     if (codes >= most || places_ * (codes + 1) > most) {
         return false;
     }
