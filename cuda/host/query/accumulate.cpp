@@ -8,6 +8,28 @@ namespace gpu_engine::host {
 
 using query::AccumulatorKind;
 
+namespace {
+
+// Of equal values either may be taken, and so of NaNs. What has no branches is quicker.
+template <typename Type>
+bool comes_before(Type value, Type other) {
+    if constexpr (std::is_same_v<Type, double>) {
+        return static_cast<int>(value < other) | static_cast<int>(other != other);
+    } else {
+        return query::is_less(value, other);
+    }
+}
+template <typename Type>
+bool comes_behind(Type value, Type other) {
+    if constexpr (std::is_same_v<Type, double>) {
+        return static_cast<int>(value > other) | static_cast<int>(value != value);
+    } else {
+        return query::is_less(other, value);
+    }
+}
+
+}  // namespace
+
 Accumulating::Accumulating(MemoryBudget &budget, const GroupPlan &plan)
     : plan_(plan),
       finder_(budget, plan),
@@ -224,7 +246,7 @@ void Accumulating::add_extreme(const AccumulatorPlan &accumulator, const Type *v
             Type best = query::Words<Type>::read(state);
             for (std::uint32_t i = 0; i < count; ++i) {
                 const bool counts = counted == nullptr || counted[i] != 0;
-                best = counts && is_better(values[i], best) ? values[i] : best;
+                best = counts & is_better(values[i], best) ? values[i] : best;
             }
             query::Words<Type>::write(best, state);
             return;
@@ -235,9 +257,9 @@ void Accumulating::add_extreme(const AccumulatorPlan &accumulator, const Type *v
         });
     };
     if (accumulator.requested.kind == AccumulatorKind::least) {
-        add_all([](Type value, Type own) { return query::is_less(value, own); });
+        add_all([](Type value, Type own) { return comes_before(value, own); });
     } else {
-        add_all([](Type value, Type own) { return query::is_less(own, value); });
+        add_all([](Type value, Type own) { return comes_behind(value, own); });
     }
 }
 
@@ -248,6 +270,7 @@ bool Accumulating::add_floats_by_tile(const AccumulatorPlan &accumulator, const 
     const std::int32_t end = scale.base + static_cast<std::int32_t>(scale.words) * 64 - carry_bits;
     const std::uint32_t *numbers = numbers_;
     const bool is_one = groups_ == 1;
+    FloatChunks::Span span;
     const auto add_all = [&](auto counts) {
         for (std::uint32_t i = 0; i < count; ++i) {
             if (!counts(i)) {
@@ -257,7 +280,7 @@ bool Accumulating::add_floats_by_tile(const AccumulatorPlan &accumulator, const 
             if (const std::uint64_t flags = query::sum_flags(values[i]); flags != 0) {
                 finder_.table().record(group)[accumulator.word + scale.words] |= flags;
             } else {
-                chunks_.add(group * FloatChunks::lanes + i % FloatChunks::lanes, values[i]);
+                chunks_.add(group * FloatChunks::lanes + i % FloatChunks::lanes, values[i], &span);
             }
         }
     };
@@ -267,16 +290,17 @@ bool Accumulating::add_floats_by_tile(const AccumulatorPlan &accumulator, const 
         add_all([counted](std::uint32_t i) { return counted[i] != 0; });
     }
     bool has_place = true;
-    chunks_.take(static_cast<std::uint32_t>(groups_), [&](std::uint32_t group, query::FloatParts parts) {
-        const std::uint64_t size = query::magnitude(parts.mantissa);
-        const std::int32_t below = scale.base - parts.exponent;
-        if (parts.exponent + 64 - query::leading_zeros(size) > end ||
-            (below > 0 && (below > 63 || (size & ((std::uint64_t(1) << below) - 1)) != 0))) {
-            has_place = false;
-            return;
-        }
-        query::add_parts(finder_.table().record(group) + accumulator.word, scale, parts);
-    });
+    chunks_.take(static_cast<std::uint32_t>(groups_), span,
+                 [&](std::uint32_t group, query::FloatParts parts) {
+                     const std::uint64_t size = query::magnitude(parts.mantissa);
+                     const std::int32_t below = scale.base - parts.exponent;
+                     if (parts.exponent + 64 - query::leading_zeros(size) > end ||
+                         (below > 0 && (below > 63 || (size & ((std::uint64_t(1) << below) - 1)) != 0))) {
+                         has_place = false;
+                         return;
+                     }
+                     query::add_parts(finder_.table().record(group) + accumulator.word, scale, parts);
+                 });
     return has_place;
 }
 

@@ -15,8 +15,14 @@ class FloatChunks {
     static constexpr std::uint32_t lanes = 4;
     static constexpr std::uint32_t groups = 16;
 
+    // The chunks that some values have been added to.
+    struct Span {
+        std::uint32_t first = UINT32_MAX;
+        std::uint32_t last = 0;
+    };
+
     // A finite value, to a sum of groups * lanes.
-    void add(std::uint32_t sum, double value) noexcept {
+    void add(std::uint32_t sum, double value, Span *span) noexcept {
         const query::FloatParts parts = query::split_float(value);
         const auto place = static_cast<std::uint32_t>(parts.exponent - query::least_exponent);
         const std::uint32_t chunk = place / chunk_bits;
@@ -28,15 +34,15 @@ class FloatChunks {
         std::int64_t *chunks = chunks_[sum];
         chunks[chunk] += (low ^ sign) - sign;
         chunks[chunk + 1] += (high ^ sign) - sign;
-        first_ = std::min(first_, chunk);
-        last_ = std::max(last_, chunk + 1);
+        span->first = std::min(span->first, chunk);
+        span->last = std::max(span->last, chunk + 1);
     }
 
     // Calls give(group, parts) for what the sums of so many groups come to, and begins anew.
     template <typename Give>
-    void take(std::uint32_t count, Give give) noexcept {
+    void take(std::uint32_t count, const Span &span, Give give) noexcept {
         for (std::uint32_t group = 0; group < count; ++group) {
-            for (std::uint32_t chunk = first_; chunk <= last_; ++chunk) {
+            for (std::uint32_t chunk = span.first; chunk <= span.last; ++chunk) {
                 std::int64_t sum = 0;
                 for (std::uint32_t lane = 0; lane < lanes; ++lane) {
                     std::int64_t &own = chunks_[group * lanes + lane][chunk];
@@ -49,8 +55,6 @@ class FloatChunks {
                 }
             }
         }
-        first_ = UINT32_MAX;
-        last_ = 0;
     }
 
   private:
@@ -61,8 +65,6 @@ class FloatChunks {
     static_assert(std::uint64_t{query_tile_rows} << 52 <= std::uint64_t(1) << 62);
 
     std::int64_t chunks_[groups * lanes][chunks] = {};
-    std::uint32_t first_ = UINT32_MAX;
-    std::uint32_t last_ = 0;
 };
 
 }  // namespace gpu_engine::host

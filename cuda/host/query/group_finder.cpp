@@ -1,6 +1,7 @@
 #include "host/query/group_finder.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gpu_engine::host {
 namespace {
@@ -11,15 +12,34 @@ constexpr std::uint64_t max_places = 1 << 16;
 constexpr std::uint32_t rows_ahead = 128;
 
 bool may_be_small(ValueType type) {
-    return type == ValueType::boolean || type == ValueType::int64 || type == ValueType::int128;
+    return type == ValueType::boolean || type == ValueType::int64 || type == ValueType::int128 ||
+           type == ValueType::float64;
 }
 
-// Calls visit(place of the key's word) for the rows, each with a value of 64 bits.
+// Are all floats that aren't NULL integers? Not those beyond any window, NaN and infinities.
+bool are_integers(const Vector &vector, std::uint32_t count) {
+    constexpr double most = 1 << 30;
+    const auto *values = vector.as<double>();
+    std::uint8_t others = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const bool is_near = std::fabs(values[i]) <= most;
+        const bool is_one = is_near && static_cast<double>(static_cast<std::int64_t>(values[i])) == values[i];
+        others |= !is_one && (vector.nulls == nullptr || vector.nulls[i] == 0) ? 1 : 0;
+    }
+    return others == 0;
+}
+
+// Calls visit(i, value) for the rows, each with a value of 64 bits.
 template <typename Visit>
 void for_small(const Vector &vector, std::uint32_t count, Visit visit) {
     with_stored(vector.stored(), [&]<typename Type>(Type) {
-        if constexpr (sizeof(Type) <= 8 && !std::is_same_v<Type, double>) {
-            const Type *values = vector.as<Type>();
+        const Type *values = vector.as<Type>();
+        if constexpr (std::is_same_v<Type, double>) {
+            // That of NULL may be anything.
+            for (std::uint32_t i = 0; i < count; ++i) {
+                visit(i, std::fabs(values[i]) < 0x1p62 ? static_cast<std::int64_t>(values[i]) : 0);
+            }
+        } else if constexpr (sizeof(Type) <= 8) {
             for (std::uint32_t i = 0; i < count; ++i) {
                 visit(i, static_cast<std::int64_t>(values[i]));
             }
@@ -78,7 +98,8 @@ bool GroupFinder::number_keys(const Program &program, std::uint32_t count) {
     std::vector<Window> needed(windows_.size());
     for (std::uint32_t k = 0; k < windows_.size(); ++k) {
         const Vector &vector = key(program, k);
-        if (vector.stored() == ValueType::int128) {
+        if (vector.stored() == ValueType::int128 ||
+            (vector.stored() == ValueType::float64 && !are_integers(vector, count))) {
             are_small_ = false;
             return false;
         }
@@ -130,6 +151,23 @@ bool GroupFinder::number_keys(const Program &program, std::uint32_t count) {
     return true;
 }
 
+// Further tiles' keys most likely reach a little further, and each time all groups are looked up anew.
+std::uint64_t GroupFinder::widen_windows(std::vector<Window> *windows, std::uint64_t places) {
+    for (Window &window : *windows) {
+        const std::uint64_t margin = window.places / 16 + 1;
+        const std::uint64_t others = places / (window.places + 1);
+        const bool has_room = window.least >= INT64_MIN + static_cast<std::int64_t>(margin) &&
+                              last_of(window) <= INT64_MAX - static_cast<std::int64_t>(margin) &&
+                              others * (window.places + 2 * margin + 1) <= max_places;
+        if (has_room) {
+            window.least -= static_cast<std::int64_t>(margin);
+            window.places += 2 * margin;
+            places = others * (window.places + 1);
+        }
+    }
+    return places;
+}
+
 // Makes the windows larger where the tile's keys need that; groups are looked up anew then.
 bool GroupFinder::fit_windows(const std::vector<Window> &needed) {
     std::vector<Window> larger = windows_;
@@ -146,15 +184,15 @@ bool GroupFinder::fit_windows(const std::vector<Window> &needed) {
         if (width >= max_places) {
             return false;
         }
-        const Window both = {least, width + 1};
-        is_same &= both.least == windows_[k].least && both.places == windows_[k].places;
-        window = both;
+        window = {least, width + 1};
+        is_same &= window.least == windows_[k].least && window.places == windows_[k].places;
         places *= window.places + 1;
         if (places > max_places) {
             return false;
         }
     }
     if (!is_same) {
+        places = widen_windows(&larger, places);
         windows_ = larger;
         by_place_ = Buffer<std::uint32_t>();
         by_place_ = Buffer<std::uint32_t>(budget_, places);

@@ -33,6 +33,7 @@ class GroupFinder {
     }
 
     bool number_keys(const Program &program, std::uint32_t count);
+    static std::uint64_t widen_windows(std::vector<Window> *windows, std::uint64_t places);
     bool fit_windows(const std::vector<Window> &needed);
     void write_keys(const Program &program, std::uint32_t count);
     std::uint32_t find_row(std::uint32_t row, std::uint64_t hash);

@@ -32,6 +32,18 @@ double float64_of_code(std::uint64_t code) {
     return query::float_of_bits((code >> 63) != 0 ? code ^ std::uint64_t(1) << 63 : ~code);
 }
 
+bool fits_word(const std::uint64_t *words) {
+    return words[1] == (words[0] >> 63 != 0 ? UINT64_MAX : 0);
+}
+
+bool are_narrow(const query::RunColumn &map) {
+    bool are = true;
+    for (std::uint64_t code = 0; code < map.places && are; ++code) {
+        are = fits_word(map.values + 2 * code);
+    }
+    return are;
+}
+
 // Writes values of words, with whether each is NULL. `words_at` and `null_at` say where row i has them.
 template <typename WordsAt, typename NullAt>
 Vector load_words(ValueType type, std::uint32_t count, const VectorRoom &room, WordsAt words_at,
@@ -45,8 +57,7 @@ Vector load_words(ValueType type, std::uint32_t count, const VectorRoom &room, W
     if (type == ValueType::int128) {
         bool is_narrow = true;
         for (std::uint32_t i = 0; i < count && is_narrow; ++i) {
-            const std::uint64_t *words = words_at(i);
-            is_narrow = words[1] == (words[0] >> 63 != 0 ? UINT64_MAX : 0);
+            is_narrow = fits_word(words_at(i));
         }
         if (is_narrow) {
             for (std::uint32_t i = 0; i < count; ++i) {
@@ -98,6 +109,8 @@ void RunReader::add_column(MemoryBudget &budget, const query::RunColumn &request
     if (requested.form == ColumnForm::decimal) {
         column.factor = static_cast<Int128>(query::power_of_ten(static_cast<std::int32_t>(requested.power)));
     }
+    column.is_narrow = type == ValueType::int128 && requested.form == ColumnForm::map &&
+                       requested.places <= parts_->layout.rows && are_narrow(requested);
     const bool is_coded = requested.form == ColumnForm::map || requested.form == ColumnForm::code;
     if (!is_coded && stored.encoding == ColumnEncoding::dictionary) {
         const std::uint64_t *entries = parts_->words.data() + kept.dictionary;
@@ -202,6 +215,13 @@ void RunTile::read_map(const RunReader::Column &column, const VectorRoom &room, 
         any_null |= room.nulls[i];
     });
     *has_nulls = any_null != 0;
+    if (column.is_narrow) {
+        for_rows([&](std::uint32_t i, std::uint32_t row) {
+            const std::uint64_t low = codes[row] < map.places ? map.values[std::uint64_t{codes[row]} * 2] : 0;
+            room.as<std::int64_t>()[i] = static_cast<std::int64_t>(low);
+        });
+        return;
+    }
     with_stored(column.type, [&]<typename Type>(Type) {
         constexpr std::uint32_t words = query::Words<Type>::count;
         static constexpr std::uint64_t nothing[words] = {};
@@ -261,7 +281,7 @@ Vector RunTile::load(std::uint32_t number, const VectorRoom &room) {
     has_nulls = add_nulls(number, column, room.nulls, has_nulls);
     const std::uint8_t *nulls = has_nulls ? room.nulls : nullptr;
     if (is_map) {
-        return {column.type, false, room.values, nulls};
+        return {column.type, column.is_narrow, room.values, nulls};
     }
     return finish(column, integers, room, nulls);
 }

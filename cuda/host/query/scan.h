@@ -22,6 +22,7 @@ class RunReader {
         const std::uint64_t *nulls;   // a bit a row; may be null
         const std::uint64_t *values;  // by code, of a dictionary: integers
         std::uint64_t value_count;
+        bool is_narrow;  // a map of int128 whose values all have room in 64 bits
     };
 
     // Throws Failure for a store of another engine, and when there is no memory.
