@@ -137,6 +137,11 @@ EXPLAIN (COSTS OFF) SELECT sum(CASE WHEN small < 3 THEN id + tax END) FROM line 
 RESET pg_gpu.query_processor;
 EXPLAIN (COSTS OFF) SELECT avg(price / tax) FROM line WHERE tax > 0;
 EXPLAIN (COSTS OFF) SELECT sum(price) FROM line WHERE tax > 0;
+-- What GpuAggregate has no room for in memory.
+SET work_mem = '64kB';
+EXPLAIN (COSTS OFF) SELECT small, count(DISTINCT id) FROM line GROUP BY small;
+RESET work_mem;
+EXPLAIN (COSTS OFF) SELECT small, count(DISTINCT id) FROM line GROUP BY small;
 SET pg_gpu.query_processor = off;
 EXPLAIN (COSTS OFF) SELECT avg(price / tax) FROM line WHERE tax > 0;
 

@@ -684,13 +684,16 @@ static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage,
     is_any_offered = false;
     const QuerySetting setting = aggregate_enabled() ? query_setting() : QuerySetting::Off;
     const auto *groups = is_distinct ? nullptr : static_cast<const GroupPathExtraData *>(extra);
-    if (setting == QuerySetting::Always && consider_engine(root, input, output, groups))
+    const bool comes_first =
+        setting == QuerySetting::Always ||
+        (setting == QuerySetting::Auto && !is_distinct && query::outgrows_memory(root, input));
+    if (comes_first && consider_engine(root, input, output, groups))
         return;
     const char *refused =
         is_distinct ? consider_distinct(root, input, output) : consider_groups(root, input, output, groups);
     if (refused != nullptr)
         note_declined(candidate_of(root, input, output), refused);
-    if (!is_any_offered && setting == QuerySetting::Auto)
+    if (!is_any_offered && !comes_first && setting == QuerySetting::Auto)
         consider_engine(root, input, output, groups);
 }
 

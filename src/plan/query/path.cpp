@@ -185,4 +185,26 @@ bool consider_query(const TableAggregate &table) {
     return is_offered;
 }
 
+bool outgrows_memory(PlannerInfo *root, const RelOptInfo *input) {
+    constexpr double bytes_of_pair = 40;
+    const List *clauses = grouping_clauses(root);
+    if (clauses == NIL)
+        return false;
+    List *keys = get_sortgrouplist_exprs(const_cast<List *>(clauses), root->processed_tlist);
+    List *aggregates =
+        pull_var_clause(reinterpret_cast<Node *>(root->processed_tlist),
+                        PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS);
+    ListCell *cell;
+    foreach (cell, aggregates) {
+        const auto *aggregate = reinterpret_cast<const Aggref *>(lfirst(cell));
+        if (!IsA(aggregate, Aggref) || aggregate->aggdistinct == NIL)
+            continue;
+        List *pair = lappend(list_copy(keys), linitial_node(TargetEntry, aggregate->args)->expr);
+        const double pairs = estimate_num_groups(root, pair, input->rows, nullptr, nullptr);
+        if (pairs * bytes_of_pair > static_cast<double>(get_hash_memory_limit()) / 2)
+            return true;
+    }
+    return false;
+}
+
 }  // namespace pg_gpu::plan::query

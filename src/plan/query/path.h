@@ -9,6 +9,10 @@ namespace pg_gpu::plan::query {
 // Offers paths for the table's indexes that can answer. False: there are none.
 bool consider_query(const TableAggregate &table);
 
+// Has GpuAggregate no room for the distinct values of groups? Its request gives up then, and pages are gone
+// through several times.
+bool outgrows_memory(PlannerInfo *root, const RelOptInfo *input);
+
 // The conditions that scan keys are made of, which rows are tested for by their codes, and the others.
 void divide_conditions(const List *conditions, const IndexColumns &columns, List **by_code, List **others);
 
