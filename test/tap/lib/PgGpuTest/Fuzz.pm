@@ -4,7 +4,7 @@ package PgGpuTest::Fuzz;
 #
 #   my $found = fuzz(random => $random, tables => 10, statements => 30, rows => 3000);
 #   $found->{differences}     texts, each with all that repeats it
-#   $found->{asked}, {by_node}, {by_workers}, {by_bitmap}, {joins}, {joined_rows}, {failed}, {undecided}, {rows}
+#   $found->{asked}, {by_node}, {by_processor}, {by_workers}, {by_bitmap}, {joins}, {joined_rows}, {failed}, {undecided}, {rows}
 #   $found->{not_answered}    reasons of the node's for leaving a statement to PostgreSQL after all, with their counts
 #
 # With writers => 1 other sessions write meanwhile, and statements are asked within one snapshot. The server is that of PGHOST
@@ -48,6 +48,7 @@ sub _with
 		@with,
 		'SET enable_partitionwise_aggregate = ' . ($statement->{partitionwise} ? 'on' : 'off'),
 		"SET pg_gpu.path = $variant->{path}",
+		'SET pg_gpu.query_processor = ' . ($variant->{processor} // 'auto'),
 		"SET work_mem = '$variant->{work_mem}'",
 		'SET max_parallel_workers_per_gather = ' . ($variant->{workers} // 0),
 		# So that what workers give each by itself doesn't outweigh the work on a few thousand rows.
@@ -101,9 +102,10 @@ sub _difference_of
 	my @variants = @{ $statement->{variants} };
 	my $session = $self->{session};
 	$self->_begin($statement);
-	my ($expected, $explained, $shared, @answers) = $session->ask(
+	my ($expected, $explained, $shared, $processed, @answers) = $session->ask(
 		_list($statement, '', @without, 'SET max_parallel_workers_per_gather = 0'), _list($statement, 'EXPLAIN (COSTS OFF) ', _with($statement, { path => 'paged', work_mem => '4MB' })),
 		_list($statement, 'EXPLAIN (COSTS OFF) ', _with($statement, { path => 'paged', work_mem => '4MB', workers => 4 })),
+		_list($statement, 'EXPLAIN (COSTS OFF) ', _with($statement, { path => 'host', work_mem => '4MB', processor => 'always' })),
 		map { _list($statement, $_->{explain} ? 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' : '', _with($statement, $_)) } @variants);
 	$session->run('ROLLBACK') if $statement->{transaction};
 	if ($counts)
@@ -111,6 +113,7 @@ sub _difference_of
 		$counts->{asked}++;
 		$counts->{rows} += @{ $expected->{rows} };
 		$counts->{by_node}++ if grep { $_->[0] =~ /Gpu(?:Aggregate|Count|Join|Sort)/ } @{ $explained->{rows} };
+		$counts->{by_processor}++ if grep { $_->[0] =~ /GpuQuery/ } @{ $processed->{rows} };
 		$counts->{by_workers}++ if grep { $_->[0] =~ /Parallel Custom Scan \(GpuAggregate\)/ } @{ $shared->{rows} };
 		$counts->{by_bitmap}++ if grep({ $_->[0] =~ /GpuAggregate/ } @{ $explained->{rows} }) && grep { $_->[0] =~ /Bitmap Index Scan/ } @{ $explained->{rows} };
 		$counts->{joins}++ if grep { $_->[0] =~ /Joined By/ } @{ $explained->{rows} };
@@ -119,7 +122,7 @@ sub _difference_of
 	}
 	foreach my $i (0 .. $#variants)
 	{
-		my $where = "$variants[$i]{path}, work_mem = $variants[$i]{work_mem}, workers " . ($variants[$i]{workers} // 0);
+		my $where = $variants[$i]{path} . ($variants[$i]{processor} ? ", processor = $variants[$i]{processor}" : '') . ", work_mem = $variants[$i]{work_mem}, workers " . ($variants[$i]{workers} // 0);
 		if ($variants[$i]{explain})
 		{
 			return "$where: EXPLAIN (ANALYZE) fails with $answers[$i]{error}" if defined $answers[$i]{error} && $answers[$i]{error} =~ /^XX/;
@@ -159,11 +162,11 @@ sub _shrink
 sub _described
 {
 	my ($self, $table, $statement, $difference) = @_;
-	my ($path, $work_mem, $workers) = $difference =~ /^(\w+), work_mem = (\w+), workers (\d+)/;
+	my ($path, $processor, $work_mem, $workers) = $difference =~ /^(\w+)(?:, processor = (\w+))?, work_mem = (\w+), workers (\d+)/;
 	my $transaction = $statement->{transaction};
 	my $text = join "\n", "-- $difference" =~ s/\n/\n-- /gr, (map { "$_;" } $self->{writers} ? '-- beside other writers' : (), @{ $table->{setup} },
 		@always, $statement->{setting}, $transaction ? ("BEGIN ISOLATION LEVEL $transaction->{level}", @{ $transaction->{changes} }) : (),
-		_with($statement, { path => $path // 'paged', work_mem => $work_mem // '4MB', workers => $workers }), _statements_of($statement, '')), '';
+		_with($statement, { path => $path // 'paged', processor => $processor, work_mem => $work_mem // '4MB', workers => $workers }), _statements_of($statement, '')), '';
 	# The tests' output is one of bytes.
 	utf8::encode($text);
 	return $text;
@@ -178,6 +181,7 @@ sub _choose_statement
 	my $statement = random_statement($random, $table);
 	my @variants = map { { path => $_, work_mem => '4MB' } } @{ $self->{paths} };
 	push @variants, { path => $random->pick(@{ $self->{paths} }), work_mem => $random->pick('64kB', '64kB', '200kB') };
+	push @variants, { path => $random->pick(grep { $_ ne 'paged' } @{ $self->{paths} }), processor => 'always', work_mem => '4MB', explain => $random->once_in(6) };
 	push @variants, { path => 'paged', work_mem => $random->pick('4MB', '4MB', '64kB'), workers => $random->pick(1, 2, 4), without_leader => $random->once_in(4), explain => $random->once_in(6) };
 	push @variants, { path => $random->pick(@{ $self->{paths} }), work_mem => $random->pick('4MB', '64kB'), explain => 1 } if $number % 4 == 0;
 	$statement->{variants} = \@variants;
@@ -229,7 +233,7 @@ sub fuzz
 	my $session = $self->{session};
 	$session->run($_) foreach @always;
 	$self->{paths} = [ 'paged', 'host', $session->run('SELECT 1 FROM gpu.devices()') ? 'cuda' : () ];
-	my $found = { asked => 0, by_node => 0, by_workers => 0, by_bitmap => 0, joins => 0, joined_rows => 0, rows => 0, explained => 0, undecided => 0, failed => {}, not_answered => {}, differences => [] };
+	my $found = { asked => 0, by_node => 0, by_processor => 0, by_workers => 0, by_bitmap => 0, joins => 0, joined_rows => 0, rows => 0, explained => 0, undecided => 0, failed => {}, not_answered => {}, differences => [] };
 	foreach my $round (1 .. $option{tables})
 	{
 		my $table = random_table($random, "fuzz_$round", $option{rows}, type_names());

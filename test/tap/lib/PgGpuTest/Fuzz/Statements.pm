@@ -59,7 +59,7 @@ sub _aggregate
 	my ($random, $made) = @_;
 	my ($sql, $kind, $of_numerics) = ('', 'exact', 0);
 	my $distinct = $random->once_in(8) ? 'DISTINCT ' : '';
-	my $way = $random->between(0, 19);
+	my $way = $random->between(0, 22);
 	if ($way < 3) { $sql = 'count(*)'; }
 	elsif ($way < 5) { $sql = "count($distinct" . ($random->once_in(2) ? $random->pick(@{ $made->{columns} })->{name} : _argument($random, $made, $made->class_of(qw(int text bool date numeric)))) . ')'; }
 	elsif ($way < 9 && $made->columns_of('int')) { $sql = $random->pick('sum', 'sum', 'avg') . "($distinct" . _argument($random, $made, 'int') . ')'; }
@@ -92,6 +92,21 @@ sub _aggregate
 		$kind = 'approximate';
 		$sql = $random->pick(qw(sum avg stddev var_pop)) . '(' . $random->pick(@floats)->{name} . ')';
 		$sql = $random->pick(qw(corr covar_pop regr_count regr_avgx regr_sxy)) . '(' . $random->pick(@floats)->{name} . ', ' . $random->pick(@floats)->{name} . ')' if $random->once_in(5);
+	}
+	elsif ($way == 19 && $made->columns_of('float'))
+	{
+		$kind = 'approximate';
+		$sql = $random->pick(qw(sum avg)) . '(' . _argument($random, $made, 'float') . ')';
+	}
+	elsif ($way == 20 && $made->columns_of('float'))
+	{
+		$kind = 'float';
+		$sql = 'percentile_cont(' . $random->pick(0, 0.25, 0.5, 0.9, 1) . ') WITHIN GROUP (ORDER BY ' . _argument($random, $made, 'float') . ')';
+	}
+	elsif ($way == 21)
+	{
+		(my $argument, $kind) = _extreme($random, $made);
+		$sql = $random->pick('mode()', 'percentile_disc(' . $random->pick(0, 0.3, 0.5, 1) . ')') . " WITHIN GROUP (ORDER BY $argument)";
 	}
 	else { $sql = "sum(" . _argument($random, $made, 'int') . ')'; }
 	my $filter = $random->once_in(4) ? $made->condition($random->between(0, 1)) : undef;
@@ -197,7 +212,7 @@ sub _body
 	my $oid = $random->pick('tableoid', 'tableoid::regclass');
 	$keys{$oid} = { sql => $oid, kind => 'exact' } if %keys && !@joined && $random->once_in(12);
 	$body->{keys} = [ map { $keys{$_} } sort keys %keys ];
-	push @{ $body->{aggregates} }, _aggregate($random, $made) foreach 1 .. $random->pick(1, 1, 2, 3, 4);
+	push @{ $body->{aggregates} }, _aggregate($random, $made) foreach 1 .. ($random->once_in(25) ? $random->between(10, 25) : $random->pick(1, 1, 2, 3, 4));
 	$body->{aggregates} = [] if @{ $body->{keys} } && $random->once_in(12);
 	# No groups, but rows, mostly ordered by all that is shown of them.
 	$body->{rows} = @{ $body->{keys} } && $random->once_in(5);
