@@ -139,9 +139,9 @@ EXPLAIN (COSTS OFF) SELECT avg(price / tax) FROM line WHERE tax > 0;
 EXPLAIN (COSTS OFF) SELECT sum(price) FROM line WHERE tax > 0;
 -- What GpuAggregate has no room for in memory.
 SET work_mem = '64kB';
-EXPLAIN (COSTS OFF) SELECT small, count(DISTINCT id) FROM line GROUP BY small;
+SELECT node FROM gpu.explain_why('SELECT small, count(DISTINCT id) FROM line GROUP BY small') WHERE used;
 RESET work_mem;
-EXPLAIN (COSTS OFF) SELECT small, count(DISTINCT id) FROM line GROUP BY small;
+SELECT node FROM gpu.explain_why('SELECT small, count(DISTINCT id) FROM line GROUP BY small') WHERE used;
 SET pg_gpu.query_processor = off;
 EXPLAIN (COSTS OFF) SELECT avg(price / tax) FROM line WHERE tax > 0;
 
