@@ -31,6 +31,17 @@ class DistinctCounter {
     }
 
     void count(const Workers &workers) {
+        const auto has_values = [this](const auto &local) { return local->set(set_).count() > 0; };
+        if (std::count_if(locals_.begin(), locals_.end(), has_values) <= 1) {
+            // A thread has each value once.
+            const auto only = std::find_if(locals_.begin(), locals_.end(), has_values);
+            if (only != locals_.end()) {
+                const GroupTable &own = (*only)->set(set_);
+                const auto &numbers = merged_.numbers[static_cast<std::size_t>(only - locals_.begin())];
+                add_all(own.count(), [&](std::uint64_t entry) { return numbers[own.record(entry)[0]]; });
+            }
+            return;
+        }
         std::vector<HashParts> order(locals_.size());
         workers.for_pieces(locals_.size(), 1, [&](std::uint64_t first, std::uint64_t last) {
             for (std::uint64_t thread = first; thread < last; ++thread) {
@@ -72,17 +83,23 @@ class DistinctCounter {
                     [](std::uint64_t *) {});
             }
         }
+        add_all(values.count(), [&](std::uint64_t i) { return values.record(i)[0]; });
+    }
+
+    // Counts one for the group of each of so many values.
+    template <typename GroupOf>
+    void add_all(std::uint64_t values, GroupOf group_of) {
         // Few groups are all in the first part of the result.
         const std::uint64_t groups = rows_.parts.size() == 1 ? rows_.parts[0].count() : UINT64_MAX;
         if (groups > few_groups) {
-            for (std::uint64_t i = 0; i < values.count(); ++i) {
-                add(values.record(i)[0], 1);
+            for (std::uint64_t i = 0; i < values; ++i) {
+                add(group_of(i), 1);
             }
             return;
         }
         std::vector<std::uint64_t> counts(groups);
-        for (std::uint64_t i = 0; i < values.count(); ++i) {
-            ++counts[values.record(i)[0]];
+        for (std::uint64_t i = 0; i < values; ++i) {
+            ++counts[group_of(i)];
         }
         for (std::uint64_t group = 0; group < groups; ++group) {
             add(group, counts[group]);
