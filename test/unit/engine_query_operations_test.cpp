@@ -1,6 +1,9 @@
 // Operations of queries on each engine, against results of PostgreSQL 15.
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <string>
+
 #include "engine_under_test.h"
 #include "query_reference.h"
 
@@ -273,6 +276,121 @@ TYPED_TEST(EngineQueryOperation, BitsAreShiftedWithinTheirWidth) {
     EXPECT_EQ(shifted(Operation::shift_left, 1, 63, 8), INT64_MIN);
     EXPECT_EQ(shifted(Operation::shift_right, -8, 1, 4), -4);
     EXPECT_EQ(shifted(Operation::shift_right, -8, 65, 8), -4);
+}
+
+// A product of floats and what it lacks are the exact product.
+TYPED_TEST(EngineQueryOperation, RestsOfProductsAreExact) {
+    const auto rest = [this](double left, double right) {
+        const auto value = this->compute(Operation::product_rest, ValueType::float64,
+                                         {Value::of_real(left), Value::of_real(right)});
+        return value ? std::optional(value->real) : std::nullopt;
+    };
+    EXPECT_EQ(rest(3, 5), 0);
+    EXPECT_EQ(rest(1 + 0x1p-52, 1 + 0x1p-52), 0x1p-104);
+    EXPECT_EQ(rest(0x1p27 + 1, -(0x1p27 + 1)), -1);
+    EXPECT_EQ(rest(0.1, 0.1), std::fma(0.1, 0.1, -(0.1 * 0.1)));
+    EXPECT_EQ(rest(0, 1e300), 0);
+    EXPECT_EQ(rest(INFINITY, 0), 0);
+    EXPECT_EQ(rest(NAN, 1), 0);
+    EXPECT_EQ(rest(INFINITY, 3), 0);
+    EXPECT_EQ(rest(1e-160, 1e-160), std::nullopt);
+    EXPECT_EQ(rest(1e-200, 1e-200), std::nullopt);
+}
+
+// What printf writes of so many significant digits: an integer, and how many digits are behind its point.
+struct Printed {
+    Wide digits;
+    int places;
+};
+Printed print(double value, int significant) {
+    char text[64];
+    std::snprintf(text, sizeof(text), "%.*e", significant - 1, value);
+    const std::string mantissa(text, std::strchr(text, 'e'));
+    Printed printed = {0, significant - 1 - std::atoi(std::strchr(text, 'e') + 1)};
+    for (const char c : mantissa) {
+        printed.digits = c >= '0' && c <= '9' ? printed.digits * 10 + (c - '0') : printed.digits;
+    }
+    for (; printed.digits != 0 && printed.digits % 10 == 0; printed.digits /= 10) {
+        --printed.places;
+    }
+    printed.digits = value < 0 ? -printed.digits : printed.digits;
+    return printed;
+}
+
+TYPED_TEST(EngineQueryOperation, FloatsAreTheDecimalsOfPrintf) {
+    std::vector<double> values = {1,
+                                  0.1,
+                                  -0.3,
+                                  1e15,
+                                  123456789012345.5,
+                                  0.5,
+                                  2.5e-7,
+                                  1.0 / 3,
+                                  1e-16,
+                                  1e37,
+                                  1e22,
+                                  9.5e-5,
+                                  999999999999999.9,
+                                  1e14,
+                                  12.345,
+                                  -1e-9,
+                                  9.9999,
+                                  1023,
+                                  0x1p62,
+                                  0x1p-40,
+                                  5e-16};
+    std::mt19937_64 random(7);
+    for (int i = 0; i < 300; ++i) {
+        const auto mantissa = static_cast<double>(random() >> 11);
+        values.push_back(std::ldexp(mantissa, static_cast<int>(random() % 150) - 100));
+    }
+    for (const double value : values) {
+        for (const int significant : {6, 15}) {
+            const auto detail = static_cast<std::uint32_t>(significant) << 8;
+            const Printed printed = print(value, significant);
+            const auto places =
+                this->compute(Operation::float_scale, ValueType::int64, {Value::of_real(value)}, detail);
+            ASSERT_EQ(places.has_value(), std::fabs(value) >= 1e-16 && std::fabs(value) <= 1e37) << value;
+            if (!places) {
+                continue;
+            }
+            EXPECT_TRUE(places->number == std::max(printed.places, 0)) << value;
+            constexpr int scale = 20;
+            Wide whole = printed.digits;
+            bool has_room = printed.places <= scale;
+            for (int i = printed.places; i < scale && has_room; ++i) {
+                has_room = !__builtin_mul_overflow(whole, 10, &whole) && whole < Wide(1) << 126 &&
+                           whole > -(Wide(1) << 126);
+            }
+            const auto exact = this->compute(Operation::float_to_decimal, ValueType::int128,
+                                             {Value::of_real(value)}, detail | scale | 38 << 16 | 1 << 24);
+            if (has_room) {
+                EXPECT_TRUE(exact && exact->number == whole) << value;
+            } else if (printed.places > scale) {
+                EXPECT_FALSE(exact.has_value()) << value;
+            }
+        }
+    }
+}
+
+TYPED_TEST(EngineQueryOperation, FloatsAreRoundedTwice) {
+    const auto rounded = [this](double value, std::uint32_t scale, std::uint32_t precision) {
+        const auto number = this->compute(Operation::float_to_decimal, ValueType::int128,
+                                          {Value::of_real(value)}, scale | 15 << 8 | precision << 16);
+        return number ? std::optional(static_cast<std::int64_t>(number->number)) : std::nullopt;
+    };
+    EXPECT_EQ(rounded(2.675, 2, 10), 268);  // the decimal is 2.675, which the float is less than
+    EXPECT_EQ(rounded(-2.675, 2, 10), -268);
+    EXPECT_EQ(rounded(0.5, 0, 10), 1);
+    EXPECT_EQ(rounded(1e-20, 15, 38), 0);
+    EXPECT_EQ(rounded(4e-300, 0, 38), 0);
+    EXPECT_EQ(rounded(-0.0, 3, 38), 0);
+    EXPECT_EQ(rounded(1e-16, 15, 38), 0);
+    EXPECT_EQ(rounded(99.994, 2, 4), 9999);
+    EXPECT_EQ(rounded(99.995, 2, 4), std::nullopt);
+    EXPECT_EQ(rounded(1e20, 20, 38), std::nullopt);
+    EXPECT_EQ(rounded(NAN, 2, 38), std::nullopt);
+    EXPECT_EQ(rounded(INFINITY, 2, 38), std::nullopt);
 }
 
 }  // namespace query_test

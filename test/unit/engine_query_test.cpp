@@ -618,6 +618,8 @@ TYPED_TEST(EngineQuery, EachAccumulatorIsTheReferences) {
                     if (round == 2) {
                         query.accumulate(mode, i, filter);
                         query.accumulate(percentile_discrete, i, filter, false, fraction(0.25));
+                        query.accumulate(percentile_below, i, filter, false, fraction(0.4));
+                        query.accumulate(percentile_above, i, filter, false, fraction(0.4));
                     }
                 }
                 for (const std::uint16_t i : {0, 1, 2}) {
@@ -626,7 +628,11 @@ TYPED_TEST(EngineQuery, EachAccumulatorIsTheReferences) {
                 }
                 query.accumulate(sum_float, 3, filter);
                 query.accumulate(sum_float, 3, filter, round == 2);
+                for (std::uint32_t part = 1; part < sum_parts; ++part) {
+                    query.accumulate(sum_float, 3, filter, false, part);
+                }
                 query.accumulate(percentile_continuous, 3, filter, false, fraction(0.9));
+                query.accumulate(percentile_continuous, 3, filter, false, fraction(0.1));
                 query.accumulate(bit_and, 1, filter);
                 query.accumulate(bit_or, 1, filter);
                 query.accumulate(bit_xor, 1, filter);
@@ -681,6 +687,47 @@ TYPED_TEST(EngineQuery, SumsOfFloatsAreExact) {
     query.add_column(0, ValueType::float64);
     query.accumulate(AccumulatorKind::sum_float, 0);
     EXPECT_EQ(this->call(&query)->outcome(), QueryOutcome::failed);
+}
+
+// Parts of a sum, each of which is what those before it lack.
+TYPED_TEST(EngineQuery, PartsOfSumsAreExact) {
+    const std::vector<std::pair<std::vector<double>, std::array<double, sum_parts>>> cases = {
+        {{1e300, 1, -1e-300}, {1e300, 1, -1e-300, 0}},
+        {{-1e300, -1, 1e-300, 5e-324}, {-1e300, -1, 1e-300, 5e-324}},
+        {{9007199254740992.0, 1}, {9007199254740992.0, 1, 0, 0}},
+        {{9007199254740992.0, 3}, {9007199254740996.0, -1, 0, 0}},
+        {{NAN, 1, 1e-40}, {NAN, 0, 0, 0}},
+        {{0.0, -0.0}, {0, 0, 0, 0}}};
+    for (const auto &[values, parts] : cases) {
+        std::vector<Row> rows;
+        for (const double value : values) {
+            rows.push_back({Value::of_real(value)});
+        }
+        for (const bool with_key : {false, true}) {
+            TestQuery query;
+            query.begin({ValueType::float64});
+            query.add_input(rows);
+            query.add_node(NodeKind::aggregate);
+            query.add_column(0, ValueType::float64);
+            if (with_key) {
+                query.output(query.add_constant(Value::of(ValueType::int64, 7)));
+            }
+            std::vector<ValueType> types(with_key ? 1 : 0, ValueType::int64);
+            for (const std::uint32_t part : {3U, 0U, 1U, 2U}) {
+                query.accumulate(AccumulatorKind::sum_float, 0, no_step, false, part);
+                types.push_back(ValueType::float64);
+            }
+            const std::unique_ptr<QueryResult> result = this->call(&query);
+            ASSERT_NE(result, nullptr);
+            ASSERT_EQ(result->outcome(), QueryOutcome::answered);
+            const Row row = this->read(*result, types)[0];
+            const std::size_t first = with_key ? 1 : 0;
+            for (std::size_t i = 0; i < sum_parts; ++i) {
+                EXPECT_TRUE(is_same(row[first + i], Value::of_real(parts[(i + 3) % sum_parts])))
+                    << i << ": " << row[first + i].real;
+            }
+        }
+    }
 }
 
 TYPED_TEST(EngineQuery, NothingGivesOneGroupWithoutKeys) {

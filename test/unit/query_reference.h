@@ -366,7 +366,7 @@ class Reference {
                 return Value::of(ValueType::int128, sum);
             }
             case sum_float:
-                return sum_floats(values);
+                return sum_floats(values, accumulator.detail);
             case least:
                 return values.front();
             case greatest:
@@ -402,6 +402,12 @@ class Reference {
                 const double place = std::ceil(fraction(accumulator) * static_cast<double>(values.size()));
                 return values[place < 1 ? 0 : static_cast<std::size_t>(place) - 1];
             }
+            case percentile_below:
+            case percentile_above: {
+                const double place = fraction(accumulator) * static_cast<double>(values.size() - 1);
+                return values[static_cast<std::size_t>(
+                    accumulator.kind == percentile_below ? std::floor(place) : std::ceil(place))];
+            }
             case percentile_continuous: {
                 const double place = fraction(accumulator) * static_cast<double>(values.size() - 1);
                 const double low = values[static_cast<std::size_t>(std::floor(place))].real;
@@ -422,7 +428,7 @@ class Reference {
     }
 
     // Test values are multiples of 2^-20 below 2^60, or special ones, so that 128 bits have all sums.
-    static Value sum_floats(const std::vector<Value> &values) {
+    static Value sum_floats(const std::vector<Value> &values, std::uint32_t part) {
         Wide sum = 0;
         bool nan = false;
         bool above = false;
@@ -433,11 +439,17 @@ class Reference {
             below |= std::isinf(value.real) && value.real < 0;
             sum += std::isfinite(value.real) ? static_cast<Wide>(std::ldexp(value.real, 20)) : 0;
         }
+        if (part > 0 && (nan || above || below)) {
+            return Value::of_real(0);
+        }
         if (nan || (above && below)) {
             return Value::of_real(std::nan(""));
         }
         if (above || below) {
             return Value::of_real(above ? INFINITY : -INFINITY);
+        }
+        for (; part > 0; --part) {
+            sum -= static_cast<Wide>(static_cast<double>(sum));
         }
         return Value::of_real(std::ldexp(static_cast<double>(sum), -20));
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/query/decimals.h"
+#include "common/query/float_decimals.h"
 #include "common/query/moments.h"
 #include "common/query/truth.h"
 
@@ -76,6 +77,8 @@ GPU_ENGINE_BOTH bool with_operation(Operation operation, ValueType operand, Visi
             return visit(RoundFloat<FloatRounding::zero>{});
         case Operation::square_root:
             return visit(SquareRoot{});
+        case Operation::product_rest:
+            return visit(ProductRest{});
         case Operation::bit_and:
             return visit(Bits<Operation::bit_and>{});
         case Operation::bit_or:
@@ -103,6 +106,10 @@ GPU_ENGINE_BOTH bool with_operation(Operation operation, ValueType operand, Visi
             return visit(ToBoolean{});
         case Operation::is_negative:
             return visit(IsNegative{});
+        case Operation::float_to_decimal:
+            return visit(FloatToDecimal{});
+        case Operation::float_scale:
+            return visit(FloatScale{});
         case Operation::equal:
             return with_any<Equal>(operand, visit);
         case Operation::not_equal:

@@ -287,6 +287,18 @@ struct SquareRoot : OfOne<double> {
     }
 };
 
+struct ProductRest : OfTwo<double> {
+    GPU_ENGINE_BOTH static bool call(const StepContext &, double left, double right, double *result) {
+        const double product = multiply_rounded(left, right, 8);
+        const double rest = fma(left, right, -product);
+        *result = is_nan(rest) || is_infinite(product) ? 0 : rest;
+        // Its last bit is as far below the product's as both factors have bits.
+        constexpr double least = 0x1p-960;
+        return product == 0 ? left == 0 || right == 0
+                            : product >= least || product <= -least || is_nan(product);
+    }
+};
+
 // ---- bits -------------------------------------------------------------------------------------------------
 
 // The low bytes as an integer with a sign.

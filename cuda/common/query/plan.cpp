@@ -103,9 +103,12 @@ bool may_fail(Operation operation) noexcept {
         case Operation::quotient_digits:
         case Operation::quotient:
         case Operation::square_root:
+        case Operation::product_rest:
         case Operation::narrow:
         case Operation::float_to_float:
         case Operation::float_to_integer:
+        case Operation::float_to_decimal:
+        case Operation::float_scale:
             return true;
         default:
             return operation >= Operation::date_of_timestamp;
@@ -160,6 +163,21 @@ ValueType result_type(AccumulatorKind kind, ValueType argument) noexcept {
         default:
             return argument;
     }
+}
+
+std::uint32_t gathering(const Accumulator *accumulators, std::uint32_t number) noexcept {
+    const Accumulator &own = accumulators[number];
+    if (own.distinct != 0 || (own.kind != AccumulatorKind::sum_float && !wants_values(own))) {
+        return number;
+    }
+    std::uint32_t first = 0;
+    while (accumulators[first].distinct != 0 || accumulators[first].argument != own.argument ||
+           accumulators[first].filter != own.filter ||
+           (own.kind == AccumulatorKind::sum_float ? accumulators[first].kind != own.kind
+                                                   : !wants_values(accumulators[first]))) {
+        ++first;
+    }
+    return first;
 }
 
 StepContext context_of(const Query &query, const Step &step) noexcept {

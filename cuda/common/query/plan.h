@@ -25,12 +25,19 @@ ValueType result_type(AccumulatorKind kind, ValueType argument) noexcept;
 constexpr bool takes_argument(AccumulatorKind kind) noexcept {
     return kind != AccumulatorKind::count_rows;
 }
+constexpr bool is_percentile(AccumulatorKind kind) noexcept {
+    return kind == AccumulatorKind::percentile_discrete || kind == AccumulatorKind::percentile_continuous ||
+           kind == AccumulatorKind::percentile_below || kind == AccumulatorKind::percentile_above;
+}
 // Does it need the values of each group in their order, or each value once?
 constexpr bool wants_values(const Accumulator &accumulator) noexcept {
-    return accumulator.distinct != 0 || accumulator.kind == AccumulatorKind::percentile_discrete ||
-           accumulator.kind == AccumulatorKind::percentile_continuous ||
+    return accumulator.distinct != 0 || is_percentile(accumulator.kind) ||
            accumulator.kind == AccumulatorKind::mode;
 }
+
+// The first of a node's accumulators that gathers what this one is made of: parts of one sum of floats are
+// made of one sum, percentiles and the mode of the same values of the same rows.
+std::uint32_t gathering(const Accumulator *accumulators, std::uint32_t number) noexcept;
 
 // The context of a step of the query.
 StepContext context_of(const Query &query, const Step &step) noexcept;

@@ -30,6 +30,12 @@ bool is_width(std::uint8_t width, ValueType type) noexcept {
     }
 }
 
+bool is_float_decimal(const Step &step) noexcept {
+    const std::uint32_t digits = step.detail >> 8 & 0xff;
+    return (step.detail & 0xff) <= max_power && digits >= 1 && digits <= 15 &&
+           (step.detail >> 16 & 0xff) <= max_power;
+}
+
 // ---- steps ------------------------------------------------------------------------------------------------
 
 class StepCheck {
@@ -111,6 +117,8 @@ class StepCheck {
             case truncate:
             case square_root:
                 return type == ValueType::float64 && takes_own(1);
+            case product_rest:
+                return type == ValueType::float64 && takes_own(2);
             case bit_and:
             case bit_or:
             case bit_xor:
@@ -137,6 +145,12 @@ class StepCheck {
                 return type == ValueType::boolean && is(step.left, n, ValueType::int64);
             case is_negative:
                 return type == ValueType::boolean && is(step.left, n, ValueType::float64);
+            case float_to_decimal:
+                return type == ValueType::int128 && is(step.left, n, ValueType::float64) &&
+                       is_float_decimal(step);
+            case float_scale:
+                return type == ValueType::int64 && is(step.left, n, ValueType::float64) &&
+                       is_float_decimal(step);
             case equal:
             case not_equal:
             case less:
@@ -232,6 +246,8 @@ bool is_argument(const Accumulator &accumulator, ValueType type) noexcept {
         case AccumulatorKind::percentile_discrete:
         case AccumulatorKind::mode:
         case AccumulatorKind::any_value:
+        case AccumulatorKind::percentile_below:
+        case AccumulatorKind::percentile_above:
             return true;
         case AccumulatorKind::count_rows:
             break;
@@ -256,8 +272,11 @@ bool is_accumulator(const Query &query, const Node &node, const Accumulator &acc
         accumulator.kind != AccumulatorKind::sum && accumulator.kind != AccumulatorKind::sum_float) {
         return false;
     }
-    if (accumulator.kind == AccumulatorKind::percentile_discrete ||
-        accumulator.kind == AccumulatorKind::percentile_continuous) {
+    if (accumulator.kind == AccumulatorKind::sum_float &&
+        accumulator.detail >= (accumulator.distinct != 0 ? 1 : sum_parts)) {
+        return false;
+    }
+    if (is_percentile(accumulator.kind)) {
         if (accumulator.detail >= query.constant_count) {
             return false;
         }

@@ -76,17 +76,20 @@ GPU_ENGINE_BOTH void add_parts(std::uint64_t *sum, const SumScale &scale, const 
     // Bits below the base are 0, as the value has a place.
     const int places = parts.exponent - scale.base;
     const std::uint64_t size = places < 0 ? magnitude(parts.mantissa) >> -places : magnitude(parts.mantissa);
-    const std::uint32_t first = places < 0 ? 0 : static_cast<std::uint32_t>(places) / 64;
+    std::uint32_t i = places < 0 ? 0 : static_cast<std::uint32_t>(places) / 64;
     const UInt128 shifted = static_cast<UInt128>(size) << (places < 0 ? 0 : places % 64);
+    // The sum's words below and above, if it has both; what is carried from them hardly goes far.
+    const UInt128 own = sum[i] | (i + 1 < scale.words ? static_cast<UInt128>(sum[i + 1]) << 64 : 0);
     const bool is_negative = parts.mantissa < 0;
-    std::uint64_t carry = is_negative ? 1 : 0;
-    for (std::uint32_t i = first; i < scale.words; ++i) {
-        const std::uint64_t word = i == first       ? static_cast<std::uint64_t>(shifted)
-                                   : i == first + 1 ? static_cast<std::uint64_t>(shifted >> 64)
-                                                    : 0;
-        const UInt128 added = static_cast<UInt128>(sum[i]) + (is_negative ? ~word : word) + carry;
-        sum[i] = static_cast<std::uint64_t>(added);
-        carry = static_cast<std::uint64_t>(added >> 64);
+    const UInt128 joined = is_negative ? own - shifted : own + shifted;
+    bool is_carried = is_negative ? own < shifted : joined < own;
+    sum[i] = static_cast<std::uint64_t>(joined);
+    if (++i < scale.words) {
+        sum[i] = static_cast<std::uint64_t>(joined >> 64);
+    }
+    while (is_carried && ++i < scale.words) {
+        sum[i] += is_negative ? UINT64_MAX : 1;
+        is_carried = sum[i] == (is_negative ? UINT64_MAX : 0);
     }
 }
 GPU_ENGINE_BOTH void add_float(std::uint64_t *sum, const SumScale &scale, double value) {
@@ -169,6 +172,29 @@ GPU_ENGINE_BOTH bool round_sum(std::uint64_t *sum, const SumScale &scale, std::u
         mantissa + (static_cast<std::uint64_t>(biased) << 52) - (is_normal ? std::uint64_t(1) << 52 : 0);
     *result = float_of_bits(bits | (is_negative ? std::uint64_t(1) << 63 : 0));
     return bits < 0x7ff0000000000000;
+}
+
+// The same of what is left of a sum when so many such floats have been taken from it.
+GPU_ENGINE_BOTH bool round_sum_part(std::uint64_t *sum, const SumScale &scale, std::uint64_t flags,
+                                    std::uint32_t part, double *result) {
+    if (flags != 0 && part > 0) {
+        *result = 0;
+        return true;
+    }
+    bool is_negated = false;
+    for (;; --part) {
+        if (!round_sum(sum, scale, flags, result)) {
+            return false;
+        }
+        const bool is_negative = (bits_of_float(*result) >> 63) != 0;
+        if (part == 0) {
+            *result = is_negated ? -*result : *result;
+            return true;
+        }
+        // Rounding has left the absolute value.
+        is_negated ^= is_negative;
+        add_float(sum, scale, is_negative ? *result : -*result);
+    }
 }
 
 }  // namespace gpu_engine::query

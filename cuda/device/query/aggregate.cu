@@ -31,6 +31,9 @@ constexpr std::uint32_t max_copies = 8;
 // multiples of 2^-84.
 constexpr std::int32_t usual_lowest_digit = 36;
 constexpr std::uint32_t usual_digits = 6;
+// Those of products, and of what rounded products lack, have as many more below.
+constexpr std::int32_t more_product_digits = 2;
+constexpr std::int32_t more_rest_digits = 4;
 
 __global__ void begin_groups_kernel(GroupsView groups, std::uint64_t records, const Word *initial,
                                     std::uint32_t state_words) {
@@ -42,10 +45,6 @@ __global__ void begin_groups_kernel(GroupsView groups, std::uint64_t records, co
     }
 }
 
-bool is_percentile(AccumulatorKind kind) {
-    return kind == AccumulatorKind::percentile_discrete || kind == AccumulatorKind::percentile_continuous ||
-           kind == AccumulatorKind::mode;
-}
 bool is_count(AccumulatorKind kind) {
     return kind == AccumulatorKind::count_rows || kind == AccumulatorKind::count;
 }
@@ -62,6 +61,8 @@ std::uint32_t words_of_state(const AccumulatorView &accumulator) {
             return is_wide ? 3 : 1;
         case AccumulatorKind::percentile_discrete:
         case AccumulatorKind::percentile_continuous:
+        case AccumulatorKind::percentile_below:
+        case AccumulatorKind::percentile_above:
         case AccumulatorKind::mode:
             return 2;
         case AccumulatorKind::any_value:
@@ -180,6 +181,14 @@ class Aggregator {
         return std::min(max_slots, std::bit_ceil(std::max(least_slots, 2 * expected)));
     }
 
+    std::int32_t more_digits(std::uint32_t accumulator) const {
+        const std::uint16_t argument = query_.accumulators[node_.accumulators.first + accumulator].argument;
+        const Operation operation = query_.steps[node_.steps.first + argument].operation;
+        return operation == Operation::product_rest ? more_rest_digits
+               : operation == Operation::multiply   ? more_product_digits
+                                                    : 0;
+    }
+
     void make_accumulators() {
         views_.clear();
         const bool all_seen = std::find(is_seen_.begin(), is_seen_.end(), false) == is_seen_.end();
@@ -197,20 +206,30 @@ class Aggregator {
                 (accumulator.kind == AccumulatorKind::count || accumulator.kind == AccumulatorKind::sum ||
                  accumulator.kind == AccumulatorKind::sum_float ||
                  accumulator.kind == AccumulatorKind::bit_xor);
-            view.is_ordered = takes_each_once || is_percentile(accumulator.kind);
+            view.is_ordered = takes_each_once || is_percentile(accumulator.kind) ||
+                              accumulator.kind == AccumulatorKind::mode;
             has_ordered_ = has_ordered_ || view.is_ordered;
             view.is_seen = is_seen_[a];
             view.bit = a;
             view.word = word;
+            const std::uint32_t first = gathering(query_.accumulators + node_.accumulators.first, a);
             if (accumulator.kind == AccumulatorKind::sum_float && view.is_ordered) {
                 view.digits = max_digits;
             } else if (accumulator.kind == AccumulatorKind::sum_float) {
-                const bool has_span = !spans_.empty() && spans_[a].low <= spans_[a].high;
-                view.lowest_digit = has_span ? spans_[a].low : usual_lowest_digit;
-                view.digits =
-                    has_span ? static_cast<std::uint32_t>(spans_[a].high - spans_[a].low + 1) : usual_digits;
+                const bool has_span = !spans_.empty() && spans_[first].low <= spans_[first].high;
+                view.lowest_digit = has_span ? spans_[first].low : usual_lowest_digit - more_digits(a);
+                view.digits = static_cast<std::uint32_t>(has_span ? spans_[first].high - spans_[first].low + 1
+                                                                  : static_cast<std::int32_t>(usual_digits) +
+                                                                        more_digits(a));
+                view.part = accumulator.detail;
             }
-            word += words_of_state(view);
+            view.is_shared = first != a;
+            if (view.is_shared && !view.is_ordered) {
+                view.bit = views_[first].bit;
+                view.word = views_[first].word;
+            } else {
+                word += words_of_state(view);
+            }
             views_.push_back(view);
         }
         state_words_ = std::max(1U, word);
@@ -364,7 +383,7 @@ class Aggregator {
         call_.copy(counts.data(), static_cast<const Word *>(counts_.data()), accumulator_count_);
         call_.wait();
         for (std::uint32_t a = 0; a < accumulator_count_; ++a) {
-            if (!views_[a].is_ordered || counts[a] == 0) {
+            if (!views_[a].is_ordered || views_[a].is_shared || counts[a] == 0) {
                 continue;
             }
             OrderedValues values(call_, counts[a], views_[a].type);
@@ -377,13 +396,18 @@ class Aggregator {
                                values.listed.data()};
                 run(view);
             }
-            const Accumulator &accumulator = query_.accumulators[node_.accumulators.first + a];
-            const double fraction = accumulator.kind == AccumulatorKind::percentile_discrete ||
-                                            accumulator.kind == AccumulatorKind::percentile_continuous
-                                        ? float_of_bits(query_.constants[accumulator.detail].low)
-                                        : 0;
-            add_ordered_values(call_, std::move(values), groups_view(), views_[a], fraction);
+            values.sort(call_);
+            for (std::uint32_t b = a; b < accumulator_count_; ++b) {
+                const Accumulator *all = query_.accumulators + node_.accumulators.first;
+                if (gathering(all, b) == a) {
+                    add_ordered_values(call_, values, groups_view(), views_[b], fraction_of(all[b]));
+                }
+            }
         }
+    }
+
+    double fraction_of(const Accumulator &accumulator) const {
+        return is_percentile(accumulator.kind) ? float_of_bits(query_.constants[accumulator.detail].low) : 0;
     }
 
     Table finish() {

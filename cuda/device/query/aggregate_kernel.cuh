@@ -127,6 +127,9 @@ __device__ inline void add_to_one(const AggregateView &view, const Rows &rows, W
     const std::uint32_t lane = threadIdx.x % 32;
     for (std::uint32_t a = 0; a < view.accumulator_count; ++a) {
         const AccumulatorView &accumulator = view.accumulators[a];
+        if (accumulator.is_shared) {
+            continue;
+        }
         Values values = {};
         const std::uint32_t counted = load_argument(rows, accumulator, &values);
         if (accumulator.is_ordered) {
@@ -283,6 +286,9 @@ __device__ inline void add_to_groups(const AggregateView &view, const Rows &rows
     const std::uint32_t copies = view.front.copies;
     for (std::uint32_t a = 0; a < view.accumulator_count; ++a) {
         const AccumulatorView &accumulator = view.accumulators[a];
+        if (accumulator.is_shared) {
+            continue;
+        }
         Values values = {};
         const std::uint32_t counted = load_argument(rows, accumulator, &values);
         if (accumulator.is_ordered) {
@@ -323,7 +329,7 @@ __device__ inline void add_to_groups(const AggregateView &view, const Rows &rows
 __device__ inline void find_spans(const AggregateView &view, const Rows &rows) {
     for (std::uint32_t a = 0; a < view.accumulator_count; ++a) {
         const AccumulatorView &accumulator = view.accumulators[a];
-        if (accumulator.kind != AccumulatorKind::sum_float) {
+        if (accumulator.kind != AccumulatorKind::sum_float || accumulator.is_shared) {
             continue;
         }
         Values values = {};

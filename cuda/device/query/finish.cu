@@ -30,7 +30,7 @@ __global__ void count_groups_kernel(GroupsView groups, std::uint64_t records, Wo
     }
 }
 
-// Rounds a sum's digits once. Returns false where no float has that size.
+// Rounds a part of a sum of digits once. Returns false where no float has that size.
 __device__ __noinline__ bool round_digits(const AccumulatorView &accumulator, const Word *words,
                                           double *result) {
     std::uint64_t sum[(max_digits * digit_bits + 2 * 64 + 63) / 64] = {};
@@ -56,7 +56,7 @@ __device__ __noinline__ bool round_digits(const AccumulatorView &accumulator, co
             carry = static_cast<std::uint64_t>(added >> 64);
         }
     }
-    return round_sum(sum, scale, words[0], result);
+    return round_sum_part(sum, scale, words[0], accumulator.part, result);
 }
 
 // A result's words in its column are as many as its type has, whether or not it is NULL: fewer would lie in

@@ -204,7 +204,7 @@ __device__ inline void finish_front(const AggregateView &view, const Front &fron
             }
             record = reinterpret_cast<Word *>(front.keys[static_cast<std::size_t>(slot) * groups.key_words]);
         }
-        if (record == nullptr || accumulator.is_ordered) {
+        if (record == nullptr || accumulator.is_ordered || accumulator.is_shared) {
             continue;
         }
         for (std::uint32_t copy = 0; copy < view.front.copies; ++copy) {

@@ -29,6 +29,8 @@ struct AccumulatorView {
     ValueType type;        // of the argument
     bool is_ordered;       // takes a group's values in their order, in a pass of its own
     bool is_seen;          // every group has a row that counts
+    bool is_shared;        // an accumulator before it gathers the same
+    std::uint32_t part;    // of a sum of floats
     std::uint32_t bit;     // among those seen
     std::uint32_t word;    // behind the key
     std::uint32_t digits;  // of a sum of floats

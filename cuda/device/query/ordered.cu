@@ -89,6 +89,12 @@ __global__ void percentile_kernel(const __grid_constant__ OrderedView view) {
     const double at = __dmul_rn(view.fraction, static_cast<double>(rows - 1));
     const auto below = static_cast<std::uint64_t>(floor(at));
     const auto above = static_cast<std::uint64_t>(ceil(at));
+    if (view.accumulator.kind != AccumulatorKind::percentile_continuous) {
+        const std::uint64_t place =
+            first + (view.accumulator.kind == AccumulatorKind::percentile_below ? below : above);
+        view.set(first, view.low(place), view.high(place));
+        return;
+    }
     const double low = float_of_bits(view.low(first + below));
     double result = low;
     if (above != below) {
@@ -140,21 +146,22 @@ OrderedValues::OrderedValues(const Call &call, std::uint64_t values, ValueType t
     call.fill(listed.data(), 0, sizeof(Word));
 }
 
-void add_ordered_values(const Call &call, OrderedValues values, const GroupsView &groups,
-                        const AccumulatorView &accumulator, double fraction) {
-    {
-        RowOrder order(call, values.count);
-        order.order_by(reinterpret_cast<const std::uint64_t *>(values.low.data()));
-        if (values.high.size() > 0) {
-            order.order_by(reinterpret_cast<const std::uint64_t *>(values.high.data()));
-        }
-        order.order_by(reinterpret_cast<const std::uint64_t *>(values.slots.data()));
-        values.low = gather(call, values.low, order);
-        if (values.high.size() > 0) {
-            values.high = gather(call, values.high, order);
-        }
-        values.slots = gather(call, values.slots, order);
+void OrderedValues::sort(const Call &call) {
+    RowOrder order(call, count);
+    order.order_by(reinterpret_cast<const std::uint64_t *>(low.data()));
+    if (high.size() > 0) {
+        order.order_by(reinterpret_cast<const std::uint64_t *>(high.data()));
     }
+    order.order_by(reinterpret_cast<const std::uint64_t *>(slots.data()));
+    low = gather(call, low, order);
+    if (high.size() > 0) {
+        high = gather(call, high, order);
+    }
+    slots = gather(call, slots, order);
+}
+
+void add_ordered_values(const Call &call, const OrderedValues &values, const GroupsView &groups,
+                        const AccumulatorView &accumulator, double fraction) {
     OrderedView view = {};
     view.sorted = {values.slots.data(), values.low.data(),
                    values.high.size() > 0 ? values.high.data() : nullptr, values.count};
@@ -165,6 +172,8 @@ void add_ordered_values(const Call &call, OrderedValues values, const GroupsView
     switch (accumulator.kind) {
         case AccumulatorKind::percentile_discrete:
         case AccumulatorKind::percentile_continuous:
+        case AccumulatorKind::percentile_below:
+        case AccumulatorKind::percentile_above:
             percentile_kernel<<<blocks, plain_threads, 0, call.stream()>>>(view);
             break;
         case AccumulatorKind::mode:

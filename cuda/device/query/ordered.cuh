@@ -14,10 +14,12 @@ struct OrderedValues {
     std::uint64_t count;
 
     OrderedValues(const Call &call, std::uint64_t values, ValueType type);
+    // By group, and in each by value.
+    void sort(const Call &call);
 };
 
-// Adds to the groups what listed values come to; `fraction` is a percentile's.
-void add_ordered_values(const Call &call, OrderedValues values, const GroupsView &groups,
+// Adds to the groups what sorted values come to; `fraction` is a percentile's.
+void add_ordered_values(const Call &call, const OrderedValues &values, const GroupsView &groups,
                         const AccumulatorView &accumulator, double fraction);
 
 }  // namespace gpu_engine::query::on_device

@@ -328,7 +328,7 @@ bool Accumulating::add_floats(const AccumulatorPlan &accumulator, const double *
             return;
         }
         if (weights_ == nullptr) {
-            query::add_float(state, scale, values[i]);
+            query::add_parts(state, scale, parts);
         } else {
             query::add_float_times(state, scale, values[i], weights_[i]);
         }

@@ -24,7 +24,7 @@ class DistinctCounter {
           key_words_(1 + query::words_of(plan.value_sets[set].type)),
           rows_(*rows) {
         for (std::size_t i = 0; i < plan.accumulators.size(); ++i) {
-            if (plan.accumulators[i].words == 0 && plan.accumulators[i].value_set == set) {
+            if (plan.accumulators[i].value_set == set) {
                 words_.push_back(layout.words[plan.key_types.size() + i]);
             }
         }
@@ -126,7 +126,7 @@ class DistinctCounter {
 
 bool only_counts_values(const GroupPlan &plan, std::uint32_t set) {
     return std::all_of(plan.accumulators.begin(), plan.accumulators.end(), [&](const AccumulatorPlan &own) {
-        return own.words != 0 || own.value_set != set || own.requested.kind == query::AccumulatorKind::count;
+        return own.value_set != set || own.requested.kind == query::AccumulatorKind::count;
     });
 }
 

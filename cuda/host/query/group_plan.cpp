@@ -60,8 +60,15 @@ GroupPlan::GroupPlan(const query::Query &requested, const query::Node &aggregate
         accumulator.requested = query.accumulators[node.accumulators.first + i];
         const query::Accumulator &own = accumulator.requested;
         accumulator.type = query::takes_argument(own.kind) ? step(own.argument).type : ValueType::int64;
-        accumulator.scale = scales.empty() ? usual_scale : scales[i];
+        const query::Operation operation =
+            query::takes_argument(own.kind) ? step(own.argument).operation : query::Operation::null;
+        accumulator.scale = !scales.empty()                               ? scales[i]
+                            : operation == query::Operation::product_rest ? usual_rest_scale
+                            : operation == query::Operation::multiply     ? usual_product_scale
+                                                                          : usual_scale;
         accumulator.seen_bit = -1;
+        accumulator.value_set = no_value_set;
+        const std::uint32_t first = query::gathering(query.accumulators + node.accumulators.first, i);
         if (query::wants_values(own)) {
             const auto same = [&](const ValueSetPlan &set) {
                 return set.argument == own.argument && set.filter == own.filter;
@@ -71,6 +78,9 @@ GroupPlan::GroupPlan(const query::Query &requested, const query::Node &aggregate
             if (set == value_sets.end()) {
                 value_sets.push_back({own.argument, own.filter, accumulator.type});
             }
+        } else if (first != i) {
+            accumulator.seen_bit = accumulators[first].seen_bit;
+            accumulator.scale = accumulators[first].scale;
         } else {
             accumulator.words = state_words(own.kind, accumulator.type, accumulator.scale);
             accumulator.seen_bit = is_never_null(own.kind) ? -1 : seen++;
@@ -79,9 +89,10 @@ GroupPlan::GroupPlan(const query::Query &requested, const query::Node &aggregate
     }
     seen_words = static_cast<std::uint32_t>(seen + 63) / 64;
     record_words = key_words + seen_words;
-    for (AccumulatorPlan &accumulator : accumulators) {
-        accumulator.word = record_words;
-        record_words += accumulator.words;
+    for (std::uint32_t i = 0; i < accumulators.size(); ++i) {
+        const std::uint32_t first = query::gathering(query.accumulators + node.accumulators.first, i);
+        accumulators[i].word = first == i ? record_words : accumulators[first].word;
+        record_words += accumulators[i].words;
     }
     record_words = std::max(record_words, 1U);
 }
@@ -156,7 +167,7 @@ bool GroupPlan::merge(std::uint64_t *record, const std::uint64_t *other) const n
     return has_room;
 }
 
-bool GroupPlan::finish(std::uint64_t *record, const query::RecordLayout &layout,
+bool GroupPlan::finish(const std::uint64_t *record, const query::RecordLayout &layout,
                        std::uint64_t *result) const noexcept {
     bool has_room = true;
     std::fill_n(result, layout.words.empty() ? 0 : layout.words[0], 0);
@@ -168,8 +179,8 @@ bool GroupPlan::finish(std::uint64_t *record, const query::RecordLayout &layout,
         const AccumulatorPlan &accumulator = accumulators[i];
         const std::size_t column = key_types.size() + i;
         std::uint64_t *words = result + layout.words[column];
-        std::uint64_t *state = record + accumulator.word;
-        if (accumulator.words == 0) {
+        const std::uint64_t *state = record + accumulator.word;
+        if (accumulator.value_set != no_value_set) {
             const bool is_null = !is_never_null(accumulator.requested.kind);
             result[column / 64] |= std::uint64_t{is_null ? 1U : 0U} << (column % 64);
             std::fill_n(words, query::words_of(layout.types[column]), 0);
@@ -180,9 +191,12 @@ bool GroupPlan::finish(std::uint64_t *record, const query::RecordLayout &layout,
             result[column / 64] |= std::uint64_t(1) << (column % 64);
             std::fill_n(words, query::words_of(layout.types[column]), 0);
         } else if (accumulator.requested.kind == AccumulatorKind::sum_float) {
-            double sum;
-            has_room &= query::round_sum(state, accumulator.scale, state[accumulator.scale.words], &sum);
-            query::Words<double>::write(sum, words);
+            std::uint64_t sum[max_scale_words];
+            std::copy_n(state, accumulator.scale.words, sum);
+            double part;
+            has_room &= query::round_sum_part(sum, accumulator.scale, state[accumulator.scale.words],
+                                              accumulator.requested.detail, &part);
+            query::Words<double>::write(part, words);
         } else {
             std::copy_n(state, accumulator.words, words);
         }

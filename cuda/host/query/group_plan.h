@@ -11,13 +11,15 @@ namespace gpu_engine::host {
 
 using query::ValueType;
 
+inline constexpr std::uint32_t no_value_set = UINT32_MAX;
+
 struct AccumulatorPlan {
     query::Accumulator requested;
     ValueType type;           // of the argument
     std::uint32_t word;       // of its state in the record
-    std::uint32_t words;      // 0 where the result comes from a set of values
+    std::uint32_t words;      // 0 where it has no state of its own
     std::int32_t seen_bit;    // -1: it is never NULL, or knows from its values
-    std::uint32_t value_set;  // where it has one
+    std::uint32_t value_set;  // that the result comes from; no_value_set: from the state
     query::SumScale scale;    // of sum_float: its state is the sum's words and one of flags
 };
 
@@ -51,14 +53,19 @@ struct GroupPlan {
     // Adds a group's states to those of another record of it. Returns false where a sum has no room.
     bool merge(std::uint64_t *record, const std::uint64_t *other) const noexcept;
     // Writes the group as a record of the result, apart from what comes from sets of values. Returns false
-    // where a result has no room. The record's sums are destroyed.
-    bool finish(std::uint64_t *record, const query::RecordLayout &layout,
+    // where a result has no room.
+    bool finish(const std::uint64_t *record, const query::RecordLayout &layout,
                 std::uint64_t *result) const noexcept;
 };
 
-// Most sums of floats have room between these exponents.
+// Most sums of floats have room between these exponents, those of products, and those of what products lack
+// that are rounded.
 inline constexpr query::SumScale usual_scale = {-90, 3};
+inline constexpr query::SumScale usual_product_scale = {-130, 4};
+inline constexpr query::SumScale usual_rest_scale = {-190, 4};
 // Bits of a sum that are left for carries.
 inline constexpr std::int32_t carry_bits = 41;
+// Of the words of a sum that has room for any floats.
+inline constexpr std::uint32_t max_scale_words = 36;
 
 }  // namespace gpu_engine::host

@@ -286,7 +286,7 @@ void Stage::find_spans(Local &own, std::uint32_t count) {
     own.rows += count;
     for (std::size_t i = 0; i < plan_->accumulators.size(); ++i) {
         const query::Accumulator &accumulator = plan_->accumulators[i].requested;
-        if (accumulator.kind != query::AccumulatorKind::sum_float || accumulator.distinct != 0) {
+        if (accumulator.kind != query::AccumulatorKind::sum_float || plan_->accumulators[i].words == 0) {
             continue;
         }
         const Vector &argument = own.aggregate->step(accumulator.argument);

@@ -97,9 +97,16 @@ void find_percentile(const AccumulatorPlan &accumulator, double fraction, const 
             result);
         return;
     }
+    const double place = fraction * (rows - 1);
+    const double below = std::floor(place);
+    if (accumulator.requested.kind != AccumulatorKind::percentile_continuous) {
+        const double wanted =
+            accumulator.requested.kind == AccumulatorKind::percentile_below ? below : std::ceil(place);
+        query::Words<Type>::write(value_of_order<Type>(values.value_at(static_cast<std::uint64_t>(wanted))),
+                                  result);
+        return;
+    }
     if constexpr (std::is_same_v<Type, double>) {
-        const double place = fraction * (rows - 1);
-        const double below = std::floor(place);
         const auto first = value_of_order<double>(values.value_at(static_cast<std::uint64_t>(below)));
         const auto second =
             value_of_order<double>(values.value_at(static_cast<std::uint64_t>(std::ceil(place))));
@@ -213,7 +220,7 @@ class SetWriter {
         bool has_room = true;
         for (std::size_t i = 0; i < plan_.accumulators.size(); ++i) {
             const AccumulatorPlan &accumulator = plan_.accumulators[i];
-            if (accumulator.words != 0 || accumulator.value_set != set_) {
+            if (accumulator.value_set != set_) {
                 continue;
             }
             const std::size_t column = plan_.key_types.size() + i;

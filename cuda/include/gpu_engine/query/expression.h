@@ -62,7 +62,9 @@ enum class Operation : std::uint16_t {
     floor,
     truncate,
     square_root,  // fails below 0
-    bit_and,      // int64 only, from here on
+    // What the product of two, rounded, lacks, 0 where it isn't finite; fails where no float is exactly that.
+    product_rest,
+    bit_and,  // int64 only, from here on
     bit_or,
     bit_xor,
     bit_not,
@@ -77,6 +79,12 @@ enum class Operation : std::uint16_t {
     float_to_integer,  // to int64 of `width` bytes: rint; fails out of range and for NaN
     to_boolean,        // int64: not 0
     is_negative,       // float64: is its sign that of -1? -0 has it, and equals 0
+    // The decimal of so many digits that is nearest to a float64, as printf's %.15g finds it, and in turn
+    // rounded to a scale, halves away from 0: an int128 of that scale. `detail` is the scale, plus 256 times
+    // the number of digits, plus 65536 times how many digits the result may have, and 2^24 where nothing may
+    // be rounded but the float. Fails where it has no room, and for what isn't finite.
+    float_to_decimal,
+    float_scale,  // int64: how many digits that decimal has behind the point; fails with it
 
     // ---- truth ----
     // Comparisons of two operands of one type give boolean. Floats: NaN equals NaN and is greater than all

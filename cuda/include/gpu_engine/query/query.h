@@ -79,9 +79,12 @@ enum class NodeKind : std::uint32_t {
 enum class AccumulatorKind : std::uint8_t {
     count_rows = 1,  // int64
     count,           // int64: of which the argument isn't NULL
-    sum,        // int64 or int128 to int128; fails where it overflows. NULL of nothing, as all from here on
-    sum_float,  // float64: the exact sum, correctly rounded; NaN and infinities as additions would have them
-    least,      // the argument's type, by SQL's order
+    sum,  // int64 or int128 to int128; fails where it overflows. NULL of nothing, as all from here on
+    // float64: the exact sum, correctly rounded; NaN and infinities as additions would have them. From
+    // `detail` 1 on what is left of the sum when those of lower details are taken away, rounded; 0 where the
+    // sum isn't finite.
+    sum_float,
+    least,  // the argument's type, by SQL's order
     greatest,
     bit_and,  // int64
     bit_or,
@@ -90,7 +93,12 @@ enum class AccumulatorKind : std::uint8_t {
     percentile_continuous,  // float64 only, interpolated as orderedsetaggs.c does
     mode,                   // the most frequent value; of several the least
     any_value,              // of one of the rows that count
+    // The values between which a percentile_continuous lies.
+    percentile_below,
+    percentile_above,
 };
+
+inline constexpr std::uint32_t sum_parts = 4;
 
 struct Accumulator {
     AccumulatorKind kind;
