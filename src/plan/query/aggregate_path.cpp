@@ -552,7 +552,7 @@ Path *append_paths(PlannerInfo *root, RelOptInfo *output, List *paths) {
 
 void consider_indexes(const TableAggregate &table) {
     if (table.root->parse->groupingSets != NIL)
-        consider_sets(table);
+        consider_sets(table, consider_table);
     else
         consider_table(table);
 }
@@ -663,13 +663,16 @@ static bool consider_engine(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ou
     const bool is_distinct = extra == nullptr;
     if (input->reloptkind != RELOPT_BASEREL || refuse_statement(root, input) != nullptr ||
         is_parent(root, input) || !has_column_index(input) || IS_DUMMY_REL(input) ||
-        parse->groupingSets != NIL || (is_distinct ? parse->hasDistinctOn : refuse_groups(root) != nullptr))
+        (is_distinct ? parse->hasDistinctOn : refuse_groups(root) != nullptr))
         return false;
     const TableAggregate table =
         is_distinct ? distinct_rows_of(root, input, output, NIL) : groups_of(root, input, output, extra, NIL);
-    return (root->numOrderedAggs > 0 ? grouping_is_sortable(table.clauses)
-                                     : grouping_is_hashable(table.clauses)) &&
-           query::consider_query(table);
+    const bool has_sets = !is_distinct && parse->groupingSets != NIL;
+    if ((root->numOrderedAggs > 0 ? !grouping_is_sortable(table.clauses)
+                                  : !grouping_is_hashable(table.clauses)) ||
+        (has_sets && groups_by_equals(table)))
+        return false;
+    return has_sets ? consider_sets(table, query::consider_query) : query::consider_query(table);
 }
 
 static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,

@@ -108,9 +108,9 @@ static TableAggregate aggregate_of_set(const TableAggregate &table, List *refere
     return one;
 }
 
-// The cheapest GpuAggregate of a set; nullptr when there is none.
-static Path *make_set_path(const TableAggregate &one) {
-    consider_table(one);
+// The cheapest node of a set; nullptr when there is none.
+static Path *make_set_path(const TableAggregate &one, bool (*offer)(const TableAggregate &)) {
+    offer(one);
     if (one.output->pathlist == NIL)
         return nullptr;
     set_cheapest(one.output);
@@ -126,7 +126,7 @@ bool groups_by_equals(const TableAggregate &table) {
     return false;
 }
 
-void consider_sets(const TableAggregate &table) {
+bool consider_sets(const TableAggregate &table, bool (*offer)(const TableAggregate &)) {
     List *paths = NIL;
     ListCell *cell;
     // The planner has expanded them: each is a list of references.
@@ -134,14 +134,15 @@ void consider_sets(const TableAggregate &table) {
         const TableAggregate one = aggregate_of_set(table, static_cast<List *>(lfirst(cell)));
         if (is_excluded(one))
             continue;
-        Path *path = make_set_path(one);
+        Path *path = make_set_path(one, offer);
         if (path == nullptr)
-            return;
+            return false;
         // EXPLAIN names what is sorted above after the first path: it should have as many keys as any.
         paths = lcons(path, paths);
     }
     if (paths != NIL)
         add_path(table.output, append_paths(table.root, table.output, paths));
+    return paths != NIL;
 }
 
 }  // namespace pg_gpu::plan

@@ -1,5 +1,5 @@
-// GROUP BY GROUPING SETS, ROLLUP and CUBE: each set is an aggregate of its own, by a GpuAggregate, and an
-// Append puts them one behind the other.
+// GROUP BY GROUPING SETS, ROLLUP and CUBE: each set is an aggregate of its own, by a GpuAggregate or a
+// GpuQuery, and an Append puts them one behind the other.
 #pragma once
 
 #include "plan/query/aggregate_path.h"
@@ -10,8 +10,9 @@ namespace pg_gpu::plan {
 // the other, or its value: that depends on how its nodes find expressions in each other's rows.
 bool groups_by_equals(const TableAggregate &table);
 
-// Adds a path to table.output if there is a GpuAggregate for each of the query's grouping sets.
-void consider_sets(const TableAggregate &table);
+// Adds a path to table.output if `offer` adds one for each of the query's grouping sets. Returns whether it
+// does.
+bool consider_sets(const TableAggregate &table, bool (*offer)(const TableAggregate &));
 
 // The query's keys that a packed set leaves out; NIL has all of them.
 List *absent_keys(const List *set);

@@ -4,6 +4,7 @@
 
 #include "compat.h"
 #include "plan/query/aggregate_output.h"
+#include "plan/query/aggregate_sets.h"
 #include "plan/query/aggregate_explain.h"
 #include "plan/custom_node.h"
 #include "plan/query/parameters.h"
@@ -54,12 +55,18 @@ List *pack_planning(const Planning &planning) {
     return list_make5(
         planning.query, planning.row, planning.having,
         list_make2(makeBoolean(planning.maps_may_fail), makeInteger(static_cast<int>(planning.count))),
-        planning.order);
+        list_make2(planning.order, planning.set));
 }
 
 Planning unpack_planning(List *packed) {
     const auto list = [packed](int i) { return static_cast<List *>(list_nth(packed, i)); };
-    return {list(0), list(1), list(2), boolVal(linitial(list(3))), list(4), intVal(lsecond(list(3)))};
+    return {list(0),
+            list(1),
+            list(2),
+            boolVal(linitial(list(3))),
+            static_cast<List *>(linitial(list(4))),
+            intVal(lsecond(list(3))),
+            static_cast<List *>(lsecond(list(4)))};
 }
 
 // ---- the request -----------------------------------------------------------------------------------------
@@ -482,12 +489,12 @@ static Plan *plan_query(PlannerInfo *root, RelOptInfo *, CustomPath *path, List 
     const Planning planning = unpack_planning(path->custom_private);
     auto *scan = makeNode(CustomScan);
     scan->flags = flags_of_plan(path, child_plans);
-    scan->scan.plan.targetlist = below_grouping(root, target_list);
-    scan->scan.plan.qual = planning.having;
+    scan->scan.plan.targetlist = of_set(below_grouping(root, target_list), planning.row, planning.set);
+    scan->scan.plan.qual = of_set(planning.having, planning.row, planning.set);
     scan->scan.scanrelid = 0;
     scan->custom_plans = child_plans;
-    scan->custom_private =
-        pack_planning({planning.query, NIL, NIL, planning.maps_may_fail, planning.order, planning.count});
+    scan->custom_private = pack_planning(
+        {planning.query, NIL, NIL, planning.maps_may_fail, planning.order, planning.count, NIL});
     scan->methods = &scan_methods;
     for (int i = 0; i < list_length(planning.row); i++)
         scan->custom_scan_tlist =

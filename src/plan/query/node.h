@@ -6,7 +6,8 @@
 namespace pg_gpu::plan::query {
 
 // custom_private of a path: the packed query (aggregate_query.h), the expressions of the node's own tuples,
-// HAVING's conditions, whether a map's expression may raise an error, and which groups are wanted (top.h).
+// HAVING's conditions, whether a map's expression may raise an error, which groups are wanted (top.h), and of
+// grouping sets one (aggregate_sets.h).
 struct Planning {
     List *query;
     List *row;
@@ -14,6 +15,7 @@ struct Planning {
     bool maps_may_fail;
     List *order;
     int64 count;
+    List *set;
 };
 List *pack_planning(const Planning &planning);
 Planning unpack_planning(List *packed);

@@ -117,7 +117,7 @@ static void add_query_path(const TableAggregate &table, const AggregateSource &s
     path->custom_paths = list_make1(make_replaced_path(table, row, NIL, nullptr));
     const TopRows top = find_top_rows(table, row);
     path->custom_private =
-        pack_planning({pack_query(query), row, table.having, maps_may_fail, top.order, top.count});
+        pack_planning({pack_query(query), row, table.having, maps_may_fail, top.order, top.count, table.set});
     path->methods = query_path_methods();
     note_offered(candidate_of(table, source.index), path);
     add_path(table.output, &path->path);

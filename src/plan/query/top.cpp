@@ -18,7 +18,8 @@ TopRows find_top_rows(const TableAggregate &table, const List *row) {
     const int64 count = wanted_rows(parse);
     // What comes between the groups and the limit must not take rows away, make several of one, or raise an
     // error about a row that is left out. Groups that are parts of others are only put together above.
-    if (count == 0 || table.split != AGGSPLIT_SIMPLE || parse->limitOption != LIMIT_OPTION_COUNT ||
+    if (count == 0 || table.split != AGGSPLIT_SIMPLE || table.set != NIL ||
+        parse->limitOption != LIMIT_OPTION_COUNT ||
         parse->groupClause == NIL || parse->sortClause == NIL || table.having != NIL ||
         parse->distinctClause != NIL || parse->hasWindowFuncs || parse->hasTargetSRFs ||
         may_fail_of_groups(table.output->reltarget->exprs, row))
