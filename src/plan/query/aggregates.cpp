@@ -1,4 +1,4 @@
-#include "plan/query/aggregates.h"
+#include "plan/query/accumulators.h"
 
 #include "compat.h"
 #include "plan/query/numbering.h"
@@ -9,21 +9,8 @@ using engine::AccumulatorKind;
 
 // ---- accumulators -----------------------------------------------------------------------------------------
 
-namespace {
-
-// One aggregate's argument and FILTER.
-struct Argument {
-    Value value;
-    uint16 filter;
-    bool is_distinct;
-    Oid collation;
-};
-
-}  // namespace
-
-// Returns the number of the column that has it.
-static uint16 accumulate(CompiledQuery *compiled, AccumulatorKind kind, uint16 argument, uint16 filter,
-                         bool is_distinct = false, uint32 detail = 0) {
+uint16 accumulate(CompiledQuery *compiled, AccumulatorKind kind, uint16 argument, uint16 filter,
+                  bool is_distinct, uint32 detail) {
     const engine::Accumulator wanted = {kind,  static_cast<uint8>(is_distinct ? 1 : 0), argument, filter, 0,
                                         detail};
     uint32 i = 0;
@@ -39,14 +26,13 @@ static uint16 accumulate(CompiledQuery *compiled, AccumulatorKind kind, uint16 a
     return static_cast<uint16>(compiled->key_count + i);
 }
 
-static uint16 both(Compiler *compiler, uint16 one, uint16 other) {
+uint16 both(Compiler *compiler, uint16 one, uint16 other) {
     return one == no_step ? other
                           : add_step(compiler->program,
                                      make_step(Operation::logical_and, ValueType::boolean, one, other));
 }
 
-// How many digits the rows' numerics show that aren't NULL.
-static uint16 accumulate_shown(Compiler *compiler, CompiledQuery *compiled, const Argument &argument) {
+uint16 accumulate_shown(Compiler *compiler, CompiledQuery *compiled, const Argument &argument) {
     if (argument.value.kind != Kind::Decimal || argument.value.shown != kShownByRow)
         return no_step;
     Program *program = compiler->program;
@@ -57,12 +43,12 @@ static uint16 accumulate_shown(Compiler *compiler, CompiledQuery *compiled, cons
                       both(compiler, argument.filter, is_value));
 }
 
-static Result make_result(ResultKind kind, const Aggref *aggregate, const Value &argument) {
+Result make_result(ResultKind kind, const Aggref *aggregate, const Value &argument) {
     Result result = {};
     result.kind = kind;
     result.type = aggregate->aggtype;
     result.argument = argument;
-    result.shown = result.least_sign = no_step;
+    result.shown = result.least_shown = result.least_sign = no_step;
     return result;
 }
 
@@ -89,12 +75,42 @@ static void compile_extreme(Compiler *compiler, CompiledQuery *compiled, const A
     const Value &value = argument.value;
     if (value.kind == Kind::Group && !order_numbers(compiler, value, argument.collation))
         return;
-    if (value.kind == Kind::Decimal && value.shown == kShownByRow) {
-        refuse(&compiler->refusal, "values are compared whose order the engine doesn't know");
+    const AccumulatorKind kind = is_least ? AccumulatorKind::least : AccumulatorKind::greatest;
+    if (value.kind == Kind::Interval && value.shown == kShownByRow) {
+        refuse(&compiler->refusal, "equal intervals may look different");
         return;
     }
-    result->value = accumulate(compiled, is_least ? AccumulatorKind::least : AccumulatorKind::greatest,
-                               value.step, argument.filter);
+    if (value.kind == Kind::Decimal && value.shown == kShownByRow) {
+        // Both are of rows that have the value: the one that shows the most digits, and the fewest.
+        const Value with_shown = append_shown(compiler, value, false);
+        const Value with_turned = append_shown(compiler, value, true);
+        if (is_refused(compiler))
+            return;
+        result->kind = ResultKind::ShownExtreme;
+        result->value = accumulate(compiled, kind, with_shown.step, argument.filter);
+        result->rest = accumulate(compiled, kind, with_turned.step, argument.filter);
+        return;
+    }
+    result->value = accumulate(compiled, kind, value.step, argument.filter);
+}
+
+// Intervals are added up field by field.
+static void compile_interval_sum(Compiler *compiler, CompiledQuery *compiled, const Argument &argument,
+                                 ResultKind kind, Result *result) {
+    const Value &value = argument.value;
+    if (result->is_state) {
+        refuse(&compiler->refusal, "sums of intervals aren't put together");
+        return;
+    }
+    if (value.kind != Kind::Interval || value.shown == kShownByRow || argument.is_distinct) {
+        refuse(&compiler->refusal, "an interval isn't one between moments");
+        return;
+    }
+    const IntervalFields fields = fields_of_interval(compiler, value);
+    result->kind = kind;
+    result->value = accumulate(compiled, AccumulatorKind::sum, fields.days.step, argument.filter);
+    result->rest = accumulate(compiled, AccumulatorKind::sum, fields.time.step, argument.filter);
+    result->count = accumulate(compiled, AccumulatorKind::count, value.step, argument.filter);
 }
 
 // Does an aggregate give the first value in an order: the type's own, or that backwards? 0: it doesn't; 1:
@@ -108,139 +124,6 @@ static int direction_of(const Aggref *aggregate) {
     const TypeCacheEntry *entry = lookup_type_cache(getBaseType(linitial_oid(aggregate->aggargtypes)),
                                                     TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
     return !OidIsValid(order) ? 0 : order == entry->lt_opr ? 1 : order == entry->gt_opr ? -1 : 0;
-}
-
-static FinalFunctions read_final_functions(Oid aggregate) {
-    HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
-    if (!HeapTupleIsValid(tuple))
-        elog(ERROR, "cache lookup failed for aggregate %u", aggregate);
-    const auto *form = reinterpret_cast<const FormData_pg_aggregate *>(GETSTRUCT(tuple));
-    const FinalFunctions functions = {form->aggdeserialfn, form->aggfinalfn};
-    ReleaseSysCache(tuple);
-    return functions;
-}
-
-static void compile_deviation(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate,
-                              const Argument &argument, Result *result) {
-    Value value = argument.value;
-    result->is_wide = value.kind == Kind::Decimal || value.width == 8;
-    if (value.kind == Kind::Integer)
-        value = as_decimal(value);
-    if (value.kind != Kind::Decimal || argument.is_distinct) {
-        refuse(&compiler->refusal, "a variance isn't one of integers or numerics");
-        return;
-    }
-    const Value square = multiply_decimals(compiler, value, value);
-    if (is_refused(compiler))
-        return;
-    result->argument = value;
-    result->value = accumulate(compiled, AccumulatorKind::sum, value.step, argument.filter);
-    result->squares = accumulate(compiled, AccumulatorKind::sum, square.step, argument.filter);
-    result->count = accumulate(compiled, AccumulatorKind::count, value.step, argument.filter);
-    result->shown = accumulate_shown(compiler, compiled, {value, argument.filter, false, InvalidOid});
-    result->functions = read_final_functions(aggregate->aggfnoid);
-}
-
-// ---- of two arguments -------------------------------------------------------------------------------------
-
-static bool is_regression(Oid aggregate) {
-    switch (aggregate) {
-        case F_CORR:
-        case F_COVAR_POP:
-        case F_COVAR_SAMP:
-        case F_REGR_AVGX:
-        case F_REGR_AVGY:
-        case F_REGR_INTERCEPT:
-        case F_REGR_R2:
-        case F_REGR_SLOPE:
-        case F_REGR_SXX:
-        case F_REGR_SXY:
-        case F_REGR_SYY:
-        case F_REGR_COUNT:
-            return true;
-        default:
-            return false;
-    }
-}
-
-// What is cast to a float, whose sums of products wouldn't be exact.
-static Value compile_exact_number(Compiler *compiler, const Expr *expression) {
-    const auto *call = reinterpret_cast<const FuncExpr *>(expression);
-    const bool is_cast =
-        IsA(expression, FuncExpr) && (call->funcid == F_FLOAT8_INT2 || call->funcid == F_FLOAT8_INT4 ||
-                                      call->funcid == F_FLOAT8_INT8 || call->funcid == F_FLOAT8_NUMERIC);
-    if (!is_cast)
-        return refuse_value(compiler, "floats are multiplied for a regression", expression);
-    const Value value = compile(compiler, static_cast<const Expr *>(linitial(call->args)));
-    return value.kind == Kind::Integer ? as_decimal(value) : value;
-}
-
-static uint16 is_there(Compiler *compiler, const Value &value) {
-    return logic(compiler, Operation::logical_not, logic(compiler, Operation::is_null, value.step));
-}
-
-// The dependent variable comes first. Only rows count that have both.
-static void compile_regression(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate,
-                               uint16 filter, Result *result) {
-    const Value y = compile_exact_number(compiler, linitial_node(TargetEntry, aggregate->args)->expr);
-    const Value x = is_refused(compiler)
-                        ? Value{}
-                        : compile_exact_number(compiler, lsecond_node(TargetEntry, aggregate->args)->expr);
-    if (is_refused(compiler))
-        return;
-    filter = both(compiler, both(compiler, filter, is_there(compiler, x)), is_there(compiler, y));
-    result->count = accumulate(compiled, AccumulatorKind::count_rows, no_step, filter);
-    if (aggregate->aggfnoid == F_REGR_COUNT) {
-        result->value = result->count;
-        return;
-    }
-    const auto sum = [&](const Value &value) {
-        return accumulate(compiled, AccumulatorKind::sum, value.step, filter);
-    };
-    result->kind = ResultKind::Regression;
-    result->argument = x;
-    result->other = y;
-    result->value = sum(x);
-    result->squares = sum(multiply_decimals(compiler, x, x));
-    result->other_sum = sum(y);
-    result->other_squares = sum(multiply_decimals(compiler, y, y));
-    result->products = sum(multiply_decimals(compiler, x, y));
-    result->functions = read_final_functions(aggregate->aggfnoid);
-}
-
-// percentile_cont, percentile_disc and mode: values come in their own order.
-static void compile_ordered(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate,
-                            const Argument &argument, Result *result) {
-    const Value &value = argument.value;
-    const auto *order = linitial_node(SortGroupClause, aggregate->aggorder);
-    const Oid type = exprType(reinterpret_cast<Node *>(linitial_node(TargetEntry, aggregate->args)->expr));
-    const bool ascends = list_length(aggregate->aggorder) == 1 &&
-                         order->sortop == lookup_type_cache(getBaseType(type), TYPECACHE_LT_OPR)->lt_opr;
-    if (value.kind == Kind::Group && !order_numbers(compiler, value, argument.collation))
-        return;
-    if (!ascends || value.kind == Kind::Boolean ||
-        (value.kind == Kind::Decimal && value.shown == kShownByRow)) {
-        refuse(&compiler->refusal, "values are ordered otherwise than the engine orders them");
-        return;
-    }
-    uint32 fraction = 0;
-    AccumulatorKind kind = AccumulatorKind::mode;
-    if (aggregate->aggfnoid != F_MODE) {
-        kind = aggregate->aggfnoid == F_PERCENTILE_CONT_FLOAT8_FLOAT8 ? AccumulatorKind::percentile_continuous
-                                                                      : AccumulatorKind::percentile_discrete;
-        const auto *direct = static_cast<const Node *>(linitial(aggregate->aggdirectargs));
-        const auto *constant = reinterpret_cast<const Const *>(direct);
-        const float8 wanted =
-            IsA(direct, Const) && !constant->constisnull ? DatumGetFloat8(constant->constvalue) : -1;
-        if (!(wanted >= 0 && wanted <= 1)) {
-            refuse(&compiler->refusal, "a percentile isn't a constant");
-            return;
-        }
-        fraction =
-            add_constant(compiler->program,
-                         static_cast<Int128>(static_cast<uint64>(DatumGetInt64(Float8GetDatum(wanted)))));
-    }
-    result->value = accumulate(compiled, kind, value.step, argument.filter, false, fraction);
 }
 
 static void compile_count(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate, uint16 filter,
@@ -295,6 +178,10 @@ static void compile_known(Compiler *compiler, CompiledQuery *compiled, const Agg
         case F_AVG_FLOAT8:
             result->kind = ResultKind::FloatAverage;
             return compile_sum(compiler, compiled, argument, true, result);
+        case F_SUM_INTERVAL:
+            return compile_interval_sum(compiler, compiled, argument, ResultKind::IntervalSum, result);
+        case F_AVG_INTERVAL:
+            return compile_interval_sum(compiler, compiled, argument, ResultKind::IntervalAverage, result);
         case F_MIN_INT2:
         case F_MIN_INT4:
         case F_MIN_INT8:
@@ -304,6 +191,7 @@ static void compile_known(Compiler *compiler, CompiledQuery *compiled, const Agg
         case F_MIN_DATE:
         case F_MIN_TIMESTAMP:
         case F_MIN_TIMESTAMPTZ:
+        case F_MIN_INTERVAL:
         case F_BOOL_AND:
         case F_EVERY:
             return compile_extreme(compiler, compiled, argument, true, result);
@@ -316,6 +204,7 @@ static void compile_known(Compiler *compiler, CompiledQuery *compiled, const Agg
         case F_MAX_DATE:
         case F_MAX_TIMESTAMP:
         case F_MAX_TIMESTAMPTZ:
+        case F_MAX_INTERVAL:
         case F_BOOL_OR:
             return compile_extreme(compiler, compiled, argument, false, result);
         case F_BIT_AND_INT2:
@@ -334,26 +223,38 @@ static void compile_known(Compiler *compiler, CompiledQuery *compiled, const Agg
         case F_VARIANCE_INT4:
         case F_VARIANCE_INT8:
         case F_VARIANCE_NUMERIC:
+        case F_VARIANCE_FLOAT4:
+        case F_VARIANCE_FLOAT8:
         case F_VAR_SAMP_INT2:
         case F_VAR_SAMP_INT4:
         case F_VAR_SAMP_INT8:
         case F_VAR_SAMP_NUMERIC:
+        case F_VAR_SAMP_FLOAT4:
+        case F_VAR_SAMP_FLOAT8:
         case F_VAR_POP_INT2:
         case F_VAR_POP_INT4:
         case F_VAR_POP_INT8:
         case F_VAR_POP_NUMERIC:
+        case F_VAR_POP_FLOAT4:
+        case F_VAR_POP_FLOAT8:
         case F_STDDEV_INT2:
         case F_STDDEV_INT4:
         case F_STDDEV_INT8:
         case F_STDDEV_NUMERIC:
+        case F_STDDEV_FLOAT4:
+        case F_STDDEV_FLOAT8:
         case F_STDDEV_SAMP_INT2:
         case F_STDDEV_SAMP_INT4:
         case F_STDDEV_SAMP_INT8:
         case F_STDDEV_SAMP_NUMERIC:
+        case F_STDDEV_SAMP_FLOAT4:
+        case F_STDDEV_SAMP_FLOAT8:
         case F_STDDEV_POP_INT2:
         case F_STDDEV_POP_INT4:
         case F_STDDEV_POP_INT8:
         case F_STDDEV_POP_NUMERIC:
+        case F_STDDEV_POP_FLOAT4:
+        case F_STDDEV_POP_FLOAT8:
             result->kind = ResultKind::Deviation;
             return compile_deviation(compiler, compiled, aggregate, argument, result);
         default:
@@ -364,11 +265,6 @@ static void compile_known(Compiler *compiler, CompiledQuery *compiled, const Agg
         refuse(&compiler->refusal, "the engine doesn't have an aggregate");
     else
         compile_extreme(compiler, compiled, argument, direction > 0, result);
-}
-
-static bool is_ordered_set(const Aggref *aggregate) {
-    return aggregate->aggfnoid == F_PERCENTILE_CONT_FLOAT8_FLOAT8 ||
-           aggregate->aggfnoid == F_PERCENTILE_DISC_FLOAT8_ANYELEMENT || aggregate->aggfnoid == F_MODE;
 }
 
 // Distinct values are sorted, unless the aggregate itself wants an order.
@@ -434,7 +330,7 @@ static void compile_key(Compiler *compiler, CompiledQuery *compiled, const Expr 
     if (is_refused(compiler))
         return;
     const Oid type = exprType(reinterpret_cast<const Node *>(key));
-    if (value.kind == Kind::Decimal && value.shown == kShownByRow)
+    if (value.kind == Kind::Interval && value.shown == kShownByRow)
         refuse(&compiler->refusal, "equal grouping columns may look different",
                reinterpret_cast<Node *>(const_cast<Expr *>(key)));
     else if (equality != lookup_type_cache(getBaseType(type), TYPECACHE_EQ_OPR)->eq_opr)
@@ -446,7 +342,11 @@ static void compile_key(Compiler *compiler, CompiledQuery *compiled, const Expr 
     result->type = type;
     result->argument = value;
     result->value = static_cast<uint16>(number);
-    result->shown = result->least_sign = no_step;
+    result->shown = result->least_shown = result->least_sign = no_step;
+    if (value.kind == Kind::Decimal && value.shown == kShownByRow) {
+        result->least_shown = accumulate(compiled, AccumulatorKind::least, value.shown_step, no_step);
+        result->shown = accumulate(compiled, AccumulatorKind::greatest, value.shown_step, no_step);
+    }
     if (value.kind == Kind::Float && value.may_be_minus_0) {
         const uint16 sign =
             add_step(compiler->program, make_step(Operation::is_negative, ValueType::boolean, value.step));

@@ -4,6 +4,7 @@
 #include "column/query/query_request.h"
 #include "plan/query/aggregate_deviation.h"
 #include "plan/query/expression.h"
+#include "plan/query/float_moments.h"
 
 namespace pg_gpu::plan::query {
 
@@ -14,8 +15,14 @@ enum class ResultKind : uint8 {
     Average,  // of integers and decimals
     FloatSum,
     FloatAverage,
-    Deviation,   // variances and standard deviations of integers and decimals
-    Regression,  // covariances, correlations and regressions of two integers or decimals
+    Deviation,     // variances and standard deviations of integers and decimals
+    Regression,    // covariances, correlations and regressions of two integers or decimals
+    FloatMoments,  // variances and regressions of floats
+    ShownExtreme,  // the least or greatest of decimals shown by row (append_shown)
+    IntervalSum,
+    IntervalAverage,
+    BetweenIntervals,  // percentile_cont of intervals
+    Array,             // percentiles
 };
 
 // Columns of the aggregate's rows: numbers of keys, then of accumulators.
@@ -35,9 +42,17 @@ struct Result {
     uint16 other_sum;
     uint16 other_squares;
     uint16 products;
-    FinalFunctions functions;  // Deviation, Regression
+    FinalFunctions functions;  // Deviation, Regression, FloatMoments
     bool is_wide;              // Deviation: by states of numerics
     bool is_state;             // serialized, to be combined with those of other tables
+    const FloatColumns *floats;
+    // ShownExtreme: the same with other digits behind it. IntervalSum, IntervalAverage: the sum of what days
+    // leave. BetweenIntervals: the interval above.
+    uint16 rest;
+    uint16 least_shown;  // of a key that is a decimal shown by row: the fewest digits
+    float8 fraction;     // BetweenIntervals
+    Result *elements;    // Array: as many as its shape has; those without a value (no_step) are NULL
+    ArrayType *shape;
 };
 
 struct CompiledQuery {

@@ -106,6 +106,7 @@ Value compile_null_if(Compiler *compiler, const NullIfExpr *expression) {
     if (is_refused(compiler))
         return {};
     Value result = value;
+    result.real = no_step;
     const uint16 null = add_step(compiler->program, make_step(Operation::null, value.type));
     result.step =
         add_step(compiler->program, make_step(Operation::choose, value.type, same.step, null, value.step));

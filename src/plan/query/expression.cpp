@@ -37,6 +37,10 @@ Kind kind_of_type(Oid type) {
     }
 }
 
+Kind kind_of_results(Oid type) {
+    return getBaseType(type) == INTERVALOID ? Kind::Interval : kind_of_type(type);
+}
+
 uint8 width_of_type(Oid type) {
     switch (getBaseType(type)) {
         case INT2OID:
@@ -51,7 +55,8 @@ uint8 width_of_type(Oid type) {
 }
 
 Value make_value(uint16 step, Kind kind, ValueType type, double limit) {
-    return {step, kind, type, 8, 0, 0, no_step, false, limit, false, no_numbering, InvalidOid};
+    return {step,  kind,  type,         8,          0,       0, no_step, false,
+            limit, false, no_numbering, InvalidOid, no_step, 0, nullptr};
 }
 
 uint16 add_guarded(Compiler *compiler, engine::Step step, bool may_fail) {
@@ -75,7 +80,7 @@ static ValueType type_of_kind(Kind kind) {
 }
 
 Value null_value(Compiler *compiler, Oid type) {
-    const Kind kind = kind_of_type(type);
+    const Kind kind = kind_of_results(type);
     const ValueType words = type_of_kind(kind);
     Value value = make_value(add_step(compiler->program, make_step(Operation::null, words)), kind, words);
     value.width = width_of_type(type);
@@ -83,10 +88,19 @@ Value null_value(Compiler *compiler, Oid type) {
     return value;
 }
 
+// Intervals compare by their microseconds, a month being 30 days.
+static bool read_interval(const Interval &interval, Int128 *micros, int16 *shown) {
+    const Int128 days = Int128{interval.month} * DAYS_PER_MONTH + interval.day;
+    *micros = days * USECS_PER_DAY + interval.time;
+    const bool is_justified = interval.month == 0 && *micros / USECS_PER_DAY == interval.day;
+    *shown = is_justified ? 0 : kShownByRow;
+    return std::fabs(static_cast<double>(*micros)) < kMaxInt64;
+}
+
 Value value_of_constant(Compiler *compiler, const Const &constant) {
     if (constant.constisnull)
         return null_value(compiler, constant.consttype);
-    const Kind kind = kind_of_type(constant.consttype);
+    const Kind kind = kind_of_results(constant.consttype);
     if (kind == Kind::Group)
         return value_of_numbered(compiler, constant.consttype, constant.constcollid, &constant);
     const uint8 width = width_of_type(constant.consttype);
@@ -124,6 +138,11 @@ Value value_of_constant(Compiler *compiler, const Const &constant) {
         case Kind::Timestamp:
             number = DatumGetTimestamp(constant.constvalue);
             break;
+        case Kind::Interval:
+            if (!read_interval(*DatumGetIntervalP(constant.constvalue), &number, &value.shown))
+                return refuse_value(compiler, "an interval is too long", &constant);
+            value.interval = &constant;
+            break;
         default:
             return refuse_value(compiler, "a constant of its type isn't computed with", &constant);
     }
@@ -137,7 +156,7 @@ Value value_of_constant(Compiler *compiler, const Const &constant) {
 
 // Which value it has, only the executor knows.
 static Value any_value(Compiler *compiler, Oid type, Oid collation) {
-    const Kind kind = kind_of_type(type);
+    const Kind kind = kind_of_results(type);
     if (kind == Kind::Group)
         return value_of_numbered(compiler, type, collation, nullptr);
     const ValueType words = type_of_kind(kind);
@@ -198,6 +217,7 @@ static void become_null_of(Compiler *compiler, Value *null, const Value &other) 
     *null = other;
     null->is_null = true;
     null->limit = 0;
+    null->real = no_step;
     null->step = add_step(compiler->program, make_step(Operation::null, other.type));
 }
 
@@ -210,6 +230,9 @@ bool bring_together(Compiler *compiler, Value *one, Value *other) {
         *other = as_decimal(*other);
     if (other->kind == Kind::Decimal && one->kind == Kind::Integer)
         *one = as_decimal(*one);
+    for (Value *value : {one, other})
+        if (value->interval != nullptr && (value == one ? other : one)->kind == Kind::Group)
+            *value = value_of_numbered(compiler, INTERVALOID, InvalidOid, value->interval);
     const bool is_alike = one->numbering == other->numbering || take_numbering(compiler, one, *other) ||
                           take_numbering(compiler, other, *one);
     if (one->kind != other->kind || !is_alike || one->coded != other->coded) {
@@ -327,6 +350,9 @@ static Value choose(Compiler *compiler, uint16 condition, Value one, Value other
     value.width = Max(one.width, other.width);
     value.limit = Max(one.limit, other.limit);
     value.may_be_minus_0 = one.may_be_minus_0 || other.may_be_minus_0;
+    value.real = no_step;
+    if (value.kind == Kind::Interval)
+        value.shown = Min(one.shown, other.shown);
     if (!one.is_null && !other.is_null && value.kind == Kind::Decimal &&
         (one.shown != other.shown || one.shown == kShownByRow)) {
         value.shown = kShownByRow;
@@ -421,8 +447,33 @@ static Value compile_coalesce(Compiler *compiler, const List *arguments, int fir
     return is_refused(compiler) ? Value{} : choose(compiler, is_missing, other, one);
 }
 
+// The lesser or the greater one of two: of equal ones, which may show different digits, the first.
+static Value choose_extreme(Compiler *compiler, bool is_less, const Value &one, const Value &other) {
+    Value value = one;
+    value.step = add_step(compiler->program, make_step(is_less ? Operation::lesser : Operation::greater,
+                                                       one.type, one.step, other.step));
+    value.width = Max(one.width, other.width);
+    value.limit = Max(one.limit, other.limit);
+    value.may_be_minus_0 = one.may_be_minus_0 || other.may_be_minus_0;
+    value.real = no_step;
+    if (value.kind == Kind::Interval)
+        value.shown = Min(one.shown, other.shown);
+    if (value.kind != Kind::Decimal || (one.shown == other.shown && one.shown != kShownByRow))
+        return value;
+    const uint16 is_better = is_less ? logic(compiler, Operation::less, other.step, one.step)
+                                     : logic(compiler, Operation::less, one.step, other.step);
+    const uint16 is_other =
+        logic(compiler, Operation::logical_or, is_better, logic(compiler, Operation::is_null, one.step));
+    const uint16 is_there =
+        logic(compiler, Operation::logical_not, logic(compiler, Operation::is_null, other.step));
+    value.shown = kShownByRow;
+    value.shown_step =
+        choose_step(compiler, ValueType::int64, logic(compiler, Operation::logical_and, is_other, is_there),
+                    shown_step_of(compiler, other), shown_step_of(compiler, one));
+    return value;
+}
+
 static Value compile_extreme(Compiler *compiler, const MinMaxExpr *expression) {
-    const Operation operation = expression->op == IS_GREATEST ? Operation::greater : Operation::lesser;
     Value all = {};
     ListCell *cell;
     foreach (cell, expression->args) {
@@ -435,21 +486,10 @@ static Value compile_extreme(Compiler *compiler, const MinMaxExpr *expression) {
         }
         if (!bring_together(compiler, &all, &next))
             return {};
-        if (all.kind == Kind::Decimal && !all.is_null && !next.is_null &&
-            (all.shown == kShownByRow || all.shown != next.shown))
-            return refuse_value(compiler, "of equal values one would be shown that PostgreSQL doesn't show",
-                                expression);
         if (all.kind == Kind::Group && !order_numbers(compiler, all, expression->inputcollid))
             return {};
-        const double limit = Max(all.limit, next.limit);
-        const bool may_be_minus_0 = all.may_be_minus_0 || next.may_be_minus_0;
-        const uint16 step = add_step(compiler->program, make_step(operation, all.type, all.step, next.step));
-        const bool is_null = all.is_null && next.is_null;
-        all = all.is_null ? next : all;
-        all.step = step;
-        all.limit = limit;
-        all.may_be_minus_0 = may_be_minus_0;
-        all.is_null = is_null;
+        const bool is_less = expression->op == IS_LEAST;
+        all = all.is_null ? next : next.is_null ? all : choose_extreme(compiler, is_less, all, next);
     }
     return all;
 }

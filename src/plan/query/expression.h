@@ -60,6 +60,8 @@ Value refuse_value(Compiler *compiler, const char *reason, const void *expressio
 
 // Kind of a type's values; Group where it isn't one to compute with.
 Kind kind_of_type(Oid type);
+// The same, of types whose columns aren't computed with, too.
+Kind kind_of_results(Oid type);
 uint8 width_of_type(Oid type);
 
 Value make_value(uint16 step, Kind kind, ValueType type, double limit = 0);
@@ -104,11 +106,19 @@ Value compile_list(Compiler *compiler, const ScalarArrayOpExpr *any);
 Value widen_to(Compiler *compiler, Value value, ValueType type);
 Value rescale(Compiler *compiler, Value value, int scale);
 Value as_decimal(Value integer);
+// A decimal's number with six bits behind it: how many digits it shows, or how many fewer than can be.
+Value append_shown(Compiler *compiler, const Value &value, bool is_turned);
 Value multiply_decimals(Compiler *compiler, const Value &one, const Value &other);
 // Functions and operators over numbers; false: it is none of them.
 bool compile_number_call(Compiler *compiler, Oid function, const List *arguments, Oid result, Value *value);
 
 // moments.cpp
+// What the fields of an interval are: whole days, and what is left of them, both with its sign.
+struct IntervalFields {
+    Value days;
+    Value time;
+};
+IntervalFields fields_of_interval(Compiler *compiler, const Value &interval);
 bool compile_moment_call(Compiler *compiler, Oid function, const List *arguments, Value *value);
 
 // maps.cpp: an expression over one column of which nothing is known but its dictionary.

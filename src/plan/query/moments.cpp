@@ -126,7 +126,11 @@ static Value compile_truncation(Compiler *compiler, const List *arguments, bool 
             make_step(Operation::subtract, ValueType::int64, value.step, add_guarded(compiler, less, true));
         cut = add_guarded(compiler, kept, true);
     }
-    return moment(Kind::Timestamp, cut, value.limit + kMaxMicros);
+    const double length = (named->unit <= TimeUnit::day    ? 2.0
+                           : named->unit <= TimeUnit::year ? 2.0 * DAYS_PER_YEAR
+                                                           : 1001.0 * DAYS_PER_YEAR) *
+                          USECS_PER_DAY;
+    return moment(Kind::Timestamp, cut, value.limit + length);
 }
 
 static Value field_value(uint16 step, int16 scale, double limit) {
@@ -166,26 +170,93 @@ static Value compile_field(Compiler *compiler, const NamedField &named, const Va
     return field_value(add_guarded(compiler, step, true), named.scale, is_epoch ? kMaxInt64 : most);
 }
 
-// extract(epoch FROM one - other), where the difference would be an interval.
-static bool compile_seconds_between(Compiler *compiler, const List *arguments, Value *value) {
-    const char *name = read_name(arguments);
-    const auto *node = static_cast<const Node *>(lsecond(arguments));
-    if (name == nullptr || pg_strcasecmp(name, "epoch") != 0 || !IsA(node, OpExpr))
-        return false;
-    const auto *difference = reinterpret_cast<const OpExpr *>(node);
-    if (difference->opfuncid != F_TIMESTAMP_MI && difference->opfuncid != F_TIMESTAMPTZ_MI)
-        return false;
-    const Value one = compile(compiler, static_cast<const Expr *>(linitial(difference->args)));
-    const Value other = compile(compiler, static_cast<const Expr *>(lsecond(difference->args)));
+// ---- intervals --------------------------------------------------------------------------------------------
+
+static Value divided(Compiler *compiler, Operation operation, uint16 step, int64 divisor, double limit) {
+    const uint16 divisor_step = constant_step(compiler->program, divisor, ValueType::int64);
+    return make_value(add_step(compiler->program, make_step(operation, ValueType::int64, step, divisor_step)),
+                      Kind::Integer, ValueType::int64, limit);
+}
+
+IntervalFields fields_of_interval(Compiler *compiler, const Value &interval) {
+    return {divided(compiler, Operation::divide, interval.step, USECS_PER_DAY,
+                    interval.limit / USECS_PER_DAY + 1),
+            divided(compiler, Operation::modulo, interval.step, USECS_PER_DAY, USECS_PER_DAY)};
+}
+
+// The time between two moments. Its days are 24 hours each, as timestamp_mi has it.
+static Value compile_difference(Compiler *compiler, const List *arguments) {
+    const Value one = compile(compiler, static_cast<const Expr *>(linitial(arguments)));
+    const Value other = compile(compiler, static_cast<const Expr *>(lsecond(arguments)));
     if (is_refused(compiler))
-        return true;
+        return {};
     if (one.limit > kMaxMicros || other.limit > kMaxMicros)
-        *value = refuse_value(compiler, "a timestamp may be infinite");
-    else
-        *value = field_value(add_step(compiler->program,
-                                      make_step(Operation::subtract, ValueType::int64, one.step, other.step)),
-                             6, one.limit + other.limit);
-    return true;
+        return refuse_value(compiler, "a timestamp may be infinite");
+    return moment(
+        Kind::Interval,
+        add_step(compiler->program, make_step(Operation::subtract, ValueType::int64, one.step, other.step)),
+        one.limit + other.limit);
+}
+
+static Value compile_interval(Compiler *compiler, const Expr *expression) {
+    const Value value = compile(compiler, expression);
+    if (is_refused(compiler) || (value.kind == Kind::Interval && value.shown != kShownByRow))
+        return value;
+    return refuse_value(compiler, "an interval isn't one between moments", expression);
+}
+
+// A field of an interval as extract() gives it.
+static Value compile_interval_field(Compiler *compiler, const List *arguments) {
+    const NamedField *named = find_named(fields, arguments);
+    const Value value = compile_interval(compiler, static_cast<const Expr *>(lsecond(arguments)));
+    if (is_refused(compiler))
+        return {};
+    if (named == nullptr)
+        return refuse_value(compiler, "a field of an interval isn't known");
+    const IntervalFields parts = fields_of_interval(compiler, value);
+    const auto part = [&](int64 divisor, int64 modulus) {
+        const Value quotient =
+            divided(compiler, Operation::divide, parts.time.step, divisor, parts.time.limit / divisor);
+        return divided(compiler, Operation::modulo, quotient.step, modulus, modulus).step;
+    };
+    switch (named->field) {
+        case DateField::epoch_micros:
+            return field_value(value.step, named->scale, value.limit);
+        case DateField::day:
+            return field_value(parts.days.step, 0, parts.days.limit);
+        case DateField::hour:
+            return field_value(part(USECS_PER_HOUR, HOURS_PER_DAY), 0, HOURS_PER_DAY);
+        case DateField::minute:
+            return field_value(part(USECS_PER_MINUTE, MINS_PER_HOUR), 0, MINS_PER_HOUR);
+        case DateField::microseconds:
+        case DateField::second_micros:
+            return field_value(part(1, USECS_PER_MINUTE), named->scale, USECS_PER_MINUTE);
+        default:
+            return refuse_value(compiler, "a field of an interval isn't known");
+    }
+}
+
+static Value to_real(Compiler *compiler, const Value &field) {
+    engine::Step step = make_step(Operation::to_float, ValueType::float64, field.step);
+    step.detail = static_cast<uint32>(field.scale);
+    return make_value(add_guarded(compiler, step, true), Kind::Float, ValueType::float64);
+}
+
+// date_part(), which adds up seconds as floats.
+static Value compile_interval_part(Compiler *compiler, const List *arguments) {
+    const NamedField *named = find_named(fields, arguments);
+    if (named == nullptr || !named->is_whole)
+        return refuse_value(compiler, "a field of an interval isn't known");
+    const Value field = compile_interval_field(compiler, arguments);
+    if (is_refused(compiler) || named->field != DateField::epoch_micros)
+        return is_refused(compiler) ? Value{} : to_real(compiler, field);
+    const IntervalFields parts = fields_of_interval(compiler, field);
+    const Value days = add_number(compiler, Operation::multiply, parts.days.step, SECS_PER_DAY);
+    const uint16 seconds =
+        to_real(compiler, field_value(parts.time.step, named->scale, parts.time.limit)).step;
+    const engine::Step sum =
+        make_step(Operation::add, ValueType::float64, seconds, to_real(compiler, days).step);
+    return make_value(add_guarded(compiler, sum, true), Kind::Float, ValueType::float64);
 }
 
 static Value compile_extract(Compiler *compiler, const List *arguments, bool has_zone) {
@@ -209,9 +280,7 @@ static Value compile_part(Compiler *compiler, const List *arguments, bool has_zo
         (named->field == DateField::epoch_micros && value.limit > max_exact - 1e15))
         return refuse_value(compiler, "a field of a moment isn't known");
     const Value field = compile_field(compiler, *named, value, has_zone);
-    engine::Step step = make_step(Operation::to_float, ValueType::float64, field.step);
-    step.detail = static_cast<uint32>(field.scale);
-    return make_value(add_guarded(compiler, step, true), Kind::Float, ValueType::float64);
+    return is_refused(compiler) ? Value{} : to_real(compiler, field);
 }
 
 static Value convert(Compiler *compiler, Operation operation, Kind kind, const Value &value) {
@@ -263,14 +332,30 @@ static Value compile_days(Compiler *compiler, Oid function, const List *argument
     return value;
 }
 
-// Moves a moment by an interval that is a constant.
+// Moves a moment by an interval between moments.
+static Value compile_move_by(Compiler *compiler, const Value &value, const Expr *expression, bool is_back) {
+    const Value interval = compile_interval(compiler, expression);
+    if (is_refused(compiler))
+        return {};
+    if (value.limit + interval.limit > kMaxMicros)
+        return refuse_value(compiler, "a timestamp may be infinite, or out of range");
+    const engine::Step step = make_step(is_back ? Operation::subtract : Operation::add, ValueType::int64,
+                                        value.step, interval.step);
+    return moment(Kind::Timestamp, add_step(compiler->program, step), value.limit + interval.limit);
+}
+
+// Moves a moment by an interval.
 static Value compile_move(Compiler *compiler, const List *arguments, bool is_back, bool has_zone) {
     Value value = compile(compiler, static_cast<const Expr *>(linitial(arguments)));
     const auto *node = static_cast<const Node *>(lsecond(arguments));
     if (is_refused(compiler))
         return {};
-    if (!IsA(node, Const) || reinterpret_cast<const Const *>(node)->constisnull)
-        return refuse_value(compiler, "an interval isn't a constant", node);
+    if (!IsA(node, Const) || reinterpret_cast<const Const *>(node)->constisnull) {
+        if (value.kind == Kind::Date)
+            value = convert(compiler, Operation::timestamp_of_date, Kind::Timestamp, value);
+        return has_zone ? refuse_value(compiler, "an interval isn't a constant", node)
+                        : compile_move_by(compiler, value, reinterpret_cast<const Expr *>(node), is_back);
+    }
     const Interval interval = *DatumGetIntervalP(reinterpret_cast<const Const *>(node)->constvalue);
     const bool has_days = interval.month != 0 || interval.day != 0;
     if (has_zone && has_days)
@@ -308,7 +393,15 @@ bool compile_moment_call(Compiler *compiler, Oid function, const List *arguments
             *value = compile_extract(compiler, arguments, function == F_EXTRACT_TEXT_TIMESTAMPTZ);
             return true;
         case F_EXTRACT_TEXT_INTERVAL:
-            return compile_seconds_between(compiler, arguments, value);
+            *value = compile_interval_field(compiler, arguments);
+            return true;
+        case F_DATE_PART_TEXT_INTERVAL:
+            *value = compile_interval_part(compiler, arguments);
+            return true;
+        case F_TIMESTAMP_MI:
+        case F_TIMESTAMPTZ_MI:
+            *value = compile_difference(compiler, arguments);
+            return true;
         case F_DATE_PART_TEXT_TIMESTAMP:
         case F_DATE_PART_TEXT_TIMESTAMPTZ:
             *value = compile_part(compiler, arguments, function == F_DATE_PART_TEXT_TIMESTAMPTZ);

@@ -1,5 +1,7 @@
 // Arithmetic, functions and casts of numbers. Decimals are integers without their points, and show as many
 // digits as PostgreSQL's numerics would.
+#include <cfloat>
+
 #include "plan/query/expression.h"
 
 namespace pg_gpu::plan::query {
@@ -98,6 +100,18 @@ Value multiply_decimals(Compiler *compiler, const Value &one, const Value &other
     return product;
 }
 
+Value append_shown(Compiler *compiler, const Value &value, bool is_turned) {
+    constexpr int most = 63;
+    if (value.limit * (most + 1) >= kMaxInt128)
+        return refuse_value(compiler, "numerics have too many digits");
+    Value shown = make_value(shown_step_of(compiler, value), Kind::Integer, ValueType::int64, most);
+    if (is_turned)
+        shown = operate(compiler, Operation::subtract, number(compiler, most), shown, most);
+    const Value moved =
+        operate(compiler, Operation::multiply, value, number(compiler, most + 1), value.limit * (most + 1));
+    return operate(compiler, Operation::add, moved, shown, moved.limit + most);
+}
+
 // Of a constant that isn't 0 it is known that dividing by it doesn't fail.
 static bool may_be_zero(const Compiler *compiler, const Value &value) {
     const engine::Step &step = compiler->program->steps[value.step];
@@ -121,8 +135,10 @@ static Value divide_decimals(Compiler *compiler, Value one, Value other) {
     engine::Step step = make_step(Operation::quotient, ValueType::int128, one.step, other.step, shown);
     step.width = 16;
     step.detail = scales;
-    Value quotient =
-        make_value(add_guarded(compiler, step, true), Kind::Decimal, ValueType::int128, kMaxInt128);
+    // No divisor is less than the least that its scale has.
+    const double limit = one.limit * std::pow(10.0, kQuotientScale + other.scale - one.scale) + 1;
+    Value quotient = make_value(add_guarded(compiler, step, true), Kind::Decimal, ValueType::int128,
+                                Min(limit, kMaxInt128));
     quotient.scale = kQuotientScale;
     quotient.shown = kShownByRow;
     quotient.shown_step = shown;
@@ -214,6 +230,7 @@ static Value compute_one(Compiler *compiler, Operation operation, const Value &o
     step.width = one.kind == Kind::Integer ? one.width : one.type == ValueType::int128 ? 16 : 8;
     const bool may_fail = one.kind == Kind::Integer && one.limit > max_of_width(one.width);
     Value value = one;
+    value.real = no_step;
     value.step = add_guarded(compiler, step, may_fail);
     if (operation == Operation::sign) {
         value.scale = value.shown = 0;
@@ -235,8 +252,38 @@ static Value compute_bits(Compiler *compiler, Operation operation, const Value &
 
 // ---- digits that are left out -----------------------------------------------------------------------------
 
+// A decimal of so many digits behind the point, and of no more than so many in all.
+static Value decimal_of_real(Compiler *compiler, uint16 real, uint8 real_digits, int scale, int digits,
+                             bool is_exact) {
+    constexpr int narrow_digits = 18;
+    engine::Step step = make_step(Operation::float_to_decimal, ValueType::int128, real);
+    step.width = 16;
+    step.detail = static_cast<uint32>(scale) | static_cast<uint32>(real_digits) << 8 |
+                  static_cast<uint32>(digits) << 16 | (is_exact ? uint32{1} << 24 : 0);
+    Value decimal = make_value(add_guarded(compiler, step, true), Kind::Decimal, ValueType::int128,
+                               Min(std::pow(10.0, digits), kMaxInt128));
+    decimal.scale = decimal.shown = static_cast<int16>(scale);
+    return digits <= narrow_digits ? widen_to(compiler, decimal, ValueType::int64) : decimal;
+}
+
+// All digits that PostgreSQL has of a float, where there is room for them.
+static Value decimal_of_float(Compiler *compiler, const Value &value) {
+    const auto digits = static_cast<uint8>(value.width == 4 ? FLT_DIG : DBL_DIG);
+    Value decimal = decimal_of_real(compiler, value.step, digits, kQuotientScale, kMaxDigits, true);
+    engine::Step shown = make_step(Operation::float_scale, ValueType::int64, value.step);
+    shown.detail = static_cast<uint32>(digits) << 8;
+    decimal.shown = kShownByRow;
+    decimal.shown_step = add_guarded(compiler, shown, true);
+    decimal.real = value.step;
+    decimal.real_digits = digits;
+    return decimal;
+}
+
 // Leaves so many digits behind the point, which may be less than none, and shows as many.
 static Value cut_digits(Compiler *compiler, Operation operation, Value value, int digits) {
+    if (value.real != no_step && operation == Operation::divide_round && digits >= 0 && digits < value.scale)
+        return decimal_of_real(compiler, value.real, value.real_digits, digits, kMaxDigits, false);
+    value.real = no_step;
     const int shown = Max(digits, 0);
     const int less = value.scale - digits;
     if (less > kMaxDigits || -less > kMaxDigits)
@@ -295,6 +342,8 @@ static Value compile_typmod(Compiler *compiler, const List *arguments) {
     const int scale = static_cast<int>((packed & 0x7ff) ^ 1024) - 1024;
     if (scale < 0)
         return refuse_value(compiler, "a numeric's scale is negative");
+    if (value.real != no_step && scale < value.scale && precision <= kMaxDigits)
+        return decimal_of_real(compiler, value.real, value.real_digits, scale, precision, false);
     const Value cut = cut_digits(compiler, Operation::divide_round, value, scale);
     // The planner doesn't know the numbers of dictionaries.
     if (!is_refused(compiler) && compiler->context != nullptr &&
@@ -349,7 +398,8 @@ static Value cast_to_float(Compiler *compiler, const Value &value, Oid result) {
 }
 
 static Value cast_number(Compiler *compiler, const Value &value, Oid result) {
-    if (value.kind == Kind::Group || value.kind == Kind::Date || value.kind == Kind::Timestamp)
+    if (value.kind == Kind::Group || value.kind == Kind::Date || value.kind == Kind::Timestamp ||
+        value.kind == Kind::Interval)
         return refuse_value(compiler, "something is computed with that isn't a number");
     switch (kind_of_type(result)) {
         case Kind::Integer:
@@ -360,7 +410,9 @@ static Value cast_number(Compiler *compiler, const Value &value, Oid result) {
                        : cast_to_float(compiler, value, result);
         case Kind::Decimal:
             return value.kind == Kind::Integer ? as_decimal(value)
-                                               : refuse_value(compiler, "floats become numerics");
+                   : value.kind == Kind::Float
+                       ? decimal_of_float(compiler, value)
+                       : refuse_value(compiler, "something is computed with that isn't a number");
         case Kind::Boolean:
             return make_value(
                 add_step(compiler->program, make_step(Operation::to_boolean, ValueType::boolean, value.step)),

@@ -25,6 +25,7 @@ enum class Kind : uint8 {
     Float,    // of `width` bytes
     Date,
     Timestamp,  // with a time zone or without
+    Interval,   // microseconds, shown as justify_hours() shows them, unless `shown` is kShownByRow
     Group,      // the number of a value, which tells equal ones apart from others (numbering.h)
 };
 
@@ -46,6 +47,11 @@ struct Value {
     bool may_be_minus_0;  // of a float: it equals 0, but looks different
     uint16 numbering;     // Group: what numbers the values
     Oid coded;            // Group: the type whose integers are the numbers, which then have no numbering
+    // A decimal that is a float's: the float's step, and how many digits of it there are. It can be rounded
+    // where it has no room.
+    uint16 real;
+    uint8 real_digits;
+    const Const *interval;  // a constant, which may turn out to be one of a Group
 };
 inline constexpr uint16 no_numbering = no_step;
 

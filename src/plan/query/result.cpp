@@ -119,6 +119,105 @@ static Datum read_state(const RecordLayout &layout, const Result &result, const 
                                       : state_of_average(count, static_cast<int64>(sum));
 }
 
+static FloatSums read_float_sums(const RecordLayout &layout, const FloatColumns &columns,
+                                 const uint64 *record) {
+    FloatSums sums = {};
+    const auto read = [&](const uint16 *from, uint32 count, double *to) {
+        for (uint32 i = 0; i < count; i++)
+            to[i] = real_of_column(layout, record, from[i]);
+    };
+    read(columns.x, engine::sum_parts, sums.x);
+    read(columns.xx, 2 * engine::sum_parts, sums.xx);
+    if (columns.has_y) {
+        read(columns.y, engine::sum_parts, sums.y);
+        read(columns.yy, 2 * engine::sum_parts, sums.yy);
+        read(columns.xy, 2 * engine::sum_parts, sums.xy);
+    }
+    return sums;
+}
+
+static bool find_float_moments(const RecordLayout &layout, const Result &result, const uint64 *record,
+                               double *state) {
+    return find_moments(read_float_sums(layout, *result.floats, record),
+                        static_cast<double>(number_of_column(layout, record, result.count)),
+                        result.floats->has_y, state);
+}
+
+static Datum read_float_moments(const RecordLayout &layout, const Result &result, const uint64 *record,
+                                bool *is_null) {
+    double state[kMaxMoments];
+    find_float_moments(layout, result, record, state);
+    const int count = result.floats->has_y ? kMaxMoments : 3;
+    Datum values[kMaxMoments];
+    for (int i = 0; i < count; i++)
+        values[i] = Float8GetDatum(state[i]);
+    ArrayType *array =
+        construct_array(values, count, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+    if (result.is_state)
+        return PointerGetDatum(array);
+    return call_support(result.functions.finish, {PointerGetDatum(array), false}, {Datum{0}, true}, is_null);
+}
+
+static Datum make_interval(Int128 days, Int128 time) {
+    auto *interval = allocate_zeroed<Interval>(1);
+    interval->day = static_cast<int32>(days);
+    interval->time = static_cast<TimeOffset>(time);
+    return IntervalPGetDatum(interval);
+}
+
+static Datum interval_of_micros(Int128 micros) {
+    return make_interval(micros / USECS_PER_DAY, micros % USECS_PER_DAY);
+}
+
+static Datum read_interval_sum(const RecordLayout &layout, const Result &result, const uint64 *record) {
+    const Datum sum = make_interval(number_of_column(layout, record, result.value),
+                                    number_of_column(layout, record, result.rest));
+    const auto count = static_cast<float8>(number_of_column(layout, record, result.count));
+    return result.kind == ResultKind::IntervalSum
+               ? sum
+               : DirectFunctionCall2(interval_div, sum, Float8GetDatum(count));
+}
+
+// As interval_lerp of orderedsetaggs.c.
+static Datum read_between(const RecordLayout &layout, const Result &result, const uint64 *record) {
+    const auto last = static_cast<float8>(number_of_column(layout, record, result.count)) - 1;
+    const float8 place = result.fraction * last;
+    const Datum below = interval_of_micros(number_of_column(layout, record, result.value));
+    if (std::floor(place) == std::ceil(place))
+        return below;
+    const Datum above = interval_of_micros(number_of_column(layout, record, result.rest));
+    const Datum difference = DirectFunctionCall2(interval_mi, above, below);
+    const Datum part =
+        DirectFunctionCall2(interval_mul, difference, Float8GetDatum(place - std::floor(place)));
+    return DirectFunctionCall2(interval_pl, part, below);
+}
+
+static Datum read_array(const CompiledQuery &compiled, const RecordLayout &layout, const Result &result,
+                        const uint64 *record) {
+    const int dimensions = ARR_NDIM(result.shape);
+    const int count = ArrayGetNItems(dimensions, ARR_DIMS(result.shape));
+    auto *values = allocate<Datum>(static_cast<size_t>(count) + 1);
+    auto *nulls = allocate<bool>(static_cast<size_t>(count) + 1);
+    for (int i = 0; i < count; i++) {
+        nulls[i] = true;
+        if (result.elements[i].value != no_step)
+            read_result(compiled, layout, result.elements[i], record, &values[i], &nulls[i]);
+    }
+    const Oid type = get_element_type(result.type);
+    int16 length;
+    bool by_value;
+    char alignment;
+    get_typlenbyvalalign(type, &length, &by_value, &alignment);
+    return PointerGetDatum(construct_md_array(values, nulls, dimensions, ARR_DIMS(result.shape),
+                                              ARR_LBOUND(result.shape), type, length, by_value, alignment));
+}
+
+static constexpr int kShownBits = 6;
+
+static int shown_of_bits(Int128 number) {
+    return static_cast<int>(number & ((1 << kShownBits) - 1));
+}
+
 static Datum value_of_words(Kind kind, uint8 width, Int128 number, double real) {
     switch (kind) {
         case Kind::Boolean:
@@ -129,6 +228,8 @@ static Datum value_of_words(Kind kind, uint8 width, Int128 number, double real) 
             return DateADTGetDatum(static_cast<DateADT>(number));
         case Kind::Timestamp:
             return TimestampGetDatum(static_cast<Timestamp>(number));
+        case Kind::Interval:
+            return interval_of_micros(number);
         default:
             return width == 2   ? Int16GetDatum(static_cast<int16>(number))
                    : width == 4 ? Int32GetDatum(static_cast<int32>(number))
@@ -181,10 +282,45 @@ static const char *find_problem_of(const RecordLayout &layout, const Result &res
             break;
         }
         case ResultKind::Regression:
+        case ResultKind::BetweenIntervals:
             break;
+        case ResultKind::FloatMoments: {
+            double state[kMaxMoments];
+            is_known = find_float_moments(layout, result, record, state);
+            break;
+        }
+        case ResultKind::ShownExtreme: {
+            constexpr int most = (1 << kShownBits) - 1;
+            const Int128 number = number_of_column(layout, record, result.value);
+            const int shown = shown_of_bits(number);
+            if (shown + shown_of_bits(number_of_column(layout, record, result.rest)) != most)
+                return "equal numerics show different digits";
+            Int128 whole = number >> kShownBits;
+            is_known = column::multiply_by_power(&whole, shown - result.argument.scale);
+            break;
+        }
+        case ResultKind::IntervalSum:
+        case ResultKind::IntervalAverage: {
+            const Int128 days = number_of_column(layout, record, result.value);
+            const Int128 time = number_of_column(layout, record, result.rest);
+            is_known = days == static_cast<int32>(days) && time == static_cast<int64>(time);
+            break;
+        }
+        case ResultKind::Array: {
+            const int count = ArrayGetNItems(ARR_NDIM(result.shape), ARR_DIMS(result.shape));
+            for (int i = 0; i < count; i++)
+                if (const char *problem = result.elements[i].value == no_step
+                                              ? nullptr
+                                              : find_problem_of(layout, result.elements[i], record))
+                    return problem;
+            break;
+        }
         default:
             if (result.argument.kind == Kind::Float && !is_zero_known(layout, result, record))
                 return "there is a 0 that may be -0";
+            if (result.least_shown != no_step && number_of_column(layout, record, result.least_shown) !=
+                                                     number_of_column(layout, record, result.shown))
+                return "equal grouping columns look different";
             is_known = result.argument.kind != Kind::Decimal || has_room(layout, result, record);
     }
     return is_known ? nullptr : "a result is out of range";
@@ -246,12 +382,30 @@ void read_result(const CompiledQuery &compiled, const RecordLayout &layout, cons
         case ResultKind::Regression:
             *value = read_regression(layout, result, record, is_null);
             return;
+        case ResultKind::FloatMoments:
+            *value = read_float_moments(layout, result, record, is_null);
+            return;
+        case ResultKind::ShownExtreme: {
+            const Int128 number = number_of_column(layout, record, result.value);
+            *value = NumericGetDatum(make_shown(number >> kShownBits, meaning.scale, shown_of_bits(number)));
+            return;
+        }
+        case ResultKind::IntervalSum:
+        case ResultKind::IntervalAverage:
+            *value = read_interval_sum(layout, result, record);
+            return;
+        case ResultKind::BetweenIntervals:
+            *value = read_between(layout, result, record);
+            return;
+        case ResultKind::Array:
+            *value = read_array(compiled, layout, result, record);
+            return;
         default:
             break;
     }
     if (meaning.kind == Kind::Decimal) {
-        *value = NumericGetDatum(
-            make_shown(number_of_column(layout, record, result.value), meaning.scale, meaning.shown));
+        *value = NumericGetDatum(make_shown(number_of_column(layout, record, result.value), meaning.scale,
+                                            shown_of(layout, result, record)));
     } else if (meaning.kind == Kind::Group) {
         *value = value_of_group(compiled, meaning, record[layout.words[result.value]]);
     } else {
