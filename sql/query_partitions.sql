@@ -70,3 +70,6 @@ SELECT * FROM compare_all($list$
 SELECT id % 3, sum(v * id), avg(v / (id + 1)), count(*) FROM base GROUP BY 1
 SELECT sum(v * id), avg(id / 2.0) FROM ONLY base
 $list$, 'compare_query');
+
+DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of;
+DROP TABLE measured, base, derived;
