@@ -154,9 +154,9 @@ void define_settings() {
         &enable_aggregate, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
     DefineCustomEnumVariable("pg_gpu.query_processor",
                              "When the engine's query processor aggregates and groups.",
-                             "auto has it compute what GpuAggregate doesn't, always whatever it can.",
-                             &query, static_cast<int>(QuerySetting::Auto), query_names, PGC_USERSET,
-                             GUC_EXPLAIN, nullptr, nullptr, nullptr);
+                             "auto has it compute what GpuAggregate doesn't, always whatever it can.", &query,
+                             static_cast<int>(QuerySetting::Auto), query_names, PGC_USERSET, GUC_EXPLAIN,
+                             nullptr, nullptr, nullptr);
     DefineCustomBoolVariable(
         "pg_gpu.enable_join",
         "Enables the planner's use of gpu_column's indexes for aggregates and groups of joined tables.",
