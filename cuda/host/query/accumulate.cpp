@@ -35,6 +35,7 @@ Accumulating::Accumulating(MemoryBudget &budget, const GroupPlan &plan)
       finder_(budget, plan),
       records_(budget, query_tile_rows),
       counted_(budget, query_tile_rows),
+      all_seen_(plan.seen_words),
       set_keys_(budget, plan.value_sets.empty() ? 0 : 4 * query_tile_rows) {
     for (const ValueSetPlan &set : plan.value_sets) {
         const std::uint32_t words = 1 + query::words_of(set.type);
@@ -74,6 +75,7 @@ AddResult Accumulating::add(const Program &program, std::uint32_t count, const s
     if (are_few()) {
         count_few(count, nullptr, row_counts_);
     }
+    std::fill(all_seen_.begin(), all_seen_.end(), 0);
     for (const AccumulatorPlan &accumulator : plan_.accumulators) {
         if (accumulator.words == 0) {
             continue;
@@ -90,6 +92,12 @@ AddResult Accumulating::add(const Program &program, std::uint32_t count, const s
             return result;
         }
         mark_seen(accumulator.seen_bit, count, counted);
+    }
+    for (std::uint32_t word = 0; word < plan_.seen_words; ++word) {
+        if (const std::uint64_t mask = all_seen_[word]; mask != 0) {
+            for_counted(plan_.seen_at() + word, count, nullptr,
+                        [mask](std::uint64_t *seen, std::uint32_t) { *seen |= mask; });
+        }
     }
     for (std::size_t set = 0; set < sets_.size(); ++set) {
         add_values(program, set, count);
@@ -400,6 +408,11 @@ void Accumulating::mark_seen(std::int32_t bit, std::uint32_t count, const std::u
         for (std::uint32_t group = 0; group < groups_; ++group) {
             finder_.table().record(group)[word] |= row_counts_[group] > 0 ? mask : 0;
         }
+        return;
+    }
+    // Those that take all rows are marked together.
+    if (counted == nullptr) {
+        all_seen_[static_cast<std::uint32_t>(bit) / 64] |= mask;
         return;
     }
     for_counted(word, count, counted, [mask](std::uint64_t *seen, std::uint32_t) { *seen |= mask; });

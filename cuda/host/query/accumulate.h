@@ -72,6 +72,7 @@ class Accumulating {
     const std::uint32_t *weights_ = nullptr;
     Buffer<std::uint64_t *> records_;  // by row
     Buffer<std::uint8_t> counted_;
+    std::vector<std::uint64_t> all_seen_;  // of a tile: bits of the accumulators that take all of its rows
     Buffer<std::uint64_t> set_keys_;  // of a tile's values: the keys, three words each, and then their hashes
     std::uint64_t row_counts_[few_groups];
     FloatChunks chunks_;
