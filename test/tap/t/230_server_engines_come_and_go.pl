@@ -18,7 +18,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 fault_seed();
-my $seconds = rounds(2, 60);
+my $seconds = few_or_many(1, rounds(2, 60));
 my $lost = 0;
 
 # Which of these comes next only the seed says. Most often an engine is lost: the process has three.
