@@ -119,6 +119,16 @@ $list$, 'compare_query');
 -- The nearest decimal of 15 digits, ties to even.
 SELECT sum(x::numeric(30,0)) = sum(x::numeric) AS whole, sum(x::numeric) FROM (SELECT (2::float8 ^ (50 + id % 20)) * (1 + part / 8.0) AS x FROM trip WHERE id > 100) AS s;
 
+-- Buckets.
+SELECT * FROM compare_all($list$
+SELECT width_bucket(a, -50, 75.5, 10), width_bucket(fare, 0, 80, 16), count(*) FROM trip GROUP BY 1, 2
+SELECT width_bucket(b + 0.1, 0, 1, 3), count(*), sum(width_bucket(single, 0.1, 90.3, 1000)) FROM trip GROUP BY 1
+SELECT width_bucket(greatest(fare, loose), 0.125, 77.77, 7), sum(width_bucket(part, 1, 4, 3)) FROM trip GROUP BY 1
+SELECT width_bucket(odd + 1, 0, 300, 4), count(*) FROM trip WHERE id % 400 <> 1 GROUP BY 1
+SELECT sum(width_bucket(odd + 1, 0, 300, 4)) FROM trip
+SELECT sum(width_bucket(a * b, 10, 0, 4)) FROM trip
+$list$, 'compare_query');
+
 -- Several of all at once.
 SELECT * FROM compare_all($list$
 SELECT kind, round(sum(a)::numeric, 6) / count(*), sum(fare) / nullif(count(*) FILTER (WHERE part > 2), 0), avg(DISTINCT part), sum(DISTINCT fare), count(DISTINCT a), nine(stddev(a) / avg(fare)::float8) FROM trip GROUP BY kind HAVING max(ended - started) > interval '1 hour' AND percentile_cont(0.5) WITHIN GROUP (ORDER BY b) > 1

@@ -501,6 +501,7 @@ static Value compile_call(Compiler *compiler, Oid function, const List *argument
     const Oid result = exprType(reinterpret_cast<const Node *>(expression));
     if (function < FirstUnpinnedObjectId &&
         (compile_number_call(compiler, function, arguments, result, &value) ||
+         compile_bucket_call(compiler, function, arguments, &value) ||
          compile_moment_call(compiler, function, arguments, &value)))
         return value;
     return refuse_value(compiler, "the engine doesn't have a function", expression);

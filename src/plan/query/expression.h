@@ -112,6 +112,9 @@ Value multiply_decimals(Compiler *compiler, const Value &one, const Value &other
 // Functions and operators over numbers; false: it is none of them.
 bool compile_number_call(Compiler *compiler, Oid function, const List *arguments, Oid result, Value *value);
 
+// buckets.cpp
+bool compile_bucket_call(Compiler *compiler, Oid function, const List *arguments, Value *value);
+
 // moments.cpp
 // What the fields of an interval are: whole days, and what is left of them, both with its sign.
 struct IntervalFields {
