@@ -14,7 +14,7 @@
 #define PG_GPU_MODULE_MAGIC PG_MODULE_MAGIC
 #endif
 
-// What hooks of ExecutorRun take.
+// Parameters of ExecutorRun's hooks.
 #if PG_VERSION_NUM >= 180000
 #define PG_GPU_EXECUTOR_RUN_PARAMETERS QueryDesc *query, ScanDirection direction, uint64 count
 #define PG_GPU_EXECUTOR_RUN_ARGUMENTS query, direction, count
@@ -89,7 +89,7 @@ inline void vacuum_pause() {
 #endif
 }
 
-// What an operator compares by, as a strategy of btree; kNotEqualStrategy of <>; 0: it is no comparison.
+// Returns the btree strategy of a comparison operator, kNotEqualStrategy for <>, or 0 for any other operator.
 inline constexpr int kNotEqualStrategy = 6;
 inline int find_comparison(Oid operator_oid) {
 #if PG_VERSION_NUM >= 180000
@@ -150,9 +150,9 @@ inline List *dropped_grouping_clauses([[maybe_unused]] PlannerInfo *root) {
 #endif
 }
 
-// What a query computes of its groups, as it would be computed of the rows below. From 18 on columns that a
-// query with grouping sets groups by are marked above the groups, since a set may leave them out, so that
-// they differ from those of the scan.
+// Returns an expression over groups in the form it has over the rows below them. From 18 on, grouping columns
+// of a query with grouping sets are marked as nullable above the groups, because a set may leave them out,
+// and so aren't equal to the scan's columns.
 inline Node *below_grouping([[maybe_unused]] PlannerInfo *root, Node *expression) {
 #if PG_VERSION_NUM >= 180000
     if (root->group_rtindex > 0 && root->parse->groupingSets != NIL)
@@ -362,7 +362,7 @@ inline WaitEventSet *create_persistent_wait_set(int events) {
 #endif
 }
 
-// What pg_stat_activity shows while a process waits; "Extension" before 17.
+// The wait event that pg_stat_activity shows; "Extension" before 17.
 inline uint32 named_wait_event([[maybe_unused]] const char *name) {
 #if PG_VERSION_NUM >= 170000
     return WaitEventExtensionNew(name);
@@ -389,7 +389,7 @@ constexpr relopt_parse_elt parsed_option(const char *name, relopt_type type, siz
     return option;
 }
 
-// Of how many tables a plan that EXPLAIN shows is. From 18 on grouping has an entry beside theirs.
+// Returns the number of tables in a plan that EXPLAIN shows. From 18 on grouping has an entry beside theirs.
 inline int explained_tables(const ExplainState *explain) {
 #if PG_VERSION_NUM >= 180000
     return explain->rtable_size;

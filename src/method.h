@@ -1,4 +1,4 @@
-// What an access method is, told once: from this the library makes its index routine, and finds out what can
+// The description of an access method: from it the library makes the index routine, and finds out what can
 // be asked of an index. Storage's part is the RunKind, and the server's the MirrorFormat.
 #pragma once
 
@@ -46,7 +46,7 @@ struct Method {
     table::LookupResult (*look_up)(Relation heap, Relation index, Snapshot snapshot,
                                    const table::LookupKeys &keys);
 
-    // What an index scan has asked so far, rescans included.
+    // Returns the requests of an index scan so far, rescans included.
     client::Usage (*scan_usage)(IndexScanDesc scan);
 
     // How runs are mirrored in the server process; returns nullptr where they are not.

@@ -62,7 +62,7 @@ static void define_server_setting(const char *name, const char *description, con
                             nullptr);
 }
 
-// What the server process would refuse to start with is refused here, with the word that is wrong.
+// Refuses a list that the server process would refuse to start with, and names the word that is wrong.
 static bool check_devices(char **value, void **, GucSource) {
     using gpu_engine::device_list::max_devices;
     gpu_engine::NamedDevice devices[max_devices];

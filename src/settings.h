@@ -79,9 +79,9 @@ int connection_idle_timeout();
 // Bytes of transfer buffer that one session may have.
 uint64 session_transfer_limit();
 
-// What a ranking's time is a sum of: the ranking itself, lists in runs, windows of documents that a list is
-// looked through for and postings where one lexeme is enough, postings of the shortest and of the second
-// shortest list where all are asked for.
+// The parts that a ranking's time is the sum of: the ranking itself, lists in runs, windows of documents that
+// a list is looked through for and postings where one lexeme is enough, postings of the shortest and of the
+// second shortest list where all are asked for.
 enum ListFeature : int { kRanking, kList, kWindows, kPostings, kShortest, kSecond };
 inline constexpr int kListFeatures = 6;
 

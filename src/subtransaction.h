@@ -12,7 +12,7 @@ pg_noinline void run_out_of_line(Work &work) {
     work();
 }
 
-// What becomes of the changes of work that went through.
+// Says whether the changes of work that went through stay.
 enum class Changes { Keep, TakeBack };
 
 // Runs `work` in a subtransaction, with `context` as the current memory context. Returns nullptr when it went

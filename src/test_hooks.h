@@ -1,13 +1,13 @@
-// What a library of the tests (test/module) changes in a session that has loaded it, to see what others do
-// meanwhile. The two find each other by a rendezvous variable, so that this library has neither settings nor
-// exported symbols for them.
+// Hooks by which a library of the tests (test/module) holds sessions that have loaded it, to see what others
+// do meanwhile. The two find each other by a rendezvous variable, so that this library has neither settings
+// nor exported symbols for them.
 #pragma once
 
 #include "postgres_headers.h"
 
 namespace pg_gpu {
 
-// Where a session can be held. It has no buffer lock there.
+// The points where a session can be held. It has no buffer lock at any of them.
 enum class HoldPoint : int {
     Reader,       // behind each view that a reader takes
     Extension,    // before a file is made longer by more than a seal may do under its locks
@@ -18,7 +18,7 @@ enum class HoldPoint : int {
 
 struct TestHooks {
     void (*hold)(HoldPoint point);
-    // So many different numerics of a run have a dictionary in any case.
+    // Up to this number of different numerics, a run's column has a dictionary in any case.
     int (*listed_numerics)();
 };
 

@@ -1,5 +1,5 @@
-// What the stores of all engines do about dead entries: which of them are dead says a bitmap, which is
-// replaced as a whole while others read it.
+// Dead entries in the stores of all engines. A bitmap says which entries are dead, and is replaced as a whole
+// while others read it.
 #pragma once
 
 #include <cstdint>

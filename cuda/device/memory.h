@@ -10,7 +10,7 @@
 
 namespace gpu_engine::device {
 
-// Where device memory comes from and goes back to.
+// The budget and the pool that device memory comes from and returns to.
 struct MemorySource {
     MemoryBudget *budget;
     cudaMemPool_t pool;

@@ -1,4 +1,4 @@
-// What all stores in a device's memory have in common.
+// The base of all stores in a device's memory.
 #pragma once
 
 #include <cstdint>

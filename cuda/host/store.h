@@ -1,4 +1,4 @@
-// What all stores in the host's memory have in common.
+// The base of all stores in the host's memory.
 #pragma once
 
 #include <cstdint>

@@ -39,7 +39,7 @@ struct Options {
     // An index's runs of so many bytes together stay on one engine; larger indexes are spread over those of a
     // kind.
     std::uint64_t colocated_bytes = std::uint64_t(64) << 20;
-    // What devices have no room for the host engine takes. Tests of their limits do without.
+    // The host engine takes the runs that devices have no room for. Tests of the devices' limits turn it off.
     bool overflows = true;
     // For tests: runs of every kind that can be divided are, also where that gains nothing.
     bool divides_all = false;
@@ -49,7 +49,7 @@ struct Options {
     // How the cuda engine is opened; tests put another in its place. Empty: by device::open_engine, if that
     // is built in.
     std::function<Status(const EngineOptions &, std::unique_ptr<Engine> *)> open_device;
-    // What devices there are. Empty: device::identify_devices, if that is built in; else there is one, of the
+    // Lists the devices. Empty: device::identify_devices, if that is built in; else there is one, of the
     // number 0.
     std::function<Status(std::vector<DeviceIdentity> *)> identify_devices;
     // How long the server waits before it tries again to open a device: this long at first, then twice as

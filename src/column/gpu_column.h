@@ -1,4 +1,4 @@
-// What gpu_column offers to functions and plan nodes.
+// The parts of gpu_column that functions and plan nodes use.
 #pragma once
 
 #include "column/build/build.h"

@@ -13,7 +13,8 @@ namespace pg_gpu::client {
 // ---- cooling down ----------------------------------------------------------------------------------------
 
 // After a failure that the next request would meet too, a path rests, twice as long each time up to a limit.
-// What costs nothing to find out again (nothing listens) rests shortly, what costs a timeout longer.
+// After a failure that costs nothing to find out again (nothing listens) it rests shortly, after a timeout
+// longer.
 
 namespace {
 

@@ -1,5 +1,5 @@
-// What this room offers: what requests are expected to take on each path, which paths are there, and the
-// choice of one. What requests took is noted here, and later choices learn from it.
+// The room's header: the time a request is expected to take on each path, which paths are there, and the
+// choice of one. The time that requests took is noted here, and later choices learn from it.
 #pragma once
 
 #include "cost/record.h"
@@ -179,12 +179,12 @@ void reserve_cost_learner();
 
 // Mirrors were loaded, which took so many microseconds where so many were estimated.
 void note_load(double estimate, double taken);
-// What a load is expected to take, in microseconds, by what those of its size lately took.
+// Returns the microseconds a load is expected to take, learned from recent loads of its size.
 double expected_load(double estimate);
 
-// What requests would have saved had a run been resident, in microseconds, which is weighed against what
-// loading it costs. Sessions add it up together, so that short sessions load what many of them miss. There is
-// room for 128 runs; where there are more, those that were missed least begin at zero again.
+// Adds the microseconds that a request would have saved had the run been resident. The sum is weighed against
+// the cost of loading the run. All sessions add to one sum, so that short sessions load what many of them
+// miss. There is room for 128 runs; the least missed ones make room for others and begin at zero again.
 void add_saving(const protocol::RunName &run, double microseconds);
 double saving_of_run(const protocol::RunName &run);
 void forget_saving(const protocol::RunName &run);

@@ -59,7 +59,8 @@ void reserve_counters() {
     reserve_shared(structure);
 }
 
-// Where there is no room in shared memory, those of this session alone, which are user 0's.
+// Returns the counters of all sessions, or those of this session alone, which are user 0's, when shared
+// memory has no room.
 static AllCounters *all_counters() {
     auto *shared = static_cast<AllCounters *>(find_shared(&structure));
     if (shared != nullptr)
@@ -198,9 +199,9 @@ void note_reason(Path path, RequestKind kind, Oid index, const char *reason) {
 
 // ---- waiting ---------------------------------------------------------------------------------------------
 
-// What a request lately waited beside what it took, a path: in the server's queue, or, on pages, for a
-// processor or a page. A path that is avoided for its queue isn't for ever, since what is not heard of again
-// counts half after a second.
+// For each path, how long requests lately waited, beside the time that they worked: in the server's queue or,
+// on pages, for a processor or a page. A wait counts half after a second, so that a path which is avoided for
+// its queue is tried again.
 
 namespace {
 

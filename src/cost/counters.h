@@ -12,7 +12,7 @@ constexpr uint64 latency_bound(int bucket) {
     return uint64{16} << bucket;
 }
 
-// What is counted of one kind of request on one path.
+// The counters of one kind of request on one path.
 struct Counters {
     uint64 requests;
     uint64 items;

@@ -111,7 +111,7 @@ struct RequestSort {
     int32 size_class;
 };
 
-// What is known of a request: by those of its shape, and by those of all shapes.
+// The records that apply to a request: that of its shape, and that of all shapes.
 struct Known {
     PathRecord record;
     ShapesRecord others;

@@ -3,10 +3,10 @@
 // know. A session whose costs are its user's own, and one that shared memory has no room for, learns by
 // itself.
 //
-// Of a request counts all that its statement waits for until it has the result: queues, looking rows up in
-// the table, and the pages where the server process did not answer. Loading mirrors does not, because that is
-// weighed by itself (residency/mirrors.cpp), nor do looks at all pages that a table's facts are about: every
-// path takes them, and they take many times longer when no other session has just looked.
+// The time of a request is all that its statement waits for until it has the result: queues, looking rows up
+// in the table, and reading pages where the server process gave no result. Two things are left out. Loading
+// mirrors is weighed by itself (residency/mirrors.cpp). Checking all pages that a table's facts are about is
+// needed on every path, and takes many times longer when no other session has just checked them.
 #pragma once
 
 #include "cost/cost.h"
@@ -16,7 +16,7 @@ namespace pg_gpu::client {
 // Chooses among the paths that are there: those with an estimate of 0 or more.
 Path choose_by_experience(const Request &request, const PathEstimates &estimates);
 
-// What the request is expected to take on a path, in microseconds.
+// Returns the microseconds that the request is expected to take on a path.
 double expected_microseconds(const Request &request, const PathEstimates &estimates, Path path);
 
 // Begins to measure a request that was chosen a path.

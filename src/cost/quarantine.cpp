@@ -55,8 +55,8 @@ static void begin_quarantine(Quarantine *quarantine, const char *end) {
                   errdetail("The server process ended while it answered one: %s.", end)));
 }
 
-// What a fault in the process raises, and a library that finds its data broken. An administrator, the
-// supervisor and the kernel's search for memory kill with others.
+// True for signals that a fault in the process raises, or a library that finds its data broken. An
+// administrator, the supervisor and the kernel's search for memory kill with others.
 static bool is_of_fault(int signal) {
     return signal == SIGSEGV || signal == SIGABRT || signal == SIGBUS || signal == SIGILL || signal == SIGFPE;
 }

@@ -1,14 +1,13 @@
-// What requests and loads of mirrors really took, beside what they were expected to take, and which path the
-// next request takes. Plain C++, tested without PostgreSQL.
+// Records the time that requests and loads of mirrors took beside what was estimated, and chooses the path of
+// the next request. Plain C++, tested without PostgreSQL.
 //
 // An estimate by constants knows neither rows that must be looked up in the table, nor queues, nor caches. So
 // each path's estimates are multiplied by the ratio of what its last requests took to what was estimated for
 // them. The path with the least product is taken.
 //
-// A path that isn't taken is not heard of. It is tried again when the loss that is expected of that is a
-// small share of the time that was spent since it was tried last. So trying costs little, whatever a path
-// takes, and a path that lies far behind is tried seldom. The share is halved each time when a trial changes
-// nothing.
+// Nothing is learned of a path that isn't taken. So it is tried again when the expected loss by that is a
+// small share of the time spent since its last trial. Trials then cost little, however slow a path is, and a
+// path that lies far behind is tried seldom. Each trial that changes nothing halves the share.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +17,7 @@
 
 namespace pg_gpu::client {
 
-// Of the last requests, each of which counts for less than the next one.
+// The ratio of actual to estimated times over the last requests; older ones count for less.
 struct FadedRatio {
     double estimated = 0;
     double actual = 0;
@@ -38,11 +37,11 @@ inline constexpr int kRecordedPaths = 3;
 
 // Microseconds that a request is estimated to take on each path; below 0 for a path that is not there.
 using PathEstimates = std::array<double, kRecordedPaths>;
-// What requests take on each path as a share of their estimates; below 0 for a path that none has taken.
+// The ratio of actual to estimated times on each path; below 0 for a path that no request has taken.
 using PathRatios = std::array<double, kRecordedPaths>;
 
-// What requests of all shapes lately took. Means are of logarithms, so that a shape that is slow somewhere
-// for what is its own has no more than its voice.
+// The ratios of requests of all shapes. Means are of logarithms, so that one shape which is slow on a path
+// for reasons of its own doesn't outweigh the others.
 class ShapesRecord {
   public:
     // A request of a shape that takes these shares of its estimates was answered.
@@ -88,10 +87,10 @@ class ShapesRecord {
     std::array<std::array<Mean, kRecordedPaths>, kRecordedPaths> compared_{};
 };
 
-// Of requests of one shape. `others` is asked about paths that none of them has taken yet.
+// The record of requests of one shape. `others` gives the ratios of paths that none of them has taken yet.
 class PathRecord {
   public:
-    // What requests took on a path as a share of their estimates.
+    // Returns the ratio of actual to estimated times on a path.
     double ratio(int path, const ShapesRecord &others) const {
         if (tracks_[at(path)].ratio.is_known())
             return tracks_[at(path)].ratio.value();
@@ -110,7 +109,7 @@ class PathRecord {
         return ratios;
     }
 
-    // What the request is expected to take on a path, in microseconds.
+    // Returns the microseconds that the request is expected to take on a path.
     double expected(int path, const PathEstimates &estimates, const ShapesRecord &others) const {
         return estimates[at(path)] * ratio(path, others);
     }
@@ -134,7 +133,7 @@ class PathRecord {
             const Track &track = tracks_[at(path)];
             if (path == known_best || estimates[at(path)] < 0 || track.spent <= 0)
                 continue;
-            // Of several the one that was not tried for the longest time.
+            // Of several paths, the one whose last trial was longest ago is tried.
             if (expected(path, estimates, others) - least <= allowance(path, known_best, others) &&
                 (chosen == known_best || track.spent > tracks_[at(chosen)].spent))
                 chosen = path;
@@ -180,7 +179,7 @@ class PathRecord {
         return now > track.best_then * kChanged || now * kChanged < track.best_then;
     }
 
-    // What may be lost by trying a path.
+    // Returns how many microseconds a trial of the path may lose.
     double allowance(int path, int best, const ShapesRecord &others) const {
         constexpr double kShare = 1.0 / 32;
         constexpr int kMaxHalvings = 5;
@@ -201,7 +200,7 @@ class LoadRecord {
     // A load took so many microseconds where so many were estimated.
     void note(double estimate, double taken) { ratios_[class_of(estimate)].note(estimate, taken); }
 
-    // What a load is expected to take, in microseconds.
+    // Returns the microseconds that a load is expected to take.
     double expected(double estimate) const {
         const std::size_t own = class_of(estimate);
         if (ratios_[own].is_known())

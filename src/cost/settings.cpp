@@ -148,7 +148,7 @@ static bool parse_entry(const char **at, int entry, const CostConstant **constan
     return true;
 }
 
-// What the list leaves out keeps its default.
+// A constant that the list doesn't name gets its default.
 static bool parse_costs(const char *text, CostSettings *parsed) {
     for (const CostConstant &constant : kConstants)
         set_cost(parsed, constant, constant.default_value);

@@ -1,4 +1,4 @@
-// What the session has asked, and who answered: for EXPLAIN (ANALYZE) of those who asked.
+// The requests of plan nodes and the paths that they took, which EXPLAIN (ANALYZE) shows.
 #pragma once
 
 #include "rpc/rpc.h"

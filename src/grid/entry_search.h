@@ -7,8 +7,8 @@
 
 namespace pg_gpu::grid {
 
-// What counts `count` requests in the reader's view needs of the access method. Its condition takes all rows
-// that are of interest.
+// Returns what the entry counter needs of the access method to count `count` requests in the reader's view.
+// Its condition takes all rows that are of interest.
 EntryCounter entry_counter_of(const ViewReader &reader, CountedBy counted_by, uint32 count);
 
 // How many of the rows, which are by their first lane, match.

@@ -1,4 +1,4 @@
-// What gpu_grid offers to the library.
+// The parts of gpu_grid that the library uses.
 #pragma once
 
 #include "grid/grid.h"

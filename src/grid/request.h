@@ -1,4 +1,4 @@
-// What gpu_grid asks the server process about runs of points.
+// Requests of gpu_grid to the server process about runs of points.
 #pragma once
 
 #include "residency/residency.h"

@@ -38,7 +38,7 @@ struct CopiedView {
     storage::Items tail;
 };
 
-// What counts `count` requests in the view needs of the access method.
+// Returns what the entry counter needs of the access method to count `count` requests in the view.
 template <typename Key>
 EntryCounter entry_counter_of(Relation heap, Snapshot snapshot, const CopiedView &view, CountedBy counted_by,
                               uint32 count);

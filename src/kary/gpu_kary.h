@@ -1,4 +1,4 @@
-// What gpu_kary offers to functions and plan nodes.
+// The parts of gpu_kary that functions and plan nodes use.
 #pragma once
 
 #include "kary/format.h"

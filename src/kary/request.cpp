@@ -38,7 +38,7 @@ static constexpr double kKeysPerLoneSearch = 20;
 // Whether an entry's heap block is all-visible, where each one must be looked at.
 static constexpr double kVisibilityLook = 0.015;
 
-// What a leaf page costs that a lookup comes to, in microseconds: keys that lie close together share it.
+// The cost of a leaf page that a lookup reads, in microseconds: keys that lie close together share it.
 static constexpr double kLeafPage = 0.8;
 
 static double leaf_pages_visited(const Request &request) {

@@ -1,4 +1,4 @@
-// What gpu_kary asks the server process: lookups, ranges and counts of runs of keys, and arrays that are
+// Requests of gpu_kary to the server process: lookups, ranges and counts in runs of keys, and arrays that are
 // sorted or merged there.
 #pragma once
 

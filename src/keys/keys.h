@@ -1,4 +1,4 @@
-// What this room offers: codes of column types, whose order is that of their values; keys made of them,
+// The room's header: codes of column types, whose order is that of their values; keys made of them,
 // searched and sorted; conditions on columns as ranges of codes; and checks of operator classes.
 #pragma once
 

@@ -29,7 +29,7 @@ Path *find_bitmap(PlannerInfo *root, const RelOptInfo *relation, List *condition
         return nullptr;
     alone->baserestrictinfo = conditions;
     create_index_paths(root, alone);
-    // What the scan checks of its rows is taken from here when it becomes a plan.
+    // The scan's own checks of rows are taken from here when it becomes a plan.
     alone->baserestrictinfo = relation->baserestrictinfo;
     foreach (cell, alone->pathlist) {
         auto *path = static_cast<Path *>(lfirst(cell));
@@ -49,8 +49,8 @@ bool has_exact_clause(const IndexPath *path, const RestrictInfo *condition) {
     return false;
 }
 
-// Of several bitmaps' common rows one answers it. What a partial index's predicate implies isn't among the
-// conditions that are asked of it, and holds for all of its rows.
+// True if the bitmap's rows all satisfy the condition. Of a BitmapAnd one member suffices. A condition that a
+// partial index's predicate implies isn't among the index conditions, and holds for all of its rows.
 static bool is_answered(const Path *bitmap, const RestrictInfo *condition) {
     check_stack_depth();
     if (IsA(bitmap, BitmapAndPath)) {

@@ -1,4 +1,4 @@
-// What this folder's custom nodes have in common: the tables of callbacks by which PostgreSQL plans and
+// The base of this folder's custom nodes: the tables of callbacks by which PostgreSQL plans and
 // executes them, and the making of their states.
 #pragma once
 
@@ -91,7 +91,7 @@ inline CustomScan *make_custom_scan(const CustomPath *path, const CustomScanMeth
     return scan;
 }
 
-// Where a node stands among rows that it has at hand, which cursors may ask for in either direction.
+// The position of a node among rows that it has at hand. Cursors may ask for them in either direction.
 struct Position {
     uint64 next;     // those before it have been given
     bool is_at_end;  // and then that there are no more
@@ -111,9 +111,8 @@ inline bool move_on(Position *position, uint64 rows, ScanDirection direction) {
     return position->next > 0;
 }
 
-// What a node's plan can do of what its path could: rows come backward only where the plan that is replaced,
-// which gives them where the node can't answer, gives them backward, too. PostgreSQL keeps the rows of others
-// for cursors that go back.
+// Returns the flags of a node's plan. It gives rows backward only if the plan that it replaces, which runs
+// when the node can't answer, does so too. For others PostgreSQL keeps the rows for cursors that go back.
 inline uint32 flags_of_plan(const CustomPath *path, const List *child_plans) {
     return ExecSupportsBackwardScan(static_cast<Plan *>(linitial(child_plans)))
                ? path->flags

@@ -1,5 +1,4 @@
-// What the server reports about itself, for functions and views: devices, mirrors, statistics; and whose
-// mirrors these are.
+// The server's state, for functions and views: devices, mirrors, statistics; and whose mirrors these are.
 #pragma once
 
 #include "rpc/rpc.h"

@@ -1,4 +1,4 @@
-// What this room offers: mirrors of runs in the server process. Access methods say how their runs are
+// The room's header: mirrors of runs in the server process. Access methods say how their runs are
 // mirrored, and which of them a request is about; what is loaded, and when, is decided here.
 //
 // A request answers true, with its results in place, or false: then the paged path answers, and gpu.stat

@@ -1,4 +1,4 @@
-// What this room offers: a session's connection to the server process, made when first needed; messages and
+// The room's header: a session's connection to the server process, made when first needed; messages and
 // their replies; and the transfer buffer, where inputs and results lie. States and races are in README.md
 // beside this file.
 //

@@ -21,7 +21,8 @@ static constexpr MergeLimits kForeground = {260000, 512};
 // One VACUUM merges so much by itself; more goes to a background worker.
 static constexpr MergeLimits kVacuum = {2000000, PG_UINT64_MAX};
 
-// Where entries vary in size a merged run may take so much more than others tell, a part of it.
+// If entries vary in size, a merged run may be larger than the runs it is made of suggest, by one part in so
+// many.
 static constexpr uint32 kSlackOfVarying = 16;
 
 // At most so many runs are moved to the front of the file in one go.
@@ -91,8 +92,8 @@ static Directory read_directory(Relation index, const RunKind *kind) {
     directory.runs = copy_directory(index, kind, BufferGetPage(buffer), &directory.count);
     const MetaPage *meta = meta_page(BufferGetPage(buffer));
     directory.horizon = meta->old_runs_horizon;
-    // Where VACUUM has found dead entries it will find more. They should not be written again before that,
-    // and a merge of most of the index at any time would need as much room once more.
+    // If VACUUM has found dead entries, it will find more, and entries should not be written again before
+    // that. Besides, a merge of most of the index would need as much room once more.
     directory.max_together = meta->vacuum_seq > kFirstVacuumSeq
                                  ? half_of_living_pages(directory.runs, directory.count)
                                  : kNoLimits.pages;

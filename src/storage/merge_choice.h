@@ -59,8 +59,8 @@ Choice choose_wasteful(RunEntry *runs, int count, const ChoiceRule &rule, bool *
 Choice choose_last(RunEntry *runs, int count, const ChoiceRule &rule, Extent *used, int used_count,
                    bool *beyond);
 
-// What entries take in the largest run of an index. Small ones, whose sections begin a page each and which
-// have dictionaries of their own, take many times as much.
+// The space of entries in the largest run of an index. In small runs, whose sections begin a page each and
+// which have dictionaries of their own, entries take many times as much.
 struct Density {
     uint32 pages;
     uint64 entries;

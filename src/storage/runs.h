@@ -144,7 +144,7 @@ int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int 
 // A pinned, exclusively locked buffer for a block nobody uses, extending the file if needed.
 Buffer acquire_page(Relation index, BlockNumber block);
 
-// Where one block is needed, at most so many more are made in advance.
+// When one block is needed, at most this many more are made in advance.
 inline constexpr BlockNumber kMaxInAdvance = 15;
 
 // Makes the file so many blocks long, in portions. Nobody holds metapage or tail meanwhile: others may be at

@@ -1,4 +1,4 @@
-// What this room offers: an index's file. Metapage, tail and runs (runs.h), sealed tails, dead bitmaps,
+// The room's header: an index's file. Metapage, tail and runs (runs.h), sealed tails, dead bitmaps,
 // merges and VACUUM, statistics and damage, shared by all access methods. The rules it keeps are in README.md
 // beside this file.
 #pragma once

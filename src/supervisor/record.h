@@ -1,4 +1,4 @@
-// What the supervisor has noted of the server process, for gpu.server: its children are nobody else's to see.
+// The supervisor's notes on the server process, for gpu.server: no other process can see its children.
 #pragma once
 
 #include "supervisor/supervisor.h"

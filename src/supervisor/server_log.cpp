@@ -6,7 +6,7 @@
 
 namespace pg_gpu::client {
 
-// What a period's lines beyond these say is only counted.
+// A period's lines beyond this number are only counted.
 static constexpr int kPeriodMs = 10000;
 static constexpr int kMaxLines = 100;
 

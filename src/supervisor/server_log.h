@@ -1,5 +1,5 @@
-// What the server process writes becomes entries of PostgreSQL's log, with a level and in each of its
-// formats.
+// Turns the lines that the server process writes into entries of PostgreSQL's log, with a level and in each
+// of its formats.
 #pragma once
 
 #include "postgres_headers.h"

@@ -1,4 +1,4 @@
-// What this room offers: the supervisor, a background worker that starts the server process, watches it, and
+// The room's header: the supervisor, a background worker that starts the server process, watches it, and
 // ends it with PostgreSQL.
 #pragma once
 
@@ -18,7 +18,7 @@ bool is_supervisor_running();
 
 // ---- the record (record.cpp) -----------------------------------------------------------------------------
 
-// What has happened since PostgreSQL's start, or its last restart after a crash.
+// Events since PostgreSQL's start, or its last restart after a crash.
 struct SupervisorRecord {
     pid_t supervisor;        // 0: none
     pid_t server;            // the same

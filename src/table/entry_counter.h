@@ -72,7 +72,7 @@ struct EntryCounter {
     uint64 search_cost;
     uint64 subtract_cost;
 
-    // What the access method reads entries of the view with, by itself.
+    // The access method's own reader of the view's entries.
     const void *source;
     CountedBy counted_by;
     // Fills in what the entry of a row with this TID has.

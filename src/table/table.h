@@ -1,4 +1,4 @@
-// What this room offers: the table below an index. Which rows a snapshot sees, told by the visibility map, by
+// The room's header: the table below an index. Which rows a snapshot sees, told by the visibility map, by
 // facts about blocks, or by the rows themselves; counts of them; and the steps of CREATE INDEX and of
 // gpu.verify.
 #pragma once

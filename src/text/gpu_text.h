@@ -1,4 +1,4 @@
-// What gpu_text offers to functions and plan nodes.
+// The parts of gpu_text that functions and plan nodes use.
 #pragma once
 
 #include "text/batch_terms.h"

@@ -140,7 +140,7 @@ static SearchPart cut_search(const RunSet &set, const TextSearch &search, uint64
 
 namespace {
 
-// What goes to the server of a part: of each run its queries, and its terms.
+// The inputs of a part that are sent to the server: queries and terms of each run.
 struct PartInputs {
     gpu_engine::TextQuery *queries;
     gpu_engine::TextTerm *terms;

@@ -1,4 +1,4 @@
-// What gpu_text asks the server process about inverted lists.
+// Requests of gpu_text to the server process about inverted lists.
 #pragma once
 
 #include "gpu_engine/text.h"

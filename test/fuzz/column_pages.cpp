@@ -13,7 +13,7 @@ using namespace gpu_engine;
 constexpr std::uint32_t first_byte = 24;
 constexpr std::uint32_t special_bytes = 16;
 
-// Where the stream's areas go one behind the other.
+// The places of the stream's areas, one behind the other.
 WordArea next_area(std::uint64_t words, StoreLayout *layout) {
     const WordArea area{layout->stream_words, words};
     layout->stream_words += words;
@@ -90,7 +90,7 @@ void write_tids(const StoreLayout &layout, std::uint64_t *images) {
     }
 }
 
-// What must be answered, whatever the pages' codes say.
+// Requests that must be answered, whatever the pages' codes say.
 void submit(Stream &stream, const ColumnStore &store, Input &input) {
     const std::uint64_t rows = store.entries();
     ColumnTarget target{};

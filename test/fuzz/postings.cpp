@@ -15,7 +15,7 @@ void postings(const std::uint8_t *data, std::size_t size) {
     const std::uint32_t count = input.take<std::uint8_t>();
     const auto parameter = input.take<std::uint8_t>();
     const auto frame_bits = input.take<std::uint8_t>() % 33U;
-    // Of exactly the size it may be read to, so that a sanitizer sees what goes beyond.
+    // The block has exactly the size that it may be read to, so that a sanitizer sees reads beyond it.
     std::vector<std::uint8_t> block(input.left() + lists::kPadding);
     const auto bytes = static_cast<std::uint32_t>(input.take_bytes(block.data(), input.left()));
 

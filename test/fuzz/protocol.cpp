@@ -101,7 +101,8 @@ class Session {
         result.request = sent_ + 1;
         return result;
     }
-    // What makes the messages after it worth reading: a buffer, a mirror, an array in the making (handle 2).
+    // Sends messages that make those after them worth reading: a buffer, a mirror, an array in the making
+    // (handle 2).
     void greet() {
         protocol::Hello hello{};
         hello.version = protocol::version;
@@ -167,7 +168,7 @@ class Session {
     std::uint64_t sent_ = 0;
 };
 
-// What a number of a message becomes, by a byte that says how.
+// Changes a number of a message, by a byte that says how.
 std::uint64_t number(Input &input, std::uint8_t how) {
     if (how < 128) {
         return how;

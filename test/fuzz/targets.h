@@ -1,6 +1,6 @@
-// What is fuzzed: parsers of bytes that others have written. Each target takes any bytes and must neither
-// crash nor contradict itself; a contradiction aborts. `entry.cpp` makes a program of each for libFuzzer, and
-// a unit test runs all of them on random bytes.
+// The targets of fuzzing: parsers of bytes that others have written. Each target takes any bytes and must
+// neither crash nor contradict itself; a contradiction aborts. `entry.cpp` makes a program of each for
+// libFuzzer, and a unit test runs all of them on random bytes.
 #pragma once
 
 #include <cstddef>

@@ -73,7 +73,7 @@ class AggregateParts : public testing::Test {
         return result;
     }
 
-    // What the parts come to. *left is how many groups they have left of theirs.
+    // Joins the outputs of the parts. *left becomes the number of groups that stay in them.
     std::unique_ptr<AggregateOutput> call(const std::vector<Groups> &found, const AggregateTop &top,
                                           std::uint64_t *left) {
         const AggregateLimits limits = {UINT32_MAX, top};

@@ -176,8 +176,7 @@ TEST(PathRecord, AsksOthersAboutPathsThatItHasNotTaken) {
     // Halfway between the estimate and what others take, by their logarithms: four times the estimate.
     EXPECT_DOUBLE_EQ(record.expected(2, estimates, others), 400);
     EXPECT_EQ(record.choose(estimates, others), 1);
-    // What it knows by itself counts more, and what others take on a path is compared with what they take on
-    // that one.
+    // A ratio of its own counts more, and those of others on a path are compared with theirs on that one.
     record.note(1, estimates, others, 1'000);
     EXPECT_DOUBLE_EQ(record.expected(1, estimates, others), 1'000);
     EXPECT_DOUBLE_EQ(record.expected(0, estimates, others), 300 * std::sqrt(5));
@@ -239,7 +238,7 @@ TEST(LoadRecord, WhatSmallLoadsWaitForIsNoRatioOfLargeOnes) {
     EXPECT_NEAR(loads.expected(400'000), 410'000, 1);
     loads.note(400'000, 800'000);
     EXPECT_DOUBLE_EQ(loads.expected(400'000), 800'000);
-    // Of several sizes that are known the nearest one tells, of two as near the larger one.
+    // The nearest of several known sizes decides, and the larger of two that are as near.
     EXPECT_DOUBLE_EQ(loads.expected(100'000), 200'000);
 }
 

@@ -109,7 +109,7 @@ TYPED_TEST(EngineAggregates, KeysWithSoManyCodes) {
     }
 }
 
-// What mix_key(0, key) was made of.
+// Returns the key for which mix_key(0, key) is this hash.
 std::uint64_t key_of_hash(std::uint64_t hash) {
     const auto divide = [](std::uint64_t product, std::uint64_t factor) {
         std::uint64_t inverse = factor;
@@ -195,7 +195,7 @@ TYPED_TEST(EngineAggregates, ConditionsByCode) {
             constexpr AggregateInputKind kinds[] = {AggregateInputKind::map8, AggregateInputKind::map32,
                                                     AggregateInputKind::map64, AggregateInputKind::bits};
             const AggregateInputKind kind = kinds[random() % std::size(kinds)];
-            // So many of 64 codes pass; or those pass that follow each other.
+            // This number of 64 codes pass, anywhere or one after the other.
             constexpr std::uint64_t passing[] = {0, 1, 8, 32, 60, 63, 64, 65};
             const std::uint64_t share = passing[random() % std::size(passing)];
             const std::uint64_t seed = random() | 1;
@@ -227,7 +227,7 @@ TYPED_TEST(EngineAggregates, ConditionsByCode) {
     }
 }
 
-// Of groups in an order those that don't come first are left out, but for ties with the last one.
+// Only the first groups in an order are returned, and those that tie with the last one.
 TYPED_TEST(EngineAggregates, FirstGroupsInAnOrder) {
     std::vector<TestRun> runs;
     const auto stores = this->make_runs({70000, 9000}, &runs, false);
@@ -238,8 +238,8 @@ TYPED_TEST(EngineAggregates, FirstGroupsInAnOrder) {
     } orders[] = {{0, true}, {2, false}, {3, true}, {3, false}, {-1, false}};
     for (const std::uint64_t distinct : {1, 7, 495, 60000, 79000}) {
         for (const std::uint8_t more_bits : {0, 50, 60}) {
-            // So many groups take their time. The fewer ones may be numbered by their keys, if these have no
-            // more bits.
+            // Many groups take their time, so that short runs have one case of them. Fewer ones may be
+            // numbered by their keys, if these have no more bits.
             if (distinct > 495 && more_bits != (distinct == 79000 ? 50 : 0) && !unit_test::is_long_run()) {
                 continue;
             }

@@ -1,4 +1,4 @@
-// What tests of requests about groups have in common: runs in an engine, and requests about them.
+// The fixture of tests of groups: runs in an engine, and requests about them.
 #pragma once
 
 #include <algorithm>

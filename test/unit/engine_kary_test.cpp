@@ -175,7 +175,7 @@ class EngineKary : public EngineTest {
         expect_matches(array, probes, expected, expected_offsets);
     }
 
-    // What match gives of an array: TIDs and numbers, one of them, and none.
+    // Expects the results of match in each form: TIDs and numbers, one of them, and none.
     void expect_matches(const KaryArray<Key> &array, const std::vector<Key> &probes,
                         const std::vector<Tid> &expected, const std::vector<std::uint64_t> &offsets) {
         std::vector<std::uint32_t> expected_items;

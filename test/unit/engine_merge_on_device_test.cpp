@@ -148,7 +148,7 @@ class MergeOnDevice : public AggregateEngineTest {
         return read(*host_stream_, *output, request.program);
     }
 
-    // What an engine leaves of its half.
+    // Returns the groups of its half that an engine doesn't leave out.
     std::unique_ptr<AggregateOutput> leave_out(const AggregateOutput &output, std::size_t half,
                                                const AggregateProgram &program, const SharedKeys &shared,
                                                const AggregateTop &top, const KeyMarks &own) {

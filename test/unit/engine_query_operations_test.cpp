@@ -14,7 +14,7 @@ class EngineQueryOperation : public EngineTest {
   protected:
     void SetUp() override { this->template open<UnderTest>(); }
 
-    // What an operation gives of these operands; nothing where it fails.
+    // Returns the result of an operation, or nothing if it fails.
     std::optional<Value> compute(Operation operation, ValueType type, const Row &operands,
                                  std::uint32_t detail = 0, std::uint8_t width = 0,
                                  const std::vector<ZoneTransition> *zone = nullptr) {

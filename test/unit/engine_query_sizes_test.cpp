@@ -212,7 +212,7 @@ TYPED_TEST(QuerySizesTest, KeysOfSeveralWordsMayBeNull) {
     }
 }
 
-// Of a column that is never NULL, too: then no group lacks a row that counts.
+// One column is never NULL, so that each of its groups has a row that counts.
 TYPED_TEST(QuerySizesTest, AnyValueIsTheGroups) {
     constexpr std::uint64_t rows = 20000;
     constexpr std::uint64_t groups = 257;

@@ -500,7 +500,7 @@ TYPED_TEST(EngineQuery, RandomGroupsAreTheReferences) {
     this->check_random_groups(0);
 }
 
-// Of columns with few codes, whose rows are the same to a query where their codes are.
+// The columns have few codes. Rows of equal codes are the same to a query.
 TYPED_TEST(EngineQuery, RandomGroupsOfFewCodesAreTheReferences) {
     this->check_random_groups(3);
 }

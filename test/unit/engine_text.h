@@ -1,4 +1,4 @@
-// What tests of text indexes of both engines share.
+// The fixture of tests of text indexes, for both engines.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class EngineText : public EngineTest {
         return index;
     }
 
-    // What queries with steps count theirs from.
+    // Queries with steps have theirs here.
     std::vector<TextStep> steps_;
 
     TextBatch batch_of(const std::vector<TextTerm> &terms, const std::vector<TextQuery> &queries) const {

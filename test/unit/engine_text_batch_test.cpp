@@ -25,10 +25,10 @@ Postings list_between(std::uint32_t begin, std::uint32_t end, std::uint32_t step
     return list;
 }
 
-// So many queries are probed where there are no others.
+// This number of queries is probed if there are no others.
 constexpr std::size_t enough_queries = 160;
 
-// What follows one another `times` times.
+// Returns the values, `times` times one after the other.
 template <typename T>
 std::vector<T> repeated(const std::vector<T> &values, std::size_t times) {
     std::vector<T> all;

@@ -13,7 +13,7 @@ namespace {
 using namespace gpu_engine;
 using namespace aggregate_test;
 
-// What rows are sorted by, as SQL has it.
+// The sort keys of rows, as SQL has them.
 struct SortKey {
     std::uint16_t step;
     bool descending;
@@ -304,7 +304,7 @@ TestRequest match_operator_by(const std::vector<TestRun> &runs, std::uint64_t mo
     return request;
 }
 
-// Where many rows are like the last wanted one, only so many of them come unless ties are wanted.
+// If many rows are equal to the last wanted one, only as many come as are wanted, unless ties are.
 TYPED_TEST(EngineTopRows, FewOfManyThatAreAlike) {
     std::vector<TestRun> runs;
     const auto stores = this->make_runs({70000, 9000}, &runs, false);
@@ -331,8 +331,8 @@ TYPED_TEST(EngineTopRows, FewOfManyThatAreAlike) {
     EXPECT_EQ(output->groups(), like_first);
 }
 
-// So many rows that an engine may look at a sample of them first: by one key, and by a second one that has a
-// word of its own.
+// There are so many rows that an engine may look at a sample of them first: by one key, and by a second one
+// that has a word of its own.
 TYPED_TEST(EngineTopRows, FewOfManyThatDiffer) {
     std::vector<TestRun> runs;
     const auto stores = this->make_runs({60000, 6000}, &runs, false);

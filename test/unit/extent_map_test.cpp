@@ -1,4 +1,4 @@
-// Where new pages go: never over used ones, as far in front as they fit.
+// New pages are never put over used ones, and as far in front as they fit.
 #include "storage/extent_map.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What tests of grid files compare with: points are kept as they come, and every request is answered by
+// The reference of tests of grid files: points are kept as they come, and every request is answered by
 // looking at all of them.
 #pragma once
 

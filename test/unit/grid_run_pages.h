@@ -72,7 +72,7 @@ inline std::vector<Page> make_pages(const Points &points, const std::vector<std:
         const std::size_t last = std::min<std::size_t>(first + 1 + random() % most, points.count());
         pages.push_back(make_page(first, values_of(points, null_bit, first, last)));
         pg_gpu::grid::EntryPage parts;
-        // What sessions read is what was written.
+        // Sessions must be able to read what was written.
         if (!pg_gpu::grid::open_entry_page(pages.back().data() + first_byte,
                                            page_bytes - first_byte - special_bytes,
                                            static_cast<int>(3 + points.columns()), &parts)) {

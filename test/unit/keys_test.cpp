@@ -61,7 +61,7 @@ TEST(Key96, ComparesAsOneInteger) {
         const auto words_a = std::tie(a.high, a.middle, a.low);
         const auto words_b = std::tie(b.high, b.middle, b.low);
         expect_order(a, b, words_a < words_b, words_a == words_b);
-        // What is above the key is left out.
+        // Bits above the key are left out.
         ASSERT_TRUE(Key96::from(a.bits() | Uint128{random()} << 96) == a);
     }
 }

@@ -158,7 +158,7 @@ TEST(Placement, TheOverflowTakesWhatNobodyElseHasRoomFor) {
     EXPECT_EQ(reported_place({{1, 2000, 1900, 0, 2000, 0}, {2, 2000, 1900, 0, 2000, 2000}}, host, 192), "2");
     EXPECT_EQ(reported_place({{1, 2000, 1000, 0, 2000, 0}, {2, 2000, 1000, 0, 2000, 0}}, host, 128),
               "1: 0 + 64; 2: 64 + 64; ");
-    // What is in use stays.
+    // Mirrors in use stay.
     EXPECT_EQ(reported_place({{1, 2000, 1900, 0, 2000, 0}, {2, 2000, 1900, 0, 2000, 0}}, host, 192), "0");
     EXPECT_EQ(reported_place({{1, 2000, 1000, 0, 2000, 0}}, host, 192, false, false), "0");
     // Unless the overflow has no room either.
@@ -177,7 +177,7 @@ TEST(Placement, WhatIsLookedAtAsAWholeIsSharedWithTheOverflow) {
                                                      {2, 8000, 0, 0, 8000, 8000}};
     // An eighth of the engines' memory is left for requests.
     EXPECT_EQ(reported_place(devices, host, 3200, true), "1: 0 + 640; 2: 640 + 640; 0: 1280 + 1920; ");
-    // What is looked up isn't found sooner by more engines.
+    // A run in which keys are looked up isn't faster on more engines.
     EXPECT_EQ(reported_place(devices, host, 3200, false), "0");
     // But one that is too large for any of them must be shared.
     EXPECT_EQ(reported_place(devices, {0, 20000, 0, 0, 20000, 20000}, 3200, false),

@@ -72,7 +72,7 @@ TEST(RangeGuide, FindsTheRangeOfEachCode) {
     }
 }
 
-// What a session sent may be anything.
+// A session may have sent starts in any order.
 TEST(RangeGuide, OfStartsInAnyOrderFindsSomeRange) {
     std::mt19937_64 random(7);
     for (const int count : {2, 3, 1000}) {

@@ -1,4 +1,4 @@
-// What tests of mirrors of several kinds expect of the server process in the same way.
+// Expectations of the server process that tests of mirrors of several kinds share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ inline protocol::BeginGrid begin_of_small_points(const protocol::RunName &name, 
     return begin;
 }
 
-// Of the two runs that the request is about only run 1 is there, without the dead bitmap that it asks for.
+// The request is about two runs. Only run 1 is there, and without the dead bitmap that the request needs.
 template <typename Request>
 void expect_absent_and_stale(Client &client, Message message, Request request) {
     const auto call = [&] { return client.call<protocol::ResultReply>(message, request); };

@@ -35,7 +35,7 @@ namespace {
 
 constexpr int emulated_devices = 3;
 
-// Where there is no CUDA, three host engines stand for devices.
+// Without CUDA, three host engines stand for devices.
 [[maybe_unused]] void emulate_devices(Options *options) {
     options->identify_devices = [](std::vector<gpu_engine::DeviceIdentity> *devices) {
         for (int i = 0; i < emulated_devices; ++i) {
@@ -56,7 +56,7 @@ constexpr int emulated_devices = 3;
 
 ServerUnderTest::ServerUnderTest(Options options) : path_(folder_.file("socket")) {
     options.socket_path = path_;
-    // Where there are several devices, an index's runs are shared out among them, and each that can be is
+    // If there are several devices, an index's runs are shared out among them, and each that can be is
     // divided.
     if (options.colocated_bytes == Options().colocated_bytes) {
         options.colocated_bytes = 0;

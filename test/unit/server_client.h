@@ -1,4 +1,5 @@
-// What the server's tests share: a server within the test's process, and a session's side of the protocol.
+// The fixtures of the server's tests: a server within the test's process, and a session's side of the
+// protocol.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -189,11 +190,11 @@ class Client {
     }
 
     EngineName engine = EngineName::host;
-    // Of the requests to come (protocol::RequestHeader).
+    // The next requests have these (protocol::RequestHeader).
     std::uint32_t purpose = 0;
     bool forced = false;
     std::uint32_t deadline_ms = 0;
-    // Of the arrays of kary to come.
+    // The next arrays of kary have this holder.
     protocol::Holder holder{10, 0, 0, 0};
 
   private:
@@ -234,7 +235,7 @@ class ServerTestOfEngine : public ServerTest, public testing::WithParamInterface
     static gpu_engine::server::Options for_testing();
 };
 
-// What INSTANTIATE_TEST_SUITE_P takes for them.
+// The values of INSTANTIATE_TEST_SUITE_P.
 inline auto every_engine() {
     return testing::Values(EngineName::host, EngineName::cuda);
 }

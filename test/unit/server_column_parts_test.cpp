@@ -149,7 +149,7 @@ TEST_F(ColumnParts, ARunIsLostWithAnyOfItsEngines) {
     lose(0);
     EXPECT_EQ(Client::result_of(call().header), ReplyResult::not_resident);
     EXPECT_NE(load_columns(), ReplyResult::done);
-    // What there is no room for leaves nothing behind.
+    // A load that finds no room leaves nothing behind.
     EXPECT_EQ(client_.list(Message::mirrors, 0, 65536).rows, 0U);
 }
 
@@ -168,7 +168,7 @@ TEST_F(ColumnParts, WithoutMemoryForOnePartALoadFailsAsAWhole) {
             client_.call<protocol::ReplyHeader>(Message::inject, request);
             if (loaded != ReplyResult::done) {
                 ++failures;
-                // What has been begun ends with the connection.
+                // A load that has begun ends with the connection.
                 client_.disconnect();
                 ASSERT_TRUE(client_.connect(server_.path()));
                 client_.hello();

@@ -477,7 +477,7 @@ TEST_P(ServerPoints, RefuseWrongBeginnings) {
     EXPECT_EQ(begin_code(good), StatusCode::ok) << "the claim ended with the failures";
 }
 
-// What runs' columns and kinds don't fit, and parts outside of the buffer.
+// Requests that don't fit the runs' columns and kinds are refused, and parts outside of the buffer.
 TEST_P(ServerPoints, RefuseWrongRequests) {
     const Columns columns = {{false, true}, {0, 1}};
     const Points points = make_points(columns, 100, true, random_);

@@ -1,4 +1,4 @@
-// What no session of ours sends: garbage, truncated messages, wrong versions, buffers without seals,
+// Input that no session of ours sends: garbage, truncated messages, wrong versions, buffers without seals,
 // descriptors without end, content that changes meanwhile, sessions that don't read.
 #include <fcntl.h>
 #include <sys/mman.h>

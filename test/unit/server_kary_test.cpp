@@ -265,7 +265,7 @@ TYPED_TEST(ServerRequests, ReportWhichRunsAreAbsentOrStale) {
     reply = call();
     EXPECT_EQ(Client::result_of(reply.header), ReplyResult::not_resident);
     EXPECT_EQ(reply.header.lacking, 5U);
-    // Of the right name, but of another key width.
+    // The run has the right name, but another key width.
     this->name_runs(&request, 3);
     request.key_bits = this->key_bits == 32 ? 64 : 32;
     EXPECT_EQ(call().header.status.code, StatusCode::invalid_argument);

@@ -203,7 +203,7 @@ TEST_P(ServerLimits, QuotasOfRolesAndDatabases) {
     elsewhere.database = 6;
     ASSERT_EQ(client_->load(elsewhere, keys_, tids_), ReplyResult::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{5, 6, 7})) << "another database";
-    // What alone is beyond the quota, or beside what is pinned, drops nothing.
+    // A load that alone, or beside pinned mirrors, exceeds the quota evicts nothing.
     client_->holder = {12, 0, array_bytes / 2, 0};
     auto refused = client_->begin_kary(run_name(8), array_entries, 32);
     EXPECT_EQ(refused.header.status.code, StatusCode::out_of_memory);
@@ -221,7 +221,7 @@ TEST_P(ServerLimits, QuotasOfRolesAndDatabases) {
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{5, 6, 7, 8}));
 }
 
-// What is being loaded counts for a quota, until it is given up.
+// A load counts for the quota from its beginning, until it is given up.
 TEST_P(ServerLimits, QuotasCountWhatIsBeingLoaded) {
     client_->holder = {11, 0, 2 * array_bytes * 12 / 10 - array_bytes / 2, 0};
     const auto first = client_->begin_kary(run_name(1), array_entries, 32);

@@ -1,5 +1,5 @@
-// What devices have no room for lies with the host engine, and is asked in the same request. Emulated
-// devices are the devices.
+// The host engine has the runs that devices have no room for, and the same request reads them there. The
+// devices are emulated.
 #include "server_several_engines.h"
 
 namespace {
@@ -67,7 +67,7 @@ TEST_F(ServerOverflow, TheRestLiesWithTheHostAndIsAskedToo) {
     for (std::uint64_t run = 1; run <= 4; ++run) {
         EXPECT_EQ(parts_of(run).front().engine, static_cast<std::uint32_t>(EngineName::cuda));
     }
-    // Where nobody has room, nothing goes for what the same request needs.
+    // If no engine has room, runs that the same request needs aren't evicted.
     EXPECT_EQ(begin(5), StatusCode::out_of_memory);
     EXPECT_EQ(mirrors(), 4U);
     expect_counted(4);

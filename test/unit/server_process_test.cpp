@@ -172,7 +172,7 @@ TEST_F(ServerProcess, EndsWithItsPipe) {
     const auto process = start({"--watch-descriptor", std::to_string(pipes[0])}, pipes[0]);
     close(pipes[0]);
     ASSERT_TRUE(wait_until([&] { return does_respond(); }));
-    // What is written means nothing.
+    // Bytes that are written mean nothing.
     EXPECT_EQ(write(pipes[1], "x", 1), 1);
     EXPECT_EQ(process->wait(50ms), -1000);
     EXPECT_TRUE(does_respond());
@@ -269,7 +269,7 @@ TEST_F(ServerProcess, EmulatedDevicesAreDevices) {
     EXPECT_EQ(Client::result_of(client.begin_kary(run_name(1), 10, 64).header), ReplyResult::done);
 }
 
-// Of another user: the socket's mode keeps it out, and so does the server.
+// The socket's mode keeps a process of another user out, and so does the server.
 TEST_F(ServerProcess, OtherUsersCanNotConnect) {
     if (geteuid() != 0) {
         GTEST_SKIP() << "only root can become another user";

@@ -12,8 +12,8 @@ using namespace server_test;
 namespace query = gpu_engine::query;
 using query::QueryOutcome;
 
-// Of a group: how many rows, the sum of the first column, how many values of the second one, and the
-// greatest.
+// A group: the number of rows, the sum of the first column, the number of values of the second one, and the
+// greatest of them.
 struct Group {
     std::int64_t rows = 0;
     std::int64_t sum = 0;
@@ -407,7 +407,7 @@ TEST_P(ServerQueries, RefusesWhatCantBe) {
         request = good;
         request.blocks = {offset, 1, 0, 0, 1, 0};
         EXPECT_EQ(code(request), StatusCode::invalid_argument);
-        // What lies in the buffer names places, too.
+        // Structures in the buffer name places, too.
         const auto refuses = [&](std::uint64_t *number, std::uint64_t lie) {
             const std::uint64_t honest = *number;
             *number = lie;

@@ -53,7 +53,7 @@ TEST_F(ServerSpread, ALimitOfEachEngineHoldsForItself) {
     load_runs(3);
     ASSERT_EQ(Client::result_of(count_runs(3).header), ReplyResult::done);
     EXPECT_EQ(counted(), 300U);
-    // What is needed together stays, so the fourth is refused, and nothing goes for it.
+    // Runs that a request needs together stay, so the fourth is refused, and nothing is evicted for it.
     EXPECT_EQ(client_.begin_kary(run_name(4), entries, 64).header.status.code, StatusCode::out_of_memory);
     EXPECT_EQ(client_.list(Message::mirrors, 0, 65536).rows, 3U);
     const protocol::StateReply state = client_.state();
@@ -85,7 +85,7 @@ TEST_F(ServerSpread, ALostEngineEndsAlone) {
         EXPECT_EQ((lacking.header.lacking >> i) & 1, before[i] == 1 ? 1U : 0U) << i;
     }
     EXPECT_EQ(server_.given_up(), 0);
-    // What it had is loaded where the others are.
+    // Its runs are loaded on the engines of the others.
     load_runs(6);
     for (const std::int32_t device : holders(6)) {
         EXPECT_TRUE(device == 0 || device == 2);
@@ -113,8 +113,7 @@ TEST_F(ServerSpread, ALostEngineEndsAlone) {
     EXPECT_EQ(server_.given_up(), 1);
 }
 
-// What is to be asked of a run was sent to the engine that had it then. It has been loaded on another one
-// since.
+// A request about a run is sent to the engine that has it, and the run is then loaded on another engine.
 TEST_F(ServerSpread, WhatHasMovedMeanwhileIsLackingAndNotLeftOut) {
     namespace server = gpu_engine::server;
     load_runs(1);
@@ -220,7 +219,7 @@ gpu_engine::server::Options with_four_devices(std::vector<Stand> &stands, const 
     return options;
 }
 
-// What gpu.devices() would tell: number, state and why not.
+// Returns the rows of gpu.devices(): number, state and reason.
 std::string reported_devices(ServerUnderTest &server) {
     static_cast<void>(server.has(EngineName::cuda));
     Client client(server.path());

@@ -119,7 +119,7 @@ class ServerText : public ServerTestOfEngine {
         }
     }
 
-    // Of the same queries as far as k and the place to go on go; each run has some of the terms.
+    // The runs' queries have the same k and the same place to go on; each run has some of the terms.
     EngineRequest make_request(const std::vector<TextRun> &runs, std::size_t count) {
         EngineRequest engine_request;
         engine_request.terms.resize(runs.size());
@@ -146,7 +146,7 @@ class ServerText : public ServerTestOfEngine {
                 }
                 query.first_term = static_cast<std::uint32_t>(engine_request.terms[r].size());
                 query.terms = static_cast<std::uint32_t>(lists.size());
-                // Of terms 0, 1 and 2, the first may have several lists.
+                // Terms 0, 1 and 2 are wanted; the first may have several lists.
                 std::uint32_t number = 0;
                 double idf = 3;
                 for (const std::size_t list : lists) {

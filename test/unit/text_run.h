@@ -98,7 +98,7 @@ class TextRun {
     std::vector<std::uint32_t> lengths;
     std::vector<Tid> tids;
     std::vector<bool> dead;  // empty: none
-    // What bounds are written by.
+    // Bounds are written for these norms.
     postings::Norms norms = {0.3, 0.02};
 
     std::uint32_t documents() const { return static_cast<std::uint32_t>(lengths.size()); }
@@ -173,7 +173,7 @@ class TextRun {
         return loader->finish(stream, index);
     }
 
-    // What a query of the terms must find.
+    // Returns the hits that a query of the terms must find.
     std::vector<TextHit> search(const postings::Norms &by, const gpu_engine::TextTerm *terms,
                                 const gpu_engine::TextQuery &query, const gpu_engine::TextStep *steps) const {
         using gpu_engine::TextMode;

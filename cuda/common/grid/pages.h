@@ -23,7 +23,8 @@ inline constexpr std::uint32_t grid_page_nulls = 2;
 inline constexpr std::uint32_t grid_page_keys = 3;
 inline constexpr std::uint32_t max_grid_page_arrays = grid_page_keys + max_grid_columns;
 
-// Where a page's arrays are. This is read from the page once, since others may write to the page meanwhile.
+// The places of a page's arrays. They are read from the page once, since others may write to the page
+// meanwhile.
 struct GridPageArrays {
     std::uint64_t bases[max_grid_page_arrays];
     std::uint32_t words[max_grid_page_arrays];  // at which the array begins
@@ -127,8 +128,8 @@ inline Status contradicted_by_page() noexcept {
     return make_status(StatusCode::invalid_argument, "a page contradicts itself");
 }
 
-// What a loader has gathered of all pages: a buffer of keys for each column, NULLs, which may be null, and
-// TIDs.
+// Returns the entries that a loader has gathered from all pages: a buffer of keys for each column, NULLs,
+// which may be null, and TIDs.
 template <typename Keys>
 GridEntries entries_of_arrays(const GridPageColumns &columns, const Keys *keys, const std::uint8_t *nulls,
                               const Tid *tids, std::uint64_t count) {

@@ -344,9 +344,9 @@ Pairs<Key> sort_pairs(const Call &call, const Key *keys, const Tid *tids, std::u
     const BitSpan key_bits =
         differing_bits(survey.key_any[0] ^ survey.key_all[0], survey.key_any[1] ^ survey.key_all[1]);
     const BitSpan tid_bits = differing_bits(0, survey.tid_any ^ survey.tid_all);
-    // Where TIDs don't ascend, equal keys are put into the order of their TIDs after the sort by key. Where
-    // groups of equal keys are long, the pairs are sorted by TID before that instead; few bits of the keys
-    // promise such groups.
+    // If TIDs don't ascend, equal keys are put into the order of their TIDs after the sort by key. But if
+    // groups of equal keys are long, which few bits of the keys promise, the pairs are sorted by TID before
+    // it instead.
     const bool long_groups =
         key_bits.end - key_bits.begin + std::bit_width(std::uint64_t(short_group)) < std::bit_width(count);
     if (survey.tids_descend != 0 && long_groups) {

@@ -108,7 +108,7 @@ class GridFile : public Store {
     // counts[i] = how many live entries lie in boxes[i].
     virtual Status count(Stream &stream, const GridBoxes &boxes, std::uint64_t count,
                          std::uint32_t *counts) const noexcept = 0;
-    // What match does, for boxes.
+    // Does for boxes what match does for keys.
     virtual Status search(Stream &stream, const GridBoxes &boxes, std::uint64_t count, std::uint64_t *offsets,
                           Tid *tids, std::uint64_t capacity) const noexcept = 0;
 

@@ -3,7 +3,7 @@
 
 namespace gpu_engine {
 
-// What lies behind an interface has one owner, and is never copied.
+// An object behind an interface has one owner, and is never copied.
 class Interface {
   public:
     Interface() = default;

@@ -1,5 +1,5 @@
-// What sessions and the server process say to each other. The messages are in the headers named below; this
-// one says the rules and what `hello` compares.
+// The protocol between sessions and the server process. The messages are in the headers named below; this one
+// has the rules and what `hello` compares.
 //
 // A session connects to a Unix socket (SOCK_SEQPACKET: a packet is a message), says `hello` and then sends
 // one request at a time; the server answers each with one reply of the same type and request number. Messages

@@ -46,7 +46,7 @@ struct OwnObject {
     std::unique_ptr<LoadInParts> in_parts;  // instead of both, where several engines share it
 };
 
-// What a request found and its session hasn't read yet, and the request that reads it.
+// Results that the session hasn't read yet, and the kind of request that reads them.
 struct CachedGroups {
     static constexpr protocol::Message reader = protocol::Message::read_groups;
     protocol::EngineName engine{};
@@ -73,8 +73,8 @@ class Connection {
 
     void serve();
 
-    // What is kept stays for the next request. It goes when that isn't its reader, or doesn't come soon: it
-    // takes memory of the engine.
+    // Keeps results for the next request. They take memory of the engine, so they go when the next request
+    // isn't their reader, or doesn't come soon.
     using Kept = std::variant<std::monostate, CachedGroups, KeptRows>;
     void keep(Kept cached);
     // Returns an empty one where nothing of this kind is kept.

@@ -9,7 +9,7 @@
 
 namespace gpu_engine::server {
 
-// What a form has of each entry. Throws Failure for numbers that stand for none.
+// The bytes that a form of results has for each entry. Throws Failure for a number that names no form.
 struct MatchBytes {
     std::uint64_t tid = 0;
     std::uint64_t item = 0;

@@ -18,7 +18,7 @@ namespace gpu_engine::server {
 class RunSet;
 class Spread;
 
-// What a handler works with. `engine` and `stream` are null for requests that don't compute.
+// All that a handler works with. `engine` and `stream` are null for requests that don't compute.
 struct Work {
     Connection &connection;
     protocol::EngineName engine_name;
@@ -27,7 +27,7 @@ struct Work {
     Stream *stream = nullptr;
     Purpose purpose{};
     const RunSet *found = nullptr;  // the request's runs, where they were looked up to choose the engine
-    // Of a request that begins a load in parts: which of the entries each engine gets.
+    // The entries that each engine gets, when the request begins a load in parts.
     const std::vector<RunShare> *shares = nullptr;
     // The handler counts these for the statistics.
     std::uint64_t items = 0;
@@ -36,7 +36,7 @@ struct Work {
     Server &server() const noexcept { return connection.server; }
 };
 
-// What is about to be loaded. Arrays without a name are nobody's.
+// The name and size of a load that is about to begin. Arrays without a name are nobody's.
 struct LoadSize {
     protocol::RunName name;
     PlacedLoad load;
@@ -62,7 +62,7 @@ struct Handler {
     void (*spread)(Spread &spread, const void *request, void *reply);
     // Returns the engines that have what the request names.
     std::vector<EngineId> (*holders)(Work &work, const void *request);
-    // What the request begins to load: of which index, and how many bytes it takes until it is finished.
+    // Returns the run that the request begins to load, and how many bytes it takes until it is finished.
     // `engine` is any of the kind.
     LoadSize (*load_size)(Engine &engine, const void *request);
 };
@@ -93,9 +93,9 @@ Status with_room(Work &work, Call &&call) {
     Mirrors &mirrors = work.server().mirrors();
     MemoryBudget &memory = work.engine->memory();
     static_cast<void>(memory.take_refused());
-    // What was refused is only the last of several pieces that a call takes. If there is room for that once
-    // the others have been given back, another caller may have had it. If there is again, the pieces have no
-    // room beside each other, and twice as much is wanted.
+    // The piece that was refused is only the last of several that a call takes. If it finds room once the
+    // others have been given back, another caller may have had that room. If it does again, the pieces don't
+    // fit beside each other, and twice as much is wanted.
     std::uint64_t wanted = 0;
     bool was_enough = false;
     for (int refusals = 0; refusals < max_refusals;) {

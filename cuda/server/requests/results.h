@@ -95,7 +95,7 @@ void write_entries(Work &work, const RunSet &runs, std::uint64_t items, Results 
         if (!runs.is_here(i)) {
             continue;
         }
-        // Where keys are wanted too, the TIDs are only counted at first, to know where the keys begin.
+        // If keys are wanted too, the TIDs are only counted at first, to know where the keys begin.
         std::uint64_t capacity = fits && !with_keys ? results.room<Tid>() : 0;
         Status status =
             with_room(work, [&] { return compute(i, offsets[i], results.rest<Tid>(), capacity); });
@@ -142,7 +142,7 @@ inline std::unique_ptr<HeapBlocks> keep_blocks(Work &work, const protocol::Block
     return blocks;
 }
 
-// Where what a request knows of blocks lies, and its results.
+// The places of a request's facts about blocks, and of its results.
 struct CountPlace {
     const protocol::BlocksPlace &blocks;
     std::uint64_t results;

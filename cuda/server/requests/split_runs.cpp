@@ -114,7 +114,7 @@ void put_together(Spread &spread, const protocol::QueryColumn &request,
         bytes += aligned(places_of(spread, run, request) * sizeof(std::uint64_t)) +
                  aligned(reply->found[run] * row_bytes);
     }
-    // What is put together takes no more than the parts did, unless the session has written to them
+    // The joined results are no larger than the parts were, unless the session has written to these
     // meanwhile.
     if (bytes > request.capacity) {
         throw Failure{make_status(StatusCode::insufficient_space, "the results don't fit")};

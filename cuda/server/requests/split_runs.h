@@ -11,7 +11,7 @@ namespace gpu_engine::server {
 // Says whether one of the request's runs is in parts.
 bool has_split_runs(const Spread &spread);
 
-// What the engines answered, and where among the results.
+// The engines' replies, and where their results lie.
 template <typename Reply>
 struct PartResults {
     const std::vector<PartPlace> &places;

@@ -1,4 +1,4 @@
-// What the server reports about itself, its settings, and the transfer buffer.
+// Requests for the server's state and settings, and for the transfer buffer.
 #include <unistd.h>
 
 #include <cstdio>

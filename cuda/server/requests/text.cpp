@@ -63,7 +63,7 @@ class Search {
     // The steps of all runs' queries, copied with them.
     const TextStep *steps() const noexcept { return steps_->data(); }
     std::uint32_t step_count() const noexcept { return static_cast<std::uint32_t>(request_.step_count); }
-    // What a run is asked, by terms of which a copy may have been made.
+    // The batch of queries of a run. `terms` are the run's, or a copy of them.
     TextBatch batch(std::size_t run, const TextTerm *terms) const noexcept {
         return {queries(run), count_, terms, term_count(run), steps(), step_count()};
     }
@@ -72,8 +72,8 @@ class Search {
     std::uint32_t term_count(std::size_t run) const noexcept {
         return request_.first_term[run + 1] - request_.first_term[run];
     }
-    // Where the run's results go, in the transfer buffer: `count` numbers, and as many hits as the queries
-    // want together.
+    // The places of the run's results in the transfer buffer: `count` numbers, and as many hits as the
+    // queries want together.
     std::uint32_t *counts(std::size_t run) const noexcept { return counts_[run]; }
     TextHit *hits(std::size_t run) const noexcept { return hits_[run]; }
     std::uint64_t hit_count(std::size_t run) const noexcept { return hit_count_[run]; }
@@ -202,7 +202,7 @@ void JointSearch::prepare(Work &work) {
     terms_.emplace(memory, request_.first_term[runs]);
     counts_.emplace(memory, runs * search_.count());
     hits_.emplace(memory, runs * search_.max_hits());
-    // What a search leaves unwritten goes to the session, too, so it is cleared.
+    // Hits that a search leaves unwritten are sent to the session, too, so they are cleared.
     std::fill_n(hits_->data(), runs * search_.max_hits(), TextHit{});
     for (std::size_t run = 0; run < runs; ++run) {
         std::copy_n(search_.terms(run), search_.term_count(run), terms_->data() + request_.first_term[run]);

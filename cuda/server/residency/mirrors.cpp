@@ -154,7 +154,7 @@ Mirrors::Victims Mirrors::victims(EngineId engine, const Purpose &purpose) {
 
 template <typename Wanted>
 void Mirrors::unlink(const Victims &victims, EngineId engine, Wanted wanted, Evicted *evicted) {
-    // What can fail comes first, before anything is unlinked.
+    // This can fail, so it comes before anything is unlinked.
     evicted->reserve(victims.size());
     std::uint64_t bytes = 0;
     for (const Table::iterator &victim : victims) {

@@ -30,7 +30,7 @@ struct Purpose {
     }
 };
 
-// What an engine has of a run: the entries from `first` on.
+// The part of a run that an engine has: the entries from `first` on.
 struct MirrorPart {
     EngineId held_by = 0;
     std::uint64_t first = 0;
@@ -79,8 +79,8 @@ std::uint64_t dead_version_of(const Mirror &mirror);
 
 std::int64_t microseconds_since_1970() noexcept;
 
-// What a mirror that is about to be made will take on an engine at last, and while it is made. Without
-// `memory` it has its memory already.
+// The memory that a new mirror will take on an engine in the end, and while it is made. A mirror without
+// `memory` has its memory already.
 struct NewMirrorPart {
     EngineId held_by;
     const MemoryBudget *memory;
@@ -112,7 +112,7 @@ enum class Room {
     used_by_others,  // what would have to leave a forced path doesn't disturb
 };
 
-// What has become of mirrors on an engine since the server's start.
+// Counts of what happened to mirrors on an engine since the server's start.
 struct MirrorCounts {
     std::uint64_t loads = 0;
     std::uint64_t evictions = 0;  // to make room, or for a lower limit
@@ -222,7 +222,7 @@ class Mirrors {
     using Table = std::unordered_map<Place, std::shared_ptr<Mirror>, Hash>;
     using Evicted = std::vector<std::shared_ptr<Mirror>>;
 
-    // What the run of a claim will take.
+    // The memory that the run of a claim will take.
     struct Share {
         std::uint32_t user = 0;
         std::vector<NewMirrorPart> parts;
@@ -235,7 +235,7 @@ class Mirrors {
     Victims victims(const Purpose &purpose, Requested requested);
     Victims victims(EngineId engine, const Purpose &purpose);
     static std::uint64_t bytes_of_all(const Victims &victims, EngineId engine);
-    // What mirrors and claims take of which `counts(name, user)`. The mutex is held.
+    // Returns the bytes of mirrors and claims for which `counts(name, user)` is true. The mutex is held.
     template <typename Counts>
     std::uint64_t taken(protocol::EngineName engine, Counts counts) const;
     // Says who has to leave for a mirror. The mutex is held.

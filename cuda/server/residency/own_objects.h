@@ -30,8 +30,8 @@ OwnObject &object_in_parts(Work &work, std::uint64_t handle);
 // Returns the new object's handle.
 std::uint64_t add_own_object(Work &work, OwnObject own);
 
-// What the requests that begin a load have in common. Returns false when there is nothing to be loaded, as
-// the reply then says.
+// Does what all requests that begin a load have in common. Returns false when there is nothing to be loaded,
+// which the reply then says.
 bool begin_own(Work &work, const protocol::RunName &name, const protocol::Holder &holder, OwnObject *own,
                protocol::BeginReply &reply);
 

@@ -140,7 +140,7 @@ std::vector<RunShare> divide_with_overflow(const std::vector<PlacementCandidate>
 
 namespace {
 
-// Where a load goes for which something in use would have to leave the candidates; nothing where the overflow
+// Places a load for which a mirror in use would have to leave the candidates. Returns nothing if the overflow
 // has no room for it either.
 std::optional<Placement> place_in_overflow(const std::vector<PlacementCandidate> &ordered,
                                            const OverflowPlace &overflow, const PlacedLoad &load, RoomBy by,
@@ -149,7 +149,7 @@ std::optional<Placement> place_in_overflow(const std::vector<PlacementCandidate>
     Placement placement{overflow.candidate.id, {}};
     if (load.divisible.entries > 0) {
         placement.shares = divide_run(ordered, load.divisible, by);
-        // What isn't asked for all entries is found as soon by one engine.
+        // Requests that don't read all entries are as fast on one engine.
         if (placement.shares.empty() && (gains || !has_room)) {
             placement.shares = divide_with_overflow(ordered, load.divisible, overflow, by);
         }

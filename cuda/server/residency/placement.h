@@ -10,9 +10,9 @@
 
 namespace gpu_engine::server {
 
-// Of an engine's memory this part stays free for what requests take, where runs are divided with the
-// overflow, and where a request has found none: an aggregate or a joint call that finds none fails,
-// and its request goes to pages.
+// An engine keeps one part in so many of its memory free for requests when runs are divided with the
+// overflow, and when a request has found no memory: an aggregate or a joint call that finds none fails, and
+// its request falls back to pages.
 inline constexpr std::uint64_t reserved_free_of_memory = 8;
 
 // An engine that could take it.
@@ -73,7 +73,7 @@ struct DivisibleRun {
     std::function<std::uint64_t(std::uint64_t entries)> bytes_of;
 };
 
-// What counts as an engine's room.
+// How an engine's room is counted.
 enum class RoomBy {
     free_memory,
     idle_leaving,  // and what mirrors take that nobody used lately
@@ -114,14 +114,15 @@ struct PlacementRules {
     bool divides_all = false;  // for tests
 };
 
-// Where a load goes: to one engine, or in shares to several.
+// The engine that a load goes to, or the shares of several.
 struct Placement {
     EngineId whole = 0;
     std::vector<RunShare> shares;
 };
 
-// What is in use lately doesn't leave for a load that the overflow's engine has room for, or else a working
-// set that is larger than the candidates' memory would be loaded again and again. There must be a candidate.
+// Mirrors that were used lately aren't evicted for a load that the overflow's engine has room for. Otherwise
+// a working set that is larger than the candidates' memory would be loaded again and again. There must be a
+// candidate.
 Placement place_load(const std::vector<PlacementCandidate> &candidates,
                      const std::optional<OverflowPlace> &overflow, const PlacedLoad &load,
                      const PlacementRules &rules);

@@ -1,4 +1,4 @@
-// Where loads go.
+// Chooses the engines that loads go to.
 #include <algorithm>
 #include <utility>
 
@@ -31,7 +31,7 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
     };
     Engine &first = *engines.get(ready.front());
     const LoadSize size = handler.load_size(first, request_);
-    // What needs no look at all that is there.
+    // A load that fits on the only engine needs no look at the mirrors that are there.
     if (range.size() == 1 &&
         size.load.bytes + reserved_free_on(ready.front()) <= first.memory().free_bytes()) {
         return;
@@ -89,7 +89,7 @@ bool Connection::make_way(const Handler &handler, Work work, EngineId full) {
             best = i;
         }
     }
-    // Where nothing can leave, or another request has made way meanwhile, no room is kept either.
+    // If nothing can be evicted, or another request has made room meanwhile, no room is kept either.
     if (!best || !engines.note_lack(full) || !server.mirrors().drop(found.mirror(*best))) {
         return false;
     }

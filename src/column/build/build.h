@@ -1,4 +1,4 @@
-// What this room offers: runs of columns, written from rows in memory and from other runs.
+// The room's header: runs of columns, written from rows in memory and from other runs.
 #pragma once
 
 #include "column/build/chunk.h"

@@ -1,4 +1,4 @@
-// What this room offers: values and rows as gpu_column's pages have them (layout.h), and reading them.
+// The room's header: values and rows as gpu_column's pages have them (layout.h), and reading them.
 #pragma once
 
 #include "column/format/layout.h"

@@ -91,7 +91,7 @@ static double estimate_of(const RunSet &set, RequestKind kind, int columns, Path
     return estimate_microseconds(request, path);
 }
 
-// What a reply says of rows found; Row is what they are given back as.
+// True if the rows that a reply announces lie within the buffer. They are returned as Row.
 template <typename Row>
 static bool rows_lie_in_buffer(const protocol::ColumnReply &reply, int run) {
     return reply.found[run] <= buffer_bytes() &&
@@ -209,7 +209,7 @@ bool match_column(const RunSet &set, const Choice &choice, const RowTests &tests
 
 // ---- dictionaries ----------------------------------------------------------------------------------------
 
-// What comes back goes into an index for good.
+// The reply is checked because it goes into an index for good.
 static bool is_valid(const uint64 *from, uint64 from_count, const uint32 *map, const uint64 *entries,
                      uint64 count) {
     for (uint64 i = 0; i < from_count; i++)

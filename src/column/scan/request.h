@@ -1,4 +1,4 @@
-// What gpu_column asks the server process about rows: filters, counts, and merges of dictionaries.
+// Requests of gpu_column to the server process: filters, counts, and merges of dictionaries.
 #pragma once
 
 #include "gpu_engine/column.h"

@@ -1,4 +1,4 @@
-// What this room offers: conditions on columns, the rows of a view that match them, their values, and what
+// The room's header: conditions on columns, the rows of a view that match them, their values, and what
 // the session keeps of them; and what the server process is asked about them.
 #pragma once
 

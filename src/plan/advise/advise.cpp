@@ -39,7 +39,7 @@ struct Advice {
     const char *first_error;
 };
 
-// What gpu.advise gives, in order.
+// The columns of gpu.advise.
 enum Column : int {
     kAdvice,
     kTable,

@@ -16,7 +16,7 @@ struct Recorded {
     double milliseconds;
 };
 
-// What planning a recorded statement tells.
+// The result of planning a recorded statement.
 struct Estimate {
     Cost cost;
     List *tables;     // OIDs; ordinary tables that it reads

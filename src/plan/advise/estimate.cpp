@@ -1,5 +1,4 @@
-// What a recorded statement costs now, what it would cost with an index more, and which indexes that could
-// be.
+// The cost of a recorded statement now, its cost with one more index, and which indexes that could be.
 #include "access_methods.h"
 #include "compat.h"
 #include "expressions.h"

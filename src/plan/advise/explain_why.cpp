@@ -13,7 +13,7 @@ namespace pg_gpu::plan {
 
 namespace {
 
-// What the planner holds against that of other paths.
+// The costs by which the planner compares paths.
 struct Costs {
     int disabled;
     Cost total;
@@ -169,7 +169,7 @@ void note_offered(const Candidate &candidate, const CustomPath *path) {
 void note_chosen(PlannerInfo *root, const CustomPath *path) {
     if (!is_requested(root))
         return;
-    // Where a path was freed, a later one may lie in its place.
+    // A later path may lie at the address of one that was freed.
     for (int i = list_length(inquiry->notes) - 1; i >= 0; i--) {
         auto *note = static_cast<Note *>(list_nth(inquiry->notes, i));
         if (note->path == path) {

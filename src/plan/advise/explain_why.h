@@ -6,7 +6,7 @@
 
 namespace pg_gpu::plan {
 
-// What could have become a node, and the relation whose rows it would have given.
+// A part of the plan that could have become a node, and the relation whose rows it would have given.
 struct Candidate {
     const char *node;
     PlannerInfo *root;

@@ -21,7 +21,8 @@ IndexOptInfo *make_hypothetical(const Proposal &proposal, RelOptInfo *table);
 // Is it made by make_hypothetical? Other extensions make some, too.
 bool is_proposed(const IndexOptInfo *index);
 
-// What make_format and summarise_columns would say of a gpu_column index, by the statistics of its table.
+// The results that make_format and summarise_columns would have for a proposed gpu_column index, estimated by
+// the statistics of its table.
 column::Format *make_proposed_format(const IndexOptInfo *index);
 column::IndexSummary summarise_proposed(const IndexOptInfo *index, const column::Format &format);
 

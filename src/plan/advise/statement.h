@@ -5,7 +5,7 @@
 
 namespace pg_gpu::plan {
 
-// What all of this is planned for.
+// Returns the statement that a query or subquery is planned for.
 inline const Query *statement_of(const PlannerInfo *root) {
     while (root->parent_root != nullptr)
         root = root->parent_root;

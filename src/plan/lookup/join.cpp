@@ -13,7 +13,7 @@
 
 namespace pg_gpu::plan {
 
-// Where a column of the joined row comes from.
+// The source of a column of the joined row.
 struct Source {
     enum { Ordinal, Tid, Row } kind;
     AttrNumber attribute;  // of the table's row

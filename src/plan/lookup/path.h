@@ -5,9 +5,9 @@
 
 namespace pg_gpu::plan {
 
-// What path and plan carry in custom_private: {index, function}, as OIDs.
+// Path and plan carry {index, function} in custom_private, as OIDs.
 const CustomPathMethods *lookup_path_methods();
-// What EXPLAIN calls the node of a call that isn't joined.
+// The name in EXPLAIN of the node of a call that isn't joined.
 const char *lookup_scan_name();
 
 void install_lookup_planner();

@@ -13,7 +13,7 @@ namespace pg_gpu::plan {
 
 static set_rel_pathlist_hook_type previous_hook = nullptr;
 
-// What taking a row out of the bitmap and looking its document up in the lists costs, in operators.
+// The cost of taking a row out of the bitmap and looking its document up in the lists, in operators.
 static constexpr double kOperatorsPerCandidate = 12;
 
 static constexpr double kShareOfScan = 0.99;

@@ -21,7 +21,7 @@ struct Found {
     bool is_partial;
 };
 
-// Where a document comes from: an expression over one table.
+// The source of a document: an expression over one table.
 struct Source {
     const RangeTblEntry *table;
     Node *expression;
