@@ -675,6 +675,25 @@ static bool consider_engine(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ou
     return has_sets ? consider_sets(table, query::consider_query) : query::consider_query(table);
 }
 
+// Is a path one of ours, or of those that append_paths puts together?
+static bool is_of_nodes(const Path *path) {
+    if (!IsA(path, AppendPath))
+        return IsA(path, CustomPath);
+    const List *parts = reinterpret_cast<const AppendPath *>(path)->subpaths;
+    return parts != NIL && IsA(linitial(parts), CustomPath);
+}
+
+static bool is_own_plan_cheapest(const RelOptInfo *output) {
+    const Path *cheapest = static_cast<const Path *>(linitial(output->pathlist));
+    ListCell *cell;
+    foreach (cell, output->pathlist) {
+        const auto *path = static_cast<const Path *>(lfirst(cell));
+        if (path->total_cost < cheapest->total_cost)
+            cheapest = path;
+    }
+    return !is_of_nodes(cheapest);
+}
+
 static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
                                      RelOptInfo *output, void *extra) {
     if (previous_hook != nullptr)
@@ -696,7 +715,8 @@ static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage,
         is_distinct ? consider_distinct(root, input, output) : consider_groups(root, input, output, groups);
     if (refused != nullptr)
         note_declined(candidate_of(root, input, output), refused);
-    if (!is_any_offered && !comes_first && setting == QuerySetting::Auto)
+    // Where GpuAggregate would cost more than PostgreSQL's own plan, the engine may still cost less.
+    if (!comes_first && setting == QuerySetting::Auto && (!is_any_offered || is_own_plan_cheapest(output)))
         consider_engine(root, input, output, groups);
 }
 
