@@ -54,6 +54,54 @@ class EngineQueryOperation : public EngineTest {
 };
 TYPED_TEST_SUITE(EngineQueryOperation, Engines, EngineName);
 
+TYPED_TEST(EngineQueryOperation, TablesAreLookedInto) {
+    const auto look_up = [&](const std::vector<Constant> &table, std::int64_t value) {
+        TestQuery query;
+        query.begin({ValueType::int64});
+        query.add_input({{this->integer(value)}});
+        query.constants = {{7, 7}, {table.size(), 0}};
+        query.constants.insert(query.constants.end(), table.begin(), table.end());
+        query.add_node(NodeKind::compute);
+        query.add_column(0, ValueType::int64);
+        query.output(query.add(Operation::look_up, ValueType::int64, 0, no_step, no_step, 1));
+        std::unique_ptr<QueryResult> result;
+        const query::Query view = query.view();
+        EXPECT_EQ(find_problem(view), nullptr);
+        EXPECT_TRUE(this->engine_->queries().run(*this->stream_, view, &result).ok());
+        std::uint64_t record[2] = {};
+        if (result->outcome() == QueryOutcome::answered) {
+            EXPECT_TRUE(result->read_rows(*this->stream_, 0, 1, record).ok());
+            return std::optional(record[1]);
+        }
+        return std::optional<std::uint64_t>();
+    };
+    const std::vector<Constant> dense = {{3, 30}, {4, 40}, {5, 50}};
+    const std::vector<Constant> sparse = {
+        {UINT64_C(0) - 9, 1}, {UINT64_C(0) - 8, 2}, {2, 3}, {100, 4}, {INT64_MAX, 5}};
+    for (const std::int64_t value : {3, 4, 5}) {
+        EXPECT_EQ(look_up(dense, value), value * 10);
+    }
+    EXPECT_EQ(look_up(sparse, -9), 1);
+    EXPECT_EQ(look_up(sparse, -8), 2);
+    EXPECT_EQ(look_up(sparse, 2), 3);
+    EXPECT_EQ(look_up(sparse, 100), 4);
+    EXPECT_EQ(look_up(sparse, INT64_MAX), 5);
+    for (const std::int64_t value : {INT64_MIN, INT64_C(-7), INT64_C(0), INT64_C(99), INT64_C(101)}) {
+        EXPECT_EQ(look_up(sparse, value), std::nullopt);
+    }
+    EXPECT_EQ(look_up(dense, 2), std::nullopt);
+    EXPECT_EQ(look_up(dense, 6), std::nullopt);
+    EXPECT_EQ(look_up({}, 0), std::nullopt);
+
+    TestQuery query;
+    query.begin({ValueType::int64});
+    query.constants = {{2, 0}, {1, 1}};
+    query.add_node(NodeKind::compute);
+    query.add_column(0, ValueType::int64);
+    query.output(query.add(Operation::look_up, ValueType::int64, 0, no_step, no_step, 0));
+    EXPECT_NE(find_problem(query.view()), nullptr) << "a table that is longer than the constants";
+}
+
 constexpr std::int64_t a_day = 86400000000;
 
 TYPED_TEST(EngineQueryOperation, FieldsAreThoseOfExtract) {

@@ -150,7 +150,7 @@ class RandomSteps {
         const auto two = [&](Operation operation, ValueType result, ValueType operand) {
             note(query_.add(operation, result, pick(operand), pick(operand), 0, 0, 0, guard));
         };
-        switch (random_() % 14) {
+        switch (random_() % 15) {
             case 0:
                 two(random_() % 2 == 0 ? add_or_subtract() : multiply, number, number);
                 break;
@@ -206,6 +206,21 @@ class RandomSteps {
             case 12:
                 two(random_() % 2 == 0 ? coalesce : null_if_equal, type, type);
                 break;
+            case 13: {
+                // Most values that aren't in the table are kept from it.
+                const ValueType word = ValueType::int64;
+                const auto first = static_cast<std::uint32_t>(query_.constants.size());
+                query_.constants.insert(query_.constants.end(),
+                                        {{3, 0}, {UINT64_C(0) - 2, 70}, {1, 5}, {4, 9}});
+                const std::uint16_t keys =
+                    query_.add_list({Value::of(word, -2), Value::of(word, 1), Value::of(word, 4)});
+                const std::uint16_t looked_up = pick(word);
+                const std::uint16_t is_there =
+                    note(query_.add(in_list, ValueType::boolean, looked_up, 3, keys));
+                note(query_.add(look_up, word, looked_up, 0, 0, first, 0,
+                                random_() % 4 == 0 ? guard : is_there));
+                break;
+            }
             default: {
                 const std::uint16_t list = query_.add_list({Value::of(integer, -200), Value::of(integer, 3),
                                                             Value::of(integer, 4), Value::of(integer, 17)});

@@ -634,6 +634,16 @@ inline Value Reference::evaluate(Steps &steps, std::uint16_t number) const {
             return truth(compare(left, right) <= 0);
         case logical_not:
             return truth(left.number == 0);
+        case look_up: {
+            const std::uint64_t count = query_.constants[step.detail].low;
+            for (std::uint64_t i = 1; i <= count; ++i) {
+                const Constant &entry = query_.constants[step.detail + i];
+                if (static_cast<std::int64_t>(entry.low) == left.number) {
+                    return Value::of(step.type, static_cast<std::int64_t>(entry.high));
+                }
+            }
+            throw Failed{};
+        }
         case to_boolean:
             return truth(left.number != 0);
         case widen:

@@ -140,6 +140,8 @@ GPU_ENGINE_BOTH bool with_operation(Operation operation, ValueType operand, Visi
             return with_any<Coalesce>(operand, visit);
         case Operation::null_if_equal:
             return with_any<NullIfEqual>(operand, visit);
+        case Operation::look_up:
+            return visit(LookUp{});
         case Operation::date_of_timestamp:
             return visit(DateOfTimestamp{});
         case Operation::timestamp_of_date:

@@ -22,7 +22,7 @@ struct StepContext {
     std::uint8_t width;
     std::uint32_t detail;
     std::uint32_t list_count;
-    const Constant *list;  // of in_list
+    const Constant *list;  // of in_list and look_up
     Zone zone;             // of shifts by a zone
     Int128 power;          // 10^detail, of to_float
 };

@@ -109,6 +109,7 @@ bool may_fail(Operation operation) noexcept {
         case Operation::float_to_integer:
         case Operation::float_to_decimal:
         case Operation::float_scale:
+        case Operation::look_up:
             return true;
         default:
             return operation >= Operation::date_of_timestamp;
@@ -190,6 +191,10 @@ StepContext context_of(const Query &query, const Step &step) noexcept {
     if (step.operation == Operation::in_list) {
         context.list = query.constants + step.third;
         context.list_count = step.right;
+    }
+    if (step.operation == Operation::look_up) {
+        context.list = query.constants + step.detail + 1;
+        context.list_count = static_cast<std::uint32_t>(query.constants[step.detail].low);
     }
     if (step.operation == Operation::shift_zone || step.operation == Operation::unshift_zone) {
         context.zone = query.zones[step.detail];

@@ -173,6 +173,9 @@ class StepCheck {
             case choose:
                 return is(step.left, n, ValueType::boolean) && is(step.right, n, type) &&
                        is(step.third, n, type);
+            case look_up:
+                return is_moment && step.detail < query_.constant_count &&
+                       query_.constants[step.detail].low < query_.constant_count - step.detail;
             case date_of_timestamp:
             case timestamp_of_date:
                 return is_moment;

@@ -1,7 +1,7 @@
 // Comparisons, truth values and choices.
 #pragma once
 
-#include "common/query/operation.h"
+#include "common/query/numbers.h"
 
 namespace gpu_engine::query {
 
@@ -154,5 +154,30 @@ struct InList : SeesNulls<1, Type, Nothing, Truth> {
 
 template <typename Type>
 inline constexpr bool makes_nulls<InList<Type>> = true;
+
+// What a table has for a value. Tables often have an entry for each value, so that the place is known.
+struct LookUp : OfOne<std::int64_t> {
+    GPU_ENGINE_BOTH static std::int64_t at(const StepContext &context, std::uint32_t i) {
+        return static_cast<std::int64_t>(context.list[i].low);
+    }
+    GPU_ENGINE_BOTH static bool call(const StepContext &context, std::int64_t value, std::int64_t *result) {
+        *result = 0;
+        if (context.list_count == 0) {
+            return false;
+        }
+        const std::uint64_t place = static_cast<std::uint64_t>(value) - context.list[0].low;
+        std::uint32_t first = place < context.list_count ? static_cast<std::uint32_t>(place) : 0;
+        if (at(context, first) != value) {
+            first = 0;
+            for (std::uint32_t count = context.list_count; count > 1;) {
+                const std::uint32_t half = count / 2;
+                first += at(context, first + half) <= value ? half : 0;
+                count -= half;
+            }
+        }
+        *result = static_cast<std::int64_t>(context.list[first].high);
+        return at(context, first) == value;
+    }
+};
 
 }  // namespace gpu_engine::query

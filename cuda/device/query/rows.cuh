@@ -213,6 +213,9 @@ inline __device__ __noinline__ std::uint32_t run_step(const StepRoom &room, cons
     } else if (step.operation == Operation::in_list) {
         context.list = room.constants + step.list_first;
         context.list_count = step.list_count;
+    } else if (step.operation == Operation::look_up) {
+        context.list = room.constants + step.detail + 1;
+        context.list_count = static_cast<std::uint32_t>(room.constants[step.detail].low);
     }
     const bool is_guarded = step.guard.source != Source::none;
     const std::uint32_t guarded = is_guarded ? true_rows(access(room, step.guard)) : all_rows;

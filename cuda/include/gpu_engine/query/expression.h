@@ -109,6 +109,10 @@ enum class Operation : std::uint16_t {
     choose = 128,   // `left` true? `right`, else `third` (NULL counts as not true)
     coalesce,       // `left`, and `right` where that is NULL
     null_if_equal,  // `left`, NULL where it equals `right`; NULL if `left` is
+    // int64: what a table has for `left`; fails where that is nothing. The table is constants from number
+    // `detail` on: how many entries there are, and behind it, by ascending `low`, entries of what is looked
+    // up (low) and what is found (high).
+    look_up,
 
     // ---- moments ----
     // Of int64. `detail` says which. Days count from 2000-01-01, timestamps are microseconds from then on.
