@@ -386,6 +386,7 @@ bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *c
         refuse(&compiler->refusal, "there are too many grouping columns");
     // A condition is needed where those before it are true.
     ListCell *cell;
+    compiler->is_condition = true;
     foreach (cell, parts.conditions) {
         const uint16 step = compile_truth(compiler, static_cast<const Expr *>(lfirst(cell)));
         if (is_refused(compiler))
@@ -393,6 +394,7 @@ bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *c
         compiled->filter = both(compiler, compiled->filter, step);
         compiler->guard = compiled->filter;
     }
+    compiler->is_condition = false;
     // Rows of which the filter isn't true have no steps.
     compiler->guard = no_step;
     for (uint32 i = 0; i < compiled->key_count && !is_refused(compiler); i++)

@@ -4,6 +4,7 @@
 #include "column/format/scaled_numeric.h"
 #include "plan/query/entries.h"
 #include "plan/query/numbering.h"
+#include "plan/query/tables.h"
 
 namespace pg_gpu::plan::query {
 
@@ -532,7 +533,10 @@ const char *make_scan_columns(const ViewColumns &columns, Program *program, Expr
     *by_run = const_cast<const engine::RunColumn **>(made);
     if (!column::take_own_rows(columns.rows, own, static_cast<uint32>(count), own_rows))
         return "rows of the tail can't be read";
+    number_tables(program);
     finish_numbers(program);
+    if (const char *problem = write_tables(program))
+        return problem;
     for (uint32 i = 0; i < count; i++)
         if (const Numbering *numbering = ranked_numbering(*program, program->sources[i])) {
             for (int run = 0; run < view->run_count; run++)

@@ -15,8 +15,8 @@ static bool is_bytewise(const Numbering &numbering) {
 
 static bool are_codes_values(const ViewColumns &columns, const Source &source, const Numbering &numbering) {
     const column::ColumnView *view = columns.rows->view;
-    if (!IsA(source.expression, Var) || view->run_count != 1 || !column::is_remote(view, 0) ||
-        !column::is_dictionary(view->runs[0].header.column[source.column]) ||
+    if (numbering.has_table || !IsA(source.expression, Var) || view->run_count != 1 ||
+        !column::is_remote(view, 0) || !column::is_dictionary(view->runs[0].header.column[source.column]) ||
         (numbering.is_ordered && !is_bytewise(numbering)))
         return false;
     for (uint32 row = 0; row < view->loose_count; row++)

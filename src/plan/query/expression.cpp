@@ -4,6 +4,7 @@
 #include "expressions.h"
 #include "plan/query/aggregate_failure.h"
 #include "plan/query/numbering.h"
+#include "plan/query/tables.h"
 
 namespace pg_gpu::plan::query {
 
@@ -547,11 +548,7 @@ static bool has_case_value(Node *node, void *context) {
     return node != nullptr && (IsA(node, CaseTestExpr) || walk_expression(node, has_case_value, context));
 }
 
-Value compile(Compiler *compiler, const Expr *expression) {
-    check_stack_depth();
-    CHECK_FOR_INTERRUPTS();
-    if (is_refused(compiler))
-        return {};
+static Value compile_itself(Compiler *compiler, const Expr *expression) {
     if (is_without_columns(expression) &&
         !has_case_value(reinterpret_cast<Node *>(const_cast<Expr *>(expression)), nullptr))
         return compile_constant(compiler, expression);
@@ -593,6 +590,22 @@ Value compile(Compiler *compiler, const Expr *expression) {
         default:
             return refuse_value(compiler, "the engine doesn't have an expression of this kind", expression);
     }
+}
+
+Value compile(Compiler *compiler, const Expr *expression) {
+    check_stack_depth();
+    CHECK_FOR_INTERRUPTS();
+    if (is_refused(compiler))
+        return {};
+    const uint16 guard = compiler->guard;
+    const Value *case_value = compiler->case_value;
+    Value value = compile_itself(compiler, expression);
+    if (is_refused(compiler) && compiler->has_tables) {
+        compiler->guard = guard;
+        compiler->case_value = case_value;
+        value = compile_table(compiler, expression);
+    }
+    return value;
 }
 
 }  // namespace pg_gpu::plan::query

@@ -25,6 +25,9 @@ struct Compiler {
     Program *program;
     bool has_barrier;  // some rows must not be seen by expressions that may raise errors
     bool maps_may_fail;
+    bool is_condition;  // what is compiled is one, or part of it
+    bool has_tables;    // may expressions be looked up in tables? (tables.h)
+    int table_attempts;
     // Where expressions are needed: only in rows of which this step is true; no_step: in all.
     uint16 guard;
     const Value *case_value;  // what CaseTestExpr stands for
@@ -127,6 +130,8 @@ bool compile_moment_call(Compiler *compiler, Oid function, const List *arguments
 // maps.cpp: an expression over one column of which nothing is known but its dictionary.
 bool is_map(Compiler *compiler, const Expr *expression);
 Value compile_map(Compiler *compiler, const Expr *expression);
+// A walker: is there a function that a user has made?
+bool has_users_function(Node *node, void *context);
 // The column's own values as numbers that tell them apart.
 Value compile_group(Compiler *compiler, const Var *column);
 

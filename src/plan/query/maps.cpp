@@ -53,7 +53,7 @@ static bool is_users(Oid function, void *) {
     return function >= FirstUnpinnedObjectId;
 }
 
-static bool has_users_function(Node *node, void *context) {
+bool has_users_function(Node *node, void *context) {
     return node != nullptr && (check_functions_in_node(node, is_users, context) ||
                                walk_expression(node, has_users_function, context));
 }

@@ -13,6 +13,7 @@
 #include "plan/query/entries.h"
 #include "plan/query/path.h"
 #include "plan/query/shape.h"
+#include "plan/query/tables.h"
 #include "plan/query/top.h"
 #include "plan/query/subqueries.h"
 #include "plan/usage.h"
@@ -174,6 +175,53 @@ static const char *decline(const QueryState &state, const column::RemoteRows &ro
     return problem;
 }
 
+// Asks the state's compiled query, or one that it needs the answer of.
+static const char *ask(QueryState *state, const ViewColumns &columns, uint64 max_rows) {
+    column::QueryRequest request = {};
+    const engine::RunColumn **by_run;
+    const char *problem =
+        make_scan_columns(columns, state->compiled.program, state->expressions, &by_run, &request.own_rows);
+    if (problem == nullptr && has_variants(state->compiled))
+        problem = "equal grouping columns may look different";
+    if (problem != nullptr)
+        return decline(*state, *columns.rows, problem);
+    request.query = make_engine_query(*state);
+    request.query.max_rows = max_rows;
+    request.columns = by_run;
+    request.expected_rows = request.query.nodes[1].expected_rows;
+    request.result_context = state->keep;
+    request.result_owner = state->owner;
+    if (column::run_query(columns.rows, request, &state->result))
+        return read_code_values(columns, state->compiled, state->layout, &state->result)
+                   ? nullptr
+                   : "a run was merged meanwhile";
+    const char *outcome = words_of_outcome(state->result.outcome);
+    return outcome == nullptr ? "the server process gave no answer" : outcome;
+}
+
+namespace {
+
+struct Asking {
+    const QueryState *state;
+    const ViewColumns *columns;
+};
+
+}  // namespace
+
+static const char *ask_for_table(void *context, CompiledQuery *compiled, const RecordLayout &layout,
+                                 column::QueryResult *result) {
+    const auto *asking = static_cast<const Asking *>(context);
+    QueryState inner = *asking->state;
+    inner.keep = CurrentMemoryContext;
+    inner.order = NIL;
+    inner.compiled = *compiled;
+    inner.layout = layout;
+    inner.result = {};
+    const char *problem = ask(&inner, *asking->columns, kMaxCombinations);
+    *result = inner.result;
+    return problem;
+}
+
 static const char *submit_about_rows(QueryState *state, column::RemoteRows *rows) {
     const ViewColumns columns = read_view_columns(rows, state->columns);
     Compiler compiler = {};
@@ -181,6 +229,7 @@ static const char *submit_about_rows(QueryState *state, column::RemoteRows *rows
     compiler.context = state->expressions;
     compiler.has_barrier = state->bound.has_barrier;
     compiler.guard = no_step;
+    compiler.has_tables = true;
     MemoryContext view = MemoryContextSwitchTo(state->keep);
     compiler.program = begin_program();
     const bool is_compiled = compile_query(
@@ -194,25 +243,10 @@ static const char *submit_about_rows(QueryState *state, column::RemoteRows *rows
     MemoryContextSwitchTo(view);
     if (!is_compiled)
         return decline(*state, *rows, compiler.refusal.reason);
-    column::QueryRequest request = {};
-    const engine::RunColumn **by_run;
+    Asking asking = {state, &columns};
     const char *problem =
-        make_scan_columns(columns, compiler.program, state->expressions, &by_run, &request.own_rows);
-    if (problem == nullptr && has_variants(state->compiled))
-        problem = "equal grouping columns may look different";
-    if (problem != nullptr)
-        return decline(*state, *rows, problem);
-    request.query = make_engine_query(*state);
-    request.columns = by_run;
-    request.expected_rows = request.query.nodes[1].expected_rows;
-    request.result_context = state->keep;
-    request.result_owner = state->owner;
-    if (column::run_query(rows, request, &state->result))
-        return read_code_values(columns, state->compiled, state->layout, &state->result)
-                   ? nullptr
-                   : "a run was merged meanwhile";
-    const char *outcome = words_of_outcome(state->result.outcome);
-    return outcome == nullptr ? "the server process gave no answer" : outcome;
+        evaluate_tables({&compiler, state->conditions, ask_for_table, &asking}, state->compiled.program);
+    return problem != nullptr ? problem : ask(state, columns, PG_UINT64_MAX);
 }
 
 // What PostgreSQL would have run.

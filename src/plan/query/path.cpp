@@ -5,6 +5,7 @@
 #include "plan/query/aggregates.h"
 #include "plan/query/columns.h"
 #include "plan/query/node.h"
+#include "plan/query/tables.h"
 #include "plan/query/top.h"
 #include "settings.h"
 
@@ -62,13 +63,22 @@ static bool is_coarse(const Program &program, uint16 number) {
     }
 }
 
-static double expect_groups(const TableAggregate &table, const CompiledQuery &compiled) {
+// Is it looked up in a table (tables.h)?
+static bool is_looked_up(const Program &program, uint16 number) {
+    const engine::Step &step = program.steps[number];
+    return step.operation == Operation::null_if_equal &&
+           program.steps[step.left].operation == Operation::look_up;
+}
+
+static double expect_groups(const TableAggregate &table, const CompiledQuery &compiled, double evaluations) {
     List *expressions = get_sortgrouplist_exprs(table.clauses, table.columns);
     List *others = NIL;
     double coarse = 1;
     for (int i = 0; i < list_length(expressions); i++) {
         if (is_coarse(*compiled.program, compiled.keys[i]))
             coarse *= kCoarseGroups;
+        else if (is_looked_up(*compiled.program, compiled.keys[i]))
+            coarse *= Max(evaluations, 1.0);
         else
             others = lappend(others, list_nth(expressions, i));
     }
@@ -80,10 +90,79 @@ static double expect_groups(const TableAggregate &table, const CompiledQuery &co
     return Min(groups, coarse * of_others);
 }
 
+// ---- tables -----------------------------------------------------------------------------------------------
+
+// The expression over the table in place of the index.
+static Node *over_table(Node *node, void *context) {
+    if (node == nullptr)
+        return nullptr;
+    if (!IsA(node, Var))
+        return mutate_expression(node, over_table, context);
+    const auto *index = static_cast<const IndexOptInfo *>(context);
+    const int column = reinterpret_cast<const Var *>(node)->varattno - 1;
+    return static_cast<Node *>(copyObjectImpl(list_nth_node(TargetEntry, index->indextlist, column)->expr));
+}
+
+// Of what a moment is cut to, PostgreSQL has no statistics.
+static bool has_narrowing_call(Node *node, void *context) {
+    if (node == nullptr)
+        return false;
+    if (IsA(node, FuncExpr)) {
+        switch (reinterpret_cast<const FuncExpr *>(node)->funcid) {
+            case F_DATE_TRUNC_TEXT_TIMESTAMP:
+            case F_DATE_TRUNC_TEXT_TIMESTAMPTZ:
+            case F_EXTRACT_TEXT_DATE:
+            case F_EXTRACT_TEXT_TIMESTAMP:
+            case F_EXTRACT_TEXT_TIMESTAMPTZ:
+            case F_DATE_PART_TEXT_TIMESTAMP:
+            case F_DATE_PART_TEXT_TIMESTAMPTZ:
+                return true;
+            default:
+                break;
+        }
+    }
+    return walk_expression(node, has_narrowing_call, context);
+}
+
+static double estimate_combinations(const TableAggregate &table, const IndexOptInfo *index,
+                                    const Table &looked_up) {
+    constexpr double narrow_values = 5000;
+    const double rows = table.input->rows;
+    List *plain = NIL;
+    double combinations = 1;
+    ListCell *cell;
+    foreach (cell, looked_up.inputs) {
+        Node *input = over_table(static_cast<Node *>(lfirst(cell)), const_cast<IndexOptInfo *>(index));
+        if (has_narrowing_call(input, nullptr))
+            combinations *= Min(narrow_values,
+                                estimate_num_groups(table.root, list_make1(input), rows, nullptr, nullptr));
+        else
+            plain = lappend(plain, input);
+    }
+    if (plain != NIL)
+        combinations *= estimate_num_groups(table.root, plain, rows, nullptr, nullptr);
+    return Min(combinations, rows);
+}
+
+// How often expressions are evaluated for tables; below 0: more often than is worth it.
+static double count_evaluations(const TableAggregate &table, const IndexOptInfo *index,
+                                const Program &program) {
+    constexpr double few_combinations = 5000;
+    const double rows = table.input->rows;
+    double all = 0;
+    for (uint32 i = 0; i < program.table_count; i++) {
+        const double combinations = estimate_combinations(table, index, program.tables[i]);
+        if (combinations > kMaxCombinations / 2.0 || combinations > Max(few_combinations, rows / 2))
+            return -1;
+        all += combinations;
+    }
+    return all;
+}
+
 // ---- costs ------------------------------------------------------------------------------------------------
 
 static void cost_query(const TableAggregate &table, const AggregateSource &source,
-                       const CompiledQuery &compiled, double groups, Path *path) {
+                       const CompiledQuery &compiled, double groups, double evaluations, Path *path) {
     const auto rows = static_cast<double>(source.summary.rows);
     const double selected = Min(table.input->rows, Max(rows, 1.0));
     const double find = compiled.key_count == 0 ? 0 : groups > kFewGroups ? kFindOperators : kAddOperators;
@@ -93,6 +172,11 @@ static void cost_query(const TableAggregate &table, const AggregateSource &sourc
     const double elsewhere = 1.0 - table.input->allvisfrac;
     path->startup_cost = (kMatchOperators + rows * kStepOperators + selected * of_row) * cpu_operator_cost +
                          elsewhere * (table.input->pages * seq_page_cost + selected * cpu_tuple_cost);
+    // Combinations for a table are found as groups are.
+    path->startup_cost += compiled.program->table_count *
+                              (kMatchOperators + rows * kStepOperators + selected * kFindOperators) *
+                              cpu_operator_cost +
+                          evaluations * cpu_tuple_cost;
     path->total_cost = path->startup_cost + groups * cpu_tuple_cost;
     const PathTarget *target = table.output->reltarget;
     path->startup_cost += target->cost.startup;
@@ -103,8 +187,8 @@ static void cost_query(const TableAggregate &table, const AggregateSource &sourc
 
 static void add_query_path(const TableAggregate &table, const AggregateSource &source,
                            const AggregateQuery &query, const CompiledQuery &compiled, List *row,
-                           bool maps_may_fail) {
-    const double groups = expect_groups(table, compiled);
+                           bool maps_may_fail, double evaluations) {
+    const double groups = expect_groups(table, compiled, evaluations);
     auto *path = makeNode(CustomPath);
     path->path.pathtype = T_CustomScan;
     path->path.parent = table.output;
@@ -112,7 +196,7 @@ static void add_query_path(const TableAggregate &table, const AggregateSource &s
     path->path.rows = table.output->pathlist == NIL
                           ? groups
                           : Min(groups, linitial_node(Path, table.output->pathlist)->rows);
-    cost_query(table, source, compiled, groups, &path->path);
+    cost_query(table, source, compiled, groups, evaluations, &path->path);
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
     path->custom_paths = list_make1(make_replaced_path(table, row, NIL, nullptr));
     const TopRows top = find_top_rows(table, row);
@@ -132,6 +216,7 @@ static Refusal compile_planned(const AggregateSource &source, const AggregateQue
     compiler.program = begin_program();
     compiler.has_barrier = query.has_barrier;
     compiler.guard = no_step;
+    compiler.has_tables = true;
     const IndexColumns columns = describe_columns(source.format, source.index->opfamily,
                                                   source.index->indexcollations, source.summary, NIL);
     List *by_code = NIL;
@@ -160,10 +245,14 @@ static bool consider_index(const TableAggregate &table, const IndexOptInfo *inde
     CompiledQuery compiled;
     bool maps_may_fail;
     refusal = compile_planned(source, query, &compiled, &maps_may_fail);
+    const double evaluations =
+        refusal.reason == nullptr ? count_evaluations(table, index, *compiled.program) : 0;
+    if (evaluations < 0)
+        refusal.reason = "an expression has too many combinations of values";
     if (refusal.reason != nullptr)
         note_declined(candidate, refusal, {1, index->indexoid});
     else
-        add_query_path(table, source, query, compiled, row, maps_may_fail);
+        add_query_path(table, source, query, compiled, row, maps_may_fail, evaluations);
     return refusal.reason == nullptr;
 }
 

@@ -91,6 +91,34 @@ static void visit_operands(engine::Step *step, Visit visit) {
         visit(&step->guard);
 }
 
+// Columns that no step reads, and tables that none looks into.
+static void drop_unused_sources(Program *program) {
+    auto *is_used = allocate_zeroed<bool>(size_t{program->source_count} + 1);
+    auto *is_listed = allocate_zeroed<bool>(size_t{program->list_count} + 1);
+    for (uint32 i = 0; i < program->step_count; i++) {
+        if (program->steps[i].operation == Operation::column)
+            is_used[program->steps[i].left] = true;
+        if (program->steps[i].operation == Operation::look_up)
+            is_listed[program->steps[i].detail] = true;
+    }
+    auto *numbers = allocate_zeroed<uint16>(size_t{program->source_count} + 1);
+    uint32 left = 0;
+    for (uint32 i = 0; i < program->source_count; i++) {
+        numbers[i] = static_cast<uint16>(left);
+        if (is_used[i])
+            program->sources[left++] = program->sources[i];
+    }
+    program->source_count = left;
+    for (uint32 i = 0; i < program->step_count; i++)
+        if (program->steps[i].operation == Operation::column)
+            program->steps[i].left = numbers[program->steps[i].left];
+    left = 0;
+    for (uint32 i = 0; i < program->table_count; i++)
+        if (is_listed[program->tables[i].first_list])
+            program->tables[left++] = program->tables[i];
+    program->table_count = left;
+}
+
 void drop_unused_steps(Program *program, uint16 *const *kept, uint32 count) {
     auto *is_used = allocate_zeroed<bool>(size_t{program->step_count} + 1);
     auto *numbers = allocate_zeroed<uint16>(size_t{program->step_count} + 1);
@@ -112,6 +140,7 @@ void drop_unused_steps(Program *program, uint16 *const *kept, uint32 count) {
     for (uint32 i = 0; i < count; i++)
         if (*kept[i] != no_step)
             *kept[i] = numbers[*kept[i]];
+    drop_unused_sources(program);
     // Nothing is added after that.
     pfree(is_used);
     pfree(numbers);

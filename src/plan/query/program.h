@@ -101,6 +101,7 @@ struct Numbering {
     Oid order_collation;
     // Made in the executor: what numbers stand for. They are codes of a column's only dictionary (entries.h),
     // of which these are read, in order; or places in a table, or among its values in their order.
+    bool has_table;  // so that numbers aren't codes
     bool is_by_code;
     int code_column;
     uint64 *codes;
@@ -115,6 +116,28 @@ struct NumberedConstant {
     uint16 numbering;
     Datum value;
     uint32 constant;  // of the program, which is set when numbers are given
+};
+
+// ---- tables -----------------------------------------------------------------------------------------------
+
+// What the engine can't compute is looked up in a table that is made before: an expression that PostgreSQL
+// evaluates for each combination that rows have of its inputs, which the engine computes (tables.h).
+struct Table {
+    List *inputs;            // expressions over the index's columns
+    const Expr *expression;  // over inputs: Vars with their numbers, from 1 on
+    const Value *values;     // of inputs
+    int input_count;
+    Value result;
+    Oid type;
+    bool is_condition;  // rows are looked up before all conditions are known to hold
+    // Steps name lists by number until they are written: of each input, and of combinations.
+    uint32 first_list;
+    // Made in the executor, by combination.
+    uint64 count;
+    uint64 *words;  // of inputs
+    bool *nulls;
+    uint64 *results;
+    bool *result_nulls;
 };
 
 // What a code of an integer must be added to be the integer.
@@ -142,6 +165,9 @@ struct Program {
     uint32 numbering_count;
     NumberedConstant *numbered;
     uint32 numbered_count;
+    Table tables[8];
+    uint32 table_count;
+    uint32 list_count;
     engine::Zone zone;  // the session's, if has_zone
     bool has_zone;
     bool is_full;  // there were more steps than a node may have
@@ -166,7 +192,7 @@ inline uint16 constant_step(Program *program, Int128 value, ValueType type) {
                     make_step(Operation::constant, type, static_cast<uint16>(add_constant(program, value))));
 }
 
-// Leaves out the steps that none of `kept` needs, and gives the numbers anew.
+// Leaves out the steps that none of `kept` needs, and what only they need, and gives the numbers anew.
 void drop_unused_steps(Program *program, uint16 *const *kept, uint32 count);
 
 }  // namespace pg_gpu::plan::query
