@@ -5,6 +5,7 @@
 #include "plan/query/aggregate_failure.h"
 #include "plan/query/numbering.h"
 #include "plan/query/tables.h"
+#include "plan/query/zone.h"
 
 namespace pg_gpu::plan::query {
 
@@ -503,7 +504,9 @@ static Value compile_call(Compiler *compiler, Oid function, const List *argument
     if (function < FirstUnpinnedObjectId &&
         (compile_number_call(compiler, function, arguments, result, &value) ||
          compile_bucket_call(compiler, function, arguments, &value) ||
-         compile_moment_call(compiler, function, arguments, &value)))
+         compile_moment_call(compiler, function, arguments, &value) ||
+         compile_zone_call(compiler, function, arguments, &value) ||
+         compile_bin_call(compiler, function, arguments, &value)))
         return value;
     return refuse_value(compiler, "the engine doesn't have a function", expression);
 }

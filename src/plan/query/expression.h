@@ -127,6 +127,9 @@ struct IntervalFields {
 IntervalFields fields_of_interval(Compiler *compiler, const Value &interval);
 bool compile_moment_call(Compiler *compiler, Oid function, const List *arguments, Value *value);
 
+// bins.cpp: date_bin
+bool compile_bin_call(Compiler *compiler, Oid function, const List *arguments, Value *value);
+
 // maps.cpp: an expression over one column of which nothing is known but its dictionary.
 bool is_map(Compiler *compiler, const Expr *expression);
 Value compile_map(Compiler *compiler, const Expr *expression);

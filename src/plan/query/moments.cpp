@@ -19,11 +19,7 @@ static Value moment(Kind kind, uint16 step, double limit) {
 }
 
 static uint16 shift_step(Compiler *compiler, Operation operation, uint16 step) {
-    if (!find_session_zone(compiler->program, compiler->context != nullptr)) {
-        refuse(&compiler->refusal, "the time zone has too many jumps");
-        return 0;
-    }
-    return add_guarded(compiler, make_step(operation, ValueType::int64, step), true);
+    return shift_step(compiler, operation, step, session_timezone);
 }
 
 // ---- units and fields -------------------------------------------------------------------------------------

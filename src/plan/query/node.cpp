@@ -131,8 +131,8 @@ static engine::Query make_engine_query(const QueryState &state) {
     query.output_count = compiled.key_count;
     query.accumulators = compiled.accumulators;
     query.accumulator_count = compiled.accumulator_count;
-    query.zones = &compiled.program->zone;
-    query.zone_count = program.has_zone ? 1 : 0;
+    query.zones = program.zones;
+    query.zone_count = program.zone_count;
     query.max_rows = PG_UINT64_MAX;
     return query;
 }

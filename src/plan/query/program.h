@@ -168,8 +168,9 @@ struct Program {
     Table tables[8];
     uint32 table_count;
     uint32 list_count;
-    engine::Zone zone;  // the session's, if has_zone
-    bool has_zone;
+    engine::Zone zones[8];
+    const pg_tz *zone_names[8];  // nullptr: a fixed offset
+    uint32 zone_count;
     bool is_full;  // there were more steps than a node may have
 };
 

@@ -35,12 +35,16 @@ static bool has_case_value(Node *node, void *context) {
 
 static bool is_input(const Value &value) {
     switch (value.kind) {
-        case Kind::Float:
-            return false;
+        case Kind::Boolean:
+        case Kind::Integer:
+        case Kind::Date:
+        case Kind::Timestamp:
+        case Kind::Group:
+            return !value.is_null && value.type != ValueType::int128;
         case Kind::Decimal:
             return !value.is_null && value.type == ValueType::int64 && value.shown != kShownByRow;
         default:
-            return !value.is_null;
+            return false;
     }
 }
 
@@ -167,9 +171,6 @@ static Value value_of_result(Compiler *compiler, const Node *expression, Table *
     Value value = make_value(no_step, kind_of_type(type), ValueType::int64, kMaxInt64);
     value.width = width_of_type(type);
     switch (value.kind) {
-        case Kind::Decimal:
-        case Kind::Float:
-            return refuse_value(compiler, "a number isn't looked up in a table", expression);
         case Kind::Boolean:
             value.type = ValueType::boolean;
             break;
@@ -179,8 +180,13 @@ static Value value_of_result(Compiler *compiler, const Node *expression, Table *
             else
                 value.numbering = find_numbering(compiler, type, exprCollation(expression));
             break;
-        default:
+        case Kind::Integer:
+        case Kind::Date:
+        case Kind::Timestamp:
             value.limit = value.width == 2 ? 32768.0 : value.width == 4 ? 2147483648.0 : kMaxInt64;
+            break;
+        default:
+            return refuse_value(compiler, "a number isn't looked up in a table", expression);
     }
     table->type = type;
     table->result = value;

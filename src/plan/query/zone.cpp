@@ -2,33 +2,34 @@
 
 namespace pg_gpu::plan::query {
 
+using engine::Operation;
+using engine::ValueType;
+
 // Jumps of all the years that a timestamp may be of.
 static constexpr pg_time_t kFirstSecond = -INT64CONST(214000000000);
 static constexpr int kMaxJumps = 4096;
 // From then on a zone's rule repeats itself each year, without an end.
 static constexpr pg_time_t kLastSecond = INT64CONST(32503680000);
 
-bool find_session_zone(Program *program, bool is_executor) {
-    if (program->has_zone)
-        return true;
-    program->has_zone = true;
-    program->zone = {};
+// ---- jumps ------------------------------------------------------------------------------------------------
+
+static bool find_jumps(const pg_tz *zone, engine::Zone *found) {
     auto *jumps = allocate<engine::ZoneTransition>(kMaxJumps);
     uint64 count = 0;
     pg_time_t moment = kFirstSecond;
-    while (is_executor) {
+    for (;;) {
         long before;
         long after;
         int before_is_dst;
         int after_is_dst;
         pg_time_t jump;
-        const int found = pg_next_dst_boundary(&moment, &before, &before_is_dst, &jump, &after, &after_is_dst,
-                                               session_timezone);
-        if (found < 0)
+        const int next =
+            pg_next_dst_boundary(&moment, &before, &before_is_dst, &jump, &after, &after_is_dst, zone);
+        if (next < 0)
             return false;
         if (count == 0)
             jumps[count++] = {PG_INT64_MIN, before * USECS_PER_SEC};
-        if (found == 0 || jump > kLastSecond)
+        if (next == 0 || jump > kLastSecond)
             break;
         if (count == kMaxJumps)
             return false;
@@ -36,9 +37,95 @@ bool find_session_zone(Program *program, bool is_executor) {
             jumps[count++] = {time_t_to_timestamptz(jump), after * USECS_PER_SEC};
         moment = jump;
     }
-    if (!is_executor)
-        jumps[count++] = {PG_INT64_MIN, 0};
-    program->zone = {jumps, count};
+    *found = {jumps, count};
+    return true;
+}
+
+static engine::Zone zone_of_offset(int64 offset) {
+    auto *jump = allocate<engine::ZoneTransition>(1);
+    *jump = {PG_INT64_MIN, offset};
+    return {jump, 1};
+}
+
+// ---- steps ------------------------------------------------------------------------------------------------
+
+// The number of the program's zone; of a fixed offset if there is no zone.
+static uint32 number_of_zone(Compiler *compiler, pg_tz *zone, int64 offset) {
+    Program *program = compiler->program;
+    for (uint32 i = 0; i < program->zone_count; i++)
+        if (program->zone_names[i] == zone &&
+            (zone != nullptr || program->zones[i].transitions[0].offset == offset))
+            return i;
+    if (program->zone_count == lengthof(program->zones)) {
+        refuse(&compiler->refusal, "there are too many time zones");
+        return 0;
+    }
+    engine::Zone found = {};
+    // The planner needs no jumps.
+    if (zone == nullptr || compiler->context == nullptr) {
+        found = zone_of_offset(offset);
+    } else if (!find_jumps(zone, &found)) {
+        refuse(&compiler->refusal, "the time zone has too many jumps");
+        return 0;
+    }
+    program->zone_names[program->zone_count] = zone;
+    program->zones[program->zone_count] = found;
+    return program->zone_count++;
+}
+
+static uint16 add_shift(Compiler *compiler, Operation operation, uint16 step, uint32 zone) {
+    engine::Step shift = make_step(operation, ValueType::int64, step);
+    shift.detail = zone;
+    return is_refused(compiler) ? 0 : add_guarded(compiler, shift, true);
+}
+
+uint16 shift_step(Compiler *compiler, Operation operation, uint16 step, pg_tz *zone) {
+    return add_shift(compiler, operation, step, number_of_zone(compiler, zone, 0));
+}
+
+// ---- AT TIME ZONE -----------------------------------------------------------------------------------------
+
+// A zone's name that PostgreSQL doesn't take for an abbreviation; nullptr: it may be one, or is none.
+static pg_tz *zone_of_name(const Const &name) {
+    char spelled[TZ_STRLEN_MAX + 1];
+    text_to_cstring_buffer(DatumGetTextPP(name.constvalue), spelled, sizeof(spelled));
+    const bool is_name = strchr(spelled, '/') != nullptr || pg_strcasecmp(spelled, "UTC") == 0 ||
+                         pg_strcasecmp(spelled, "GMT") == 0;
+    return is_name ? pg_tzset(spelled) : nullptr;
+}
+
+static bool find_named_zone(Compiler *compiler, const Const &zone, bool is_name, uint32 *number) {
+    if (is_name) {
+        pg_tz *named = zone_of_name(zone);
+        if (named == nullptr)
+            return false;
+        *number = number_of_zone(compiler, named, 0);
+        return true;
+    }
+    const Interval *interval = DatumGetIntervalP(zone.constvalue);
+    if (interval->month != 0 || interval->day != 0)
+        return false;
+    *number = number_of_zone(compiler, nullptr, interval->time / USECS_PER_SEC * USECS_PER_SEC);
+    return true;
+}
+
+bool compile_zone_call(Compiler *compiler, Oid function, const List *arguments, Value *value) {
+    const bool has_name = function == F_TIMEZONE_TEXT_TIMESTAMPTZ || function == F_TIMEZONE_TEXT_TIMESTAMP;
+    const bool is_local = function == F_TIMEZONE_TEXT_TIMESTAMP || function == F_TIMEZONE_INTERVAL_TIMESTAMP;
+    if (!has_name && function != F_TIMEZONE_INTERVAL_TIMESTAMPTZ && function != F_TIMEZONE_INTERVAL_TIMESTAMP)
+        return false;
+    const auto *zone = static_cast<const Const *>(linitial(arguments));
+    uint32 number = 0;
+    if (!IsA(zone, Const) || zone->constisnull || !find_named_zone(compiler, *zone, has_name, &number)) {
+        *value = refuse_value(compiler, "a time zone isn't a constant, or not a name of one", zone);
+        return true;
+    }
+    *value = compile(compiler, static_cast<const Expr *>(lsecond(arguments)));
+    if (is_refused(compiler))
+        return true;
+    value->step =
+        add_shift(compiler, is_local ? Operation::unshift_zone : Operation::shift_zone, value->step, number);
+    value->limit = Min(value->limit + USECS_PER_DAY, kMaxInt64);
     return true;
 }
 

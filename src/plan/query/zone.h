@@ -1,11 +1,14 @@
-// The session's time zone, as steps take it.
+// Time zones, as steps take them.
 #pragma once
 
-#include "plan/query/program.h"
+#include "plan/query/expression.h"
 
 namespace pg_gpu::plan::query {
 
-// Makes it the program's zone; only the executor needs its jumps. False: there are too many.
-bool find_session_zone(Program *program, bool is_executor);
+// Adds the offset that a zone has at a moment, or takes it away.
+uint16 shift_step(Compiler *compiler, engine::Operation operation, uint16 step, pg_tz *zone);
+
+// AT TIME ZONE, with a name or an interval that is a constant. False: it is another function.
+bool compile_zone_call(Compiler *compiler, Oid function, const List *arguments, Value *value);
 
 }  // namespace pg_gpu::plan::query
