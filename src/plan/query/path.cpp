@@ -124,24 +124,33 @@ static bool has_narrowing_call(Node *node, void *context) {
     return walk_expression(node, has_narrowing_call, context);
 }
 
-static double estimate_combinations(const TableAggregate &table, const IndexOptInfo *index,
-                                    const Table &looked_up) {
+// How many combinations of values there are, which are over the table.
+static double estimate_values(PlannerInfo *root, double rows, const List *values) {
     constexpr double narrow_values = 5000;
-    const double rows = table.input->rows;
     List *plain = NIL;
     double combinations = 1;
     ListCell *cell;
-    foreach (cell, looked_up.inputs) {
-        Node *input = over_table(static_cast<Node *>(lfirst(cell)), const_cast<IndexOptInfo *>(index));
-        if (has_narrowing_call(input, nullptr))
-            combinations *= Min(narrow_values,
-                                estimate_num_groups(table.root, list_make1(input), rows, nullptr, nullptr));
+    foreach (cell, values) {
+        auto *value = static_cast<Node *>(lfirst(cell));
+        if (has_narrowing_call(value, nullptr))
+            combinations *=
+                Min(narrow_values, estimate_num_groups(root, list_make1(value), rows, nullptr, nullptr));
         else
-            plain = lappend(plain, input);
+            plain = lappend(plain, value);
     }
     if (plain != NIL)
-        combinations *= estimate_num_groups(table.root, plain, rows, nullptr, nullptr);
+        combinations *= estimate_num_groups(root, plain, rows, nullptr, nullptr);
     return Min(combinations, rows);
+}
+
+static double estimate_combinations(const TableAggregate &table, const IndexOptInfo *index,
+                                    const Table &looked_up) {
+    List *inputs = NIL;
+    ListCell *cell;
+    foreach (cell, looked_up.inputs)
+        inputs =
+            lappend(inputs, over_table(static_cast<Node *>(lfirst(cell)), const_cast<IndexOptInfo *>(index)));
+    return estimate_values(table.root, table.input->rows, inputs);
 }
 
 // How often expressions are evaluated for tables; below 0: more often than is worth it.
@@ -274,26 +283,43 @@ bool consider_query(const TableAggregate &table) {
     return is_offered;
 }
 
-bool outgrows_memory(PlannerInfo *root, const RelOptInfo *input) {
-    constexpr double bytes_of_pair = 40;
+// Are texts of many different values among what is read? The session numbers them for each statement.
+static bool has_many_texts(PlannerInfo *root, const RelOptInfo *input) {
+    constexpr double many_texts = 10000;
+    List *columns =
+        pull_var_clause(reinterpret_cast<Node *>(root->processed_tlist),
+                        PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_RECURSE_PLACEHOLDERS);
+    ListCell *cell;
+    foreach (cell, columns) {
+        auto *column = static_cast<Node *>(lfirst(cell));
+        if (type_is_collatable(exprType(column)) &&
+            estimate_num_groups(root, list_make1(column), input->rows, nullptr, nullptr) > many_texts)
+            return true;
+    }
+    return false;
+}
+
+bool has_many_groups(PlannerInfo *root, const RelOptInfo *input) {
+    constexpr double many_groups = 20000;
+    // Fewer distinct values of a whole table are often those of a dictionary.
+    constexpr double many_values = 100000;
+    constexpr double bytes_of_group = 40;
+    const double room = static_cast<double>(get_hash_memory_limit()) / 2 / bytes_of_group;
     const List *clauses = grouping_clauses(root);
-    if (clauses == NIL)
-        return false;
     List *keys = get_sortgrouplist_exprs(const_cast<List *>(clauses), root->processed_tlist);
+    const double many = keys == NIL ? many_values : Min(many_groups, room);
+    const auto are_many = [&](List *values) { return estimate_values(root, input->rows, values) > many; };
+    bool found = keys != NIL && are_many(keys);
     List *aggregates =
         pull_var_clause(reinterpret_cast<Node *>(root->processed_tlist),
                         PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS);
     ListCell *cell;
     foreach (cell, aggregates) {
         const auto *aggregate = reinterpret_cast<const Aggref *>(lfirst(cell));
-        if (!IsA(aggregate, Aggref) || aggregate->aggdistinct == NIL)
-            continue;
-        List *pair = lappend(list_copy(keys), linitial_node(TargetEntry, aggregate->args)->expr);
-        const double pairs = estimate_num_groups(root, pair, input->rows, nullptr, nullptr);
-        if (pairs * bytes_of_pair > static_cast<double>(get_hash_memory_limit()) / 2)
-            return true;
+        if (!found && IsA(aggregate, Aggref) && aggregate->aggdistinct != NIL)
+            found = are_many(lappend(list_copy(keys), linitial_node(TargetEntry, aggregate->args)->expr));
     }
-    return false;
+    return found && !has_many_texts(root, input);
 }
 
 }  // namespace pg_gpu::plan::query
