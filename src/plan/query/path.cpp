@@ -124,33 +124,24 @@ static bool has_narrowing_call(Node *node, void *context) {
     return walk_expression(node, has_narrowing_call, context);
 }
 
-// How many combinations of values there are, which are over the table.
-static double estimate_values(PlannerInfo *root, double rows, const List *values) {
+static double estimate_combinations(const TableAggregate &table, const IndexOptInfo *index,
+                                    const Table &looked_up) {
     constexpr double narrow_values = 5000;
+    const double rows = table.input->rows;
     List *plain = NIL;
     double combinations = 1;
     ListCell *cell;
-    foreach (cell, values) {
-        auto *value = static_cast<Node *>(lfirst(cell));
-        if (has_narrowing_call(value, nullptr))
-            combinations *=
-                Min(narrow_values, estimate_num_groups(root, list_make1(value), rows, nullptr, nullptr));
+    foreach (cell, looked_up.inputs) {
+        Node *input = over_table(static_cast<Node *>(lfirst(cell)), const_cast<IndexOptInfo *>(index));
+        if (has_narrowing_call(input, nullptr))
+            combinations *= Min(narrow_values,
+                                estimate_num_groups(table.root, list_make1(input), rows, nullptr, nullptr));
         else
-            plain = lappend(plain, value);
+            plain = lappend(plain, input);
     }
     if (plain != NIL)
-        combinations *= estimate_num_groups(root, plain, rows, nullptr, nullptr);
+        combinations *= estimate_num_groups(table.root, plain, rows, nullptr, nullptr);
     return Min(combinations, rows);
-}
-
-static double estimate_combinations(const TableAggregate &table, const IndexOptInfo *index,
-                                    const Table &looked_up) {
-    List *inputs = NIL;
-    ListCell *cell;
-    foreach (cell, looked_up.inputs)
-        inputs =
-            lappend(inputs, over_table(static_cast<Node *>(lfirst(cell)), const_cast<IndexOptInfo *>(index)));
-    return estimate_values(table.root, table.input->rows, inputs);
 }
 
 // How often expressions are evaluated for tables; below 0: more often than is worth it.
@@ -283,23 +274,31 @@ bool consider_query(const TableAggregate &table) {
     return is_offered;
 }
 
-// Are texts of many different values among what is read? The session numbers them for each statement.
-static bool has_many_texts(PlannerInfo *root, const RelOptInfo *input) {
-    constexpr double many_texts = 10000;
+// Of the column read whose texts are the most different ones: how many there are.
+static double estimate_texts(PlannerInfo *root, const RelOptInfo *input) {
     List *columns =
         pull_var_clause(reinterpret_cast<Node *>(root->processed_tlist),
                         PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_RECURSE_PLACEHOLDERS);
+    double most = 0;
     ListCell *cell;
     foreach (cell, columns) {
         auto *column = static_cast<Node *>(lfirst(cell));
-        if (type_is_collatable(exprType(column)) &&
-            estimate_num_groups(root, list_make1(column), input->rows, nullptr, nullptr) > many_texts)
-            return true;
+        if (type_is_collatable(exprType(column)))
+            most = Max(most, estimate_num_groups(root, list_make1(column), input->rows, nullptr, nullptr));
     }
-    return false;
+    return most;
 }
 
-bool has_many_groups(PlannerInfo *root, const RelOptInfo *input) {
+bool suits_engine(PlannerInfo *root, const RelOptInfo *input) {
+    // GpuAggregate holds a dictionary's texts in the session's memory, and gives up where that has no room.
+    // Where there is room it is the faster one with many texts, which are numbered anew for each GpuQuery.
+    constexpr double some_texts = 1000;
+    constexpr double many_texts = 10000;
+    constexpr size_t little_memory = size_t{64} << 20;
+    const double texts = estimate_texts(root, input);
+    const bool has_room = get_hash_memory_limit() >= little_memory;
+    if (texts > (has_room ? many_texts : some_texts))
+        return !has_room;
     constexpr double many_groups = 20000;
     // Fewer distinct values of a whole table are often those of a dictionary.
     constexpr double many_values = 100000;
@@ -308,7 +307,14 @@ bool has_many_groups(PlannerInfo *root, const RelOptInfo *input) {
     const List *clauses = grouping_clauses(root);
     List *keys = get_sortgrouplist_exprs(const_cast<List *>(clauses), root->processed_tlist);
     const double many = keys == NIL ? many_values : Min(many_groups, room);
-    const auto are_many = [&](List *values) { return estimate_values(root, input->rows, values) > many; };
+    // Of expressions PostgreSQL thinks as many values as their columns have, which mostly are far too many.
+    const auto are_many = [&](const List *values) {
+        List *columns = NIL;
+        for (int i = 0; i < list_length(values); i++)
+            if (IsA(list_nth(values, i), Var))
+                columns = lappend(columns, list_nth(values, i));
+        return columns != NIL && estimate_num_groups(root, columns, input->rows, nullptr, nullptr) > many;
+    };
     bool found = keys != NIL && are_many(keys);
     List *aggregates =
         pull_var_clause(reinterpret_cast<Node *>(root->processed_tlist),
@@ -319,7 +325,7 @@ bool has_many_groups(PlannerInfo *root, const RelOptInfo *input) {
         if (!found && IsA(aggregate, Aggref) && aggregate->aggdistinct != NIL)
             found = are_many(lappend(list_copy(keys), linitial_node(TargetEntry, aggregate->args)->expr));
     }
-    return found && !has_many_texts(root, input);
+    return found;
 }
 
 }  // namespace pg_gpu::plan::query
