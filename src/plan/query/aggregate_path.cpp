@@ -708,7 +708,8 @@ static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage,
     const auto *groups = is_distinct ? nullptr : static_cast<const GroupPathExtraData *>(extra);
     const bool comes_first =
         setting == QuerySetting::Always ||
-        (setting == QuerySetting::Auto && !is_distinct && query::suits_engine(root, input));
+        (setting == QuerySetting::Auto && !is_distinct && input->reloptkind == RELOPT_BASEREL &&
+         has_column_index(input) && query::suits_engine(root, input));
     if (comes_first && consider_engine(root, input, output, groups))
         return;
     const char *refused =
