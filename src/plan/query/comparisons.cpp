@@ -138,21 +138,38 @@ static bool scale_listed(const Value &value, Int128 *number, int scale) {
            (*number >= std::numeric_limits<int64>::min() && *number <= std::numeric_limits<int64>::max());
 }
 
-static bool read_list(Compiler *compiler, const Value &value, const Const &array, ListedNumbers *listed) {
-    ArrayType *items = DatumGetArrayTypeP(array.constvalue);
-    const Oid type = ARR_ELEMTYPE(items);
+namespace {
+
+struct Items {
+    Oid type;
     int16 length;
     bool by_value;
-    char alignment;
-    get_typlenbyvalalign(type, &length, &by_value, &alignment);
     Datum *values;
     bool *nulls;
     int count;
-    deconstruct_array(items, type, length, by_value, alignment, &values, &nulls, &count);
-    listed->number = allocate<Int128>(static_cast<size_t>(count) + 1);
-    for (int i = 0; i < count; i++) {
+};
+
+}  // namespace
+
+static Items read_items(const Const &array) {
+    ArrayType *whole = DatumGetArrayTypeP(array.constvalue);
+    Items items = {};
+    items.type = ARR_ELEMTYPE(whole);
+    char alignment;
+    get_typlenbyvalalign(items.type, &items.length, &items.by_value, &alignment);
+    deconstruct_array(whole, items.type, items.length, items.by_value, alignment, &items.values, &items.nulls,
+                      &items.count);
+    return items;
+}
+
+static bool read_list(Compiler *compiler, const Value &value, const Const &array, ListedNumbers *listed) {
+    const Items items = read_items(array);
+    const Oid type = items.type;
+    const Datum *values = items.values;
+    listed->number = allocate<Int128>(static_cast<size_t>(items.count) + 1);
+    for (int i = 0; i < items.count; i++) {
         CHECK_FOR_INTERRUPTS();
-        if (nulls[i]) {
+        if (items.nulls[i]) {
             listed->has_null = true;
             continue;
         }
@@ -202,21 +219,13 @@ static Value compile_few(Compiler *compiler, const ScalarArrayOpExpr *any, const
     const auto *constant = reinterpret_cast<const Const *>(array);
     if (!IsA(array, Const) || constant->constisnull)
         return refuse_value(compiler, "a list isn't a constant", any);
-    ArrayType *items = DatumGetArrayTypeP(constant->constvalue);
-    const Oid type = ARR_ELEMTYPE(items);
-    int16 length;
-    bool by_value;
-    char alignment;
-    get_typlenbyvalalign(type, &length, &by_value, &alignment);
-    Datum *values;
-    bool *nulls;
-    int count;
-    deconstruct_array(items, type, length, by_value, alignment, &values, &nulls, &count);
-    if (count == 0 || count > max_items)
+    const Items items = read_items(*constant);
+    if (items.count == 0 || items.count > max_items)
         return refuse_value(compiler, "a list is empty or too long", any);
     uint16 all = no_step;
-    for (int i = 0; i < count && !is_refused(compiler); i++) {
-        Const *item = makeConst(type, -1, any->inputcollid, length, values[i], nulls[i], by_value);
+    for (int i = 0; i < items.count && !is_refused(compiler); i++) {
+        Const *item = makeConst(items.type, -1, any->inputcollid, items.length, items.values[i],
+                                items.nulls[i], items.by_value);
         const Value one = compare(compiler, {strategy_of(any->opno), any->opno, any->inputcollid}, value,
                                   value_of_constant(compiler, *item));
         all = all == no_step ? one.step
