@@ -91,6 +91,24 @@ SELECT count(DISTINCT caseless) FROM ride
 SELECT count(*) FROM ride WHERE caseless COLLATE "C" = word OR coalesce(caseless, 'x') = 'Same'
 $list$, 'compare_query');
 
+-- Texts that the session has no room to number: forty of seven megabytes each.
+CREATE TABLE tall (word text) WITH (autovacuum_enabled = off);
+INSERT INTO tall SELECT 'w' || i FROM generate_series(10, 49) AS i;
+CREATE INDEX tall_i ON tall USING gpu_column (word);
+VACUUM ANALYZE tall;
+SELECT * FROM compare_query('SELECT count(DISTINCT repeat(word, 2400000)) FROM tall');
+-- Many texts are the query processor's where memory has no room for them, and GpuAggregate's otherwise.
+CREATE TABLE said (word text, n int4) WITH (autovacuum_enabled = off);
+INSERT INTO said SELECT 'word ' || i % 5000, i FROM generate_series(1, 20000) AS i;
+CREATE INDEX said_i ON said USING gpu_column (word, n);
+VACUUM ANALYZE said;
+RESET pg_gpu.query_processor;
+SELECT node FROM gpu.explain_why('SELECT word, sum(n) FROM said GROUP BY word') WHERE used;
+SET work_mem = '64MB';
+SELECT node FROM gpu.explain_why('SELECT word, sum(n) FROM said GROUP BY word') WHERE used;
+RESET work_mem;
+DROP TABLE tall, said;
+
 DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of;
 DROP TABLE ride;
 DROP TYPE mood;

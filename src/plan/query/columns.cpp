@@ -348,20 +348,29 @@ static column::Converted evaluate(Evaluation *evaluation, const column::Bytes &b
     return converted;
 }
 
+// A dictionary's own entries differ from each other, so that it is known at once when they are too many.
+static bool has_room(const Evaluation &evaluation, const ColumnHeader &header) {
+    return evaluation.numbering == nullptr || evaluation.state != nullptr || header.base <= kNumberMemory;
+}
+
 static void map_results(Evaluation *evaluation, RunReader *reader, engine::RunColumn *made) {
     const int number = evaluation->source->column;
     const uint64 count = reader->header.column[number].distinct;
+    if (!has_room(*evaluation, reader->header.column[number])) {
+        evaluation->problem = kNoRoomForNumbers;
+        return;
+    }
     auto *values = allocate_zeroed<uint64>(count + 1);
     uint64 *nulls = nullptr;
     column::StringCursor cursor;
     column::begin_strings(&cursor, reader, number);
-    while (column::next_string(&cursor)) {
+    while (evaluation->problem == nullptr && column::next_string(&cursor)) {
         const uint64 code = cursor.ordinal;
         if (code % column::kBatch == 0)
             CHECK_FOR_INTERRUPTS();
         const column::Converted converted = evaluate(evaluation, cursor.value, &values[code]);
         if (converted == column::Converted::Impossible)
-            evaluation->problem = "there is no room for a grouping column's values";
+            evaluation->problem = kNoRoomForNumbers;
         if (converted != column::Converted::Null)
             continue;
         if (nulls == nullptr)
@@ -533,7 +542,8 @@ const char *make_scan_columns(const ViewColumns &columns, Program *program, Expr
     *by_run = const_cast<const engine::RunColumn **>(made);
     if (!column::take_own_rows(columns.rows, own, static_cast<uint32>(count), own_rows))
         return "rows of the tail can't be read";
-    number_tables(program);
+    if (!number_tables(program))
+        return kNoRoomForNumbers;
     finish_numbers(program);
     if (const char *problem = write_tables(program))
         return problem;

@@ -171,8 +171,10 @@ bool is_of_one_source(const Program &program, uint16 numbering) {
 
 void begin_numbers(Program *program) {
     MemoryContext caller = MemoryContextSwitchTo(program->context);
+    program->number_memory = kNumberMemory;
     for (uint32 i = 0; i < program->numbering_count; i++) {
         Numbering *numbering = &program->numberings[i];
+        numbering->memory = &program->number_memory;
         if (!numbering->is_by_code)
             numbering->values = begin_values(column::describe_type(numbering->type, numbering->collation),
                                              numbering->equality, numbering->collation);
@@ -183,8 +185,7 @@ void begin_numbers(Program *program) {
 }
 
 uint32 number_of(Numbering *numbering, Datum value) {
-    size_t memory = MaxAllocHugeSize;
-    return number_of_value(numbering->values, value, &memory);
+    return number_of_value(numbering->values, value, numbering->memory);
 }
 
 static void rank(Numbering *numbering) {

@@ -40,6 +40,11 @@ bool is_own_comparison(const Program &program, const Value &value, int strategy,
 // Is the numbering of one column's values alone?
 bool is_of_one_source(const Program &program, uint16 numbering);
 
+// The session holds no more bytes of values that are numbered: not work_mem decides, but what a server can
+// bear of a session.
+inline constexpr size_t kNumberMemory = size_t{256} << 20;
+inline constexpr const char *kNoRoomForNumbers = "a session has no room for so many different values";
+
 // Begins to give numbers, except by code. In the program's memory context.
 void begin_numbers(Program *program);
 

@@ -108,7 +108,8 @@ struct Numbering {
     Datum *code_values;
     uint64 code_count;
     ValueTable *values;
-    uint32 *ranks;  // by place in the table; nullptr: the order isn't wanted
+    size_t *memory;  // what is left for values of all numberings
+    uint32 *ranks;   // by place in the table; nullptr: the order isn't wanted
     Datum *by_rank;
 };
 
@@ -163,6 +164,7 @@ struct Program {
     uint32 source_room;
     Numbering numberings[16];
     uint32 numbering_count;
+    size_t number_memory;
     NumberedConstant *numbered;
     uint32 numbered_count;
     Table tables[8];

@@ -417,24 +417,31 @@ const char *evaluate_tables(const Combinations &combinations, Program *program) 
 
 // ---- lists ------------------------------------------------------------------------------------------------
 
-static void number_words(Program *program, uint16 numbering, uint64 *words, const bool *nulls, uint64 count,
+// Returns false where there is no room.
+static bool number_words(Program *program, uint16 numbering, uint64 *words, const bool *nulls, uint64 count,
                          uint64 step) {
-    if (numbering == no_numbering)
-        return;
-    for (uint64 i = 0; i < count * step; i += step)
-        if (!nulls[i])
-            words[i] = number_of(&program->numberings[numbering], static_cast<Datum>(words[i]));
+    bool has_room = true;
+    for (uint64 i = 0; numbering != no_numbering && i < count * step && has_room; i += step) {
+        if (nulls[i])
+            continue;
+        words[i] = number_of(&program->numberings[numbering], static_cast<Datum>(words[i]));
+        has_room = words[i] != kNoValue;
+    }
+    return has_room;
 }
 
-void number_tables(Program *program) {
+bool number_tables(Program *program) {
+    bool has_room = true;
     for (uint32 t = 0; t < program->table_count; t++) {
         Table *table = &program->tables[t];
         const auto width = static_cast<uint64>(table->input_count);
         for (uint64 i = 0; i < width; i++)
-            number_words(program, table->values[i].numbering, table->words + i, table->nulls + i,
-                         table->count, width);
-        number_words(program, table->result.numbering, table->results, table->result_nulls, table->count, 1);
+            has_room = has_room && number_words(program, table->values[i].numbering, table->words + i,
+                                                table->nulls + i, table->count, width);
+        has_room = has_room && number_words(program, table->result.numbering, table->results,
+                                            table->result_nulls, table->count, 1);
     }
+    return has_room;
 }
 
 static uint64 final_word(const Program &program, uint16 numbering, uint64 word) {

@@ -32,8 +32,8 @@ struct Combinations {
 };
 const char *evaluate_tables(const Combinations &combinations, Program *program);
 
-// Gives numbers to what isn't computed with, while numbers are given.
-void number_tables(Program *program);
+// Gives numbers to what isn't computed with, while numbers are given. Returns false where there is no room.
+bool number_tables(Program *program);
 
 // Writes the lists behind the constants, when numbers are final. Returns nullptr, or why that can't be done.
 const char *write_tables(Program *program);
