@@ -137,11 +137,11 @@ EXPLAIN (COSTS OFF) SELECT sum(CASE WHEN small < 3 THEN id + tax END) FROM line 
 RESET pg_gpu.query_processor;
 EXPLAIN (COSTS OFF) SELECT avg(price / tax) FROM line WHERE tax > 0;
 EXPLAIN (COSTS OFF) SELECT sum(price) FROM line WHERE tax > 0;
--- What GpuAggregate has no room for in memory: groups, and distinct values of groups. Of an expression PostgreSQL doesn't know how many values it has.
+-- What GpuAggregate has no room for in memory: groups, distinct values of groups, and numerics. Of an expression PostgreSQL doesn't know how many values it has.
 CREATE FUNCTION nodes_used(queries text[]) RETURNS TABLE (node text, query text) LANGUAGE sql AS $$
     SELECT w.node, q FROM unnest(queries) WITH ORDINALITY AS u (q, i), gpu.explain_why(q) AS w WHERE w.used ORDER BY i
 $$;
-\set asked '{"SELECT small, count(DISTINCT id) FROM line GROUP BY small","SELECT id, sum(price) FROM line GROUP BY id","SELECT id % 7, sum(price) FROM line GROUP BY 1","SELECT small, sum(price) FROM line GROUP BY small"}'
+\set asked '{"SELECT small, count(DISTINCT id) FROM line GROUP BY small","SELECT id, sum(discount) FROM line GROUP BY id","SELECT id % 7, sum(discount) FROM line GROUP BY 1","SELECT small, sum(discount) FROM line GROUP BY small","SELECT sum(price), sum(discount) FROM line"}'
 SET work_mem = '64kB';
 SELECT * FROM nodes_used(:'asked');
 RESET work_mem;

@@ -9,8 +9,8 @@ namespace pg_gpu::plan::query {
 // Offers paths for the table's indexes that can answer. False: there are none.
 bool consider_query(const TableAggregate &table);
 
-// Are there so many groups, distinct values of groups or texts that the query processor is the faster one?
-// Where GpuAggregate has no room for them, its request would even give up.
+// Are there so many groups, distinct values of groups, texts or numerics that the query processor is the
+// faster one? Where GpuAggregate has no room for them, its request would even give up.
 bool suits_engine(PlannerInfo *root, const RelOptInfo *input);
 
 // The conditions that scan keys are made of, which rows are tested for by their codes, and the others.
