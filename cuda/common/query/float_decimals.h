@@ -18,9 +18,10 @@ GPU_ENGINE_BOTH FloatDecimal float_decimal(std::uint32_t detail) {
             static_cast<std::int32_t>(detail >> 16 & 0xff), (detail >> 24 & 1) != 0};
 }
 
-GPU_ENGINE_BOTH UInt128 power_of(std::uint64_t base, std::int32_t exponent) {
+// 5^exponent, which has room.
+GPU_ENGINE_BOTH UInt128 power_of_five(std::int32_t exponent) {
     UInt128 power = 1;
-    for (UInt128 square = base; exponent > 0; exponent >>= 1) {
+    for (UInt128 square = 5; exponent > 0; exponent >>= 1) {
         power *= (exponent & 1) != 0 ? square : 1;
         square = exponent > 1 ? square * square : square;
     }
@@ -40,11 +41,11 @@ GPU_ENGINE_BOTH std::uint64_t scale_float(const FloatParts &parts, std::int32_t 
     UInt128 number = magnitude(parts.mantissa);
     const std::int32_t shift = parts.exponent + places;
     if (places < 0) {
-        const UInt128 divisor = power_of(5, -places);
+        const UInt128 divisor = power_of_five(-places);
         return static_cast<std::uint64_t>(shift >= 0 ? divide_to_even(number << shift, divisor)
                                                      : divide_to_even(number, divisor << -shift));
     }
-    number *= power_of(5, places);
+    number *= power_of_five(places);
     return static_cast<std::uint64_t>(shift >= 0 ? number << shift
                                                  : divide_to_even(number, UInt128(1) << -shift));
 }
@@ -66,7 +67,7 @@ GPU_ENGINE_BOTH SignificantDigits significant_digits(double value, std::int32_t 
         (static_cast<std::int64_t>(highest) * 1233 - (highest < 0 ? 4095 : 0)) / 4096);
     std::int32_t places = significant - 1 - power;
     std::uint64_t digits = scale_float(parts, places);
-    for (const auto end = static_cast<std::uint64_t>(power_of(10, significant)); digits >= end;) {
+    for (const auto end = static_cast<std::uint64_t>(power_of_ten(significant)); digits >= end;) {
         digits = scale_float(parts, --places);
     }
     for (; digits % 10 == 0; digits /= 10) {
@@ -100,11 +101,11 @@ struct FloatToDecimal : OfOne<double, Int128> {
         } else if (more < -19) {
             number = 0;
         } else {
-            const UInt128 divisor = power_of(10, -more);
+            const UInt128 divisor = power_of_ten(-more);
             number = (number + divisor / 2) / divisor;
         }
         *result = static_cast<Int128>(value < 0 ? 0 - number : number);
-        return number < power_of(10, wanted.precision);
+        return number < power_of_ten(wanted.precision);
     }
 };
 struct FloatScale : OfOne<double, std::int64_t> {
