@@ -40,6 +40,7 @@ struct SizedQuery {
         node.input = static_cast<std::uint32_t>(nodes.empty() ? 0 : nodes.size() - 1);
         node.filter = no_step;
         node.limit = UINT64_MAX;
+        node.table = query::no_table;
         node.steps.first = first_step;
         node.steps.count = static_cast<std::uint32_t>(steps.size()) - first_step;
         first_step = static_cast<std::uint32_t>(steps.size());

@@ -796,7 +796,8 @@ TYPED_TEST(EngineQuery, RowsOnUnknownBlocksAreGivenBack) {
         TestQuery query;
         query.begin(scan_types);
         query.runs.push_back({run.store.get(), &test, 1, 0, run.columns.data()});
-        query.blocks = blocks.get();
+        query.blocks = {blocks.get()};
+        query.nodes[0].table = 0;
         query.add_node(NodeKind::aggregate);
         query.add_column(0, ValueType::int64);
         query.accumulate(AccumulatorKind::count_rows);

@@ -109,7 +109,7 @@ struct TestQuery {
     std::vector<InputSource> inputs;
     std::vector<TestInput> input_data;
     std::uint64_t max_rows = UINT64_MAX;
-    const gpu_engine::HeapBlocks *blocks = nullptr;
+    std::vector<const gpu_engine::HeapBlocks *> blocks;
 
     // A scan of all runs and inputs.
     void begin(const std::vector<ValueType> &columns) {
@@ -127,6 +127,7 @@ struct TestQuery {
         node.sort_keys.first = static_cast<std::uint32_t>(sort_keys.size());
         node.filter = no_step;
         node.limit = UINT64_MAX;
+        node.table = no_table;
         nodes.push_back(node);
         return nodes.back();
     }
@@ -216,7 +217,7 @@ struct TestQuery {
         give(zones, &query.zones, &query.zone_count);
         give(runs, &query.runs, &query.run_count);
         give(inputs, &query.inputs, &query.input_count);
-        query.blocks = blocks;
+        give(blocks, &query.blocks, &query.block_count);
         query.max_rows = max_rows;
         return query;
     }

@@ -166,7 +166,7 @@ class ServerQueries : public ServerColumnsTest {
             std::vector<protocol::ColumnTestPlace>{{static_cast<std::uint32_t>(gpu_engine::TestKind::ranges),
                                                     0, protocol::all_runs, 0, range_at, 1}});
         request.test_count = 1;
-        request.blocks.all_visible = 1;
+        request.tables = give_array(std::vector<protocol::BlocksPlace>{{0, 0, 0, 0, 0, 1}});
         request.results = results;
         request.capacity = buffer_bytes - results;
         request.runs = static_cast<std::uint32_t>(runs_.size());
@@ -297,7 +297,7 @@ TEST_P(ServerQueries, NamesRowsOnUnknownBlocksFirst) {
                           random_() % 2 == 0 ? heap_facts::State::known : heap_facts::State::all_visible);
             }
         }
-        request.blocks = facts.place(client_->buffer(), facts_at);
+        *client_->at<protocol::BlocksPlace>(request.tables.offset) = facts.place(client_->buffer(), facts_at);
         Groups expected;
         std::vector<std::uint64_t> unresolved;
         for (const Row &row : input_) {
@@ -405,8 +405,11 @@ TEST_P(ServerQueries, RefusesWhatCantBe) {
         request.results = offset;
         EXPECT_EQ(code(request), StatusCode::invalid_argument);
         request = good;
-        request.blocks = {offset, 1, 0, 0, 1, 0};
+        auto *table = client_->at<protocol::BlocksPlace>(good.tables.offset);
+        const protocol::BlocksPlace all_visible = *table;
+        *table = {offset, 1, 0, 0, 1, 0};
         EXPECT_EQ(code(request), StatusCode::invalid_argument);
+        *table = all_visible;
         // Structures in the buffer name places, too.
         const auto refuses = [&](std::uint64_t *number, std::uint64_t lie) {
             const std::uint64_t honest = *number;

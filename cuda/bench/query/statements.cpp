@@ -165,6 +165,7 @@ query::Node &Statement::begin(query::NodeKind kind) {
     node.input = static_cast<std::uint32_t>(nodes_.empty() ? 0 : nodes_.size() - 1);
     node.filter = no_step;
     node.limit = UINT64_MAX;
+    node.table = query::no_table;
     nodes_.push_back(node);
     return nodes_.back();
 }

@@ -40,8 +40,8 @@ bool can_be_divided(const Query &query) noexcept {
     }
     const std::uint32_t last = last_of_parts(query);
     for (std::uint32_t i = 1; i < query.node_count; ++i) {
-        if (query.nodes[i].kind == NodeKind::scan || query.nodes[i].input != i - 1 ||
-            (i < last && is_limited(query.nodes[i]))) {
+        if (query.nodes[i].kind == NodeKind::scan || query.nodes[i].kind == NodeKind::join ||
+            query.nodes[i].input != i - 1 || (i < last && is_limited(query.nodes[i]))) {
             return false;
         }
     }
@@ -63,6 +63,7 @@ QueryParts::QueryParts(const Query &query)
       accumulators_(query.accumulators, query.accumulators + query.accumulator_count) {
     const Node &parted = query.nodes[last_];
     Node scan = begin_node(NodeKind::scan);
+    scan.table = no_table;
     scan.types = {0, static_cast<std::uint32_t>(types_.size())};
     nodes_.push_back(scan);
     if (parted.kind == NodeKind::aggregate) {
@@ -169,6 +170,7 @@ Query QueryParts::merging(const std::vector<InputSource> &parts) {
     query.inputs = parts.data();
     query.input_count = static_cast<std::uint32_t>(parts.size());
     query.blocks = nullptr;
+    query.block_count = 0;
     return query;
 }
 

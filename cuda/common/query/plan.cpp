@@ -66,7 +66,8 @@ std::vector<std::uint16_t> conditions_of(const Step *steps, std::uint16_t filter
 
 // Marks the steps that a node gives or adds up.
 void mark_results(const Query &query, const Node &node, std::vector<bool> *is_marked) {
-    for (std::uint32_t i = 0; i < node.outputs.count; ++i) {
+    // Those of a join aren't steps.
+    for (std::uint32_t i = 0; node.kind != NodeKind::join && i < node.outputs.count; ++i) {
         (*is_marked)[query.outputs[node.outputs.first + i]] = true;
     }
     for (std::uint32_t i = 0; node.kind == NodeKind::aggregate && i < node.accumulators.count; ++i) {
@@ -134,6 +135,9 @@ ValueType column_type(const Query &query, std::uint32_t node, std::uint32_t colu
     if (giving.kind == NodeKind::scan) {
         return query.types[giving.types.first + column];
     }
+    if (giving.kind == NodeKind::join) {
+        return step_column_type(query, giving, query.outputs[giving.outputs.first + column]);
+    }
     const Step *steps = query.steps + giving.steps.first;
     if (column < giving.outputs.count) {
         return steps[query.outputs[giving.outputs.first + column]].type;
@@ -150,6 +154,17 @@ std::vector<ValueType> column_types(const Query &query, std::uint32_t node) {
         types.push_back(column_type(query, node, i));
     }
     return types;
+}
+
+std::uint32_t step_column_count(const Query &query, const Node &node) noexcept {
+    return column_count(query, node.input) +
+           (node.kind == NodeKind::join ? column_count(query, node.build) : 0);
+}
+
+ValueType step_column_type(const Query &query, const Node &node, std::uint32_t column) noexcept {
+    const std::uint32_t probed = column_count(query, node.input);
+    return column < probed ? column_type(query, node.input, column)
+                           : column_type(query, node.build, column - probed);
 }
 
 ValueType result_type(AccumulatorKind kind, ValueType argument) noexcept {
@@ -253,9 +268,9 @@ std::vector<StepPass> passes_of(const Query &query, const Node &node) {
     return passes;
 }
 
-std::vector<std::uint32_t> path_of(const Query &query) {
+std::vector<std::uint32_t> path_of(const Query &query, std::uint32_t last) {
     std::vector<std::uint32_t> path;
-    for (std::uint32_t node = query.node_count - 1;; node = query.nodes[node].input) {
+    for (std::uint32_t node = last;; node = query.nodes[node].input) {
         path.push_back(node);
         if (query.nodes[node].kind == NodeKind::scan) {
             break;

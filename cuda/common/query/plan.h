@@ -19,6 +19,21 @@ bool may_fail(Operation operation) noexcept;
 std::uint32_t column_count(const Query &query, std::uint32_t node) noexcept;
 ValueType column_type(const Query &query, std::uint32_t node, std::uint32_t column) noexcept;
 std::vector<ValueType> column_types(const Query &query, std::uint32_t node);
+// Of the rows that a node's steps are computed of: those of its input, or joined rows.
+std::uint32_t step_column_count(const Query &query, const Node &node) noexcept;
+ValueType step_column_type(const Query &query, const Node &node, std::uint32_t column) noexcept;
+
+// Does a join give columns of the build side?
+constexpr bool gives_build(JoinKind kind) noexcept {
+    return kind <= JoinKind::full;
+}
+// Does it give probed rows, or build rows, that have no match?
+constexpr bool keeps_probed(JoinKind kind) noexcept {
+    return kind == JoinKind::left || kind == JoinKind::full;
+}
+constexpr bool keeps_build(JoinKind kind) noexcept {
+    return kind == JoinKind::right || kind == JoinKind::full;
+}
 
 // Of an accumulator over arguments of a type.
 ValueType result_type(AccumulatorKind kind, ValueType argument) noexcept;
@@ -61,7 +76,7 @@ struct StepPass {
 // may fail: it must be seen to fail for all rows.
 std::vector<StepPass> passes_of(const Query &query, const Node &node);
 
-// The nodes from the scan to the last one; others give the result nothing.
-std::vector<std::uint32_t> path_of(const Query &query);
+// The nodes from a scan to `last`, by way of joins' probed sides.
+std::vector<std::uint32_t> path_of(const Query &query, std::uint32_t last);
 
 }  // namespace gpu_engine::query

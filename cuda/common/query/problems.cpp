@@ -78,8 +78,8 @@ class StepCheck {
         const bool is_moment = type == ValueType::int64 && is(step.left, n, ValueType::int64);
         switch (step.operation) {
             case column:
-                return step.left < column_count(query_, node_.input) &&
-                       column_type(query_, node_.input, step.left) == type;
+                return step.left < step_column_count(query_, node_) &&
+                       step_column_type(query_, node_, step.left) == type;
             case constant:
                 return step.left < query_.constant_count;
             case null:
@@ -222,10 +222,41 @@ const char *problem_of_steps(const Query &query, const Node &node) noexcept {
     if (node.outputs.count > most || !is_within(node.outputs, query.output_count)) {
         return "a node has no such outputs";
     }
-    for (std::uint32_t i = 0; i < node.outputs.count; ++i) {
+    for (std::uint32_t i = 0; node.kind != NodeKind::join && i < node.outputs.count; ++i) {
         if (query.outputs[node.outputs.first + i] >= node.steps.count) {
             return "an output is no step";
         }
+    }
+    return nullptr;
+}
+
+// ---- joins ------------------------------------------------------------------------------------------------
+
+const char *problem_of_join(const Query &query, const Node &node) noexcept {
+    if (node.join < JoinKind::inner || node.join > JoinKind::anti_null) {
+        return "a join is of no kind";
+    }
+    if (node.join_keys.count > 2 * max_keys || node.join_keys.count % 2 != 0 ||
+        !is_within(node.join_keys, query.output_count)) {
+        return "a join has no such keys";
+    }
+    const std::uint32_t probed = column_count(query, node.input);
+    const std::uint32_t build = column_count(query, node.build);
+    for (std::uint32_t i = 0; i < node.join_keys.count; i += 2) {
+        const std::uint16_t *pair = query.outputs + node.join_keys.first + i;
+        if (pair[0] >= probed || pair[1] >= build ||
+            column_type(query, node.input, pair[0]) != column_type(query, node.build, pair[1])) {
+            return "a join's key isn't a column of each side, of one type";
+        }
+    }
+    const std::uint32_t columns = gives_build(node.join) ? probed + build : probed;
+    for (std::uint32_t i = 0; i < node.outputs.count; ++i) {
+        if (query.outputs[node.outputs.first + i] >= columns) {
+            return "a join's output is no column that it has";
+        }
+    }
+    if (node.join == JoinKind::anti_null && (node.join_keys.count != 2 || node.filter != no_step)) {
+        return "a join for NOT IN has a key and no filter";
     }
     return nullptr;
 }
@@ -321,6 +352,9 @@ bool is_column(const ColumnStore &store, const RunColumn &column, ValueType type
 }
 
 const char *problem_of_scan(const Query &query, const Node &node) noexcept {
+    if (node.table != no_table && node.table >= query.block_count) {
+        return "a scan's table is none of the query's";
+    }
     if (node.types.count > max_columns || !is_within(node.types, query.type_count) ||
         !is_within(node.runs, query.run_count) || !is_within(node.inputs, query.input_count)) {
         return "a scan has no such columns or sources";
@@ -359,7 +393,8 @@ const char *problem_of_node(const Query &query, std::uint32_t number) noexcept {
     if (node.kind == NodeKind::scan) {
         return problem_of_scan(query, node);
     }
-    if (node.kind < NodeKind::scan || node.kind > NodeKind::sort || node.input >= number) {
+    if (node.kind < NodeKind::scan || node.kind > NodeKind::join || node.input >= number ||
+        (node.kind == NodeKind::join && node.build >= number)) {
         return "a node is of no kind, or its input isn't before it";
     }
     if (node.kind == NodeKind::sort) {
@@ -376,6 +411,9 @@ const char *problem_of_node(const Query &query, std::uint32_t number) noexcept {
     const char *problem = problem_of_steps(query, node);
     if (problem != nullptr || node.kind == NodeKind::compute) {
         return problem;
+    }
+    if (node.kind == NodeKind::join) {
+        return problem_of_join(query, node);
     }
     if (node.accumulators.count > max_accumulators ||
         !is_within(node.accumulators, query.accumulator_count)) {
@@ -398,7 +436,30 @@ bool has_arrays(const Query &query) noexcept {
            is_there(query.outputs, query.output_count) &&
            is_there(query.accumulators, query.accumulator_count) &&
            is_there(query.sort_keys, query.sort_key_count) && is_there(query.zones, query.zone_count) &&
-           is_there(query.runs, query.run_count) && is_there(query.inputs, query.input_count);
+           is_there(query.runs, query.run_count) && is_there(query.inputs, query.input_count) &&
+           is_there(query.blocks, query.block_count);
+}
+
+// Is each node read by at most one other?
+bool is_tree(const Query &query) noexcept {
+    bool is_read[max_nodes] = {};
+    for (std::uint32_t i = 0; i < query.node_count; ++i) {
+        const Node &node = query.nodes[i];
+        if (node.kind == NodeKind::scan) {
+            continue;
+        }
+        if (is_read[node.input] || (node.kind == NodeKind::join && is_read[node.build])) {
+            return false;
+        }
+        is_read[node.input] = true;
+        if (node.kind == NodeKind::join) {
+            if (node.build == node.input) {
+                return false;
+            }
+            is_read[node.build] = true;
+        }
+    }
+    return true;
 }
 
 }  // namespace
@@ -417,7 +478,7 @@ const char *find_problem(const Query &query) noexcept {
             return problem;
         }
     }
-    return nullptr;
+    return is_tree(query) ? nullptr : "a node is read by several others";
 }
 
 }  // namespace gpu_engine::query

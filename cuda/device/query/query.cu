@@ -49,6 +49,7 @@ class DeviceResult final : public QueryResult {
     std::uint64_t rows() const noexcept override { return rows_; }
     std::uint32_t record_words() const noexcept override { return record_words_; }
     std::uint64_t unresolved() const noexcept override { return tids_.size(); }
+    std::uint32_t unresolved_table() const noexcept override { return unresolved_table_; }
 
     Status read_rows(Stream &stream, std::uint64_t first, std::uint64_t count,
                      std::uint64_t *records) const noexcept override {
@@ -65,7 +66,8 @@ class DeviceResult final : public QueryResult {
         records_.set_stream(engine_.release_stream());
         rows_ = rows;
     }
-    void take_unresolved(Buffer<Tid> tids) {
+    void take_unresolved(Buffer<Tid> tids, std::uint32_t table) {
+        unresolved_table_ = table;
         tids_ = std::move(tids);
         tids_.set_stream(engine_.release_stream());
         outcome_ = QueryOutcome::unresolved;
@@ -92,6 +94,7 @@ class DeviceResult final : public QueryResult {
     QueryOutcome outcome_ = QueryOutcome::answered;
     std::uint64_t rows_ = 0;
     std::uint32_t record_words_ = 0;
+    std::uint32_t unresolved_table_ = 0;
     Buffer<std::uint64_t> records_;
     Buffer<Tid> tids_;
 };
@@ -99,6 +102,7 @@ class DeviceResult final : public QueryResult {
 // Thrown where rows are found that nobody knows to be visible.
 struct RowsUnresolved {
     Buffer<Tid> tids;
+    std::uint32_t table;
 };
 
 std::uint32_t record_words_of(const Table &table) {
@@ -158,16 +162,16 @@ class Execution {
         for (std::uint32_t i = 0; i < scan.runs.count; ++i) {
             sources->emplace_back(call_, query_, scan, query_.runs[scan.runs.first + i]);
         }
-        if (query_.blocks != nullptr) {
-            settle_visibility(*sources);
+        if (scan.table != no_table && query_.blocks[scan.table] != nullptr) {
+            settle_visibility(scan.table, *sources);
         }
         for (std::uint32_t i = 0; i < scan.inputs.count; ++i) {
             sources->emplace_back(call_, query_, scan, query_.inputs[scan.inputs.first + i]);
         }
     }
 
-    void settle_visibility(std::deque<RowSource> &sources) const {
-        const KnownBlocks &known = device::known_of(*query_.blocks);
+    void settle_visibility(std::uint32_t table, std::deque<RowSource> &sources) const {
+        const KnownBlocks &known = device::known_of(*query_.blocks[table]);
         const Buffer<std::uint64_t> found = call_.buffer<std::uint64_t>(sources.size());
         call_.fill(found.data(), 0, sources.size() * sizeof(std::uint64_t));
         for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -183,7 +187,7 @@ class Execution {
         if (all == 0) {
             return;
         }
-        RowsUnresolved unresolved = {call_.buffer<Tid>(all)};
+        RowsUnresolved unresolved = {call_.buffer<Tid>(all), table};
         Tid *to = unresolved.tids.data();
         for (std::size_t i = 0; i < sources.size(); ++i) {
             if (counts[i] > 0) {
@@ -214,7 +218,7 @@ std::unique_ptr<QueryResult> run_query(const Call &call, const Query &query) {
     } catch (const StepFailed &) {
         result->set_outcome(QueryOutcome::failed);
     } catch (RowsUnresolved &unresolved) {
-        result->take_unresolved(std::move(unresolved.tids));
+        result->take_unresolved(std::move(unresolved.tids), unresolved.table);
     }
     return result;
 }
@@ -252,6 +256,11 @@ Status DeviceQueries::run(Stream &stream, const query::Query &query,
         const char *problem = query::find_problem(query);
         if (problem != nullptr) {
             return make_status(StatusCode::invalid_argument, problem);
+        }
+        for (std::uint32_t i = 0; i < query.node_count; ++i) {
+            if (query.nodes[i].kind == query::NodeKind::join) {
+                return make_status(StatusCode::invalid_argument, "a device joins no rows");
+            }
         }
         const Call call(engine_, stream);
         *result = query::on_device::run_query(call, query);

@@ -16,6 +16,7 @@ class HostQueryResult final : public query::QueryResult {
     std::uint64_t rows() const noexcept override { return rows_.count(); }
     std::uint32_t record_words() const noexcept override { return record_words_; }
     std::uint64_t unresolved() const noexcept override { return unresolved_.count(); }
+    std::uint32_t unresolved_table() const noexcept override { return unresolved_table_; }
 
     Status read_rows(Stream &stream, std::uint64_t first, std::uint64_t count,
                      std::uint64_t *records) const noexcept override {
@@ -38,7 +39,10 @@ class HostQueryResult final : public query::QueryResult {
     }
 
     void give_rows(RowParts rows) { rows_ = std::move(rows); }
-    void give_unresolved(RowParts tids) { unresolved_ = std::move(tids); }
+    void give_unresolved(RowParts tids, std::uint32_t table) {
+        unresolved_ = std::move(tids);
+        unresolved_table_ = table;
+    }
     void set_outcome(query::QueryOutcome outcome) noexcept { outcome_ = outcome; }
 
   private:
@@ -64,6 +68,7 @@ class HostQueryResult final : public query::QueryResult {
     std::uint32_t record_words_;
     RowParts rows_;
     RowParts unresolved_;
+    std::uint32_t unresolved_table_ = 0;
 };
 
 }  // namespace gpu_engine::host

@@ -19,8 +19,7 @@ class QueryRun {
         : engine_(engine),
           workers_(workers),
           query_(query),
-          known_(query.blocks != nullptr ? &known_of(*query.blocks) : nullptr),
-          path_(query::path_of(query)) {}
+          path_(query::path_of(query, query.node_count - 1)) {}
 
     std::unique_ptr<query::QueryResult> result() {
         auto result = std::make_unique<HostQueryResult>(
@@ -40,7 +39,7 @@ class QueryRun {
         }
         if (state_.is_unresolved) {
             result->set_outcome(QueryOutcome::unresolved);
-            result->give_unresolved(std::move(unresolved_));
+            result->give_unresolved(std::move(unresolved_), query_.nodes[path_[0]].table);
         } else if (state_.has_failed || state_.is_full) {
             result->set_outcome(state_.has_failed ? QueryOutcome::failed : QueryOutcome::too_many_rows);
         } else {
@@ -85,8 +84,10 @@ class QueryRun {
             return;
         }
         const query::Node &scan = query_.nodes[input_];
+        const HeapBlocks *blocks = scan.table == query::no_table ? nullptr : query_.blocks[scan.table];
+        const KnownBlocks *known = blocks == nullptr ? nullptr : &known_of(*blocks);
         for (std::uint32_t i = 0; i < scan.runs.count; ++i) {
-            stage->add_run(query_.runs[scan.runs.first + i], known_);
+            stage->add_run(query_.runs[scan.runs.first + i], known);
         }
         for (std::uint32_t i = 0; i < scan.inputs.count; ++i) {
             stage->add_input(query_.inputs[scan.inputs.first + i]);
@@ -96,7 +97,6 @@ class QueryRun {
     HostEngine &engine_;
     const Workers &workers_;
     const query::Query &query_;
-    const KnownBlocks *known_;
     std::vector<std::uint32_t> path_;
     RunState state_;
     bool is_first_ = true;
@@ -113,6 +113,11 @@ Status HostQueries::run(Stream &stream, const query::Query &query,
         check_cancelled(stream);
         if (const char *problem = query::find_problem(query); problem != nullptr) {
             return make_status(StatusCode::invalid_argument, problem);
+        }
+        for (std::uint32_t i = 0; i < query.node_count; ++i) {
+            if (query.nodes[i].kind == NodeKind::join) {
+                return make_status(StatusCode::invalid_argument, "no rows are joined yet");
+            }
         }
         *result = QueryRun(engine_, engine_.workers(stream), query).result();
         return Status{};

@@ -64,11 +64,11 @@ struct RunQuery {
     ArrayPlace zones;    // ZonePlaces
     ArrayPlace sources;  // RunSourcePlaces
     ArrayPlace inputs;   // InputSourcePlaces
+    ArrayPlace tables;   // BlocksPlaces, by table
     std::uint64_t max_rows;
     std::uint64_t tests;  // offset of ColumnTestPlaces
     std::uint32_t test_count;
     std::uint32_t reserved;
-    BlocksPlace blocks;
     std::uint64_t results;
     std::uint64_t capacity;
     std::uint32_t padding;
@@ -89,6 +89,8 @@ struct QueryReply {
     std::uint32_t record_words;
     std::uint32_t
         outcome;  // query::QueryOutcome; 0: the runs lie on several engines, and it can't be divided
+    std::uint32_t unresolved_table;
+    std::uint32_t reserved;
 };
 
 // The next of what run_query found, on the same engine. The reply is a QueryReply, too.

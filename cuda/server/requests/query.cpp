@@ -29,13 +29,19 @@ class ReceivedQuery {
           constants_(copy<query::Constant>(request.constants)),
           outputs_(copy<std::uint16_t>(request.outputs)),
           accumulators_(copy<query::Accumulator>(request.accumulators)),
-          sort_keys_(copy<query::SortKey>(request.sort_keys)) {
+          sort_keys_(copy<query::SortKey>(request.sort_keys)),
+          tables_(copy<protocol::BlocksPlace>(request.tables)) {
+        if (tables_.size() > query::max_nodes) {
+            refuse("the query has more tables than scans");
+        }
         read_zones(request);
         read_sources(request, runs, has_inputs);
     }
 
-    // The blocks are the caller's.
-    query::Query query(const HeapBlocks *blocks, std::uint64_t max_rows) const {
+    // What the request knows of each table's blocks.
+    const std::vector<protocol::BlocksPlace> &tables() const noexcept { return tables_; }
+    // Of each table: nullptr, where all of its rows are visible. They are the caller's.
+    query::Query query(const std::vector<const HeapBlocks *> &blocks, std::uint64_t max_rows) const {
         query::Query query = {};
         query.nodes = nodes_.data();
         query.types = types_.data();
@@ -57,7 +63,8 @@ class ReceivedQuery {
         query.zone_count = count(zones_);
         query.run_count = count(runs_);
         query.input_count = count(inputs_);
-        query.blocks = blocks;
+        query.blocks = blocks.data();
+        query.block_count = count(blocks);
         query.max_rows = max_rows;
         return query;
     }
@@ -201,6 +208,7 @@ class ReceivedQuery {
     std::vector<std::uint16_t> outputs_;
     std::vector<query::Accumulator> accumulators_;
     std::vector<query::SortKey> sort_keys_;
+    std::vector<protocol::BlocksPlace> tables_;
     // What the others point to stays where it is when these grow.
     std::vector<std::vector<query::ZoneTransition>> transitions_;
     std::vector<std::vector<ColumnTest>> tests_;
@@ -218,6 +226,7 @@ void give_rows(Work &work, KeptRows cached, Results &results, protocol::QueryRep
     reply.outcome = static_cast<std::uint32_t>(result.outcome());
     reply.rows = result.rows();
     reply.unresolved = result.unresolved();
+    reply.unresolved_table = result.unresolved_table();
     reply.record_words = result.record_words();
     const std::uint64_t left = (are_tids ? reply.unresolved : reply.rows) - cached.given;
     if (are_tids) {
@@ -246,12 +255,17 @@ KeptRows begin_cached(const Work &work) {
     return cached;
 }
 
-// Runs a query, whose blocks the request has, over the runs that are here.
-std::unique_ptr<query::QueryResult> run_here(Work &work, const protocol::RunQuery &request,
-                                             const RunSet &runs, query::Query query) {
-    const std::unique_ptr<HeapBlocks> blocks =
-        request.blocks.all_visible != 0 ? nullptr : keep_blocks(work, request.blocks);
-    query.blocks = blocks.get();
+// Runs a query, or the part of it that `part_of` makes of it, over the runs that are here.
+template <typename PartOf>
+std::unique_ptr<query::QueryResult> run_here(Work &work, const ReceivedQuery &received, const RunSet &runs,
+                                             std::uint64_t max_rows, PartOf part_of) {
+    std::vector<std::unique_ptr<HeapBlocks>> kept;
+    std::vector<const HeapBlocks *> blocks;
+    for (const protocol::BlocksPlace &table : received.tables()) {
+        kept.push_back(table.all_visible != 0 ? nullptr : keep_blocks(work, table));
+        blocks.push_back(kept.back().get());
+    }
+    const query::Query query = part_of(received.query(blocks, max_rows));
     for (std::size_t run = 0; run < runs.size(); ++run) {
         work.items += runs.is_here(run) ? runs.entries(run) : 0;
     }
@@ -272,6 +286,7 @@ class PartRows {
         if (outcome_ == query::QueryOutcome::unresolved) {
             unresolved_.emplace(memory, result.unresolved());
             unresolved_count_ = result.unresolved();
+            unresolved_table_ = result.unresolved_table();
             check(result.read_unresolved(stream, 0, unresolved_count_, unresolved_->data()));
         } else if (outcome_ == query::QueryOutcome::answered) {
             read_columns(memory, stream, result, types);
@@ -280,6 +295,7 @@ class PartRows {
     query::QueryOutcome outcome() const noexcept { return outcome_; }
     query::InputSource input() const noexcept { return {rows_, columns_.data()}; }
     std::uint64_t unresolved() const noexcept { return unresolved_count_; }
+    std::uint32_t unresolved_table() const noexcept { return unresolved_table_; }
     const Tid *tids() const noexcept { return unresolved_->data(); }
 
   private:
@@ -328,6 +344,7 @@ class PartRows {
     std::vector<std::unique_ptr<Words>> nulls_;
     std::vector<query::InputColumn> columns_;
     std::uint64_t unresolved_count_ = 0;
+    std::uint32_t unresolved_table_ = 0;
     std::optional<Scratch<Tid>> unresolved_;
 };
 
@@ -339,6 +356,8 @@ class NoResult : public query::QueryResult {
         Tid *end = tids_.data();
         for (const PartRows &part : parts) {
             if (part.unresolved() > 0) {
+                // A query that is divided has one scan.
+                table_ = part.unresolved_table();
                 end = std::copy_n(part.tids(), part.unresolved(), end);
             }
         }
@@ -348,6 +367,7 @@ class NoResult : public query::QueryResult {
     std::uint64_t rows() const noexcept override { return 0; }
     std::uint32_t record_words() const noexcept override { return 0; }
     std::uint64_t unresolved() const noexcept override { return count_; }
+    std::uint32_t unresolved_table() const noexcept override { return table_; }
     Status read_rows(Stream &, std::uint64_t, std::uint64_t, std::uint64_t *) const noexcept override {
         return Status{};
     }
@@ -368,6 +388,7 @@ class NoResult : public query::QueryResult {
 
     const query::QueryOutcome outcome_;
     const std::uint64_t count_;
+    std::uint32_t table_ = 0;
     const Scratch<Tid> tids_;
 };
 
@@ -400,7 +421,8 @@ void result_run_query(Work &work, const protocol::RunQuery &request, protocol::Q
     }
     const ReceivedQuery received(work.connection.buffer, request, runs, true);
     KeptRows cached = begin_cached(work);
-    cached.result = run_here(work, request, runs, received.query(nullptr, request.max_rows));
+    cached.result =
+        run_here(work, received, runs, request.max_rows, [](const query::Query &query) { return query; });
     Results results(work.connection.buffer, request.results, request.capacity);
     give_rows(work, std::move(cached), results, reply);
 }
@@ -416,7 +438,8 @@ void spread_run_query(Spread &spread, const protocol::RunQuery &request, protoco
         received.push_back(
             std::make_unique<ReceivedQuery>(whole.connection.buffer, request, *runs.back(), part == 0));
     }
-    const query::Query first = received.front()->query(nullptr, request.max_rows);
+    const std::vector<const HeapBlocks *> no_blocks(received.front()->tables().size());
+    const query::Query first = received.front()->query(no_blocks, request.max_rows);
     if (const char *problem = query::find_problem(first); problem != nullptr) {
         refuse(problem);
     }
@@ -428,7 +451,8 @@ void spread_run_query(Spread &spread, const protocol::RunQuery &request, protoco
     std::vector<PartRows> parts(spread.size());
     spread.run([&](std::size_t part, Work &work) {
         const std::unique_ptr<query::QueryResult> result =
-            run_here(work, request, *runs[part], query.of_part(received[part]->query(nullptr, 0)));
+            run_here(work, *received[part], *runs[part], 0,
+                     [&query](const query::Query &own) { return query.of_part(own); });
         parts[part].read(memory, *work.stream, *result, query.types());
     });
     for (std::size_t part = 0; part < parts.size(); ++part) {

@@ -78,6 +78,7 @@ static protocol::ArrayPlace put_nodes(Sheet *sheet, const query::Query &query, i
     query::Node *scan = &nodes[&scan_of(query) - query.nodes];
     scan->runs = {0, static_cast<uint32>(runs)};
     scan->inputs = {0, query.input_count};
+    scan->table = 0;
     const protocol::ArrayPlace place = put_array(sheet, nodes, query.node_count);
     pfree(nodes);
     return place;
@@ -140,7 +141,7 @@ static protocol::ArrayPlace put_query_inputs(Sheet *sheet, const query::Query &q
 }
 
 static void put_query(Sheet *sheet, const EngineQuery &prepared, const LiveRuns &live,
-                      protocol::RunQuery *message) {
+                      const protocol::BlocksPlace &blocks, protocol::RunQuery *message) {
     const query::Query &query = *prepared.query;
     message->nodes = put_nodes(sheet, query, live.count);
     message->types = put_array(sheet, query.types, query.type_count);
@@ -153,12 +154,13 @@ static void put_query(Sheet *sheet, const EngineQuery &prepared, const LiveRuns 
     message->sources = put_sources(sheet, prepared, live);
     message->inputs = put_query_inputs(sheet, query);
     message->max_rows = query.max_rows;
+    message->tables = put_array(sheet, &blocks, 1);
 }
 
 static uint64 bytes_of_query(const EngineQuery &prepared, const LiveRuns &live) {
     Sheet counted = {false, 0};
     protocol::RunQuery message = {};
-    put_query(&counted, prepared, live, &message);
+    put_query(&counted, prepared, live, {}, &message);
     return counted.at;
 }
 
@@ -273,11 +275,10 @@ bool run_query(const RunSet &set, const Choice &choice, const RowTests &tests, c
                                        estimate_microseconds(prepared.request, choice.path)};
     const auto set_offsets = [&](protocol::RunQuery *message, const Layout &at, uint64) {
         Sheet sheet = {true, at.inputs[kQuery]};
-        put_query(&sheet, prepared, live, message);
+        put_query(&sheet, prepared, live, place_of_blocks(visible, at, kGroups, kRows), message);
         finish_test_places(tests, at.inputs[kTests], at.inputs[kTestData]);
         message->tests = at.inputs[kTests];
         message->test_count = static_cast<uint32>(tests.count);
-        message->blocks = place_of_blocks(visible, at, kGroups, kRows);
     };
     Layout layout;
     protocol::QueryReply reply;

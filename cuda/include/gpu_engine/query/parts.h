@@ -9,8 +9,9 @@
 
 namespace gpu_engine::query {
 
-// Can a query that has no problem be run so? Its nodes must be a chain, and what parts have aggregated must
-// tell what all of their rows come to: values that count once, sums of floats and orders of values don't.
+// Can a query that has no problem be run so? Its nodes must be a chain without joins, and what parts have
+// aggregated must tell what all of their rows come to: values that count once, sums of floats and orders of
+// values don't.
 bool can_be_divided(const Query &query) noexcept;
 
 class QueryParts {

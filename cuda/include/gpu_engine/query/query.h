@@ -3,7 +3,8 @@
 // types of SQL.
 //
 // A query is plain arrays, which refer to each other by numbers, so that it can be written into a buffer as
-// it is. Nodes come in an order in which a node's input is before it; the last one gives the result.
+// it is. Nodes come in an order in which what a node reads is before it; the last one gives the result, and
+// each is read by at most one other.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,7 @@ struct RunColumn {
     const std::uint64_t *nulls;   // a bit a code; nullptr: none is NULL
 };
 
-// Rows of a run that pass all tests and are visible by `blocks`.
+// Rows of a run that pass all tests and are visible by the blocks of the scan's table.
 struct RunSource {
     const ColumnStore *store;
     const ColumnTest *tests;
@@ -74,6 +75,22 @@ enum class NodeKind : std::uint32_t {
                 // and so is NaN; -0 and 0 are one group (either is shown). Without keys there is exactly one
                 // row
     sort,       // rows in an order: the first `limit` of them
+    join,       // rows of `input`, the probed side, matched with those of `build`, which is held in memory
+};
+
+// A pair of rows matches if its keys are equal, of which NULL equals nothing, NaN equals NaN and -0 equals 0,
+// and if the join's filter is true of it. The joined row has the probed side's columns, then the build
+// side's.
+enum class JoinKind : std::uint32_t {
+    inner = 1,  // a row for each pair that matches
+    left,       // and one for each probed row without a match, with NULL for the build side's columns
+    right,      // and one for each build row without a match, with NULL for the probed side's columns
+    full,       // both
+    semi,       // each probed row with at least one match, once
+    anti,       // each probed row without a match
+    // NOT IN, of exactly one key and no filter: each probed row if there are no build rows. Otherwise those
+    // whose key is not NULL and equals none, if no build row's key is NULL.
+    anti_null,
 };
 
 enum class AccumulatorKind : std::uint8_t {
@@ -117,15 +134,26 @@ struct SortKey {
     std::uint16_t reserved;
 };
 
+// The table of a scan all of whose rows are visible, such as one of nothing but inputs.
+inline constexpr std::uint32_t no_table = UINT32_MAX;
+
 struct Node {
     NodeKind kind;
-    std::uint32_t input;          // node number; a scan has none
-    Span types;                   // scan
-    Span runs;                    // scan
-    Span inputs;                  // scan
-    Span steps;                   // compute, aggregate: numbered from 0 within the node
-    std::uint32_t filter;         // a step; no_step: all rows pass. Also of an aggregate
-    Span outputs;                 // compute: steps that are its columns. aggregate: its keys
+    std::uint32_t input;   // node number; a scan has none
+    std::uint32_t build;   // join: node number
+    JoinKind join;         // join
+    std::uint32_t table;   // scan: number of the query's `blocks`, or no_table
+    Span types;            // scan
+    Span runs;             // scan
+    Span inputs;           // scan
+    Span steps;            // compute, aggregate, join: numbered from 0 within the node
+    std::uint32_t filter;  // a step; no_step: all rows pass. Also of an aggregate and a join
+    // compute: steps that are its columns. aggregate: its keys. join: columns of the joined row, of the
+    // probed side alone where the join gives nothing else
+    Span outputs;
+    // join: elements of `outputs`, two a key: a column of the probed side, and one of the build side, by its
+    // number there, of the same type. Without keys all pairs are looked at.
+    Span join_keys;
     Span accumulators;            // aggregate
     Span sort_keys;               // sort
     std::uint64_t limit;          // sort: UINT64_MAX: all rows. compute: stop after so many rows, whichever
@@ -158,21 +186,25 @@ struct Query {
     std::uint32_t zone_count;
     std::uint32_t run_count;
     std::uint32_t input_count;
-    const HeapBlocks *blocks;  // nullptr: all rows are visible
-    std::uint64_t max_rows;    // of the result
+    // By table: what is known of its heap blocks. nullptr: all of its rows are visible. Which of them is told
+    // by the scan.
+    const HeapBlocks *const *blocks;
+    std::uint32_t block_count;
+    std::uint64_t max_rows;  // of the result
 };
 
 // The bounds within which a query may be; others are invalid_argument.
 inline constexpr std::uint32_t max_nodes = 64;
 inline constexpr std::uint32_t max_steps = 4096;  // of a node
-inline constexpr std::uint32_t max_keys = 64;     // of an aggregate
+inline constexpr std::uint32_t max_keys = 64;     // of an aggregate, and of a join
 inline constexpr std::uint32_t max_accumulators = 512;
 
 enum class QueryOutcome : std::uint32_t {
     answered = 1,
-    failed,      // a step failed, in a row that counts: SQL may raise an error, or may still have an answer
-    unresolved,  // rows that pass their run's tests lie on unknown blocks: the caller has to find out whether
-                 // they are visible, and to ask again with `blocks` that know it
+    failed,  // a step failed, in a row that counts (of a join: in a pair whose keys are equal): SQL may raise
+             // an error, or may still have an answer
+    unresolved,  // rows of a table that pass their run's tests lie on unknown blocks: the caller has to find
+                 // out whether they are visible, and to ask again with `blocks` that know it
     too_many_rows,  // more than max_rows
 };
 
@@ -191,8 +223,10 @@ class QueryResult {
     virtual QueryOutcome outcome() const noexcept = 0;
     virtual std::uint64_t rows() const noexcept = 0;  // 0 unless answered
     virtual std::uint32_t record_words() const noexcept = 0;
-    // Rows on unknown blocks that passed their run's tests, in no order.
+    // Rows on unknown blocks that passed their run's tests, in no order. They are all of one table: of the
+    // first one that has any, and other tables may have some, too.
     virtual std::uint64_t unresolved() const noexcept = 0;
+    virtual std::uint32_t unresolved_table() const noexcept = 0;
 
     virtual Status read_rows(Stream &stream, std::uint64_t first, std::uint64_t count,
                              std::uint64_t *records) const noexcept = 0;
