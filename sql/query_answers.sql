@@ -72,6 +72,9 @@ FROM generate_series(1, 60) AS i \gset
 SELECT who, rows, same FROM compare_query(:'deep');
 SELECT who, rows, same FROM compare_query(:'cases');
 
+-- A list of constants, which the engine gets in their order.
+SELECT * FROM compare_query('SELECT count(*) FROM sold WHERE id NOT IN (SELECT i % 2000 FROM generate_series(1, 3000) AS i WHERE i % 70 < 40)');
+
 -- What the planner refuses.
 SELECT node, reason FROM gpu.explain_why($$ SELECT sum(price * random()) FROM sold $$) WHERE node = 'GpuQuery';
 SELECT node, reason FROM gpu.explain_why($$ SELECT sum(price * part), string_agg(word, ',') FROM sold $$) WHERE node = 'GpuQuery';

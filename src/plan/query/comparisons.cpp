@@ -117,8 +117,13 @@ Value compile_null_if(Compiler *compiler, const NullIfExpr *expression) {
 
 namespace {
 
+// Memory of PostgreSQL's is aligned for integers of 64 bits.
+struct __attribute__((packed, aligned(alignof(uint64)))) ListedNumber {
+    Int128 number;
+};
+
 struct ListedNumbers {
-    Int128 *number;
+    ListedNumber *items;
     uint32 count;
     bool has_null;
 };
@@ -166,7 +171,7 @@ static bool read_list(Compiler *compiler, const Value &value, const Const &array
     const Items items = read_items(array);
     const Oid type = items.type;
     const Datum *values = items.values;
-    listed->number = allocate<Int128>(static_cast<size_t>(items.count) + 1);
+    listed->items = allocate<ListedNumber>(static_cast<size_t>(items.count) + 1);
     for (int i = 0; i < items.count; i++) {
         CHECK_FOR_INTERRUPTS();
         if (items.nulls[i]) {
@@ -200,9 +205,10 @@ static bool read_list(Compiler *compiler, const Value &value, const Const &array
                 return false;
         }
         if (scale_listed(value, &number, scale))
-            listed->number[listed->count++] = number;
+            listed->items[listed->count++] = {number};
     }
-    std::sort(listed->number, listed->number + listed->count);
+    std::sort(listed->items, listed->items + listed->count,
+              [](const ListedNumber &a, const ListedNumber &b) { return a.number < b.number; });
     return true;
 }
 
@@ -267,10 +273,11 @@ Value compile_list(Compiler *compiler, const ScalarArrayOpExpr *any) {
     }
     auto *constants = allocate<engine::Constant>(size_t{listed.count} + 1);
     uint32 count = 0;
-    for (uint32 i = 0; i < listed.count; i++)
-        if (i == 0 || listed.number[i] != listed.number[i - 1])
-            constants[count++] = {static_cast<uint64>(listed.number[i]),
-                                  static_cast<uint64>(listed.number[i] >> 64)};
+    for (uint32 i = 0; i < listed.count; i++) {
+        const Int128 number = listed.items[i].number;
+        if (i == 0 || number != listed.items[i - 1].number)
+            constants[count++] = {static_cast<uint64>(number), static_cast<uint64>(number >> 64)};
+    }
     if (count >= no_step)
         return refuse_value(compiler, "a list is too long", any);
     engine::Step step = make_step(Operation::in_list, value.type, value.step, static_cast<uint16>(count),
