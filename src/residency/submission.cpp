@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "memory.h"
 #include "test_hooks.h"
 
 namespace pg_gpu::client {
@@ -93,6 +94,56 @@ protocol::BlocksPlace place_of_blocks(const VisibleBlocks &visible, const Layout
     const gpu_engine::KnownBlocks &known = visible.known;
     return {layout.inputs[groups], known.group_count, layout.inputs[rows], known.slots, known.row_words, 0};
 }
+
+// ---- several sets ----------------------------------------------------------------------------------------
+
+RunSet join_sets(const RequestedSets &requested) {
+    RunSet joined = *requested.sets[0];
+    joined.count = 0;
+    auto *runs = allocate<storage::RunEntry>(kMaxRuns);
+    for (int i = 0; i < requested.count; i++) {
+        const RunSet &set = *requested.sets[i];
+        Assert(joined.count + set.count <= kMaxRuns);
+        std::copy_n(set.runs, set.count, runs + joined.count);
+        joined.count += set.count;
+    }
+    joined.runs = runs;
+    return joined;
+}
+
+// Calls visit(set, its live runs, those of `runs` that are its own), a bit for each of the request's runs,
+// until that returns false.
+template <typename Visit>
+static bool for_sets(const RequestedSets &requested, uint64 runs, Visit visit) {
+    for (int i = 0; i < requested.count; i++) {
+        const LiveRuns live = live_runs(*requested.sets[i]);
+        if (!visit(*requested.sets[i], live, runs))
+            return false;
+        runs = live.count < kMaxRuns ? runs >> live.count : 0;
+    }
+    return true;
+}
+
+bool is_worth_a_request(const RequestedSets &requested, const Choice &choice) {
+    return for_sets(requested, 0, [&](const RunSet &set, const LiveRuns &live, uint64) {
+        return is_worth_a_request(set, live, choice);
+    });
+}
+
+// A set's function looks at none of the bits beyond its own.
+bool load_lacking(const RequestedSets &requested, const Choice &choice, uint64 lacking) {
+    return for_sets(requested, lacking, [&](const RunSet &set, const LiveRuns &live, uint64 own) {
+        return load_lacking(set, live, choice, own);
+    });
+}
+
+bool refresh_dead(const RequestedSets &requested, Path path, uint64 stale) {
+    return for_sets(requested, stale, [&](const RunSet &set, const LiveRuns &live, uint64 own) {
+        return refresh_dead(set, live, path, own);
+    });
+}
+
+// ---- results ---------------------------------------------------------------------------------------------
 
 bool lies_in_buffer(uint64 offset, uint64 bytes) {
     return offset <= buffer_bytes() && bytes <= buffer_bytes() - offset;

@@ -83,23 +83,40 @@ bool read_counts(const RunSet &set, const Layout &layout, uint64 items, const ui
 // can happen a few times while others vacuum and merge.
 inline constexpr int kMaxAttempts = 40;
 
+// The sets that a request is about together, of one format's kind: it names the live runs of each behind
+// those of the sets before. They have kMaxRuns at most.
+struct RequestedSets {
+    const RunSet *const *sets;
+    int count;
+};
+
+// All runs as those of one set, by which a request is laid out. In the current memory context.
+RunSet join_sets(const RequestedSets &requested);
+
+// As the functions of this name for a set.
+bool is_worth_a_request(const RequestedSets &requested, const Choice &choice);
+bool load_lacking(const RequestedSets &requested, const Choice &choice, uint64 lacking);
+bool refresh_dead(const RequestedSets &requested, Path path, uint64 stale);
+
+// Names a set's runs behind those that the message names already.
 template <typename Message>
 void name_runs(const RunSet &set, const LiveRuns &live, Message *message) {
     if constexpr (requires { message->key_bits; })
         message->key_bits = static_cast<uint32>(set.format->key_bits);
-    message->runs = static_cast<uint32>(live.count);
     for (int i = 0; i < live.count; i++)
-        message->run[i] = {run_name(set.index, set.runs[live.places[i]].run_id), set.vacuum_seq};
+        message->run[message->runs++] = {run_name(set.index, set.runs[live.places[i]].run_id),
+                                         set.vacuum_seq};
 }
 
 // Sends the request until it is answered or can't be. `set_inputs(message, layout, items)` fills in what the
 // kinds of message have each by themselves. *items becomes how many are answered.
 template <typename Message, typename Reply, typename SetInputs>
-bool submit(const PreparedRequest &prepared, const RunSet &set, const Choice &choice, protocol::Message type,
-            SetInputs set_inputs, uint64 *items, Layout *layout, Reply *reply) {
+bool submit(const PreparedRequest &prepared, const RequestedSets &requested, const Choice &choice,
+            protocol::Message type, SetInputs set_inputs, uint64 *items, Layout *layout, Reply *reply) {
+    const RunSet set = requested.count == 1 ? *requested.sets[0] : join_sets(requested);
     const LiveRuns live = live_runs(set);
     uint64 room = 0;
-    if (!ready_for(choice.path) || !is_worth_a_request(set, live, choice))
+    if (!ready_for(choice.path) || !is_worth_a_request(requested, choice))
         return false;
     *items = cut_items(prepared, set, live, *items);
     for (int attempt = 0; attempt < kMaxAttempts; attempt++) {
@@ -112,7 +129,8 @@ bool submit(const PreparedRequest &prepared, const RunSet &set, const Choice &ch
             continue;
         }
         auto message = make_message<Message>(type, choice.path);
-        name_runs(set, live, &message);
+        for (int i = 0; i < requested.count; i++)
+            name_runs(*requested.sets[i], live_runs(*requested.sets[i]), &message);
         message.results = layout->results;
         message.capacity = buffer_bytes() - layout->results;
         set_inputs(&message, *layout, *items);
@@ -125,10 +143,10 @@ bool submit(const PreparedRequest &prepared, const RunSet &set, const Choice &ch
                               reply->header);
                 return true;
             case protocol::ReplyResult::not_resident:
-                again = load_lacking(set, live, choice, reply->header.lacking);
+                again = load_lacking(requested, choice, reply->header.lacking);
                 break;
             case protocol::ReplyResult::stale:
-                again = refresh_dead(set, live, choice.path, reply->header.lacking);
+                again = refresh_dead(requested, choice.path, reply->header.lacking);
                 break;
             default:
                 again = reply->header.status.code == gpu_engine::StatusCode::insufficient_space
@@ -139,6 +157,13 @@ bool submit(const PreparedRequest &prepared, const RunSet &set, const Choice &ch
             return false;
     }
     return fail(RequestFailure::Refused, "mirrors change too fast");
+}
+
+template <typename Message, typename Reply, typename SetInputs>
+bool submit(const PreparedRequest &prepared, const RunSet &set, const Choice &choice, protocol::Message type,
+            SetInputs set_inputs, uint64 *items, Layout *layout, Reply *reply) {
+    const RunSet *const sets[] = {&set};
+    return submit<Message>(prepared, RequestedSets{sets, 1}, choice, type, set_inputs, items, layout, reply);
 }
 
 // Asks for the entries of items, and finds each run's part of them.

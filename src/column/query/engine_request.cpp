@@ -1,9 +1,9 @@
 #include "column/query/engine_request.h"
 
-#include "residency/submission.h"
-#include "column/scan/request_tests.h"
+#include "column/query/query_message.h"
 #include "memory.h"
 #include "request_kinds.h"
+#include "residency/submission.h"
 #include "test_hooks.h"
 
 namespace pg_gpu::column {
@@ -34,154 +34,34 @@ constinit const RequestCost query_cost = {
         return row_microseconds(read, path);
     }};
 
-// ---- the query in the transfer buffer --------------------------------------------------------------------
-
-namespace {
-
-// Puts arrays into the buffer, one behind the other, or only finds out how many bytes they take.
-struct Sheet {
-    bool writes;
-    uint64 at;
-};
-
-}  // namespace
-
-template <typename Element>
-static uint64 put(Sheet *sheet, const Element *elements, uint64 count) {
-    const uint64 offset = sheet->at;
-    if (sheet->writes && count > 0)
-        memcpy(buffer_at(offset), elements, count * sizeof(Element));
-    sheet->at = offset + align_offset(count * sizeof(Element));
-    return offset;
-}
-
-template <typename Element>
-static protocol::ArrayPlace put_array(Sheet *sheet, const Element *elements, uint32 count) {
-    return {put(sheet, elements, count), count, 0};
-}
-
-static uint64 put_nulls(Sheet *sheet, const uint64 *nulls, uint64 places) {
-    return nulls == nullptr ? protocol::nowhere : put(sheet, nulls, (places + 63) / 64);
-}
-
-static const query::Node &scan_of(const query::Query &query) {
-    uint32 node = 0;
-    while (query.nodes[node].kind != query::NodeKind::scan)
-        node++;
-    return query.nodes[node];
-}
-
-// The nodes, of which the scan reads all sources.
-static protocol::ArrayPlace put_nodes(Sheet *sheet, const query::Query &query, int runs) {
-    auto *nodes = allocate<query::Node>(query.node_count);
-    memcpy(nodes, query.nodes, query.node_count * sizeof(*nodes));
-    query::Node *scan = &nodes[&scan_of(query) - query.nodes];
-    scan->runs = {0, static_cast<uint32>(runs)};
-    scan->inputs = {0, query.input_count};
-    scan->table = 0;
-    const protocol::ArrayPlace place = put_array(sheet, nodes, query.node_count);
-    pfree(nodes);
-    return place;
-}
-
-static protocol::ArrayPlace put_zones(Sheet *sheet, const query::Query &query) {
-    auto *places = allocate<protocol::ZonePlace>(size_t{query.zone_count} + 1);
-    for (uint32 i = 0; i < query.zone_count; i++)
-        places[i] = {put(sheet, query.zones[i].transitions, query.zones[i].count), query.zones[i].count};
-    const protocol::ArrayPlace place = put_array(sheet, places, query.zone_count);
-    pfree(places);
-    return place;
-}
-
-static protocol::RunColumnPlace put_map(Sheet *sheet, const query::RunColumn &column, query::ValueType type) {
-    protocol::RunColumnPlace place = {};
-    place.form = static_cast<uint32>(column.form);
-    place.column = column.column;
-    place.offset = column.offset;
-    place.power = column.power;
-    place.nulls = protocol::nowhere;
-    if (column.form == query::ColumnForm::map) {
-        place.places = column.places;
-        place.values = put(sheet, column.values, column.places * query::words_of(type));
-        place.nulls = put_nulls(sheet, column.nulls, column.places);
-    }
-    return place;
-}
-
-static protocol::ArrayPlace put_sources(Sheet *sheet, const EngineQuery &prepared, const LiveRuns &live) {
-    const query::Span types = scan_of(*prepared.query).types;
-    auto *columns = allocate<protocol::RunColumnPlace>(size_t{types.count} + 1);
-    protocol::RunSourcePlace sources[kMaxRuns];
-    for (int run = 0; run < live.count; run++) {
-        for (uint32 i = 0; i < types.count; i++)
-            columns[i] =
-                put_map(sheet, prepared.columns[live.places[run]][i], prepared.query->types[types.first + i]);
-        sources[run] = {put(sheet, columns, types.count), static_cast<uint32>(run), 0};
-    }
-    pfree(columns);
-    return put_array(sheet, sources, static_cast<uint32>(live.count));
-}
-
-static protocol::ArrayPlace put_query_inputs(Sheet *sheet, const query::Query &query) {
-    const query::Span types = scan_of(query).types;
-    auto *columns = allocate<protocol::InputColumnPlace>(size_t{types.count} + 1);
-    auto *places = allocate<protocol::InputSourcePlace>(size_t{query.input_count} + 1);
-    for (uint32 input = 0; input < query.input_count; input++) {
-        const query::InputSource &source = query.inputs[input];
-        for (uint32 i = 0; i < types.count; i++)
-            columns[i] = {put(sheet, source.columns[i].values,
-                              source.rows * query::words_of(query.types[types.first + i])),
-                          put_nulls(sheet, source.columns[i].nulls, source.rows)};
-        places[input] = {source.rows, put(sheet, columns, types.count)};
-    }
-    const protocol::ArrayPlace place = put_array(sheet, places, query.input_count);
-    pfree(places);
-    pfree(columns);
-    return place;
-}
-
-static void put_query(Sheet *sheet, const EngineQuery &prepared, const LiveRuns &live,
-                      const protocol::BlocksPlace &blocks, protocol::RunQuery *message) {
-    const query::Query &query = *prepared.query;
-    message->nodes = put_nodes(sheet, query, live.count);
-    message->types = put_array(sheet, query.types, query.type_count);
-    message->steps = put_array(sheet, query.steps, query.step_count);
-    message->constants = put_array(sheet, query.constants, query.constant_count);
-    message->outputs = put_array(sheet, query.outputs, query.output_count);
-    message->accumulators = put_array(sheet, query.accumulators, query.accumulator_count);
-    message->sort_keys = put_array(sheet, query.sort_keys, query.sort_key_count);
-    message->zones = put_zones(sheet, query);
-    message->sources = put_sources(sheet, prepared, live);
-    message->inputs = put_query_inputs(sheet, query);
-    message->max_rows = query.max_rows;
-    message->tables = put_array(sheet, &blocks, 1);
-}
-
-static uint64 bytes_of_query(const EngineQuery &prepared, const LiveRuns &live) {
-    Sheet counted = {false, 0};
-    protocol::RunQuery message = {};
-    put_query(&counted, prepared, live, {}, &message);
-    return counted.at;
-}
-
 // ---- the result ------------------------------------------------------------------------------------------
 
 // What doesn't come with the result comes by further requests, so that the buffer needn't have room for all.
 // Beyond this size a larger buffer isn't faster.
 static constexpr uint64 kPortionBytes = 8 << 20;
 
-static bool begin_result(const RunSet &set, const protocol::QueryReply &reply, const EngineQuery &prepared,
-                         const VisibleBlocks &visible, EngineQueryResult *result) {
+// How many rows of the table may be unresolved.
+static uint64 most_unresolved(const EngineQuery &prepared, uint32 table) {
+    if (table >= prepared.table_count || prepared.tables[table].set == nullptr ||
+        prepared.tables[table].visible->all)
+        return 0;
+    const RunSet &set = *prepared.tables[table].set;
+    uint64 entries = 0;
+    for (int i = 0; i < set.count; i++)
+        entries += set.runs[i].entries;
+    return entries;
+}
+
+static bool begin_result(const protocol::QueryReply &reply, const EngineQuery &prepared,
+                         EngineQueryResult *result) {
     if (reply.outcome == 0)
         return fail(RequestFailure::NotWanted,
                     "the runs lie on several engines, and the query can't be divided");
     result->outcome = static_cast<query::QueryOutcome>(reply.outcome);
     result->record_words = reply.record_words;
-    uint64 entries = 0;
-    for (int i = 0; i < set.count; i++)
-        entries += set.runs[i].entries;
-    if (reply.rows > prepared.query->max_rows || reply.unresolved > entries ||
-        (visible.all && reply.unresolved > 0))
+    result->unresolved_table = reply.unresolved_table;
+    if (reply.rows > prepared.query->max_rows ||
+        (reply.unresolved > 0 && reply.unresolved > most_unresolved(prepared, reply.unresolved_table)))
         return fail(RequestFailure::Refused, "there are more rows than asked for");
     if (result->outcome == query::QueryOutcome::unresolved)
         result->tids = allocate<ItemPointerData>(reply.unresolved + 1);
@@ -247,47 +127,34 @@ static bool read_result(const protocol::QueryReply &first, const Choice &choice,
 
 // ---- the request ----------------------------------------------------------------------------------------
 
-namespace {
-
-enum : int { kQuery, kTests, kTestData, kGroups, kRows, kInputs };
-
-}  // namespace
-
-bool run_query(const RunSet &set, const Choice &choice, const RowTests &tests, const EngineQuery &prepared,
-               const VisibleBlocks &visible, const RecordSink &sink, EngineQueryResult *result) {
+bool run_query(const Choice &choice, const EngineQuery &prepared, const RecordSink &sink,
+               EngineQueryResult *result) {
     constexpr RequestKind kind = RequestKind::RunQuery;
     *result = {};
-    if (tests.count > static_cast<int>(protocol::max_tests)) {
+    auto **sets = allocate<const RunSet *>(prepared.table_count);
+    RequestedSets all = {sets, 0};
+    for (uint32 i = 0; i < prepared.table_count; i++)
+        if (prepared.tables[i].set != nullptr)
+            sets[all.count++] = prepared.tables[i].set;
+    if (count_tests(prepared) > protocol::max_tests) {
         fail(RequestFailure::NotWanted, "the filter has too many parts");
         return note_failed(kind, choice);
     }
-    const LiveRuns live = live_runs(set);
-    const TestInputs test_inputs = make_test_inputs(set, tests);
-    const BlockInputs blocks = block_inputs(visible);
-    Input inputs[kInputs] = {};
-    inputs[kQuery].bytes = bytes_of_query(prepared, live);
-    inputs[kTests] = {test_inputs.places, 0, test_inputs.place_bytes};
-    inputs[kTestData] = {test_inputs.data, 0, test_inputs.data_bytes};
-    inputs[kGroups] = blocks.groups;
-    inputs[kRows] = blocks.rows;
+    const Input input = {nullptr, 0, bytes_of_query(prepared)};
     const uint64 expected = Min(Min(prepared.request.results, prepared.query->max_rows), kPortionBytes);
-    const PreparedRequest requested = {kind, inputs, kInputs, Min(expected * kRecordBytes, kPortionBytes),
+    const PreparedRequest requested = {kind, &input, 1, Min(expected * kRecordBytes, kPortionBytes),
                                        estimate_microseconds(prepared.request, choice.path)};
     const auto set_offsets = [&](protocol::RunQuery *message, const Layout &at, uint64) {
-        Sheet sheet = {true, at.inputs[kQuery]};
-        put_query(&sheet, prepared, live, place_of_blocks(visible, at, kGroups, kRows), message);
-        finish_test_places(tests, at.inputs[kTests], at.inputs[kTestData]);
-        message->tests = at.inputs[kTests];
-        message->test_count = static_cast<uint32>(tests.count);
+        put_query(prepared, at.inputs[0], message);
     };
     Layout layout;
     protocol::QueryReply reply;
     uint64 items = 1;
-    const bool answered = submit<protocol::RunQuery>(requested, set, choice, protocol::Message::run_query,
+    const bool answered = submit<protocol::RunQuery>(requested, all, choice, protocol::Message::run_query,
                                                      set_offsets, &items, &layout, &reply) &&
-                          begin_result(set, reply, prepared, visible, result) &&
+                          begin_result(reply, prepared, result) &&
                           read_result(reply, choice, requested.estimate, sink, result);
-    free_test_inputs(test_inputs);
+    pfree(sets);
     return answered || note_failed(kind, choice);
 }
 

@@ -8,11 +8,20 @@ namespace pg_gpu::column {
 
 extern const client::RequestCost query_cost;
 
-// The query has no runs and no blocks. Its scan, which is the only one, reads the set's rows that pass the
-// tests, and the query's inputs.
+// A table's rows: those of a set that pass the tests, and those that the session has itself.
+struct EngineTable {
+    const client::RunSet *set;  // nullptr: none
+    RowTests tests;
+    const client::VisibleBlocks *visible;
+    const gpu_engine::query::RunColumn *const *columns;  // by run of the set: as many as the scan has
+    gpu_engine::query::InputSource own_rows;
+};
+
+// The query has no sources and no blocks: its scans read these tables, one each. At least one has a set.
 struct EngineQuery {
     const gpu_engine::query::Query *query;
-    const gpu_engine::query::RunColumn *const *columns;  // by run of the set: as many as the scan has
+    const EngineTable *tables;
+    uint32 table_count;
     // As it was chosen by. Its tuples are the cost of PostgreSQL's own plan.
     client::Request request;
 };
@@ -28,12 +37,12 @@ struct EngineQueryResult {
     uint32 record_words;
     uint64 rows;
     uint64 unresolved;
-    ItemPointerData *tids;  // of the unresolved rows, in the current memory context
+    uint32 unresolved_table;  // has a set
+    ItemPointerData *tids;    // of the unresolved rows, in the current memory context
 };
 
 // Answered means that there is an outcome. What the sink has taken is of no use when it returns false.
-bool run_query(const client::RunSet &set, const client::Choice &choice, const RowTests &tests,
-               const EngineQuery &prepared, const client::VisibleBlocks &visible, const RecordSink &sink,
+bool run_query(const client::Choice &choice, const EngineQuery &prepared, const RecordSink &sink,
                EngineQueryResult *result);
 
 }  // namespace pg_gpu::column

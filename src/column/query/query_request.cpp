@@ -94,26 +94,61 @@ static KnownBlocks add_blocks(const KnownBlocks &known, const LookedUp &found) {
 
 // ---- requests ---------------------------------------------------------------------------------------------
 
-static const RunColumn **columns_by_place(const RemoteRows &rows, const QueryRequest &request) {
+static const RunColumn **columns_by_place(const QueryTable &table) {
+    const RemoteRows &rows = *table.rows;
     auto **by_place = allocate_zeroed<const RunColumn *>(static_cast<size_t>(rows.set.count) + 1);
     for (int run = 0; run < rows.view->run_count; run++)
         if (is_remote(rows.view, run))
-            by_place[rows.set_places[run]] = request.columns[run];
+            by_place[rows.set_places[run]] = table.columns[run];
     return by_place;
 }
 
-static EngineQuery make_request(const RemoteRows &rows, const QueryRequest &request,
-                                const gpu_engine::query::Query &query) {
+static EngineTable make_table(const QueryTable &table) {
+    if (table.rows == nullptr)
+        return {nullptr, {}, nullptr, nullptr, table.own_rows};
+    RemoteRows &rows = *table.rows;
+    return {&rows.set, {rows.tests, rows.test_count}, &rows.visible, columns_by_place(table), table.own_rows};
+}
+
+static uint64 entries_of(const client::RunSet &set) {
+    uint64 entries = 0;
+    for (int run = 0; run < set.count; run++)
+        entries += set.runs[run].entries;
+    return entries;
+}
+
+static EngineQuery make_request(const QueryRequest &request) {
+    auto *tables = allocate<EngineTable>(request.table_count);
+    for (uint32 i = 0; i < request.table_count; i++)
+        tables[i] = make_table(request.tables[i]);
     EngineQuery prepared = {};
-    prepared.query = &query;
-    prepared.columns = columns_by_place(rows, request);
+    prepared.query = &request.query;
+    prepared.tables = tables;
+    prepared.table_count = request.table_count;
     prepared.request.kind = kKind;
-    prepared.request.runs = rows.set.count;
-    prepared.request.columns = static_cast<int>(query.type_count);
     prepared.request.results = request.expected_rows;
-    for (int run = 0; run < rows.set.count; run++)
-        prepared.request.entries += rows.set.runs[run].entries;
+    double codes = 0;
+    for (uint32 i = 0; i < request.query.node_count; i++) {
+        const gpu_engine::query::Node &node = request.query.nodes[i];
+        if (node.kind != gpu_engine::query::NodeKind::scan || tables[node.table].set == nullptr)
+            continue;
+        const uint64 entries = entries_of(*tables[node.table].set);
+        prepared.request.runs += tables[node.table].set->count;
+        prepared.request.entries += entries;
+        codes += static_cast<double>(entries) * node.types.count;
+    }
+    if (prepared.request.entries > 0)
+        prepared.request.columns =
+            static_cast<int>(ceil(codes / static_cast<double>(prepared.request.entries)));
     return prepared;
+}
+
+// What is the same in all of the request's rows.
+static RemoteRows *first_rows(const QueryRequest &request) {
+    uint32 table = 0;
+    while (request.tables[table].rows == nullptr)
+        table++;
+    return request.tables[table].rows;
 }
 
 static const char *reason_of(QueryOutcome outcome) {
@@ -129,23 +164,20 @@ static const char *reason_of(QueryOutcome outcome) {
     }
 }
 
-bool run_query(RemoteRows *rows, const QueryRequest &request, QueryResult *result) {
-    // After the first answer the blocks of all rows that count are known.
-    constexpr int kMaxResults = 3;
+bool run_query(const QueryRequest &request, QueryResult *result) {
+    // After a table's first answer the blocks of all of its rows that count are known.
+    const uint32 max_results = request.table_count + 2;
     *result = {};
-    gpu_engine::query::Query query = request.query;
-    query.inputs = &request.own_rows;
-    query.input_count = request.own_rows.rows > 0 ? 1 : 0;
-    const EngineQuery prepared = make_request(*rows, request, query);
+    const RemoteRows *rows = first_rows(request);
+    const EngineQuery prepared = make_request(request);
     KeptRecords *records = begin_records(rows->view->index, request.result_context, request.result_owner);
     const RecordSink sink = {[](void *context, const uint64 *given, uint32 words, uint64 count) {
                                  keep_records(static_cast<KeptRecords *>(context), given, words, count);
                              },
                              records};
-    for (int i = 0; i < kMaxResults; i++) {
+    for (uint32 i = 0; i < max_results; i++) {
         EngineQueryResult from_engine;
-        if (!run_query(rows->set, rows->choice, {rows->tests, rows->test_count}, prepared, rows->visible,
-                       sink, &from_engine)) {
+        if (!run_query(rows->choice, prepared, sink, &from_engine)) {
             free_records(records);
             result->outcome = QueryOutcome{};
             return false;
@@ -159,7 +191,8 @@ bool run_query(RemoteRows *rows, const QueryRequest &request, QueryResult *resul
         }
         if (from_engine.outcome != QueryOutcome::unresolved || from_engine.unresolved == 0)
             break;
-        rows->visible.known = add_blocks(rows->visible.known, look_up(rows, from_engine));
+        RemoteRows *unresolved = request.tables[from_engine.unresolved_table].rows;
+        unresolved->visible.known = add_blocks(unresolved->visible.known, look_up(unresolved, from_engine));
     }
     free_records(records);
     client::decline(kKind, rows->choice, reason_of(result->outcome));

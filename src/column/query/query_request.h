@@ -1,12 +1,12 @@
-// A query of typed columns (gpu_engine/query/query.h) about the rows of a view, asked of the server process.
+// A query of typed columns (gpu_engine/query/query.h) about the rows of views, asked of the server process.
 //
 // Whether rows are visible is settled before the query is answered ("rows first"): the server is told what
 // the session knows of heap blocks, and where it meets rows on others that pass the tests, it names them. The
 // session looks these up, knows of their blocks from then on, for this request, and asks again. The query
 // never sees a row that may not count.
 //
-// It is asked within with_rows_on_server, as RequestKind::RunQuery. What it takes and who answers is in
-// client::session_usage, as that of all requests.
+// It is asked within with_rows_on_server or with_tables_on_server, as RequestKind::RunQuery. What it takes
+// and who answers is in client::session_usage, as that of all requests.
 #pragma once
 
 #include "column/scan/mirror.h"
@@ -39,12 +39,20 @@ bool take_own_rows(RemoteRows *rows, const OwnColumn *columns, uint32 count,
 
 // ---- requests ---------------------------------------------------------------------------------------------
 
-struct QueryRequest {
-    // Its scan, the only one, reads the view's rows: the request adds runs, inputs and blocks.
-    gpu_engine::query::Query query;
+// What a scan of the query reads.
+struct QueryTable {
+    RemoteRows *rows;  // nullptr: nothing but own_rows
     // By run of the view, where is_remote: as many as the scan has columns.
     const gpu_engine::query::RunColumn *const *columns;
     gpu_engine::query::InputSource own_rows;
+};
+
+struct QueryRequest {
+    // A scan's table is a number of those below, each of which one scan reads: the request adds runs, inputs
+    // and blocks.
+    gpu_engine::query::Query query;
+    const QueryTable *tables;  // at least one has rows
+    uint32 table_count;
     uint64 expected_rows;  // of the result
     MemoryContext result_context;
     ResourceOwner result_owner;  // of a file that they may take
@@ -60,6 +68,6 @@ struct QueryResult {
 };
 
 // Asks, and reads the result. False: gpu.stat reports why, but for a page that was recycled.
-bool run_query(RemoteRows *rows, const QueryRequest &request, QueryResult *result);
+bool run_query(const QueryRequest &request, QueryResult *result);
 
 }  // namespace pg_gpu::column

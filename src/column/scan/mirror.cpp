@@ -1,4 +1,5 @@
 #include "column/scan/mirror.h"
+#include "column/scan/remote_rows.h"
 
 #include "rpc/rpc.h"
 
@@ -183,8 +184,7 @@ static bool add_code_tests(RemoteRows *rows, const Condition &condition, int col
     return !is_stale(view);
 }
 
-// Tests for the keys; false when the server doesn't answer what must be known for them.
-static bool add_tests(RemoteRows *rows, const Condition &condition, KeysToApply which) {
+bool add_tests(RemoteRows *rows, const Condition &condition, KeysToApply which) {
     for (int column = 0; column < rows->view->format->columns; column++) {
         bool by_code = false;
         for (int i = 0; i < condition.count; i++) {
@@ -210,167 +210,6 @@ static bool add_tests(RemoteRows *rows, const Condition &condition, KeysToApply 
             return false;
     }
     return true;
-}
-
-// ---- opening and closing ---------------------------------------------------------------------------------
-
-static int bound_columns(const Condition &condition) {
-    uint64 bound = 0;
-    for (int i = 0; i < condition.count; i++)
-        bound |= UINT64CONST(1) << condition.keys[i].column;
-    return __builtin_popcountll(bound);
-}
-
-// Requests of the same shape differ in constants only.
-static uint32 shape_of(const Condition &condition, const RemoteRequest &remote_request) {
-    uint32 shape =
-        hash_combine(remote_request.shape, murmurhash32(static_cast<uint32>(remote_request.columns)));
-    for (int i = 0; i < condition.count; i++) {
-        const Key &key = condition.keys[i];
-        shape = hash_combine(
-            shape, murmurhash32(static_cast<uint32>(key.kind) << 16 | static_cast<uint32>(key.column)));
-    }
-    return shape;
-}
-
-// Makes the cost model's view of a request about the runs that the server would be asked about.
-static client::Request request_of(const client::RunSet &set, const Condition &condition,
-                                  const RemoteRequest &remote_request) {
-    client::Request request = {};
-    request.index = RelationGetRelid(set.index);
-    request.learns = true;
-    request.shape = shape_of(condition, remote_request);
-    request.kind = remote_request.kind;
-    request.columns = Max(bound_columns(condition) + remote_request.columns, 1);
-    request.results = remote_request.results;
-    request.items = static_cast<uint64>(Max(remote_request.plan_cost, 0.0));
-    for (int i = 0; i < set.count; i++) {
-        const bool is_requested = remote_request.shares_runs
-                                      ? client::is_worth_mirroring(*set.format, set.runs[i])
-                                      : mirrored_entries(set.runs[i]) > 0;
-        request.runs += is_requested ? 1 : 0;
-        request.entries += is_requested ? mirrored_entries(set.runs[i]) : 0;
-    }
-    return request;
-}
-
-// The session answers no query by itself: the server is asked even about nothing but small runs, or about no
-// run at all.
-static bool is_requested_in_any_case(const RemoteRequest &remote_request) {
-    return remote_request.kind == client::RequestKind::RunQuery;
-}
-
-// Are runs to be left to the session?
-static bool shares_runs(const client::RunSet &set, const RemoteRequest &remote_request) {
-    bool any = !is_requested_in_any_case(remote_request);
-    for (int i = 0; i < set.count; i++)
-        any = any || client::is_worth_mirroring(*set.format, set.runs[i]);
-    return remote_request.shares_runs && any;
-}
-
-// Reads the local ones, and puts the others into the set.
-static void divide_runs(RemoteRows *rows, const client::RunSet &all, const bool *is_local) {
-    ColumnView *view = rows->view;
-    auto *requested = allocate<storage::RunEntry>(static_cast<size_t>(all.count) + 1);
-    rows->set = all;
-    rows->set.runs = requested;
-    rows->set.count = 0;
-    rows->set_places = allocate<int>(static_cast<size_t>(view->run_count) + 1);
-    for (int i = 0, run = 0; i < all.count; i++) {
-        if (mirrored_entries(all.runs[i]) == 0)
-            continue;
-        rows->set_places[run] = rows->set.count;
-        if (is_local[i])
-            read_local_runs(view, run);
-        else
-            requested[rows->set.count++] = all.runs[i];
-        run++;
-    }
-}
-
-// Counting bits takes less time than to send a set of many codes. More than that the session does for the
-// rows that match, and the engine on processors for all, of which it looks up the codes, but by more threads.
-static bool is_local_faster(ColumnView *view, const Condition &condition, const client::Request &request,
-                            const RemoteRequest &remote_request, const client::Choice &choice) {
-    if (remote_request.kind == client::RequestKind::CountColumn && remote_request.columns == 0)
-        return find_cached_rows(view, condition, false).are_cached;
-    if (remote_request.kind != client::RequestKind::AggregateColumn || choice.path != client::Path::Host)
-        return false;
-    const MatchingRows rows = find_cached_rows(view, condition, true);
-    const auto other_threads = static_cast<uint64>(client::host_threads() - 1);
-    return rows.are_cached && rows.are_counted && rows.matching * other_threads <= request.entries;
-}
-
-// A view with its runs' headers, and a path for it; false when that is the paged one.
-static bool open_remote_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
-                             const Condition &condition, const RemoteRequest &remote_request,
-                             RemoteRows *rows) {
-    ColumnView *view = open_view(heap, index, snapshot, format, condition, nullptr, true);
-    *rows = {};
-    rows->view = view;
-    rows->kind = remote_request.kind;
-    const client::RunSet all = {index,           run_kind(),           mirror_format(index),
-                                view->view.runs, view->view.run_count, view->view.vacuum_seq};
-    RemoteRequest requested = remote_request;
-    requested.shares_runs = shares_runs(all, remote_request);
-    const client::Request request = request_of(all, condition, requested);
-    bool may_use_server = (request.runs > 0 || is_requested_in_any_case(remote_request)) && !is_stale(view);
-    if (!may_use_server && request.runs == 0 && view->run_count > 0)
-        client::note_unsuited(remote_request.kind, RelationGetRelid(index), client::kAllRunsAreSmall);
-    if (may_use_server) {
-        MemoryContext caller = MemoryContextSwitchTo(view->context);
-        rows->choice = client::choose_path(request);
-        auto *is_local = allocate_zeroed<bool>(static_cast<size_t>(all.count) + 1);
-        const bool is_faster_local = is_local_faster(view, condition, request, remote_request, rows->choice);
-        if (is_faster_local)
-            client::note_unsuited(remote_request.kind, request.index, "the session keeps which rows match");
-        may_use_server =
-            rows->choice.path != client::Path::Paged && !is_faster_local &&
-            (!requested.shares_runs || client::share_out(all, rows->choice, remote_request.kind, is_local));
-        if (may_use_server)
-            divide_runs(rows, all, is_local);
-        MemoryContextSwitchTo(caller);
-        may_use_server = may_use_server && !is_stale(view);
-    }
-    if (!may_use_server)
-        close_view(view);
-    return may_use_server;
-}
-
-bool begin_remote_rows(Relation heap, Relation index, Snapshot snapshot, const Format *format,
-                       const Condition &condition, const RemoteRequest &remote_request, RemoteRows *rows) {
-    if (!open_remote_view(heap, index, snapshot, format, condition, remote_request, rows))
-        return false;
-    ColumnView *view = rows->view;
-    MemoryContext caller = MemoryContextSwitchTo(view->context);
-    table::begin_row_checker(&rows->checker, heap, index, snapshot);
-    rows->visible =
-        table::read_visible_blocks(&rows->checker.rows, rows->checker.index, table::Scope::AllRows);
-    select_matching(view, condition, KeysToApply::Safe);
-    bool done = select_visible(view);
-    if (done) {
-        select_matching(view, condition, KeysToApply::Unsafe);
-        done =
-            add_tests(rows, condition, KeysToApply::Safe) && add_tests(rows, condition, KeysToApply::Unsafe);
-    }
-    MemoryContextSwitchTo(caller);
-    if (!done) {
-        table::end_row_checker(&rows->checker);
-        close_view(view);
-    }
-    return done;
-}
-
-bool end_remote_rows(RemoteRows *rows, bool is_answered, uint64 *heap_fetches) {
-    ColumnView *view = rows->view;
-    *heap_fetches = rows->checker.rows.fetches + view->heap_fetches;
-    table::end_row_checker(&rows->checker);
-    const bool valid =
-        !is_stale(view) && storage::read_vacuum_seq(view->index, run_kind()) == view->view.vacuum_seq;
-    if (valid && is_answered)
-        count_skipped_runs(*view);
-    close_view(view);
-    return valid && is_answered;
 }
 
 // ---- requests --------------------------------------------------------------------------------------------

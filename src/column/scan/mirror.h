@@ -93,8 +93,66 @@ bool with_rows_on_server(Relation heap, Relation index, Snapshot snapshot, const
     return false;
 }
 
-// The same for a bitmap scan: TIDs of rows that match, whoever sees them. False when the paged path must
-// answer.
+// ---- several tables ---------------------------------------------------------------------------------------
+
+// A table of a request about several, which may be in it twice.
+struct RemoteTable {
+    Relation heap;
+    Relation index;
+    const Format *format;
+    Condition condition;  // of its rows; one that matches nothing leaves none
+    int columns;          // whose codes are read, those of the condition aside
+};
+
+// Views of all of them for one request, on one path.
+struct RemoteTables {
+    RemoteRows **rows;  // by table
+    int count;
+    Relation leading;  // the index whose requests the choice of the path learned from
+};
+
+// The request's `columns` don't matter. Where an index is small, or has no runs that are worth a mirror while
+// others have some, the session has all of its rows itself. False when it is cheaper or necessary to do
+// without the server.
+bool begin_remote_tables(const RemoteTable *tables, int count, Snapshot snapshot,
+                         const RemoteRequest &remote_request, RemoteTables *opened);
+// As end_remote_rows, of all.
+bool end_remote_tables(RemoteTables *opened, bool is_answered, uint64 *heap_fetches);
+
+// As with_rows_on_server, of several tables' rows: work(rows by table), in the context of the first view.
+template <typename Work>
+bool with_tables_on_server(const RemoteTable *tables, int count, Snapshot snapshot,
+                           const RemoteRequest &remote_request, Work work, uint64 *heap_fetches) {
+    if (count == 1) {
+        RemoteRequest about_one = remote_request;
+        about_one.columns = tables[0].columns;
+        return with_rows_on_server(
+            tables[0].heap, tables[0].index, snapshot, tables[0].format, tables[0].condition, about_one,
+            [&work](RemoteRows *rows) { return work(&rows); }, heap_fetches);
+    }
+    *heap_fetches = 0;
+    for (int tries = 0; tries < table::kMaxServerTries; tries++) {
+        CHECK_FOR_INTERRUPTS();
+        RemoteTables opened;
+        if (!begin_remote_tables(tables, count, snapshot, remote_request, &opened))
+            return false;
+        MemoryContext caller = MemoryContextSwitchTo(opened.rows[0]->view->context);
+        const bool answered = work(opened.rows);
+        MemoryContextSwitchTo(caller);
+        if (end_remote_tables(&opened, answered, heap_fetches)) {
+            client::note_request_done(opened.leading, remote_request.kind);
+            return true;
+        }
+        if (!answered && !client::may_share_out_again())
+            return false;
+    }
+    return false;
+}
+
+// ---- bitmap scans -----------------------------------------------------------------------------------------
+
+// As with_rows_on_server, for a bitmap scan: TIDs of rows that match, whoever sees them. False when the paged
+// path must answer.
 bool match_on_server(Relation heap, Relation index, Snapshot snapshot, const Format *format,
                      const Condition &condition, TidSink sink, void *context);
 

@@ -4,7 +4,7 @@ namespace pg_gpu::column {
 
 using namespace client;
 
-static uint64 bytes_of_test(const gpu_engine::ColumnTest &test) {
+uint64 bytes_of_test(const gpu_engine::ColumnTest &test) {
     switch (test.kind) {
         case gpu_engine::TestKind::ranges:
             return test.count * sizeof(gpu_engine::ValueRange);
@@ -13,6 +13,10 @@ static uint64 bytes_of_test(const gpu_engine::ColumnTest &test) {
         default:
             return 0;
     }
+}
+
+const void *data_of_test(const gpu_engine::ColumnTest &test) {
+    return test.kind == gpu_engine::TestKind::ranges ? static_cast<const void *>(test.ranges) : test.codes;
 }
 
 static uint32 number_of_run(const LiveRuns &live, int place) {
@@ -43,10 +47,7 @@ TestInputs make_test_inputs(const RunSet &set, const RowTests &tests) {
                             test.count};
         const uint64 bytes = bytes_of_test(test);
         if (bytes > 0)
-            memcpy(inputs.data + at,
-                   test.kind == gpu_engine::TestKind::ranges ? static_cast<const void *>(test.ranges)
-                                                             : test.codes,
-                   bytes);
+            memcpy(inputs.data + at, data_of_test(test), bytes);
         at += align_offset(bytes);
     }
     return inputs;

@@ -13,7 +13,11 @@ struct TestInputs {
     uint64 data_bytes;
 };
 
-// A code, or a range's bounds: what the tests of a request refer to, copied together. In the current memory
+// A set of codes, or ranges: what a test refers to.
+uint64 bytes_of_test(const gpu_engine::ColumnTest &test);
+const void *data_of_test(const gpu_engine::ColumnTest &test);
+
+// What the tests of a request refer to, copied together. In the current memory
 // context.
 TestInputs make_test_inputs(const client::RunSet &set, const RowTests &tests);
 void free_test_inputs(const TestInputs &inputs);

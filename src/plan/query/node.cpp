@@ -178,20 +178,23 @@ static const char *decline(const QueryState &state, const column::RemoteRows &ro
 // Asks the state's compiled query, or one that it needs the answer of.
 static const char *ask(QueryState *state, const ViewColumns &columns, uint64 max_rows) {
     column::QueryRequest request = {};
+    column::QueryTable table = {columns.rows, nullptr, {}};
     const engine::RunColumn **by_run;
     const char *problem =
-        make_scan_columns(columns, state->compiled.program, state->expressions, &by_run, &request.own_rows);
+        make_scan_columns(columns, state->compiled.program, state->expressions, &by_run, &table.own_rows);
     if (problem == nullptr && has_variants(state->compiled))
         problem = "equal grouping columns may look different";
     if (problem != nullptr)
         return decline(*state, *columns.rows, problem);
     request.query = make_engine_query(*state);
     request.query.max_rows = max_rows;
-    request.columns = by_run;
+    table.columns = by_run;
+    request.tables = &table;
+    request.table_count = 1;
     request.expected_rows = request.query.nodes[1].expected_rows;
     request.result_context = state->keep;
     request.result_owner = state->owner;
-    if (column::run_query(columns.rows, request, &state->result))
+    if (column::run_query(request, &state->result))
         return read_code_values(columns, state->compiled, state->layout, &state->result)
                    ? nullptr
                    : "a run was merged meanwhile";

@@ -1,0 +1,32 @@
+// Inside the folder: the steps of opening a view for the server.
+#pragma once
+
+#include "column/scan/mirror.h"
+
+namespace pg_gpu::column {
+
+// The runs of a view, whoever is going to look through them.
+client::RunSet runs_of_view(const ColumnView &view);
+
+// Requests of the same shape differ in constants only.
+uint32 shape_of(const Condition &condition, const RemoteRequest &remote_request);
+// Makes the cost model's view of a request about the runs that the server would be asked about.
+client::Request request_of(const client::RunSet &set, const Condition &condition,
+                           const RemoteRequest &remote_request);
+// Is any run large enough for a mirror?
+bool is_any_worth_mirroring(const client::RunSet &set);
+
+// Reads the local ones, and puts the others into the set.
+void divide_runs(RemoteRows *rows, const client::RunSet &all, const bool *is_local);
+
+// A view with its runs' headers, and a path for it; false when that is the paged one.
+bool open_remote_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
+                      const Condition &condition, const RemoteRequest &remote_request, RemoteRows *rows);
+// What such a view needs to be asked about: tests, and what is known of blocks. False: it is closed, since
+// something changed meanwhile, or since the server doesn't answer what must be known.
+bool prepare_remote_rows(RemoteRows *rows, const Condition &condition);
+
+// Tests for the keys; false when the server doesn't answer what must be known for them.
+bool add_tests(RemoteRows *rows, const Condition &condition, KeysToApply which);
+
+}  // namespace pg_gpu::column
