@@ -206,13 +206,7 @@ __device__ inline void read_keys(const AggregateView &view, Rows &rows, std::uin
 #pragma unroll
         for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
             const bool is_null = (values.nulls >> i & 1) != 0;
-            Word low = values.low[i];
-            if (key.operand.type == ValueType::float64) {
-                low = bits_of_float(key_of_float(float_of_bits(low)));
-            } else if (key.operand.type == ValueType::boolean) {
-                low = low != 0 ? 1 : 0;
-            }
-            low = is_null ? 0 : low;
+            const Word low = is_null ? 0 : key_word(key.operand.type, values.low[i]);
             nulls[i] |= static_cast<std::uint64_t>(is_null) << k;
             rows.put(view.key_slot + key.word, i, low);
             if (is_wide) {

@@ -98,13 +98,6 @@ __global__ void __launch_bounds__(max_threads, 2) list_kernel(const __grid_const
     }
 }
 
-// What is known of a source's rows before they are listed.
-struct Listed {
-    Buffer<uint4> passed;
-    Buffer<std::uint64_t> places;
-    std::uint64_t count = 0;
-};
-
 class Lister {
   public:
     Lister(const Call &call, const QueryData &data, const Composer &composer)
@@ -118,9 +111,9 @@ class Lister {
 
     Table list(const std::deque<RowSource> &sources, std::uint64_t limit) {
         Table table;
-        std::deque<Listed> listed;
+        std::deque<Passed> listed;
         for (const RowSource &source : sources) {
-            listed.push_back(table.rows < limit ? select(source) : Listed{});
+            listed.push_back(table.rows < limit ? select(source) : Passed{});
             table.rows += listed.back().count;
         }
         table.rows = std::min(table.rows, limit);
@@ -141,19 +134,8 @@ class Lister {
         return table;
     }
 
-  private:
-    ListView view_of_source(const RowSource &source) const {
-        ListView view = {};
-        view.program = program_.view();
-        view.source = source.view();
-        view.operands = operands_.data();
-        view.output_count = static_cast<std::uint32_t>(operands_.size());
-        view.failed = failed_.data();
-        return view;
-    }
-
-    Listed select(const RowSource &source) {
-        Listed listed;
+    Passed select(const RowSource &source) {
+        Passed listed;
         if (source.is_empty()) {
             return listed;
         }
@@ -162,13 +144,13 @@ class Lister {
             return listed;
         }
         const std::uint64_t lots = (source.rows() + device::rows_a_warp - 1) / device::rows_a_warp;
-        listed.passed = call_.buffer<uint4>(lots);
+        listed.rows = call_.buffer<uint4>(lots);
         // A number behind all becomes that of all rows.
         listed.places = call_.buffer<std::uint64_t>(lots + 1);
-        call_.fill(listed.passed.data(), 0, lots * sizeof(uint4));
+        call_.fill(listed.rows.data(), 0, lots * sizeof(uint4));
         call_.fill(listed.places.data(), 0, (lots + 1) * sizeof(std::uint64_t));
         ListView view = view_of_source(source);
-        view.passed = listed.passed.data();
+        view.passed = listed.rows.data();
         view.places = listed.places.data();
         const Launch launch = plan_launch(call_, select_kernel, view.program, view.source, max_threads, 0);
         view.scratch = launch.scratch.data();
@@ -180,12 +162,29 @@ class Lister {
         return listed;
     }
 
-    void write(const RowSource &source, const Listed &listed, std::uint64_t first, std::uint64_t limit,
+    void check_failed() {
+        if (device::read_element(call_, failed_.data()) != 0) {
+            throw StepFailed{};
+        }
+    }
+
+  private:
+    ListView view_of_source(const RowSource &source) const {
+        ListView view = {};
+        view.program = program_.view();
+        view.source = source.view();
+        view.operands = operands_.data();
+        view.output_count = static_cast<std::uint32_t>(operands_.size());
+        view.failed = failed_.data();
+        return view;
+    }
+
+    void write(const RowSource &source, const Passed &listed, std::uint64_t first, std::uint64_t limit,
                const Buffer<OutputView> &outputs) {
         ListView view = view_of_source(source);
-        if (listed.passed.size() > 0) {
-            view.source.selected = reinterpret_cast<const std::uint64_t *>(listed.passed.data());
-            view.source.words = listed.passed.size() * (device::rows_a_warp / 64);
+        if (listed.rows.size() > 0) {
+            view.source.selected = reinterpret_cast<const std::uint64_t *>(listed.rows.data());
+            view.source.words = listed.rows.size() * (device::rows_a_warp / 64);
             view.places = listed.places.data();
         }
         view.first = first;
@@ -195,12 +194,6 @@ class Lister {
         view.scratch = launch.scratch.data();
         list_kernel<<<launch.blocks, launch.threads, launch.shared, call_.stream()>>>(view);
         device::check_launch("list_kernel");
-    }
-
-    void check_failed() {
-        if (device::read_element(call_, failed_.data()) != 0) {
-            throw StepFailed{};
-        }
     }
 
     const Call &call_;
@@ -215,6 +208,14 @@ class Lister {
 Table list_rows(const Call &call, const QueryData &data, const Composer &composer,
                 const std::deque<RowSource> &sources, std::uint64_t limit) {
     return Lister(call, data, composer).list(sources, limit);
+}
+
+Passed select_passing(const Call &call, const QueryData &data, const Composer &composer,
+                      const RowSource &source) {
+    Lister lister(call, data, composer);
+    Passed passed = lister.select(source);
+    lister.check_failed();
+    return passed;
 }
 
 }  // namespace gpu_engine::query::on_device

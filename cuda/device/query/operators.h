@@ -3,7 +3,7 @@
 
 #include <deque>
 
-#include "device/query/source.h"
+#include "device/query/join_table.h"
 
 namespace gpu_engine::query::on_device {
 
@@ -23,6 +23,21 @@ inline OutputView view_of(const Table::Column &column) {
 // keep their order.
 Table list_rows(const Call &call, const QueryData &data, const Composer &composer,
                 const std::deque<RowSource> &sources, std::uint64_t limit);
+
+// Which rows of a source pass a composer's filters, by lots of device::rows_a_warp.
+struct Passed {
+    Buffer<uint4> rows;            // a bit a row
+    Buffer<std::uint64_t> places;  // how many pass in the lots before
+    std::uint64_t count = 0;
+};
+// Of a composer that has a filter.
+Passed select_passing(const Call &call, const QueryData &data, const Composer &composer,
+                      const RowSource &source);
+
+// The joined rows of a join that can't be probed: their columns are those of the probed table, then of the
+// build one. The tables stay as long as the sources.
+std::deque<RowSource> join_rows(const Call &call, const Query &query, const QueryData &data, const Node &join,
+                                const Table &probed, const Table &build, JoinTable &table);
 
 // The groups of these rows.
 Table aggregate(const Call &call, const Query &query, const QueryData &data, const Node &node,

@@ -1,6 +1,7 @@
 #include "device/query/program.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "common/query/plan.h"
 
@@ -57,33 +58,49 @@ QueryData::QueryData(const Call &call, const Query &query)
     zones = upload(call, views);
 }
 
+bool can_probe(const Query &query, const Node &join, const BuildSide &build) {
+    if (join.join_keys.count == 0 || join.join == JoinKind::right || join.join == JoinKind::full) {
+        return false;
+    }
+    if (join.filter == no_step) {
+        return build.is_unique || join.join == JoinKind::semi || join.join == JoinKind::anti ||
+               join.join == JoinKind::anti_null;
+    }
+    if (join.join == JoinKind::inner || join.join == JoinKind::semi) {
+        return build.is_unique;
+    }
+    // The filter is computed of rows without a match, too, in which it mustn't fail.
+    const Step *steps = query.steps + join.steps.first;
+    return build.is_unique && std::none_of(steps, steps + join.steps.count,
+                                           [](const Step &step) { return may_fail(step.operation); });
+}
+
 Composer::Composer(const std::vector<SourceColumn> &source) {
     for (std::uint32_t column = 0; column < source.size(); ++column) {
-        columns.push_back(static_cast<Number>(steps_.size()));
-        steps_.push_back({Operation::column,
-                          source[column].type,
-                          8,
-                          source[column].may_be_null,
-                          false,
-                          {none, none, none},
-                          none,
-                          column,
-                          0,
-                          0,
-                          0});
+        FlatStep step;
+        step.task = Task::read;
+        step.operation = Operation::column;
+        step.type = source[column].type;
+        step.may_be_null = source[column].may_be_null;
+        step.source = column;
+        columns.push_back(push(std::move(step)));
     }
+}
+
+Composer::Number Composer::push(FlatStep step) {
+    steps_.push_back(std::move(step));
+    return static_cast<Number>(steps_.size() - 1);
 }
 
 Composer::Number Composer::push(const Step &step, const std::vector<Number> &numbers) {
     const auto number_of = [&](std::uint16_t operand) {
         return operand == no_step ? none : numbers[operand];
     };
-    FlatStep flat = {};
+    FlatStep flat;
     flat.operation = step.operation;
     flat.type = step.type;
     flat.width = step.width;
     flat.may_fail = may_fail(step.operation);
-    std::fill_n(flat.operands, 3, none);
     flat.source = step.left;
     flat.detail = step.detail;
     const std::uint32_t operands = operands_of(step.operation);
@@ -127,21 +144,29 @@ Composer::Number Composer::push(const Step &step, const std::vector<Number> &num
             flat.may_be_null = any_null;
     }
     flat.may_be_null |= flat.guard != none;
-    steps_.push_back(flat);
-    return static_cast<Number>(steps_.size() - 1);
+    return push(std::move(flat));
 }
 
-std::vector<Composer::Number> Composer::add(const Query &query, const Node &node) {
+std::vector<Composer::Number> Composer::push_steps(const Query &query, const Node &node) {
     std::vector<Number> numbers;
     for (std::uint32_t i = 0; i < node.steps.count; ++i) {
         const Step &step = query.steps[node.steps.first + i];
         numbers.push_back(step.operation == Operation::column ? columns[step.left] : push(step, numbers));
     }
+    return numbers;
+}
+
+void Composer::add_conditions(const Query &query, const Node &node, const std::vector<Number> &numbers) {
     for (const StepPass &pass : passes_of(query, node)) {
         if (pass.condition != no_step) {
             gates_.push_back({{}, numbers[pass.condition]});
         }
     }
+}
+
+std::vector<Composer::Number> Composer::add(const Query &query, const Node &node) {
+    std::vector<Number> numbers = push_steps(query, node);
+    add_conditions(query, node, numbers);
     if (node.kind == NodeKind::compute) {
         std::vector<Number> outputs;
         std::vector<Number> failing;
@@ -157,6 +182,103 @@ std::vector<Composer::Number> Composer::add(const Query &query, const Node &node
         }
     }
     return numbers;
+}
+
+void Composer::add_filter(const Query &query, const Node &join) {
+    add_conditions(query, join, push_steps(query, join));
+}
+
+void Composer::choose_columns(const Query &query, const Node &join) {
+    std::vector<Number> chosen;
+    for (std::uint32_t i = 0; i < join.outputs.count; ++i) {
+        chosen.push_back(columns[query.outputs[join.outputs.first + i]]);
+    }
+    columns = std::move(chosen);
+}
+
+void Composer::push_gathers(const BuildSide &build, Number row, bool may_lack_row, std::vector<Number> *to) {
+    for (std::uint32_t column = 0; column < build.columns.size(); ++column) {
+        FlatStep step;
+        step.task = Task::gather;
+        step.type = build.columns[column].type;
+        step.may_be_null = may_lack_row || build.columns[column].may_be_null;
+        step.may_fail = steps_[row].may_fail;
+        step.operands[0] = row;
+        step.list_first = column;
+        step.detail = static_cast<std::uint32_t>(joins_.size() - 1);
+        to->push_back(push(std::move(step)));
+    }
+}
+
+Composer::Number Composer::push_row_if(Number condition, Number row) {
+    FlatStep nothing;
+    nothing.operation = Operation::null;
+    nothing.type = ValueType::int64;
+    nothing.may_be_null = true;
+    FlatStep step;
+    step.operation = Operation::choose;
+    step.type = ValueType::int64;
+    step.may_be_null = true;
+    step.may_fail = steps_[condition].may_fail || steps_[row].may_fail;
+    step.operands[0] = condition;
+    step.operands[1] = row;
+    step.operands[2] = push(std::move(nothing));
+    return push(std::move(step));
+}
+
+void Composer::add_join(const Query &query, const Node &join, const BuildSide &build) {
+    joins_.push_back(build.view);
+    FlatStep probe;
+    probe.task = Task::probe;
+    probe.type = ValueType::int64;
+    probe.may_be_null = true;
+    probe.detail = static_cast<std::uint32_t>(joins_.size() - 1);
+    for (std::uint32_t k = 0; k < join.join_keys.count; k += 2) {
+        probe.keys.push_back(columns[query.outputs[join.join_keys.first + k]]);
+        probe.may_fail |= steps_[probe.keys.back()].may_fail;
+    }
+    const std::vector<Number> keys = probe.keys;
+    Number row = push(std::move(probe));
+    const bool is_inner = join.join == JoinKind::inner || join.join == JoinKind::semi;
+    const std::vector<Number> probed = columns;
+    if (is_inner) {
+        gates_.push_back({{}, row, Passing::is_not_null});
+    }
+    if (join.filter != no_step) {
+        push_gathers(build, row, !is_inner, &columns);
+        if (is_inner) {
+            add_filter(query, join);
+        } else {
+            row = push_row_if(push_steps(query, join)[join.filter], row);
+            columns = probed;
+        }
+    }
+    switch (join.join) {
+        case JoinKind::inner:
+            if (join.filter == no_step) {
+                push_gathers(build, row, false, &columns);
+            }
+            break;
+        case JoinKind::left:
+            push_gathers(build, row, true, &columns);
+            break;
+        case JoinKind::anti_null:
+            if (build.has_null_key) {
+                // Of no row can it be said that its key isn't among these.
+                gates_.push_back({{}, row, Passing::is_null});
+                gates_.push_back({{}, row, Passing::is_not_null});
+            } else if (build.view.rows > 0) {
+                gates_.push_back({{}, keys[0], Passing::is_not_null});
+                gates_.push_back({{}, row, Passing::is_null});
+            }
+            break;
+        case JoinKind::anti:
+            gates_.push_back({{}, row, Passing::is_null});
+            break;
+        default:
+            break;
+    }
+    choose_columns(query, join);
 }
 
 Program::Program(const Call &call, const QueryData &data, const Composer &composer,
@@ -193,6 +315,9 @@ Program::Program(const Call &call, const QueryData &data, const Composer &compos
         }
         if (steps[step].guard != none) {
             visit(steps[step].guard);
+        }
+        for (const Number key : steps[step].keys) {
+            visit(key);
         }
     };
     for (std::size_t i = count; i-- > 0;) {
@@ -271,6 +396,7 @@ Program::Program(const Call &call, const QueryData &data, const Composer &compos
         return Operand{source, step.type, static_cast<std::uint16_t>(step.source)};
     };
     std::vector<Instruction> instructions;
+    std::vector<Operand> key_operands;
     std::vector<Stage> stages;
     std::size_t filter_stages = 0;
     std::vector<Number> with_slot;
@@ -282,6 +408,7 @@ Program::Program(const Call &call, const QueryData &data, const Composer &compos
                                        step.type,
                                        step.width,
                                        0,
+                                       step.task,
                                        0,
                                        operand_of(step.operands[0]),
                                        operand_of(step.operands[1]),
@@ -290,8 +417,13 @@ Program::Program(const Call &call, const QueryData &data, const Composer &compos
                                        step.detail,
                                        step.list_first,
                                        step.list_count};
-            if (step.operation == Operation::column) {
+            if (step.task == Task::read) {
                 instruction.left = {Source::column, step.type, static_cast<std::uint16_t>(step.source)};
+            } else if (step.task == Task::probe) {
+                instruction.list_first = static_cast<std::uint32_t>(key_operands.size());
+                instruction.list_count = static_cast<std::uint32_t>(step.keys.size());
+                std::transform(step.keys.begin(), step.keys.end(), std::back_inserter(key_operands),
+                               operand_of);
             }
             std::erase_if(with_slot, [&](Number number) {
                 if (last_use[number] > at) {
@@ -306,7 +438,9 @@ Program::Program(const Call &call, const QueryData &data, const Composer &compos
             instructions.push_back(instruction);
         }
         const Number filter = stage < composer.gates_.size() ? composer.gates_[stage].filter : none;
-        stages.push_back({first, stage_ends[stage] - first, operand_of(filter)});
+        const Passing passing =
+            stage < composer.gates_.size() ? composer.gates_[stage].passing : Passing::is_true;
+        stages.push_back({first, stage_ends[stage] - first, operand_of(filter), passing});
         filter_stages = filter != none ? stages.size() : filter_stages;
         first = stage_ends[stage];
     }
@@ -316,10 +450,14 @@ Program::Program(const Call &call, const QueryData &data, const Composer &compos
     first_own_slot_ = slots.count();
     instructions_ = upload(call, instructions);
     stages_ = upload(call, stages);
+    joins_ = upload(call, composer.joins_);
+    key_operands_ = upload(call, key_operands);
     view_ = {instructions_.data(),
              stages_.data(),
              data.constants.data(),
              data.zones.data(),
+             joins_.data(),
+             key_operands_.data(),
              static_cast<std::uint32_t>(stages.size()),
              static_cast<std::uint32_t>(filter_stages),
              first_own_slot_ + own_slots};

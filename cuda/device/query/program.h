@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "device/call.h"
-#include "gpu_engine/query/query.h"
+#include "device/query/join_view.h"
 
 namespace gpu_engine::query::on_device {
 
@@ -20,27 +20,38 @@ struct Operand {
     std::uint16_t number;
 };
 
+enum class Task : std::uint8_t {
+    compute,  // a step of the query
+    read,     // column number `left` of the source
+    probe,    // finds the row of join number `detail` whose key the operands are: an int64, or NULL
+    gather,   // column number `list_first` of join number `detail`, of row `left`
+};
+
 // A step whose results go to a slot. `to` is a slot of one word, or the first of two.
 struct Instruction {
     Operation operation;
     ValueType type;
     std::uint8_t width;
     std::uint16_t to;
-    std::uint16_t reserved;
+    Task task;
+    std::uint8_t reserved;
     Operand left;
     Operand right;
     Operand third;
     Operand guard;
     std::uint32_t detail;
-    std::uint32_t list_first;  // of in_list: constants
+    std::uint32_t list_first;  // of in_list: constants; of a probe: operands
     std::uint32_t list_count;
 };
 
-// Steps that are computed one behind the other, and the condition that rows must then pass to go on.
+enum class Passing : std::uint8_t { is_true, is_null, is_not_null };
+
+// Steps that are computed one behind the other, and what must be so for rows to go on.
 struct Stage {
     std::uint32_t first;
     std::uint32_t count;
     Operand filter;
+    Passing passing;
 };
 
 // All in device memory.
@@ -49,6 +60,8 @@ struct ProgramView {
     const Stage *stages;
     const Constant *constants;
     const Zone *zones;
+    const JoinTableView *joins;
+    const Operand *key_operands;
     std::uint32_t stage_count;
     std::uint32_t filter_stages;  // none behind these has a filter
     std::uint32_t slots;
@@ -68,6 +81,17 @@ struct SourceColumn {
     bool may_be_null;
 };
 
+// What is build of a join, for those who look rows up in it.
+struct BuildSide {
+    JoinTableView view;
+    std::vector<SourceColumn> columns;
+    bool is_unique;  // no key has two rows
+    bool has_null_key;
+};
+// Is a join's result found row by row? Then a probed row has one match at most, or matters only for whether
+// it has one, and build rows that have none don't matter.
+bool can_probe(const Query &query, const Node &join, const BuildSide &build);
+
 // Puts nodes together: steps of a node that read a column of the node before become that node's steps.
 class Composer {
   public:
@@ -79,6 +103,12 @@ class Composer {
 
     // Adds a compute or aggregate node. Returns the numbers of its steps.
     std::vector<Number> add(const Query &query, const Node &node);
+    // Adds a join that can be probed.
+    void add_join(const Query &query, const Node &join, const BuildSide &build);
+    // Adds a join's filter, where the columns are those of pairs of rows whose keys are equal.
+    void add_filter(const Query &query, const Node &join);
+    // Leaves the columns that a join gives.
+    void choose_columns(const Query &query, const Node &join);
     // The columns that the next node reads.
     std::vector<Number> columns;
 
@@ -88,29 +118,40 @@ class Composer {
   private:
     friend class Program;
     struct FlatStep {
-        Operation operation;
-        ValueType type;
-        std::uint8_t width;
-        bool may_be_null;
-        bool may_fail;  // or a step that it takes may
-        Number operands[3];
-        Number guard;
-        std::uint32_t source;  // of a column or a constant
-        std::uint32_t list_first;
-        std::uint32_t list_count;
-        std::uint32_t detail;
+        Task task = Task::compute;
+        Operation operation = {};
+        ValueType type = {};
+        std::uint8_t width = 8;
+        bool may_be_null = false;
+        bool may_fail = false;  // or a step that it takes may
+        Number operands[3] = {none, none, none};
+        Number guard = none;
+        std::uint32_t source = 0;  // of a column or a constant
+        std::uint32_t list_first = 0;
+        std::uint32_t list_count = 0;
+        std::uint32_t detail = 0;
+        std::vector<Number> keys;  // of a probe
     };
+    Number push(FlatStep step);
     Number push(const Step &step, const std::vector<Number> &numbers);
+    std::vector<Number> push_steps(const Query &query, const Node &node);
+    // The columns of a join's build side in the rows that `row` finds.
+    void push_gathers(const BuildSide &build, Number row, bool may_lack_row, std::vector<Number> *to);
+    // `row` where a condition is true, and else NULL.
+    Number push_row_if(Number condition, Number row);
 
     // What rows go through: steps that may fail are computed in all rows that come so far, whether or not
     // anything needs them, and those steps that `filter` needs in rows that come this far.
     struct Gate {
         std::vector<Number> needed;
         Number filter;
+        Passing passing = Passing::is_true;
     };
+    void add_conditions(const Query &query, const Node &node, const std::vector<Number> &numbers);
 
     std::vector<FlatStep> steps_;
     std::vector<Gate> gates_;
+    std::vector<JoinTableView> joins_;
 };
 
 // What has been put together, as instructions with slots, in device memory.
@@ -129,6 +170,8 @@ class Program {
   private:
     Buffer<Instruction> instructions_;
     Buffer<Stage> stages_;
+    Buffer<JoinTableView> joins_;
+    Buffer<Operand> key_operands_;
     std::vector<Operand> roots_;
     std::uint32_t first_own_slot_ = 0;
     ProgramView view_{};

@@ -122,42 +122,84 @@ class Execution {
         if (node.kind == NodeKind::sort) {
             return sort(call_, query_, node, table_of(node.input));
         }
-        // The computations that rows go through first, the last one in front.
-        std::vector<const Node *> computations;
-        std::uint32_t source = node.kind == NodeKind::aggregate ? node.input : number;
-        while (query_.nodes[source].kind == NodeKind::compute &&
-               (source == number || query_.nodes[source].limit == UINT64_MAX)) {
-            computations.push_back(&query_.nodes[source]);
-            source = query_.nodes[source].input;
-        }
-        Table table;
-        std::deque<RowSource> sources;
-        std::vector<SourceColumn> columns;
-        if (query_.nodes[source].kind == NodeKind::scan) {
-            const Node &scan = query_.nodes[source];
-            open_sources(scan, &sources);
-            columns = columns_of(sources, query_.types + scan.types.first, scan.types.count);
-        } else {
-            table = table_of(source);
-            sources.emplace_back(call_, table);
-            std::vector<ValueType> types;
-            for (const Table::Column &column : table.columns) {
-                types.push_back(column.type);
-            }
-            columns = columns_of(sources, types.data(), static_cast<std::uint32_t>(types.size()));
-        }
-        Composer composer(columns);
-        for (std::size_t i = computations.size(); i-- > 0;) {
-            composer.add(query_, *computations[i]);
-        }
         if (node.kind == NodeKind::aggregate) {
-            return aggregate(call_, query_, data_, node, composer, sources);
+            const Pipeline pipeline = open(node.input);
+            return aggregate(call_, query_, data_, node, *pipeline.composer, pipeline.sources);
         }
-        return list_rows(call_, data_, composer, sources,
-                         node.kind == NodeKind::compute ? node.limit : UINT64_MAX);
+        if (is_limited(node)) {
+            const Pipeline pipeline = open(node.input);
+            pipeline.composer->add(query_, node);
+            return list_rows(call_, data_, *pipeline.composer, pipeline.sources, node.limit);
+        }
+        const Pipeline pipeline = open(number);
+        return list_rows(call_, data_, *pipeline.composer, pipeline.sources, UINT64_MAX);
     }
 
   private:
+    // Rows that a node gives one by one: where they come from, and what is computed of them.
+    struct Pipeline {
+        std::vector<std::unique_ptr<Table>> tables;  // which sources and joins read
+        std::vector<std::unique_ptr<JoinTable>> joins;
+        std::deque<RowSource> sources;
+        std::unique_ptr<Composer> composer;
+    };
+
+    static bool is_limited(const Node &node) {
+        return node.kind == NodeKind::compute && node.limit != UINT64_MAX;
+    }
+
+    Pipeline open(std::uint32_t number) const {
+        const Node &node = query_.nodes[number];
+        if (node.kind == NodeKind::join) {
+            return open_join(node);
+        }
+        if (node.kind == NodeKind::compute && !is_limited(node)) {
+            Pipeline pipeline = open(node.input);
+            pipeline.composer->add(query_, node);
+            return pipeline;
+        }
+        Pipeline pipeline;
+        if (node.kind == NodeKind::scan) {
+            open_sources(node, &pipeline.sources);
+            const ValueType *types = query_.types + node.types.first;
+            begin_composer(&pipeline, {types, types + node.types.count});
+        } else {
+            pipeline.tables.push_back(std::make_unique<Table>(table_of(number)));
+            pipeline.sources.emplace_back(call_, *pipeline.tables[0]);
+            begin_composer(&pipeline, types_of(*pipeline.tables[0]));
+        }
+        return pipeline;
+    }
+
+    static void begin_composer(Pipeline *pipeline, const std::vector<ValueType> &types) {
+        pipeline->composer = std::make_unique<Composer>(columns_of(pipeline->sources, types));
+    }
+
+    Pipeline open_join(const Node &node) const {
+        auto build = std::make_unique<Table>(table_of(node.build));
+        std::vector<std::uint32_t> keys;
+        for (std::uint32_t k = 1; k < node.join_keys.count; k += 2) {
+            keys.push_back(query_.outputs[node.join_keys.first + k]);
+        }
+        auto table = std::make_unique<JoinTable>(call_, *build, keys);
+        Pipeline pipeline = open(node.input);
+        if (can_probe(query_, node, table->side())) {
+            pipeline.composer->add_join(query_, node, table->side());
+            pipeline.tables.push_back(std::move(build));
+            pipeline.joins.push_back(std::move(table));
+            return pipeline;
+        }
+        auto probed = std::make_unique<Table>(
+            list_rows(call_, data_, *pipeline.composer, pipeline.sources, UINT64_MAX));
+        pipeline = {};
+        pipeline.sources = join_rows(call_, query_, data_, node, *probed, *build, *table);
+        begin_composer(&pipeline, joined_types(*probed, *build));
+        pipeline.composer->choose_columns(query_, node);
+        pipeline.tables.push_back(std::move(probed));
+        pipeline.tables.push_back(std::move(build));
+        return pipeline;
+    }
+
     void open_sources(const Node &scan, std::deque<RowSource> *sources) const {
         for (std::uint32_t i = 0; i < scan.runs.count; ++i) {
             sources->emplace_back(call_, query_, scan, query_.runs[scan.runs.first + i]);
@@ -256,11 +298,6 @@ Status DeviceQueries::run(Stream &stream, const query::Query &query,
         const char *problem = query::find_problem(query);
         if (problem != nullptr) {
             return make_status(StatusCode::invalid_argument, problem);
-        }
-        for (std::uint32_t i = 0; i < query.node_count; ++i) {
-            if (query.nodes[i].kind == query::NodeKind::join) {
-                return make_status(StatusCode::invalid_argument, "a device joins no rows");
-            }
         }
         const Call call(engine_, stream);
         *result = query::on_device::run_query(call, query);

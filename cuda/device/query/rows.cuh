@@ -4,86 +4,10 @@
 
 #include "common/column/slots.h"
 #include "common/query/dispatch.h"
-#include "device/column/select/codes.cuh"
+#include "device/query/probe.cuh"
 #include "device/query/source.h"
 
 namespace gpu_engine::query::on_device {
-
-// So many rows a thread has at a time. Row i counts if bit i of `active` is set.
-inline constexpr std::uint32_t rows_a_thread = device::words_a_warp;
-inline constexpr std::uint32_t all_rows = (1U << rows_a_thread) - 1;
-
-// Where results of steps are: in the block's shared memory, or in device memory where that has no room. Other
-// threads don't look at a thread's slots.
-struct SlotRoom {
-    std::uint64_t *values;
-    std::uint8_t *nulls;   // a bit a row
-    std::uint32_t stride;  // threads that have slots there
-    std::uint32_t own;     // this thread's number
-
-    static constexpr std::size_t slot_bytes = rows_a_thread * sizeof(std::uint64_t) + 1;
-
-    GPU_ENGINE_BOTH std::uint64_t *at(std::uint32_t slot) const {
-        return values + static_cast<std::size_t>(slot) * rows_a_thread * stride + own;
-    }
-    GPU_ENGINE_BOTH std::uint8_t *nulls_at(std::uint32_t slot) const {
-        return nulls + static_cast<std::size_t>(slot) * stride + own;
-    }
-};
-
-// Values of a thread's rows.
-struct Values {
-    std::uint64_t low[rows_a_thread];
-    std::uint64_t high[rows_a_thread];  // of int128 only
-    std::uint32_t nulls;
-};
-
-// What steps that aren't sources compute with.
-struct StepRoom {
-    SlotRoom slots;
-    const Constant *constants;
-    const Zone *zones;
-};
-
-// An operand in memory: word w of row i is at[i * step + w * second].
-struct Access {
-    const std::uint64_t *at;
-    std::uint32_t step;
-    std::uint32_t second;
-    std::uint32_t nulls;
-
-    template <typename Type>
-    GPU_ENGINE_BOTH Type read(std::uint32_t i) const {
-        std::uint64_t words[2] = {at[i * step], 0};
-        if constexpr (Words<Type>::count == 2) {
-            words[1] = at[i * step + second];
-        }
-        return Words<Type>::read(words);
-    }
-    GPU_ENGINE_BOTH bool is_null(std::uint32_t i) const { return (nulls >> i & 1) != 0; }
-};
-
-GPU_ENGINE_BOTH Access access(const StepRoom &room, Operand operand) {
-    const SlotRoom &slots = room.slots;
-    switch (operand.source) {
-        case Source::slot:
-            return {slots.at(operand.number), slots.stride, rows_a_thread * slots.stride,
-                    *slots.nulls_at(operand.number)};
-        case Source::constant:
-            return {&room.constants[operand.number].low, 0, 1, 0};
-        default:
-            // What a NULL's value is doesn't matter: any words will do.
-            return {slots.values, 0, 0, all_rows};
-    }
-}
-__device__ inline std::uint32_t true_rows(const Access &truth) {
-    std::uint32_t rows = 0;
-#pragma unroll
-    for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
-        rows |= (truth.read<Truth>(i) != 0 ? 1U : 0U) << i;
-    }
-    return rows & ~truth.nulls;
-}
 
 // Operations so short and frequent that they are computed for all of a thread's rows side by side.
 template <typename Class>
@@ -226,9 +150,27 @@ inline __device__ __noinline__ std::uint32_t run_step(const StepRoom &room, cons
     return runner.failed;
 }
 
+// Reads columns of a table through the numbers of its rows.
+__device__ inline void read_picked(const ColumnView &column, std::uint64_t first, std::uint32_t active,
+                                   Values *values) {
+    *values = {};
+#pragma unroll
+    for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+        if (column.rows == nullptr) {
+            values->nulls |= 1U << i;
+        } else if ((active >> i & 1) != 0) {
+            read_row({column.type, column.values, column.nulls}, column.rows[first + i * 32], i, values);
+        }
+    }
+}
+
 // Reads a column's values in rows `first + i * 32` that are active; of others they are 0.
 inline __device__ __noinline__ void read_column(const ColumnView &column, std::uint64_t first,
                                                 std::uint32_t active, Values *values) {
+    if (column.reading == Reading::picked) {
+        read_picked(column, first, active, values);
+        return;
+    }
     std::uint64_t low[rows_a_thread] = {};
     std::uint64_t high[rows_a_thread] = {};
     std::uint32_t nulls = 0;
@@ -404,28 +346,35 @@ class Rows {
     __device__ void run(const Stage &stage) {
         for (std::uint32_t i = stage.first; i < stage.first + stage.count; ++i) {
             const Instruction &step = program_.instructions[i];
-            if (step.operation == Operation::column) {
-                Values values;
-                read_column(source_.columns[step.left.number], first_, active_, &values);
-                store(step.to, step.type, values);
-            } else {
-                has_failed_ |= run_step(room_, step, active_) != 0;
+            switch (step.task) {
+                case Task::read: {
+                    Values values;
+                    read_column(source_.columns[step.left.number], first_, active_, &values);
+                    store(room_.slots, step.to, step.type, values);
+                    break;
+                }
+                case Task::compute:
+                    has_failed_ |= run_step(room_, step, active_) != 0;
+                    break;
+                case Task::probe:
+                    probe_rows(room_, program_, step, active_);
+                    break;
+                case Task::gather:
+                    gather_rows(room_, program_, step, active_);
+                    break;
             }
         }
         if (stage.filter.source != Source::none) {
-            active_ &= trues(stage.filter);
+            active_ &= passing(stage);
         }
     }
-    __device__ void store(std::uint32_t to, ValueType type, const Values &values) {
-        const SlotRoom &slots = room_.slots;
-#pragma unroll
-        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
-            slots.at(to)[i * slots.stride] = values.low[i];
-            if (type == ValueType::int128) {
-                slots.at(to)[(rows_a_thread + i) * slots.stride] = values.high[i];
-            }
+    __device__ std::uint32_t passing(const Stage &stage) const {
+        if (stage.passing == Passing::is_true) {
+            return trues(stage.filter);
         }
-        *slots.nulls_at(to) = static_cast<std::uint8_t>(values.nulls);
+        Values values;
+        load(stage.filter, &values);
+        return stage.passing == Passing::is_null ? values.nulls : ~values.nulls;
     }
 
     const ProgramView &program_;

@@ -11,6 +11,23 @@ std::uint64_t bit_words(std::uint64_t bits) {
     return (bits + 63) / 64;
 }
 
+ColumnView view_of_array(const Table::Column &column) {
+    const ArrayColumn array = array_of(column);
+    ColumnView view = {};
+    view.reading = Reading::array;
+    view.type = array.type;
+    view.values = array.values;
+    view.nulls = array.nulls;
+    return view;
+}
+
+ColumnView view_of_picked(const Table::Column &column, const std::uint32_t *rows) {
+    ColumnView view = view_of_array(column);
+    view.reading = Reading::picked;
+    view.rows = rows;
+    return view;
+}
+
 }  // namespace
 
 Table::Column &Table::add(const Call &call, ValueType type, bool may_be_null) {
@@ -117,7 +134,8 @@ ColumnView RowSource::view_of(const Call &call, const RunColumn &column, ValueTy
 void RowSource::finish(const Call &call, const std::vector<ColumnView> &columns) {
     for (const ColumnView &column : columns) {
         may_be_null_.push_back(column.nulls != nullptr || column.value_nulls != nullptr ||
-                               column.lacks_codes);
+                               column.lacks_codes ||
+                               (column.reading == Reading::picked && column.rows == nullptr));
     }
     columns_ = upload(call, columns);
     view_.columns = columns_.data();
@@ -162,15 +180,41 @@ RowSource::RowSource(const Call &call, const Query &query, const Node &scan, con
 RowSource::RowSource(const Call &call, const Table &table) {
     std::vector<ColumnView> columns;
     for (const Table::Column &column : table.columns) {
-        ColumnView view = {};
-        view.reading = Reading::array;
-        view.type = column.type;
-        view.values = column.values.data();
-        view.nulls = column.nulls.size() > 0 ? column.nulls.data() : nullptr;
-        columns.push_back(view);
+        columns.push_back(view_of_array(column));
     }
     view_.rows = table.rows;
     is_empty_ = table.rows == 0;
+    finish(call, columns);
+}
+
+RowSource::RowSource(const Call &call, const Table &probed, const Table &build, Pairs pairs)
+    : pairs_(std::move(pairs)) {
+    std::vector<ColumnView> columns;
+    for (const Table::Column &column : probed.columns) {
+        columns.push_back(view_of_picked(column, pairs_.probed.data()));
+    }
+    for (const Table::Column &column : build.columns) {
+        columns.push_back(view_of_picked(column, pairs_.build.data()));
+    }
+    view_.rows = pairs_.count();
+    is_empty_ = view_.rows == 0;
+    finish(call, columns);
+}
+
+RowSource::RowSource(const Call &call, const Table &probed, const Table &build, JoinSide side,
+                     Buffer<std::uint64_t> selected) {
+    std::vector<ColumnView> columns;
+    for (const Table::Column &column : probed.columns) {
+        columns.push_back(side == JoinSide::probed ? view_of_array(column) : view_of_picked(column, nullptr));
+    }
+    for (const Table::Column &column : build.columns) {
+        columns.push_back(side == JoinSide::build ? view_of_array(column) : view_of_picked(column, nullptr));
+    }
+    selection_.words = std::move(selected);
+    view_.selected = selection_.words.data();
+    view_.words = selection_.words.size();
+    view_.rows = side == JoinSide::probed ? probed.rows : build.rows;
+    is_empty_ = view_.rows == 0;
     finish(call, columns);
 }
 
@@ -180,15 +224,30 @@ void RowSource::split_unknown(const Call &call, const KnownBlocks &known, std::u
     }
 }
 
-std::vector<SourceColumn> columns_of(const std::deque<RowSource> &sources, const ValueType *types,
-                                     std::uint32_t count) {
+std::vector<SourceColumn> columns_of(const std::deque<RowSource> &sources,
+                                     const std::vector<ValueType> &types) {
     std::vector<SourceColumn> columns;
-    for (std::uint32_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < types.size(); ++i) {
         columns.push_back(
             {types[i], std::any_of(sources.begin(), sources.end(),
                                    [&](const RowSource &source) { return source.may_be_null(i); })});
     }
     return columns;
+}
+
+std::vector<ValueType> types_of(const Table &table) {
+    std::vector<ValueType> types;
+    for (const Table::Column &column : table.columns) {
+        types.push_back(column.type);
+    }
+    return types;
+}
+
+std::vector<ValueType> joined_types(const Table &probed, const Table &build) {
+    std::vector<ValueType> types = types_of(probed);
+    const std::vector<ValueType> more = types_of(build);
+    types.insert(types.end(), more.begin(), more.end());
+    return types;
 }
 
 }  // namespace gpu_engine::query::on_device

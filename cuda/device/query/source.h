@@ -9,7 +9,18 @@
 
 namespace gpu_engine::query::on_device {
 
-enum class Reading : std::uint8_t { integer, flag, float32, float64, decimal, map, code, constant, array };
+enum class Reading : std::uint8_t {
+    integer,
+    flag,
+    float32,
+    float64,
+    decimal,
+    map,
+    code,
+    constant,
+    array,
+    picked,  // of an array, through numbers of rows
+};
 
 // A column as kernels read it.
 struct ColumnView {
@@ -26,6 +37,7 @@ struct ColumnView {
     Constant factor;        // of decimals
     // Of a map by code, or of an array by row.
     const std::uint64_t *values;
+    const std::uint32_t *rows;         // where it is picked: by row, that of the array. Null: all are NULL
     const std::uint64_t *value_nulls;  // of a map; may be null
     std::uint64_t places;
     bool lacks_codes;  // of a map: the run has codes that aren't there
@@ -53,12 +65,30 @@ struct Table {
     Column &add(const Call &call, ValueType type, bool may_be_null);
 };
 
+inline ArrayColumn array_of(const Table::Column &column) {
+    return {column.type, column.values.data(), column.nulls.size() > 0 ? column.nulls.data() : nullptr};
+}
+
+// Pairs of rows of two tables.
+struct Pairs {
+    Buffer<std::uint32_t> probed;
+    Buffer<std::uint32_t> build;
+
+    std::uint64_t count() const { return probed.size(); }
+};
+enum class JoinSide : std::uint8_t { probed, build };
+
 // A source with what its views point to.
 class RowSource {
   public:
     RowSource(const Call &call, const Query &query, const Node &scan, const RunSource &run);
     RowSource(const Call &call, const Query &query, const Node &scan, const InputSource &input);
     RowSource(const Call &call, const Table &table);
+    // Joined rows: the columns of the probed table, then of the build one.
+    RowSource(const Call &call, const Table &probed, const Table &build, Pairs pairs);
+    // The same of rows of one side alone, which have a bit in `selected` (of selection_words() words).
+    RowSource(const Call &call, const Table &probed, const Table &build, JoinSide side,
+              Buffer<std::uint64_t> selected);
 
     const SourceView &view() const noexcept { return view_; }
     std::uint64_t rows() const noexcept { return view_.rows; }
@@ -71,6 +101,7 @@ class RowSource {
     const Buffer<std::uint64_t> &unknown() const noexcept { return unknown_; }
     const device::StoreParts &parts() const noexcept { return *parts_; }
     bool is_run() const noexcept { return parts_ != nullptr; }
+    const Pairs &pairs() const noexcept { return pairs_; }
 
   private:
     ColumnView view_of(const Call &call, const RunColumn &column, ValueType type);
@@ -85,14 +116,19 @@ class RowSource {
     device::HeldBuffers held_;
     device::Selection selection_;
     Buffer<std::uint64_t> unknown_;
+    Pairs pairs_;
     Buffer<ColumnView> columns_;
     std::vector<bool> may_be_null_;
     SourceView view_{};
     bool is_empty_ = false;
 };
 
-// The sources of a scan, and what is known of its columns.
-std::vector<SourceColumn> columns_of(const std::deque<RowSource> &sources, const ValueType *types,
-                                     std::uint32_t count);
+// What is known of columns of these types, which all sources have.
+std::vector<SourceColumn> columns_of(const std::deque<RowSource> &sources,
+                                     const std::vector<ValueType> &types);
+
+std::vector<ValueType> types_of(const Table &table);
+// Of joined rows.
+std::vector<ValueType> joined_types(const Table &probed, const Table &build);
 
 }  // namespace gpu_engine::query::on_device
