@@ -182,6 +182,7 @@ sub _choose_statement
 	my @variants = map { { path => $_, work_mem => '4MB' } } @{ $self->{paths} };
 	push @variants, { path => $random->pick(@{ $self->{paths} }), work_mem => $random->pick('64kB', '64kB', '200kB') };
 	push @variants, { path => $random->pick(grep { $_ ne 'paged' } @{ $self->{paths} }), processor => 'always', work_mem => '4MB', explain => $random->once_in(6) };
+	push @variants, { path => 'host', processor => 'always', work_mem => '64kB' } if $statement->{has_joins};
 	push @variants, { path => 'paged', work_mem => $random->pick('4MB', '4MB', '64kB'), workers => $random->pick(1, 2, 4), without_leader => $random->once_in(4), explain => $random->once_in(6) };
 	push @variants, { path => $random->pick(@{ $self->{paths} }), work_mem => $random->pick('4MB', '64kB'), explain => 1 } if $number % 4 == 0;
 	$statement->{variants} = \@variants;

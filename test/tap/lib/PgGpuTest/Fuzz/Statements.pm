@@ -170,18 +170,55 @@ sub _further_condition
 	return @pairs ? ' AND ' . join($random->pick(' = ', ' = ', ' <> ', ' <= '), @{ $random->pick(@pairs) }) : '';
 }
 
+# The table itself in another role: its columns have other names.
+sub _other_role
+{
+	my ($random, $table) = @_;
+	my @columns = map { { name => "o_$_->{name}", type => $_->{type} } } @{ $table->{indexed} };
+	my $number = $random->between(0, $#columns);
+	my $renamed = join ', ', map { "$table->{indexed}[$_]{name} AS $columns[$_]{name}" } 0 .. $#columns;
+	# The key comes first, as that of other tables does.
+	my $key = splice @columns, $number, 1;
+	my @fitting = grep { $_->{type} eq $key->{type} } @{ $table->{indexed} };
+	return { name => "(SELECT $renamed FROM $table->{name}) AS other", key => $key->{name}, by => $random->pick(@fitting), columns => [ $key, @columns ] };
+}
+
+# Expressions that are equal where their arguments are, and raise no errors.
+my %same_of = (
+	int => [ '%s::numeric * 10', '%s::float8', '(%s)::int8' ], numeric => [ '%s * 2', '-%s', '%s + 0.001' ], float => ['-%s'], text => [ 'upper(%s)', "%s || '-'", 'md5(%s)' ], date => ['%s + 0'],
+	bool => ['NOT %s'], timestamp => ["date_trunc('day', %s)"]);
+
+# Rows of both meet where this is true.
+sub _meeting
+{
+	my ($random, $table, $joined) = @_;
+	my ($one, $other) = ($joined->{by}{name}, $joined->{key});
+	# Pairs are so many that only small tables have time for them.
+	return "$one " . $random->pick('<', '>=', '<>') . " $other" if $table->{rows} <= 700 && $joined->{by}{type} !~ /bool|pair/ && $random->once_in(12);
+	my $ways = $same_of{ type_of($joined->{by}{type})->{class} };
+	my $same_class = type_of($joined->{columns}[0]{type})->{class} eq type_of($joined->{by}{type})->{class};
+	if ($ways && $same_class && $random->once_in(6))
+	{
+		my $way = $random->pick(@$ways);
+		($one, $other) = map { sprintf $way, $_ } $one, $other;
+	}
+	my $on = $random->once_in(2) ? "$one = $other" : "$other = $one";
+	$on .= _further_condition($random, $table, $joined) if $random->once_in(4);
+	return $on;
+}
+
 # Some of the tables that it can be joined with, each behind the one that it is joined by, and how.
 sub _joins
 {
 	my ($random, $table) = @_;
 	my @joins;
-	foreach my $joined (@{ $table->{joined} })
+	my @joined = @{ $table->{joined} };
+	push @joined, _other_role($random, $table) if $table->{rows} <= 700 && $random->once_in(8);
+	foreach my $joined (@joined)
 	{
 		next if $random->once_in(3) || ($joined->{through} && !grep { $_->{joined} eq $joined->{through} && !$_->{exists} } @joins);
-		my $kind = $random->pick('JOIN', 'JOIN', 'JOIN', 'LEFT JOIN', 'EXISTS', 'NOT EXISTS', _may_look_up($table) ? ('IN', 'NOT IN') : ());
-		my $on = $random->once_in(2) ? "$joined->{by}{name} = $joined->{key}" : "$joined->{key} = $joined->{by}{name}";
-		$on .= _further_condition($random, $table, $joined) if $random->once_in(4);
-		push @joins, { joined => $joined, kind => $kind, on => $on, exists => scalar($kind =~ /EXISTS|^(NOT )?IN$/) };
+		my $kind = $random->pick('JOIN', 'JOIN', 'JOIN', 'LEFT JOIN', 'RIGHT JOIN', 'FULL JOIN', 'EXISTS', 'NOT EXISTS', _may_look_up($table) ? ('IN', 'NOT IN') : ());
+		push @joins, { joined => $joined, kind => $kind, on => _meeting($random, $table, $joined), exists => scalar($kind =~ /EXISTS|^(NOT )?IN$/) };
 	}
 	return @joins;
 }
@@ -204,9 +241,8 @@ sub _body
 	my @own = @{ $made->{columns} };
 	my @joined = grep { !$_->{exists} } @joins;
 	my @tested = grep { $_->{exists} } @joins;
-	$from .= " $_->{kind} $_->{joined}{name} ON $_->{on}" foreach @joined;
 	push @{ $made->{columns} }, map { @{ $_->{joined}{columns} } } @joined;
-	my $body = { table => $from, keys => [], aggregates => [], conditions => [], having => [], sets => undef, windows => undef, order => undef, distinct => '' };
+	my $body = { table => $from, joins => [ map { "$_->{kind} $_->{joined}{name} ON $_->{on}" } @joined ], keys => [], aggregates => [], conditions => [], having => [], sets => undef, windows => undef, order => undef, distinct => '' };
 	my %keys = map { $_->{sql} => $_ } map { _key($random, $made) } 1 .. $random->pick(0, 0, 1, 1, 1, 2, 2, 3, 4, $random->between(1, 8));
 	# Which of the tables a row is of.
 	my $oid = $random->pick('tableoid', 'tableoid::regclass');
@@ -289,7 +325,7 @@ sub _body_sql
 	push @shown, $body->{windows} if $body->{windows};
 	push @shown, '1' unless @shown;
 	my $number = 0;
-	my $sql = "SELECT $body->{distinct}" . join(', ', map { $_ . ' AS r' . ++$number } @shown) . " FROM $body->{table}";
+	my $sql = "SELECT $body->{distinct}" . join(', ', map { $_ . ' AS r' . ++$number } @shown) . ' FROM ' . join(' ', $body->{table}, @{ $body->{joins} });
 	$sql .= ' WHERE ' . join(' AND ', map { "($_)" } @{ $body->{conditions} }) if @{ $body->{conditions} };
 	if (@keys && !$body->{rows})
 	{
@@ -403,6 +439,7 @@ sub simpler_statements
 	$add->(windows => undef) if $body->{windows};
 	$add->(distinct => '') if $body->{distinct};
 	$add->(having => []) if @{ $body->{having} };
+	$add->(joins => _without($body->{joins}, $_)) foreach 0 .. $#{ $body->{joins} };
 	$add->(conditions => _without($body->{conditions}, $_)) foreach 0 .. $#{ $body->{conditions} };
 	if (!$body->{order})
 	{

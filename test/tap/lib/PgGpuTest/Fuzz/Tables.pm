@@ -112,7 +112,7 @@ sub random_change
 {
 	my ($random, $table) = @_;
 	my $name = $table->{name};
-	return _change_joined($random, $random->pick(@{ $table->{joined} })) if @{ $table->{joined} } && $random->once_in(6);
+	return _change_joined($random, $random->pick(@{ $table->{joined} })) if @{ $table->{joined} } && $random->once_in(4);
 	my $each = $table->{kind} eq 'children' ? join(', ', $name, @{ $table->{parts} }) : $name;
 	my $case = $random->between(0, 10);
 	return $random->pick("TRUNCATE $name", "VACUUM FULL $each", "REINDEX TABLE $name") if $case == 10 && $random->once_in(4);
@@ -213,8 +213,14 @@ sub _create_table
 	return ("CREATE ${persistence}TABLE $name (" . join(', ', @defined) . ') WITH (autovacuum_enabled = off)', @further, $table->{kind} eq 'children' ? _create_parts($random, $table, @defined) : ());
 }
 
+# Types whose values equal those of a column's type, and have room for all of these.
+my %wider = (
+	int2 => [ 'int4', 'int8', 'numeric', 'float8' ], int4 => [ 'int8', 'numeric', 'float8' ], int8 => ['numeric'], 'numeric(10,2)' => [ 'numeric', 'numeric(30,12)' ],
+	'numeric(9,3)' => [ 'numeric', 'numeric(30,12)', 'numeric(10,2)' ], numeric => ['scaled_numeric'], short_numeric => ['numeric'], scaled_numeric => [ 'numeric', 'short_numeric' ], float4 => ['float8'],
+	'varchar(12)' => ['text'], 'char(4)' => [ 'text', 'varchar(12)' ]);
+
 # A table whose keys are some of the values that a column of the table, or of a table that is joined with it, has, and others. Keys may
-# not be unique. A joined table's columns have names of their own.
+# not be unique. A joined table's columns have names of their own, and often it has a gpu_column index, too.
 sub _create_joined
 {
 	my ($random, $table, $number, @types) = @_;
@@ -224,23 +230,28 @@ sub _create_joined
 	($source, @from) = ($through->{name}, @{ $through->{columns} }) if $through;
 	my $by = $random->pick(@from);
 	my $name = "$table->{name}_j$number";
-	my %wider = (int2 => [ 'int4', 'int8' ], int4 => ['int8']);
-	my $type = $wider{ $by->{type} } && $random->once_in(4) ? $random->pick(@{ $wider{ $by->{type} } }) : $by->{type};
+	my $type = $wider{ $by->{type} } && $random->once_in(3) ? $random->pick(@{ $wider{ $by->{type} } }) : $by->{type};
 	my @columns = ({ name => "j${number}_k", type => $type }, map { { name => "j${number}_$_", type => $random->pick(@types) } } 1 .. $random->between(1, 3));
 	$_->{values} = _values_of($random, $_) foreach @columns;
 	my $joined = { name => $name, columns => \@columns, key => $columns[0]{name}, by => $by, through => $through };
-	my $is_unique = !$random->once_in(4);
+	my $is_unique = $random->once_in(2);
 	my @others = @columns[ 1 .. $#columns ];
 	my $into = "INSERT INTO $name (" . join(', ', map { $_->{name} } @columns) . ') SELECT ';
 	my $values = join('', map { ", $_->{values}" } @others);
 	my $keys = "SELECT DISTINCT $by->{name} FROM $source WHERE h(hashtext($by->{name}::text), " . $random->between(1, 999) . ') % ' . $random->pick(2, 5, 50) . ' <> 0';
-	my @setup = (
-		'CREATE TABLE ' . $name . ' (' . join(', ', map { "$_->{name} " . (type_of($_->{type})->{sql} || $_->{type}) } @columns) . ($is_unique ? ", UNIQUE ($joined->{key})" : '')
-		  . ') WITH (autovacuum_enabled = off)',
-		"$into f$values FROM (SELECT f, row_number() OVER () AS g FROM ($keys) AS d (f)) AS s ON CONFLICT DO NOTHING",
-		"$into" . join(', ', map { $_->{values} } @columns) . ' FROM generate_series(1, ' . $random->pick(0, 3, 40) . ') AS g ON CONFLICT DO NOTHING',
-		$is_unique ? () : ("$into f$values FROM (SELECT f, row_number() OVER () AS g FROM ($keys) AS d (f)) AS s"));
-	push @setup, "INSERT INTO $name SELECT" if $random->once_in(3);
+	my $times = $is_unique ? 1 : $random->pick(1, 2, 2, 3);
+	my @setup = ('CREATE TABLE ' . $name . ' (' . join(', ', map { "$_->{name} " . (type_of($_->{type})->{sql} || $_->{type}) } @columns) . ($is_unique ? ", UNIQUE ($joined->{key})" : '') . ') WITH (autovacuum_enabled = off)');
+	my $create = "CREATE INDEX ${name}_i ON $name USING gpu_column (" . join(', ', map { $_->{name} } $random->once_in(2) ? reverse @columns : @columns) . ')';
+	my $indexed = $random->pick('not', 'before', 'behind', 'behind');
+	push @setup, $create if $indexed eq 'before';
+	# Some have no rows.
+	push @setup, "$into f$values FROM (SELECT f, row_number() OVER () AS g FROM ($keys) AS d (f), generate_series(1, $times)) AS s ON CONFLICT DO NOTHING",
+		"$into" . join(', ', map { $_->{values} } @columns) . ' FROM generate_series(1, ' . $random->pick(0, 3, 40) . ') AS g ON CONFLICT DO NOTHING'
+	  unless $random->once_in(10);
+	push @setup, "INSERT INTO $name SELECT FROM generate_series(1, " . $random->pick(1, 1, 5) . ')' if $random->once_in(3);
+	push @setup, $create if $indexed eq 'behind';
+	push @setup, _change_joined($random, $joined) if $random->once_in(4);
+	push @setup, "VACUUM $name" if $random->once_in(2);
 	push @setup, "ANALYZE $name" if $random->once_in(2);
 	push @{ $table->{setup} }, @setup;
 	push @{ $table->{joined} }, $joined;
