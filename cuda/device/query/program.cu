@@ -226,7 +226,7 @@ Composer::Number Composer::push_row_if(Number condition, Number row) {
     return push(std::move(step));
 }
 
-void Composer::add_join(const Query &query, const Node &join, const BuildSide &build) {
+Composer::Number Composer::push_probe(const Query &query, const Node &join, const BuildSide &build) {
     joins_.push_back(build.view);
     FlatStep probe;
     probe.task = Task::probe;
@@ -237,8 +237,16 @@ void Composer::add_join(const Query &query, const Node &join, const BuildSide &b
         probe.keys.push_back(columns[query.outputs[join.join_keys.first + k]]);
         probe.may_fail |= steps_[probe.keys.back()].may_fail;
     }
-    const std::vector<Number> keys = probe.keys;
-    Number row = push(std::move(probe));
+    return push(std::move(probe));
+}
+
+void Composer::keep_matching(const Query &query, const Node &join, const BuildSide &build) {
+    gates_.push_back({{}, push_probe(query, join, build), Passing::is_not_null});
+}
+
+void Composer::add_join(const Query &query, const Node &join, const BuildSide &build) {
+    Number row = push_probe(query, join, build);
+    const std::vector<Number> keys = steps_[row].keys;
     const bool is_inner = join.join == JoinKind::inner || join.join == JoinKind::semi;
     const std::vector<Number> probed = columns;
     if (is_inner) {

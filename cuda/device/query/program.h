@@ -105,6 +105,8 @@ class Composer {
     std::vector<Number> add(const Query &query, const Node &node);
     // Adds a join that can be probed.
     void add_join(const Query &query, const Node &join, const BuildSide &build);
+    // Leaves out rows whose key no build row has.
+    void keep_matching(const Query &query, const Node &join, const BuildSide &build);
     // Adds a join's filter, where the columns are those of pairs of rows whose keys are equal.
     void add_filter(const Query &query, const Node &join);
     // Leaves the columns that a join gives.
@@ -135,6 +137,8 @@ class Composer {
     Number push(FlatStep step);
     Number push(const Step &step, const std::vector<Number> &numbers);
     std::vector<Number> push_steps(const Query &query, const Node &node);
+    // The row of the build side that has the key.
+    Number push_probe(const Query &query, const Node &join, const BuildSide &build);
     // The columns of a join's build side in the rows that `row` finds.
     void push_gathers(const BuildSide &build, Number row, bool may_lack_row, std::vector<Number> *to);
     // `row` where a condition is true, and else NULL.

@@ -2,6 +2,7 @@
 // needs all rows; what comes out of that is a table, which the next pipeline reads.
 #include "device/query/query.h"
 
+#include "common/query/plan.h"
 #include "device/column/select/target.h"
 #include "device/cub_calls.cuh"
 #include "device/query/plain.cuh"
@@ -188,6 +189,11 @@ class Execution {
             pipeline.tables.push_back(std::move(build));
             pipeline.joins.push_back(std::move(table));
             return pipeline;
+        }
+        // Rows without a match needn't be listed where nothing is given of them.
+        if (!keys.empty() && (gives_build(node.join) || node.join == JoinKind::semi) &&
+            !keeps_probed(node.join)) {
+            pipeline.composer->keep_matching(query_, node, table->side());
         }
         auto probed = std::make_unique<Table>(
             list_rows(call_, data_, *pipeline.composer, pipeline.sources, UINT64_MAX));
