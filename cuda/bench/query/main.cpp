@@ -17,9 +17,10 @@ const char usage[] =
     "usage: pg_gpu_query [--engine cuda|host] [--rows 12000000] [--runs 1] [--repeats 9] [--only "
     "NAME[,NAME...]]\n"
     "                    [--check yes] [--json FILE]\n"
-    "Names: pricing, one, bounds, many, surprise, pairs, top, floats, float, distinct, ordered, rows; all "
-    "when none\n"
-    "is named. With --check the answers are compared with the host engine's, too.\n";
+    "Names: pricing, one, bounds, many, surprise, pairs, top, floats, float, distinct, ordered, rows, star, "
+    "orders,\n"
+    "wide, exists; all when none is named. With --check the answers are compared with the host engine's, "
+    "too.\n";
 
 struct Options {
     std::string engine = "cuda";

@@ -154,9 +154,39 @@ Statement make_rows(std::uint64_t) {
 }  // namespace
 
 Statement::Statement() {
-    begin(query::NodeKind::scan);
-    nodes_[0].types = {0, fact_columns};
-    types_.assign(fact_columns, number);
+    scan();
+}
+
+std::uint32_t Statement::scan() {
+    begin(query::NodeKind::scan).types = {static_cast<std::uint32_t>(types_.size()), fact_columns};
+    types_.insert(types_.end(), fact_columns, number);
+    return last();
+}
+
+std::uint32_t Statement::input(std::vector<std::vector<std::uint64_t>> columns) {
+    query::Node &node = begin(query::NodeKind::scan);
+    node.types = {static_cast<std::uint32_t>(types_.size()), static_cast<std::uint32_t>(columns.size())};
+    types_.insert(types_.end(), columns.size(), number);
+    node.inputs = {static_cast<std::uint32_t>(inputs_.size()), 1};
+    input_data_.push_back({std::move(columns), {}});
+    Input &data = input_data_.back();
+    for (const std::vector<std::uint64_t> &values : data.values) {
+        data.columns.push_back({values.data(), nullptr});
+    }
+    inputs_.push_back({data.values[0].size(), data.columns.data()});
+    return last();
+}
+
+void Statement::join(query::JoinKind kind, std::uint32_t probed, std::uint16_t probed_key,
+                     std::uint32_t build, std::uint16_t build_key,
+                     const std::vector<std::uint16_t> &outputs) {
+    query::Node &node = begin(query::NodeKind::join);
+    node.input = probed;
+    node.build = build;
+    node.join = kind;
+    finish_steps(&node, no_step, outputs);
+    node.join_keys = {static_cast<std::uint32_t>(outputs_.size()), 2};
+    outputs_.insert(outputs_.end(), {probed_key, build_key});
 }
 
 query::Node &Statement::begin(query::NodeKind kind) {
@@ -223,7 +253,11 @@ query::Query Statement::over(const std::vector<const ColumnStore *> &stores) {
     for (const ColumnStore *store : stores) {
         runs_.push_back({store, nullptr, 0, 0, columns_.data()});
     }
-    nodes_[0].runs = {0, static_cast<std::uint32_t>(runs_.size())};
+    for (query::Node &node : nodes_) {
+        if (node.kind == query::NodeKind::scan && node.inputs.count == 0) {
+            node.runs = {0, static_cast<std::uint32_t>(runs_.size())};
+        }
+    }
     query::Query requested = {};
     requested.nodes = nodes_.data();
     requested.node_count = static_cast<std::uint32_t>(nodes_.size());
@@ -241,17 +275,24 @@ query::Query Statement::over(const std::vector<const ColumnStore *> &stores) {
     requested.sort_key_count = static_cast<std::uint32_t>(sort_keys_.size());
     requested.runs = runs_.data();
     requested.run_count = static_cast<std::uint32_t>(runs_.size());
+    requested.inputs = inputs_.data();
+    requested.input_count = static_cast<std::uint32_t>(inputs_.size());
     requested.max_rows = UINT64_MAX;
     return requested;
 }
 
 const std::vector<NamedStatement> &statements() {
-    static const std::vector<NamedStatement> all = {
-        {"pricing", make_pricing},   {"one", make_one},           {"bounds", make_bounds},
-        {"many", make_many},         {"surprise", make_surprise}, {"pairs", make_pairs},
-        {"top", make_top},           {"floats", make_floats},     {"float", make_float},
-        {"distinct", make_distinct}, {"ordered", make_ordered},   {"rows", make_rows},
-    };
+    static const std::vector<NamedStatement> all = [] {
+        std::vector<NamedStatement> named = {
+            {"pricing", make_pricing},   {"one", make_one},           {"bounds", make_bounds},
+            {"many", make_many},         {"surprise", make_surprise}, {"pairs", make_pairs},
+            {"top", make_top},           {"floats", make_floats},     {"float", make_float},
+            {"distinct", make_distinct}, {"ordered", make_ordered},   {"rows", make_rows},
+        };
+        const std::vector<NamedStatement> joins = join_statements();
+        named.insert(named.end(), joins.begin(), joins.end());
+        return named;
+    }();
     return all;
 }
 

@@ -20,6 +20,16 @@ class Statement {
     std::uint16_t step(query::Operation operation, query::ValueType type, std::uint16_t left,
                        std::uint16_t right = query::no_step, std::uint32_t detail = 0);
 
+    // Sources that a join may take, by number of their node. The first one is there from the beginning.
+    static constexpr std::uint32_t first_scan = 0;
+    std::uint32_t scan();
+    std::uint32_t input(std::vector<std::vector<std::uint64_t>> columns);
+    std::uint32_t last() const { return static_cast<std::uint32_t>(nodes_.size() - 1); }
+    // Rows of `probed` by those of `build` whose column has the same number. Its columns are `outputs`, of
+    // joined rows.
+    void join(query::JoinKind kind, std::uint32_t probed, std::uint16_t probed_key, std::uint32_t build,
+              std::uint16_t build_key, const std::vector<std::uint16_t> &outputs);
+
     void compute(std::uint16_t filter, const std::vector<std::uint16_t> &outputs);
     void aggregate(std::uint16_t filter, const std::vector<std::uint16_t> &keys,
                    const std::vector<query::Accumulator> &accumulators, std::uint64_t expected_groups);
@@ -40,6 +50,12 @@ class Statement {
     std::vector<query::Accumulator> accumulators_;
     std::vector<query::SortKey> sort_keys_;
     std::vector<query::RunColumn> columns_;
+    struct Input {
+        std::vector<std::vector<std::uint64_t>> values;
+        std::vector<query::InputColumn> columns;
+    };
+    std::deque<Input> input_data_;
+    std::vector<query::InputSource> inputs_;
     std::vector<query::RunSource> runs_;
     std::uint32_t first_step_ = 0;
 };
@@ -49,5 +65,7 @@ struct NamedStatement {
     Statement (*make)(std::uint64_t rows);
 };
 const std::vector<NamedStatement> &statements();
+// Those of them that join.
+std::vector<NamedStatement> join_statements();
 
 }  // namespace gpu_engine::bench
