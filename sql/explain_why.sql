@@ -84,6 +84,20 @@ SELECT * FROM gpu.explain_why('DELETE FROM why');
 SELECT * FROM gpu.explain_why('EXPLAIN SELECT 1');
 SELECT * FROM gpu.explain_why('SELECT count(*) FROM why WHERE n = $1');
 SELECT count(*) FROM gpu.explain_why(NULL);
+-- A column of the second table, which row security hides all rows of.
+CREATE TABLE other (id int4, n int4) WITH (autovacuum_enabled = off);
+INSERT INTO other SELECT i, i % 70 FROM generate_series(1, 2000) AS i;
+CREATE INDEX other_i ON other USING gpu_column (id, n);
+VACUUM ANALYZE other;
+ALTER TABLE other ENABLE ROW LEVEL SECURITY;
+CREATE ROLE why_reader;
+GRANT SELECT ON why, other TO why_reader;
+SET ROLE why_reader;
+SELECT node, reason FROM gpu.explain_why('SELECT count(*) FROM why AS w JOIN other AS o ON w.n = o.id WHERE o.n + 0 = 30');
+RESET ROLE;
+DROP OWNED BY why_reader;
+DROP ROLE why_reader;
+DROP TABLE other;
 -- After an error nobody asks any more, and the next call answers.
 SELECT * FROM gpu.explain_why('SELECT count(*) FROM why WHERE n < 1 / 0');
 SELECT * FROM reasons('SELECT a, max(n) FROM why GROUP BY a') WHERE used;

@@ -83,6 +83,9 @@ static bool renumber(Node *node, void *number) {
         auto *var = reinterpret_cast<Var *>(node);
         const bool is_other = var->varno != *static_cast<int *>(number) || var->varlevelsup != 0;
         var->varno = 1;
+        // What shows expressions goes by the place in the statement, if a column has one.
+        var->varnosyn = 1;
+        var->varattnosyn = var->varattno;
         return is_other;
     }
     return walk_expression(node, renumber, number);
