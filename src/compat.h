@@ -38,7 +38,7 @@ inline PhysicalRelation physical_relation(Relation relation) {
 }
 #endif
 
-// Where an index's file is.
+// The place of an index's file.
 struct PhysicalPlace {
     Oid tablespace;
     Oid database;
@@ -248,7 +248,7 @@ inline bool is_backend_in(int32 backend, Oid database) {
     return process != nullptr && process->databaseId == database;
 }
 
-// Whose temporary relations a namespace is for.
+// Returns the number of the backend whose temporary relations a namespace is for.
 inline int32 backend_of_namespace(Oid space) {
 #if PG_VERSION_NUM >= 170000
     return GetTempNamespaceProcNumber(space);
@@ -398,7 +398,8 @@ inline int explained_tables(const ExplainState *explain) {
 #endif
 }
 
-// To be called once a search: for pg_stat_all_indexes, and EXPLAIN's "Index Searches" from 18 on.
+// Is called once for each search of an index: pg_stat_all_indexes counts it, and from 18 on EXPLAIN shows it
+// as "Index Searches".
 inline void count_index_search(IndexScanDesc scan) {
     pgstat_count_index_scan(scan->indexRelation);
 #if PG_VERSION_NUM >= 180000
@@ -447,8 +448,8 @@ inline bool is_ordered_family(Oid family) {
 }
 #endif
 
-// For an access method whose strategies 1 to 5 order, as btree's do: 18 asks which they are, where versions
-// before it take btree's numbers for granted.
+// Sets what an access method is whose strategies 1 to 5 order, as btree's do: 18 asks which they are, where
+// versions before it take btree's numbers for granted.
 inline void set_ordered([[maybe_unused]] IndexAmRoutine *routine) {
     routine->amcanorder = true;
 #if PG_VERSION_NUM >= 180000
@@ -473,14 +474,14 @@ inline int build_workers([[maybe_unused]] Relation heap, [[maybe_unused]] Relati
 #if PG_VERSION_NUM >= 170000
     return index_info->ii_ParallelWorkers;
 #else
-    // As index_build does before it would ask: only under normal processing.
+    // index_build asks for workers only under normal processing, and so does this.
     return IsNormalProcessingMode()
                ? plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index))
                : 0;
 #endif
 }
 
-// How many of a path's nodes are disabled (enable_seqscan and its like). Before 18 none is counted: a
+// Returns how many of a path's nodes are disabled (enable_seqscan and its like). Before 18 none is counted: a
 // disabled node costs so much more that its path is hardly ever the cheapest.
 inline int disabled_nodes([[maybe_unused]] const Path *path) {
 #if PG_VERSION_NUM >= 180000

@@ -1,11 +1,11 @@
-// How expressions are looked at.
+// These helpers look at expression trees.
 #pragma once
 
 #include "postgres_headers.h"
 
 namespace pg_gpu {
 
-// Without the casts between binary-compatible types around it. nullptr stays nullptr.
+// Returns the tree below casts between binary-compatible types, which change no value. nullptr stays nullptr.
 template <typename Tree>
 Tree *without_relabels(Tree *tree) {
     while (tree != nullptr && IsA(tree, RelabelType))

@@ -49,11 +49,11 @@ struct Method {
     // Returns the requests of an index scan so far, rescans included.
     client::Usage (*scan_usage)(IndexScanDesc scan);
 
-    // How runs are mirrored in the server process; returns nullptr where they are not.
+    // Returns how runs are mirrored in the server process, or nullptr where they are not.
     const client::MirrorFormat *(*mirror_format)(Relation index);
 };
 
-// Each is defined beside its handler.
+// Each access method is defined beside its handler.
 extern const Method gpu_kary;
 extern const Method gpu_grid;
 extern const Method gpu_column;

@@ -145,7 +145,7 @@ void begin_phase(const char *phase, uint64 total) {
     SpinLockRelease(&own.place->mutex);
 }
 
-// Nobody else writes it, so that it is read and written without a lock.
+// Only this session writes its own place, so that it is read and written without a lock.
 void add_progress(uint64 tuples) {
     if (own.place != nullptr)
         pg_atomic_write_u64(&own.place->done, pg_atomic_read_u64(&own.place->done) + tuples);

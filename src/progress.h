@@ -1,4 +1,4 @@
-// How far long-running work is, for gpu.progress: PostgreSQL's own progress views have no room for it, and a
+// Progress of long-running work, for gpu.progress: PostgreSQL's own progress views have no room for it, and a
 // command that shows in one of them may begin a merge.
 #pragma once
 
@@ -20,7 +20,7 @@ struct Progress {
     TimestampTz started;
 };
 
-// From _PG_init while preloading.
+// _PG_init calls it while preloading.
 void reserve_progress();
 
 // Work begins that gpu.progress shows until end_progress(), or until the (sub)transaction that it began in is

@@ -14,23 +14,24 @@ enum class QuerySetting : int { Auto, Always, Off };
 
 void define_settings();
 
-// May the planner use count scans?
+// Returns whether the planner may use count scans.
 bool count_scan_enabled();
 
-// And lookup joins?
+// Returns whether it may use lookup joins.
 bool lookup_join_enabled();
 
-// And aggregates of gpu_column's indexes?
+// Returns whether it may use GpuAggregate over gpu_column's indexes.
 bool aggregate_enabled();
-// By the engine's query processor only what GpuAggregate doesn't answer, or all that it can?
+// Auto: GpuQuery stands for what GpuAggregate doesn't answer or would be slower at. Always: for all that it
+// can.
 QuerySetting query_setting();
-// And the first rows in an order?
+// Returns whether the planner may use gpu_column's indexes for ORDER BY with LIMIT.
 bool sort_enabled();
 
-// Also of joined tables?
+// Returns whether aggregates may be of joined tables, too.
 bool join_enabled();
 
-// And ordered scans of gpu_text's indexes with other indexes' conditions?
+// Returns whether the planner may use ordered scans of gpu_text's indexes with other indexes' conditions.
 bool search_enabled();
 
 // Bytes that a session may keep maps of expressions in.
@@ -54,10 +55,11 @@ uint64 database_mirror_quota();
 // Runs with fewer entries are read from pages.
 uint64 min_mirror_entries();
 
-// When pg_gpu.path names a path that does not exist here: one NOTICE a session that the paged path answers.
+// Is called when pg_gpu.path names a path that does not exist here. Raises one NOTICE a session, that the
+// paged path answers.
 void announce_forced_path();
 
-// May there be a server process?
+// Returns whether there may be a server process.
 bool server_wanted();
 
 // The server process; 0 stands for its own default.
@@ -104,7 +106,7 @@ bool costs_are_users();
 // Defines pg_gpu.costs; define_settings does it.
 void define_cost_settings();
 
-// One of the constants, as pg_gpu.costs and the view gpu.costs know it.
+// A cost constant, as pg_gpu.costs and the view gpu.costs know it.
 struct CostConstant {
     const char *name;
     const char *unit;

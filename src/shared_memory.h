@@ -16,7 +16,7 @@ struct SharedStructure {
     bool is_tried;  // it has been looked for
 };
 
-// From _PG_init while preloading: room for the structure. The reserved room is asked for when PostgreSQL
+// _PG_init calls it while preloading, to have room for the structure. The room is requested when PostgreSQL
 // sizes its shared memory.
 void reserve_shared(const SharedStructure &structure);
 

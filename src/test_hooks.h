@@ -24,10 +24,10 @@ struct TestHooks {
 
 inline constexpr char kTestHooks[] = "pg_gpu_test_hooks";
 
-// From _PG_init.
+// _PG_init calls it.
 void find_test_hooks();
 
-// nullptr: none are loaded.
+// Returns nullptr when none are loaded.
 const TestHooks *test_hooks();
 
 inline void hold(HoldPoint point) {

@@ -3,9 +3,9 @@
 
 namespace pg_gpu {
 
-// For the SQL functions: an error when the objects that CREATE EXTENSION made in this database are of another
-// version than this library. Access methods don't ask: indexes go on working in between, and what lies on
-// disk has a version of its own (storage/format.h).
+// The SQL functions call it. Raises an error when the objects that CREATE EXTENSION made in this database are
+// of another version than this library. Access methods don't call it: indexes go on working in between, and
+// what lies on disk has a version of its own (storage/format.h).
 void require_matching_objects();
 
 }  // namespace pg_gpu

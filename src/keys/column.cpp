@@ -1,4 +1,4 @@
-// Which types have codes of their own.
+// The types that have codes of their own.
 #include "keys/column.h"
 
 namespace pg_gpu::keys {

@@ -10,8 +10,8 @@ struct ColumnHash;
 
 namespace pg_gpu::keys {
 
-// One bit for each column, the first column's lowest. It is set where the column is NULL, whose bits in the
-// key are zero.
+// A NullMask has one bit for each column, the first column's lowest. A bit is set where the column is NULL;
+// the column's bits in the key are zero then.
 using NullMask = uint16;
 
 // Values with the same Prefix or Hash can differ: what is found by such a code must be rechecked.
@@ -36,8 +36,8 @@ struct TypeCode {
     uint8 width;  // bits
 };
 
-// How an operator class for the type encodes its columns: the key types as themselves, text by its first
-// bytes, and all others by their hashes.
+// Both say how an operator class for the type encodes its columns: the key types as themselves, text by its
+// first bytes, and all others by their hashes.
 TypeCode code_of(Oid type);
 Encoding encoding_of(Oid type);
 

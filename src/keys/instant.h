@@ -8,8 +8,9 @@
 
 namespace pg_gpu::keys {
 
-// For comparisons of a date or timestamp column with timestamptz, which depend on the time zone and have no
-// exact place among the codes: the rows' instants are computed and compared with `constants`, ascending.
+// An InstantTest compares a date or timestamp column with timestamptz. Such comparisons depend on the time
+// zone and have no exact place among the codes, so that the rows' instants are computed and compared with
+// `constants`, ascending.
 struct InstantTest {
     StrategyNumber strategy;
     const int64 *constants;  // any of them may satisfy the operator

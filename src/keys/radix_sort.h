@@ -123,7 +123,7 @@ template <typename Key, typename Element, typename KeyOf, typename BetweenPasses
 Element *radix_sort_by(Element *entries, Element *scratch, size_t count, KeyOf key_of,
                        BetweenPasses between_passes) {
     constexpr int kFirstDigits = 3;
-    // So few that two digits tell almost all of them apart.
+    // With so few keys two digits tell almost all of them apart.
     constexpr size_t kFewKeys = size_t{1} << (2 * kDigitBits - 3);
     constexpr size_t kMovesPerEntry = 4;
     const auto number_of = [key_of](const Element &entry) { return bits_of<Key>(key_of(entry)); };

@@ -5,8 +5,8 @@
 
 namespace pg_gpu::keys {
 
-// Only catalogs that don't belong to this library can lead here, so it is an internal error, worded as
-// core's.
+// Only catalogs that don't belong to this library can lead here, so it is an internal error, with the words
+// that core uses.
 [[noreturn]] inline void raise_unknown_strategy(StrategyNumber strategy) {
     elog(ERROR, "unrecognized strategy number: %d", strategy);
 }

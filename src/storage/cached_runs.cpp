@@ -10,9 +10,10 @@ namespace pg_gpu::storage {
 // Runs of so many pages are copied under the metapage's lock, and no more pages than that in all.
 static constexpr uint32 kSmallRun = 64;
 static constexpr uint32 kPagesUnderLock = 512;
-// No more of these than so many may have to be read from the file: inserts that fill a page wait meanwhile.
+// At most so many of these may have to be read from the file, because inserts that fill a page wait
+// meanwhile.
 static constexpr uint32 kReadsUnderLock = 16;
-// By so much the limit rises when a larger run than it allowed for was taken away.
+// The limit rises by this factor when a larger run than it allowed for was taken away.
 static constexpr uint32 kGrowth = 16;
 
 // ---- who has a copy ---------------------------------------------------------------------------------------
@@ -200,9 +201,9 @@ static void keep_run(Relation index, Copies *copies, RunEntry *run, bool in_memo
         BufFileClose(copy.file);
 }
 
-// How many of a run's pages aren't in shared buffers; more than `limit`: so many or more. The operating
-// system is asked to have those ready that were looked at. A run behind the end of the file is damage, which
-// the reader will meet.
+// Returns how many of a run's pages aren't in shared buffers; a result above `limit` only says that they are
+// too many. The operating system is asked to read ahead those that were looked at. A run behind the end of
+// the file is damage, which the reader will meet.
 static uint32 count_reads(Relation index, const RunEntry &run, BlockNumber blocks, uint32 limit) {
     uint32 reads = 0;
     for (uint32 position = 0; position < run.pages && reads <= limit; position++) {

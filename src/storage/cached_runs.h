@@ -17,11 +17,12 @@ struct CachedRuns {
     Copies *copies;       // nullptr: none yet
 };
 
-// Nothing is copied until a page was recycled. The copies will live in the current memory context.
+// begin_cached only remembers the current memory context, in which the copies will live: nothing is copied
+// until a page was recycled. end_cached frees the copies; deleting the context does, too.
 void begin_cached(CachedRuns *cached);
 void end_cached(CachedRuns *cached);
 
-// The reader got on: the next recycled page is the first again.
+// Is called when the reader has got on: the next recycled page then counts as the first again.
 inline void got_on(CachedRuns *cached) {
     cached->page_limit = 0;
 }
@@ -32,7 +33,8 @@ inline void got_on(CachedRuns *cached) {
 void cache_small_runs(Relation index, View *view);
 void cache_large_runs(Relation index, View *view);
 
-// A page of a run that the reader has a copy of; nullptr when it has none. *temporary: to be pfree'd.
+// Returns a page of a run that the reader has a copy of; nullptr when it has none. Where *temporary is set
+// the caller pfrees the page.
 Page cached_page(Relation index, const RunEntry &run, uint32 position, bool *temporary);
 
 }  // namespace pg_gpu::storage

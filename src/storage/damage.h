@@ -1,4 +1,4 @@
-// gpu.verify: damage that readers raise as an error, as an answer.
+// gpu.verify reports as rows what readers raise as errors.
 #pragma once
 
 #include "storage/runs.h"
@@ -6,7 +6,8 @@
 
 namespace pg_gpu::storage {
 
-// Runs `work`, and reports what it finds damaged. A subtransaction gives back the pages it had pinned.
+// Runs `work`, and reports the damage that it raises; other errors are raised again. It runs in a
+// subtransaction, which gives back the pages it had pinned.
 template <typename Work>
 void report_damage_of(BlockNumber block, ProblemReporter report, void *context, Work work) {
     ErrorData *error = try_in_subtransaction(CurrentMemoryContext, work);

@@ -1,5 +1,5 @@
-// Merges that were deferred for a lack of disk space, memory or block numbers: how many, and why the last
-// one.
+// Statistics of merges that were deferred for a lack of disk space, memory or block numbers: their number,
+// and the reason of the last one.
 #pragma once
 
 #include "postgres_headers.h"
@@ -12,17 +12,17 @@ struct DeferredMerges {
     char last_reason[256];  // with the index's name
 };
 
-// From _PG_init while preloading.
+// _PG_init calls it while preloading.
 void reserve_deferred_merges();
 
 void count_deferred_merge(Relation index, const char *reason);
 
-// Those of this session.
+// Both are about the deferred merges of this session.
 const DeferredMerges &session_deferred_merges();
 void forget_session_deferred_merges();
 
-// Those of all sessions and workers since PostgreSQL's start. Where shared memory has no room for them, they
-// are those of this session.
+// Both are about all sessions and workers since PostgreSQL's start. Where shared memory has no room for them,
+// they are about this session.
 DeferredMerges all_deferred_merges();
 void forget_all_deferred_merges();
 

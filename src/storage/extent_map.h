@@ -78,8 +78,8 @@ inline int choose_extents(Extent *used, int used_count, uint32_t first_block, ui
     return count + 1;
 }
 
-// How many of `wanted` blocks behind the last of `extents` are free: so many it can grow by. `used` covers
-// the extents themselves.
+// Returns how many of `wanted` blocks behind the last of an extent list, `last`, are free, so that the extent
+// can grow by them. `used` covers the list itself.
 inline uint32_t room_behind(const Extent *used, int used_count, const Extent &last, uint32_t wanted) {
     const uint32_t end = last.start + last.count;
     uint32_t room = std::min(wanted, kMaxBlocks - end);
@@ -101,7 +101,7 @@ inline int trim_extents(Extent *extents, int count, uint32_t blocks) {
     return kept;
 }
 
-// The part of an extent that lies before block `blocks`.
+// Returns the part of an extent that lies before block `blocks`.
 inline Extent clip_extent(const Extent &extent, uint32_t blocks) {
     if (extent.start >= blocks)
         return {0, 0};

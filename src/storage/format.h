@@ -50,7 +50,7 @@ inline constexpr int kDeadBitmapSection = 0;  // 1..3 are named by the access me
 
 inline constexpr uint32 kDeadBitsPerPage = kContentBytes * 8;
 
-// One run in the directory. `order` only says which run is older; identity is `run_id`.
+// A run's entry in the directory. `order` only says which run is older; identity is `run_id`.
 struct RunEntry {
     uint64 run_id;
     uint64 order;

@@ -7,7 +7,7 @@
 
 namespace pg_gpu::storage {
 
-// So long others wait for the lock on the file's length.
+// The file grows by so many blocks at once, so that others who need its lock get it in between.
 static constexpr BlockNumber kPortion = 128;
 
 void extend_file(Relation index, BlockNumber blocks) {

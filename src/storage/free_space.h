@@ -13,20 +13,23 @@ struct Reservation {
 };
 
 // Reserves the pages it is expected to need in the metapage, durably, and sets the entry's extents: a crash
-// in the middle of the merge leaves a reservation that the next holder of the same lock overwrites.
+// in the middle of the merge leaves a reservation that the next holder of the same lock overwrites. The
+// caller holds the owner's lock of the run list and no content locks; none are held on return.
 void reserve_pages(Relation index, const RunKind *kind, const Reservation &reservation, RunEntry *entry);
 
-// Reserves some more of them for a run that has outgrown its extents.
+// Reserves some more of them for a run that has outgrown its extents, under the same locks. Raises an error
+// when the run has `most` pages already.
 void reserve_more_pages(Relation index, const RunKind *kind, const Reservation &reservation, RunEntry *entry);
 
-// Drops what a crashed or cancelled merge has left reserved; its owner's lock is ours.
+// Drops what a crashed or cancelled merge has left reserved. The caller holds the lock of recent runs, with
+// `old_too` that of old runs as well, so that no living merge owns it.
 void forget_reservations(Relation index, const RunKind *kind, bool old_too);
 
-// Has the file a free end that VACUUM may cut off? The table is locked.
+// Returns whether the file has a free end that VACUUM may cut off. The caller has the table locked.
 bool has_free_end(Relation index, const RunKind *kind);
 
-// Cuts a free end off the file, where nobody is using the index; looks for such a moment for
-// kTruncationTakesMs. False when there was none. For VACUUM.
+// Cuts a free end off the file where nobody is using the index. VACUUM looks for such a moment for
+// kTruncationTakesMs. Returns false when there was none.
 inline constexpr long kTruncationTakesMs = 200;
 bool truncate_free_end(Relation index, const RunKind *kind);
 

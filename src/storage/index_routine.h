@@ -5,8 +5,8 @@
 
 namespace pg_gpu::storage {
 
-// A routine with the fields that all of them share; capabilities and callbacks are the access method's to
-// set. What it leaves out is false or nullptr.
+// Returns a palloc'd routine with the fields that all of them share; capabilities and callbacks are the
+// access method's to set. What it leaves out is false or nullptr.
 IndexAmRoutine *make_index_routine();
 
 }  // namespace pg_gpu::storage

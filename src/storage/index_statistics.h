@@ -6,11 +6,11 @@
 
 namespace pg_gpu::storage {
 
-// Reasons are few and are told often, so counters keep their numbers. 0 stands for none. Where shared memory
-// has no room for a reason, it is "another reason".
+// Reasons are few and are told often, so counters keep their numbers, and 0 stands for none. A reason for
+// which shared memory has no room becomes "another reason".
 inline constexpr size_t kReasonBytes = 128;
 uint16 number_of_reason(const char *reason);
-// A static string, in which the next call writes; nullptr for 0, and for nothing else.
+// Returns a static string, in which the next call writes; nullptr for 0, and for nothing else.
 const char *reason_of_number(uint16 number);
 
 inline constexpr int kReasonsOfIndex = 8;
@@ -28,17 +28,17 @@ struct IndexStatistics {
     uint64 counts[kReasonsOfIndex];
 };
 
-// From _PG_init while preloading, which makes room for more indexes.
+// _PG_init calls it while preloading, which makes room for more indexes.
 void reserve_index_statistics();
 
-// The index is one of this session's database.
+// The index must be one of this session's database.
 void count_merge(Oid index);
 void count_deferred(Oid index);
 void count_fallback(Oid index, const char *reason);
 
-// Since PostgreSQL's start, its recovery from a crash, or the last reset; false where nothing is known:
-// nothing has happened, shared memory has no room, or so many other indexes were counted since that this one
-// was forgotten.
+// Reads what was counted since PostgreSQL's start, its recovery from a crash, or the last reset. Returns
+// false where nothing is known: nothing has happened, shared memory has no room, or so many other indexes
+// were counted since that this one was forgotten.
 bool read_index_statistics(Oid index, IndexStatistics *statistics);
 
 void forget_index_statistics();

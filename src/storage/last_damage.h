@@ -6,8 +6,8 @@
 namespace pg_gpu::storage {
 
 struct LastDamage {
-    uint64 run_read;    // whose page was asked for last
-    BlockNumber block;  // that the last corruption error names
+    uint64 run_read;    // run of the page that was read last
+    BlockNumber block;  // block that the last corruption error names
 };
 
 inline LastDamage last_damage = {0, InvalidBlockNumber};

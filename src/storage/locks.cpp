@@ -34,7 +34,8 @@ void lock_runs_patiently(Relation index, RunLock which, LOCKMODE mode) {
 static bool lock_runs_with(Relation index, RunLock which, Timeout timeout) {
     if (timeout != Timeout::Endless)
         return lock_runs(index, which, ExclusiveLock, timeout == Timeout::None);
-    // In the queue, where whoever looks is told whom VACUUM waits for, and where its turn comes.
+    // VACUUM waits in the lock's queue, so that it gets its turn, and pg_locks shows whom it waits for.
+    // lock_timeout is meant for locks on tables, and must not end a VACUUM here.
     const int nest_level = NewGUCNestLevel();
     set_config_option("lock_timeout", "0", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
     lock_runs(index, which, ExclusiveLock, false);
@@ -56,7 +57,8 @@ bool claim_old_runs(Relation index, const RunKind *kind, Timeout timeout, uint64
     MetaPage *meta = meta_page(GenericXLogRegisterBuffer(state, buffer, 0));
     meta->old_runs_horizon = meta->next_order;
     *horizon = meta->old_runs_horizon;
-    // With both locks in hand, whatever is reserved is left over from a merge that broke off.
+    // Both locks are ours, so that no merge is under way, and whatever is reserved is left over from one that
+    // broke off.
     memset(meta->reservations, 0, sizeof(meta->reservations));
     GenericXLogFinish(state);
     if (metapage != nullptr)

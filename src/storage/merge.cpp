@@ -18,11 +18,10 @@ namespace pg_gpu::storage {
 // pages.
 static constexpr MergeLimits kForeground = {260000, 512};
 
-// One VACUUM merges so much by itself; more goes to a background worker.
+// A VACUUM merges at most so much by itself; a background worker does the rest.
 static constexpr MergeLimits kVacuum = {2000000, PG_UINT64_MAX};
 
-// If entries vary in size, a merged run may be larger than the runs it is made of suggest, by one part in so
-// many.
+// If entries vary in size, a merged run may be larger than the runs it is made of suggest, by this part.
 static constexpr uint32 kSlackOfVarying = 16;
 
 // At most so many runs are moved to the front of the file in one go.
@@ -64,6 +63,7 @@ static BlockNumber try_swap(Relation index, const RunKind *kind, ReservationOwne
 static void swap(Relation index, const RunKind *kind, ReservationOwner owner, const RunEntry *inputs,
                  int input_count, const RunEntry &output) {
     BlockNumber blocks;
+    Assert(output.entries == 0 || output.extent_count > 0);
     while ((blocks = try_swap(index, kind, owner, inputs, input_count, output)) > 0)
         extend_file(index, blocks);
 }
@@ -92,8 +92,9 @@ static Directory read_directory(Relation index, const RunKind *kind) {
     directory.runs = copy_directory(index, kind, BufferGetPage(buffer), &directory.count);
     const MetaPage *meta = meta_page(BufferGetPage(buffer));
     directory.horizon = meta->old_runs_horizon;
-    // If VACUUM has found dead entries, it will find more, and entries should not be written again before
-    // that. Besides, a merge of most of the index would need as much room once more.
+    // An index in which VACUUM has found dead entries will have more of them, and entries should not be
+    // written again before they are found. Besides, a merge of most of the index would need as much room once
+    // more.
     directory.max_together = meta->vacuum_seq > kFirstVacuumSeq
                                  ? half_of_living_pages(directory.runs, directory.count)
                                  : kNoLimits.pages;
@@ -226,7 +227,7 @@ uint64 drop_dead_runs(Relation index, const RunKind *kind, uint64 horizon, int *
 
 // ---- errors that must not reach an INSERT or a VACUUM -----------------------------------------------------
 
-// Why a merge failed that nobody asked for.
+// The failures of merges that run by themselves, and not by a user's command, by their causes.
 enum class Failure { None, GaveWay, Lack, Damage };
 
 // A lack of disk, memory or block numbers, giving way and damage reach neither an INSERT nor a VACUUM (rule
@@ -300,7 +301,8 @@ static uint64 damaged_input(const Attempt &attempt) {
     return 0;
 }
 
-// Only the level is changed, which means nothing to readers and under which others may look for the run.
+// Changes only the level, which means nothing to readers. The run keeps its id and its place in the list, by
+// which others may look for it.
 static void set_aside(Relation index, const RunKind *kind, uint64 run_id) {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
     edit_directory(
@@ -323,8 +325,8 @@ using MergeWork = void (*)(Relation, const RunKind *, Attempt *, void *);
 // aside. Everything else is raised.
 static Failure try_merge(MergeWork work, Relation index, const RunKind *kind, void *argument,
                          Attempt *attempt, OnFailure on_failure) {
-    // Not in the subtransaction's own memory: once used, that stays until the end of the transaction, and a
-    // COPY comes by here thousands of times.
+    // The context isn't the subtransaction's own: that stays, once used, until the end of the transaction,
+    // and a COPY comes by here thousands of times.
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "pg_gpu merging", ALLOCSET_DEFAULT_SIZES);
     *attempt = {};
@@ -376,7 +378,7 @@ static void merge_tiers(Relation index, const RunKind *kind, Attempt *attempt, v
         const Directory directory = read_directory(index, kind);
         RunEntry *runs = directory.runs;
         rule.max_together = directory.max_together;
-        // Without the old-runs lock, what lies below the horizon belongs to its holder.
+        // Runs below the horizon belong to the holder of the old-runs lock. Without it they are left out.
         int eligible =
             may_touch_old ? directory.count : keep_recent(runs, directory.count, directory.horizon);
         eligible = leave_out_set_aside(runs, eligible);
@@ -385,7 +387,7 @@ static void merge_tiers(Relation index, const RunKind *kind, Attempt *attempt, v
         rule.left.weight -= choice.weight;
         rule.left.pages -= choice.pages;
         goes_on = choice.count > 0;
-        // With both locks in hand either reservation would do; the recent one is ours for sure.
+        // Either reservation would do where both locks are ours; the recent one is ours in any case.
         if (goes_on)
             merge_runs(index, kind, ReservationOwner::RecentRuns, choice.runs, choice.count, attempt);
         pfree(runs);
@@ -397,7 +399,7 @@ static void merge_tiers(Relation index, const RunKind *kind, Attempt *attempt, v
 }
 
 void merge_after_seal(Relation index, const RunKind *kind, bool is_stream) {
-    // No subtransaction can be started in parallel mode, and without one a full disk would fail the INSERT.
+    // Subtransactions can't be started in parallel mode, and without one a full disk would fail the INSERT.
     if (IsInParallelMode())
         return;
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
@@ -439,7 +441,7 @@ static Choice choose_due(Relation index, RunEntry *runs, int count, const Choice
     return choice;
 }
 
-// One merge of old runs. The locks are given back between merges, so that a VACUUM gets in.
+// Makes one merge of old runs. The locks are given back between merges, so that a VACUUM gets in.
 static void merge_next_old(Relation index, const RunKind *kind, Attempt *attempt, void *argument) {
     auto *merges = static_cast<OldMerges *>(argument);
     uint64 horizon;

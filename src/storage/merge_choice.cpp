@@ -66,7 +66,7 @@ static uint32 living_pages_of(const RunEntry &run) {
     return static_cast<uint32>(ceil(living * static_cast<double>(run.pages)));
 }
 
-// Each section begins a page.
+// A run's sections begin a page each, so that so many of its pages may be almost empty.
 static uint32 pages_but_for_sections(const RunEntry &run) {
     return Max(run.pages - Min(run.pages, uint32{kSectionsPerRun}), (run.pages + 1) / 2);
 }

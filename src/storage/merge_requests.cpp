@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kPlaces = 64;
 
-// No more workers at once than this share of max_worker_processes, which parallel queries, subscriptions and
-// other extensions want, too.
+// At most this share of max_worker_processes merges at once, because parallel queries, subscriptions and
+// other extensions want workers, too.
 constexpr int kShareOfWorkers = 4;
 
 // After a request that came to nothing the next one is a second later, though seals ask more often.
@@ -55,8 +55,9 @@ void reserve_merge_requests() {
     reserve_shared(structure);
 }
 
-// If shared memory has no room, each session knows only what it has asked for itself. That it has been done
-// nobody tells it, so it takes a worker that has had its time for one that didn't start.
+// Returns the requests in shared memory, or, where that has no room, those of this session alone. Then nobody
+// says when a request has been done, so that a worker that has had its time is taken for one that didn't
+// start.
 static Requests *all_requests() {
     static Requests own;
     static bool is_own_initialised = false;

@@ -1,5 +1,5 @@
-// Which indexes wait for a merge worker or have one, for all sessions in shared memory: one worker an index,
-// and few at once.
+// Requests for merge workers, for all sessions in shared memory. An index has one worker, and few workers run
+// at once.
 #pragma once
 
 #include "postgres_headers.h"
@@ -11,7 +11,7 @@ struct MergeRequest {
     Oid index;
 };
 
-// From _PG_init while preloading.
+// _PG_init calls it while preloading.
 void reserve_merge_requests();
 
 enum class Submission {
@@ -20,24 +20,25 @@ enum class Submission {
     Refused,   // no worker will: a moment ago there was no free slot, or too many indexes wait
 };
 
-// A session asks for an index's merges.
+// A session calls request_merge for an index's merges, and register_failed when it couldn't register the
+// worker that it was told to register.
 Submission request_merge(const MergeRequest &request);
 void register_failed(const MergeRequest &request);
 
-// A worker begins. False when another one merges the index.
+// A worker calls it when it begins. Returns false when another one merges the index.
 bool begin_request(const MergeRequest &request);
 
-// The worker is done with its request: false when it was asked for again meanwhile, and is still the
-// worker's.
+// A worker calls it when it has done what was requested. Returns false when the merges were requested again
+// meanwhile: then the request is still the worker's.
 bool end_request(const MergeRequest &request);
-// It didn't get done: nobody is to try that again at once.
+// A worker calls it when it could not do what was requested. The index isn't tried again at once.
 enum class Reason { GaveWay, Other };
 void give_request_up(const MergeRequest &request, Reason reason);
-// How often in turn workers have given way to others in the index's merges.
+// Returns how many workers in turn have given way to others in the index's merges.
 int times_given_way(const MergeRequest &request);
 
-// Takes a request that waits for a worker, if there is one: the caller begins with it, or registers a
-// worker for it. A worker can merge in its own database alone.
+// Takes a request that waits for a worker and returns true, if there is one. The caller begins with it, or
+// registers a worker for it, since a worker can merge in its own database alone.
 enum class Databases { This, Others };
 bool take_waiting_request(Databases databases, MergeRequest *request);
 

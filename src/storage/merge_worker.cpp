@@ -41,7 +41,7 @@ bool request_merge_worker(Relation index) {
     return submission == Submission::Register ? register_worker(request) : submission == Submission::Noted;
 }
 
-// How many milliseconds a process has waited for such a lock on a relation; -1 when it doesn't.
+// Returns for how many milliseconds a process has waited for such a lock on a relation; -1 when it doesn't.
 static long waited_for(const PGPROC &process, Oid relation, LOCKMODE weakest, TimestampTz now) {
     // Read without a lock: it may have got what it waits for, and the lock's place be another one's. Then the
     // answer is wrong for once.
@@ -57,10 +57,10 @@ static long waited_for(const PGPROC &process, Oid relation, LOCKMODE weakest, Ti
     return since == 0 ? 0 : TimestampDifferenceMilliseconds(since, now);
 }
 
-// How long somebody has waited for a lock on the table or the index that ours stand in the way of; -1 when
-// nobody does. What each process waits for tells, without the locks on the tables of locks, which a look
-// through those takes. (LockHasWaiters cannot be asked about locks this weak: they are taken by the fast
-// path. A request of our own tells only before 17, which refuses it for those who wait.)
+// Returns for how long somebody has waited for a lock on the table or the index that the worker's locks stand
+// in the way of; -1 when nobody does. It looks at what each process waits for, which needs none of the locks
+// on the lock manager's tables. (LockHasWaiters cannot be asked about locks this weak: they are taken by the
+// fast path. A conditional request of our own would be refused for those who wait before 17 alone.)
 static long longest_wait(Oid table, Oid index, TimestampTz now) {
     long longest = -1;
     for (uint32 i = 0; i < ProcGlobal->allProcCount; i++) {
@@ -123,7 +123,7 @@ static Relation try_open(Oid relation, LOCKMODE mode) {
     return ConditionalLockRelationOid(relation, mode) ? try_relation_open(relation, NoLock) : nullptr;
 }
 
-// One merge, in a transaction of its own.
+// Makes one merge, in a transaction of its own.
 static MergeStep merge_in_worker(const MergeRequest &request, OldMerges *merges) {
     MergeStep step = MergeStep::NothingDue;
     StartTransactionCommand();
@@ -198,7 +198,7 @@ static void give_up_at_exit(int, Datum) {
         give_request_up(current, Reason::Other);
 }
 
-// One index after the other, until nothing waits.
+// Merges one index after the other, until none waits.
 static void merge_all_requested() {
     bool has_next = true;
     while (has_next) {

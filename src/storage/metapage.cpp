@@ -178,6 +178,7 @@ RunEntry *try_copy_directory(Relation index, Page meta_image, int *count, const 
         memcpy(runs + copied, directory->runs, directory->runs_on_page * sizeof(RunEntry));
         copied += directory->runs_on_page;
     });
+    Assert(copied <= total);
     *count = static_cast<int>(copied);
     return runs;
 }
@@ -217,8 +218,9 @@ static DirectoryPage *register_directory(GenericXLogState *state, Buffer buffer)
     return reinterpret_cast<DirectoryPage *>(page_content(GenericXLogRegisterBuffer(state, buffer, 0)));
 }
 
-// One chained page, by one record; a page that is left without runs leaves the chain. `before` is the page
-// that leads to it, or the metapage itself. Returns whether the page is left.
+// Edits one chained page by one record; a page that is left without runs leaves the chain. `before` is the
+// page that leads to it, or the metapage itself. The metapage is exclusively locked. Returns whether the page
+// is left in the chain.
 static bool edit_chained_page(Relation index, Buffer meta_buffer, BlockNumber before, BlockNumber block,
                               RunEditor keep, void *context, BlockNumber *next) {
     Buffer before_buffer = before == kMetaBlock ? InvalidBuffer : lock_block(index, before);
@@ -314,6 +316,7 @@ Extent *used_extents(Relation index, Page meta_image, int *count) {
         });
     if (problem != nullptr)
         report_corruption(index, damaged, problem);
+    Assert(n <= room);
     pfree(runs);
     *count = n;
     return used;

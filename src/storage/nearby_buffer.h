@@ -13,9 +13,10 @@ struct NearbyBuffer {
     bool descending;  // buffers that a dropped relation gave back are handed out from the last one down
 };
 
-// Reads and pins a block of the main fork as ReadBufferExtended does. Pages that were read or written one
-// after the other mostly lie so in the buffers too; so the block is first looked for where that would have
-// it, which costs none of the cache misses that the table of buffers does.
+// Reads and pins a block of the main fork as ReadBufferExtended does; the caller locks it, and gives the pin
+// back. Pages that were read or written one after the other mostly lie so in the buffers too; so the block is
+// first looked for where that would have it, which costs none of the cache misses that the table of buffers
+// does.
 Buffer read_nearby(Relation relation, BlockNumber block, BufferAccessStrategy strategy, NearbyBuffer *nearby);
 
 // Starts to bring lines of a page that will be read soon, if it lies there, into the processor's cache: its

@@ -8,7 +8,8 @@ namespace pg_gpu::storage {
 
 inline constexpr size_t kNoteBytes = 1024;
 
-// nullptr: nothing has been noted. It may go as soon as invalidations are looked at, so it is copied at once.
+// read_note returns nullptr when nothing has been noted. The note may be freed as soon as invalidations are
+// looked at, so that the caller copies it at once.
 const void *read_note(Relation index);
 void write_note(Relation index, const void *note, size_t bytes);
 

@@ -53,7 +53,7 @@ uint64 pending_epoch() {
 
 PendingRows *begin_pending(Relation index, const RunKind *kind, size_t size,
                            void (*write)(Relation index, PendingRows *rows)) {
-    // Not in the statement's memory: that of COPY is gone before we are called.
+    // The statement's memory wouldn't do: that of COPY is gone before we are called.
     MemoryContext context =
         AllocSetContextCreate(TopTransactionContext, "pg_gpu waiting rows", ALLOCSET_DEFAULT_SIZES);
     auto *rows = static_cast<PendingRows *>(MemoryContextAllocZero(context, size));
@@ -289,8 +289,8 @@ static void end_of_transaction(XactEvent event, void *) {
         forget_unmerged();
 }
 
-// Nothing here may fail: an error in a subtransaction that is about to begin ends the session where one
-// around it catches the error.
+// Nothing here may raise an error: where a subtransaction that is about to begin raises one, and one around
+// it catches it, the session ends.
 static void end_of_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void *) {
     if (event == SUBXACT_EVENT_COMMIT_SUB)
         hand_on_from_level(GetCurrentTransactionNestLevel());

@@ -12,29 +12,32 @@ struct PendingRows {
     Oid index;
     const RunKind *kind;
     int nest_level;         // of the subtransaction that inserted them
-    MemoryContext context;  // goes with them
+    MemoryContext context;  // lives as long as the pending rows
     size_t bytes;
-    // Writes the rows' entries into the index, so that they count. Merges nothing.
+    // Writes the rows' entries into the index, so that they count, but merges nothing.
     void (*write)(Relation index, PendingRows *rows);
 };
 
 // Installs the hooks and callbacks that have rows written in time, or forgotten.
 void register_pending_rows();
 
-// May rows wait that are inserted now? Not those that may be gone before their transaction ends.
+// Returns whether rows that are inserted now may wait. Those that may be gone before their transaction ends
+// may not.
 bool may_defer_rows(const IndexInfo *index_info);
 
-// A zeroed structure of `size` bytes in a memory context of its own, which waits from now on.
+// Returns a zeroed structure of `size` bytes in a memory context of its own, which waits from now on.
 PendingRows *begin_pending(Relation index, const RunKind *kind, size_t size,
                            void (*write)(Relation index, PendingRows *rows));
 
-// Tells how much memory the rows take now. Where all that wait take more than they may they are written.
+// Records how much memory the rows take now. When all that wait take more than they may, they are written.
 void note_pending_bytes(PendingRows *rows, size_t bytes);
 
-// Changes whenever what waited waits no more: pointers to it are good as long as it doesn't.
+// Returns a number that changes whenever rows stop waiting: pointers to pending rows are good as long as it
+// doesn't.
 uint64 pending_epoch();
 
-// Writes all rows that wait. To be called before anything that would miss them; it merges nothing.
+// Writes all rows that wait, and merges nothing. Whoever is about to read an index calls it first, with no
+// content locks held.
 void write_pending_rows();
 
 }  // namespace pg_gpu::storage

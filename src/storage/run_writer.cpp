@@ -71,6 +71,7 @@ static void write_page_buffered(RunWriter *writer) {
         reserve_more_pages(writer->index, writer->kind, writer->reservation, writer->entry);
         block = run_block(*writer->entry, writer->begun - 1);
     }
+    Assert(writer->pending == 1 && block != InvalidBlockNumber);
     Buffer buffer = ReadBufferExtended(writer->index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, nullptr);
     START_CRIT_SECTION();
     memcpy(BufferGetPage(buffer), writer->images, BLCKSZ);
@@ -97,6 +98,7 @@ static void flush_pending(RunWriter *writer) {
 Page next_run_page(RunWriter *writer) {
     if (writer->pending == (writer->bulk ? kBulkBatch : 1))
         flush_pending(writer);
+    Assert(writer->pending < (writer->bulk ? kBulkBatch : 1));
     Page page = writer->images + static_cast<size_t>(writer->pending) * BLCKSZ;
     PageInit(page, BLCKSZ, sizeof(PageStamp));
     PageStamp *stamp = page_stamp(page);
@@ -114,6 +116,7 @@ uint32 pages_begun(const RunWriter *writer) {
 
 void finish_run(RunWriter *writer) {
     RunEntry *entry = writer->entry;
+    Assert(entry->entries == 0 || writer->begun > 0);
     const uint32 bitmap_bytes = dead_bitmap_bytes(entry->entries);
     Section *section = &entry->sections[kDeadBitmapSection];
 

@@ -17,11 +17,12 @@ inline bool is_dead(const Items &tail_tuples, uint32 number) {
     return tail_tuples.dead != nullptr && ((tail_tuples.dead[number / 64] >> (number % 64)) & 1) != 0;
 }
 
-// A TailVisitor whose context are tuples, with room for kContentBytes.
+// A TailVisitor whose context is an Items, with room for kContentBytes.
 void copy_tail(const char *tail_tuples, uint32 bytes, void *context);
 
-// Copies a sealed tail's tuples, which have `least` bytes each at least, and its dead bits, palloc'd. False
-// when the page was recycled, ERROR unless they are as many as the run's entries.
+// Copies a sealed tail's tuples, which have `least` bytes each at least, and its dead bits; both are
+// palloc'd. Returns false when the page was recycled, and raises an error unless the tuples are as many as
+// the run's entries.
 bool read_sealed_tuples(Relation index, const RunKind *kind, const RunEntry &run, uint32 least,
                         Items *tail_tuples);
 // Does for such a run what RunKind::read_tids does.

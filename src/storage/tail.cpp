@@ -6,7 +6,8 @@
 
 namespace pg_gpu::storage {
 
-// One fragment of a generic WAL record's delta: `length` bytes to lay at `offset` of the page.
+// A fragment of a generic WAL record's delta says that the `length` bytes behind it are to be laid at
+// `offset` of the page.
 struct DeltaFragmentHead {
     uint16 offset;
     uint16 length;
@@ -41,7 +42,7 @@ static void log_append(Buffer buffer, Page page, uint16 offset, const char *tail
     PageSetLSN(page, end_of_record);
 }
 
-// How many bytes of the tuples have room.
+// Returns how many bytes the tuples have that find room.
 static uint32 fitting_bytes(const char *tail_tuples, uint32 bytes, uint32 room) {
     if (likely(bytes <= room))
         return bytes;
@@ -61,6 +62,7 @@ static uint32 append_to_tail(Relation index, const RunKind *kind, const char *ta
     Page page = BufferGetPage(buffer);
     check_tail(index, kind, page);
     const uint32 length = content_length(page);
+    Assert(length <= kind->tail_capacity);
     const uint32 size = fitting_bytes(tail_tuples, bytes, kind->tail_capacity - length);
     if (size > 0) {
         START_CRIT_SECTION();

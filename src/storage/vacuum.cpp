@@ -73,8 +73,9 @@ static void set_dead_bits(BulkDelete *state, const RunEntry &run, uint32 bitmap_
     UnlockReleaseBuffer(buffer);
 }
 
-// One run: every entry goes to the callback, also those already dead (validate_index collects TIDs this way).
-// Returns how many entries are dead afterwards.
+// Passes every entry of a run to the callback, also those already dead (validate_index collects TIDs this
+// way). Returns how many entries are dead afterwards. The caller holds the old-runs lock, so that the run
+// stays listed.
 static uint64 vacuum_run(BulkDelete *state, const RunEntry &run) {
     Relation index = state->info->index;
     const uint32 words_per_page = kDeadBitsPerPage / 64;
@@ -205,8 +206,8 @@ IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, const RunKind *kind
     Relation index = info->index;
     if (info->analyze_only)
         return stats;
-    // In a parallel VACUUM, whose leader is in parallel mode too, no merge can be done, and a lock against
-    // readers would be the whole group's: a background worker does both.
+    // A parallel VACUUM, whose leader is in parallel mode too, can do no merge, and a lock against readers
+    // would be the whole group's: a background worker does both.
     if (IsInParallelMode()) {
         request_work_if_due(index, kind);
     } else {

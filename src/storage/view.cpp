@@ -129,7 +129,8 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
     check_tail(index, kind, tail);
     if (kind->tail_tuple_extra != 0)
         count_tail_tuples(index, kind, page_content(tail), content_length(tail));
-    // Also when it is empty: whoever takes a view anew still has what the last one had of the tail.
+    // The visitor is called for an empty tail, too: whoever takes a view anew still has what the last one had
+    // of the tail.
     visit(page_content(tail), content_length(tail), context);
     UnlockReleaseBuffer(tail_buffer);
     if (unlikely(keeps))
