@@ -116,7 +116,8 @@ bool reach_server() {
         return fail(RequestFailure::NotWanted, "%s", resting.reason);
     if (connect_to_server())
         return true;
-    // That there is none costs nothing to find out, and the next request may start it.
+    // It costs nothing to find out that there is no server process, and the next request may start it: the
+    // path doesn't rest then.
     if (last_failure() != RequestFailure::NoServer)
         rest_after(Path::Host, last_failure());
     return false;
@@ -139,7 +140,7 @@ static bool await(Path path, Start start) {
             why != RequestFailure::Lost)
             return false;
         if (GetCurrentTimestamp() >= deadline) {
-            // So that the path rests as after any wait in vain.
+            // Fails as any wait in vain does, so that the path rests.
             char waited_for[storage::kReasonBytes];
             strlcpy(waited_for, last_reason(), sizeof(waited_for));
             return fail(RequestFailure::Deadline, "%s", waited_for);

@@ -5,10 +5,10 @@
 
 namespace pg_gpu::client {
 
-// Is the path there, as far as this session knows, or to be found out?
+// Returns whether the path is there, as far as this session knows, or has yet to be found out.
 bool may_be_there(Path path);
 
-// Why the path rests after a failure; nullptr when it doesn't.
+// Returns the reason for which the path rests after a failure; nullptr when it doesn't.
 const char *resting_reason(Path path);
 
 // The server has no such engine and nobody asked for it by name: the path cools down, and no fall-back is

@@ -11,8 +11,8 @@ static_assert(kPaths == kRecordedPaths);
 
 // ---- kinds of requests ------------------------------------------------------------------------------------
 
-// Which kinds there are is said beside the access methods (request_kinds.h). Here a kind is a number, and
-// what its access method says of it.
+// The access methods' request_kinds.h lists the kinds there are. Here a kind is a number, and what its access
+// method says of it.
 enum class RequestKind : int;
 inline constexpr int kRequestKinds = 17;
 
@@ -43,9 +43,9 @@ struct Request {
 
 inline constexpr double kMebibyte = 1048576.0;
 
-// What is known of a kind of request.
+// The facts about a kind of request by which its cost is computed.
 struct RequestCost {
-    // Does the server answer it from runs' mirrors?
+    // Returns true when the server answers it from runs' mirrors.
     bool uses_mirrors;
     // Bytes through the transfer buffer.
     double (*bytes_moved)(const Request &request);
@@ -88,10 +88,10 @@ struct Choice {
 // forced path that isn't there gives Paged and one NOTICE a session.
 Choice choose_path(const Request &request);
 
-// Each notes the time of a request for which choose_path chose among paths, so that later choices know it.
-// One is to be called once the request is answered, whoever answered in the end, on all paths at the same
-// point. note_request_done: the last one that a path was chosen for, if it asked this index; it took until
-// now. note_taken: an attempt whose time the caller has measured.
+// Both note the time of a request for which choose_path chose among paths, so that later choices know it. The
+// caller calls one of them once the request is answered, whoever answered in the end, on all paths at the
+// same point. note_request_done is about the last request that a path was chosen for, if it asked this index;
+// it took until now. note_taken is about an attempt whose time the caller has measured.
 void note_request_done(Relation index, RequestKind kind);
 void note_taken(const Attempt &attempt, double microseconds);
 // Microseconds that were spent since the last path was chosen and say nothing about it.
@@ -135,11 +135,12 @@ PagedRequest begin_paged(RequestKind kind, uint64 items);
 void end_paged(const PagedRequest &request);
 void count_paged(RequestKind kind, uint64 items, const instr_time &taken);
 
-// How many microseconds the part of a request that is about one run takes on pages beyond what the path takes
-// for it beside other runs. Below zero: so many less.
+// Returns how many microseconds longer the part of a request that is about one run takes on pages than on the
+// path, beside other runs. The result is below zero when pages are faster.
 double saved_by_server(const Request &of_run, Path path);
 
-// Is a statement to come likely to ask the server? As far as settings and the session's own experience tell.
+// Returns whether a statement to come is likely to ask the server, as far as settings and the session's own
+// experience tell.
 bool is_server_expected();
 
 // ---- which paths are there --------------------------------------------------------------------------------
@@ -151,11 +152,11 @@ bool ready_for(Path path);
 // wait again for a server that has just been waited for in vain.
 bool reach_server();
 
-// As ready_for, but waits for a server that is being started, and for an engine that is being opened: at most
-// pg_gpu.request_timeout.
+// Does what ready_for does, but waits for a server that is being started, and for an engine that is being
+// opened: at most pg_gpu.request_timeout.
 bool await_engine(Path path);
 
-// As await_engine, but doesn't start a server process: waits only where a supervisor is about to.
+// Does the same without starting a server process: waits only where a supervisor is about to start one.
 bool await_engine_without_starting(Path path);
 
 // Sleeps, unless the session is interrupted.
@@ -174,10 +175,10 @@ inline bool note_failed(RequestKind kind, const Choice &choice) {
 
 // ---- loads, and what they would save ----------------------------------------------------------------------
 
-// From _PG_init while preloading: room in shared memory.
+// _PG_init calls it while preloading, to have room in shared memory.
 void reserve_cost_learner();
 
-// Mirrors were loaded, which took so many microseconds where so many were estimated.
+// Notes that mirrors were loaded, which took `taken` microseconds where `estimate` were expected.
 void note_load(double estimate, double taken);
 // Returns the microseconds a load is expected to take, learned from recent loads of its size.
 double expected_load(double estimate);

@@ -199,9 +199,9 @@ void note_reason(Path path, RequestKind kind, Oid index, const char *reason) {
 
 // ---- waiting ---------------------------------------------------------------------------------------------
 
-// For each path, how long requests lately waited, beside the time that they worked: in the server's queue or,
-// on pages, for a processor or a page. A wait counts half after a second, so that a path which is avoided for
-// its queue is tried again.
+// For each path this says how long requests lately waited, beside the time that they worked: in the server's
+// queue or, on pages, for a processor or a page. A wait counts half after a second, so that a path which is
+// avoided for its queue is tried again.
 
 namespace {
 

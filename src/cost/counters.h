@@ -1,12 +1,12 @@
-// What requests took and why they fell back, and what they lately waited.
+// Counters of requests: their time, the reasons of their fall-backs, and their latest waits.
 #pragma once
 
 #include "cost/cost.h"
 
 namespace pg_gpu::client {
 
-// How long requests took the session that asked, by doublings from 16 microseconds on: bucket i has those of
-// up to latency_bound(i), the last one all others.
+// The times that requests took the session are counted in buckets that double from 16 microseconds on: bucket
+// i has those of up to latency_bound(i), the last one all others.
 inline constexpr int kLatencyBuckets = 22;
 constexpr uint64 latency_bound(int bucket) {
     return uint64{16} << bucket;
@@ -24,12 +24,12 @@ struct Counters {
     uint64 latencies[kLatencyBuckets];
 };
 
-// From _PG_init while preloading, which makes room for more users.
+// _PG_init calls it while preloading, which makes room for more users.
 void reserve_counters();
 
-// Those of all sessions and workers whose users `may_see` says of, since PostgreSQL's start, its recovery
-// from a crash, or the last reset. The counters of further users than there is room for are user 0's. Where
-// shared memory has no room at all, they are the session's own.
+// Sums the counters of all sessions and workers since PostgreSQL's start, its recovery from a crash, or the
+// last reset, of those users for whom `may_see` returns true. The counters of further users than there is
+// room for are user 0's. Where shared memory has no room at all, the result is the session's own.
 Counters sum_counters(Path path, RequestKind kind, bool (*may_see)(Oid user));
 // Invalid: all users'.
 void reset_counters(Oid user);

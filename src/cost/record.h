@@ -60,8 +60,8 @@ class ShapesRecord {
     // `known` is one on which they take the share `ratio`, or -1. It lies halfway, by its logarithm, between
     // what the estimates say and what others take, of whom those count that have taken both paths.
     double guess(int path, int known, double ratio) const {
-        // Who takes less than estimated on one path is likely to do so on another. The opposite may be for
-        // the path's sake.
+        // A shape that takes less than estimated on one path is likely to do so on another. One that takes
+        // more may do so for the path's sake, so that the others aren't expected to.
         const double estimated = known < 0 ? 1 : std::min(ratio, 1.0);
         const Mean &mean = known < 0 ? shares_[at(path)] : compared_[at(path)][at(known)];
         if (mean.weight == 0)
@@ -133,7 +133,7 @@ class PathRecord {
             const Track &track = tracks_[at(path)];
             if (path == known_best || estimates[at(path)] < 0 || track.spent <= 0)
                 continue;
-            // Of several paths, the one whose last trial was longest ago is tried.
+            // Of several paths, the one is tried whose last trial was longest ago.
             if (expected(path, estimates, others) - least <= allowance(path, known_best, others) &&
                 (chosen == known_best || track.spent > tracks_[at(chosen)].spent))
                 chosen = path;
@@ -143,7 +143,7 @@ class PathRecord {
 
     // A request took so many microseconds on a path.
     void note(int path, const PathEstimates &estimates, const ShapesRecord &others, double taken) {
-        // One that was held up by chance is not believed at once.
+        // A request that was held up by chance is not believed at once.
         constexpr double kMaxBelieved = 16;
         const int before = best(estimates, others);
         taken = std::min(taken, expected(path, estimates, others) * kMaxBelieved);
@@ -216,7 +216,7 @@ class LoadRecord {
     }
 
   private:
-    // Each is four times as large as the one before.
+    // A class of loads is four times as large as the one before.
     static constexpr std::size_t kClasses = 20;
 
     struct Ratio : FadedRatio {

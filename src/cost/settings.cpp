@@ -186,7 +186,7 @@ static bool check_costs(char **text, void **extra, GucSource source) {
     ParsedCosts parsed = {};
     if (!parse_costs(*text, &parsed.costs))
         return false;
-    // Not by the configuration, nor for everybody.
+    // A value counts as the user's when neither the configuration nor a setting for everybody gave it.
     parsed.by_user = source > PGC_S_GLOBAL;
     *extra = allocate_setting(sizeof(parsed));
     if (*extra == nullptr)

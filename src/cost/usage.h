@@ -5,7 +5,8 @@
 
 namespace pg_gpu::client {
 
-// By path: requests, and what the path that answered needed for them: computing, without the way there.
+// Counts by path the requests, and what the path that answered needed for them. The time is that of
+// computing, without the way there.
 struct Usage {
     uint64 requests[kPaths];
     uint64 items[kPaths];

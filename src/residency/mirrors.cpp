@@ -36,8 +36,10 @@ bool is_worth_mirroring(const MirrorFormat &format, const storage::RunEntry &run
 LiveRuns live_runs(const RunSet &set) {
     LiveRuns live = {};
     for (int i = 0; i < set.count; i++)
-        if (set.format->mirrored_entries(set.runs[i]) > 0)
+        if (set.format->mirrored_entries(set.runs[i]) > 0) {
+            Assert(live.count < kMaxRuns);
             live.places[live.count++] = i;
+        }
     return live;
 }
 
@@ -218,8 +220,8 @@ static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path p
     return true;
 }
 
-// By the rule "Loading a mirror", vacuum_seq is read first, then the pages, then the bitmap; the run must
-// still be listed after that.
+// The rule "Loading a mirror" has vacuum_seq read first, then the pages, then the bitmap; the run must still
+// be listed after that.
 static bool load_run(const RunSet &set, uint64 run_id, Path path, bool pinned, uint64 *bytes) {
     const Directory before = read_directory(set.index, set.kind);
     const storage::RunEntry *run = find_run(before, run_id);
@@ -277,7 +279,7 @@ bool load_lacking(const RunSet &set, const LiveRuns &live, const Choice &choice,
 
 namespace {
 
-// How far the loading of an index is, in pages of its file.
+// The progress of loading an index, in pages of its file.
 struct Loading {
     int64 pages;
     int64 left;  // not loaded, when a load has failed
@@ -389,7 +391,7 @@ uint64 load_index(Relation index, const storage::RunKind *kind, const MirrorForm
 
 uint64 evict_index(Relation index) {
     if (!connect_to_server()) {
-        // Without a server nothing is resident.
+        // Nothing is resident when there is no server.
         if (last_failure() == RequestFailure::NoServer || !server_wanted())
             return 0;
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

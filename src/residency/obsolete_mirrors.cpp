@@ -93,7 +93,8 @@ void drop_obsolete_mirrors() {
 
 namespace {
 
-// Which list of an index the server process was told of; of one server process, whose connection it was.
+// The list of an index's runs that a server process was told last. It holds for the connection of that
+// process.
 struct ReportedList {
     protocol::RunName relation;  // the key
     uint64 directory_version;

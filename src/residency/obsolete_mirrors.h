@@ -7,12 +7,13 @@
 
 namespace pg_gpu::client {
 
-// Is this a run of the session's own database?
+// Returns whether this is a run of the session's own database.
 bool is_of_this_database(const protocol::RunName &name);
 
-// Distinguishes a database from an earlier one of the same OID, by the transaction that wrote its row in
-// pg_database, also once that is frozen. InvalidTransactionId when there is no such database. ALTER DATABASE
-// changes it too; that costs the time to load mirrors again. Needs a transaction, as catalog look-ups do.
+// Returns a number that distinguishes a database from an earlier one of the same OID: the transaction that
+// wrote its row in pg_database, also once that is frozen. InvalidTransactionId when there is no such
+// database. ALTER DATABASE changes it too; that costs the time to load mirrors again. The caller is in a
+// transaction, which catalog look-ups need.
 uint32 database_incarnation(Oid database);
 
 // Drops the mirrors of indexes, databases and sessions that are no more, pinned ones too: DROP, REINDEX,
@@ -21,9 +22,10 @@ uint32 database_incarnation(Oid database);
 // what goes wrong is only noted (last_reason).
 void drop_obsolete_mirrors();
 
-// Before a request to the set's index: tells the server process which runs are listed, when that has changed
-// since this session last told, so that mirrors of runs that were merged away end with the next request of
-// anybody. Every two seconds drops gone mirrors of all other indexes as well. Sends requests, as above.
+// Is called before a request to the set's index. Reports to the server process which runs are listed, when
+// that has changed since this session last reported it, so that mirrors of runs that were merged away end
+// with the next request of anybody. Every two seconds it drops obsolete mirrors of all other indexes as well.
+// Sends requests, so it uses the transfer buffer.
 void drop_outlived_mirrors(const RunSet &set);
 
 }  // namespace pg_gpu::client

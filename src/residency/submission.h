@@ -1,5 +1,5 @@
-// How access methods ask the server process about runs: a request is laid out in the transfer buffer, cut
-// where it is too large, and asked again once mirrors that are missing or out of date have been seen to.
+// The way of an access method's request to the server process: it is laid out in the transfer buffer, cut
+// where it is too large, and sent again once mirrors that are missing or out of date have been seen to.
 #pragma once
 
 #include "gpu_engine/heap_blocks.h"
@@ -9,11 +9,11 @@ namespace pg_gpu::client {
 
 // ---- the layout of one request ---------------------------------------------------------------------------
 
-// Inputs, then zeros as the offsets of runs that have no entries, then the results.
+// The buffer has the inputs, then zeros as the offsets of runs that have no entries, then the results.
 
 struct Input {
     const void *data;       // nullptr: the caller fills it in, in set_inputs
-    uint64 bytes_per_item;  // 0: `bytes` in all
+    uint64 bytes_per_item;  // 0: `bytes` are those of all items together
     uint64 bytes;
 };
 
@@ -25,36 +25,37 @@ struct Layout {
     uint64 results;
 };
 
-// A kind of request: what differs between them.
+// A PreparedRequest says what a kind of request has by itself.
 struct PreparedRequest {
     RequestKind kind;
     const Input *inputs;
     int input_count;
-    uint64 item_bytes;  // of results, beside offsets
+    uint64 item_bytes;  // bytes of an item's results, beside offsets
     double estimate;    // microseconds
     bool has_offsets = true;
 };
 
-// How many bytes a key takes in requests.
+// Returns how many bytes a key takes in requests.
 inline uint64 key_bytes(const RunSet &set) {
     return static_cast<uint64>(set.format->key_bits) / 8;
 }
 
-// A request that finds an entry an item.
+// Prepares a request that is expected to find one entry an item.
 PreparedRequest request_of_items(const RunSet &set, const Choice &choice, RequestKind kind,
                                  const Input *inputs, int input_count, uint64 item_bytes, uint64 items);
 
 Layout lay_out(const PreparedRequest &prepared, const RunSet &set, const LiveRuns &live, uint64 items);
 
-// As many of the items as a buffer of the largest size takes, with some room for more than a TID an item.
+// Returns how many of the items fit a buffer of the largest size, with some room for more than a TID an item.
 uint64 cut_items(const PreparedRequest &prepared, const RunSet &set, const LiveRuns &live, uint64 items);
 
 // Copies the inputs to where the layout has them; `room` bytes are left for results, or as many as expected.
+// Returns false when there is no memory for the buffer.
 bool place_inputs(const PreparedRequest &prepared, const RunSet &set, const LiveRuns &live, uint64 items,
                   uint64 room, Layout *layout);
 
-// Makes room for `needed` bytes of results, which didn't fit, or takes fewer items. False: neither can be
-// done.
+// Makes room for `needed` bytes of results, which didn't fit, or takes fewer items. Returns false when
+// neither can be done.
 bool make_room(const PreparedRequest &prepared, const RunSet &set, const LiveRuns &live, uint64 needed,
                uint64 *items, uint64 *room);
 
@@ -67,14 +68,16 @@ BlockInputs block_inputs(const VisibleBlocks &visible);
 protocol::BlocksPlace place_of_blocks(const VisibleBlocks &visible, const Layout &layout, int groups,
                                       int rows);
 
-// Whatever a reply says of places is looked at by this before it is used.
+// Returns whether a place that a reply names lies in the buffer. Each is checked before it is used.
 bool lies_in_buffer(uint64 offset, uint64 bytes);
 
-// Finds each run's part of the results; they are the server's word, so they are looked at before use.
+// Finds each run's part of the results. Offsets are the server's word, so that they are checked before use;
+// returns false when they are impossible.
 bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultReply &reply, uint64 items,
                bool with_keys, RunResult *runs);
 
-// A copy of how many entries were counted for each item; no item has more than the runs have.
+// Copies how many entries were counted for each item, and returns false when an item has more than the runs
+// have.
 bool read_counts(const RunSet &set, const Layout &layout, uint64 items, const uint64 **counts);
 
 // ---- requests --------------------------------------------------------------------------------------------
@@ -108,8 +111,8 @@ void name_runs(const RunSet &set, const LiveRuns &live, Message *message) {
                                          set.vacuum_seq};
 }
 
-// Sends the request until it is answered or can't be. `set_inputs(message, layout, items)` fills in what the
-// kinds of message have each by themselves. *items becomes how many are answered.
+// Sends the request until it is answered or can't be. `set_inputs(message, layout, items)` fills in what each
+// kind of message has by itself. *items becomes the number of items that are answered.
 template <typename Message, typename Reply, typename SetInputs>
 bool submit(const PreparedRequest &prepared, const RequestedSets &requested, const Choice &choice,
             protocol::Message type, SetInputs set_inputs, uint64 *items, Layout *layout, Reply *reply) {
@@ -121,7 +124,7 @@ bool submit(const PreparedRequest &prepared, const RequestedSets &requested, con
     *items = cut_items(prepared, set, live, *items);
     for (int attempt = 0; attempt < kMaxAttempts; attempt++) {
         if (!place_inputs(prepared, set, live, *items, room, layout)) {
-            // Others may have taken what there is: fewer items need less.
+            // Other sessions may have taken the memory there is: fewer items need less.
             if (!is_connected() || last_failure() != RequestFailure::Memory || *items <= 1)
                 return false;
             *items /= 2;
@@ -166,7 +169,7 @@ bool submit(const PreparedRequest &prepared, const RunSet &set, const Choice &ch
     return submit<Message>(prepared, RequestedSets{sets, 1}, choice, type, set_inputs, items, layout, reply);
 }
 
-// Asks for the entries of items, and finds each run's part of them.
+// Requests the entries of items, and finds each run's part of them.
 template <typename Message, typename SetInputs>
 bool submit_entries(const PreparedRequest &prepared, const RunSet &set, const Choice &choice,
                     protocol::Message type, SetInputs set_inputs, bool with_keys, EntriesResult *result) {
@@ -177,7 +180,8 @@ bool submit_entries(const PreparedRequest &prepared, const RunSet &set, const Ch
            note_failed(prepared.kind, choice);
 }
 
-// Asks how many entries items have, and for those whose rows the server doesn't know to be visible.
+// Requests the number of entries that items have, and the entries whose rows the server doesn't know to be
+// visible.
 template <typename Message, typename SetInputs>
 bool submit_counts(const PreparedRequest &prepared, const RunSet &set, const Choice &choice,
                    protocol::Message type, SetInputs set_inputs, bool all_visible, CountResult *result) {

@@ -37,9 +37,9 @@ static constexpr int kRefusedMs = 10000;
 static constexpr double kRequestsToLoad = 4;
 static constexpr char kManual[] = "runs are not resident, and pg_gpu.mirror is manual";
 static SessionTable<WantedKey, WantedRun> wanted_runs = {"pg_gpu wanted runs", 4096};
-// Why the server refused the last run that it had no room for.
+// The reason for which the server refused the last run that it had no room for.
 static char refusal[storage::kReasonBytes];
-// Has the last request found runs out that are not resident, or a view that is out of date?
+// Set when the last request met runs that are not resident, or a view that is out of date.
 static bool found_lacking = false;
 
 static WantedRun *find_wanted(const RunSet &set, int place, Path path, HASHACTION action) {

@@ -1,25 +1,25 @@
-// Inside the client: runs that requests met without mirrors, whether loading them pays, and what sessions
-// read from pages until then.
+// Inside the client: runs that requests met without mirrors. This says whether loading them pays, and which
+// of them sessions read from pages until then.
 #pragma once
 
 #include "residency/residency.h"
 
 namespace pg_gpu::client {
 
-// A run turned out not to be resident: is it to be loaded? When it isn't, this session reads it itself for a
-// while.
+// Is called when a run turned out not to be resident, and returns whether it is to be loaded. When it isn't,
+// this session reads it from pages for a while.
 bool may_load(const RunSet &set, int place, const Choice &choice, uint64 all_entries);
 
-// How many entries the set's live runs have together.
+// Returns how many entries the set's live runs have together.
 uint64 live_entries(const RunSet &set, const LiveRuns &live);
 
 // Returns how many microseconds a load is expected to take by the settings alone.
 double load_microseconds(const RunSet &set, int place, Path path);
-// The share of this that is the server's work on the entries once all have come.
+// Returns the share of this that is the server's work on the entries once all have come.
 double finish_microseconds(const RunSet &set, const storage::RunEntry &run, Path path);
 
-// Each notes the outcome of a load: it is there, another session loads it, the view is out of date, or there
-// is no room.
+// These note the outcome of a load: the mirror is there, another session loads it, the view is out of date,
+// or there is no room.
 void note_loaded(const RunSet &set, int place, Path path);
 void note_loading(const RunSet &set, int place, Path path);
 void note_recycled();

@@ -38,6 +38,7 @@ int buffer_descriptor() {
 }
 
 const void *copy_of_results(uint64 offset, uint64 bytes) {
+    Assert(offset <= buffer.bytes && bytes <= buffer.bytes - offset);
     if (results == nullptr)
         results = AllocSetContextCreate(TopMemoryContext, "pg_gpu results", ALLOCSET_DEFAULT_SIZES);
     void *copy = MemoryContextAllocHuge(results, Max(bytes, 1));
@@ -76,8 +77,8 @@ int take_uncounted_descriptors() {
     return count;
 }
 
-// With all of its pages: where memory is short that is told here, and not by a signal at the first touch. A
-// peer can't take them away again either, once the file is sealed.
+// Makes the buffer with all of its pages: where memory is short posix_fallocate fails here, and no signal
+// comes at the first touch. A peer can't take them away again either, once the file is sealed.
 static bool make_buffer(uint64 bytes) {
     if (!AcquireExternalFD())
         return fail(RequestFailure::Memory, "too many open files");

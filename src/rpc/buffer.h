@@ -3,11 +3,12 @@
 
 namespace pg_gpu::client {
 
-// Only for disconnect: gives the memory back.
+// disconnect calls it to give the memory back.
 void drop_buffer();
-// The same in a signal handler, where fd.c's count can't be brought up to date.
+// Does the same in a signal handler, where fd.c's count of descriptors can't be brought up to date.
 void drop_buffer_in_handler();
-// How many counts that left behind; they are 0 afterwards.
+// Returns how many descriptors that has left counted, and sets the number to 0. The caller corrects fd.c's
+// count.
 int take_uncounted_descriptors();
 
 }  // namespace pg_gpu::client

@@ -33,7 +33,7 @@ struct Connection {
 }  // namespace
 
 static Connection connection;
-// As the server last said.
+// The number that the server last reported.
 static int last_host_threads = 1;
 static constexpr uint32 kMaxHostThreads = 65536;
 static pid_t last_process = 0;
@@ -152,8 +152,9 @@ static void watch_idle_connection() {
         disable_timeout(idle_timeout, false);
 }
 
-// From a transaction's first request on, again and again: nothing of ours runs when a statement ends.
-// Sessions only, which wait for a client.
+// Is called at each request, because nothing of ours runs when a statement ends: from a transaction's first
+// request on the timeout looks again and again whether the connection is in use. Only sessions have one,
+// which wait for a client.
 static void watch_idle_transaction() {
     if (in_use)
         return;
@@ -273,7 +274,7 @@ static bool open_socket() {
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
     strlcpy(address.sun_path, kSocketName, sizeof(address.sun_path));
-    // To a Unix socket one is connected at once, or its queue of connections is full.
+    // A Unix socket connects at once, unless its queue of connections is full.
     if (connect(opened, reinterpret_cast<sockaddr *>(&address), sizeof(address)) != 0) {
         if (errno == EAGAIN)
             return fail(RequestFailure::Deadline, "the server process accepts no connections");
@@ -348,7 +349,8 @@ bool connect_to_server() {
     if (is_connected())
         return true;
     connection.number = ++connections;
-    // Until hello is answered: an error on the way must not leave half a connection for the next request.
+    // The connection counts as busy until hello is answered: an error on the way must not leave half a
+    // connection for the next request.
     connection.busy = true;
     if (open_socket() && open_wait_set() && greet())
         return true;
@@ -369,7 +371,8 @@ static bool lose(RequestFailure why, const char *what) {
     return fail(why, "%s", what);
 }
 
-// Until the socket is ready; the user's cancel leaves from here.
+// Waits until the socket is ready; the user's cancel leaves from here by ereport. Returns false, with the
+// connection lost, when time has run out.
 static bool wait_for_socket(uint32 events) {
     static uint32 wait_event = 0;
     if (wait_event == 0)
@@ -389,7 +392,7 @@ static bool wait_for_socket(uint32 events) {
             if ((occurred[i].events & WL_LATCH_SET) != 0) {
                 ResetLatch(MyLatch);
                 CHECK_FOR_INTERRUPTS();
-                // Only background workers that handle SIGTERM themselves set it.
+                // Only background workers that handle SIGTERM themselves set this.
                 if (ShutdownRequestPending)
                     return lose(RequestFailure::Lost, "PostgreSQL is shutting down");
             }
@@ -474,7 +477,7 @@ int64 last_round_trip() {
 bool receive_reply(protocol::ReplyHeader *reply, uint32 reply_bytes) {
     const int64 look_until = monotonic_microseconds() + kLookMicroseconds;
     for (;;) {
-        // With MSG_TRUNC a longer message tells its length, and so is refused.
+        // With MSG_TRUNC the result is the message's whole length, so that one that is too long is refused.
         const ssize_t got = recv(connection.socket, reply, reply_bytes, MSG_DONTWAIT | MSG_TRUNC);
         if (got > 0) {
             if (!is_reply_to_request(*reply, got, reply_bytes))

@@ -17,20 +17,20 @@ enum class Path : int { Paged, Host, Cuda };
 inline constexpr int kPaths = 3;
 const char *path_name(Path path);
 
-// More runs than this in one request are for the paged path.
+// A request to more runs than this is left to the paged path.
 inline constexpr int kMaxRuns = 64;
 
-// In the data directory, which is the working directory of every process of PostgreSQL. The names begin with
-// PG_TEMP_FILE_PREFIX, so that base backups and pg_rewind leave the files out.
+// The socket lies in the data directory, which is the working directory of every process of PostgreSQL. The
+// names begin with PG_TEMP_FILE_PREFIX, so that base backups and pg_rewind leave the files out.
 inline constexpr char kSocketName[] = "pgsql_tmp.pg_gpu.socket";
 
-// Why a request was not answered; decides for how long the next ones take another path.
+// The reason why a request was not answered decides for how long the next ones take another path.
 enum class RequestFailure : int {
     None,
     NotWanted,  // nothing is wrong: too small, or not resident
     NoServer,   // nothing listens
     NoEngine,   // the server has not got this engine
-    Opening,    // not yet
+    Opening,    // the engine is still being opened
     Version,    // the server is of another version
     Deadline,   // no answer in time
     Lost,       // the connection broke
@@ -39,13 +39,13 @@ enum class RequestFailure : int {
     Refused,    // the request itself failed
 };
 
-// Remembers why; returns false, so that callers can return it.
+// Remembers the failure and its reason; returns false, so that callers can return it.
 bool fail(RequestFailure failure, const char *format, ...) pg_attribute_printf(2, 3);
 RequestFailure last_failure();
 const char *last_reason();
 
 // Connects and says hello unless that is done already and the server still there. Waits at most the
-// pg_gpu.request_timeout.
+// pg_gpu.request_timeout. Returns false after a failure.
 bool connect_to_server();
 
 // Throws the connection and its transfer buffer away; the server then frees what it held for it.
@@ -53,30 +53,30 @@ void disconnect();
 
 bool is_connected();
 
-// Distinguishes connections of this session; 0 when there is none.
+// Returns a number that distinguishes connections of this session; 0 when there is none.
 uint64 connection_number();
 
-// Each says what the server has reported about an engine.
+// These return what the server has reported about an engine.
 bool has_engine(Path path);
 bool is_opening_engine(Path path);
-// How many threads the host engine has, as the server last said; 1 before it has said so.
+// Returns how many threads the host engine has, as the server last said; 1 before it has said so.
 int host_threads();
-// The process that said hello last.
+// Returns the process that said hello last.
 pid_t server_process();
-// Asks again.
+// Has the server report its engines again.
 bool ping_server();
 
-// Something of this session's lies on the server (an array that is being loaded, sorted or read): the
-// connection doesn't outlive the (sub)transaction's abort, nor the transaction.
+// Is called when something of this session's lies on the server (an array that is being loaded, sorted or
+// read): from then on the connection doesn't outlive the (sub)transaction's abort, nor the transaction.
 void hold_on_server();
 void release_on_server();
 
 // Requests of this session have a purpose in common: the server evicts no mirror that it found or loaded for
-// the same purpose. Begins another purpose, whose number is the requests' from now on.
+// the same purpose. begin_purpose begins another one, whose number the requests have from now on.
 void begin_purpose();
 uint32 current_purpose();
 
-// How long the supervisor's requests may take, in place of pg_gpu.request_timeout.
+// Sets how long the supervisor's requests may take, in place of pg_gpu.request_timeout.
 void set_request_timeout(int milliseconds);
 
 inline protocol::RequestHeader make_header(protocol::Message type, Path path, uint32 bytes) {
@@ -98,10 +98,10 @@ Message make_message(protocol::Message type, Path path) {
     return message;
 }
 
-// A request and its reply. `estimate` are microseconds the request should take; pg_gpu.request_timeout later
-// it is given up. False when the connection broke or time ran out; it is gone then. What the server answered
-// is for the caller to look at. A cancel leaves by ereport(ERROR), and the abort of the (sub)transaction
-// disconnects. `fd` is handed over unless it is -1.
+// Sends a request and waits for its reply. `estimate` are microseconds the request should take;
+// pg_gpu.request_timeout later it is given up. Returns false when the connection broke or time ran out; then
+// the connection is gone. The caller looks at what the server answered. A cancel leaves by ereport(ERROR),
+// and the abort of the (sub)transaction disconnects. `fd` is handed over unless it is -1.
 bool send_request(protocol::RequestHeader *request, double estimate, int fd = -1);
 bool receive_reply(protocol::ReplyHeader *reply, uint32 reply_bytes);
 
@@ -110,10 +110,10 @@ bool exchange(Message *message, Reply *reply, double estimate = 0, int fd = -1) 
     return send_request(&message->header, estimate, fd) && receive_reply(&reply->header, sizeof(Reply));
 }
 
-// Microseconds from the last request that was answered to its reply.
+// Returns the microseconds from sending the last request that was answered to its reply.
 int64 last_round_trip();
 
-// Serves for replies that are the header alone.
+// Sends a request whose reply is the header alone.
 template <typename Message>
 bool exchange(Message *message, protocol::ReplyHeader *reply, double estimate = 0, int fd = -1) {
     return send_request(&message->header, estimate, fd) && receive_reply(reply, sizeof(*reply));
@@ -123,24 +123,24 @@ inline protocol::ReplyResult result_of(const protocol::ReplyHeader &reply) {
     return static_cast<protocol::ReplyResult>(reply.result);
 }
 
-// Turns an answer that is not `done` into a failure.
+// Makes a failure of a reply whose status isn't `done`, and returns false.
 bool fail_by_reply(const protocol::ReplyHeader &reply);
 
-// From _PG_init.
+// _PG_init calls it.
 void register_connection_callbacks();
 
 // ---- the transfer buffer (buffer.cpp) ---------------------------------------------------------------------
 
-// Sees to a buffer of at least `least` bytes, better `wanted`; its content is lost when it grows. False when
-// memory is short or the limit of a session or of all is reached.
+// Makes sure that there is a buffer of at least `least` bytes, better `wanted`; its content is lost when it
+// grows. Returns false when memory is short or the limit of a session or of all is reached.
 bool need_buffer(uint64 least, uint64 wanted);
 uint64 buffer_bytes();
 char *buffer_at(uint64 offset);
 int buffer_descriptor();
 
-// The server process may change the buffer while it is looked at. So what is to be checked is copied first:
-// the copy is good until forget_results, which each request begins with, as the transaction's end does. The
-// bytes lie in the buffer.
+// Copies bytes that are to be checked, since the server process may change the buffer while it is looked at.
+// The copy is good until forget_results, with which each request and the transaction's end begin. The bytes
+// must lie in the buffer.
 const void *copy_of_results(uint64 offset, uint64 bytes);
 void forget_results();
 
@@ -154,22 +154,23 @@ inline uint64 align_offset(uint64 offset) {
 // Streams to the server go through the two halves of the transfer buffer: the server works on one while the
 // session fills the other.
 struct DoubleBuffer {
-    uint64 bytes;  // of a half
+    uint64 bytes;  // bytes of one half
     int next;
-    bool pending;  // the last message's reply hasn't come
+    bool pending;  // set while the last message's reply hasn't come
 };
 
-// Sees to a transfer buffer for them.
+// Makes a transfer buffer for them. Returns false when there is no memory.
 bool open_double_buffer(DoubleBuffer *double_buffer, uint64 least, uint64 wanted);
 
-// Returns where the half begins that is to be filled.
+// Returns the offset of the half that is to be filled.
 uint64 next_half(const DoubleBuffer *double_buffer);
 
-// Sends the message about the half just filled, after the reply to the one before: false when that wasn't
-// `done`.
+// Sends the message about the half just filled, after the reply to the one before. Returns false when that
+// wasn't `done`.
 bool send_half(DoubleBuffer *double_buffer, protocol::RequestHeader *message, double estimate);
 
-// Waits for the last reply. Also after a failure, so that the connection is free for the next request.
+// Waits for the last reply. It is called after a failure, too, so that the connection is free for the next
+// request.
 bool finish_double_buffer(DoubleBuffer *double_buffer);
 
 }  // namespace pg_gpu::client

@@ -5,18 +5,18 @@
 
 namespace pg_gpu::client {
 
-// How a server process ended, which only its parent learns: a status as waitpid gives it.
+// The end of a server process, which only its parent learns, with its status as waitpid gives it.
 struct ProcessEnd {
     pid_t pid;
     int status;
 };
 
-// One supervisor at a time: false where there is one, or shared memory has no room for the record. A
-// supervisor that ends without a word has PostgreSQL start anew, and the record with it.
+// There is one supervisor at a time: begin_supervision returns false where there is one, or shared memory has
+// no room for the record. A supervisor that crashes has PostgreSQL start anew, and the record with it.
 bool begin_supervision();
 void end_supervision();
 
-// The supervisor notes here what happens.
+// The supervisor calls these to note what happens.
 void record_server_start(pid_t pid);
 void record_process_end(pid_t pid, int status);
 void record_server_stop();

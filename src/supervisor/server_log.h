@@ -6,15 +6,16 @@
 
 namespace pg_gpu::client {
 
-// From now on `output` is read, which is closed in the end.
+// Reads the lines of process `pid` from `output` from now on, which end_server_log closes.
 void follow_server_log(pid_t pid, int output);
 
 // Reads what has come, but no more than a pipe holds, and makes entries of whole lines. A process that writes
-// without end gets some of its lines into the log, and how many they were beyond. What can be waited on for
-// more, or -1: nobody writes any more, or the process has had its share for now.
+// without end gets some of its lines into the log, and the number of those beyond. Returns a descriptor that
+// can be waited on for more, or -1: nobody writes any more, or the process has had its share for now.
 int read_server_log();
 
-// Reads the rest, also the beginning of a line, when the process has ended or is given up.
+// Reads the rest, also the beginning of a line. The supervisor calls it when the process has ended or is
+// given up.
 void end_server_log();
 
 }  // namespace pg_gpu::client

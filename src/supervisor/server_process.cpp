@@ -150,7 +150,7 @@ bool start_server_process(ServerProcess *process) {
         return false;
     }
     const pid_t parent = getpid();
-    // Until exec nobody's handlers may run in the child.
+    // No signal handler of the parent's may run in the child before exec.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);

@@ -8,27 +8,28 @@ namespace pg_gpu::client {
 struct ServerProcess {
     pid_t pid;      // 0: none
     int life_line;  // the server ends when the other end of this pipe is closed
-    int output;     // what it writes on its standard output and error comes out here; reading doesn't wait
+    int output;     // the server's standard output and error come out here; reading doesn't wait
 };
 
-// The executable: beside the library that is loaded, which dynamic_library_path may have led to, unless tests
-// name another one in the postmaster's environment (PG_GPU_SERVER). A static string.
+// Returns the executable's path, a static string. It lies beside the library that is loaded, which
+// dynamic_library_path may have led to, unless tests name another one in the postmaster's environment
+// (PG_GPU_SERVER).
 const char *server_executable();
 
-// Forks and executes it. False with errno when it can't be: the executable is missing, no process, no
-// descriptor.
+// Forks and executes it. Returns false with errno when it can't be: the executable is missing, or there is no
+// process or descriptor to be had.
 bool start_server_process(ServerProcess *process);
 
-// Has it ended? Then *status is what waitpid says, and the process is none.
+// Returns whether the process has ended. Then *status is what waitpid says, and *process stands for none.
 bool reap_server_process(ServerProcess *process, int *status);
 
-// Asks it to end, and kills it when it doesn't within `timeout_ms`. True with waitpid's *status. False when
-// it hasn't ended as long after that either: a process in uninterruptible sleep, in a driver or on a file
-// system that hangs, ends when the kernel lets it. It is the kernel's then, and the caller has no process any
-// more; PostgreSQL's shutdown must not wait for it.
+// Asks the process to end, and kills it when it doesn't within `timeout_ms`. Returns true with waitpid's
+// *status. Returns false when it hasn't ended as long after that either: a process in uninterruptible sleep,
+// in a driver or on a file system that hangs, ends when the kernel lets it. It is then left to the kernel,
+// and the caller has no process any more; PostgreSQL's shutdown must not wait for it.
 bool end_server_process(ServerProcess *process, int timeout_ms, int *status);
 
-// Takes note of those that ended after all. How many are left.
+// Reaps those of them that have ended after all. Returns how many are left.
 int reap_abandoned_processes();
 
 }  // namespace pg_gpu::client

@@ -117,7 +117,7 @@ static TimestampTz in_milliseconds(int milliseconds) {
     return TimestampTzPlusMilliseconds(GetCurrentTimestamp(), milliseconds);
 }
 
-// One line a cause: the same one again says nothing new.
+// Logs a cause once, since the same one again says nothing new.
 static void complain(const char *cause) {
     if (strcmp(state.complaint, cause) == 0)
         return;

@@ -6,22 +6,22 @@
 
 namespace pg_gpu::client {
 
-// From _PG_init while preloading: the supervisor then starts with PostgreSQL.
+// _PG_init calls it while preloading: the supervisor then starts with PostgreSQL.
 void register_supervisor();
 
-// A session found no server: starts a supervisor unless there is one. True when one runs or is on its way.
-// Says so in the log when it can't be had, once a session and cause.
+// Starts a supervisor unless there is one, when a session found no server. Returns true when one runs or is
+// on its way. When it can't be had the log says so, once for each session and cause.
 bool launch_supervisor();
 
-// Does a supervisor run? It may have no server process at the moment.
+// Returns whether a supervisor runs. It may have no server process at the moment.
 bool is_supervisor_running();
 
 // ---- the record (record.cpp) -----------------------------------------------------------------------------
 
-// Events since PostgreSQL's start, or its last restart after a crash.
+// The record has events since PostgreSQL's start, or its last restart after a crash.
 struct SupervisorRecord {
     pid_t supervisor;        // 0: none
-    pid_t server;            // the same
+    pid_t server;            // 0: none
     TimestampTz started_at;  // the server process
     uint64 restarts;         // server processes that ended and were to be replaced
     TimestampTz failed_at;
@@ -31,10 +31,10 @@ struct SupervisorRecord {
 // Is called from _PG_init while preloading.
 void reserve_supervisor_record();
 
-// False where shared memory has no room for the record.
+// Copies the record. Returns false where shared memory has no room for it.
 bool read_supervisor_record(SupervisorRecord *record);
-// Only the last ends are kept. False where the process lives, its end hasn't been noticed yet, or was too
-// long ago.
+// Finds how a process ended. Only the last ends are kept: returns false where the process lives, its end
+// hasn't been noticed yet, or was too long ago.
 bool find_process_end(pid_t pid, int *status);
 
 // ---- how server processes end (server_process.cpp) -------------------------------------------------------
@@ -43,7 +43,7 @@ bool find_process_end(pid_t pid, int *status);
 // (cuda/server/main.cpp).
 inline constexpr int kGivenUpStatus = 3;
 
-// "exit status 1", "signal 9 (Killed)". A static string.
+// Returns a static string like "exit status 1" or "signal 9 (Killed)".
 const char *describe_end(int status);
 
 }  // namespace pg_gpu::client

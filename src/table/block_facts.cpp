@@ -51,7 +51,7 @@ bool may_use_block_facts(Relation heap, Snapshot snapshot) {
            // Changes of temporary and unlogged tables, and of files that this transaction made under
            // wal_level = minimal, leave no LSN.
            RelationNeedsWAL(heap) && !RelationUsesLocalBuffers(heap) &&
-           // Each row read must be locked, or looked at for conflicts.
+           // A serializable transaction must lock each row it reads, or look at it for conflicts.
            !IsolationIsSerializable() &&
            // Rows that this snapshot sees may be gone; whoever reads the page is told.
            !do_snapshots_expire();
@@ -111,6 +111,7 @@ static void *allocate_for_session(size_t bytes) {
 
 static bool grow() {
     const uint32 sets = cache.sets == 0 ? kFewestSets : cache.sets * 2;
+    Assert((sets & (sets - 1)) == 0);
     if (sets > max_sets())
         return false;
     auto *keys = static_cast<uint64 *>(allocate_for_session(size_t{sets} * kWays * sizeof(uint64)));

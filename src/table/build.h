@@ -8,20 +8,21 @@
 
 namespace pg_gpu::table {
 
-// The phases' names in pg_stat_progress_create_index; without a phase of its own for sorting, nullptr.
+// The phases' names in pg_stat_progress_create_index. `sort` is nullptr where sorting has no phase of its
+// own.
 struct BuildPhases {
     const char *scan;
     const char *sort;
     const char *write;
 };
 
-// nullptr for a phase that there isn't.
+// Returns a phase's name, or nullptr when there is no such phase.
 const char *build_phase_name(const BuildPhases &phases, int64 phase);
 
-// maintenance_work_mem in bytes.
+// Returns maintenance_work_mem in bytes.
 size_t maintenance_memory();
 
-// One participant's part.
+// A BuildPart is what one participant of a build is given.
 struct BuildPart {
     Relation index;
     size_t memory;         // bytes
@@ -29,10 +30,10 @@ struct BuildPart {
     int participant;       // the leader is 0
 };
 
-// The part that a worker has collected.
+// The rows that a worker has collected.
 struct HandedOver {
     uint64 rows;
-    uint64 measure;  // of what it left, for the leader (parallel_build.h)
+    uint64 measure;  // size of what the worker left, in the access method's own measure (parallel_build.h)
 };
 
 // The run that the leader writes.
@@ -45,31 +46,32 @@ struct BuildTarget {
 };
 
 struct BuildSteps {
-    // May a serial scan begin in the middle of the table, beside another one that is there? Else rows come in
-    // order of their heap blocks.
+    // Set when a serial scan may begin in the middle of the table, beside another one that is there.
+    // Otherwise rows come in order of their heap blocks.
     bool takes_any_order;
-    // Makes what a participant collects its rows in, palloc'd; `collect` gets it.
+    // Makes what a participant collects its rows in, palloc'd in the current memory context. `collect` gets
+    // it as its state.
     void *(*begin)(const BuildPart &part);
     IndexBuildCallback collect;
-    // The worker's last row has come: leaves what it has in its part's files.
+    // Is called after a worker's last row: leaves what it has in its part's files.
     HandedOver (*hand_over)(void *collector);
-    // The leader's last row has come. Returns the number of its rows.
+    // Is called after the leader's last row. Returns the number of its rows.
     uint64 (*finish)(void *collector);
     // Sorts what the leader has in memory, in a phase of its own. May be nullptr.
     void (*sort)(void *collector);
-    // Writes all rows, of which there are some, as a run: its pages, and the entry's sections,
-    // access_method_data and `entries`.
+    // Writes all rows as a run: its pages, and the entry's sections, access_method_data and `entries`. It
+    // isn't called when there are no rows.
     void (*write)(void *collector, const BuildTarget &target);
 };
 
-// ambuild.
+// This is ambuild of all access methods.
 IndexBuildResult *build_index(Relation heap, Relation index, IndexInfo *index_info,
                               const storage::RunKind *kind, const BuildSteps &steps);
 
-// A worker's part, for run_build_worker.
+// Collects a worker's part; it is the body of a run_build_worker.
 void collect_as_worker(const BuildSteps &steps, BuildWorker *worker);
 
-// Tells pg_stat_progress_create_index how many rows have been written.
+// Reports to pg_stat_progress_create_index how many rows have been written.
 void report_rows_written(uint64 rows);
 
 }  // namespace pg_gpu::table

@@ -11,32 +11,33 @@ namespace pg_gpu::table {
 struct DeadEntry {
     static constexpr uint64 kNoRow = PG_UINT64_MAX;
     uint64 encoded_tid;  // encode_tid
-    uint64 row;          // number of what the entry has
+    uint64 row;          // number of the entry's row among DeadEntries::rows
 };
 
 // The dead entries of one index, as of one vacuum_seq.
 struct DeadEntries {
     Oid index;  // InvalidOid: free
     uint64 vacuum_seq;
-    DeadEntry *entries;  // by place
+    DeadEntry *entries;  // sorted by encoded TID
     uint64 count;
-    uint64 *rows;  // as the index's EntryCounter has them
+    uint64 *rows;  // values of the entries, laid out as the index's EntryCounter has them
     uint64 row_count;
     uint64 debt;  // entries that counts have looked at one by one for want of such knowledge
     uint64 used;
 };
 
-// No more line pointers are remembered of an index.
+// At most so many line pointers of an index are remembered.
 inline constexpr uint64 kMaxDeadEntries = 1 << 16;
 
-// Returns the entries known of an index; none when a VACUUM has ended or the index has changed since. They
-// are good until the next call, and until the next message of a change is taken in.
+// Returns the entries known of an index; none when a VACUUM has ended or the index has changed since. The
+// pointer is good until the next call, and until the next invalidation message is taken in.
 DeadEntries *known_dead_entries(Relation index, uint64 vacuum_seq);
 
-// The first entry of a dead line pointer; nullptr when nothing is known of it.
+// Returns the first entry of a dead line pointer; nullptr when nothing is known of it.
 const DeadEntry *find_dead_entry(const DeadEntries &known, uint64 encoded_tid);
 
-// Adds entries of line pointers that nothing was known of, in any order, and their rows of `row_words` words.
+// Adds entries of line pointers of which nothing was known, in any order, and their rows of `row_words`
+// words.
 void add_dead_entries(DeadEntries *known, const DeadEntry *entries, uint64 count, const uint64 *rows,
                       uint64 row_count, uint64 row_words);
 

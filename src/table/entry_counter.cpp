@@ -59,7 +59,7 @@ static Outcome take_off_on_pages(const EntryCounter &counter, int64 *counts, uin
     return outcome;
 }
 
-// By the rule "Trust", entries are read first, then the visibility map, then vacuum_seq again.
+// The rule "Trust" has entries read first, then the visibility map, then vacuum_seq again.
 static Outcome count_in_view(const EntryCounter &counter, int64 *counts, uint64 *heap_fetches) {
     Outcome outcome = Outcome::Counted;
     if (!is_table_all_visible(counter.heap))

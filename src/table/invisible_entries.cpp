@@ -45,7 +45,7 @@ void append(Value **values, uint64 *count, uint64 *room, const Value &value) {
 
 bool may_find_invisible(Relation heap, Snapshot snapshot) {
     return block_facts_enabled() && is_heap_table(heap) && snapshot->snapshot_type == SNAPSHOT_MVCC &&
-           // Each row read must be locked, or looked at for conflicts.
+           // A serializable transaction must lock each row it reads, or look at it for conflicts.
            !IsolationIsSerializable() &&
            // Rows that this snapshot sees may be gone.
            !do_snapshots_expire();

@@ -9,8 +9,8 @@ struct RowCheck;
 
 namespace pg_gpu::table {
 
-// Keys to look up: read(context, i, ...) gives a value and its type for each column of key i, and false when
-// one of them is NULL.
+// The keys to look up: read(context, i, ...) gives a value and its type for each column of key i, and returns
+// false when one of them is NULL.
 struct LookupKeys {
     uint32 count;
     bool (*read)(void *context, uint32 i, Datum *values, Oid *types);

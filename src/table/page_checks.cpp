@@ -101,8 +101,9 @@ static bool is_unchanged(Relation heap, const PageCheck &look) {
 
 // Sets a bit of *unsure for each page that must be looked at again, under a lock.
 static uint32 check_pages(Relation heap, const PageCheck *checks, uint32 count, uint32 *unsure) {
-    // In this time no buffer is given another page, and then its own again: both would have to be read, and
-    // all other buffers be passed over in between. Who was kept from the processor for longer can't tell.
+    // Within this time no buffer is given another page and then its own again: both would have to be read,
+    // and all other buffers be passed over in between. A session that lost its processor for longer can't be
+    // sure.
     constexpr std::chrono::microseconds kGlance{2};
     const PhysicalPlace place = physical_place(heap);
     uint32 unchanged = 0;

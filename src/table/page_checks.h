@@ -15,11 +15,11 @@ struct PageCheck {
     XLogRecPtr lsn;
 };
 
-// Looks at up to kMaxPageChecks pages. Returns a bit for each that has its LSN still; it has none where the
-// page isn't in that buffer any more.
+// Looks at up to kMaxPageChecks pages. Returns a bit for each that still has its LSN; the bit is clear where
+// the page isn't in that buffer any more.
 uint32 find_unchanged(Relation heap, const PageCheck *checks, uint32 count);
 
-// Has what is looked at brought into the processor's cache while other work is done.
+// Has the heads that find_unchanged looks at brought into the processor's cache while other work is done.
 void prefetch_page_check(Buffer buffer);
 
 // Brings the heads of a buffer and of its page into the processor's cache, and goes on meanwhile. The buffer

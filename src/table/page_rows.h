@@ -6,20 +6,21 @@
 
 namespace pg_gpu::table {
 
-// How far what was done to a page's rows is settled.
+// The outcome of all transactions that did anything to a page's rows.
 struct PageOutcome {
-    bool decided;          // for this snapshot, and later ones
-    bool by_moment;        // some of it by a transaction that doesn't precede the snapshot's xmin
-    TransactionId newest;  // that did any of it
+    bool decided;          // known for this snapshot, and later ones
+    bool by_moment;        // set when one of the transactions doesn't precede the snapshot's xmin
+    TransactionId newest;  // the newest of the transactions
 };
 
-// Is the outcome of all that was done to the page's rows known to this snapshot and every later one?
+// Finds out whether the outcome of all that was done to the page's rows is known to this snapshot and every
+// later one. The page is pinned and locked.
 PageOutcome outcome_of(const RowVisibility &rows, Page page);
 
-// Does the entry lead to a row that the snapshot sees?
+// Returns whether the entry leads to a row that the snapshot sees. The page is pinned and locked.
 bool is_entry_visible(const RowVisibility &rows, Buffer buffer, BlockNumber block, OffsetNumber offset);
 
-// Can an index entry lead to this line pointer, and from there to a row?
+// Returns whether an index entry can lead to this line pointer, and from there to a row.
 inline bool may_lead_to_row(Page page, OffsetNumber offset) {
     const ItemId item = PageGetItemId(page, offset);
     return ItemIdIsRedirected(item) ||
@@ -27,7 +28,7 @@ inline bool may_lead_to_row(Page page, OffsetNumber offset) {
             !HeapTupleHeaderIsHeapOnly(reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item))));
 }
 
-// Looks at all entries of a page whose rows are decided.
+// Looks at all entries of a page whose rows are decided, and writes the words of their facts.
 void make_facts(const RowVisibility &rows, Buffer buffer, BlockNumber block, uint64 *words);
 
 inline void set_bit(uint64 *words, OffsetNumber offset) {
@@ -42,7 +43,8 @@ inline OffsetNumber last_offset(Page page) {
     return static_cast<OffsetNumber>(Min(PageGetMaxOffsetNumber(page), MaxHeapTuplesPerPage));
 }
 
-// Marks line pointers that entries can lead to but that have no visible row; false when there are none.
+// Marks line pointers that entries can lead to but that have no visible row; returns false when there are
+// none.
 template <typename IsVisible>
 bool mark_invisible(Page page, uint64 *invisible, IsVisible is_row_visible) {
     bool any = false;

@@ -55,7 +55,7 @@ ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *in
     shm_toc_estimate_keys(&context->estimator, query_size > 0 ? 5 : 4);
     InitializeParallelDSM(context);
 
-    // Without a DSM segment the build is serial.
+    // The build is serial when there was no DSM segment to be had.
     if (context->seg == nullptr) {
         if (IsMVCCSnapshot(snapshot))
             UnregisterSnapshot(snapshot);

@@ -8,9 +8,10 @@ namespace pg_gpu::table {
 
 struct ParallelBuild;
 
-// Launches workers if the planner's rule for index builds grants any; nullptr for a serial build.
+// Launches workers if the planner's rule for index builds grants any; returns nullptr for a serial build.
+// With workers the session is in parallel mode until end_parallel_build.
 ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *index_info);
-// The leader is participant 0.
+// Returns the number of participants. The leader is participant 0.
 int parallel_participants(const ParallelBuild *build);
 SharedFileSet *parallel_files(ParallelBuild *build);
 TableScanDesc parallel_table_scan(ParallelBuild *build, Relation heap);
@@ -20,7 +21,7 @@ void finish_parallel_scan(ParallelBuild *build, IndexInfo *index_info, double *h
 const uint64 *handed_over(const ParallelBuild *build);
 void end_parallel_build(ParallelBuild *build);
 
-// One worker's part.
+// A BuildWorker is what one worker is given, and what it counts.
 struct BuildWorker {
     Relation heap;
     Relation index;
@@ -35,7 +36,7 @@ struct BuildWorker {
     uint64 handed_over;
 };
 
-// The body of the workers' function, pg_gpu_build_worker_main.
+// pg_gpu_build_worker_main calls it as its body.
 void run_build_worker(dsm_segment *segment, shm_toc *toc, void (*collect)(BuildWorker *worker));
 
 }  // namespace pg_gpu::table

@@ -86,7 +86,7 @@ uint64 moment_of(Snapshot snapshot, uint64 xmax) {
     } else {
         if (may_list_twice(snapshot))
             return 0;
-        // No list has the session's own.
+        // A snapshot's list leaves out the session's own transaction.
         const TransactionId own = GetTopTransactionIdIfAny();
         under_way = uint64{snapshot->xcnt} +
                     (TransactionIdIsValid(own) && TransactionIdPrecedes(own, snapshot->xmax) ? 1 : 0);
@@ -182,7 +182,7 @@ static uint64 number_for_all(Snapshot snapshot, uint64 xmin) {
     number = find_shared_round(*rounds, snapshot, xmin);
     if (number == 0) {
         number = pg_atomic_read_u64(&rounds->last) + 1;
-        // Who sees the number sees all that the snapshot does.
+        // A session that sees the number must see all that the snapshot does.
         pg_memory_barrier();
         pg_atomic_write_u64(&rounds->last, number);
         Round *round = &rounds->round[number % kRemembered];

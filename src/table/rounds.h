@@ -5,25 +5,25 @@
 
 namespace pg_gpu::table {
 
-// A number for what an MVCC snapshot sees, with its xmin as a full transaction id; never 0. Snapshots with
-// the same number see the same rows. One of a transaction that may have changed something gets a new number
-// each time.
+// Returns a number for what an MVCC snapshot sees, with its xmin as a full transaction id; never 0. Snapshots
+// with the same number see the same rows. A snapshot of a transaction that may have changed something gets a
+// new number each time.
 uint32 round_of(Snapshot snapshot, uint64 xmin);
 
-// The same for all sessions, of the snapshot for which round_of was asked last; 0: sessions don't share
-// rounds, or not this one.
+// Returns such a number that holds for all sessions, of the snapshot for which round_of was called last; 0
+// when sessions don't share rounds, or not this one.
 uint64 shared_round();
 
-// The last of these numbers; 0: sessions don't share rounds. Pages that are read after this call are read
-// after the snapshots of this round, and of all before it, were taken.
+// Returns the last of these numbers; 0 when sessions don't share rounds. Pages that are read after this call
+// are read after the snapshots of this round, and of all before it, were taken.
 uint64 last_shared_round();
 
-// From _PG_init while preloading.
+// _PG_init calls it while preloading.
 void reserve_shared_rounds();
 
-// A number, the same in all sessions, that grows with the moment at which an MVCC snapshot was taken, with
-// its xmax as a full transaction id: what had ended for a snapshot had ended for those with the same number
-// or a greater one. 0: nothing is known of when it was taken.
+// Returns a number, the same in all sessions, that grows with the moment at which an MVCC snapshot was taken,
+// with its xmax as a full transaction id: what had ended for a snapshot had ended for those with the same
+// number or a greater one. 0 when nothing is known of when it was taken.
 uint64 moment_of(Snapshot snapshot, uint64 xmax);
 
 }  // namespace pg_gpu::table

@@ -204,7 +204,7 @@ void probe_rows(RowVisibility *rows, const ItemPointerData *tids, uint64 count, 
         visible[i] = is_visible(&rows->probe, tids[i]);
         rows->fetches++;
     }
-    // Nothing stays pinned: VACUUM (FREEZE) would wait for an idle cursor.
+    // No page stays pinned, since VACUUM (FREEZE) would wait for an idle cursor.
     table_index_fetch_reset(rows->probe.fetch);
 }
 

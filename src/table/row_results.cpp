@@ -194,7 +194,8 @@ static void look_at_groups(RowVisibility *rows, const OpenEntries &open) {
         if (wanted != 0)
             check_and_report(*rows, group, wanted);
     }
-    // Only now, because what was learned of one group may have made the session forget another one.
+    // The groups are looked up only now, because what was learned of one may have made the session forget
+    // another one.
     for (uint32 i = 0; i < open.group_count; i++) {
         FactsGroup *group = open.groups[i].blocks != 0 ? group_with_facts(*rows, i) : nullptr;
         if (group == nullptr)
@@ -239,7 +240,7 @@ static uint64 find_visible_in_any_order(RowVisibility *rows, const ItemPointerDa
 }
 
 void find_visible(RowVisibility *rows, const ItemPointerData *tids, uint64 count, bool *visible) {
-    // From so many on sorting takes longer than to look at groups again.
+    // With so many groups for the entries, sorting takes longer than to look groups up again.
     constexpr uint64 kEntriesPerGroup = 8;
     if (!rows->by_page) {
         probe_rows(rows, tids, count, visible);

@@ -1,4 +1,4 @@
-// Which of many index entries have a row that a snapshot sees.
+// Decides which of many index entries have a row that a snapshot sees.
 #pragma once
 
 #include "storage/storage.h"
@@ -6,22 +6,22 @@
 
 namespace pg_gpu::table {
 
-// Answers for one table and snapshot. It keeps no page pinned between two requests.
+// A RowVisibility serves one table and snapshot. It keeps no page pinned between two requests.
 struct RowVisibility {
     Relation heap;
     Snapshot snapshot;
     bool by_page;     // the heap is read page by page; else row by row, by its table access method
     bool uses_facts;  // block facts are used and made
     CommandId command;
-    uint32 table;        // its number among the block facts
-    uint32 round;        // of what the snapshot sees; 0: nothing was asked yet
-    uint64 request;      // this one, for the block facts
-    FactsFile file;      // the table's, for the facts of all sessions
+    uint32 table;        // the table's number among the block facts
+    uint32 round;        // of what the snapshot sees; 0: nothing was requested yet
+    uint64 request;      // the current request's number among the block facts
+    FactsFile file;      // the table's file, for the facts of all sessions
     FactsGroup *wanted;  // groups with blocks to be looked at
-    uint64 next;         // full transaction id that no snapshot of now has seen the beginning of
+    uint64 next;         // a full transaction id that no snapshot of now has seen the beginning of
     uint64 xmin;         // the snapshot's
-    uint64 moment;       // at which it was taken (rounds.h)
-    HeapProbe probe;     // not by page
+    uint64 moment;       // the moment at which the snapshot was taken (rounds.h)
+    HeapProbe probe;     // where rows are not read by page
     storage::NearbyBuffer nearby;
     uint64 fetches;  // entries looked up in the heap, which facts told nothing about
 };
@@ -29,38 +29,42 @@ struct RowVisibility {
 void open_row_visibility(RowVisibility *rows, Relation heap, Snapshot snapshot);
 void close_row_visibility(RowVisibility *rows);
 
-// Sets visible[i] for those of the entries, in any order, of which it isn't true yet. All TIDs are possible
-// ones (is_possible_tid).
+// Sets visible[i], for entries in any order, to whether the entry has a visible row. Entries for which it is
+// true already are left out. All TIDs are possible ones (is_possible_tid).
 void find_visible(RowVisibility *rows, const ItemPointerData *tids, uint64 count, bool *visible);
 
 // ---- block by block, for callers that have many entries of each at hand -----------------------------------
 
-// All blocks that something is to be known of are named first, in any order and as often as it comes; then
-// their pages are looked at together; then facts tell, until the next call of find_visible.
+// These take three steps. All blocks that something is to be known of are named first, in any order and any
+// number of times (want_block); then their pages are looked at together; then facts can be read, until the
+// next call of find_visible.
 void want_block(RowVisibility *rows, BlockNumber block);
 void look_at_wanted_blocks(RowVisibility *rows);
 void forget_wanted_blocks(RowVisibility *rows);
 
-// Blocks of group n (block_facts.h), a bit each: wants them, and returns for how many that takes a look.
+// Wants blocks of group n (block_facts.h), a bit each, and returns for how many of them that takes a look at
+// the page.
 uint32 want_blocks_of_group(RowVisibility *rows, uint32 number, uint64 blocks);
 
-// Copies the rows' words of those of its blocks that facts hold of, one behind the other; returns which.
+// Copies the rows' words of those of its blocks for which facts hold, one behind the other; returns the
+// blocks.
 uint64 copy_facts(const RowVisibility &rows, uint32 number, uint64 blocks, uint64 *copy);
 
-// Those of them on which, at this moment, no index entry can be but those of visible rows, as far as facts
-// tell: others may add rows to a page for which facts hold. *looks pages were looked at.
+// Returns those of the blocks on which, at this moment, index entries can be of visible rows alone, as far as
+// facts say: others may add rows to a page for which facts hold. *checks becomes the number of pages that
+// were looked at.
 uint64 find_plain_blocks(RowVisibility *rows, uint32 number, uint64 blocks, uint64 *checks);
 
 // Reads a page, and copies it if there can be index entries of it without a visible row: bit i % 64 of
 // invisible[i / 64] says so of offset number i + 1. Returns whether there can. It leaves dead rows on the
-// page, because those still have their values.
+// page, because those still have their values. The page is pinned and locked only meanwhile.
 bool find_invisible(RowVisibility *rows, BlockNumber block, char *copy, uint64 *invisible);
 
-// Returns the facts of a block's entries: words as rows_of() has them; nullptr: there are none, and
+// Returns the facts of a block's entries: words as rows_of() has them. nullptr when there are none, and
 // find_visible decides.
 const uint64 *find_facts(const RowVisibility *rows, BlockNumber block);
 
-// Does the entry with this offset number have a visible row, by so many words?
+// Returns whether the entry with this offset number has a visible row, by so many words.
 inline bool is_visible(const uint64 *facts, uint32 words, OffsetNumber offset) {
     const auto place = static_cast<OffsetNumber>(offset - 1);
     return place < words * 64 && ((facts[place / 64] >> (place % 64)) & 1) != 0;

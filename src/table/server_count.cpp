@@ -52,7 +52,7 @@ bool may_count_all(const RowChecker &checker, client::Path path, uint64 most) {
 }
 
 void note_counted_all(const RowChecker &checker, Outcome outcome) {
-    // As long as so many blocks have changed that it doesn't pay, one count in so many tries.
+    // While so many blocks have changed that it doesn't pay, only one count in kWithout + 1 tries.
     constexpr uint32 kWithout = 7;
     if (outcome == Outcome::Unknown)
         in_vain = {RelationGetRelid(checker.index), kWithout};

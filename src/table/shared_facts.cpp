@@ -276,7 +276,7 @@ static uint64 same_pages(const SharedGroup &shared, const FactsGroup &group, uin
     return same;
 }
 
-// Which blocks others found unchanged in a round or since.
+// Returns the blocks that others found unchanged in a round or since.
 static uint64 unchanged_since(const SharedGroup &shared, uint64 round) {
     uint64 unchanged = 0;
     for (const Checks &checks : shared.checks)
@@ -399,7 +399,8 @@ bool find_shared_facts(const FactsFile &file, BlockNumber block, XLogRecPtr lsn,
     return found;
 }
 
-// Nothing below can raise an error, and nobody sees half of a change: the set is locked exclusively.
+// The caller has the set locked exclusively, so that nobody sees half of a change. No error can be raised on
+// the way.
 static void put_facts(SharedGroup *shared, uint32 place, Buffer buffer, const BlockFacts &facts,
                       uint64 read_in) {
     const uint64 bit = bit_at(place);

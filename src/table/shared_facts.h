@@ -1,5 +1,6 @@
-// Block facts in PostgreSQL's shared memory: what one session has found out of a heap block, others need not
-// find out again. The rule, and why each race is safe: ../storage/README.md, "Block facts of all sessions".
+// Block facts in PostgreSQL's shared memory: what one session has found out about a heap block, others need
+// not find out again. ../storage/README.md, "Block facts of all sessions", has the rule, and says why each
+// race is safe.
 #pragma once
 
 #include "compat.h"
@@ -16,7 +17,8 @@ struct BlockFacts {
     uint64 rows[kMaxRowWords];
 };
 
-// Whose blocks are asked about, in which round of all sessions (rounds.h), and in which second.
+// A FactsFile names a table's file, the round of all sessions (rounds.h) and the second of a request for its
+// facts.
 struct FactsFile {
     PhysicalPlace place;
     uint64 round;
@@ -25,30 +27,32 @@ struct FactsFile {
 
 FactsFile facts_file(Relation heap, uint64 round);
 
-// From _PG_init while preloading, which is the only time to ask for that much. Elsewhere each session keeps
-// what it finds out.
+// _PG_init calls it while preloading, which is the only time at which that much memory can be reserved.
+// Without preloading each session keeps what it finds out.
 void reserve_shared_facts();
 
 // Adds to what the session knows of the group what others have found out since, but for blocks that hold in
-// the group's round. False where there is no room for all of a block's rows (widen_facts_rows).
-// *unchanged: those of the known blocks whose pages others have found unchanged since this round began.
+// the group's round. Returns false where there is no room for all of a block's rows (widen_facts_rows).
+// *unchanged becomes those of the known blocks whose pages others have found unchanged since this round
+// began.
 bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchanged);
 
-// Has come from memory what tells whether there is anything to learn of a group.
+// Brings into the processor's cache what says whether there is anything to learn of a group.
 void prefetch_changes(const FactsFile &file, uint32 number);
 
-// Tells the others that these blocks' pages were found unchanged by looks before which `looked_in` was the
-// last round (last_shared_round).
+// Reports to the others that these blocks' pages were found unchanged by looks before which `looked_in` was
+// the last round (last_shared_round).
 void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unchanged, uint64 looked_in);
 
-// Have others found out anything of group n of this table?
+// Returns whether others have found out anything of group n of this table.
 bool has_shared_facts(const FactsFile &file, uint32 number);
 
-// Finds the facts that other sessions know of a block; false when they aren't about a page with this LSN.
+// Finds the facts that other sessions know of a block; returns false when they aren't about a page with this
+// LSN.
 bool find_shared_facts(const FactsFile &file, BlockNumber block, XLogRecPtr lsn, BlockFacts *facts);
 
-// Tells the others. The page was in this buffer, and was read, under its lock, when `read_in` was the last
-// round.
+// Reports facts to the others. The page was in this buffer, and was read, under its lock, when `read_in` was
+// the last round.
 void share_facts(const FactsFile &file, BlockNumber block, Buffer buffer, const BlockFacts &facts,
                  uint64 read_in);
 

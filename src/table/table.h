@@ -1,5 +1,5 @@
-// The room's header: the table below an index. Which rows a snapshot sees, told by the visibility map, by
-// facts about blocks, or by the rows themselves; counts of them; and the steps of CREATE INDEX and of
+// The room's header: the table below an index. The visibility map, facts about blocks, or the rows themselves
+// say which rows a snapshot sees; besides there are counts of them, and the steps of CREATE INDEX and of
 // gpu.verify.
 #pragma once
 

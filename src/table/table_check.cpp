@@ -146,7 +146,8 @@ void finish_table_check(TableCheck *check, Snapshot snapshot, FingerprintRow fin
     const int nest_level = NewGUCNestLevel();
     set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
                       0, false);
-    // From here on: what is constant in them is evaluated at once.
+    // The owner's rights hold from here on, because constant parts of expressions and predicate are evaluated
+    // as soon as these are read.
     IndexInfo *info = BuildIndexInfo(check->index);
     info->ii_Expressions = reinterpret_cast<List *>(stored_expression(check->index, Anum_pg_index_indexprs));
     info->ii_Predicate =

@@ -13,7 +13,7 @@ struct TableCheck {
     Relation index;
     storage::ProblemReporter report;
     void *context;
-    bool is_heap;  // else only rows are looked up, not line pointers
+    bool is_heap;  // otherwise only rows are looked up, not line pointers
     BlockNumber heap_blocks;
     bloom_filter *filter;  // nullptr without the heap check
     // TIDs of live entries, checked against the table's line pointers in heap order, a chunk at a time.
@@ -22,7 +22,7 @@ struct TableCheck {
     uint32 tid_room;
 };
 
-// To be called after the view was taken that has `entries` entries: they are for rows that were there before.
+// Is called after the view was taken that has `entries` entries: they are for rows that were there before.
 void begin_table_check(TableCheck *check, Relation heap, Relation index, bool check_heap, uint64 entries,
                        uint64 seed, storage::ProblemReporter report, void *context);
 
@@ -32,7 +32,7 @@ inline void report_problem(const TableCheck *check, BlockNumber block, const Ite
     check->report(block, tid, problem, check->context);
 }
 
-// A live entry: what tells it from others of its TID, and where it lies.
+// Notes a live entry: `fingerprint` distinguishes it from others of its TID, and `block` is where it lies.
 void note_entry(TableCheck *check, BlockNumber block, const void *fingerprint, size_t bytes,
                 const ItemPointerData &tid);
 
@@ -49,7 +49,8 @@ void forget_noted_entries(TableCheck *check);
 using FingerprintRow = size_t (*)(void *context, const Datum *values, const bool *nulls,
                                   const ItemPointerData &tid, unsigned char *fingerprint);
 
-// Rows visible to a snapshot taken before the index was read must all be in the filter.
+// Checks that all rows visible to `snapshot`, which was taken before the index was read, are in the filter.
+// The index's expressions run as the table's owner. Frees the filter.
 void finish_table_check(TableCheck *check, Snapshot snapshot, FingerprintRow fingerprint_row, void *context);
 
 }  // namespace pg_gpu::table

@@ -8,13 +8,13 @@
 namespace pg_gpu::table {
 
 struct VerifySteps {
-    // Makes what the other steps get as their state, palloc'd; what they find is for `check`.
+    // Makes the state of the other steps, palloc'd; what they find is for `check`.
     void *(*begin)(TableCheck *check);
-    // The tail's items, whose heads have been looked at.
+    // Looks at the tail's tuples, whose heads have been checked.
     void (*verify_tail)(void *state, const storage::Items &tail_tuples);
-    // A run; memory of the step's own goes when it ends.
+    // Looks at a run. Memory that the step allocates in the current context is freed when it ends.
     void (*verify_run)(void *state, const storage::RunEntry &run);
-    // The fingerprint of a row's entry; its context is the state.
+    // Writes the fingerprint of a row's entry; its context is the state.
     FingerprintRow fingerprint_row;
 };
 

@@ -75,7 +75,8 @@ static bool are_all_visible_on_page(const char *map, uint32 blocks) {
     return all;
 }
 
-// As PostgreSQL's own count of the map, it takes no locks; but that calls a function for each of its words.
+// Takes no locks, like PostgreSQL's own count of the map; but that would call a function for each of its
+// words.
 bool are_all_visible_before(Relation heap, BlockNumber end) {
     Buffer buffer = InvalidBuffer;
     bool all = true;

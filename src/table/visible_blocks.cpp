@@ -34,8 +34,9 @@ static uint64 hidden_blocks(const BlockGroup &group, BlockNumber blocks, uint32 
 
 namespace {
 
-// How many entries the last request about some rows was about, for a guess at the next one. Requests of one
-// index are alike more often than those of one table: a list of keys and a box in turn aren't.
+// The number of entries that the last request about some rows of an index was about, for a guess at the next
+// one's. Requests of one index are alike more often than those of one table: a list of keys and a box in turn
+// aren't.
 struct LastRequest {
     Oid index;
     uint64 entries;
@@ -65,7 +66,8 @@ struct Reading {
 
 }  // namespace
 
-// For few rows fewer pages are looked at when the answer names them.
+// When the request is about fewer rows than pages would be looked at, the pages are left to be looked at once
+// the answer names their rows.
 static void look_at_groups(const Reading &reading) {
     uint64 wanted = 0;
     for (uint32 i = 0; i < reading.group_count; i++)
@@ -94,7 +96,7 @@ static void read_all(const Reading &reading, uint64 hidden, gpu_engine::KnownBlo
 
 client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Relation index, Scope scope, uint64 expected) {
     static constexpr uint64 kNoRows = 0;
-    // To copy what is known of some blocks takes as long as to look at one entry.
+    // Copying what is known of so many blocks takes as long as to look at one entry.
     constexpr uint64 kBlocksPerEntry = 8;
     client::VisibleBlocks visible = {};
     visible.all = is_table_all_visible(rows->heap);

@@ -6,14 +6,14 @@
 
 namespace pg_gpu::table {
 
-// The scope of a request decides how many pages are worth a look before it is asked.
+// The scope of a request decides how many pages are worth a look before it is sent.
 enum class Scope {
     AllRows,   // it looks through the whole table
-    SomeRows,  // it is about as many rows as are expected, or as the last one of this index where 0 are
+    SomeRows,  // it is about as many rows as are expected, or, where 0 are, as this index's last request was
 };
 
-// Reads the visibility map, after the view (rule "Trust"), and looks at the pages of other blocks. The memory
-// is the caller's context's.
+// Reads the visibility map, after the view (rule "Trust"), and looks at the pages of other blocks. The result
+// lies in the current memory context.
 client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Relation index, Scope scope,
                                           uint64 expected = 0);
 

@@ -25,7 +25,7 @@ bool is_table_all_visible(Relation heap) {
     const BlockNumber blocks = RelationGetNumberOfBlocks(heap);
     if (blocks > 0 && !is_last_block_visible(heap, blocks))
         return false;
-    // Nothing is known of blocks that were added meanwhile.
+    // Blocks that were added meanwhile aren't known to be all-visible.
     return are_all_visible_before(heap, blocks) && RelationGetNumberOfBlocks(heap) <= blocks;
 }
 
