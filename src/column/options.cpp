@@ -17,7 +17,7 @@ enum ScaledNumerics { ScaledOff, ScaledOn, ScaledAuto };
 
 static relopt_kind option_kind;
 
-// Also truth values as PostgreSQL writes them, since the option was one once.
+// Truth values are accepted, too, as PostgreSQL writes them, since the option was one once.
 static relopt_enum_elt_def kScaledNumerics[] = {
     {"auto", ScaledAuto}, {"on", ScaledOn},  {"off", ScaledOff}, {"true", ScaledOn}, {"false", ScaledOff},
     {"yes", ScaledOn},    {"no", ScaledOff}, {"1", ScaledOn},    {"0", ScaledOff},   {nullptr, 0}};

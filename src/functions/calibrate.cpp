@@ -79,7 +79,7 @@ static void settle_plans() {
     set_locally("statement_timeout", "0");
 }
 
-// Only its maker sees a temporary table, and no VACUUM comes to it.
+// The table is temporary, because only its maker sees such a table, and no VACUUM comes to it.
 static Oid make_table(const char *name, const char *columns, uint64 rows,
                       void (*fill)(uint64 row, Datum *values)) {
     begin_phase("filling a table", rows);
@@ -259,7 +259,7 @@ Datum pg_gpu_calibrate(PG_FUNCTION_ARGS) {
                         errdetail("The reason is: %s.", client::last_reason()),
                         errhint("The server log says why there is no server process.")));
     return_measured(fcinfo, measured);
-    // As pg_reload_conf does.
+    // pg_reload_conf sends the same signal.
     if (apply && store(list_costs(measured)) && kill(PostmasterPid, SIGHUP) != 0)
         ereport(WARNING, (errmsg("failed to send signal to postmaster: %m")));
     return Datum{0};

@@ -239,8 +239,8 @@ static double time_scan(const Work &work) {
     return microseconds_since(start);
 }
 
-// How much longer it takes on pages than on the engine, in microseconds. By turns, so that both meet the same
-// disturbances; the first time of each warms up.
+// Returns how many microseconds longer the work takes on pages than on the engine. Both are measured by
+// turns, so that they meet the same disturbances; the first time of each warms up.
 static double extra_on_pages(const Work &work, client::Path engine) {
     double paged = 0;
     double on_engine = 0;

@@ -22,7 +22,7 @@ static char *lexeme_name(int lexeme) {
     return psprintf("lexeme%d", lexeme);
 }
 
-// Each lexeme in fewer documents than the one before: four times as few nine lexemes on.
+// A lexeme is in fewer documents than the one before: in a quarter as many after nine lexemes.
 static bool has_lexeme(uint64 document, int lexeme) {
     constexpr double kMax = 0.25;
     constexpr double kFewer = 0.857;
@@ -97,7 +97,7 @@ struct Measurement {
 
 }  // namespace
 
-// How long queries take that are asked together. Their lists have been found before, as for any path.
+// Returns how long queries take that are sent together. Their lists have been found before, as for any path.
 // *request becomes what the cost model sees.
 static double time_queries(const Measurement &measurement, const text::Query *queries, int count,
                            client::Request *request) {
@@ -143,7 +143,7 @@ static bool add_sample(const Measurement &measurement, const text::Query *querie
     return true;
 }
 
-// Each alone, and on an engine all in one call.
+// Measures each of the queries by itself, and on an engine all of them in one call.
 static bool add_queries(const Measurement &measurement, int stride, int terms, text::Mode mode) {
     text::Query queries[kQueries];
     for (int i = 0; i < kQueries; i++) {

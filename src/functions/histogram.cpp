@@ -44,7 +44,7 @@ static int32 guess_slot(const Bins &bins, double value) {
     return static_cast<int32>(positive < most ? positive : most);
 }
 
-// One step from the guess either way.
+// The guess is wrong by one slot at most, so that one step either way corrects it.
 static uint32 slot_from(const Bins &bins, int32 guess, double value) {
     int32 slot = guess;
     slot += value >= bins.starts[guess + 1] ? 1 : 0;

@@ -40,7 +40,8 @@ OpenIndex open_index(Oid index_oid, LOCKMODE heap_lock, LOCKMODE index_lock) {
                 (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("index \"%s\" is not valid", name),
                  errdetail("CREATE INDEX CONCURRENTLY or REINDEX CONCURRENTLY is under way or has failed."),
                  errhint("Rebuild it with REINDEX INDEX.")));
-    // As get_relation_info: rows older snapshots may want are not all in such an index.
+    // get_relation_info has the same condition: rows that older snapshots see may not all be in such an
+    // index.
     if (form->indcheckxmin &&
         !TransactionIdPrecedes(HeapTupleHeaderGetXmin(open.index->rd_indextuple->t_data), TransactionXmin))
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -67,7 +67,7 @@ struct Methods {
     const char *names[4];
 };
 
-// As the catalog has it.
+// An index as the catalog has it.
 struct Found {
     Oid index;
     Oid owner;
@@ -206,7 +206,8 @@ static void put_time(Row *row, Column column, TimestampTz time) {
         put(row, column, TimestampTzGetDatum(time));
 }
 
-// Why requests fell back is their users' business, and the owner's.
+// Fall-backs and their reasons are shown only with `sees_all`, because they are about other users'
+// statements.
 static void put_statistics(Row *row, Oid index, bool sees_all) {
     storage::IndexStatistics statistics;
     storage::read_index_statistics(index, &statistics);

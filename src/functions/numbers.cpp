@@ -29,7 +29,8 @@ static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 static double timestamp_as_double(Timestamp timestamp) {
     if (TIMESTAMP_NOT_FINITE(timestamp))
         return TIMESTAMP_IS_NOBEGIN(timestamp) ? -kInfinity : kInfinity;
-    // As timestamp_part: without overflow where it can be, then as doubles.
+    // The difference is computed as timestamp_part does: as an integer where it can't overflow, otherwise in
+    // doubles.
     const Timestamp epoch = SetEpochTimestamp();
     if (timestamp < PG_INT64_MAX + epoch)
         return static_cast<double>(timestamp - epoch) / 1000000.0;

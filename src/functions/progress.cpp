@@ -9,7 +9,8 @@ PG_GPU_FUNCTION(pg_gpu_progress_rows);
 
 using namespace pg_gpu;
 
-// As in PostgreSQL's progress views everybody sees that there is work, and whose it is sees what it is.
+// Everybody sees that there is work, as in PostgreSQL's progress views; only who may see its user's rows sees
+// what it is.
 static void put_progress(const Progress &progress, uint64 done, void *context) {
     auto *fcinfo = static_cast<FunctionCallInfo>(context);
     char *database = get_database_name(progress.database);

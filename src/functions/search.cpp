@@ -41,7 +41,7 @@ static functions::OpenIndex open_text_index(Oid index_oid) {
 
 namespace {
 
-// How many hits of an index had their rows looked up lately, and how many of them had none that a snapshot
+// The numbers of an index's hits whose rows were looked up lately, and of those without a row that a snapshot
 // saw.
 struct PassedOver {
     Oid index;

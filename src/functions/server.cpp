@@ -197,8 +197,8 @@ static void put_stat_row(FunctionCallInfo fcinfo, client::Path path, const char 
     functions::put_row(fcinfo, values, nulls);
 }
 
-// Why a merge was deferred last: in this session, or else in any. The reason names an index, so others'
-// reasons are for those who may see everybody's rows.
+// Returns the reason of the last deferred merge: of this session, or else of any. The reason names an index,
+// so others' reasons are for those who may see everybody's rows.
 static const char *last_reason_deferred(const storage::DeferredMerges &own,
                                         const storage::DeferredMerges &all) {
     if (own.count > 0)

@@ -5,7 +5,7 @@
 
 namespace pg_gpu::functions {
 
-// One value a column, for the first `count` columns of an index of any access method.
+// A ColumnValues has one value for each of the first `count` columns of an index of any access method.
 struct ColumnValues {
     int count;
     Datum values[INDEX_MAX_KEYS];

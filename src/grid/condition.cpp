@@ -81,7 +81,8 @@ static void add_comparison(const Column &column, const ScanKeyData &key, Conditi
 
 // ---- points -----------------------------------------------------------------------------------------------
 
-// From low to high, both included; no NaN is between bounds, and with a NaN for a bound nothing is.
+// Narrows a lane to the values from low to high, both included. No NaN is between bounds, and with a NaN for
+// a bound nothing is.
 static void narrow_to_interval(LaneRange *lane, double low, double high, Condition *condition) {
     if (std::isnan(low) || std::isnan(high)) {
         condition->nothing = true;
@@ -211,7 +212,8 @@ static void add_converted_comparison(const Column &column, const ScanKeyData &ke
     }
     BOX box;
     if (make_box(column, key.sk_argument, &box)) {
-        // How PostGIS compares NaN differs from one operator to another, and one may do for the whole box.
+        // PostGIS compares NaN differently from one operator to another, and a NaN may stand for the whole
+        // box, so that such a box narrows nothing.
         if (std::isnan(box.low.x) || std::isnan(box.low.y) || std::isnan(box.high.x) ||
             std::isnan(box.high.y))
             return;

@@ -6,8 +6,8 @@
 
 namespace pg_gpu::grid {
 
-// How far rounding to single precision, outwards and on both sides of a comparison, can move a bound: by four
-// units at most. Twice that costs nothing, because PostgreSQL looks at what is found.
+// Rounding to single precision, outwards and on both sides of a comparison, moves a bound by four units at
+// most. Twice that costs nothing, because PostgreSQL looks at what is found.
 static constexpr double kRounding = 8.0 * FLT_EPSILON;
 static constexpr double kSmallest = 8.0 * FLT_TRUE_MIN;
 

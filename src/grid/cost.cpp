@@ -7,7 +7,8 @@
 
 namespace pg_gpu::grid {
 
-// As for btree: the processor's work on a page beyond its tuples, in operator costs.
+// The processor's work on a page beyond its tuples, in operator costs. btree's cost estimate has the same
+// number.
 static constexpr double kPageOperators = 50.0;
 
 // This is a dimension's part of a box.
@@ -83,7 +84,7 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
     const int dimensions = Max(dimension_shares(root, path, shares), 1);
     const Reads reads = reads_of(shares, dimensions, entries / runs);
 
-    // Each row of cells begins on a page of its own, at worst.
+    // At worst each row of cells begins on a page of its own.
     const double jumps = Min(reads.jumps * runs, entry_pages);
     const double read_pages = Min(entry_pages, jumps + reads.rows * runs / entries * entry_pages);
     double spc_random;
@@ -110,7 +111,7 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
     *total = *startup + page_cost + tests + read_pages * kPageOperators * cpu_operator_cost +
              tuples * (cpu_index_tuple_cost + cpu_operator_cost);
     if (path->indexorderbys != NIL) {
-        // Each row returned has been through a heap, and with it the rows of its cell.
+        // A row that is returned has been through a heap of candidates, and so have the rows of its cell.
         *startup +=
             index_other_operands_eval_cost(root, path->indexorderbys) + kCellRows * cpu_operator_cost * runs;
         *total += tuples * (log2(tuples + 2) + 1) * cpu_operator_cost + kCellRows * cpu_operator_cost * runs;

@@ -12,7 +12,7 @@ namespace pg_gpu::grid {
 
 namespace {
 
-// One condition, or many boxes, in one view after another.
+// A count request has one condition, or many boxes, and is counted in one view after another.
 struct CountRequest {
     ViewReader *reader;          // of all rows
     const Condition *condition;  // or nullptr
@@ -209,7 +209,7 @@ static void collect_counted(void *context, VisibleCount *count) {
 
 namespace {
 
-// Who may count a condition's rows without a look at each entry on pages.
+// The methods by which a condition's rows may be counted without a look at each entry on pages.
 struct Counters {
     bool directory;
     bool server;

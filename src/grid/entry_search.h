@@ -11,7 +11,7 @@ namespace pg_gpu::grid {
 // Its condition takes all rows that are of interest.
 EntryCounter entry_counter_of(const ViewReader &reader, CountedBy counted_by, uint32 count);
 
-// How many of the rows, which are by their first lane, match.
+// Returns how many of the rows, which are sorted by their first lane, match.
 uint64 count_rows(const Format &format, const Condition &condition, const EntryRows &rows);
 
 }  // namespace pg_gpu::grid

@@ -1,4 +1,4 @@
-// Which columns can be indexed, and rows to and from their codes.
+// The columns that can be indexed, and rows to and from their codes.
 #include "grid/format.h"
 
 #include "grid/converted.h"

@@ -51,7 +51,7 @@ void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeRe
 // The entries that equal each of the keys, in one view (access_methods.h).
 table::LookupResult look_up(Relation heap, Relation index, Snapshot snapshot, const table::LookupKeys &keys);
 
-// No condition needs the heap.
+// Returns whether no condition of the path needs the heap.
 bool fetches_all(const IndexPath *path);
 
 }  // namespace pg_gpu::grid

@@ -70,7 +70,8 @@ static void set_bounds(BoxList *boxes, int lane, uint64 low, uint64 high) {
         static_cast<uint64 *>(boxes->high[lane])[boxes->count] = high;
         return;
     }
-    // Nothing lies beyond the widest code.
+    // Lanes of the server's width have no code beyond the greatest 32-bit one, so that a range above it is
+    // empty.
     const bool is_empty = low > PG_UINT32_MAX || low > high;
     static_cast<uint32 *>(boxes->low[lane])[boxes->count] = is_empty ? 1 : static_cast<uint32>(low);
     static_cast<uint32 *>(boxes->high[lane])[boxes->count] =
@@ -92,7 +93,7 @@ static bool narrow_lower_lanes(const Format &format, Condition *condition) {
         const auto above = static_cast<uint64>(high);
         if (upper->low < upper->high && (below != 0 || above != PG_UINT64_MAX))
             return false;
-        // With a single upper half left, each range's ends count where they are in it.
+        // A single upper half is left, so that only the ends of a range that lie in it narrow the lower half.
         if (static_cast<uint64>(low >> 64) == upper->low)
             lower->low = Max(lower->low, below);
         if (static_cast<uint64>(high >> 64) == upper->high)

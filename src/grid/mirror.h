@@ -42,8 +42,8 @@ void free_boxes(const BoxList &boxes);
 
 // Returns the view's runs.
 client::RunSet run_set(const ViewReader &reader, const client::MirrorFormat *format);
-// How many entries are looked at for boxes: where the session does it on pages, and where the server does it,
-// which can't take entries off where blocks have changed.
+// Numbers of entries that are looked at for boxes: by the session on pages, and by the server, which can't
+// take entries off where blocks have changed.
 struct Effort {
     uint64 on_pages;
     uint64 on_server;

@@ -56,7 +56,7 @@ static bool count_run_entries(CountRequest *count_request, const client::MirrorF
 
 // ---- local runs -------------------------------------------------------------------------------------------
 
-// Which of the entries count?
+// Finds out which of the entries count.
 static void check_entries(CountRequest *count_request, BlockNumber index_block, const ItemPointerData *tids,
                           uint32 count, bool *counted) {
     if (count_request->counts_all)
@@ -178,7 +178,7 @@ static CountRequest *count_request_of(void *context) {
     return static_cast<CountRequest *>(context);
 }
 
-// For a look at all entries.
+// Takes a new view for a look at all entries.
 static void renew(void *context) {
     CountRequest *count_request = count_request_of(context);
     count_request->reader->condition = &count_request->everything;

@@ -29,7 +29,7 @@ inline void note_returned(ReturnedRows *returned, const ItemPointerData &tid) {
     returned->places[returned->count++] = encode_tid(tid);
 }
 
-// From now on was_returned knows all that was noted.
+// After begin_skipping, was_returned knows all rows that were noted before.
 void begin_skipping(ReturnedRows *returned, Relation index);
 bool was_returned(const ReturnedRows &returned, const ItemPointerData &tid);
 

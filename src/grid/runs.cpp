@@ -74,7 +74,7 @@ static uint32 merge_page_bound(Relation index, const storage::RunKind *kind, con
         widen_by_run(index, format, inputs[i], low, high);
         entries += inputs[i].entries;
     }
-    // No page but the last has fewer rows than fit it between these bounds.
+    // All pages but the last have at least as many rows as fit a page between these bounds.
     uint32 fit = 1;
     for (uint32 step = 1024; step > 0; step /= 2)
         if (fit + step <= storage::kMaxTidsPerPage &&

@@ -89,7 +89,7 @@ static bool fill_batch(Scan *scan) {
 
 // ---- callbacks --------------------------------------------------------------------------------------------
 
-// By the rule "Other snapshots", or because the condition says less than the keys.
+// A recheck is needed by the rule "Other snapshots", or because the condition says less than the keys.
 static bool must_recheck(const Scan &scan) {
     return scan.condition.is_rough || !IsMVCCSnapshot(scan.descriptor->xs_snapshot);
 }

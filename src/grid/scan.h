@@ -13,7 +13,7 @@ using namespace table;
 
 struct NearestSearch;
 
-// One view of an index, read source by source: the tail's matches, then the runs'.
+// A ViewReader reads one view of an index source by source: the tail's matches, then the runs'.
 struct ViewReader {
     Relation heap;
     Relation index;

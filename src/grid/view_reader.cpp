@@ -1,4 +1,4 @@
-// One view of an index, read source by source.
+// Reads one view of an index source by source.
 #include "grid/scan.h"
 
 namespace pg_gpu::grid {
@@ -219,7 +219,7 @@ bool resolve_batch(Resolver *resolver, const ViewReader &reader, Batch *batch) {
         return false;
     if (all_visible)
         return true;
-    // No heap page stays pinned while the cursor is idle: VACUUM (FREEZE) would wait for it.
+    // No heap page stays pinned while the cursor is idle, because VACUUM (FREEZE) would wait for it.
     find_visible(&resolver->rows, batch->tids, batch->count, visible);
     keep_entries(*reader.format, batch, [&](uint32 i) { return visible[i]; });
     return true;

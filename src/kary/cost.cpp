@@ -7,7 +7,8 @@
 
 namespace pg_gpu::kary {
 
-// As for btree: the processor's work on a page beyond its tuples, in operator costs.
+// The processor's work on a page beyond its tuples, in operator costs. btree's cost estimate has the same
+// number.
 static constexpr double kPageOperators = 50.0;
 
 // Returns the correlation of the column's order with the table's, 0 when it is unknown.
@@ -67,7 +68,7 @@ static Boundary boundary_of(PlannerInfo *root, const IndexPath *path) {
     foreach (cell, path->indexclauses) {
         const auto *clause = lfirst_node(IndexClause, cell);
         if (clause->indexcol != column) {
-            // Like btree's, boundaries reach as far as the columns before have equalities.
+            // Boundaries reach as far as the columns before have equalities, as btree's do.
             if (!equality || clause->indexcol != column + 1)
                 break;
             column++;

@@ -79,7 +79,7 @@ static bool count_in_runs(Relation index, const storage::RunKind *kind, const Ke
 
 namespace {
 
-// One condition, or many ranges, and a view.
+// A count request has one condition, or many ranges, and a view.
 template <typename Key>
 struct CountRequest {
     Snapshot snapshot;

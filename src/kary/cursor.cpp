@@ -121,7 +121,7 @@ bool resolve_batch(Scan<Key> *scan, Source<Key> *source) {
         pfree(visible);
         return !stale_view;
     }
-    // No heap page stays pinned while the scan is idle: VACUUM (FREEZE) would wait for it.
+    // No heap page stays pinned while the scan is idle, because VACUUM (FREEZE) would wait for it.
     find_visible(&scan->rows, source->tids, source->count, visible);
     uint32 kept = 0;
     for (uint32 i = 0; i < source->count; i++) {
@@ -216,7 +216,8 @@ static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
     if (run.dead > 0 && cursor->count > 0 &&
         !drop_dead(scan, cursor, leaf, entries, share.begin, first, scattered ? places : nullptr))
         return false;
-    // Not before: the rows of dead entries may be gone together with the end of the table.
+    // TIDs are checked only after dead entries are dropped: their rows may be gone together with the end of
+    // the table.
     check_tids(scan, cursor, storage::run_block(run, run.sections[kLeafSection].first_page + leaf_number));
     return true;
 }

@@ -1,4 +1,4 @@
-// How an index's columns become one key: fixed-width codes, the first column's highest, and a mask of NULLs.
+// The key of an index's columns: fixed-width codes, the first column's highest, and a mask of NULLs.
 #pragma once
 
 #include "kary/hash_key.h"

@@ -59,7 +59,7 @@ static void find_all_visible_rows(Page page, const LookupMatch *matches, uint32 
         if (rows[i] != InvalidOffsetNumber)
             __builtin_prefetch(tuple_header(page, rows[i]));
     }
-    // Only a redirection leads to a heap-only tuple: an entry of old may meet one of another chain.
+    // Only a redirection leads to a heap-only tuple: an old entry may meet a tuple of another chain.
     for (uint32 i = 0; i < count; i++)
         if (rows[i] != InvalidOffsetNumber &&
             HeapTupleHeaderIsHeapOnly(tuple_header(page, rows[i])) != redirected[i])
@@ -88,8 +88,9 @@ static void pin_next_page(HeapRows *rows, const LookupMatch *matches, uint64 lef
             __builtin_prefetch(PageGetItemId(page, match_offset(matches[i])));
 }
 
-// In the order of the table, rows have their keys anywhere in memory. The place where the positions of a
-// match's key begin is prefetched some pages ahead, and the first position when the match's own page is read.
+// Prefetches positions of keys: rows in the order of the table have their keys anywhere in memory. The place
+// where the positions of a match's key begin is prefetched some pages ahead, and the first position when the
+// match's own page is read.
 static void request_positions(HeapRows *rows, const LookupMatch *matches, uint32 count) {
     constexpr uint64 kMatchesAhead = 64;
     const LookupResult &lookup = *rows->lookup;
@@ -121,8 +122,8 @@ static void read_page(HeapRows *rows) {
     LockBuffer(rows->buffer, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(rows->buffer);
     check_old_snapshot(rows->snapshot, rows->heap, page);
-    // As in heapgetpage, the page's own flag may be trusted on a primary, and where the snapshot was not
-    // taken on a standby. The slot of a row that has gone since this snapshot was taken cannot hold a row
+    // The page's own flag may be trusted on a primary, and where the snapshot was not taken on a standby, as
+    // heapgetpage trusts it. The slot of a row that has gone since this snapshot was taken cannot hold a row
     // that everybody sees.
     const bool all_visible = PageIsAllVisible(page) && !rows->snapshot->takenDuringRecovery;
     if (all_visible)

@@ -145,7 +145,7 @@ inline Partition keyed_partition(const storage::RunEntry &run) {
     return {0, false, 0, 0, keyed_entries(run)};
 }
 
-// In an index of one column this is the partition of the NULLs.
+// An index of one column has its NULLs in this partition.
 inline Partition null_partition(const storage::RunEntry &run) {
     return {1, true, 0, keyed_entries(run), run.entries - keyed_entries(run)};
 }

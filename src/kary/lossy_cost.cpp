@@ -215,7 +215,7 @@ Cost recheck_cost(PlannerInfo *root, const IndexPath *path, double rows) {
     Cost total = 0;
     for_each_lossy_qual(path, [&](int column, RestrictInfo *qual) {
         if (is_looked_up(root, path->indexinfo, column, qual->clause)) {
-            // Each row takes a hash and a comparison.
+            // Looking a row up takes a hash and a comparison.
             total += rows * 2 * cpu_operator_cost;
             return;
         }
@@ -233,7 +233,8 @@ Cost table_order_cost(const IndexOptInfo *index, Selectivity selectivity) {
     double random;
     double sequential;
     get_tablespace_page_costs(table->reltablespace, &random, &sequential);
-    // As for bitmap heap scans, reading is the more like a sequential read, the more of the pages are read.
+    // The more of the pages are read, the more reading is like a sequential read. The planner's cost of
+    // bitmap heap scans has the same formula.
     const double fetched = Min(2 * pages * rows / (2 * pages + rows), pages);
     const Cost in_order = fetched * (random - (random - sequential) * sqrt(fetched / pages));
     const Cost together = random + (ceil(selectivity * pages) - 1) * sequential;

@@ -37,7 +37,7 @@ inline Key from_server(const void *keys, uint64 i) {
     return key_from<Key>(bits_of(static_cast<const ServerKey<Key> *>(keys)[i]));
 }
 
-// How gpu_kary's runs are mirrored: their entries without NULLs.
+// A mirror of a gpu_kary run has its entries without NULLs.
 template <typename Key>
 const client::MirrorFormat *mirror_format();
 const client::MirrorFormat *mirror_format(Relation index);

@@ -148,8 +148,8 @@ bool is_remote(const Scan<Key> *scan, const storage::RunEntry &run) {
 
 // ---- requests ---------------------------------------------------------------------------------------------
 
-// From now on the scan does without the server process, or, where some of the runs were lacking, without
-// those.
+// Has the scan do without the server process from now on, or, where some of the runs were lacking, without
+// those. Returns false.
 template <typename Key>
 static bool give_up(Scan<Key> *scan) {
     scan->may_travel = client::may_share_out_again() && ++scan->remote.refusals < table::kMaxServerTries;
@@ -347,7 +347,7 @@ static void merge_ranges(Scan<Key> *scan, const client::EntriesResult &result, P
     }
 }
 
-// How many matches fit work_mem.
+// Returns how many matches fit work_mem.
 template <typename Key>
 static uint64 max_matches() {
     constexpr uint64 kBytes = sizeof(Key) + sizeof(ItemPointerData);
@@ -386,7 +386,7 @@ static void take_items(Scan<Key> *scan, const client::EntriesResult &result, uin
     remote->end = first + to;
 }
 
-// Which items are kept where not all of them fit.
+// The end of the items that is kept where not all of them fit.
 enum class Keep { First, Last };
 
 // Makes the batch of items [begin, end), or of as many of them as are answered and fit. false: Restart.
@@ -428,7 +428,7 @@ static bool load_items(Scan<Key> *scan, uint32 begin, uint32 end, Keep keep) {
 
 // ---- moving -----------------------------------------------------------------------------------------------
 
-// Nothing is held, and the gap is before item `item`.
+// Empties the batch, and puts the scan into the gap before item `item`.
 template <typename Key>
 static void stand_before(RemoteSource<Key> *remote, uint32 item) {
     remote->begin = remote->end = item;

@@ -35,7 +35,7 @@ constinit const MirrorKind kary_mirror = {mirrored_pages_of, begin_kary, {0, 1, 
 // Counting one range pages finds its two ends in each run, as two lookups do, but never jointly.
 static constexpr double kKeysPerLoneSearch = 20;
 
-// Whether an entry's heap block is all-visible, where each one must be looked at.
+// The time of a look whether an entry's heap block is all-visible, where each one must be looked at.
 static constexpr double kVisibilityLook = 0.015;
 
 // The cost of a leaf page that a lookup reads, in microseconds: keys that lie close together share it.

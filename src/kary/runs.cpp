@@ -73,16 +73,16 @@ static uint32 merge_page_bound(Relation, const storage::RunKind *, const storage
     const auto leaves = static_cast<uint32>(Max((entries + kLeafCapacity<Key> - 1) / kLeafCapacity<Key>, 1));
     if (!Composite)
         return leaves + separator_levels_above<Key>(leaves).pages;
-    // Each page boundary is crossed by one partition at most; a partition that crosses none has no
-    // separators, and one that crosses some begins pages of its own on each level, few of which have more
-    // than one level.
+    // A page boundary is crossed by one partition at most. A partition that crosses none has no separators,
+    // and one that crosses some begins pages of its own on each level, few of which have more than one level.
     partitions = Min(partitions, uint64{1} << (sizeof(NullMask) * 8));
     const auto crossing = static_cast<uint32>(Min(partitions - 1, uint64{leaves} - 1));
     return leaves + crossing + 2 * separator_levels_above<Key>(leaves + crossing).pages +
            partition_table_pages(partitions);
 }
 
-// One input of a merge: a copy of its current leaf page with the page's dead bits, read strictly forward.
+// An input of a merge has a copy of its current leaf page with the page's dead bits, and is read strictly
+// forward.
 template <typename Key>
 struct MergeInput {
     const storage::RunEntry *run;
@@ -171,7 +171,7 @@ static void merge_partition(Relation index, MergeInput<Key> **inputs, int count,
     while (live > 0) {
         std::pop_heap(heap, heap + live, input_after<Key>);
         MergeInput<Key> *smallest = heap[live - 1];
-        // As long as the same input stays smallest, the heap is left alone.
+        // While the same input stays the smallest, the heap is left alone.
         for (;;) {
             if (likely(!done.any) || is_behind(smallest, done.key, done.tid))
                 add_entry(builder, smallest->key, nulls, smallest->tid);

@@ -17,8 +17,8 @@ inline bool is_planners_look(const SnapshotData *snapshot) {
     return snapshot->snapshot_type == SNAPSHOT_NON_VACUUMABLE;
 }
 
-// With one column, a scan goes through at most two phases in index order: keyed entries and NULLs. With
-// several, all partitions are merged in one.
+// A scan of an index of one column goes through at most two phases in index order: keyed entries and NULLs.
+// With several columns, all partitions are merged in one phase.
 enum class Phase : int { Keys, Nulls, All };
 
 // The source of a partition of a run, or of the tail, which is read from pages: it holds the matching entries

@@ -116,7 +116,8 @@ bool merge_on_server(Relation index, const storage::RunKind *kind, const storage
         choice_for(client::RequestKind::MergeKary, RelationGetRelid(index), key_bits, count, entries);
     if (choice.path == client::Path::Paged)
         return false;
-    // No VACUUM changes the inputs' dead bits meanwhile: it would need the lock that this merge holds.
+    // No VACUUM changes the inputs' dead bits meanwhile, because it would need the lock that this merge
+    // holds.
     const client::RunSet set = {index, kind,  mirror_format<Key>(),
                                 runs,  count, storage::read_vacuum_seq(index, kind)};
     merged_array = {};

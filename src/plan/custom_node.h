@@ -25,7 +25,7 @@ constexpr CustomExecMethods execution_methods_of(const char *name,
     return methods;
 }
 
-// With callbacks for state that a leader shares with parallel workers.
+// Adds to a node's methods the callbacks for state that a leader shares with parallel workers.
 constexpr CustomExecMethods shared_methods_of(CustomExecMethods methods,
                                               decltype(CustomExecMethods::EstimateDSMCustomScan) estimate,
                                               decltype(CustomExecMethods::InitializeDSMCustomScan) begin,

@@ -117,7 +117,7 @@ static void collect_row(Relation, ItemPointer tid, Datum *values, bool *nulls, b
     PendingRow *row = &collector->pending[collector->pending_count++];
     row->tid = *tid;
     row->is_null = nulls[0];
-    // As it lies in the row: a value stored elsewhere is fetched when its turn comes.
+    // The value is copied as it lies in the row: one that is stored elsewhere is fetched when its turn comes.
     row->value = nulls[0] ? Datum{0} : datumCopy(values[0], false, -1);
     MemoryContextSwitchTo(caller);
 }
@@ -160,7 +160,8 @@ static DocumentPart *number_documents(Collector *collector, ParallelBuild *paral
 static uint64 finish_collecting(void *state) {
     auto *collector = static_cast<Collector *>(state);
     invert_pending(collector);
-    // Nothing is written if no participant has rows, and nobody else would close the file.
+    // A file without documents is closed here: nothing is written if no participant has rows, and nobody else
+    // would close it.
     if (collector->documents != nullptr && collector->total == 0) {
         BufFileClose(collector->documents);
         collector->documents = nullptr;

@@ -7,7 +7,7 @@
 
 namespace pg_gpu::text {
 
-// How the indexed value becomes a document.
+// A DocumentSource says how the indexed value becomes a document.
 struct DocumentSource {
     Oid type;           // tsvector, text, jsonb or text[]
     Oid configuration;  // InvalidOid for tsvector

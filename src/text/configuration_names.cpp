@@ -38,7 +38,7 @@ Oid find_configuration(const char *name) {
     return found;
 }
 
-// Who uses an index needs no privilege on the configuration's schema.
+// Finds a configuration without privileges on its schema, which users of an index don't need.
 static Oid find_unchecked(const Name &name) {
     const Oid schema = get_namespace_oid(name.schema, true);
     return OidIsValid(schema) ? GetSysCacheOid2(TSCONFIGNAMENSP, Anum_pg_ts_config_oid,
@@ -225,7 +225,8 @@ static void follow_access(ObjectAccessType access, Oid class_id, Oid object, int
         follow_option(object, access == OAT_POST_CREATE);
 }
 
-// No option of an index is set before PostgreSQL has loaded the library to have it checked.
+// The hook comes in time, because PostgreSQL loads the library to check an index's options before it sets
+// them.
 void follow_configuration_options() {
     previous_hook = object_access_hook;
     object_access_hook = follow_access;

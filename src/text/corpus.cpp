@@ -11,8 +11,8 @@
 
 namespace pg_gpu::text {
 
-// How many blocks the table has, whose lock the caller holds. All TIDs of a view taken before lie within
-// them.
+// Returns how many blocks the table has, whose lock the caller holds. All TIDs of a view that was taken
+// before lie within them.
 static BlockNumber blocks_of_table(Relation index) {
     Relation heap = table_open(index->rd_index->indrelid, NoLock);
     const BlockNumber blocks = table::blocks_of_rows(heap);
@@ -180,7 +180,7 @@ static ListCursor *open_prefix(DictionaryCursor *dictionary, const QueryTerm &te
     auto *found = allocate<PrefixPosting>(room);
     const auto add = [&](uint32 ordinal, uint32 frequency) {
         if (count == room) {
-            // No more room than twice what the documents take.
+            // The array takes no more than twice the room of the documents.
             count = join_postings(found, count);
             if (count > room / 2)
                 found = reallocate(found, room *= 2);
@@ -259,7 +259,7 @@ uint64 count_live(ListCursor *list) {
     return live;
 }
 
-// Each lexeme of a prefix counts for itself.
+// Counts the documents of each of a prefix's lexemes, so that one with two of them counts twice.
 static uint64 count_prefix(RunReader *reader, const QueryTerm &term) {
     auto *dictionary = allocate<DictionaryCursor>(1);
     uint64 total = 0;
@@ -291,7 +291,7 @@ void count_in_tuples(const Corpus *corpus, const Query &query, uint64 *counts) {
     auto *ones = allocate<uint32>(query.term_count + 1);
     for (int i = 0; i < corpus->raw_count; i++) {
         for_each_tail_tuple(corpus->raws[i], [&](const DocumentTuple *tail_tuple) {
-            // Each lexeme counts once for itself, and once for each prefix.
+            // A lexeme counts once for itself, and once for each prefix it has.
             memset(ones, 0, query.term_count * sizeof(uint32));
             TupleReader reader = begin_tuple(tail_tuple);
             int next = 0;

@@ -57,7 +57,7 @@ static bool passes(const RowTest &test) {
     return passed;
 }
 
-// Each entry's visible row is looked at.
+// Counts by looking at the visible row of each entry.
 static int64 count_rows(IndexScanDesc scan, uint64 *heap_fetches) {
     Entries entries = {allocate<ItemPointerData>(1024), 0, 1024};
     visit_matches_of(

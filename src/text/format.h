@@ -136,7 +136,7 @@ inline constexpr uint32 kRestartInterval = 16;
 using Restart = uint64;
 inline constexpr int kRestartPlaceBits = 16;
 
-// How many restarts the table of a page with so many entries has, which is at least one.
+// Returns how many restarts the table of a page with so many entries has; there is at least one entry.
 inline uint32 restart_count(uint32 entries) {
     return (entries - 1) / kRestartInterval;
 }

@@ -148,7 +148,7 @@ static OrdinalSet match_node(const QueryNode *node, ListCursor **lists, bool in_
             result.exact = !node->weighted || result.count == 0;
             return result;
         case QueryNode::Kind::Not:
-            // In a phrase, `!a` is about a place and not about the document.
+            // In a phrase, `!a` is about a position and not about the document.
             if (in_phrase)
                 return {nullptr, 0, true, false};
             return complement_of(match_node(node->children[0], lists, false));

@@ -12,7 +12,7 @@ using gpu_engine::TextList;
 using gpu_engine::TextQuery;
 using gpu_engine::TextTerm;
 
-// With fewer entries, a request's way there and back alone takes longer.
+// With fewer entries a request's way there and back alone takes longer.
 static constexpr uint64 kFewestEntries = 16384;
 
 // ---- the mirror's format ---------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
-// Whether a document that has a query's lexemes matches its phrases and weights is decided by PostgreSQL
-// itself: it is given a tsvector that has nothing but the query's lexemes, with the positions that the index
-// keeps.
+// PostgreSQL itself decides whether a document that has a query's lexemes matches its phrases and weights: it
+// is given a tsvector that has nothing but the query's lexemes, with the positions that the index keeps.
 #pragma once
 
 #include "text/query.h"

@@ -121,7 +121,7 @@ static uint32 steps_of(const TextSearch &search, const SearchPart &part) {
     return step_of(search, part.first + part.count) - step_of(search, part.first);
 }
 
-// As many queries from `first` on as a buffer of the largest size takes, halving their number.
+// Returns as many queries from `first` on as fit a buffer of the largest size, halving their number.
 static SearchPart cut_search(const RunSet &set, const TextSearch &search, uint64 first) {
     SearchPart part = {first, Min(search.count - first, uint64{gpu_engine::max_text_queries})};
     const auto bytes = [&] {

@@ -57,7 +57,7 @@ struct Posting {
     uint32 value;  // its frequency, or where positions are kept, its number among PostingBuffer::details
 };
 
-// One input of a merge.
+// An input of a merge, with the postings or the reader that it is read by.
 struct MergeInput {
     const storage::RunEntry *run;
     RunReader reader;

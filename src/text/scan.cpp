@@ -305,8 +305,8 @@ static void drop_implied_conditions(Scan *scan) {
     scan->condition_count = kept;
 }
 
-// How many of the best of all to rank so that as many are wanted as are ranked at first otherwise; 0 where
-// wanted ones are ranked instead.
+// Returns how many of the best of all rows to rank so that among them are as many wanted ones as are ranked
+// at first otherwise; 0 where the wanted ones are ranked instead.
 static uint32 first_batch_of_all(IndexScanDesc descriptor, const Scan *scan) {
     const uint32 usual = Max(scan->first_batch, kFirstBatch);
     if (scan->among == nullptr)
@@ -339,7 +339,7 @@ static bool is_wanted(const Scan *scan, const ItemPointerData &tid) {
 static void rank_batch(IndexScanDesc descriptor, Scan *scan) {
     Ranking *ranking = &scan->ranking;
     ranking->after = scan->next_hit > 0 ? &scan->last : nullptr;
-    // If few of the best are wanted, so may be all that follow.
+    // If few of the best were wanted, few of those that follow may be.
     if (scan->next_hit > 0)
         ranking->among = scan->among;
     ranking->limit = Min(ranking->limit * kBatchGrowth, kLargestBatch);

@@ -183,7 +183,8 @@ double bound_shrink(const RunReader *reader, const postings::Norms &norms) {
     const RunHeader &header = reader->header;
     const postings::Norms written =
         norms_for({postings::Codec::Bitpack, header.k1, header.b}, header.average_length);
-    // Each part of a norm is at least so many times what it was; so is their sum.
+    // Neither part of a norm is less than this many times what it was when the bounds were written; so their
+    // sum isn't.
     double shrink = 1;
     if (written.base > 0)
         shrink = Min(shrink, norms.base / written.base);
@@ -481,7 +482,7 @@ static void rank_any(RunReader *reader, ListCursor **lists, const Ranking &ranki
         if (lists[term] == nullptr)
             continue;
         ranked[count++] = {lists[term], ranking.query->terms[term].weight, 0, 0};
-        // For short lists, the postings tell what bounds don't tell.
+        // A short list's postings are read at once, because they say more than bounds do.
         lists[term]->block = kNoBlock;
         if (lists[term]->blocks == 1)
             load_block(lists[term], 0);

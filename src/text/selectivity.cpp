@@ -1,4 +1,4 @@
-// How many rows `@@@` is taken to leave. No row and no statistics are looked at: making words of a table's
+// An estimate of how many rows `@@@` leaves. It looks at no row and no statistics: making words of a table's
 // most common values would take milliseconds, each time that a statement is planned.
 #include "text/bm25.h"
 #include "text/match.h"

@@ -24,7 +24,8 @@ struct Child {
 
 }  // namespace
 
-// How many values the steps of a subtree have on the stack at the same time, the deepest child's first.
+// Returns how many values the steps of a subtree have on the stack at the same time, when the deepest child's
+// come first.
 static uint32 depth_of(const QueryNode *node) {
     check_stack_depth();
     uint32 depth = 1;
@@ -50,7 +51,7 @@ static void add_node(const QueryNode *node, bool negated, bool in_phrase, QueryS
                 add_step(steps, negated ? TextStepKind::lacks : TextStepKind::has, node->term);
             return;
         case QueryNode::Kind::Not:
-            // In a phrase, `!a` is about a place and not about the document.
+            // In a phrase, `!a` is about a position and not about the document.
             if (in_phrase)
                 add_step(steps, TextStepKind::every);
             else

@@ -52,7 +52,7 @@ static Operator *operator_of(FmgrInfo *function) {
     return made;
 }
 
-// Without an index there are no statistics: all words weigh the same, and lengths don't count.
+// Without an index there are no statistics, so that all words weigh the same, and lengths don't count.
 static void weigh_alike(Operation *operation) {
     constexpr double kSaturation = 1.2;
     operation->norms = {kSaturation, 0};

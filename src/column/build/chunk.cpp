@@ -171,7 +171,7 @@ void add_null(Chunk *chunk, int number) {
     column->nulls++;
 }
 
-// With about as many values as rows a dictionary doesn't pay, and a large one takes memory.
+// A dictionary of about as many values as rows doesn't pay, and a large one takes memory.
 static bool is_too_diverse(const Chunk *chunk, const ChunkColumn *column) {
     const uint64 distinct = column->integers.count;
     return distinct > chunk->max_distinct || (distinct >= chunk->sample && distinct > chunk->rows / 8 * 7);
@@ -287,7 +287,7 @@ size_t chunk_bytes_with(const Chunk *chunk, uint64 more_rows) {
     for (int i = 0; i < chunk->columns; i++) {
         const ChunkColumn &column = chunk->column[i];
         total += room * (column.raw ? sizeof(uint64) : sizeof(uint32)) + room / 8;
-        // Each of a dictionary's values has its sorted place beside it.
+        // A dictionary has its values' sorted places beside them.
         if (!has_integers(column))
             total += column.strings.byte_room + column.strings.room * (sizeof(StringEntry) + sizeof(uint32)) +
                      (size_t{column.strings.mask} + 1) * sizeof(uint32);
@@ -352,7 +352,7 @@ static StringKey key_of_string(const StringTable &table, uint32 number, size_t s
     return key;
 }
 
-// How many bytes all of the strings begin with.
+// Returns with how many equal bytes all of the strings begin.
 static size_t shared_by_all(const StringTable &table) {
     const Bytes first = string_at(table, 0);
     size_t shared = first.length;
@@ -410,7 +410,7 @@ static void sort_integers(ChunkColumn *column) {
                        [keys](uint32 a, uint32 b) { return keys[a] < keys[b]; });
 }
 
-// Whether integers of these rows alone take less room without a dictionary.
+// Returns whether integers of these rows alone take less room without a dictionary.
 static bool is_dictionary_dear(const Chunk *chunk, const ChunkColumn *column) {
     const IntegerTable &integers = column->integers;
     if (integers.count == 0)

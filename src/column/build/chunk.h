@@ -71,7 +71,8 @@ struct ChunkColumn {
     bool is_scaled;  // numerics are integers so far
     bool has_scale;  // there is one
     uint8 scale;
-    // By row: the value's number, or, of integers that are too many, the value.
+    // A row's place in one of the arrays has the value's number, or, of integers that are too many, the
+    // value.
     uint32 *numbers;
     uint64 *values;
     bool raw;

@@ -22,7 +22,8 @@ struct RowOrder {
 // Live rows of all inputs by their places.
 void merge_places(const Input *inputs, int count, TidWriter *tids, RowOrder *order);
 
-// One column's codes of one input, read forward. Either `numbers` of a dictionary, or `values` less `base`.
+// A ColumnCursor reads one column's codes of one input forward: either `numbers` of a dictionary, or `values`
+// less `base`.
 struct ColumnCursor {
     CodeCursor<uint32> number_cursor;
     CodeCursor<uint64> value_cursor;

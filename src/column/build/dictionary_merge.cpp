@@ -254,9 +254,9 @@ static uint64 least_distinct(const InputColumn &column, const Input &input, int 
     return distinct > run.dead ? distinct - run.dead : 0;
 }
 
-// How many different integers inputs without a dictionary have at least: those whose ranges don't meet have
-// none in common. Runs that follow one another often have such ranges, of times and of numbers that are
-// counted up.
+// Returns how many different integers inputs without a dictionary have at least: inputs whose ranges don't
+// meet have none in common. Runs that follow one another often have such ranges, of times and of numbers that
+// are counted up.
 static uint64 least_distinct_of_all(const InputColumn *columns, const Input *inputs, int count, int number) {
     auto *ranges = allocate<RawRange>(count);
     int found = 0;

@@ -8,7 +8,7 @@
 
 namespace pg_gpu::column {
 
-// One column of one input.
+// What a merge knows of one column of one input.
 struct InputColumn {
     uint64 *null_bits;
     uint64 *map;  // by number: the new code, or what to write instead

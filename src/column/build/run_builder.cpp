@@ -219,8 +219,8 @@ static void find_bounds(const Builder &builder, const InputColumn *columns, uint
     *distinct = Min(*distinct, builder.order.rows);
 }
 
-// So few different numerics have a dictionary, which is small, and by whose codes any expression is
-// evaluated. Tests have fewer.
+// Up to so many different numerics have a dictionary: it is small, and any expression is evaluated by its
+// codes. Tests set fewer.
 static uint64 few_numerics() {
     const TestHooks *hooks = test_hooks();
     return hooks == nullptr ? kMaxListedNumerics : static_cast<uint64>(hooks->listed_numerics());

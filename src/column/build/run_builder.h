@@ -9,7 +9,8 @@
 
 namespace pg_gpu::column {
 
-// One of the two. Rows of both lie in the order of their places; dead ones are left out.
+// An input is a chunk or a run; the other pointer is nullptr. Rows lie in the order of their places, and dead
+// ones are left out.
 struct Input {
     Chunk *chunk;
     RunReader *reader;

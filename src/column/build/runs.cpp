@@ -160,8 +160,8 @@ static void bound_run(Relation index, const Format &format, const storage::RunEn
         pfree(reader.dead);
 }
 
-// Whether a run of integers meets others in a dictionary is worth a look, since it takes much less room if it
-// stays one.
+// Looks whether numerics that are integers in one run can stay so beside another run's dictionary, whose
+// entries are read for that: they take much less room than in a dictionary.
 static void bound_dictionaries(Relation index, const Format &format, const storage::RunEntry &run,
                                ColumnBound *bounds) {
     RunReader reader;

@@ -196,8 +196,8 @@ static FirstDigit first_digit_of(uint64 number) {
     return first;
 }
 
-// As numeric_div: the quotient has 16 digits or more that aren't leading zeros, by a guess at its first one,
-// and is rounded by the digit behind.
+// Computes the quotient as numeric_div does: it has 16 digits or more that aren't leading zeros, by a guess
+// at its first one, and is rounded by the digit behind.
 Numeric average_of_integers(Int128 sum, uint64 count) {
     constexpr int word_digits = 4;
     constexpr int max_power = 19;  // of 10 that 64 bits hold

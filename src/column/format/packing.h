@@ -16,7 +16,7 @@ void unpack(uint32 bits, const uint64 *words, uint64 groups, uint64 *values);
 void unpack_some(uint32 bits, const uint64 *words, const uint16 *places, uint32 count, uint32 *values);
 void unpack_some(uint32 bits, const uint64 *words, const uint16 *places, uint32 count, uint64 *values);
 
-// One group of values below 2^bits.
+// Packs one group of values below 2^bits.
 void pack(uint32 bits, const uint64 *values, uint64 *words);
 
 // Writes down the places of set bits, and returns their number. So many places more than there are bits may

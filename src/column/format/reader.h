@@ -47,7 +47,7 @@ inline bool is_dead(const RunReader *reader, uint64 ordinal) {
 
 // ---- TIDs -------------------------------------------------------------------------------------------------
 
-// One span after the other.
+// A TidCursor reads one span of TIDs after the other.
 struct TidCursor {
     RunReader *reader;
     uint32 page;  // next of section 1
@@ -151,7 +151,7 @@ uint32 next_groups(CodeCursor<Value> *cursor);
 // The same, but values stay packed: cursor->words has them, and one word more that means nothing.
 template <typename Value>
 uint32 next_packed_groups(CodeCursor<Value> *cursor);
-// Only the values of these rows of the next groups, which don't move: the others are any.
+// Reads only the values of these rows of the next groups, without moving on; the others are undefined.
 void next_few_values(CodeCursor<uint32> *cursor, const uint16 *rows, uint32 count);
 // The same as next_groups, but batches of which no row is selected, a bit each, are passed over;
 // cursor->group says behind which group the values end.

@@ -65,7 +65,8 @@ bool read_scaled(const Bytes &bytes, ScaledNumeric *scaled) {
     uint64 number = 0;
     for (int i = 0; i < count; i++) {
         const uint64 digit = word_at(bytes.data, i + 1);
-        // How many digits behind the point end with this word. Of the last one digits may not be shown.
+        // `behind` is the number of digits behind the point up to the end of this word. The last word may
+        // have more digits than are shown.
         const int behind = (i - weight) * kWordDigits;
         const int taken = Min(kWordDigits, scale - behind + kWordDigits);
         uint64 next;
@@ -90,7 +91,8 @@ bool read_scaled(const Bytes &bytes, ScaledNumeric *scaled) {
 void format_scaled(uint64 code, uint8 scale, FormattedNumeric *formatted) {
     const uint64 magnitude = magnitude_of(code);
     const int words_behind = words_of_digits(scale);
-    // From the last word on, which has the digits that words in front of it leave.
+    // The words are written from the last one on, because each takes the digits that are left of the
+    // magnitude.
     uint16 words[kMaxFormattedBytes / sizeof(uint16)];
     constexpr int room = kMaxFormattedBytes / sizeof(uint16);
     int first = room;

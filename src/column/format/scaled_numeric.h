@@ -43,7 +43,7 @@ inline Bytes bytes_of_formatted(const FormattedNumeric &formatted) {
     return {formatted.room, formatted.length};
 }
 
-// How many bytes the numerics from one code to another take at most.
+// Returns the most bytes that a numeric from one code to another takes.
 size_t max_formatted_bytes(uint64 lowest, uint64 highest, uint8 scale);
 
 inline Datum datum_of_scaled(const ColumnType &type, uint64 code, uint8 scale, ValueBuffer *buffer) {
@@ -52,7 +52,7 @@ inline Datum datum_of_scaled(const ColumnType &type, uint64 code, uint8 scale, V
     return datum_of(type, bytes_of_formatted(formatted), buffer);
 }
 
-// As PostgreSQL's cast to float8 converts it.
+// Converts a code exactly as PostgreSQL's cast to float8 would convert the numeric.
 double float8_of_scaled(uint64 code, uint8 scale);
 
 }  // namespace pg_gpu::column

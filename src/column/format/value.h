@@ -32,7 +32,7 @@ struct Bytes {
     size_t length;
 };
 
-// How values of a type would be kept. Of types that can't be indexed, too: strings then.
+// Returns how values of a type would be kept. A type that can't be indexed is described, too, as strings.
 ColumnType describe_type(Oid type, Oid collation);
 
 // Makes an index's format, palloc'd. Raises an error when a column's type has neither btree nor hash

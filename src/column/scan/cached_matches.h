@@ -1,5 +1,5 @@
-// Which codes of a run's dictionary match a column's keys, and which of its rows have them, as a session
-// keeps them for statements to come (cached_results.h).
+// Matches that a session keeps for statements to come (cached_results.h): the codes of a run's dictionary
+// that match a column's keys, and the run's rows that have them.
 #pragma once
 
 #include "column/scan/condition.h"
@@ -7,7 +7,7 @@
 
 namespace pg_gpu::column {
 
-// One column's keys among those to be applied.
+// One column's keys among those that are to be applied.
 struct ColumnKeys {
     int column;
     const Key **keys;

@@ -63,7 +63,8 @@ struct Entries {
     uint64 transaction;  // the session's present one, counted from 1 on
 };
 
-// Each has a memory context and is looked at when results are looked for.
+// All results are looked at when one is looked for, and each has a memory context of its own, so there are
+// few.
 constexpr int kMaxEntries = 1024;
 
 }  // namespace
@@ -164,7 +165,7 @@ const void *use_results(const CacheKey &key) {
 static void begin_entries() {
     if (cached.context != nullptr)
         return;
-    // Each new table has a type: changes of types mustn't drop everything.
+    // The list leaves out types, because each new table has one: changes of types mustn't drop everything.
     for (const int cache :
          {PROCOID, COLLOID, TSCONFIGOID, TSCONFIGMAP, TSDICTOID, TSPARSEROID, TSTEMPLATEOID})
         CacheRegisterSyscacheCallback(cache, note_change, Datum{0});

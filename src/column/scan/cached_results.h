@@ -31,11 +31,11 @@ inline constexpr int kKeptDecimals = -7;
 // tables and on settings, whatever they are declared to be.
 bool gives_cacheable_results(Oid function);
 
-// How often what results depend on has changed. Results are cached only if it hasn't since before they were
-// made.
+// Returns how often the catalogs that results depend on have changed. Results are cached only if the number
+// is that from before they were made.
 uint64 count_changes();
 
-// Results, as they were added; nullptr when there are none. Good until others are added.
+// Returns results as they were added; nullptr when there are none. They are good until others are added.
 const void *find_results(const CacheKey &key);
 
 // The same, good until the transaction ends.

@@ -349,8 +349,8 @@ static void make_key(Relation index, const Format &format, const ScanKeyData &sc
         key->compares_numerics = true;
         key->context = CurrentMemoryContext;
         key->scaled = allocate_zeroed<CodeRanges>(kMaxScaledDigits + 1);
-        // Nothing can go wrong, whatever is compared. But the numerics of a long dictionary are compared only
-        // where visible rows have them.
+        // The comparison of numerics can't fail, whatever is compared. But the numerics of a long dictionary
+        // are compared only where visible rows have them.
         key->is_safe = key->is_safe || scales_numerics(index);
     }
     if (key->argument_count == 0)

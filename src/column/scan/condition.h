@@ -22,7 +22,7 @@ struct CodeRange {
     uint64 high;  // inclusive
 };
 
-// In order, apart from each other.
+// Ranges are in order and apart from each other.
 struct CodeRanges {
     CodeRange *item;
     uint32 count;

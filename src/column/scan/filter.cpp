@@ -9,7 +9,7 @@ namespace pg_gpu::column {
 
 namespace {
 
-// Which codes match.
+// The codes that match are a range, or are marked in an array.
 struct CodeTest {
     bool is_range;
     uint64 low;  // of a range; none match where it is above `high`
@@ -315,7 +315,7 @@ static void apply_one_by_one(ColumnView *view, int run, const ColumnKeys &keys, 
     evaluation.end();
 }
 
-// In so few bits numbers are looked at once each, as if they had a dictionary of all.
+// Numbers of so few bits are looked at once each, as if a dictionary had all of them.
 static void match_few_integers(ColumnView *view, int run, const ColumnKeys &keys, uint8 *match) {
     const ColumnHeader &header = view->runs[run].header.column[keys.column];
     Evaluation evaluation(view->format->types[keys.column], header);
@@ -329,7 +329,7 @@ static void apply_to_few_integers(ColumnView *view, int run, const ColumnKeys &k
     const ColumnHeader &header = view->runs[run].header.column[keys.column];
     const uint64 codes = UINT64CONST(1) << header.bits;
     auto *match = allocate_zeroed<uint8>(codes);
-    // No operator is asked about a number that is not a value: enums' would raise an error.
+    // Only numbers that are values are passed to an operator: enums' would raise an error for others.
     if (needs_evaluation(keys))
         mark_selected_codes(view, run, keys.column, nulls, match);
     else

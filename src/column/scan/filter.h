@@ -1,4 +1,4 @@
-// Which of a view's rows match a condition.
+// Selects the rows of a view that match a condition.
 #pragma once
 
 #include "column/scan/view.h"

@@ -16,8 +16,9 @@ struct LikePattern {
     size_t length;  // of all literals together
 };
 
-// In the current memory context; nullptr where only the function itself can tell: that isn't LIKE's, the
-// pattern has a _ or isn't valid, or bytes don't tell where characters begin.
+// Returns the pattern, allocated in the current memory context. nullptr where only the function itself can
+// decide: the function isn't LIKE's, the pattern has a _ or isn't valid, or bytes don't say where characters
+// begin.
 const LikePattern *read_like_pattern(Oid function, Oid collation, Datum pattern);
 
 // Does a value's `LIKE` or `NOT LIKE` hold?

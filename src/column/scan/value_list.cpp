@@ -47,7 +47,7 @@ static bool has_words(const ColumnHeader &header, uint64 rows) {
            range / kCodesPerWord < memory_to_make() / sizeof(uint64);
 }
 
-// How many codes are sorted at once, which is work as in a build.
+// Returns how many codes are sorted at once, which is work as in a build.
 static uint64 max_sorted() {
     return memory_to_make() / (2 * sizeof(RowCode));
 }

@@ -133,7 +133,7 @@ static WideNumber *widen(const ColumnType &type, const Collected &collected) {
     return wide;
 }
 
-// As join_equal, without PostgreSQL's own comparison.
+// Does what join_equal does, without PostgreSQL's own comparison.
 static void join_numbers(WideNumber *wide, Collected *collected) {
     sort_interruptibly(wide, wide + collected->count, [](const WideNumber &a, const WideNumber &b) {
         return a.high != b.high ? a.high < b.high : a.low != b.low ? a.low < b.low : a.place < b.place;
@@ -315,7 +315,7 @@ DistinctValues find_distinct(ColumnView *view, int column) {
     }
     result.is_ordered = true;
     if (type.is_integer && type.is_ordered) {
-        // Only zeros differ though they are equal; of them the positive one stays.
+        // Of floats only the two zeros differ though they are equal; the positive one stays.
         if (type.code == IntegerCode::Float4 || type.code == IntegerCode::Float8) {
             const uint64 zero = type.code == IntegerCode::Float8 ? encode_float8(0.0) : encode_float4(0.0F);
             for (uint64 i = 0; i + 1 < collected.count; i++) {

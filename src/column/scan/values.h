@@ -111,7 +111,7 @@ uint64 visit_values(ColumnView *view, int column, OnInteger on_integer, OnIntege
 
 // ---- distinct values --------------------------------------------------------------------------------------
 
-// One of a column's values, as its type's equality tells them apart, and how many rows have it.
+// One of a column's values, as its type's equality distinguishes them, with the number of rows that have it.
 struct DistinctValue {
     uint64 integer;
     Bytes bytes;

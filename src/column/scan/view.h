@@ -62,22 +62,22 @@ struct ColumnView {
     uint64 skipped_runs;  // of which no row can match; they aren't among the others
 };
 
-// With all rows of these blocks selected that VACUUM has not removed, but `remote`: then the server is to
-// select the runs' rows, and this session only the loose ones and those of runs that it reads locally. Runs
-// are left out of which no row can match the condition. `kept` belongs to who opens another view when this
-// one's pages are recycled.
+// Opens a view in which all rows of these blocks are selected that VACUUM has not removed. With `remote` the
+// server is to select the runs' rows, and this session selects only the loose ones and those of runs that it
+// reads locally. Runs are left out of which no row can match the condition. `cached` belongs to the caller,
+// who opens another view when this one's pages are recycled.
 ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
                       const Condition &condition, storage::CachedRuns *cached, bool remote = false,
                       const BlockRange &blocks = kAllBlocks);
-// Selects a run's rows here, all that VACUUM has not removed.
+// Selects a run's rows in this session: all that VACUUM has not removed.
 void read_local_runs(ColumnView *view, int run);
 inline bool is_remote(const ColumnView *view, int run) {
     return view->selected[run] == nullptr;
 }
 void close_view(ColumnView *view);
-// For EXPLAIN (ANALYZE), of a view that has answered.
+// Adds to what EXPLAIN (ANALYZE) shows the skipped runs of a view that has answered.
 void count_skipped_runs(const ColumnView &view);
-// The run of which a page was recycled meanwhile; nullptr when none was.
+// Returns the run of which a page was recycled meanwhile; nullptr when none was.
 const storage::RunEntry *recycled_run(const ColumnView *view, uint32 *position);
 
 inline bool is_stale(const ColumnView *view) {

@@ -268,8 +268,8 @@ static Proposal *find_union(const List *unions, Oid table) {
     return nullptr;
 }
 
-// One gpu_column index serves all statements on a table that are best served by such an index, since it reads
-// only the columns that it needs.
+// Statements on a table that are best served by a gpu_column index share one, since it reads only the columns
+// that it needs.
 static void choose_with_unions(Advice *advice) {
     choose(advice);
     List *unions = NIL;
@@ -319,7 +319,7 @@ static const char *command_of(const Proposal &proposal) {
     return command.data;
 }
 
-// Each index with its statements, those first that took the most time.
+// Returns each index with its statements, those first that took the most time.
 static void give_proposed(const Advice &advice, FunctionCallInfo fcinfo) {
     for (int number = 0; number < list_length(advice.candidates); number++) {
         const auto *candidate = static_cast<Candidate *>(list_nth(advice.candidates, number));

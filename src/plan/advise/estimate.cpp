@@ -232,7 +232,7 @@ static void propose_indexes(PlannerInfo *root, const RelOptInfo *relation, Oid t
         propose_keys(table, methods.kary, conditions, count);
         propose_hashes(table, methods.kary, conditions, count);
     }
-    // One column that isn't a point is better served by gpu_kary.
+    // A single column that isn't a point is better served by gpu_kary.
     if (OidIsValid(methods.grid))
         propose_conditions(table, methods.grid, conditions, count, points > 0 ? 1 : 2, 8 - points);
     if (OidIsValid(methods.text))

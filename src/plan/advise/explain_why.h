@@ -1,5 +1,5 @@
-// Why a plan has our nodes or hasn't: what the planner's hooks tell gpu.explain_why. At other times they find
-// out by one look that nobody asks.
+// The reasons why a plan has our nodes or hasn't, which the planner's hooks report to gpu.explain_why. At
+// other times they find out by one look that nobody wants them.
 #pragma once
 
 #include "postgres_headers.h"
@@ -15,7 +15,7 @@ struct Candidate {
     Oid index;  // InvalidOid: it doesn't come to a certain index
 };
 
-// Why something can't be done, in words, and the expression that this is about.
+// The reason why something can't be done, in words, and the expression that it is about.
 struct Refusal {
     const char *reason;  // nullptr: it can
     Node *expression;    // nullptr: the whole
@@ -33,13 +33,13 @@ struct ExpressionSource {
     Oid relation;
 };
 
-// To be called before a hook adds paths to the relation: what others cost.
+// Notes what other paths cost. A hook calls it before it adds paths to the relation.
 void note_other_paths(PlannerInfo *root, const RelOptInfo *output);
 
 void note_declined(const Candidate &candidate, const Refusal &refusal, const ExpressionSource &source);
 void note_declined(const Candidate &candidate, const char *reason);
 
-// To be called before add_path, which may free it.
+// Notes a path that is offered to the planner. It is called before add_path, which may free the path.
 void note_offered(const Candidate &candidate, const CustomPath *path);
 
 // Notes the path that becomes part of the plan.

@@ -28,7 +28,7 @@ static void add_columns(IndexOptInfo *index, const Proposal &proposal) {
     index->indexcollations = allocate<Oid>(count);
     index->opfamily = allocate<Oid>(count);
     index->opcintype = allocate<Oid>(count);
-    // Nothing is returned: what isn't counted or aggregated is read from the table.
+    // No column can be returned: what isn't counted or aggregated is read from the table.
     index->canreturn = allocate_zeroed<bool>(count);
     index->opclassoptions = allocate_zeroed<bytea *>(count);
     for (int i = 0; i < proposal.count; i++) {
@@ -86,7 +86,8 @@ column::Format *make_proposed_format(const IndexOptInfo *index) {
     return format;
 }
 
-// As the statistics have it; of a column without any as many as there are rows.
+// Returns the number of a column's distinct values by its statistics; without statistics as many as there are
+// rows.
 static double count_distinct(Oid table, AttrNumber column, double rows) {
     HeapTuple tuple =
         SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table), Int16GetDatum(column), BoolGetDatum(false));
@@ -114,7 +115,8 @@ static uint32 bits_of_scaled(Oid table, AttrNumber column, double distinct, doub
     return digits > column::kMaxScaledDigits ? 0 : static_cast<uint32>(digits * bits_per_digit) + 1;
 }
 
-// As a list of its values says, which gives such a column codes where they are needed.
+// Describes a column of scaled numerics as one with a list of its values, which gives such a column codes
+// where they are needed.
 static column::ColumnSummary summarise_scaled(uint32 bits, uint64 rows) {
     column::ColumnSummary summary = {};
     summary.can_be_listed = true;

@@ -12,7 +12,8 @@ inline const Query *statement_of(const PlannerInfo *root) {
     return root->parse;
 }
 
-// As EXPLAIN does, so that nobody learns more than by EXPLAIN. Nothing is executed.
+// Checks the privileges that EXPLAIN would check, so that nobody learns more than by EXPLAIN. Nothing is
+// executed.
 void check_privileges(PlannedStmt *plan, const char *text);
 
 }  // namespace pg_gpu::plan

@@ -154,7 +154,7 @@ static Cost count_cost(const IndexPath *path) {
         return Min(2 * path->path.startup_cost + Min(Max(pages, 0), 2 * random_page_cost),
                    path->indextotalcost);
     }
-    // For an index-only scan the planner has already left out the pages that are all-visible.
+    // An index-only scan's cost leaves out the pages that are all-visible already.
     if (path->path.pathtype == T_IndexScan)
         heap *= 1.0 - index->rel->allvisfrac;
     return path->indextotalcost + heap;
@@ -166,7 +166,7 @@ static void add_count_path(const Candidate &candidate, IndexPath *index_path) {
     path->path.pathtype = T_CustomScan;
     path->path.parent = output;
     path->path.pathtarget = output->reltarget;
-    // One worker may run the whole count; it has no partial path, so workers do not share it.
+    // A worker may run the whole count; there is no partial path, so that workers do not share it.
     path->path.parallel_safe = output->consider_parallel && index_path->path.parallel_safe;
     path->path.rows = 1;
     add_disabled_nodes(&path->path, &index_path->path);

@@ -84,7 +84,7 @@ static TupleTableSlot *execute_count_scan(CustomScanState *node) {
         InstrStartNode(instrument);
     count_search_of_node(&scan.state->ps);
     const client::Usage before = client::session_usage();
-    // What counting leaves in memory is freed by the next rescan.
+    // The next rescan frees what counting leaves in memory.
     ResetExprContext(node->ss.ps.ps_ExprContext);
     MemoryContext caller = MemoryContextSwitchTo(node->ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
     const int64 count = count_rows(scan);

@@ -49,8 +49,8 @@ static double rows_read(const IndexPath *scan) {
     return clamp_row_est(scan->indexselectivity * scan->indexinfo->tuples);
 }
 
-// How many rows the scan will have to give until LIMIT has what it takes, as far as that is known; with a
-// bitmap it gives hardly any others.
+// Estimates how many rows the scan will have to give until LIMIT has what it takes; with a bitmap it gives
+// hardly any others.
 static double rows_wanted(const PlannerInfo *root, const CustomPath *path, const IndexPath *scan) {
     const double taken = Max(root->limit_tuples, 0);
     return list_length(path->custom_paths) > 1 ? taken : taken * rows_read(scan) / path->path.rows;

@@ -118,7 +118,8 @@ static void say_what_would_help(const Source &source) {
                      quote_identifier(column), GetConfigOption("default_text_search_config", false, false))));
 }
 
-// Who ranks must be able to read the column, and all rows of the table: the statistics tell of them.
+// A user who ranks must be able to read the column, and all rows of the table, because the ranking reveals
+// the statistics.
 static bool may_read_statistics(const RangeTblEntry *table, Node *expression) {
     const Oid user = GetUserId();
     if (check_enable_rls(table->relid, InvalidOid, true) != RLS_NONE)
