@@ -1,4 +1,4 @@
-// What the main() functions of benchmark programs share.
+// The main() functions of benchmark programs share this.
 #pragma once
 
 #include <cstdio>

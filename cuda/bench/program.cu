@@ -70,7 +70,7 @@ Status run(const Options &options, const char *benchmark, std::span<const Part> 
     Results results;
     describe(cuda, benchmark, &results);
     const Bench bench{cuda, stream, options, results};
-    // What was measured before a failure is kept all the same.
+    // Results from before a failure are kept all the same.
     for (const Part &part : parts) {
         if (!status.ok() || !options.runs(part.name)) {
             continue;

@@ -6,8 +6,8 @@
 
 namespace gpu_engine {
 
-// How many of the first `diagonal` entries of the merge of a and b come from a. `b_before_a(i, j)` says
-// whether b's entry j goes before a's entry i. Where neither goes before the other, a's is first.
+// Returns how many of the first `diagonal` entries of the merge of a and b come from a. `b_before_a(i, j)`
+// says whether b's entry j goes before a's entry i. Where neither goes before the other, a's is first.
 template <typename Index, typename Before>
 GPU_ENGINE_BOTH Index merge_path(Index a_count, Index b_count, Index diagonal, Before b_before_a) {
     Index low = diagonal > b_count ? diagonal - b_count : 0;

@@ -1,4 +1,4 @@
-// Which entries lie where on a run's pages.
+// The places of entries on a run's pages.
 #pragma once
 
 #include <cstdint>

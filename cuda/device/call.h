@@ -1,4 +1,5 @@
-// One call of an entry point: the device made current, the stream's work, and the arrays of the caller.
+// A Call is one call of an entry point: it makes the device current, and has the stream's work and the arrays
+// of the caller.
 #pragma once
 
 #include <cuda_runtime_api.h>

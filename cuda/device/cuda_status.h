@@ -1,4 +1,4 @@
-// From CUDA's errors to the engine's statuses.
+// Makes the engine's statuses of CUDA's errors.
 #pragma once
 
 #include <cuda_runtime_api.h>

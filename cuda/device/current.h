@@ -1,4 +1,4 @@
-// Which device a thread works on outside of a Call.
+// Makes a device current for a thread that works on it outside of a Call.
 #pragma once
 
 #include "gpu_engine/memory.h"

@@ -74,7 +74,7 @@ Status describe_all(DeviceInfo *devices, std::size_t capacity, std::size_t *coun
     return status;
 }
 
-// As nvidia-smi writes it.
+// Writes a UUID the way nvidia-smi does.
 void write_uuid(const cudaUUID_t &uuid, char (&text)[sizeof(DeviceIdentity::uuid)]) {
     constexpr int bytes = 16;
     static_assert(sizeof(uuid.bytes) == bytes);

@@ -19,7 +19,7 @@ constexpr std::uint64_t kept_share = 8;
 
 __global__ void any_kernel() {}
 
-// Without code for its compute capability a device is of no use, and each call would find that out by itself.
+// A device is of no use without code for its compute capability, and each call would find that out by itself.
 void require_code(int device) {
     cudaFuncAttributes attributes;
     const cudaError_t error = cudaFuncGetAttributes(&attributes, any_kernel);

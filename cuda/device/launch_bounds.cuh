@@ -3,8 +3,8 @@
 
 namespace gpu_engine::device {
 
-// As many blocks of so many threads as `wanted`, or as a multiprocessor of the device that is compiled for
-// has threads for ("Technical Specifications per Compute Capability" in the CUDA C++ Programming Guide).
+// Returns `wanted` blocks of so many threads, or as many as a multiprocessor of the device that is compiled
+// for has threads for ("Technical Specifications per Compute Capability" in the CUDA C++ Programming Guide).
 constexpr int resident_blocks(int wanted, int threads) {
 #if !defined(__CUDA_ARCH__)
     constexpr int resident_threads = 2048;

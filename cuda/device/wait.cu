@@ -12,8 +12,8 @@ using std::chrono::steady_clock;
 
 // Work that ends within this time is looked for without a pause.
 constexpr std::chrono::microseconds spin_time{50};
-// To be woken by the driver takes some 150 microseconds, and a short request a few hundred.
-// So a thread looks again after short pauses for as long as this, and then lets itself be woken.
+// Being woken by the driver takes some 150 microseconds, and a short request a few hundred. So a thread looks
+// again after short pauses for as long as this, and then lets itself be woken.
 constexpr std::chrono::microseconds pause{15};
 constexpr std::chrono::milliseconds long_timeout{5};
 

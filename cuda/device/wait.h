@@ -5,7 +5,7 @@
 
 namespace gpu_engine::device {
 
-// How threads wait for the device; the engine says so before the device's context is made.
+// These flags say how threads wait for the device; the engine sets them before the device's context is made.
 constexpr unsigned int device_flags = cudaDeviceScheduleBlockingSync;
 
 // Returns when the stream has done what it was given. The thread looks for the end, after some microseconds

@@ -8,15 +8,15 @@
 
 namespace gpu_engine::server {
 
-// Without a device, tests have the server offer its sessions an engine of the device's kind all the
-// same. It computes on the processors.
+// Tests without a device have the server offer its sessions an engine of the device's kind all the same. It
+// computes on the processors.
 class EmulatedEngine : public Engine {
   public:
     // It reports so much device memory, of which half is the default limit.
     static constexpr std::uint64_t free_bytes = std::uint64_t(800) << 20;
 
     explicit EmulatedEngine(std::int32_t device) noexcept : device_(device) {}
-    // To be called once, before anything else.
+    // The caller opens the engine once, before it calls anything else.
     Status open(const EngineOptions &options) noexcept;
 
     const char *name() const noexcept override { return "cuda"; }

@@ -1,4 +1,4 @@
-// How the server's engines are distinguished.
+// An EngineId distinguishes the server's engines.
 #pragma once
 
 #include <cstdint>

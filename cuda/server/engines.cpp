@@ -22,16 +22,16 @@ constexpr std::uint64_t host_memory_whole = 32;
 constexpr std::uint64_t device_memory_share = 2;
 constexpr std::uint32_t default_queue_limit = 64;
 
-// How many requests compute at a time. With more of them the engine wouldn't be faster, and each would take
+// So many requests compute at a time. With more of them the engine wouldn't be faster, and each would take
 // longer; with fewer a large one would keep small ones waiting.
 constexpr std::uint32_t places_on_device = 16;
 std::uint32_t places_on_host(std::uint32_t threads) {
     return std::max<std::uint32_t>(2 * threads, 4);
 }
 
-// How many of these may be calls that other requests could join. A device takes nearly as long for one small
-// request as for many together, so those that come meanwhile wait for the next call. There are several such
-// calls, so that some are prepared and read while another computes; four measured best
+// At most so many of these may be calls that other requests could join. A device takes nearly as long for one
+// small request as for many together, so those that come meanwhile wait for the next call. There are several
+// such calls, so that some are prepared and read while another computes; four measured best
 // (bench/results/2026-11-22-joint-calls-h100.txt). The host engine's threads have work enough with any number
 // of calls, so only what finds no place waits there.
 constexpr std::uint32_t joint_calls_on_device = 4;
@@ -71,7 +71,7 @@ Engines::Engines(const Options &options, Watcher &watcher)
     if (options.emulated_devices > 0) {
         use_emulated_devices(options.emulated_devices);
     }
-    // Until it is known what devices there are, this place stands for them.
+    // This place stands for the devices until it is known what devices there are.
     Place &first = places_[hosts_];
     first.queue = new_queue(EngineName::cuda);
     const bool opens = open_device_ && options.uses_devices;

@@ -84,7 +84,7 @@ class Engines {
     }
 
     State state(EngineId id) const noexcept { return places_[id].state.load(); }
-    // That of a kind is the best of its engines': one that is ready serves.
+    // Returns the best state among the engines of a kind, because one that is ready serves.
     State state(protocol::EngineName name) const noexcept;
     // A request found no memory to compute with: from now on loads leave a part of the engine's limit free,
     // until the limit is set anew. Returns true only the first time.
@@ -117,8 +117,8 @@ class Engines {
     // Called after a call failed through no fault of the request. Returns whether the engine is lost for
     // good, and true only the first time.
     bool lose_if_broken(EngineId id, const char *why) noexcept;
-    // For tests: from now on the engine counts as broken, or the last one that doesn't. A signal handler may
-    // call the latter.
+    // Tests call these: from then on the engine counts as broken, or the last one that doesn't yet. A signal
+    // handler may call break_last.
     void break_engine(EngineId id) noexcept { places_[id].broken = true; }
     void break_last() noexcept;
     bool is_broken(EngineId id) const noexcept { return places_[id].broken; }

@@ -18,8 +18,8 @@ std::atomic<bool> has_levels = false;
 // Lines that could not be written: nobody reads, and the pipe is full.
 std::atomic<unsigned> missing = 0;
 
-// Each line is one write, so that lines of several threads don't mix. A pipe takes as much as this whole or
-// not at all, and one that a supervisor reads doesn't make its writer wait.
+// A line is one write, so that lines of several threads don't mix. A pipe takes as much as this whole or not
+// at all, and one that a supervisor reads doesn't make its writer wait.
 class Line {
   public:
     explicit Line(Level level) noexcept {

@@ -7,16 +7,17 @@
 
 namespace gpu_engine::server {
 
-// Each writes one line, of which the first tells what happens, and the second what somebody should look at.
-// They never fail, throw or wait; lines that are too long are cut.
+// Both write one line: log_line about what happens, and log_warning about what somebody should look at. They
+// never fail, throw or wait; lines that are too long are cut.
 [[gnu::format(printf, 1, 2)]] void log_line(const char *format, ...) noexcept;
 [[gnu::format(printf, 1, 2)]] void log_warning(const char *format, ...) noexcept;
 
-// From now on lines begin with their level, as syslog's numbers in angle brackets, in place of the time and
-// the process.
+// Has lines begin with their level, as syslog's numbers in angle brackets, in place of the time and the
+// process.
 void log_with_levels() noexcept;
 
-// For events that may happen very often: says whether a second has passed since the last line of this kind.
+// A LogPace is for events that may happen very often: it says whether a second has passed since the last line
+// of this kind.
 class LogPace {
   public:
     bool due() noexcept {

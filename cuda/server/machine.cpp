@@ -13,7 +13,7 @@ namespace {
 
 constexpr char group_mount[] = "/sys/fs/cgroup";
 
-// One line of /proc/self/cgroup: number, controllers with commas between them, path.
+// A line of /proc/self/cgroup has a number, controllers with commas between them, and a path.
 struct Membership {
     std::string controllers;  // empty for version 2
     std::string path;

@@ -26,7 +26,7 @@ enum ExitCode : int {
 
 // Threads of sessions need little, and there may be many of them.
 constexpr std::size_t stack_bytes = std::size_t(1) << 20;
-// How long the server has to end its connections. A hung device must not keep the process alive.
+// The server has so long to end its connections. A hung device must not keep the process alive.
 constexpr unsigned stop_seconds = 5;
 
 Server *running = nullptr;
@@ -43,7 +43,7 @@ void take_signal(int signal) {
     errno = error;
 }
 
-// For tests: an engine is lost, the last one first.
+// Tests send a signal for it: an engine is lost, the last one first.
 void lose_an_engine(int) {
     running->engines().break_last();
 }

@@ -31,34 +31,33 @@ struct Options {
     bool uses_devices = true;               // false: no cuda engine
     // Which devices compute, as read_device_list reads it; all of them where it is empty.
     std::string devices;
-    // How many engines compute on the machine's processors. One is of use; several stand for devices in
-    // tests.
+    // So many engines compute on the machine's processors. One is of use; several stand for devices in tests.
     std::uint32_t host_engines = 1;
-    // How many further ones do that as if they were devices; 0: devices are devices.
+    // So many further engines do that as if they were devices; 0: devices are devices.
     std::uint32_t emulated_devices = 0;
     // An index's runs of so many bytes together stay on one engine; larger indexes are spread over those of a
     // kind.
     std::uint64_t colocated_bytes = std::uint64_t(64) << 20;
     // The host engine takes the runs that devices have no room for. Tests of the devices' limits turn it off.
     bool overflows = true;
-    // For tests: runs of every kind that can be divided are, also where that gains nothing.
+    // Tests set it, to have runs of every kind divided that can be, also where that gains nothing.
     bool divides_all = false;
     bool testing = false;  // takes protocol::Inject
     // Lines of the log begin with their level, for a supervisor that reads them.
     bool logs_levels = false;
-    // How the cuda engine is opened; tests put another in its place. Empty: by device::open_engine, if that
-    // is built in.
+    // Opens the cuda engine; tests put another function in its place. Empty: device::open_engine opens it, if
+    // that is built in.
     std::function<Status(const EngineOptions &, std::unique_ptr<Engine> *)> open_device;
     // Lists the devices. Empty: device::identify_devices, if that is built in; else there is one, of the
     // number 0.
     std::function<Status(std::vector<DeviceIdentity> *)> identify_devices;
-    // How long the server waits before it tries again to open a device: this long at first, then twice as
-    // long each time, up to the longest.
+    // The server waits so long before it tries again to open a device: the first value at first, then twice
+    // as long each time, up to the longest.
     std::uint32_t first_retry_milliseconds = 1000;
     std::uint32_t longest_retry_milliseconds = 60000;
     // An opening that takes this long is taken to hang: sessions stop waiting for it.
     std::uint32_t slow_opening_milliseconds = 30000;
-    // When a request still runs this long after it was cancelled, the server gives itself up.
+    // The server gives itself up when a request still runs this long after it was cancelled.
     std::uint32_t stuck_milliseconds = 30000;
 };
 

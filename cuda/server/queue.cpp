@@ -180,7 +180,7 @@ void Queue::end_joint_group(const JointGroup &joint_group, Result result) {
 // ---- looking on -------------------------------------------------------------------------------------------
 
 void Queue::wake() {
-    // With the mutex held, no thread is between looking and waiting.
+    // The mutex is held, so that no thread is between looking and waiting.
     const std::lock_guard lock(mutex_);
     for (const Waiting *waiters : {&waiting_, &taken_}) {
         for (const std::shared_ptr<Waiter> &waiter : *waiters) {

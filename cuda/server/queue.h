@@ -1,4 +1,4 @@
-// Who computes on an engine now, who waits, and who waits together.
+// Decides who computes on an engine now, who waits, and who waits together.
 #pragma once
 
 #include <cstdint>
@@ -64,8 +64,8 @@ class Queue {
         std::uint32_t joint_calls = 1;  // of them, with one key
     };
 
-    // How much of the engine a session has had, in microseconds of the queue's virtual time. Only the queue
-    // reads and writes it.
+    // A session's share is how much of the engine it has had, in microseconds of the queue's virtual time.
+    // Only the queue reads and writes it.
     class Share {
         friend class Queue;
         double finish_ = 0;  // of what it had last
@@ -96,7 +96,7 @@ class Queue {
     void wake();
 
     std::uint32_t waiting();
-    // How many requests were refused because too many waited.
+    // Returns how many requests were refused because too many waited.
     std::uint64_t turned_away();
     void set_limit(std::uint32_t limit);
 

@@ -20,13 +20,13 @@ namespace {
 using protocol::EngineName;
 
 constexpr std::uint64_t transfer_memory_share = 32;
-// How often the server looks whether a device is still being opened.
+// The server looks so often whether a device is still being opened.
 constexpr int opening_milliseconds = 1000;
 // A session that doesn't take its answer within this time is given up.
 constexpr int send_milliseconds = 10000;
-// How long a session has to say hello.
+// A session has so long to say hello.
 constexpr int hello_milliseconds = 10000;
-// How long the server waits after accept failed for want of descriptors or memory.
+// The server waits so long after accept failed for want of descriptors or memory.
 constexpr int pause_milliseconds = 100;
 
 Status out_of_resources(const char *what) {

@@ -50,7 +50,7 @@ class Server {
     std::uint64_t number_connection() noexcept { return ++connections_made_; }
     void give_up(const char *reason) { give_up_(reason); }
 
-    // With 0 the default limit applies again.
+    // Sets the limit of transfer memory; with 0 the default limit applies again.
     void set_transfer_limit(std::uint64_t bytes) noexcept;
 
   private:

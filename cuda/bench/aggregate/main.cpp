@@ -208,7 +208,7 @@ Statement make_top(std::uint64_t rows) {
     made.top = {10, made.program.key_words, 1, 1, 0};
     return made;
 }
-// What count(DISTINCT …) asks.
+// Makes the statement that stands for count(DISTINCT …).
 template <FactColumn of>
 Statement make_distinct(std::uint64_t rows) {
     Statement made(rows);
@@ -242,7 +242,7 @@ Statement make_join(std::uint64_t rows) {
              made.step(AggregateOperation::multiply, made.column(extended_price), made.column(discount)), 28);
     return made;
 }
-// One of five customers and suppliers, two of five parts; by year and nation.
+// Makes a statement with joins: one of five customers and suppliers, two of five parts; by year and nation.
 Statement make_joins(std::uint64_t rows) {
     Statement made(rows);
     const auto one_of_five = [](std::size_t code) { return code * 2654435761U >> 7 & 255; };
@@ -333,7 +333,7 @@ class Holders {
         return bytes;
     }
 
-    // As the server process does it.
+    // Computes the statement as the server process does it.
     std::uint64_t compute(const Statement &statement) {
         const server::AggregateLimits limits = {UINT32_MAX, statement.top};
         if (holders_.size() == 1) {
@@ -364,7 +364,8 @@ class Holders {
         return read_some(statement, *output);
     }
 
-    // Of reading a device's memory, in bytes a millisecond, of all devices together. 0: that isn't known.
+    // Returns the bandwidth of reading device memory, of all devices together, in bytes a millisecond; 0 when
+    // that isn't known.
     double bandwidth() {
         double sum = 0;
 #ifdef PG_GPU_HAVE_CUDA

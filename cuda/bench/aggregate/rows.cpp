@@ -44,7 +44,7 @@ class Pages {
             count -= here;
         }
     }
-    // What comes next begins a page.
+    // Has the next bytes begin a page.
     void finish_page() { used_ = page_words; }
     void finish() {
         const auto pages = static_cast<std::uint32_t>(images_.size() / page_bytes);

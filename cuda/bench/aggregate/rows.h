@@ -28,10 +28,10 @@ enum FactColumn : std::uint32_t {
     fact_columns
 };
 
-// How many codes a column has among so many rows.
+// Returns how many codes a column has among so many rows.
 std::uint64_t codes_of(FactColumn column, std::uint64_t rows);
 
-// How many bits these codes have.
+// Returns how many bits these codes have.
 std::uint32_t bits_of(FactColumn column, std::uint64_t rows);
 
 // A row's code, which depends on nothing but its number.

@@ -6,7 +6,7 @@ namespace {
 
 using device::BytePlace;
 
-// How the bytes lie: uniform, all equal, or as in a picture, where most lie within a narrow range of grey.
+// The bytes are uniform, all equal, or as in a picture, where most lie within a narrow range of grey.
 enum class ByteInput { uniform, equal, picture };
 
 __global__ void make_bytes_kernel(std::uint32_t *words, std::uint64_t count, ByteInput input) {

@@ -39,7 +39,7 @@ __global__ void make_rows_kernel(const Entry *dictionary, std::uint64_t entries,
     }
 }
 
-// What looking each code up costs when codes are in disorder.
+// Looks each code up by itself, to measure what that costs when codes are in disorder.
 __global__ void gather_kernel(const std::uint32_t *map, std::uint64_t entries, std::uint64_t count,
                               std::uint32_t *output) {
     const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -188,7 +188,7 @@ void measure_column(const Bench &bench, int percent, double bandwidth) {
         add("both, delta raw", build_ms + merge_ms + recode_ms, merge_limit + recode_limit);
     }
 
-    // From here on the data comes from the host's memory and goes back there.
+    // The data comes from the host's memory from here on, and goes back there.
     const std::uint64_t merged_capacity = sizes.main + sizes.delta;
     for (const bool pinned : {false, true}) {
         HostArray<Entry> host_main(bench.engine, sizes.main, pinned);

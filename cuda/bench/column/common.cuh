@@ -1,4 +1,4 @@
-// What the parts of the columns' benchmark share: limits, checks, the time of calls.
+// The parts of the columns' benchmark share this: limits, checks, the time of calls.
 #pragma once
 
 #include <chrono>

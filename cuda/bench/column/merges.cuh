@@ -35,7 +35,8 @@ __global__ void make_main_kernel(Entry *entries, std::uint64_t count) {
     }
 }
 
-// Of delta's entries `shared_percent` take even places, too, and the others odd ones.
+// Makes delta's entries, of which `shared_percent` take even places, which main has too, and the others odd
+// ones.
 template <typename Entry>
 __global__ void make_delta_kernel(Entry *entries, std::uint64_t count, std::uint64_t main_count,
                                   int shared_percent) {

@@ -168,7 +168,7 @@ class DeviceMachine final : public Machine {
         return batch;
     }
 
-    // As many blocks of 256 threads as the device has room for.
+    // Returns as many blocks of 256 threads as the device has room for.
     static unsigned read_blocks(const device::Call &call) {
         return 8 * static_cast<unsigned>(call.engine().multiprocessors());
     }

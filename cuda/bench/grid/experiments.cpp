@@ -60,7 +60,7 @@ class Experiment {
         std::fflush(stdout);
         bench_.results.add({table_, line, column_, value, unit, limit_ms > 0 ? limit_ms / value : 0, bytes});
     }
-    // What the machine needs to move so many bytes; 0 where it wasn't measured.
+    // Returns the time that the machine needs to move so many bytes; 0 where it wasn't measured.
     double limit_ms(double bytes) const {
         const double rate = bench_.machine.copied_bytes();
         return rate > 0 ? bytes / rate * 1000 : 0;
@@ -253,7 +253,7 @@ void measure_single_boxes(const Bench &bench) {
         const Experiment experiment(bench, "one box, 3 columns, " + std::to_string(count) + " entries",
                                     share);
         const Requests requests = choose_boxes(subject.points(), 1, std::cbrt(std::atof(share)));
-        // From and to the host's memory, as a session asks:
+        // The boxes come from the host's memory and results go there, as with a session's request.
         GridBoxes boxes = {};
         for (std::uint32_t c = 0; c < 3; ++c) {
             boxes.low[c] = requests.low[c].data();

@@ -1,4 +1,4 @@
-// What the benchmark of grid files computes on, and how it takes times there.
+// A Machine is what the benchmark of grid files computes on, and takes times there.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class Machine {
     virtual std::unique_ptr<Storage> store(std::uint64_t bytes) = 0;
     virtual void write(void *to, const void *from, std::uint64_t bytes) = 0;
     virtual void read(void *to, const void *from, std::uint64_t bytes) = 0;
-    // How many bytes a second a copy reads and writes; 0 where that isn't measured.
+    // Returns how many bytes a second a copy reads and writes; 0 where that isn't measured.
     virtual double copied_bytes() = 0;
     // The medians of the work alone of match_count and count, in milliseconds. On the device CUDA's events
     // measure it, without what a call costs the processor.

@@ -77,7 +77,7 @@ Status run(const Options &options) {
         {"surfaces", measure_surfaces}, {"boxes", measure_boxes},     {"single", measure_single_boxes},
         {"builds", measure_builds},
     };
-    // What was measured before a failure is printed all the same.
+    // Results from before a failure are printed all the same.
     Status status;
     for (const auto &part : parts) {
         if (status.ok() && options.runs(part.name)) {

@@ -1,4 +1,4 @@
-// What the tree is compared with.
+// The tree is compared with these.
 #include <thrust/binary_search.h>
 #include <thrust/execution_policy.h>
 

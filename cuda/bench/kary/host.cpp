@@ -55,7 +55,7 @@ struct Data {
     }
 };
 
-// Only one size is kept at a time.
+// Data of only one size is kept at a time.
 template <typename Key>
 Data<Key> &data_of(std::uint64_t entries) {
     static std::unique_ptr<Data<Key>> data;
@@ -85,7 +85,7 @@ void count(benchmark::State &state) {
     state.counters["bytes an entry"] = static_cast<double>(data.array->bytes()) / data.keys.size();
 }
 
-// What count is compared with: one search of the standard library after the other.
+// Count is compared with this: one search of the standard library after the other.
 template <typename Key>
 void lower_bound(benchmark::State &state) {
     Data<Key> &data = data_of<Key>(std::uint64_t(1) << state.range(0));

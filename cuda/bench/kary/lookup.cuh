@@ -33,7 +33,7 @@ struct LookupVariant {
     Timing (*measure)(const Bench &, const LookupTask<Key> &);
 };
 
-// How many entries have a key below each lookup's: what all ways to look keys up have in common.
+// Finds how many entries have a key below each lookup's, which all ways of looking keys up have in common.
 template <typename Shape>
 struct RankOperation {
     using Key = typename Shape::Key;

@@ -42,7 +42,7 @@ std::uint64_t wrong_on_host(KaryArray<Key> &array, Stream &stream, const LookupT
     task.call.copy(lookups.data(), task.lookups, count);
     task.call.copy(ranks.data(), static_cast<const std::uint32_t *>(task.ranks), count);
     task.call.wait();
-    // What lies before a key is what there is up to it without its own entries.
+    // The entries before a key are those up to it without its own.
     const std::vector<Key> lowest(count);
     std::vector<std::uint32_t> own(count);
     Status status = array.count(stream, lowest.data(), lookups.data(), count, expected.data());

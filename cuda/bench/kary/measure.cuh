@@ -1,4 +1,4 @@
-// What the device benchmarks share: timing, random data, checks.
+// The device benchmarks share this: timing, random data, checks.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -27,7 +27,7 @@ struct Options {
     }
 };
 
-// Where a benchmark computes.
+// A Bench says where a benchmark computes.
 struct Bench {
     device::DeviceEngine &engine;
     device::DeviceStream &stream;
@@ -103,7 +103,7 @@ __global__ void make_pairs_kernel(Key *keys, Tid *tids, std::uint64_t first, std
     }
 }
 
-// Where the j-th lookup finds its key; n is a power of two.
+// Returns the place where the j-th lookup finds its key; n is a power of two.
 __host__ __device__ inline std::uint32_t lookup_place(std::uint64_t j, std::uint64_t n) {
     return static_cast<std::uint32_t>(scramble(j + std::uint64_t(0x9e3779b97f4a7c15)) & (n - 1));
 }

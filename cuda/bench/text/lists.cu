@@ -38,7 +38,7 @@ struct DeviceLists {
     device::ListView list(std::size_t i) const { return device::view_of(lists.shape(), lists.lists[i]); }
 };
 
-// How many bytes a large copy reads and writes a second.
+// Returns how many bytes a large copy reads and writes a second.
 double copied_bytes(const Bench &bench, const device::Call &call) {
     constexpr std::uint64_t bytes = std::uint64_t(1) << 30;
     const device::Buffer<char> from = call.buffer<char>(bytes);

@@ -19,7 +19,7 @@ constexpr std::uint32_t list_count = 300;
 constexpr std::uint32_t query_count = 1000;
 constexpr std::uint32_t queries_alone = 200;
 constexpr std::uint32_t few_queries = device::min_probed_queries;
-// As many as are probed where their hits are compared with the host engine's.
+// So many queries have their hits compared with the host engine's: enough to be probed.
 constexpr std::uint32_t host_queries = device::min_probed_queries;
 constexpr std::uint32_t shortest_list = 2000;
 constexpr std::uint32_t longest_list = 3000000;

@@ -97,7 +97,7 @@ void check_program(const AggregateProgram &program) {
     check_accumulators(program);
 }
 
-// Each row is listed by its place.
+// Rows are listed by their places, which a single accumulator must give.
 void check_rows(const AggregateProgram &program, const AggregateTop &top) {
     const bool lists_places =
         program.accumulator_count == 1 && program.accumulator[0].kind == AccumulatorKind::least &&

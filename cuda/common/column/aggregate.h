@@ -35,11 +35,12 @@ struct AggregatePlan {
         return inputs.data() + part * program.input_count;
     }
     std::uint32_t record_words() const { return program.key_words + program.value_words; }
-    // How many bits the keys of one word have: 0 without keys, 64 when there are more words.
+    // Returns how many bits the keys of one word have: 0 without keys, 64 when there are more words.
     std::uint32_t key_bits() const;
-    // How many codes a key has; UINT64_MAX also where there is one more.
+    // Returns how many codes a key has; UINT64_MAX also where there is one more.
     static std::uint64_t codes_of(const AggregateKey &key);
-    // How many groups there can be: the product of all keys' codes, or UINT64_MAX where that is greater.
+    // Returns the most groups there can be: the product of all keys' codes, or UINT64_MAX where that is
+    // greater.
     std::uint64_t max_groups() const;
 };
 

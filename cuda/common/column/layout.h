@@ -22,8 +22,8 @@ GPU_ENGINE_BOTH std::uint64_t packed_at(const std::uint64_t *words, std::uint64_
     return (low | high) & (UINT64_MAX >> (64 - bits));
 }
 
-// How many entries of a dictionary of integers are below a value. An entry is `base` and a packed value
-// together.
+// Returns how many entries of a dictionary of integers are below a value. An entry is `base` and a packed
+// value together.
 GPU_ENGINE_BOTH std::uint64_t entries_below(const std::uint64_t *dictionary, const StoredColumn &column,
                                             std::uint64_t value) {
     if (value <= column.base) {

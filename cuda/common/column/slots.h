@@ -1,4 +1,4 @@
-// From values to the slots of a histogram, the same on the processor and on a device.
+// Finds the slots of a histogram for values, the same way on the processor and on a device.
 #pragma once
 
 #include <cstdint>

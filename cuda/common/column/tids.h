@@ -20,12 +20,12 @@ struct Span {
 };
 static_assert(sizeof(Span) == 16);
 
-// How many words of a page a span or a word of a bitmap takes: this bounds both.
+// Returns the most words of a page that spans take, and that words of bitmaps take.
 constexpr std::uint64_t max_span_words(const StoreLayout &layout) noexcept {
     return std::uint64_t(layout.tid_pages) * layout.page_words;
 }
 
-// How much has come so far.
+// The numbers of what has come so far.
 struct SpanCount {
     std::uint64_t rows = 0;
     std::uint64_t spans = 0;

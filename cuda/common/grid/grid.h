@@ -99,15 +99,15 @@ GPU_ENGINE_BOTH std::uint64_t sample_place(std::uint64_t i, std::uint64_t count)
     return (x >> 32) * count >> 32;
 }
 
-// How many entries a first level's scale of so many slots comes from: all, or a sample.
+// Returns how many entries are sampled for the scale of a first level of so many slots. It may be all.
 inline std::uint64_t sample_size(std::uint64_t entries, std::uint64_t slots) {
     const std::uint64_t wanted =
         slots * sample_per_slot < least_sample ? least_sample : slots * sample_per_slot;
     return wanted >= entries / 2 ? entries : wanted;
 }
 
-// How many slots a column of a first level can use, by the distinct keys of a sample. A sample in which most
-// keys are distinct doesn't tell, so no limit follows from it.
+// Returns how many slots a column of a first level can use, by the distinct keys of a sample. A sample in
+// which most keys are distinct doesn't tell, so no limit follows from it.
 inline std::uint32_t usable_slots(std::uint64_t distinct, std::uint64_t sampled, std::uint64_t entries,
                                   bool differ) {
     if (sampled < entries && distinct >= sampled / 2) {

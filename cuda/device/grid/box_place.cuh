@@ -106,7 +106,7 @@ __device__ __forceinline__ void find_slots(const GridView<Key> &grid, const Key 
     const unsigned first_lane = group * lanes_a_box<D>;
     const unsigned tests = __ballot_sync(every_lane, test) >> first_lane & own_lanes;
     const unsigned empties = __ballot_sync(every_lane, empty) >> first_lane & own_lanes;
-    // From here on: the cells between the slots of each column, and the first cell that is touched.
+    // The loop finds the cells between the slots of each column, and the first cell that is touched.
     const std::uint32_t low_slot = bounded ? found.slot : takes_null ? key_slots : 0;
     std::uint32_t stride = 1;
     std::uint32_t first_cell = lower.first_cell;

@@ -14,7 +14,7 @@
 
 namespace gpu_engine::device {
 
-// How boxes are looked at. A policy derives from this one and redefines what differs.
+// A policy says how boxes are looked at. It derives from this one and redefines what differs.
 struct BoxPolicy {
     static constexpr int threads = 256;  // a block
     static constexpr int blocks = 3;     // that a multiprocessor shall hold
@@ -79,7 +79,7 @@ class BoxWalk {
         }
         // A lane has one end of a row.
         const std::uint32_t most = place_.slots[along] > 1 ? 16 : 32;
-        // With fewer rows than parts, several parts share the rows and divide their long runs.
+        // If there are fewer rows than parts, several parts share the rows and divide their long runs.
         const std::uint32_t chunks = (rows - 1) / most + 1;
         const std::uint32_t row_parts = min(parts, chunks);
         sharers_ = parts / row_parts;
@@ -223,7 +223,7 @@ class BoxWalk {
     // of it. This warp takes its share of each.
     __device__ __forceinline__ void stream_each(bool wanted, const Run &run, std::uint32_t share,
                                                 std::uint32_t sharers) {
-        // In runs that lie inside as a whole the entries needn't be looked at.
+        // Runs that lie inside as a whole are taken without a look at their entries.
         if constexpr (Sink::together) {
             const bool all = wanted && run.tested == 0 && dead_.words == nullptr && sink_.takes_all();
 #pragma unroll 1
@@ -386,7 +386,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     }
 }
 
-// For how many tasks the queue of a batch has places.
+// Returns for how many tasks the queue of a batch has places.
 inline std::uint32_t queue_capacity(std::uint64_t boxes) {
     constexpr std::uint64_t least = std::uint64_t(1) << 16;
     constexpr std::uint64_t most = std::uint64_t(1) << 22;
@@ -399,7 +399,7 @@ void launch_boxes(const Call &call, const GridView<Key> &grid, const BoxBatch &b
                   std::uint32_t capacity, const typename Sink::Job &job) {
     const auto multiprocessors = static_cast<std::uint64_t>(call.engine().multiprocessors());
     const Buffer<BoxTask> tasks = call.buffer<BoxTask>(grid.levels > 1 ? capacity : 0);
-    // How far the queue is filled, and how far it was before each level.
+    // The numbers of tasks in the queue, now and before each level.
     const Buffer<std::uint32_t> fills = call.buffer<std::uint32_t>(grid.levels > 1 ? grid.levels + 1 : 0);
     call.fill(fills.data(), 0, fills.size() * sizeof(std::uint32_t));
     BoxQueue queue = {};

@@ -31,7 +31,7 @@ __global__ void first_directory_kernel(const std::uint32_t *cells, std::uint64_t
     directory[word] = static_cast<std::uint32_t>(count_below(cells, entries, word));
 }
 
-// Also finds the highest heap block.
+// Puts TIDs into their order, and finds the highest heap block.
 __global__ void gather_tids_kernel(const Tid *from, const std::uint32_t *order, std::uint64_t count, Tid *to,
                                    std::uint32_t *last_block) {
     const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;

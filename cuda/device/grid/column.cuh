@@ -1,4 +1,4 @@
-// One column of a grid's first level: its extent, scale, slots.
+// A column of a grid's first level: its extent, scale, slots.
 #pragma once
 
 #include <cub/device/device_radix_sort.cuh>
@@ -20,7 +20,7 @@ inline constexpr std::size_t shared_scale_bytes = 40 << 10;
 inline unsigned column_blocks(std::uint64_t count) {
     return static_cast<unsigned>((count + column_threads - 1) / column_threads);
 }
-// How many blocks a kernel gets that loops over its elements.
+// Returns how many blocks a kernel gets that loops over its elements.
 inline unsigned looping_blocks(const Call &call, std::uint64_t count) {
     return static_cast<unsigned>(
         std::min<std::uint64_t>((count + column_threads - 1) / column_threads,
@@ -212,7 +212,7 @@ ColumnScale<Key> make_scale(const Call &call, const GivenColumn<Key> &given, con
     return scale;
 }
 
-// How many of `count` ascending keys aren't above `key`.
+// Returns how many of `count` ascending keys aren't above `key`.
 template <typename Key>
 __device__ __forceinline__ std::uint32_t keys_up_to(const Key *keys, std::uint32_t count, Key key) {
     std::uint32_t low = 0;
@@ -291,8 +291,8 @@ __global__ void lay_out_scale_kernel(const Key *lowest, std::uint32_t count, con
         padded[i] = i < count ? static_cast<ViewKey>(lowest[i]) : highest_of<ViewKey>();
     }
     if (i > 0 && i < 1U << shape.height) {
-        // In ascending order the node is the `within`-th of its level, whose nodes stand between those of the
-        // levels below.
+        // The node is the `within`-th of its level in ascending order, and the level's nodes stand between
+        // those of the levels below.
         const int level = 31 - __clz(static_cast<int>(i));
         const std::uint32_t within = i - (1U << level);
         const std::uint32_t rank = ((2 * within + 1) << (shape.height - level - 1)) - 1;

@@ -141,7 +141,7 @@ class EachSink {
             }
 #pragma unroll
             for (int k = 0; k < together; ++k) {
-                // As above, nothing is written beyond a box's own places.
+                // Nothing is written beyond a box's own places here either.
                 if (bits != 0 && place < limit_) {
                     job_.out[place] = tids[k];
                     ++place;

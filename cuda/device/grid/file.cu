@@ -14,7 +14,7 @@
 namespace gpu_engine::device {
 namespace {
 
-// How many requests a piece has: some milliseconds of work where answers are small.
+// A piece has so many requests: some milliseconds of work where results are small.
 constexpr std::uint64_t piece_points = std::uint64_t(1) << 24;
 constexpr std::uint64_t piece_boxes = std::uint64_t(1) << 19;
 
@@ -350,7 +350,7 @@ Status DeviceGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uin
         const Call call(engine_, stream);
         const DeadView view_of_dead = dead_view(call);
         const KnownBlocks &known = known_of(blocks);
-        // For each box the number of visible entries, then for each that of entries elsewhere: together, so
+        // The number of visible entries for each box lies in front of that of entries elsewhere: together, so
         // that a file with few entries takes one wait.
         const Buffer<std::uint64_t> found = call.buffer<std::uint64_t>(2 * count);
         std::uint64_t *const on = found.data();

@@ -29,7 +29,7 @@ __global__ void copy_heads_kernel(const unsigned char *contents, std::uint64_t p
     }
 }
 
-// Each block takes a page, whose entries go to positions from begins[page] on.
+// A block takes one page, whose entries go to positions from begins[page] on.
 __global__ void parse_grid_pages_kernel(const unsigned char *contents, std::uint64_t page_bytes,
                                         std::uint32_t words, const GridPageHead *heads,
                                         const std::uint32_t *begins, LoadedColumns loaded,

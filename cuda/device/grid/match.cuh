@@ -11,8 +11,8 @@
 
 namespace gpu_engine::device {
 
-// How many threads a block has, and how many chunks of a cell's keys a thread has on their way. One block
-// fills a multiprocessor, since each has a copy of the scales.
+// The number of threads of a block, and of chunks of a cell's keys that a thread has on their way. One block
+// fills a multiprocessor, since it has a copy of the scales.
 template <int D, typename Key>
 struct MatchShape {
     static constexpr int threads = 1024;
@@ -22,7 +22,7 @@ struct MatchShape {
 inline constexpr int small_match_threads = 128;
 
 inline constexpr unsigned whole_warp = 0xffffffffU;
-// For points with one entry `places` has its position, or this if the entry is one of a large cell's.
+// `places` has the position of a point's single entry, or this if the entry is one of a large cell's.
 inline constexpr std::uint32_t unknown_place = UINT32_MAX;
 
 // Does the entry have these keys in all columns but one, or in all of them when `but` is no column?

@@ -1,4 +1,4 @@
-// One column of the overfull cells that get grids of their own.
+// A column of the overfull cells that get grids of their own.
 #pragma once
 
 #include <cub/block/block_radix_sort.cuh>

@@ -51,7 +51,7 @@ __device__ __forceinline__ std::uint32_t window_dead(const DeadView &dead, std::
     std::uint32_t bits = 0;
 #pragma unroll
     for (int k = 0; k < Chunks; ++k) {
-        // No chunk crosses a word.
+        // A chunk doesn't cross a word.
         const std::uint32_t chunk = at + k * Step;
         if (chunk < last) {
             bits |= (__ldg(words + chunk / 32) >> (chunk % 32) & 0xfU) << (k * chunk_keys);
@@ -98,7 +98,7 @@ __device__ __forceinline__ void read_window(const GridView<Key> &grid, int colum
     }
 }
 
-// Which of the keys lie from `low` up to `low` + `width`.
+// Returns a bit for each of the keys, set where it lies from `low` up to `low` + `width`.
 template <int Number, typename Key>
 __device__ __forceinline__ std::uint32_t window_between(const Key (&keys)[Number], Key low, Key width) {
     static_assert(Number <= 32);

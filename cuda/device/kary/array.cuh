@@ -8,7 +8,7 @@
 
 namespace gpu_engine::device {
 
-// How many searches a piece has: about a millisecond of work.
+// A piece has so many searches: about a millisecond of work.
 inline constexpr std::uint64_t piece_searches = std::uint64_t(1) << 24;
 
 template <typename Key>

@@ -15,7 +15,7 @@ namespace {
 // threads take neighbouring places.
 constexpr int rounds = 16;
 constexpr std::uint64_t tile_positions = static_cast<std::uint64_t>(threads_a_block) * rounds;
-// How many positions there are between two cancellation points. This bounds the copy of TIDs, too (96 MB).
+// There are so many positions between two cancellation points. This bounds the copy of TIDs, too (96 MB).
 constexpr std::uint64_t piece_positions = std::uint64_t(1) << 24;
 
 __global__ void lengths_kernel(const KaryRange *ranges, std::uint64_t count, std::uint64_t *lengths) {
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(threads_a_block)
     const std::uint64_t tile_last = tile_first + tile_positions < last ? tile_first + tile_positions : last;
     bracket(sequence, tile_first, tile_last, bounds);
     const bool one_range = bounds[0] == bounds[1];
-    // At most `tile_positions` each, so both sums fit into one word.
+    // Both sums fit one word, because they are at most `tile_positions` each.
     std::uint32_t sums = 0;
     for (int round = 0; round < rounds; ++round) {
         const std::uint64_t place =

@@ -1,4 +1,4 @@
-// Which entries of an array are dead, on the device.
+// Tells dead entries of an array from live ones, on the device.
 #pragma once
 
 #include <cstdint>

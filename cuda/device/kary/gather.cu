@@ -1,4 +1,4 @@
-// From ranges of positions to the live entries in them.
+// Gathers the live entries in ranges of positions.
 #include <algorithm>
 
 #include "device/cub_calls.cuh"
@@ -8,7 +8,7 @@
 namespace gpu_engine::device {
 namespace {
 
-// How many elements a piece has: about a millisecond of work, 96 MB of TIDs.
+// A piece has so many elements: about a millisecond of work, 96 MB of TIDs.
 constexpr std::uint64_t piece_elements = std::uint64_t(1) << 24;
 
 __global__ void count_live_kernel(const KaryRange *ranges, std::uint64_t count, DeadView dead,

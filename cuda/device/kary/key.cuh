@@ -70,7 +70,7 @@ __device__ __forceinline__ Key next_key(Key key) {
     }
 }
 
-// How many bits there are up to the highest one that is set.
+// Returns the number of bits up to the highest one that is set.
 __host__ __device__ __forceinline__ int bit_width(std::uint32_t a) {
 #ifdef __CUDA_ARCH__
     return 32 - __clz(static_cast<int>(a));

@@ -1,4 +1,4 @@
-// From ranges of positions to live entries, in kernels.
+// Finds live entries in ranges of positions, in kernels.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ __device__ Range range_of(const Offset *offsets, Range low, Range high, std::uin
     return low;
 }
 
-// How many of `count` ascending numbers are below `wanted`.
+// Returns how many of `count` ascending numbers are below `wanted`.
 template <typename Number, typename Count>
 __device__ Count count_below(const Number *numbers, Count count, std::uint64_t wanted) {
     Count low = 0;

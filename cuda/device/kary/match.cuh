@@ -112,9 +112,9 @@ Status DeviceKary<Key>::match(Stream &stream, const KaryArray<Key> *const *array
             return Status{};
         }
         const Input<Key> input(call, keys, count, piece_searches);
-        // No more than a quarter of the free memory is taken, which matters when mirrors have almost all:
-        // other calls come at the same time, and none should have a mirror evicted that has room if arrays
-        // are matched one at a time.
+        // At most a quarter of the free memory is taken, which matters when mirrors have almost all: other
+        // calls come at the same time, and none should have a mirror evicted that has room if arrays are
+        // matched one at a time.
         const std::uint64_t room = engine_.memory().free_bytes() / 4 / matched_range_bytes;
         const std::size_t at_once =
             std::clamp<std::size_t>(std::min(room, max_matched_ranges) / count, 1, max_matched_arrays);

@@ -19,7 +19,7 @@ __device__ __forceinline__ Key page_key(const unsigned char *address) {
     }
 }
 
-// Each block takes a page; `images` begins with page `first_page`. Neighbouring threads copy neighbouring
+// A block takes one page; `images` begins with page `first_page`. Neighbouring threads copy neighbouring
 // keys, and then neighbouring thirds of TIDs.
 template <typename Key, int PageKeyBytes>
 __global__ void parse_pages_kernel(const unsigned char *images, Pages pages, std::uint64_t first_page,

@@ -106,7 +106,8 @@ __device__ __forceinline__ std::uint32_t spread(std::uint32_t code) {
     return sizeof(Code) == 1 ? code * 0x01010101U : code * 0x00010001U;
 }
 
-// How many codes are below the wanted one. With 16-bit codes the count is the sum of the result's two halves.
+// Returns how many codes are below the wanted one. With 16-bit codes the count is the sum of the result's two
+// halves.
 template <typename Code>
 __device__ __forceinline__ std::uint32_t codes_below(const uint4 &words, std::uint32_t spread_code) {
     if constexpr (sizeof(Code) == 1) {
@@ -114,7 +115,7 @@ __device__ __forceinline__ std::uint32_t codes_below(const uint4 &words, std::ui
                                    __vsetltu4(words.z, spread_code) + __vsetltu4(words.w, spread_code);
         return __dp4a(sums, 0x01010101U, 0U);
     } else {
-        // Each of these adds min(max(wanted - code, 0), 1).
+        // Both halves of a word add min(max(wanted - code, 0), 1).
         constexpr std::uint32_t ones = 0x00010001U;
         return __viaddmin_s16x2_relu(spread_code, words.x, ones) +
                __viaddmin_s16x2_relu(spread_code, words.y, ones) +
@@ -197,7 +198,7 @@ __device__ __forceinline__ std::uint32_t shared_count(const uint4 (&words)[Lanes
         return Halves ? (sum + (sum >> 16)) & 0xffffU : sum;
     } else {
         const int lane = static_cast<int>(threadIdx.x) & (Lanes - 1);
-        // Each word has the counts of two owners in each half.
+        // A word has the counts of two owners in each half.
         std::uint32_t pairs[Lanes / 2];
 #pragma unroll
         for (int i = 0; i < Lanes / 2; ++i) {
@@ -232,7 +233,7 @@ __device__ __forceinline__ std::uint32_t shared_count(const uint4 (&words)[Lanes
 template <int Lanes, typename Key>
 __device__ __forceinline__ void shared_counts(const uint4 (&words)[Lanes], Key key, std::uint32_t *below,
                                               std::uint32_t *up_to) {
-    // Each sum is at most 32 here, so both fit into 16 bits, and a word holds two searches' sums.
+    // The sums are at most 32 each here, so that both fit into 16 bits, and a word holds two searches' sums.
     const int lane = static_cast<int>(threadIdx.x) & (Lanes - 1);
     constexpr int sums_words = (Lanes + 1) / 2;
     std::uint32_t sums[sums_words] = {};
@@ -405,7 +406,7 @@ __device__ __forceinline__ void search(const Tree<typename Shape::Key> &tree, co
     Prefix prefixes[Searches];
 #pragma unroll
     for (int i = 0; i < Searches; ++i) {
-        // For a key before the first the distance wraps around.
+        // The distance of a key before the first one wraps around.
         const Key from_first = distance(wanted[i], tree.first_key);
         outside[i] = less(tree.span, from_first);
         keys[i] = outside[i] ? tree.first_key : wanted[i];
@@ -578,15 +579,15 @@ struct BoundsOperation {
     }
 };
 
-// How much shared memory a block's copies take.
+// Returns how much shared memory a block's copies take.
 template <typename Shape>
 std::size_t shared_bytes(const Tree<typename Shape::Key> &tree) {
     const std::size_t top = ((std::size_t(1) << tree.top_depth) + 3) / 4 * sizeof(uint4);
     return Shape::shared_nodes ? top + std::size_t(tree.nodes) * sizeof(uint4) : top;
 }
 
-// Each block takes one tile of searches after the other, so that it copies what its threads share only once.
-// The next tile's needles are read before the present tile is searched.
+// A block takes one tile of searches after the other, so that it copies what its threads share only once. The
+// next tile's needles are read before the present tile is searched.
 template <typename Shape, bool Shared, typename Operation>
 __global__ void __launch_bounds__(Shape::threads)
     search_kernel(const __grid_constant__ Tree<typename Shape::Key> tree,

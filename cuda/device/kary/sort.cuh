@@ -26,8 +26,8 @@ struct TidParts {
 
 // ---- Looking before sorting ---------------------------------------------------------------------
 
-// Which bits are set in all keys or TIDs and which in any, and whether the TIDs ascend. Bits that all keys
-// share need no pass.
+// A survey finds the bits that are set in all keys or TIDs, and in any, and whether the TIDs ascend. Bits
+// that all keys share need no pass.
 struct Survey {
     unsigned long long key_all[2];  // high, low
     unsigned long long key_any[2];
@@ -344,7 +344,7 @@ Pairs<Key> sort_pairs(const Call &call, const Key *keys, const Tid *tids, std::u
     const BitSpan key_bits =
         differing_bits(survey.key_any[0] ^ survey.key_all[0], survey.key_any[1] ^ survey.key_all[1]);
     const BitSpan tid_bits = differing_bits(0, survey.tid_any ^ survey.tid_all);
-    // If TIDs don't ascend, equal keys are put into the order of their TIDs after the sort by key. But if
+    // Equal keys are put into the order of their TIDs after the sort by key, if TIDs don't ascend. But if
     // groups of equal keys are long, which few bits of the keys promise, the pairs are sorted by TID before
     // it instead.
     const bool long_groups =

@@ -28,7 +28,7 @@ enum class CacheHints {
     leaves_leave_l2_first  // and leave L2 before nodes do
 };
 
-// How a tree is cut and searched. A policy derives from this one and redefines what differs.
+// A policy says how a tree is cut and searched. It derives from this one and redefines what differs.
 struct TreePolicy {
     using Code = std::uint16_t;
     // Neighbouring threads that read a node or a leaf together, 16 bytes each.
@@ -37,7 +37,7 @@ struct TreePolicy {
     static constexpr int block_prefixes = 4;
     // The top has at most 2^top_depth - 1 prefixes.
     static constexpr int top_depth = 15;
-    // For the search kernel: the threads of a block, and how many searches a thread has under way at once.
+    // The search kernel has so many threads in a block, and a thread has so many searches under way at once.
     static constexpr int threads = 1024;
     static constexpr int searches = 1;
     static constexpr CacheHints hints = CacheHints::leaves_pass_l1;
@@ -119,7 +119,7 @@ struct TreeSizes {
         }
     }
 
-    // How many prefixes a level has when whole blocks are filled.
+    // Returns how many prefixes a level has when whole blocks are filled.
     std::uint64_t upper_size(int level) const {
         return (upper_count[level] + Shape::block_prefixes - 1) / Shape::block_prefixes *
                Shape::block_prefixes;

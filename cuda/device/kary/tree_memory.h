@@ -21,8 +21,8 @@ struct TreeMemory {
     }
 };
 
-// How many places a level of prefixes takes: it ends where the next may begin, on a boundary for vector
-// loads.
+// Returns how many places a level of prefixes takes: it ends where the next may begin, on a boundary for
+// vector loads.
 inline std::uint64_t aligned_prefixes(std::uint64_t size) {
     constexpr std::uint64_t align = Memory::alignment / sizeof(Prefix);
     return (size + align - 1) / align * align;

@@ -71,7 +71,7 @@ struct PlacedTerm {
 
 template <typename Windows>
 struct WindowShared {
-    // Each thread has a word of `members` and `reached`.
+    // A thread has one word of `members` and one of `reached`.
     static constexpr std::uint32_t threads = Windows::documents / 32;
     static constexpr std::uint32_t warps = threads / 32;
 
@@ -394,7 +394,8 @@ class Window {
     __device__ void for_each(const RankedQuery &query, std::uint32_t least, Visit visit) const {
         for (std::uint32_t bits = shared_.reached[threadIdx.x]; bits != 0; bits &= bits - 1) {
             const std::uint32_t slot = threadIdx.x * 32 + __ffs(static_cast<int>(bits)) - 1;
-            // No document is in more lists than are required.
+            // A score's upper bits count the document's lists where all are required. No document is in more
+            // lists than those, so that the difference is too great for a hit if it is in fewer.
             const std::uint32_t score = shared_.scores[slot] - required(query);
             if (score >= least && score <= query.highest && lives(batch_.text, first_ + slot)) {
                 visit(slot, score);
@@ -467,7 +468,7 @@ class Window {
     bool is_dirty_ = false;
 };
 
-// Each block takes one of the windows that are gone through and every `groups`-th query.
+// A block takes one of the windows that are gone through and every `groups`-th query.
 template <typename Windows, postings::Codec Codec>
 __global__ void __launch_bounds__(Windows::documents / 32, Windows::blocks_at_once)
     accumulate_kernel(const __grid_constant__ SearchBatch batch, std::uint32_t groups) {

@@ -10,8 +10,8 @@ namespace {
 // An accumulated score's error by float arithmetic, of the highest there can be: six roundings of 2^-23 at
 // most, and some room.
 constexpr double relative_error = 0x1p-19;
-// By the cut to an integer, by the least contribution of one unit there and here, and by the exact one's
-// rounding.
+// A term's error comes from the cut to an integer, from the least contribution of one unit there and here,
+// and from the exact one's rounding.
 constexpr double error_a_term = 4;
 
 std::uint32_t clamped(double value) {

@@ -49,7 +49,7 @@ class DeviceBatch {
                 std::uint64_t candidates, const Damage &damage, bool probed);
 
     const SearchBatch &view() const { return batch_; }
-    // For another search of the same queries.
+    // Makes the batch ready for another search of the same queries.
     void reset(const Call &call) const;
 
   private:

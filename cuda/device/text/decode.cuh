@@ -273,7 +273,7 @@ __device__ __forceinline__ bool decode_usual_frame(const Source &source, const R
     if (gaps.bytes > postings::kMaxGapBytes || gaps.bytes < used || bits > 31) {
         return false;
     }
-    // Each part's place is told by the one before: all lines are asked for at once.
+    // A part's place is known only from the one before, so that all lines are fetched at once beforehand.
     const std::uint32_t words = (gaps.at + gaps.bytes + 3) / 4;
     if (lane * 8 < words) {
         asm volatile("prefetch.global.L1 [%0];" ::"l"(source.words + lane * 8));

@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(32)
     Source source = {reinterpret_cast<const std::uint32_t *>(pieces)};
     LaneBytes rest = {head.offset - begin + static_cast<std::uint32_t>(first_byte % 16), 0};
     rest.end = rest.at + head.bytes - packed_size(a_block, head.frequency_bits());
-    // As far behind a block's end as anything is read.
+    // The words reach as far behind a block's end as anything is read.
     const std::uint32_t words = max_of_warp(valid ? rest.end / 4 + 4 : 0);
     if (words <= staged_words) {
         for (std::uint32_t i = lane; i * 4 < words; i += 32) {
@@ -238,7 +238,7 @@ __global__ void __launch_bounds__(threads_a_block, resident_blocks(5, threads_a_
 
 // ---- Launches ------------------------------------------------------------------------------------
 
-// With fewer warps of lanes a multiprocessor, single lanes' time decides.
+// If a multiprocessor has fewer warps of lanes, single lanes' time decides.
 constexpr std::uint32_t least_lane_warps = 7;
 
 // Words for the bytes of 32 blocks of the list, and a sixteenth more, since some are longer.
@@ -248,7 +248,7 @@ inline std::uint32_t words_to_stage(const ListView &list) {
     return static_cast<std::uint32_t>(std::min((bytes + bytes / 16) / 16 * 4 + 8, most));
 }
 
-// Without `Sums` what is written are the gaps, and not the ordinals that they add up to.
+// The gaps are written where `Sums` is false, and otherwise the ordinals that they add up to.
 template <bool Sums>
 void launch_decode(const Call &call, const TextView &text, const ListView &list, std::uint32_t *values,
                    std::uint32_t *damaged, std::optional<DecodeForm> form) {
@@ -261,7 +261,7 @@ void launch_decode(const Call &call, const TextView &text, const ListView &list,
         return list.blocks / blocks + (list.blocks % blocks != 0 ? 1 : 0);
     };
     if (*form == DecodeForm::lane_a_block && text.codec == postings::Codec::PForDelta && list.blocks > 1) {
-        // How many blocks are left to warps, then which.
+        // The number of blocks that are left to warps lies in front of their list.
         const Buffer<std::uint32_t> left = call.buffer<std::uint32_t>(std::uint64_t(list.blocks) + 1);
         call.fill(left.data(), 0, sizeof(std::uint32_t));
         const std::uint32_t words = words_to_stage(list);

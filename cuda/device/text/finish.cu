@@ -191,7 +191,7 @@ __global__ void split_candidates_kernel(const Candidate *candidates, std::uint32
     }
 }
 
-// How many of the scores, which descend, are no lower than `least`.
+// Returns how many of the scores, which descend, are no lower than `least`.
 __device__ std::uint32_t count_down_to(const std::uint32_t *scores, std::uint32_t count,
                                        std::uint32_t least) {
     std::uint32_t low = 0;
@@ -207,7 +207,7 @@ __device__ std::uint32_t count_down_to(const std::uint32_t *scores, std::uint32_
     return low;
 }
 
-// How many of the candidates, in order of their scores, can still be hits.
+// Finds out how many of the candidates, in order of their scores, can still be hits.
 __global__ void cut_candidates_kernel(const std::uint32_t *scores, std::uint32_t count, RankedQuery query,
                                       std::uint32_t *kept) {
     const std::uint32_t unsure = query.sure == UINT32_MAX ? 0 : count_down_to(scores, count, query.sure + 1);
@@ -290,7 +290,7 @@ void finish_alone(const Call &call, const SearchBatch &batch, const RankedQuery 
     call.copy(&kept, static_cast<const std::uint32_t *>(numbers.data()), 1);
     call.wait();
 
-    // By ordinal, then by score, without changing the order of what is equal.
+    // Candidates are sorted by ordinal, and then by score, without changing the order of what is equal.
     sort_pairs<false>(call, sorted_ordinals.data(), ordinals.data(), sorted_scores.data(), scores.data(),
                       kept);
     const Buffer<std::int64_t> exact = call.buffer<std::int64_t>(kept);

@@ -11,7 +11,7 @@ namespace gpu_engine::device {
 // Lanes behind the last posting of a block read as if it had 128 of 32 bits.
 inline constexpr std::uint32_t posting_padding = 1024;
 
-// In the order of TIDs.
+// Returns a number that orders TIDs.
 __host__ __device__ inline std::uint64_t tid_number(const Tid &tid) {
     return static_cast<std::uint64_t>(tid.block_high) << 32 |
            static_cast<std::uint64_t>(tid.block_low) << 16 | tid.offset;
@@ -67,7 +67,7 @@ class DeviceTextIndex final : public DeviceStore<TextIndex> {
                      std::uint64_t capacity, std::uint64_t *found) const noexcept override;
 
     const TextParts &parts() const noexcept { return parts_; }
-    // As kernels see it until the device has finished the call.
+    // Returns the index as kernels see it, until the device has finished the call.
     TextView view(const Call &call) const;
 
   private:

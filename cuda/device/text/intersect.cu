@@ -14,8 +14,8 @@
 namespace gpu_engine::device {
 namespace {
 
-// One level: ordinals number `step` - 1, 2 `step` - 1, ..., but not those that the level before found, which
-// are every `coarse`-th (0: there was none).
+// Finds the blocks of one level of ordinals: of numbers `step` - 1, 2 `step` - 1, ..., but not of those that
+// the level before found, which are every `coarse`-th (0: there was none).
 __global__ void find_level_kernel(TextView text, ListView list, const std::uint32_t *ordinals,
                                   std::uint32_t count, std::uint32_t step, std::uint32_t coarse,
                                   std::uint32_t *blocks) {

@@ -26,7 +26,7 @@ struct Round {
 constexpr std::uint32_t rounds_of = 16;
 constexpr Round rounds[] = {{0, 4}, {4, 12}};
 
-// In place of what later lists add at most, where a window's documents have been ranked.
+// This stands in place of what later lists add at most, where a window's documents have been ranked.
 constexpr std::uint32_t window_is_done = UINT32_MAX;
 
 // A block that reaches over more windows is gone through whatever the bounds in these are.
@@ -135,7 +135,7 @@ class Probe {
         return std::uint64_t(term) * (batch_.windows + 1) + (ordinal >> batch_.window_shift);
     }
 
-    // By the lane's block's bound, and those of the later lists' where it reaches.
+    // Decides by the bound of the lane's block, and by those of the later lists where the block reaches.
     __device__ bool can_have_hits(const Head &head) const {
         if (head.first > head.last || head.last >= batch_.text.documents) {
             // It is damaged, which is reported when it is gone through.
@@ -368,7 +368,7 @@ class Probe {
     const std::uint32_t floor_;
 };
 
-// Each warp takes one of the round's chunks.
+// A warp takes one of the round's chunks.
 template <postings::Codec Codec>
 __global__ void __launch_bounds__(probe_threads)
     select_kernel(const __grid_constant__ SearchBatch batch, std::uint32_t first, std::uint32_t width) {

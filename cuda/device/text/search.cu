@@ -41,7 +41,7 @@ struct BatchSize {
     }
 };
 
-// One search, from its arguments to its results.
+// A search is carried from its arguments to its results.
 class Search {
   public:
     Search(const Call &call, const TextView &text, const TextRanking &ranking, const TextQueries &requested,
@@ -99,8 +99,8 @@ class Search {
         std::fill(is_probed_.begin() + first, is_probed_.end(), false);
     }
 
-    // As run_batch. Where there is no memory for it, the queries that are left are no longer to be probed,
-    // which takes less.
+    // Runs a batch of probed queries as run_batch does. Where there is no memory for it, the queries that are
+    // left are no longer to be probed, which takes less.
     std::uint32_t run_probed(std::uint32_t first) {
         try {
             return run_batch(first, true);
@@ -113,8 +113,9 @@ class Search {
         return static_cast<std::uint32_t>(counts_.size());
     }
 
-    // From query number `first` on as many as fit of those that are probed, or of the others; returns the
-    // next one's number. What can't be finished together goes to alone_, and what has steps to with_steps_.
+    // Runs as many queries from number `first` on as fit together, either of those that are probed or of the
+    // others; returns the next one's number. What can't be finished together goes to alone_, and what has
+    // steps to with_steps_.
     std::uint32_t run_batch(std::uint32_t first, bool probed) {
         const std::uint32_t windows = window_count(call_.engine(), text_.documents);
         std::vector<RankedTerm> terms;

@@ -95,7 +95,7 @@ struct SearchBatch {
     std::uint32_t *damaged;
 };
 
-// As many documents as the scores and lengths of a window may have in a block's shared memory.
+// Returns for how many documents a block's shared memory holds the scores and lengths of a window.
 std::uint32_t documents_a_window(const DeviceEngine &engine);
 
 inline std::uint32_t window_count(const DeviceEngine &engine, std::uint32_t documents) {
@@ -106,7 +106,7 @@ inline std::uint32_t window_count(const DeviceEngine &engine, std::uint32_t docu
 // A batch that is probed has scores summed up in so many windows, or up to twice as many.
 inline constexpr std::uint32_t summed_windows = 24;
 
-// How far apart they are.
+// Returns the distance between those windows.
 inline std::uint32_t probing_stride(std::uint32_t windows) {
     return std::max(windows / summed_windows, 1U);
 }
@@ -117,10 +117,10 @@ inline constexpr std::uint32_t min_probed_windows = 2 * summed_windows;
 // For so many queries probing takes three fifths of the time with 10 hits, and five sixths with 100
 // (bench/results/text/2026-11-28-text-or-probed-h100.txt).
 inline constexpr std::uint32_t min_probed_queries = 160;
-// With 10 hits probing saves more than half of a large call's time, with 100 four tenths.
+// Probing saves more than half of a large call's time with 10 hits, and four tenths with 100.
 inline constexpr std::uint32_t max_probed_hits = 128;
-// Each list may have to be looked into for the postings of every other one, so the cost can grow with the
-// square of their number: with 8 lists next to nothing is left of what it saves.
+// A list may have to be looked into for the postings of every other one, so the cost can grow with the square
+// of their number: with 8 lists next to nothing is left of what it saves.
 inline constexpr std::uint32_t max_probed_terms = 5;
 
 // Is the query one that is probed where its batch has enough of these?

@@ -13,7 +13,7 @@
 namespace gpu_engine::device {
 namespace {
 
-// One of the lists that a kernel goes through together, a warp a block of postings.
+// A list among those that a kernel goes through together, a warp a block of postings.
 struct PlacedList {
     ListView list;
     double weight;
@@ -359,7 +359,7 @@ class StepSearch {
         }
     }
 
-    // How many bits the keys have at most.
+    // Returns the most bits that keys have.
     int key_bits() const {
         double most = 2;
         for (const TextTermLists &term : terms_) {

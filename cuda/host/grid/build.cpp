@@ -195,7 +195,7 @@ void build_first_level(HostEngine &engine, const Workers &workers, const GridEnt
             parts->order[place] = static_cast<std::uint32_t>(i);
         }
     });
-    // Each word has been moved on to its cell's end, which is where the next cell begins.
+    // Each cell's word has been moved on to its cell's end, which is where the next cell begins.
     std::copy_backward(words, words + cells, words + cells + 1);
     words[0] = 0;
     workers.for_pieces(cells, cells_a_piece, [&](std::uint64_t first, std::uint64_t last) {

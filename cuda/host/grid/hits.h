@@ -15,7 +15,7 @@ class HitTest {
     HitTest(const GridParts &parts, const DeadBitmap *dead, const Box &box)
         : parts_(parts), dead_(dead), box_(box) {}
 
-    // How many of the positions are live entries inside the box in `columns`.
+    // Returns how many of the positions are live entries inside the box in `columns`.
     std::uint64_t count(std::uint64_t first, std::uint64_t last, std::uint32_t columns) {
         std::uint64_t found = 0;
         for (; first < last; first += batch) {

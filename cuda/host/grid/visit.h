@@ -1,4 +1,4 @@
-// Which entries lie in a box: the walk through rows of cells, down into lower grids.
+// Visits the entries that lie in a box: walks through rows of cells, down into lower grids.
 //
 // A row is a run of cells along the last column. Cells inside the box in every column are a run of entries
 // that needs no test; of the others only the columns at whose bounds they lie are compared.
@@ -29,7 +29,8 @@ struct Rows {
     std::uint64_t count;
 };
 
-// Only the columns in `bounded` are looked at; all slots of the others are inside.
+// Returns the rows of cells that meet the box. Only the columns in `bounded` are looked at; all slots of the
+// others are inside.
 inline Rows rows_of(const GridParts &parts, const GridScales &grid, const Box &box, std::uint32_t bounded,
                     std::uint32_t null_only) noexcept {
     Rows rows = {};

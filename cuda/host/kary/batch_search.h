@@ -46,8 +46,8 @@ class BatchSearch {
     // since the processor would mispredict whether one is needed.
     static constexpr std::uint64_t window = sizeof(Key) <= 8 ? 16 : 8;
     static constexpr int max_windows = 4;
-    // How far ahead keys are fetched: farther than the processor fetches by itself between two searches that
-    // wait for each other.
+    // Keys are fetched so far ahead, which is farther than the processor fetches by itself between two
+    // searches that wait for each other.
     static constexpr std::uint64_t ahead = 1024 / sizeof(Key);
 
     // Goes on from the rank of a key that isn't greater. Returns false when the next rank is far away.

@@ -24,8 +24,8 @@ struct Entry {
 
 constexpr std::uint64_t entries_a_piece = 1 << 16;
 
-// How many of the first `diagonal` entries of the merge of a and b come from a. Of equal entries a's are
-// first.
+// Returns how many of the first `diagonal` entries of the merge of a and b come from a. Of equal entries a's
+// are first.
 template <typename Key>
 std::uint64_t merge_path(const Entry<Key> *a, std::uint64_t a_count, const Entry<Key> *b,
                          std::uint64_t b_count, std::uint64_t diagonal) {

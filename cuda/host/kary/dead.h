@@ -1,4 +1,4 @@
-// Which entries of an array are dead.
+// Tells dead entries of an array from live ones.
 #pragma once
 
 #include <bit>

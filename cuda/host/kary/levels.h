@@ -108,7 +108,8 @@ class Levels {
         return result;
     }
 
-    // How many of a node's keys are below `key`, without a branch, for the compiler to vectorise.
+    // Returns how many of a node's keys are below `key`. It has no branch, so that the compiler vectorises
+    // it.
     static std::uint64_t keys_below(const Key *node, Key key) noexcept {
         std::uint32_t below = 0;
         for (std::uint64_t i = 0; i < node_keys; ++i) {

@@ -84,7 +84,7 @@ class Cursor {
             return false;
         }
         at_ = find(at_, ordinal);
-        // Only in a list of one block can all postings be below.
+        // All postings can be below only in a list of one block.
         return at_ < count_ || load(block_ + 1);
     }
     // The place of the block's first posting from `at` on that isn't below the ordinal; count() when there is

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t queries_a_thread = 2;
 constexpr std::uint32_t least_piece = 1 << 16;
 constexpr std::uint32_t pieces_a_thread = 4;
-// Each piece may find as many hits as the query wants. All pieces together find about this many at most.
+// A piece may find as many hits as the query wants. All pieces together find about this many at most.
 constexpr std::uint32_t max_piece_hits = 1 << 17;
 
 struct RankedList {

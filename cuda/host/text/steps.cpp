@@ -127,7 +127,7 @@ class Term {
     double weight() const noexcept { return weight_; }
     bool scored() const noexcept { return scored_; }
 
-    // As Cursor::max_between.
+    // Does what Cursor::max_between does.
     std::int64_t max_between(std::uint32_t first, std::uint32_t end, double shrink) {
         if (cursor_) {
             return cursor_->max_between(first, end, &near_, weight_, shrink);
@@ -311,7 +311,7 @@ class StepSearch {
     const TextStep *steps_;
     const std::uint32_t step_count_;
     std::vector<Term> terms_;
-    // Which of the terms a step asks for; their number where it has no lists.
+    // The place among the terms of the term that a step is about; their number where the step has no lists.
     std::vector<std::uint32_t> places_;
     // The most that each term contributes in the window, 0 where it has no document, and its documents.
     std::vector<std::int64_t> most_;

@@ -147,7 +147,8 @@ enum class AccumulatorKind : std::uint8_t {
     // magnitude's of negative ones; 2^31 more of floats of 32 bits.
     sum_float32,
     sum_float64,
-    // One word: all numbers joined bit by bit; without any, all bits are 1 of bits_and, 0 of the others.
+    // These have one word, in which all numbers are joined bit by bit. Without any number all bits are 1 for
+    // bits_and, and 0 for the others.
     bits_and,
     bits_or,
     bits_xor,
@@ -213,7 +214,7 @@ struct GroupTable {
     }
 };
 
-// How a request came out. The groups mean nothing unless it was answered.
+// The outcome of a request. The groups mean nothing unless it is `answered`.
 enum class AggregateOutcome : std::uint8_t {
     answered = 1,
     failed,  // a step overflowed or divided by zero, in a row that counts or that a filter of an

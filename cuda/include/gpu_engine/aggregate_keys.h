@@ -1,5 +1,5 @@
-// Which keys the groups of a result have, told roughly, so that engines that share a request out learn
-// which groups no other one has: these needn't be brought together.
+// A rough mark of the keys that the groups of a result have. Engines that share a request out learn from it
+// which groups no other engine has: these needn't be brought together.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ GPU_ENGINE_BOTH bool is_marked(const std::uint64_t *marks, std::uint32_t span) {
     return (marks[span / 64] >> span % 64 & 1) != 0;
 }
 
-// By key, a bit a span: a group has a code there.
+// The marks of each key have a bit a span, which is set where a group has a code in the span.
 struct KeyMarks {
     std::uint64_t of_key[max_aggregate_keys][key_mark_words];
 };

@@ -23,8 +23,8 @@ struct AggregateRecords {
     std::uint64_t counted = 0;
 };
 
-// Which groups are the first ones only all of them tell: the results must have all groups. Left out may be
-// those that no other answer has and that aren't among the first ones of their own
+// Only all results together tell which groups are the first ones, so that the results must have all groups.
+// Left out may be those that no other result has and that aren't among the first ones of their own
 // (AggregateOutput::leave_out), and, where the request is about rows (top_of_rows), those that aren't among
 // the first of their part.
 struct AggregateMerge {

@@ -263,7 +263,7 @@ inline StepValues load_input_tile(const AggregateInput &input, const Code *codes
     StepValues result = {values, nullptr};
     const bool is_map = input.kind != AggregateInputKind::code;
     if (is_map && input.places == 0) {
-        // No row has a code.
+        // A map without places means that no row has a code.
         std::memset(values, 0, count * sizeof(std::int64_t));
     } else {
         switch (input.kind) {

@@ -19,17 +19,17 @@ struct AggregateTop {
     std::uint16_t of_rows;    // 0, or what is wanted instead of groups: top_of_rows and others
 };
 
-// No groups: each row is a record by itself, and the first `count` are wanted in the order of the keys'
-// words, as gpu_engine/top_rows.h makes them. The program's only accumulator is the least of the row's place,
-// its TID. Records come in no certain order, and more of them may come than are wanted. Unresolved rows come
-// if they might be among the first.
+// This asks for rows instead of groups: each row is a record by itself, and the first `count` are wanted in
+// the order of the keys' words, as gpu_engine/top_rows.h makes them. The program's only accumulator is the
+// least of the row's place, its TID. Records come in no certain order, and more of them may come than are
+// wanted. Unresolved rows come if they might be among the first.
 inline constexpr std::uint16_t top_of_rows = 1;
 // All rows whose keys are the last wanted one's come too.
 inline constexpr std::uint16_t top_with_ties = 2;
 // Rows that their first key keeps out needn't have their other keys computed: no step of those can fail.
 inline constexpr std::uint16_t top_by_first_key = 4;
-// By itself: only how many groups there are is wanted, and no records come (AggregateOutput::counted). Of no
-// effect where there are unresolved rows.
+// This stands by itself: only the number of groups is wanted, and no records come (AggregateOutput::counted).
+// It has no effect where there are unresolved rows.
 inline constexpr std::uint16_t top_only_counts = 8;
 
 // The rank of a number: groups with greater ranks come first. All numbers beyond 64 bits share the greatest

@@ -1,4 +1,4 @@
-// For functions that the processor and a device both run.
+// Marks functions that the processor and a device both run.
 #pragma once
 
 #ifdef __CUDACC__

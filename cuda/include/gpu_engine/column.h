@@ -53,7 +53,8 @@ struct StoredColumn {
 };
 static_assert(sizeof(StoredColumn) == 72);
 
-// How many codes there are to be counted: entries of a dictionary, or all numbers that the bits can make.
+// code_slots returns how many codes there are to be counted: entries of a dictionary, or all numbers that the
+// bits can make.
 constexpr std::uint32_t max_counted_bits = 16;  // of codes that aren't places in a dictionary
 inline std::uint64_t code_slots(const StoredColumn &column) noexcept {
     return column.encoding == ColumnEncoding::dictionary ? column.distinct
@@ -102,7 +103,8 @@ struct ColumnTest {
     std::uint64_t count;
 };
 
-// How values lie among a histogram's starts, which makes their slots quick to find. It never decides one.
+// The distribution of values among a histogram's starts, as far as it makes their slots quick to find. It
+// never decides a slot.
 enum class ValueScale : std::uint32_t {
     integers = 0,  // evenly
     float4,        // evenly, once they are floats again: the order of their bits is that of the numbers
@@ -147,8 +149,8 @@ class ColumnStore : public Store {
   public:
     virtual const StoreLayout &layout() const noexcept = 0;
 
-    // How many places `counts` has: the target's slots, and one for NULLs behind them. 0 for a target that
-    // this store can't answer: of another column, or of codes that are too many.
+    // Returns how many places `counts` has: the target's slots, and one for NULLs behind them. 0 for a target
+    // that this store can't answer: of another column, or of codes that are too many.
     std::uint64_t places(const ColumnTarget &target) const noexcept;
 
     // Counts, by slot, the live rows that pass all tests and are visible as far as `blocks` knows. Those on
@@ -197,12 +199,12 @@ struct AggregateRequest {
 // the row alone comes to; rows that the program's filter keeps out aren't there.
 class AggregateOutput : public Interface {
   public:
-    // Unless the request was answered there are no groups.
+    // There are no groups unless the outcome is `answered`.
     virtual AggregateOutcome outcome() const noexcept = 0;
     virtual std::uint64_t groups() const noexcept = 0;
     virtual std::uint64_t unresolved() const noexcept = 0;
-    // How many groups there are, where the request was top_only_counts and no row is unresolved: groups() is
-    // 0 then. 0 otherwise.
+    // Returns how many groups there are, where the request was top_only_counts and no row is unresolved:
+    // groups() is 0 then. Returns 0 otherwise.
     virtual std::uint64_t counted() const noexcept = 0;
 
     // Copies the records of `count` groups, or unresolved rows, from `first` on.

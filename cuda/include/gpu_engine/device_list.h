@@ -1,4 +1,4 @@
-// How devices are named in a setting: by a list of numbers and UUIDs.
+// A setting names devices by a list of numbers and UUIDs.
 #pragma once
 
 #include <cstddef>

@@ -25,8 +25,8 @@ struct Tid {
 };
 static_assert(sizeof(Tid) == 6 && alignof(Tid) == 2);
 
-// How sorted entries lie on page images: `per_page` keys at `first_byte`, then as many TIDs; the last page
-// has the rest of both.
+// Sorted entries lie on page images so: `per_page` keys at `first_byte`, then as many TIDs; the last page has
+// the rest of both.
 struct PageLayout {
     std::uint32_t page_bytes;
     std::uint32_t first_byte;

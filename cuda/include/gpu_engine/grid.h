@@ -123,7 +123,7 @@ class GridFile : public Store {
 // The entries of a grid file in the making, which come page by page in the caller's order.
 class GridLoader : public Interface {
   public:
-    // How many entries it was begun with, and how many have come.
+    // entries() is the number of entries it was begun with, and loaded() of those that have come.
     virtual std::uint64_t entries() const noexcept = 0;
     virtual std::uint64_t loaded() const noexcept = 0;
 

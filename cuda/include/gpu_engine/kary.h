@@ -75,7 +75,7 @@ struct Pages {
 template <typename Key>
 class KaryLoader : public Interface {
   public:
-    // How many entries it was begun with, and how many have come.
+    // entries() is the number of entries it was begun with, and loaded() of those that have come.
     virtual std::uint64_t entries() const noexcept = 0;
     virtual std::uint64_t loaded() const noexcept = 0;
 

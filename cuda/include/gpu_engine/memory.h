@@ -32,7 +32,7 @@ class MemoryBudget {
 
     std::uint64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
     std::uint64_t limit() const noexcept { return limit_.load(std::memory_order_relaxed); }
-    // How many bytes could be taken.
+    // Returns how many bytes could be taken.
     std::uint64_t free_bytes() const noexcept {
         const std::uint64_t all = limit();
         return all - std::min(all, used());
@@ -40,12 +40,12 @@ class MemoryBudget {
     // A limit below what is in use frees nothing; it only refuses further memory.
     void set_limit(std::uint64_t limit) noexcept { limit_.store(limit, std::memory_order_relaxed); }
 
-    // How many bytes the limit refused last, to whichever caller; 0 when it hasn't refused any since this was
-    // last asked. A caller that makes room after a refusal frees so much. Where the number is another
-    // caller's that is too little or too much, and the next attempt tells.
+    // Returns how many bytes the limit refused last, to whichever caller, and forgets them; 0 when it hasn't
+    // refused any since the last call. A caller that makes room after a refusal frees so much. Where the
+    // number is another caller's that is too little or too much, and the next attempt tells.
     std::uint64_t take_refused() noexcept { return refused_.exchange(0, std::memory_order_relaxed); }
 
-    // For tests: after `requests` more requests the next one is refused, once.
+    // Tests call it: after `requests` more requests the next one is refused, once.
     void refuse_after(std::int64_t requests) noexcept {
         refuse_after_.store(requests, std::memory_order_relaxed);
     }

@@ -51,8 +51,8 @@ struct QueryColumn {
     RunUse run[max_runs];
 };
 
-// For each run: where its counts lie (ColumnStore::places), how many rows were found,
-// and where they lie: UnresolvedRows, or Tids for match_rows.
+// Says for each run where its counts lie (ColumnStore::places), how many rows were found, and where they lie:
+// UnresolvedRows, or Tids for match_rows.
 struct ColumnReply {
     ReplyHeader header;
     std::uint64_t needed;

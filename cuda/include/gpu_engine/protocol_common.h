@@ -123,8 +123,8 @@ struct RunName {
 };
 static_assert(sizeof(RunName) == 32);
 
-// Whose a mirror will be, and how many bytes mirrors may then take in the engine's memory: those that `user`
-// loaded, and those of its database. 0: as many as the engine has.
+// A Holder says to whom a mirror will belong, and how many bytes mirrors may then take in the engine's
+// memory: those that `user` loaded, and those of its database. 0: as many as the engine has.
 struct Holder {
     std::uint32_t user;    // oid: who loads it
     std::uint32_t pinned;  // not evicted to make room

@@ -143,8 +143,8 @@ struct DeviceRow {
 
 // ---- tests -----------------------------------------------------------------------------------------------
 
-// For tests: after `refuse_after` more requests of the engine for memory the next one is refused, once; or
-// the engine is lost. The message is refused itself (invalid_argument) unless the server was started for
+// Tests send it: after `refuse_after` more requests of the engine for memory the next one is refused, once;
+// or the engine is lost. The message is refused itself (invalid_argument) unless the server was started for
 // tests.
 struct Inject {
     RequestHeader header;
@@ -152,7 +152,7 @@ struct Inject {
     std::uint32_t number;  // of the engine, among those of its kind
     std::uint32_t loses;   // lose_engine: it is lost; 0: it is not
 };
-// No number that a random message would have.
+// A random message is unlikely to have this number.
 inline constexpr std::uint32_t lose_engine = 0x4c4f5345;
 
 using ConnectionStructures = Structures<Hello, HelloReply, Configure, Attach, List, ListReply, MirrorRow,

@@ -33,8 +33,8 @@ struct AppendPages {
     PageLayout layout;
 };
 
-// For finish all entries must have come. A named array becomes a mirror and its handle ends; one without a
-// name keeps it. An array may be dropped before it is finished, too.
+// All entries must have come when `finish` is sent. A named array becomes a mirror and its handle ends; one
+// without a name keeps it. An array may be dropped before it is finished, too.
 struct HandleRequest {
     RequestHeader header;
     std::uint64_t handle;

@@ -50,7 +50,7 @@ struct ListsPlace {
     std::uint32_t reserved;
 };
 
-// At `results` lie documents[i] of 32 bits: how many live documents list i has.
+// The results at `results` are 32-bit numbers: the i-th is the number of live documents of list i.
 struct CountText {
     RequestHeader header;
     ListsPlace lists;

@@ -67,7 +67,8 @@ inline std::uint32_t find_range(const RangeGuide &guide, std::uint64_t code) noe
     return low;
 }
 
-// As load_input_tile, of an input that the guide was made of. `found` has room for each row of the tile.
+// Does what load_input_tile does, for an input that the guide was made of. `found` has room for each row of
+// the tile.
 template <typename Code>
 inline StepValues load_range_tile(const AggregateInput &input, const RangeGuide &guide, const Code *codes,
                                   const std::uint64_t *column_nulls, const std::uint16_t *positions,

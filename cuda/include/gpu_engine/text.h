@@ -166,7 +166,7 @@ class TextIndex : public Store {
 // first is up to the caller.
 class TextLoader : public Interface {
   public:
-    // How many documents have come.
+    // Returns how many documents have come.
     virtual std::uint32_t loaded_documents() const noexcept = 0;
 
     // Takes the next pages of a section. More of them than the shape has are invalid_argument, and so are

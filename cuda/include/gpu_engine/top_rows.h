@@ -25,7 +25,7 @@ inline constexpr std::uint16_t key_null_is_greatest = 2;
 GPU_ENGINE_BOTH std::uint64_t mask_of_key(const AggregateKey &key) {
     return key.bits == 0 ? 0 : UINT64_MAX >> (64 - key.bits);
 }
-// By how much codes are above the numbers less the least one.
+// Returns by how much codes are above the numbers less the least one.
 GPU_ENGINE_BOTH std::uint64_t offset_of_codes(const AggregateKey &key) {
     return key.may_be_null && (key.order & key_null_is_greatest) == 0 ? 1 : 0;
 }
@@ -172,8 +172,8 @@ inline void leave_top_rows(TopRows *rows) {
     rows->count = kept;
 }
 
-// How much room there must be for `more` rows to be added beside the wanted ones, without looking for these
-// too often. It is at least twice as much as there is.
+// Returns the room that is needed for `more` rows to be added beside the wanted ones, without looking for
+// these too often. It is at least twice as much as there is.
 inline std::uint64_t larger_capacity(const TopRows &rows, std::uint64_t more) noexcept {
     constexpr std::uint64_t least = 256;
     return std::max({2 * rows.capacity, 2 * rows.count + 2 * more, least});

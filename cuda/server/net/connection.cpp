@@ -32,7 +32,7 @@ std::uint64_t microseconds_of(Clock::duration duration) {
         std::chrono::duration_cast<std::chrono::microseconds>(duration).count());
 }
 
-// How long groups are kept for a session that doesn't go on reading them.
+// Groups are kept so long for a session that doesn't go on reading them.
 constexpr int kept_milliseconds = 10000;
 
 // A place in the queue, which is given back when this ends.
@@ -577,7 +577,7 @@ Status Connection::compute_together(Joint &joint, bool joint_group, Work &work, 
     if (joints.size() == 1) {
         return status;
     }
-    // One of the requests is to blame. Each is tried alone, to find out which.
+    // At least one of the requests is to blame, and each is tried alone to find out which.
     queue.end_joint_group(taken.joint_group, Queue::Result::alone);
     taken.joint_group.clear();
     return on_engine(work, [&] { joint.compute(work, std::span(joints).first(1)); });

@@ -1,4 +1,4 @@
-// One session's connection: its buffer, its objects, and the requests it makes, one at a time.
+// A session's connection: its buffer, its objects, and the requests it makes, one at a time.
 #pragma once
 
 #include <array>
@@ -109,7 +109,7 @@ class Connection {
     // Answers the request at `request_`. Throws what the handler throws.
     void run(const Handler &handler);
     void compute(const Handler &handler);
-    // How a request's turn on an engine ended.
+    // The end of a request's turn on an engine.
     struct Turn {
         Clock::time_point began{};
         Clock::duration took{};

@@ -32,7 +32,8 @@ Status TransferBuffer::attach(const Descriptor &memfd, std::uint64_t bytes, Memo
     if (!memfd.valid()) {
         return refuse("no file descriptor came with the request");
     }
-    // Unless it is sealed, its owner could shorten it, and the next access to it would end this process.
+    // The owner of a buffer that isn't sealed could shorten it, and the next access to it would end this
+    // process.
     constexpr int needed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
     const int seals = fcntl(memfd.get(), F_GET_SEALS);
     if (seals < 0 || (seals & needed) != needed) {

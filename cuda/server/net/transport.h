@@ -49,7 +49,7 @@ Received receive_message(int socket, void *buffer, std::size_t capacity, std::si
 // Returns false when the peer is gone, or didn't make room within SO_SNDTIMEO.
 bool send_message(int socket, const void *message, std::size_t bytes) noexcept;
 
-// With 0 milliseconds the socket waits for ever.
+// Sets SO_RCVTIMEO or SO_SNDTIMEO. With 0 milliseconds the socket waits for ever.
 void set_timeout(int socket, int option, int milliseconds) noexcept;
 
 }  // namespace gpu_engine::server

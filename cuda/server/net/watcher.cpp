@@ -63,8 +63,8 @@ void Watcher::add(Activity &activity, int socket) {
     const std::lock_guard lock(mutex_);
     activities_.emplace(socket, &activity);
     try {
-        // Only the end of the peer is watched for, and told once. What the peer sends is read by its
-        // connection's thread.
+        // The watcher waits only for the peer's end, of which it is told once. What the peer sends is read by
+        // its connection's thread.
         watch(epoll_.get(), socket, EPOLLRDHUP | EPOLLET);
     } catch (...) {
         activities_.erase(socket);

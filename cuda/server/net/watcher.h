@@ -41,13 +41,13 @@ class Watcher {
     Watcher &operator=(const Watcher &) = delete;
     ~Watcher();
 
-    // From `add` to `remove` the watcher looks whether the socket's peer is gone. Throws Failure.
+    // The watcher looks from `add` to `remove` whether the socket's peer is gone. Throws Failure.
     void add(Activity &activity, int socket);
     void remove(Activity &activity, int socket) noexcept;
 
     // Notes that a request begins, which has time until `deadline`. It may be cancelled already.
     void begin(Activity &activity, Clock::time_point deadline);
-    // From `computes_on` to `leaves` cancelling the request cancels this stream. The parts of a request that
+    // Cancelling the request cancels this stream from `computes_on` to `leaves`. The parts of a request that
     // compute on several engines at a time have one each.
     void computes_on(Activity &activity, Stream *stream);
     void leaves(Activity &activity, Stream *stream) noexcept;

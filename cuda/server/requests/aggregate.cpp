@@ -114,7 +114,7 @@ void give_records(Work &work, CachedGroups cached, Results &results, protocol::A
         *here = std::min(left, results.room<std::uint64_t>() / words);
         return results.take<std::uint64_t>(*here * words, place);
     };
-    // Without keys and accumulators a record has no words.
+    // A record has no words where there are neither keys nor accumulators.
     const std::uint64_t words = std::max<std::uint64_t>(cached.words, 1);
     auto *groups = take(reply.groups - cached.groups_given, words, &reply.groups_here, &reply.groups_at);
     check(result.read_groups(*work.stream, cached.groups_given, reply.groups_here, groups));

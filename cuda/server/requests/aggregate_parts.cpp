@@ -69,7 +69,7 @@ std::optional<SharedKeys> find_shared_keys(const AggregateProgram &program,
         }
         all += static_cast<double>(part.result()->groups());
     }
-    // If less can be left out it isn't worth another round.
+    // Another round is worthwhile only if it leaves out half of the groups.
     double least = all / 2;
     std::optional<SharedKeys> best;
     for (std::uint32_t key = 0; key < program.key_count; ++key) {

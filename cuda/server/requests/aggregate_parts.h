@@ -16,7 +16,7 @@
 
 namespace gpu_engine::server {
 
-// How much of a result is wanted.
+// The part of a result that is wanted.
 struct AggregateLimits {
     std::uint64_t max_groups;
     AggregateTop top;
@@ -37,8 +37,9 @@ inline AggregateProgram program_of_parts(AggregateProgram program, const Aggrega
     return program;
 }
 
-// How much each part must tell of. Which groups are the first ones, and how many there are, is known when
-// those of all parts have been put together. Of rows the first ones of each part are enough.
+// The limits of the parts follow from those of the whole. Only when the groups of all parts have been put
+// together is it known which are the first ones, and how many there are. Of rows the first ones of each part
+// are enough.
 inline bool is_of_groups(const AggregateLimits &limits) {
     return (limits.top.of_rows & top_of_rows) == 0;
 }
@@ -47,7 +48,7 @@ inline AggregateLimits limits_of_parts(const AggregateLimits &whole) {
     return is_of_groups(whole) && wants_less ? AggregateLimits{UINT32_MAX, AggregateTop{}} : whole;
 }
 
-// What one of the engines has found. It stays on the engine until it is read.
+// A PartOfResult is what one of the engines has found. It stays on the engine until it is read.
 class PartOfResult {
   public:
     // Few groups are read at once. Of many it is found out which keys they have, where some may be left out.
@@ -67,8 +68,8 @@ class PartOfResult {
             list_groups(stream);
         }
     }
-    // None of the groups are left out: the engine that merges them must find them listed, unless it joins
-    // tables. Where there is no memory for that they are read.
+    // Has the engine list the groups when none of them are left out: the engine that merges them must find
+    // them listed, unless it joins tables. Where there is no memory for that they are read.
     void list_groups(Stream &stream) {
         if (is_read() || result_->stays_in_table()) {
             return;
@@ -117,7 +118,7 @@ class PartOfResult {
         unresolved_count_ = result.unresolved();
         groups_.emplace(memory, group_count_ * words);
         unresolved_.emplace(memory, unresolved_count_ * (words + 1));
-        // Each of them waits for the device.
+        // The two are read only if they aren't empty, because each read waits for the device.
         if (group_count_ > 0) {
             require(result.read_groups(stream, 0, group_count_, groups_->data()));
         }

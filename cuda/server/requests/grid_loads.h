@@ -1,4 +1,4 @@
-// How loads of grid files begin and end.
+// The beginning and the end of loads of grid files.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ GridOptions options_of(const protocol::BeginGrid &request);
 
 // The bytes of a file of so many entries without its directory: those of keys, TIDs and the order.
 std::uint64_t grid_bytes(const GridPageColumns &columns, std::uint64_t entries);
-// In the end the entries and the file are there together.
+// Returns what making a file takes: in the end the entries and the file are there together.
 std::uint64_t grid_bytes_in_the_making(const GridPageColumns &columns, std::uint64_t entries);
 // The same with what building takes beside them.
 std::uint64_t grid_bytes_while_built(const GridPageColumns &columns, std::uint64_t entries);

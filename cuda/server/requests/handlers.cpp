@@ -1,4 +1,4 @@
-// Which function answers which kind of request.
+// The functions that answer the kinds of requests.
 #include <type_traits>
 
 #include "server/requests/request.h"
@@ -41,7 +41,8 @@ constexpr Handler handler(bool computes) {
                    nullptr};
 }
 
-// How many bits keys of the runs have that a request asks, or which number stands for their kind.
+// Returns how many bits the keys of the runs have that a request is about, or the number that stands for
+// their kind.
 template <typename Request>
 std::uint32_t bits_of(const Request &request) {
     if constexpr (requires { request.key_bits; }) {

@@ -100,7 +100,8 @@ std::uint64_t load_bytes(Engine &engine, const protocol::BeginKary &request) {
 }
 
 std::uint64_t load_bytes(Engine &, const protocol::BeginGrid &request) {
-    // Unless something could be evicted for what building takes, the load would fail at its end.
+    // What building takes is asked for at the beginning: unless something could be evicted for it, the load
+    // would fail at its end.
     return grid_bytes_while_built(columns_of(request), request.entries);
 }
 
@@ -230,7 +231,7 @@ void handle_append_kary(Work &work, const protocol::AppendKary &request, protoco
 }
 
 void handle_finish(Work &work, const protocol::HandleRequest &request, protocol::HandleReply &reply) {
-    // From here on the object no longer belongs to the connection, so it ends whatever fails.
+    // The object no longer belongs to the connection from here on, so it ends whatever fails.
     object_in_the_making(work, request.handle);
     auto node = work.connection.objects.extract(request.handle);
     OwnObject &own = node.mapped();
@@ -376,7 +377,7 @@ void handle_merge_kary(Work &work, const protocol::MergeKary &request, protocol:
     });
 }
 
-// Each engine merges its own arrays, and the one that has most entries merges the results.
+// Has each engine merge its own arrays, and the one that has most entries merge the results.
 void spread_merge_kary(Spread &spread, const protocol::MergeKary &request, protocol::HandleReply &reply) {
     with_key(request.key_bits, [&]<typename Key>(Key) {
         const std::size_t last = part_with_most_entries(spread);

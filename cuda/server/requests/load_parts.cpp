@@ -111,7 +111,7 @@ void spread_append_pages(Spread &spread, const protocol::AppendPages &request, p
 void spread_finish(Spread &spread, const protocol::HandleRequest &request, protocol::HandleReply &reply) {
     Work &work = spread.whole();
     LoadInParts &load = load_of(spread, request.handle);
-    // From here on the object no longer belongs to the connection, so it ends whatever fails.
+    // The object no longer belongs to the connection from here on, so it ends whatever fails.
     auto node = work.connection.objects.extract(request.handle);
     if (!load.is_valid || load.columns.taken_pages() != load.columns.run().pages()) {
         refuse("pages of the run are missing");

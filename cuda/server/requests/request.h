@@ -1,4 +1,4 @@
-// How requests are answered: one function a kind.
+// Requests are answered by one function a kind.
 #pragma once
 
 #include <algorithm>
@@ -42,8 +42,8 @@ struct LoadSize {
     PlacedLoad load;
 };
 
-// How one kind of request is handled. `run` gets structures of these sizes; the reply's header already says
-// `done`. It may throw Failure and std::bad_alloc.
+// A Handler says how one kind of request is handled. `run` gets structures of these sizes; the reply's header
+// already says `done`. It may throw Failure and std::bad_alloc.
 struct Handler {
     std::size_t request_bytes;
     std::size_t reply_bytes;
@@ -135,12 +135,12 @@ void handle_begin_kary(Work &work, const protocol::BeginKary &request, protocol:
 void handle_begin_grid(Work &work, const protocol::BeginGrid &request, protocol::BeginReply &reply);
 void handle_begin_column(Work &work, const protocol::BeginColumn &request, protocol::BeginReply &reply);
 void handle_begin_text(Work &work, const protocol::BeginText &request, protocol::BeginReply &reply);
-// How many bytes they take until they are finished. Throw Failure for what can't be.
+// These return how many bytes the objects take until they are finished, and throw Failure for what can't be.
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginKary &request);
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginGrid &request);
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginColumn &request);
 std::uint64_t load_bytes(Engine &engine, const protocol::BeginText &request);
-// How it can be divided, as long as the engine and the request live.
+// Returns how a run can be divided. The result refers to the engine and the request.
 DivisibleRun divisible(Engine &engine, const protocol::BeginColumn &request);
 void handle_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
 void handle_append_kary(Work &work, const protocol::AppendKary &request, protocol::ReplyHeader &reply);

@@ -1,4 +1,4 @@
-// How handlers write results into the transfer buffer.
+// Handlers write results into the transfer buffer by these.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +61,8 @@ class Results {
 // a session may claim. This does.
 inline constexpr std::uint64_t max_items = std::uint64_t(1) << 53;
 
-// No run has results with more TIDs than this, so a larger number in the buffer was written by the session.
+// No run has results with more TIDs than this, so that a larger number in the buffer was written by the
+// session.
 inline constexpr std::uint64_t entries_limit = std::uint64_t(1) << 56;
 
 // Reads a number in the transfer buffer, which the session may change at any time, exactly once.
@@ -95,7 +96,7 @@ void write_entries(Work &work, const RunSet &runs, std::uint64_t items, Results 
         if (!runs.is_here(i)) {
             continue;
         }
-        // If keys are wanted too, the TIDs are only counted at first, to know where the keys begin.
+        // If keys are wanted too, the TIDs are only counted at first, to find out where the keys begin.
         std::uint64_t capacity = fits && !with_keys ? results.room<Tid>() : 0;
         Status status =
             with_room(work, [&] { return compute(i, offsets[i], results.rest<Tid>(), capacity); });

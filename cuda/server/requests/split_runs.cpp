@@ -65,7 +65,7 @@ bool has_split_runs(const Spread &spread) {
 
 namespace {
 
-// How many places a run's counts have; none where only rows are wanted.
+// Returns how many places a run's counts have; none where only rows are wanted.
 std::uint64_t places_of(Spread &spread, std::size_t run, const protocol::QueryColumn &request) {
     if (static_cast<protocol::Message>(request.header.type) == protocol::Message::match_column) {
         return 0;
@@ -83,7 +83,7 @@ void add_counts(const protocol::QueryColumn &request, const std::uint64_t *count
     if (is_first) {
         std::copy_n(counts, places, sums);
     } else if (static_cast<TargetKind>(request.target) == TargetKind::bounds) {
-        // How many there are, the least value and the greatest. Of none there are no values.
+        // The counts are the number of values, the least and the greatest. Of no values there are neither.
         if (counts[0] > 0) {
             sums[1] = sums[0] > 0 ? std::min(sums[1], counts[1]) : counts[1];
             sums[2] = sums[0] > 0 ? std::max(sums[2], counts[2]) : counts[2];

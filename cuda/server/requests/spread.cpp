@@ -120,7 +120,7 @@ void take_part(const Spread &spread, const Work &work, const protocol::ResultRep
             reply->found[run] = its.found[run];
         }
     }
-    // Each part has been asked all items.
+    // Each part was given all items, so that their numbers aren't added.
     spread.whole().items = std::max(spread.whole().items, work.items);
     spread.whole().bytes += work.bytes;
 }

@@ -170,7 +170,7 @@ class JointSearch final : public Joint {
     TextHit *hits(std::size_t run) const { return hits_->data() + run * search_.max_hits(); }
 
     const protocol::SearchText request_;
-    // Only the thread of its own session may touch its places in the transfer buffer.
+    // Only the session's own thread may touch its places in the transfer buffer.
     const Search search_;
     std::optional<Scratch<TextTerm>> terms_;
     std::optional<Scratch<std::uint32_t>> counts_;
@@ -280,7 +280,7 @@ void JointSearch::compute(Work &work, std::span<Joint *const> joint_group) {
     }
     std::vector<const JointSearch *> searches;
     for (const Joint *joint : joint_group) {
-        // Only requests of the same kind have equal keys.
+        // Requests have equal keys only if they are of the same kind.
         searches.push_back(static_cast<const JointSearch *>(joint));
     }
     for (std::size_t run = 0; run < search_.runs(); ++run) {
@@ -357,7 +357,7 @@ void handle_search_text(Work &work, const protocol::SearchText &request, protoco
     search.note_done(work);
 }
 
-// How many hits a query has room for is known beforehand, so what an engine finds goes where it belongs.
+// The room for a query's hits is known beforehand, so that what an engine finds goes where it belongs.
 void spread_search_text(Spread &spread, const protocol::SearchText &request, protocol::ResultReply &reply) {
     const Search search(spread.whole(), request, reply, Search::Of::all_runs);
     spread.run([&](std::size_t, Work &work) {

@@ -1,4 +1,4 @@
-// Which of several engines a request is for.
+// Chooses for which of several engines a request is.
 #pragma once
 
 #include <optional>

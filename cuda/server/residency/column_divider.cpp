@@ -48,7 +48,7 @@ StoreLayout layout_of_rows(const StoreLayout &run, std::uint64_t rows) {
     const double share = static_cast<double>(layout.rows) / static_cast<double>(run.rows);
     layout.tid_pages = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(static_cast<std::uint64_t>(run.tid_pages * share) + 1, layout.rows));
-    // Only how much there is counts here, so the areas need no places of their own.
+    // Only the sizes count here, so that the areas need no places of their own.
     for (std::uint32_t c = 0; c < layout.columns; ++c) {
         StoredColumn &column = layout.column[c];
         for (WordArea *area : {&column.codes, &column.null_bits, &column.dictionary}) {

@@ -23,7 +23,7 @@ struct LoadInParts {
 
     std::vector<PartInTheMaking> parts;  // in the order of their rows
     ColumnDivider columns;
-    // No request failed. Some parts may have taken pages then that others haven't.
+    // Set while no request has failed. After a failure some parts may have taken pages that others haven't.
     bool is_valid = true;
 };
 

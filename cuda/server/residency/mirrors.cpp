@@ -175,7 +175,7 @@ void Mirrors::unlink(const Victims &victims, Evicted *evicted) {
 
 namespace {
 
-// How many bytes must go for `bytes` more to fit; nothing where all of them wouldn't do.
+// Returns how many bytes must go for `bytes` more to fit; nothing where all of them wouldn't do.
 std::optional<std::uint64_t> lacking_bytes(const MemoryBudget &memory, std::uint64_t bytes) {
     const std::uint64_t limit = memory.limit();
     const std::uint64_t used = memory.used();

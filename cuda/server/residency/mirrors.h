@@ -19,7 +19,7 @@
 
 namespace gpu_engine::server {
 
-// Who asks, and what for.
+// A Purpose says who makes a request, and what for.
 struct Purpose {
     std::uint64_t connection = 0;  // the server's number of it
     std::uint32_t number = 0;      // the session's (protocol::RequestHeader::purpose)
@@ -42,7 +42,7 @@ struct MirrorPart {
 struct Mirror {
     protocol::RunName name{};
     protocol::EngineName engine{};
-    // In the order of their entries, each on another engine.
+    // The parts are in the order of their entries, each on another engine.
     std::vector<MirrorPart> parts;
     protocol::Holder holder{};
     std::int64_t loaded_at = 0;  // microseconds since 1970
@@ -103,7 +103,7 @@ struct NewMirror {
     }
 };
 
-// Whether there is room for a mirror, or why not.
+// Says whether there is room for a mirror, or why not.
 enum class Room {
     made,
     beyond_limit,
@@ -174,8 +174,8 @@ class Mirrors {
     // connection used within the last minute stay too. Returns false, and drops nothing, when dropping all
     // the others would not make enough room.
     bool make_room(EngineId engine, MemoryBudget &memory, std::uint64_t bytes, const Purpose &purpose);
-    // For how many bytes it would make room, and for how many where only those mirrors leave that nobody used
-    // within the last minute.
+    // Returns for how many bytes eviction would make room, of any mirrors, and of those alone that nobody
+    // used within the last minute.
     struct EngineRoom {
         std::uint64_t by_any = 0;
         std::uint64_t by_idle = 0;
@@ -215,7 +215,7 @@ class Mirrors {
 
     MirrorCounts counts(EngineId engine);
 
-    // Whether an engine has mirrors of another kind.
+    // Returns whether an engine has mirrors of another kind.
     bool has_overflow() const noexcept { return overflow_.load(std::memory_order_relaxed) > 0; }
 
   private:

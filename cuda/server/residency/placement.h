@@ -1,4 +1,4 @@
-// Which of several engines gets what is about to be loaded.
+// Chooses which of several engines gets what is about to be loaded.
 #pragma once
 
 #include <cstdint>
@@ -36,20 +36,20 @@ struct PlacementCandidate {
 std::vector<PlacementCandidate> order_candidates(std::vector<PlacementCandidate> candidates,
                                                  std::uint64_t bytes, bool is_small);
 
-// Whether an index, with `bytes` more, is so small.
+// Returns whether an index, with `bytes` more, is so small that its runs stay together.
 bool is_colocated(const std::vector<PlacementCandidate> &candidates, std::uint64_t bytes,
                   std::uint64_t colocated_bytes);
 
-// Whether engines that each get a share of a run's rows answer sooner than one alone, where rows are only
-// looked at. It is estimated, and not measured, that to start several and wait for all takes some 100 us, in
-// which a device reads some 256 MiB, so a run should be several times what an index may take that is kept
-// together.
+// Returns whether engines that each get a share of a run's rows answer sooner than one alone, where rows are
+// only looked at. It is estimated, and not measured, that to start several and wait for all takes some 100
+// us, in which a device reads some 256 MiB, so a run should be several times what an index may take that is
+// kept together.
 inline bool gains_by_shares(std::uint64_t bytes, std::uint64_t colocated_bytes) {
     constexpr std::uint64_t times = 8;
     return bytes / times >= colocated_bytes;
 }
 
-// How much an engine can take.
+// Both return how many bytes an engine can take.
 std::uint64_t room_of(const PlacementCandidate &candidate);
 std::uint64_t idle_room_of(const PlacementCandidate &candidate);
 
@@ -64,7 +64,7 @@ struct RunShare {
     std::uint64_t entries = 0;
 };
 
-// Each share begins with a whole word of a bitmap, and a whole group of packed values.
+// A share begins with a whole word of a bitmap, and a whole group of packed values.
 inline constexpr std::uint64_t share_granule = 64;
 
 // A run that can be divided: its entries, and what a share of so many of them takes.
@@ -73,7 +73,7 @@ struct DivisibleRun {
     std::function<std::uint64_t(std::uint64_t entries)> bytes_of;
 };
 
-// How an engine's room is counted.
+// The ways of counting an engine's room.
 enum class RoomBy {
     free_memory,
     idle_leaving,  // and what mirrors take that nobody used lately

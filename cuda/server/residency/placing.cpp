@@ -89,7 +89,7 @@ bool Connection::make_way(const Handler &handler, Work work, EngineId full) {
             best = i;
         }
     }
-    // If nothing can be evicted, or another request has made room meanwhile, no room is kept either.
+    // No room is kept if nothing can be evicted, or another request has made room meanwhile.
     if (!best || !engines.note_lack(full) || !server.mirrors().drop(found.mirror(*best))) {
         return false;
     }

@@ -6,7 +6,7 @@
 
 namespace gpu_engine::device {
 
-// Where rows are added.
+// The places where rows are added.
 enum class Way {
     one,          // one group: a warp adds its rows up first
     few,          // groups in shared memory
@@ -26,8 +26,8 @@ struct BlockTable {
     std::uint32_t copies;
     // A sum whose numbers have magnitudes below 2^half_bits fits 32 bits with its sign in any block.
     std::int32_t half_bits;
-    // Where in shared memory rows wait that have passed the filter's first condition, if that is asked first,
-    // or that are selected, if it may be that few are.
+    // In shared memory the place of rows that wait: those that have passed the filter's first condition, if
+    // that is tested first, or that are selected, if few may be.
     std::uint32_t waiting;
     bool tests_first;
     bool gathers_selected;
@@ -37,7 +37,7 @@ struct BlockTable {
     }
 };
 
-// Where unresolved rows are listed: records of key, values and TID.
+// The list of unresolved rows: records of key, values and TID.
 struct ListView {
     Word *records;
     std::uint64_t capacity;
@@ -215,7 +215,7 @@ __device__ inline void begin_block_table(const ProgramView &program, const Block
     __syncthreads();
 }
 
-// What a copy has of a sum or a count.
+// Returns the value that a copy has of a sum or a count.
 __device__ inline UInt128 sum_of_copy(const AccumulatorView &accumulator, const BlockTable &block,
                                       const Word *word) {
     if (!is_wide_sum(accumulator.kind)) {
@@ -229,7 +229,8 @@ __device__ inline UInt128 sum_of_copy(const AccumulatorView &accumulator, const 
     return wide_of_number(number);
 }
 
-// Where there is one group its record becomes the result, so that sums in it are wide.
+// Adds the block's groups to the table. If there is one group its record becomes the result, so that sums in
+// it are wide.
 __device__ inline void finish_block_table(const ProgramView &program, const BlockTable &block,
                                           const Word *table, const TableView &groups) {
     __syncthreads();
@@ -338,7 +339,7 @@ __device__ void find_records(RowComputer &rows, const TableView &table, Word *ke
         records[i] = nullptr;
     }
     if constexpr (way == Way::hashed_wide) {
-        // Each thread reads the words of its own rows.
+        // A thread reads the words of its own rows only.
         std::uint64_t hashes[rows_a_thread] = {};
         for (std::uint32_t word = 0; word < table.key_words; ++word) {
             rows.key_word(word, keys);

@@ -66,7 +66,7 @@ __global__ void take_present_kernel(TableView table) {
 
 // ---- a request -------------------------------------------------------------------------------------------
 
-// Nothing is added up for groups of which only the number is wanted, unless unresolved rows may come.
+// Groups of which only the number is wanted have nothing added up, unless unresolved rows may come.
 AggregatePlan plan_groups(const AggregateRequest &request) {
     AggregatePlan plan = plan_aggregate(request);
     if (wants_only_counts(request) && request.blocks == nullptr) {

@@ -15,7 +15,8 @@ __device__ inline std::uint32_t span_of_group(const FilledTable &filled, const G
     return key_span(key.key, static_cast<std::uint64_t>(code));
 }
 
-// What is asked of marks costs no look at the record where that is dense.
+// Returns whether a slot has a group that is wanted. The marks are looked at first, because they need no look
+// at the record where the table is dense.
 __device__ inline bool is_group(const FilledTable &filled, std::uint64_t slot) {
     const TableView &table = filled.table;
     const MarkedView &marked = filled.marked;

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint32_t rank_slots = 4096;
 constexpr int slot_threads = 1024;
 
-// What is known of the groups of a table.
+// What a survey finds out about the groups of a table before they are listed.
 struct Survey {
     Word groups;
     Word listed;
@@ -219,7 +219,7 @@ __device__ void write_group(const FilledTable &filled, const ProgramView &progra
 template <typename Wanted>
 __device__ void list_wanted(const FilledTable &filled, const ProgramView &program, Survey *survey,
                             Word *groups, Word room, Wanted wanted) {
-    // Of this step and of the last one, which some warps may still be reading.
+    // There are numbers of this step and of the last one, which some warps may still be reading.
     __shared__ std::uint32_t found[2][warps_a_block];
     __shared__ Word first;
     const std::uint32_t lane = threadIdx.x % 32;
@@ -322,7 +322,7 @@ void mark_groups_later(const Call &call, const FilledTable &filled, const Aggreg
 }
 
 GroupKey key_of(const AggregateProgram &program, std::uint32_t number) {
-    // Of groups that aren't dense neither is of use, and they may not fit.
+    // Groups that aren't dense use neither number, and there the numbers may not fit.
     std::uint64_t factor = 1;
     for (std::uint32_t k = 0; k < number; ++k) {
         factor *= AggregatePlan::codes_of(program.key[k]);

@@ -16,7 +16,7 @@ struct GroupKey {
     std::uint32_t codes;
 };
 
-// Only groups count whose code of the key is in a marked span. No marks: all groups do.
+// Only groups whose code of the key is in a marked span count. Without marks all groups do.
 struct MarkedView {
     const std::uint64_t *marks;
     GroupKey key;
@@ -35,11 +35,11 @@ struct FilledTable {
     bool is_list = false;
 };
 
-// How many groups there are. Throws Failure.
+// Returns how many groups there are. Throws Failure.
 std::uint64_t count_groups(const Call &call, const FilledTable &filled);
-// The same without waiting: *number, which is pinned, is right once the device has been waited for.
+// Does the same without waiting: *number, which is pinned, is right once the device has been waited for.
 void count_groups_later(const Call &call, const FilledTable &filled, volatile std::uint64_t *number);
-// Marks as well which spans of the keys' codes groups have. `marks` is on the device.
+// Besides, marks which spans of the keys' codes groups have. `marks` is on the device.
 void mark_groups_later(const Call &call, const FilledTable &filled, const AggregateProgram &program,
                        KeyMarks *marks, volatile std::uint64_t *number);
 // A key of the program with its place in the numbers of dense groups.

@@ -71,7 +71,7 @@ __global__ void add_groups_kernel(TableView table, const Word *groups, std::uint
     }
 }
 
-// How a word of a table's records is joined with another table's.
+// Says how a word of a table's records is joined with another table's.
 struct WordJoin {
     AccumulatorKind kind;
     bool is_wide;  // with the next word, which has none of its own
@@ -136,7 +136,7 @@ bool may_read(int device, DeviceEngine &engine) {
     access.flags = cudaMemAccessFlagsProtReadWrite;
     const bool may = cudaDeviceCanAccessPeer(&is_possible, device, engine.device()) == cudaSuccess &&
                      is_possible != 0 && cudaMemPoolSetAccess(pool, &access, 1) == cudaSuccess;
-    // What failed is nobody else's error.
+    // A failure here is nobody else's error, so that it is cleared.
     static_cast<void>(cudaGetLastError());
     return may;
 }
@@ -192,7 +192,7 @@ class Merger {
         if (is_full()) {
             return nullptr;
         }
-        // No sum of the records is a narrow one.
+        // None of the sums in the records are narrow.
         give_groups(*output, {table_, records_count(), 0, key_words_, words_}, {}, false);
         return output;
     }
@@ -236,7 +236,7 @@ class Merger {
                 joins.word[accumulator.word + 1] = {AccumulatorKind::bits_or, false, true};
             }
         }
-        // Of dense groups this word counts rows, whether it is an accumulator or has been added.
+        // In dense groups this word counts rows, whether it is an accumulator or has been added.
         joins.word[table.filled.rows_word] = {AccumulatorKind::count, false, true};
         return joins;
     }
@@ -303,8 +303,8 @@ class Merger {
         }
     }
 
-    // What a device mustn't read goes through the machine's memory, which only the call for other devices'
-    // memory does.
+    // Copies memory of another device. A device that mustn't read it gets it through the machine's memory,
+    // which only the call for other devices' memory does.
     void copy_from(const DeviceAggregateOutput &part, std::uint64_t *to, const std::uint64_t *from,
                    std::uint64_t words) {
         const int own = call_.engine().device();

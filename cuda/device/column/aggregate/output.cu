@@ -94,7 +94,7 @@ Status DeviceAggregateOutput::leave_out(Stream &stream, const AggregateProgram &
             return make_status(StatusCode::invalid_argument, "the groups aren't certain");
         }
         auto output = std::make_unique<DeviceAggregateOutput>(engine_, words_);
-        // What both have, and what only this result has.
+        // The marks have the spans that both results have, and then those that only this one has.
         std::vector<std::uint64_t> marks(2 * key_mark_words);
         bool has_shared = false;
         for (std::uint32_t word = 0; word < key_mark_words; ++word) {
@@ -109,7 +109,7 @@ Status DeviceAggregateOutput::leave_out(Stream &stream, const AggregateProgram &
         FilledTable own = common;
         own.marked.marks += key_mark_words;
         const std::uint64_t shared_count = has_shared ? count_groups(call, common) : 0;
-        // No sum of listed records is a narrow one.
+        // None of the sums in listed records are narrow.
         const ProgramView of_program = table_ != nullptr ? table_->program->view() : ProgramView{};
         const bool is_narrow = table_ != nullptr && is_narrow_top(program, top, table_->rows);
         Buffer<std::uint64_t> listed;

@@ -38,8 +38,8 @@ inline unsigned threads_with_room(const Call &call, unsigned most, std::size_t b
     return most;
 }
 
-// How many blocks with `shared` bytes of shared memory go over a selection. Throws Failure when a block can't
-// have so many.
+// Returns how many blocks with `shared` bytes of shared memory go over a selection. Throws Failure when a
+// block can't have so many.
 template <typename Kernel>
 unsigned blocks_over_rows(const Call &call, Kernel kernel, unsigned block_threads, std::size_t shared,
                           const Selection &selection) {

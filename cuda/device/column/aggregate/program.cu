@@ -29,7 +29,7 @@ class Compiler {
         }
         stages_.push_back({order_.size(), condition, {}});
     }
-    // What is wanted when all stages have been computed.
+    // Names a step that is wanted when all stages have been computed.
     void keep(std::uint16_t step) { use(step, always); }
 
     void compile() {
@@ -161,7 +161,7 @@ const AggregateCondition *find_first(const AggregatePlan &plan, const std::vecto
     return nullptr;
 }
 
-// Which inputs are looked up, by number.
+// Returns for each input whether it is looked up.
 std::vector<bool> list_inputs(const AggregatePlan &plan, bool has_filter) {
     std::vector<bool> is_needed(plan.program.input_count, false);
     const auto add = [&](const std::vector<std::uint16_t> &steps) {

@@ -8,8 +8,8 @@
 
 namespace gpu_engine::device {
 
-// Where numbers come from. A step that is used once, or is a constant, has no slot; it is computed where it
-// is used.
+// The sources of numbers. A step that is used once, or is a constant, has no slot; it is computed where it is
+// used.
 enum class Source : std::uint16_t { slot = 1, input, constant, null, place };
 struct Operand {
     Source source;
@@ -83,14 +83,14 @@ struct ProgramView {
 // A part's program with its maps, on the device.
 class PartProgram {
   public:
-    // Of each condition it is said whether rows are tested for it, and so pass it. `rows_word` is the word of
-    // an accumulator that counts all rows. If it is the first word behind all others, such an accumulator is
-    // added.
+    // `is_tested` says of each condition whether rows are tested for it beforehand, and so pass it.
+    // `rows_word` is the word of an accumulator that counts all rows. If it is the first word behind all
+    // others, such an accumulator is added.
     PartProgram(const Call &call, const AggregatePlan &plan, const AggregateInput *inputs,
                 const StoreParts &parts, const std::vector<bool> &is_tested, std::uint32_t rows_word);
 
     const ProgramView &view() const noexcept { return view_; }
-    // As Memory has it.
+    // Gives all memory to a stream, as Memory does.
     void set_stream(cudaStream_t stream) noexcept {
         for (Buffer<std::uint64_t> &buffer : held_) {
             buffer.set_stream(stream);

@@ -8,7 +8,7 @@
 
 namespace gpu_engine::device {
 
-// Where rows lie in the heap.
+// The places of rows in the heap.
 struct SpansView {
     const Span *spans;
     std::uint64_t count;
@@ -19,7 +19,7 @@ struct SpansView {
     }
 };
 
-// So many rows a thread has at a time. Number i counts if bit i of `active` is set.
+// A thread has so many rows at a time. Number i counts if bit i of `active` is set.
 inline constexpr std::uint32_t rows_a_thread = words_a_warp;
 
 // Numbers of a thread's rows; `nulls` has a bit a row.
@@ -28,7 +28,7 @@ struct RowValues {
     std::uint32_t nulls;
 };
 
-// What a thread computes with. Other threads don't look at its slots.
+// Computes a thread's rows. Other threads don't look at its slots.
 class RowComputer {
   public:
     // `slots` lies in the block's shared memory, with slot_bytes for each slot and thread.
@@ -140,7 +140,8 @@ class RowComputer {
     __device__ void key_word(std::uint32_t word, std::uint64_t *keys) const {
         key_word(word, 0, keys, [](const auto &...arguments) { return key_part(arguments...); });
     }
-    // Only bits from `lowest` on are wanted: keys that have none of them aren't computed.
+    // Computes a word of the keys, of which only bits from `lowest` on are wanted: keys that have none of
+    // them aren't computed.
     __device__ void order_word(std::uint32_t word, std::uint32_t lowest, std::uint64_t *keys) const {
         key_word(word, lowest, keys, [](const auto &...arguments) { return order_part(arguments...); });
     }
@@ -165,7 +166,7 @@ class RowComputer {
         }
     }
 
-    // What the rows that count add to an accumulator.
+    // The values that the rows that count add to an accumulator.
     struct Argument {
         long long number[rows_a_thread];
         std::uint32_t counted;
@@ -187,11 +188,11 @@ class RowComputer {
         }
         return argument;
     }
-    // What a row that counts adds to a narrow sum.
+    // Returns the value that a row that counts adds to a narrow sum.
     __device__ static long long narrow_number(const AccumulatorView &accumulator, long long number) {
         return accumulator.kind == AccumulatorKind::sum_squares ? number * number : number;
     }
-    // What a row that counts adds to a sum.
+    // Returns the value that a row that counts adds to a sum.
     __device__ UInt128 wide_number(const AccumulatorView &accumulator, long long number) {
         if (is_sum_of_floats(accumulator.kind)) {
             UInt128 fixed = 0;
@@ -393,7 +394,7 @@ class RowComputer {
             by_left |= (takes_left ? 1U : 0U) << i;
             result->number[i] = takes_left && !is_condition ? left.number[i] : right.number[i];
         }
-        // What a condition keeps out is NULL.
+        // A row that a condition keeps out gives NULL.
         result->nulls = (right.nulls & ~by_left) | (is_condition ? by_left : 0);
     }
     __device__ static void take_greater(const RowValues &left, const RowValues &right, RowValues *result) {

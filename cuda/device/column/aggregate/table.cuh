@@ -116,7 +116,7 @@ __device__ inline void add_to_group(AccumulatorKind kind, Word *word, Word low, 
 
 // ---- finding groups ---------------------------------------------------------------------------------------
 
-// What became of a request.
+// The outcome of a request.
 struct AggregateFlags {
     std::uint32_t failed;    // a step did
     std::uint32_t full;      // the table is too small
@@ -139,11 +139,11 @@ struct TableView {
     __device__ Word *record(std::uint64_t slot) const { return records + slot * stride; }
 };
 
-// For keys of one word: this key says that a slot is free. The group that has this very key lies behind all
-// slots.
+// In tables with keys of one word this key says that a slot is free. The group that has this very key lies
+// behind all slots.
 inline constexpr Word free_key = UINT64_MAX;
-// For keys of several words: the state of a slot. All other states say that the key is there, and have bits
-// of the key's hash, by which most keys are distinguished.
+// In tables with keys of several words a slot has a state. All other states say that the key is there, and
+// have bits of the key's hash, by which most keys are distinguished.
 inline constexpr std::uint32_t slot_is_free = 0;
 inline constexpr std::uint32_t slot_is_taken = 1;
 inline constexpr std::uint32_t slot_has_key = 2;

@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(max_threads)
                     const std::uint64_t *selected, std::uint64_t words,
                     const __grid_constant__ TopView view) {
     extern __shared__ long long shared[];
-    // In front of the slots.
+    // The counts lie in front of the slots.
     auto *counts = reinterpret_cast<std::uint32_t *>(shared);
     RowComputer rows(program, places, shared + (pass == Pass::count ? bins / 2 : 0));
     const std::uint32_t lane = threadIdx.x % 32;
@@ -237,7 +237,7 @@ class TopRowsFinder {
     }
 
   private:
-    // How many of a word's highest bits have keys.
+    // Returns how many of a word's highest bits have keys.
     std::uint32_t used_bits(std::uint32_t word) const {
         std::uint32_t used = 0;
         for (std::uint32_t i = 0; i < plan_.program.key_count; ++i) {
@@ -248,7 +248,7 @@ class TopRowsFinder {
     }
 
     bool is_whole_key() const { return view_.known.word == plan_.program.key_words; }
-    // How many rows are wanted among those that are like the last one.
+    // Returns how many rows are wanted among those whose keys equal the last wanted one's.
     std::uint64_t equal_wanted() const {
         const bool all = !is_whole_key() || (request_.top.of_rows & top_with_ties) != 0;
         return all ? UINT64_MAX : request_.top.count - before_;

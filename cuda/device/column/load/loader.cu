@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t piece_bytes = std::uint64_t(32) << 20;
 
-// Each block copies a piece.
+// A block copies one piece.
 __global__ void keep_pieces_kernel(const std::uint64_t *contents, std::uint64_t page_words,
                                    const KeptPiece *pieces, std::uint64_t *words) {
     const KeptPiece piece = pieces[blockIdx.x];
@@ -62,7 +62,7 @@ class DeviceColumnLoader final : public ColumnLoader {
             }
             return Status{};
         });
-        // When memory was lacking the caller may try the same pages again, and they go to the same places.
+        // The caller may try the same pages again when memory was lacking, and they go to the same places.
         if (!status.ok()) {
             parts_.count = count;
             loaded_ = loaded;

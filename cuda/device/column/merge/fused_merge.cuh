@@ -32,7 +32,7 @@ struct NumberMerge {
 
     __device__ __forceinline__ Key main_key(std::uint32_t i) const { return main[i]; }
     __device__ __forceinline__ Key delta_key(std::uint32_t i) const { return delta[i]; }
-    // Whether delta's entry goes before main's.
+    // Returns whether delta's entry goes before main's.
     __device__ __forceinline__ bool before(const Key &delta_key, std::uint32_t, const Key &main_key,
                                            std::uint32_t) const {
         return less(delta_key, main_key);
@@ -54,7 +54,7 @@ struct FusedShape {
 
 using TileState = cub::ScanTileState<std::uint32_t>;
 
-// How many of the ascending keys 0 to count - 1 `goes_before` holds for, which it does for the first ones.
+// Returns for how many of the ascending keys 0 to count - 1 `goes_before` holds. It holds for the first ones.
 template <typename GoesBefore>
 __device__ __forceinline__ std::uint32_t partition_point(std::uint32_t count, GoesBefore goes_before) {
     std::uint32_t low = 0;
@@ -67,9 +67,9 @@ __device__ __forceinline__ std::uint32_t partition_point(std::uint32_t count, Go
     return low;
 }
 
-// How many of the first `diagonal` entries come from main. The search begins where the split would be if
-// delta's entries were spread evenly over main's, and goes further and further from there, because each step
-// waits for device memory.
+// Returns how many of the first `diagonal` entries come from main. The search begins where the split would be
+// if delta's entries were spread evenly over main's, and goes further and further from there, because each
+// step waits for device memory.
 template <typename Merge>
 __device__ std::uint32_t find_split(const Merge &merge, std::uint32_t main_count, std::uint32_t delta_count,
                                     std::uint32_t diagonal) {
@@ -130,7 +130,7 @@ struct TilePart {
         offset = misplaced / sizeof(Key);
         aligned = misplaced % sizeof(Key) == 0;
     }
-    // How many places of keys it takes.
+    // Returns how many places of keys the copy takes.
     __device__ std::uint32_t places() const {
         return (offset + count + keys_a_copy - 1) / keys_a_copy * keys_a_copy;
     }
@@ -196,8 +196,8 @@ __global__ void __launch_bounds__(Shape::threads, resident_blocks(Shape::blocks,
     const std::uint32_t tile_items = min(tile, total - first);
     const std::uint32_t main_first = splits[blockIdx.x];
     const std::uint32_t delta_first = first - main_first;
-    // In dictionaries that aren't sorted the splits may be anywhere; what they delimit must lie within all
-    // the same.
+    // Dictionaries that aren't sorted may have splits anywhere; what they delimit must lie within all the
+    // same.
     const std::uint32_t main_end = max(splits[blockIdx.x + 1], main_first);
     const std::uint32_t delta_left = min(delta_count - delta_first, tile_items);
     const std::uint32_t main_items =
@@ -318,8 +318,8 @@ __global__ void __launch_bounds__(Shape::threads, resident_blocks(Shape::blocks,
     const auto main_begin = static_cast<std::uint32_t>(main_keys - keys);
     const auto delta_begin = static_cast<std::uint32_t>(delta_keys - keys);
     const std::uint32_t earlier = (1U << lane) - 1;
-    // In dictionaries that aren't sorted two entries may have gone to one place; then nothing says where
-    // others are.
+    // Dictionaries that aren't sorted may have two entries go to one place; then nothing says where others
+    // are.
     const bool all_there = (tile_sum & 0xffffU) == delta_items;
 #pragma unroll
     for (std::uint32_t k = 0; all_there && k < items; ++k) {

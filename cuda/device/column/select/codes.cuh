@@ -39,7 +39,8 @@ struct CodesView {
 inline constexpr std::uint32_t words_a_warp = 4;
 inline constexpr std::uint32_t rows_a_warp = 32 * words_a_warp;
 
-// How many 64-bit words a selection of so many rows takes. The last warp has all of its words for itself.
+// Returns how many 64-bit words a selection of so many rows takes. The last warp has all of its words for
+// itself.
 constexpr std::uint64_t selection_words(std::uint64_t rows) {
     return (rows + rows_a_warp - 1) / rows_a_warp * (rows_a_warp / 64);
 }
@@ -87,7 +88,7 @@ GPU_ENGINE_BOTH constexpr std::uint32_t lots_a_read(std::uint64_t lots, std::uin
     constexpr std::uint64_t enough = 4 * max_lots_a_read;
     return lots >= enough * warps ? max_lots_a_read : 1;
 }
-// No warp of so many takes more lots.
+// Returns the most lots that one of so many warps takes.
 constexpr std::uint64_t max_lots_a_warp(std::uint64_t lots, std::uint64_t warps) {
     const std::uint64_t together = lots_a_read(lots, warps);
     const std::uint64_t reads = (lots + together - 1) / together;
@@ -98,7 +99,7 @@ constexpr std::uint64_t max_lots_a_warp(std::uint64_t lots, std::uint64_t warps)
 // has so many rows that lots need numbers of more than 32 bits.
 class WarpWords {
   public:
-    // Only each `step`th lot of words is taken.
+    // Only every `step`th lot of words is taken.
     __device__ WarpWords(const std::uint64_t *selected, std::uint64_t words, std::uint32_t step)
         : selected_(reinterpret_cast<const std::uint32_t *>(selected)),
           lots_(static_cast<std::uint32_t>((words / (rows_a_warp / 64) + step - 1) / step)),
@@ -129,7 +130,7 @@ class WarpWords {
     __device__ static std::uint32_t warps() {
         return gridDim.x * blockDim.x / 32;
     }
-    // Each lane reads a word of one of the lots.
+    // Has each lane read a word of one of the lots.
     __device__ void read() {
         const std::uint32_t lane = threadIdx.x % 32;
         const std::uint32_t lot = next_ + lane / words_a_warp;

@@ -89,7 +89,8 @@ struct InRanges {
     __device__ Look look() const { return {ranges, count}; }
 };
 
-// No codes are read for a word of the selection that is empty.
+// Takes rows whose codes fail the test off the selection. No codes are read for a word of the selection that
+// is empty.
 template <typename Test>
 __global__ void __launch_bounds__(row_threads)
     select_codes_kernel(std::uint64_t *selected, std::uint64_t words, CodesView view, Test test) {
@@ -111,7 +112,7 @@ __global__ void __launch_bounds__(row_threads)
     });
 }
 
-// Which of a map's places have numbers that are true.
+// The places of a map that have numbers that are true.
 struct TruePlaces {
     CodesView codes;
     const std::uint64_t *set;
@@ -154,7 +155,7 @@ __global__ void __launch_bounds__(row_threads)
     });
 }
 
-// Each warp makes a word of 32 places.
+// A warp makes a word of 32 places.
 __global__ void find_true_places_kernel(AggregateInput input, std::uint32_t *set, std::uint64_t words) {
     const std::uint64_t word = (static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
     if (word >= words) {
@@ -251,7 +252,7 @@ __device__ void add_visible_rows(const Span &span, std::uint32_t count, const st
     }
 }
 
-// Each thread takes a span.
+// A thread takes one span.
 __global__ void select_visible_kernel(const Span *spans, std::uint64_t count, std::uint64_t rows,
                                       const std::uint64_t *bitmaps, KnownBlocks known, std::uint64_t *visible,
                                       std::uint64_t *unknown) {

@@ -1,4 +1,4 @@
-// Which rows pass a request's tests: a bit a row, in device memory.
+// Selects the rows that pass a request's tests: a bit a row, in device memory.
 #pragma once
 
 #include <vector>

@@ -9,7 +9,7 @@ namespace gpu_engine::device {
 namespace {
 
 constexpr int count_threads = 512;
-// How many copies of a histogram a block may have in shared memory. Lanes that add to the same place wait for
+// A block may have so many copies of a histogram in shared memory. Lanes that add to the same place wait for
 // each other, but the more a block takes, the fewer blocks find room.
 constexpr std::uint32_t max_copies = 32;
 constexpr std::size_t shared_for_copies = 48 << 10;
@@ -46,8 +46,8 @@ __device__ bool is_null(const TargetView &target, std::uint64_t row) {
     return target.nulls != nullptr && (target.nulls[row / 64] >> (row % 64) & 1) != 0;
 }
 
-// With `copies`, counts are kept in shared memory first: copy c of place p is at p * copies + c. Without,
-// they are added in device memory at once. The last place is that of NULL.
+// Counts are kept in shared memory first where there are `copies`: copy c of place p is at p * copies + c.
+// Otherwise they are added in device memory at once. The last place is that of NULL.
 template <bool in_shared_memory>
 __global__ void __launch_bounds__(count_threads)
     count_places_kernel(TargetView target, const std::uint64_t *selected, std::uint64_t words,

@@ -64,13 +64,13 @@ class Aggregator : public TileWalk<Aggregator, Local> {
 
     bool wants_top() const noexcept { return request_.top.count > 0; }
     bool only_counts() const noexcept { return wants_only_counts(request_); }
-    // How many groups may be found before any are left out of the result. Where the result has only the first
-    // ones, memory alone bounds what is found.
+    // Returns how many groups may be found before any are left out of the result. Where the result has only
+    // the first ones, memory alone bounds what is found.
     std::uint64_t max_found() const noexcept {
         return wants_top() || only_counts() ? UINT32_MAX : request_.max_groups;
     }
 
-    // How much memory the dense groups of one thread may take.
+    // Returns how much memory the dense groups of one thread may take.
     std::uint64_t dense_bytes() const noexcept {
         return max_dense_bytes / static_cast<std::uint64_t>(std::max(workers_.arena.max_concurrency(), 1));
     }

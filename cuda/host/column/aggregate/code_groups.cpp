@@ -15,7 +15,7 @@ namespace {
 // All slots of a thread stay in a processor's nearer cache.
 constexpr std::uint32_t max_slot_bits = 12;
 constexpr std::uint32_t max_copied_bits = 10;
-// Each slot needs at least so many rows to pay, since all slots are gone through in the end.
+// A slot pays only with so many rows or more, since all slots are gone through in the end.
 constexpr std::uint64_t min_rows_per_slot = 16;
 
 bool has_nulls(const StoreParts &parts, std::uint32_t column) {

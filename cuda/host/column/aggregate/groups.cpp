@@ -51,7 +51,7 @@ Groups::Groups(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t ma
     }
     present_ = Buffer<std::uint8_t>(budget, room_);
     std::fill_n(present_.data(), room_, 0);
-    // Without keys there is one group, even without rows.
+    // Without keys there is one group, even if there are no rows.
     if (plan.program.key_count == 0) {
         begin_dense(0);
     }

@@ -79,7 +79,7 @@ class Joiner {
     }
 
     std::unique_ptr<Groups> merge_share(const std::vector<Shared> &shared, std::uint64_t share) {
-        // At least as many as one of them has found.
+        // The share has at least as many groups as one of the threads has found of it.
         std::uint64_t expected = expected_ / shares;
         for (const Shared &one : shared) {
             expected = std::max(expected, one.starts[share + 1] - one.starts[share]);

@@ -39,11 +39,11 @@ class Tile {
     const StepValues &step(std::uint16_t number) const noexcept { return results_[number]; }
     // The TID of each row that was begun with.
     const std::uint64_t *places();
-    // Which of those rows the i-th is.
+    // Returns the number of the i-th row among those rows.
     std::uint32_t row(std::uint32_t i) const noexcept { return all_ ? i : positions_[i]; }
 
   private:
-    // Which rows' codes have been read.
+    // The rows whose codes have been read.
     enum class CodesOf { no_row, chosen_rows, selected_rows };
     struct Codes {
         bool is_used = false;

@@ -11,7 +11,7 @@
 namespace gpu_engine::host {
 namespace {
 
-// One of so many tiles belongs to the sample.
+// The sample has one of so many tiles.
 constexpr std::uint64_t tiles_a_sample = 32;
 
 // Rows with the memory that they lie in.
@@ -21,7 +21,7 @@ class KeptRows {
         : budget_(&budget), rows_(begin_top_rows(plan.program, top)) {}
 
     const TopRows &rows() const noexcept { return rows_; }
-    // From now on only rows within the bound of these count.
+    // Forgets the rows, and has only those kept that are within the bound of the sample.
     void begin_within(const TopRows &sample) noexcept {
         rows_.count = 0;
         rows_.has_bound = sample.has_bound;

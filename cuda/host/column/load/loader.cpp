@@ -53,7 +53,7 @@ class HostColumnLoader final : public ColumnLoader {
             loaded_ += pages;
             return Status{};
         });
-        // When memory was lacking the caller may try the same pages again, and they go to the same places.
+        // The caller may try the same pages again when memory was lacking, and they go to the same places.
         if (!status.ok()) {
             parts_.count = count;
         }

@@ -1,4 +1,4 @@
-// Which rows of a run are alive, which are visible, and where in the heap they lie.
+// The rows of a run: which are alive, which are visible, and where in the heap they lie.
 #pragma once
 
 #include <algorithm>

@@ -56,8 +56,8 @@ namespace {
 // within four bytes, wherever it begins.
 constexpr std::uint32_t max_spread_bits = 25;
 
-// How eight codes become integers of 32 bits each: four codes in each half, from 16 bytes that begin with the
-// first one's, by picking each code's four bytes, and a shift.
+// A Spread makes integers of 32 bits of eight codes, four codes in each half, from 16 bytes that begin with
+// the first one's: it picks each code's four bytes, and shifts them.
 struct alignas(32) Spread {
     std::uint8_t bytes[32];
     std::uint32_t shifts[8];

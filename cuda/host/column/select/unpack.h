@@ -12,7 +12,7 @@ namespace gpu_engine::host {
 void unpack_group(const std::uint64_t *words, std::uint64_t group, std::uint32_t bits, std::uint32_t *values);
 void unpack_group(const std::uint64_t *words, std::uint64_t group, std::uint32_t bits, std::uint64_t *values);
 
-// Which codes of one group are at least `low` and at most `low + width`, a bit a row.
+// Returns a bit a row, set where the code in the group is at least `low` and at most `low + width`.
 std::uint64_t find_in_range(const std::uint64_t *words, std::uint64_t group, std::uint32_t bits,
                             std::uint32_t low, std::uint32_t width);
 
