@@ -28,7 +28,7 @@ bool finds_roughly(const Method &method, const Oid *types, int column_count) {
 
 extern "C" PGDLLEXPORT void pg_gpu_build_worker_main(dsm_segment *segment, shm_toc *toc);
 
-// The entry point of a parallel worker of CREATE INDEX.
+// A parallel worker of CREATE INDEX begins here.
 void pg_gpu_build_worker_main(dsm_segment *segment, shm_toc *toc) {
     using namespace pg_gpu;
     table::run_build_worker(segment, toc, [](table::BuildWorker *worker) {

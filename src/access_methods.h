@@ -5,16 +5,16 @@
 
 namespace pg_gpu {
 
-// nullptr for an index of another access method.
+// Returns the access method of an index; nullptr for an index of another one.
 const Method *find_access_method(Relation index);
 
-// The same of an index that the planner sees.
+// Does the same for an index that the planner sees.
 const Method *find_access_method(const IndexOptInfo *index);
 
 // Is one of an index's columns found roughly?
 bool finds_roughly(const Method &method, const Oid *types, int column_count);
 
-// The kind of an index's runs; nullptr for an index of another access method.
+// Returns the kind of an index's runs; nullptr for an index of another access method.
 inline const storage::RunKind *run_kind_of(Relation index) {
     const Method *method = find_access_method(index);
     return method != nullptr ? method->run_kind(index) : nullptr;

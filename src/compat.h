@@ -64,7 +64,7 @@ inline Oid relation_at(const PhysicalPlace &place) {
 #endif
 }
 
-// "snapshot too old" left PostgreSQL with 17.
+// Raises "snapshot too old" before 17; the feature left PostgreSQL with that version.
 inline void check_old_snapshot([[maybe_unused]] Snapshot snapshot, [[maybe_unused]] Relation relation,
                                [[maybe_unused]] Page page) {
 #if PG_VERSION_NUM < 170000
@@ -176,7 +176,7 @@ inline Relids joined_relids(const RelOptInfo *left, const RelOptInfo *right,
     return relids;
 }
 
-// The conditions of this join of two relations, the planner having made the join relation before.
+// Returns the conditions of this join of two relations; the planner has made the join relation before.
 inline List *join_conditions(PlannerInfo *root, const RelOptInfo *join, RelOptInfo *left, RelOptInfo *right,
                              SpecialJoinInfo *special) {
     List *conditions = NIL;
@@ -188,7 +188,8 @@ inline List *join_conditions(PlannerInfo *root, const RelOptInfo *join, RelOptIn
     return conditions;
 }
 
-// The btree family and operand type that an operator orders by, and which way; false: it is no ordering one.
+// Finds the btree family and operand type that an operator orders by, and which way. Returns false when it is
+// no ordering operator.
 inline bool find_ordering(Oid operator_oid, Oid *family, Oid *operand, bool *descends) {
 #if PG_VERSION_NUM >= 180000
     CompareType comparison;
@@ -202,7 +203,7 @@ inline bool find_ordering(Oid operator_oid, Oid *family, Oid *operand, bool *des
     return found;
 }
 
-// The operator that the pathkey sorts values of the type by; InvalidOid: there is none.
+// Returns the operator that the pathkey sorts values of the type by; InvalidOid when there is none.
 inline Oid operator_of_pathkey(const PathKey *pathkey, Oid type) {
 #if PG_VERSION_NUM >= 180000
     return get_opfamily_member_for_cmptype(pathkey->pk_opfamily, type, type, pathkey->pk_cmptype);
@@ -211,8 +212,8 @@ inline Oid operator_of_pathkey(const PathKey *pathkey, Oid type) {
 #endif
 }
 
-// Memory that a setting's check hook hands to its assign hook, and that PostgreSQL frees; nullptr when there
-// is none.
+// Allocates memory that a setting's check hook hands to its assign hook, and that PostgreSQL frees; nullptr
+// when there is none.
 inline void *allocate_setting(size_t bytes) {
 #if PG_VERSION_NUM >= 160000
     return guc_malloc(LOG, bytes);
@@ -229,7 +230,7 @@ inline AclResult function_execute_privilege(Oid function, Oid user) {
 #endif
 }
 
-// The parts of a name that a user wrote, or an ERROR.
+// Returns the parts of a name that a user wrote, or raises an error.
 inline List *read_qualified_name(const char *name) {
 #if PG_VERSION_NUM >= 160000
     return stringToQualifiedNameList(name, nullptr);
@@ -309,7 +310,7 @@ using FilePage = PGIOAlignedBlock;
 using FilePage = PGAlignedBlock;
 #endif
 
-// Memory for such pages, not cleared.
+// Allocates memory for such pages, which isn't cleared.
 inline char *allocate_file_pages(int pages) {
     const Size bytes = static_cast<Size>(pages) * BLCKSZ;
 #if PG_VERSION_NUM >= 160000
@@ -353,7 +354,7 @@ inline bool bitmap_scan_skips_heap() {
            (version >= 170000 && version < 170005);
 }
 
-// A set of events that outlives the transaction.
+// Makes a set of events that outlives the transaction.
 inline WaitEventSet *create_persistent_wait_set(int events) {
 #if PG_VERSION_NUM >= 170000
     return CreateWaitEventSet(nullptr, events);
@@ -362,7 +363,7 @@ inline WaitEventSet *create_persistent_wait_set(int events) {
 #endif
 }
 
-// The wait event that pg_stat_activity shows; "Extension" before 17.
+// Returns the wait event that pg_stat_activity shows by this name; before 17 it shows "Extension".
 inline uint32 named_wait_event([[maybe_unused]] const char *name) {
 #if PG_VERSION_NUM >= 170000
     return WaitEventExtensionNew(name);
@@ -380,7 +381,7 @@ inline bool is_c_collation(Oid collation) {
 #endif
 }
 
-// An option of build_reloptions; 18 has one field more.
+// Returns an option for build_reloptions; 18 has one field more.
 constexpr relopt_parse_elt parsed_option(const char *name, relopt_type type, size_t offset) {
     relopt_parse_elt option = {};
     option.optname = name;
@@ -467,8 +468,8 @@ inline void set_ordered([[maybe_unused]] IndexAmRoutine *routine) {
 #endif
 }
 
-// The workers that a build gets; before 17 PostgreSQL grants them to btree's builds only, so it is asked
-// here.
+// Returns the number of workers that a build gets; before 17 PostgreSQL grants them to btree's builds only,
+// so it is asked here.
 inline int build_workers([[maybe_unused]] Relation heap, [[maybe_unused]] Relation index,
                          [[maybe_unused]] const IndexInfo *index_info) {
 #if PG_VERSION_NUM >= 170000
@@ -498,7 +499,7 @@ inline void add_disabled_nodes([[maybe_unused]] Path *path, [[maybe_unused]] con
 #endif
 }
 
-// The planner's guess of an array's length.
+// Returns the planner's guess of an array's length.
 inline double array_length_of([[maybe_unused]] PlannerInfo *root, Node *array) {
 #if PG_VERSION_NUM >= 170000
     return estimate_array_length(root, array);

@@ -13,7 +13,7 @@ Tree *without_relabels(Tree *tree) {
     return tree;
 }
 
-// Function and arguments of a call, or of an operator. False: it is neither.
+// Reads function and arguments of a call, or of an operator. Returns false when the tree is neither.
 template <typename Tree>
 bool read_call(Tree *tree, Oid *function, List **arguments) {
     if (IsA(tree, OpExpr)) {

@@ -16,19 +16,19 @@ struct Method {
 
     const storage::RunKind *(*run_kind)(Relation index);
 
-    // CREATE INDEX: what pg_stat_progress_create_index calls its phases, and its steps, with an ERROR for an
-    // index that cannot be built.
+    // These serve CREATE INDEX: the names of its phases in pg_stat_progress_create_index, and its steps.
+    // build_steps raises an error for an index that can't be built.
     table::BuildPhases build_phases;
     const table::BuildSteps *(*build_steps)(Relation index);
 
-    // gpu.verify, behind storage's part.
+    // Returns gpu.verify's steps behind storage's part.
     const table::VerifySteps *(*verify_steps)(Relation index);
 
     // The planner's estimate. It also tells the access method's indexes from others.
     amcostestimate_function estimate_cost;
 
-    // The number of rows that the snapshot sees and that match the scan keys; *heap_fetches of their entries
-    // were looked up in the heap.
+    // Returns the number of rows that the snapshot sees and that match the scan keys; *heap_fetches of their
+    // entries were looked up in the heap.
     int64 (*count_matching)(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys,
                             int key_count, uint64 *heap_fetches);
     // Are values of this type found roughly, and then looked at by PostgreSQL? An index with such a column
@@ -40,9 +40,9 @@ struct Method {
     void (*count_batch)(Relation heap, Relation index, Snapshot snapshot, const keys::RangeReader &reader,
                         int64 *counts);
 
-    // gpu.lookup: the entries of all keys, in one view; NULLs and values outside the columns' types match
-    // nothing. All memory is palloc'd; what `keys` refers to must live as long as the result. nullptr where
-    // there are no keys.
+    // Finds the entries of all keys for gpu.lookup, in one view; NULLs and values outside the columns' types
+    // match nothing. All memory is palloc'd; what `keys` refers to must live as long as the result. nullptr
+    // where there are no keys.
     table::LookupResult (*look_up)(Relation heap, Relation index, Snapshot snapshot,
                                    const table::LookupKeys &keys);
 
@@ -59,7 +59,7 @@ extern const Method gpu_grid;
 extern const Method gpu_column;
 extern const Method gpu_text;
 
-// The callbacks of PostgreSQL's that differ in nothing but the method.
+// These callbacks of PostgreSQL's differ in nothing but the method.
 template <const Method &method>
 struct MethodCallbacks {
     static IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info) {
@@ -87,8 +87,8 @@ struct MethodCallbacks {
     }
 };
 
-// A routine with what all access methods share and these callbacks; the handler adds capabilities, and the
-// callbacks of inserts, scans and operator classes.
+// Makes a routine with what all access methods share and these callbacks; the handler adds capabilities, and
+// the callbacks of inserts, scans and operator classes.
 template <const Method &method>
 IndexAmRoutine *make_index_routine() {
     using Callbacks = MethodCallbacks<method>;

@@ -99,8 +99,8 @@ struct CostSettings {
     double load;      // a MiB of index pages made a mirror
 };
 const CostSettings &cost_settings();
-// Were they set for a role, a database or the session, and not for all of the server? Such costs can force a
-// path as pg_gpu.path does.
+// Returns whether they were set for a role, a database or the session, and not for all of the server. Such
+// costs can force a path as pg_gpu.path does.
 bool costs_are_users();
 
 // Defines pg_gpu.costs; define_settings does it.

@@ -20,8 +20,9 @@ struct SharedStructure {
 // sizes its shared memory.
 void reserve_shared(const SharedStructure &structure);
 
-// The first process that asks makes it. Returns nullptr where it can't be had: there is no room left, or a
-// library of another version has made one of this name. Raises no error.
+// Finds the structure in shared memory; the first process that calls it makes it. Returns nullptr where it
+// can't be had: there is no room left, or a library of another version has made one of this name. Raises no
+// error.
 void *find_shared(SharedStructure *structure);
 
 }  // namespace pg_gpu

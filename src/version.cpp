@@ -4,7 +4,7 @@
 
 namespace pg_gpu {
 
-// pg_extension.extversion of pg_gpu; nullptr in a database without it.
+// Returns pg_extension.extversion of pg_gpu; nullptr in a database without it.
 static char *version_of_objects() {
     Relation extensions = table_open(ExtensionRelationId, AccessShareLock);
     ScanKeyData key;

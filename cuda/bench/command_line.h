@@ -11,7 +11,7 @@
 
 namespace gpu_engine::bench {
 
-// The parts of a list with commas.
+// Returns the parts of a list with commas.
 inline std::vector<std::string> split(const std::string &text) {
     std::vector<std::string> parts;
     std::istringstream stream(text);
@@ -21,7 +21,7 @@ inline std::vector<std::string> split(const std::string &text) {
     return parts;
 }
 
-// The time in the form that results have.
+// Returns the time in the form that results have.
 inline std::string time_now() {
     char text[32];
     const std::time_t now = std::time(nullptr);

@@ -9,7 +9,7 @@
 
 namespace gpu_engine::bench {
 
-// The edges of bins of one width from 0 to `high`.
+// Returns the edges of bins of one width from 0 to `high`.
 inline std::vector<double> equal_bins(double high, std::uint32_t bins) {
     std::vector<double> edges(bins + 1);
     find_bin_edges(

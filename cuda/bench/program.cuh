@@ -12,7 +12,7 @@ struct Part {
     void (*measure)(const Bench &);
 };
 
-// The main() of a program: runs the parts that `--only` names, or all of them. `defaults` are the options
+// Is the main() of a program: runs the parts that `--only` names, or all of them. `defaults` are the options
 // where none are given.
 int run_program(int argc, char **argv, const char *benchmark, const char *usage, const Options &defaults,
                 std::span<const Part> parts);

@@ -39,7 +39,7 @@ class Call {
     DeviceEngine &engine() const noexcept { return engine_; }
     cudaStream_t stream() const noexcept { return stream_->cuda(); }
 
-    // See DeviceStream::answer. Read it after wait().
+    // Returns the place of a result (DeviceStream::answer), which is read after wait().
     volatile std::uint64_t *result() const noexcept { return stream_->result(); }
 
     // Keeps a part of an array, which others may replace and so let go of, until the device has finished.
@@ -89,8 +89,8 @@ inline unsigned blocks_for(std::uint64_t count, unsigned threads = threads_a_blo
     return static_cast<unsigned>((count + threads - 1) / threads);
 }
 
-// The address under which a kernel reaches a caller's array; null when only a copy will do. Pinned memory is
-// reached directly where `direct_pinned` says that little of it is touched, and only once.
+// Returns the address under which a kernel reaches a caller's array; null when only a copy will do. Pinned
+// memory is reached directly where `direct_pinned` says that little of it is touched, and only once.
 void *device_address(const void *array, bool direct_pinned);
 
 inline constexpr std::uint64_t direct_bytes = 1 << 16;
@@ -110,7 +110,7 @@ class Input {
             }
         }
     }
-    // The elements from `first` on. They are valid until the next call.
+    // Returns the elements from `first` on. They are valid until the next call.
     const Element *piece(std::uint64_t first, std::uint64_t count) const {
         if (direct_ != nullptr) {
             return direct_ + first;

@@ -21,7 +21,7 @@ void with_scratch_memory(const Call &call, const char *name, Run run) {
     check(run(static_cast<void *>(scratch.data()), bytes), name);
 }
 
-// sums[i] = numbers before the i-th, for `count` of them; the two may be the same array.
+// Makes sums[i] the sum of the numbers before the i-th, for `count` of them; the two may be the same array.
 template <typename Number, typename Sum>
 void exclusive_sums(const Call &call, const Number *numbers, Sum *sums, std::uint64_t count) {
     with_scratch_memory(call, "DeviceScan::ExclusiveScan", [&](void *scratch, std::size_t &bytes) {

@@ -8,7 +8,7 @@
 
 namespace gpu_engine::device {
 
-// `call` names what failed in the status's message.
+// Returns the status for an error; `call` names in its message what failed.
 Status status_of(cudaError_t error, const char *call) noexcept;
 
 // Throws Failure.
@@ -18,7 +18,7 @@ inline void check(cudaError_t error, const char *call) {
     }
 }
 
-// After a kernel's launch.
+// Throws Failure when the launch of a kernel has just failed.
 inline void check_launch(const char *kernel) {
     check(cudaGetLastError(), kernel);
 }

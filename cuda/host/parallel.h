@@ -5,6 +5,7 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <cassert>
 #include <cstdint>
 
 #include "common/cancel.h"
@@ -19,6 +20,7 @@ struct Workers {
     // Calls body(first, last) for pieces of [0, count) of `grain` elements or a few more.
     template <typename Body>
     void for_pieces(std::uint64_t count, std::uint64_t grain, Body &&body) const {
+        assert(grain > 0);
         if (count <= grain) {
             check_cancelled(stream);
             if (count > 0) {

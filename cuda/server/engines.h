@@ -66,7 +66,7 @@ class Engines {
     // Waits until the devices' opening has ended.
     ~Engines();
 
-    // The engines of a kind, and all of them. There may be more devices later.
+    // These return the engines of a kind, and all of them. There may be more devices later.
     EngineRange of(protocol::EngineName name) const noexcept {
         return name == protocol::EngineName::host ? EngineRange(0, hosts_) : EngineRange(hosts_, count_);
     }
@@ -86,19 +86,19 @@ class Engines {
     State state(EngineId id) const noexcept { return places_[id].state.load(); }
     // Returns the best state among the engines of a kind, because one that is ready serves.
     State state(protocol::EngineName name) const noexcept;
-    // A request found no memory to compute with: from now on loads leave a part of the engine's limit free,
-    // until the limit is set anew. Returns true only the first time.
+    // Notes that a request found no memory to compute with: from now on loads leave a part of the engine's
+    // limit free, until the limit is set anew. Returns true only the first time.
     bool note_lack(EngineId id) noexcept { return !places_[id].lacked.exchange(true); }
     std::uint64_t reserved_free(EngineId id) const noexcept;
     // Is a device still being opened?
     bool is_opening() const noexcept;
     // Returns the engine when it is ready or lost, else null.
     Engine *get(EngineId id) noexcept;
-    // The engine on whose account requests take memory of the machine.
+    // Returns the engine on whose account requests take memory of the machine.
     Engine &host() noexcept { return *places_[0].engine; }
     Queue &queue(EngineId id) noexcept { return *places_[id].queue; }
-    // The number of an engine's device, once it is open, or of the device that a host engine stands for; -1:
-    // of none.
+    // Returns the number of an engine's device, once it is open, or of the device that a host engine stands
+    // for; -1: of none.
     std::int32_t device_of(EngineId id) const noexcept { return places_[id].device; }
     // Returns what is known of the device, also while it is not open.
     DeviceIdentity identity_of(EngineId id);
@@ -111,10 +111,10 @@ class Engines {
     // has ended.
     void notice_slow_openings();
 
-    // The limit of each engine of the kind. 0 stands for the default limit.
+    // Sets the limit of each engine of the kind. 0 stands for the default limit.
     void set_memory_limit(protocol::EngineName name, std::uint64_t bytes);
     void set_queue_limit(std::uint32_t limit);
-    // Called after a call failed through no fault of the request. Returns whether the engine is lost for
+    // Is called after a call failed through no fault of the request. Returns whether the engine is lost for
     // good, and true only the first time.
     bool lose_if_broken(EngineId id, const char *why) noexcept;
     // Tests call these: from then on the engine counts as broken, or the last one that doesn't yet. A signal

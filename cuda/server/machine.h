@@ -16,9 +16,9 @@ struct Machine {
 // and /sys lie, for tests. A file that can't be read limits nothing.
 Machine read_machine(const std::string &root = "");
 
-// The host engine's threads, unless somebody says otherwise: half of the processors, which leaves the others
-// to sessions, but two where there are two. A single one could only do what the session, which waits for it,
-// would do by itself.
+// Returns the host engine's threads, unless somebody says otherwise: half of the processors, which leaves the
+// others to sessions, but two where there are two. A single one could only do what the session, which waits
+// for it, would do by itself.
 std::uint32_t default_host_threads(std::uint32_t processors);
 
 }  // namespace gpu_engine::server

@@ -1,6 +1,7 @@
 #include "server/queue.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <condition_variable>
 #include <iterator>
@@ -27,6 +28,7 @@ struct Queue::Waiter {
     std::condition_variable changed;
 
     void end(Result its_result) {
+        assert(state == State::waiting || state == State::taken);
         state = State::done;
         result = its_result;
         changed.notify_one();
@@ -48,6 +50,7 @@ bool Queue::has_place_for(const std::string &key) const {
 
 // The key comes in a list of its own, so that nothing is allocated here.
 void Queue::take_place(std::list<std::string> *key) {
+    assert(key->size() == 1);
     running_.splice(running_.end(), *key);
 }
 
@@ -72,6 +75,7 @@ Queue::Result Queue::enter(const Activity &activity, const std::shared_ptr<Joint
 
 // Inserts the waiter behind all whose turn comes no later.
 void Queue::insert(std::list<std::shared_ptr<Waiter>> *waiter) {
+    assert(waiter->size() == 1);
     auto place = waiting_.end();
     while (place != waiting_.begin() && (*std::prev(place))->start > waiter->front()->start) {
         --place;
@@ -125,7 +129,9 @@ void Queue::charge(Share &share, Clock::duration took) {
 void Queue::leave(const std::string &key, Share &share, Clock::duration took) {
     const std::lock_guard lock(mutex_);
     add_to(share, took);
-    running_.erase(std::find(running_.begin(), running_.end(), key));
+    const auto place = std::find(running_.begin(), running_.end(), key);
+    assert(place != running_.end());
+    running_.erase(place);
     advance();
 }
 

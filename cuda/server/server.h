@@ -42,7 +42,7 @@ class Server {
     Mirrors &mirrors() noexcept { return mirrors_; }
     Statistics &statistics() noexcept { return statistics_; }
     MemoryBudget &transfer_memory() noexcept { return transfer_memory_; }
-    // Microseconds since 1970.
+    // Returns microseconds since 1970.
     std::int64_t started_at() const noexcept { return started_at_; }
     std::uint64_t start_number() const noexcept { return start_number_; }
     std::uint32_t connections();

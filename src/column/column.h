@@ -63,10 +63,11 @@ client::Usage scan_usage(IndexScanDesc scan);
 
 // ---- for functions ----------------------------------------------------------------------------------------
 
-// Rows the snapshot sees that match scan keys. *heap_fetches of them were looked up in the heap.
+// Returns the number of rows that the snapshot sees and that match scan keys. *heap_fetches of them were
+// looked up in the heap.
 int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
                      uint64 *heap_fetches);
-// The same by a condition.
+// Does the same by a condition.
 uint64 count_rows(Relation heap, Relation index, Snapshot snapshot, const Format &format,
                   const Condition &condition, uint64 *heap_fetches);
 void count_batch(Relation heap, Relation index, Snapshot snapshot, const keys::RangeReader &reader,

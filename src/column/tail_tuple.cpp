@@ -8,7 +8,8 @@ static uint32 null_bytes(const Format &format) {
     return static_cast<uint32>(format.columns + 7) / 8;
 }
 
-// An integer's lowest `width` bytes, the lowest first: with a width known to the compiler it is one move.
+// Writes an integer's lowest `width` bytes, the lowest first: with a width known to the compiler it is one
+// move.
 template <uint32 width>
 static uint8 *write_bytes(uint8 *out, uint64 code) {
     for (uint32 byte = 0; byte < width; byte++)

@@ -13,11 +13,11 @@ struct TupleValue {
     Bytes bytes;
 };
 
-// The tuple for a row, palloc'd; nullptr when it is longer than a tail.
+// Returns the tuple for a row, palloc'd; nullptr when it is longer than a tail.
 storage::TailTuple *make_tail_tuple(const Format &format, const Datum *values, const bool *nulls,
                                     const ItemPointerData &tid);
 
-// All of a tuple's columns; false when it is damaged. Strings lie in the tuple.
+// Reads all of a tuple's columns; returns false when it is damaged. Strings lie in the tuple.
 bool read_tail_tuple(const Format &format, const storage::TailTuple *tail_tuple, TupleValue *values);
 
 inline void add_tail_tuple(Chunk *chunk, const storage::TailTuple *tail_tuple, const TupleValue *values) {

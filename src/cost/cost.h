@@ -47,9 +47,9 @@ inline constexpr double kMebibyte = 1048576.0;
 struct RequestCost {
     // Returns true when the server answers it from runs' mirrors.
     bool uses_mirrors;
-    // Bytes through the transfer buffer.
+    // Returns the bytes that go through the transfer buffer.
     double (*bytes_moved)(const Request &request);
-    // Microseconds of the path's work, queues and the way there apart.
+    // Returns the microseconds of the path's work, without queues and the way there.
     double (*work)(const Request &request, Path path);
     // Are waits beside the work measured?
     bool waits_are_known = false;
@@ -113,7 +113,7 @@ bool is_path_forced();
 // May the server be asked about so many items, where fewer than `fewest` aren't worth a request?
 bool may_use_server(uint64 items, uint64 fewest);
 
-// The server can't be asked this, and gpu.stat is to report why.
+// Notes that the server can't be sent this request, so that gpu.stat reports why.
 void decline(RequestKind kind, const Choice &choice, const char *reason);
 
 // Is there a server process with this path's engine? Waits for one that is being started, as requests on a

@@ -31,18 +31,18 @@ void reserve_counters();
 // last reset, of those users for whom `may_see` returns true. The counters of further users than there is
 // room for are user 0's. Where shared memory has no room at all, the result is the session's own.
 Counters sum_counters(Path path, RequestKind kind, bool (*may_see)(Oid user));
-// Invalid: all users'.
+// Resets the counters of a user, or, with InvalidOid, of all users.
 void reset_counters(Oid user);
 
 // A request was answered. It took so many microseconds to compute, and so many from the request to the
 // answer.
 void count_request(Path path, RequestKind kind, uint64 items, uint64 bytes, double computing, double latency);
 
-// A request about this index, if it is about one, was not answered by this path.
+// Notes why this path didn't answer a request about this index, if it is about one.
 void note_reason(Path path, RequestKind kind, Oid index, const char *reason);
 
-// Microseconds that requests lately waited beside their work: in the server's queue, or, on pages, for a
-// processor or a page.
+// lately_waited returns the microseconds that requests lately waited beside their work: in the server's
+// queue, or, on pages, for a processor or a page. note_wait notes one such wait.
 double lately_waited(Path path);
 void note_wait(Path path, double microseconds);
 

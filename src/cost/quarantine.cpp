@@ -55,7 +55,7 @@ static void begin_quarantine(Quarantine *quarantine, const char *end) {
                   errdetail("The server process ended while it answered one: %s.", end)));
 }
 
-// True for signals that a fault in the process raises, or a library that finds its data broken. An
+// Returns whether a fault in the process raises the signal, or a library that finds its data broken. An
 // administrator, the supervisor and the kernel's search for memory kill with others.
 static bool is_of_fault(int signal) {
     return signal == SIGSEGV || signal == SIGABRT || signal == SIGBUS || signal == SIGILL || signal == SIGFPE;

@@ -13,7 +13,7 @@ namespace pg_gpu::client {
 
 bool is_in_quarantine(const Request &request, Path path);
 
-// The request that the session sends next, for suspect and end_quarantine to know the index.
+// Notes the request that the session sends next, from which suspect and end_quarantine know the index.
 void note_requested(const Request &request, Path path);
 
 // The connection to the server process is lost, which was answering a request of this kind. Once the process

@@ -141,7 +141,7 @@ class PathRecord {
         return chosen;
     }
 
-    // A request took so many microseconds on a path.
+    // Notes that a request took so many microseconds on a path.
     void note(int path, const PathEstimates &estimates, const ShapesRecord &others, double taken) {
         // A request that was held up by chance is not believed at once.
         constexpr double kMaxBelieved = 16;
@@ -197,7 +197,7 @@ class PathRecord {
 // one of a thousand times the size takes ten times its own.
 class LoadRecord {
   public:
-    // A load took so many microseconds where so many were estimated.
+    // Notes that a load took so many microseconds where so many were estimated.
     void note(double estimate, double taken) { ratios_[class_of(estimate)].note(estimate, taken); }
 
     // Returns the microseconds that a load is expected to take.
@@ -226,7 +226,7 @@ class LoadRecord {
             loads = loads * kKept + 1;
             FadedRatio::note(estimate, taken);
         }
-        // Microseconds that a load took beyond its estimate.
+        // Returns the microseconds that a load took beyond its estimate.
         double excess() const { return std::max((actual - estimated) / loads, 0.0); }
     };
 

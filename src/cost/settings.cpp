@@ -148,7 +148,7 @@ static bool parse_entry(const char **at, int entry, const CostConstant **constan
     return true;
 }
 
-// A constant that the list doesn't name gets its default.
+// Parses the list; a constant that it doesn't name gets its default.
 static bool parse_costs(const char *text, CostSettings *parsed) {
     for (const CostConstant &constant : kConstants)
         set_cost(parsed, constant, constant.default_value);

@@ -21,7 +21,8 @@ struct Usage {
     uint64 skipped_runs;  // that no row of can match, by the bounds that they have of their columns
 };
 
-// The session's, of all kinds of requests together, since its start: gpu.stat_reset() leaves it alone.
+// Returns the session's use of all kinds of requests together, since its start: gpu.stat_reset() leaves it
+// alone.
 const Usage &session_usage();
 
 // Adds a request to the session's.

@@ -112,7 +112,7 @@ static void measure_keys(Measured *measured) {
         make_index(psprintf("%s_k", kTable), psprintf("%s USING gpu_kary (k gpu.int8_ops)", kTable));
     const functions::CalibrationIndex sample = {table_open(table, AccessShareLock), index, kRows, key_of_row};
     begin_phase("measuring lookups", 0);
-    // The device last: transfers are then the device's, where there is one.
+    // The device comes last: transfers are then the device's, where there is one.
     for (const client::Path path : {client::Path::Host, client::Path::Cuda})
         measured->engines[static_cast<int>(path)] = functions::measure_engine(sample, path, &measured->costs);
     if (measured->engines[static_cast<int>(client::Path::Host)]) {

@@ -40,7 +40,7 @@ struct Sample {
 
 }  // namespace
 
-// A build writes one run.
+// Returns the only run, which the build has written.
 static client::RunSet read_set(Relation index) {
     const storage::RunKind *kind = kary::run_kind(index);
     Buffer buffer = storage::lock_metapage(index, kind, BUFFER_LOCK_SHARE);
@@ -106,7 +106,7 @@ static double time_transfer(const Sample &sample) {
     return microseconds;
 }
 
-// Microseconds of a lookup of one key; below 0 when one failed.
+// Returns the microseconds of a lookup of one key; below 0 when one failed.
 static double median_request(const Sample &sample) {
     double times[kSmallRequests];
     for (double &time : times) {

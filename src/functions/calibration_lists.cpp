@@ -57,7 +57,7 @@ TSVector make_document(uint64 number) {
         const uint64 random = random_number(number, kLexemes + lexeme) | kMaxOfLexeme;
         add_words(&text, lexeme_name(lexeme), std::countr_zero(random) + 1);
     }
-    // Short and long ones.
+    // Documents are short and long.
     add_words(&text, "filler", 1 << (random_number(number, 2 * kLexemes) % (kMaxOfFiller + 1)));
     return make_tsvector(&text);
 }

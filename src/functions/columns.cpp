@@ -139,8 +139,8 @@ Datum pg_gpu_columns(PG_FUNCTION_ARGS) {
     return Datum{0};
 }
 
-// A column's distinct values in visible rows that match, for `work`, which may run several times and leaves
-// what it does last.
+// Passes a column's distinct values in visible rows that match to `work`, which may run several times and
+// leaves what it does last.
 template <typename Work>
 static void with_distinct(const functions::OpenIndex &open, Snapshot snapshot, const column::Format *format,
                           const column::Condition &condition, int number, Work work) {
@@ -277,7 +277,7 @@ static Datum finish_sum(const NumericSum &sum) {
     return whole;
 }
 
-// The sum of the values cast to numeric, and the mean of the same.
+// Finds the sum of the values cast to numeric, and their mean.
 static bool find_sum(const column::ColumnType &type, const column::DistinctValues &distinct,
                      Summary *summary) {
     const functions::NumberKind kind = functions::number_kind(type.base_type);

@@ -79,7 +79,7 @@ static Node *parse_filter(const OpenIndex &open, const char *filter, FilterParam
     return reinterpret_cast<Node *>(canonicalize_qual(reinterpret_cast<Expr *>(expression), false));
 }
 
-// The index's column that an expression is; -1 for none.
+// Returns the index's column that an expression is; -1 for none.
 static int match_column(const FilterReader &reader, Node *node) {
     node = without_relabels(node);
     const Form_pg_index form = reader.open->index->rd_index;
@@ -153,7 +153,7 @@ static void add_comparison(FilterReader *reader, Oid operator_oid, Oid collation
     key->sk_flags = (is_null ? SK_ISNULL : 0) | (is_array && !is_null ? SK_SEARCHARRAY : 0);
 }
 
-// A boolean column by itself.
+// Adds a boolean column by itself.
 static void add_boolean(FilterReader *reader, Node *node, bool value) {
     add_comparison(reader, BooleanEqualOperator, InvalidOid, node, makeBoolConst(value, false), false);
 }
@@ -190,7 +190,7 @@ static void add_clause(FilterReader *reader, Node *clause) {
     }
     if (IsA(clause, Const)) {
         const auto *constant = reinterpret_cast<Const *>(clause);
-        // NULL or false: nothing matches.
+        // NULL and false mean that nothing matches.
         if (constant->constisnull || !DatumGetBool(constant->constvalue))
             add_key(reader, 0)->sk_flags = SK_ISNULL;
         return;

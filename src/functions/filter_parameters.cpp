@@ -63,7 +63,7 @@ void require_parameters(ParseState *state, Node *filter, const FilterParameters 
 
 // ---- types and values -------------------------------------------------------------------------------------
 
-// The parser's own resolution, as PREPARE has it; it writes into types, which it never needs to enlarge.
+// Uses the parser's own resolution, as PREPARE does; it writes into types, which it never needs to enlarge.
 void set_up_parameters(ParseState *state, FilterParameters *parameters) {
     setup_parse_variable_parameters(state, &parameters->types, &parameters->count);
 }

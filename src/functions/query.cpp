@@ -28,7 +28,7 @@ static void require_text_index(Relation index) {
                         errhint("Name an index created with USING gpu_text.")));
 }
 
-// The same as open_index, but that an index of a partitioned table will do.
+// Does what open_index does, but also accepts an index of a partitioned table.
 static functions::OpenIndex open_any_index(Oid oid) {
     if (get_rel_relkind(oid) != RELKIND_PARTITIONED_INDEX)
         return functions::open_index(oid, AccessShareLock, AccessShareLock);

@@ -19,7 +19,7 @@ inline bool may_see_rows_of(Oid user) {
     return may_see_all_rows() || (OidIsValid(user) && has_privs_of_role(GetUserId(), user));
 }
 
-// Microseconds since 1970 as a timestamptz.
+// Returns microseconds since 1970 as a timestamptz.
 inline Datum to_timestamp(int64 microseconds) {
     constexpr int64 kEpochDays = POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE;
     return TimestampTzGetDatum(microseconds - kEpochDays * SECS_PER_DAY * USECS_PER_SEC);

@@ -123,7 +123,7 @@ static void take_more(text::Corpus *corpus, client::Choice choice, text::Rows *r
     } while (take_visible(corpus, rows, *query, found));
 }
 
-// All in one request. false when the server is not asked or doesn't answer.
+// Searches all in one request. Returns false when the server isn't asked or doesn't answer.
 static bool search_on_server(text::Corpus *corpus, text::Rows *rows, text::RankedQuery *queries,
                              FoundRows **found, int count) {
     for (int i = 0; i < count; i++)
@@ -350,7 +350,7 @@ Datum pg_gpu_search_batch(PG_FUNCTION_ARGS) {
 
 // ---- gpu.intersect ----------------------------------------------------------------------------------------
 
-// A tsquery that asks for all of the lexemes; nullptr without any.
+// Returns a tsquery that asks for all of the lexemes; nullptr without any.
 static TSQuery query_of_lexemes(ArrayType *array) {
     Datum *lexemes;
     bool *nulls;
@@ -441,7 +441,7 @@ static bool intersect_on_server(text::Corpus *corpus, const text::Query &query, 
     return false;
 }
 
-// TIDs of the entries that match, by run in order.
+// Returns the TIDs of the entries that match, by run in order.
 static Tids matching_tids(const functions::OpenIndex &open, Snapshot snapshot, TSQuery text) {
     constexpr uint64 kFirstRoom = 1024;
     Tids tids = {allocate<ItemPointerData>(kFirstRoom), 0, kFirstRoom};

@@ -246,7 +246,8 @@ Datum pg_gpu_stat_rows(PG_FUNCTION_ARGS) {
     return Datum{0};
 }
 
-// A row for each bucket, also the empty ones: histograms of several kinds of requests can be added up then.
+// Returns a row for each bucket, also the empty ones: histograms of several kinds of requests can be added up
+// then.
 static void put_latencies(FunctionCallInfo fcinfo, client::Path path, client::RequestKind kind) {
     const client::Counters counters = client::sum_counters(path, kind, functions::may_see_rows_of);
     uint64 requests = 0;

@@ -34,8 +34,8 @@ void for_each_leaf(const OpenIndex &open, Visit visit) {
 // Returns the function that makes the index's documents.
 text::DocumentSource document_source(Relation index);
 
-// The call's second argument: a tsquery, whose words have been made already, or what was typed. That needs an
-// index with a configuration.
+// Returns the call's second argument: a tsquery, whose words have been made already, or what was typed. That
+// needs an index with a configuration.
 TSQuery query_argument(FunctionCallInfo fcinfo, Relation index);
 
 }  // namespace pg_gpu::functions

@@ -4,8 +4,8 @@
 
 namespace pg_gpu::functions {
 
-// The left type of the operators that compare a column with constants. An operator class of any type has
-// those of the column's type for hash, or for btree where it has none for hash.
+// Returns the left type of the operators that compare a column with constants. An operator class of any type
+// has those of the column's type for hash, or for btree where it has none for hash.
 static Oid left_type(Relation index, int column) {
     const Oid type = kary::left_type(index, column);
     if (OidIsValid(type))

@@ -13,8 +13,8 @@ struct ColumnValues {
     bool nulls[INDEX_MAX_KEYS];
 };
 
-// The type under which the column's operator family compares values of `type`. ERROR with a HINT when it
-// doesn't.
+// Returns the type under which the column's operator family compares values of `type`. Raises an error with a
+// HINT when it doesn't compare them.
 Oid comparable_type(Relation index, int column, Oid type);
 
 bool is_record_type(Oid type);
@@ -31,7 +31,7 @@ struct Elements {
 };
 Elements read_elements(ArrayType *array);
 
-// The same for `count` elements.
+// Does the same for `count` elements.
 void read_columns(Relation index, Oid type, const Datum *elements, const bool *nulls, int count,
                   ColumnValues *values);
 

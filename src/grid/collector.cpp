@@ -10,7 +10,7 @@ static size_t row_bytes(const Format &format) {
 
 // Rows that can be held and scattered within so many bytes.
 static uint64 rows_within(const Format &format, size_t memory) {
-    // The rows, room to scatter them to, and the cell of each.
+    // Memory is taken by the rows, by room to scatter them to, and by the cell of each.
     return Max(memory / (2 * row_bytes(format) + sizeof(uint32)), size_t{1024});
 }
 

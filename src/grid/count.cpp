@@ -55,8 +55,8 @@ static bool for_each_condition(const CountRequest &count_request, Visit visit) {
     });
 }
 
-// Live matches in all runs of the view; false when it went stale. Of the one condition the ranges are found
-// once.
+// Counts live matches in all runs of the view; returns false when it went stale. The ranges of the one
+// condition are found once.
 static bool count_in_runs(const CountRequest &count_request, const Condition &condition, uint64 *count) {
     const ViewReader &reader = *count_request.reader;
     for (int i = 0; i < count_request.scan_count; i++) {

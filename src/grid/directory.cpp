@@ -144,7 +144,7 @@ bool find_interval(DirectoryReader *reader, const GridHead &grid, int dimension,
     const uint64 first = grid.starts[dimension];
     uint64 begin = first;
     uint64 end = first + Max(grid.intervals[dimension], 1U) - 1;
-    // Page by page: the last word on a page says whether the search goes on behind it.
+    // The search goes page by page: the last word on a page says whether it goes on behind it.
     while (begin < end) {
         const uint64 middle = begin + (end - begin) / 2;
         const uint64 page = (end - 1) / kWordsPerPage == begin / kWordsPerPage ? begin / kWordsPerPage

@@ -12,7 +12,7 @@ static constexpr uint64 kComparedPerEntry = 8;
 
 // ---- rows in order ----------------------------------------------------------------------------------------
 
-// The first lane first; the place, which has the NULLs, last.
+// Compares the first lane first, and the place, which has the NULLs, last.
 static int compare_rows(const uint64 *a, const uint64 *b, uint64 words) {
     for (uint64 i = 1; i < words; i++)
         if (a[i] != b[i])
@@ -46,7 +46,7 @@ static void sort_rows(EntryRows *rows) {
     pfree(order);
 }
 
-// The number of the row among [first, end), or `end`.
+// Returns the number of the row among [first, end), or `end`.
 static uint64 find_row(const EntryRows &rows, uint64 first, uint64 end, const uint64 *row) {
     uint64 low = first;
     uint64 high = end;

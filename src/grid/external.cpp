@@ -87,7 +87,7 @@ static void add_loaded_cells(GridWriter *grid, const Scales &scales, uint32 word
     pfree(rows);
 }
 
-// The rows of cells [first, end), `counts` of them in each.
+// Adds the rows of cells [first, end), `counts` of them in each.
 static void add_dealt_cells(GridWriter *grid, const Scales &scales, uint32 word, uint32 first, uint32 end,
                             const uint64 *counts, const RowFiles &files) {
     check_stack_depth();

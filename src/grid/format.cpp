@@ -169,7 +169,7 @@ void put_tail_tuple(const Format &format, const uint64 *row, char *tail_tuple) {
     head.info = static_cast<uint16>(format.tail_tuple_bytes);
     memset(tail_tuple, 0, format.tail_tuple_bytes);
     memcpy(tail_tuple, &head, sizeof(head));
-    // The lower bytes of a little-endian word.
+    // A word is little-endian, so that its lower bytes come first.
     for (int i = 0; i < format.lane_count; i++)
         memcpy(tail_tuple + format.lanes[i].tail_byte, &row[1 + i], format.lanes[i].width / 8);
     tail_tuple[format.tail_nulls] = static_cast<char>(place_nulls(row[0]));

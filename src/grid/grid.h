@@ -36,19 +36,20 @@ client::Usage scan_usage(IndexScanDesc scan);
 
 void register_options();
 SplitRule split_rule_of(Relation index);
-// Entries a cell of the server's grid, on average.
+// Returns how many entries a cell of the server's grid has on average.
 uint32 bucket_of(Relation index);
 
 // ---- functions --------------------------------------------------------------------------------------------
 
-// Rows the snapshot sees that match scan keys; *heap_fetches of their entries were looked up in the heap.
+// Returns the number of rows that the snapshot sees and that match scan keys; *heap_fetches of their entries
+// were looked up in the heap.
 int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
                      uint64 *heap_fetches);
 
 // counts[i]: the same for each box.
 void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeReader &boxes, int64 *counts);
 
-// The entries that equal each of the keys, in one view (access_methods.h).
+// Returns the entries that equal each of the keys, in one view (access_methods.h).
 table::LookupResult look_up(Relation heap, Relation index, Snapshot snapshot, const table::LookupKeys &keys);
 
 // Returns whether no condition of the path needs the heap.

@@ -73,7 +73,7 @@ static void store_fetched(Scan *scan, const uint64 *row, NullMask columns, char 
         else
             memcpy(place, DatumGetPointer(value), static_cast<size_t>(attribute->attlen));
     }
-    // An idle cursor keeps no heap page pinned.
+    // An idle cursor must keep no heap page pinned.
     ExecClearTuple(slot);
     table_index_fetch_reset(probe->fetch);
 }

@@ -90,7 +90,7 @@ struct TailRow {
     const uint64 *row;
 };
 
-// The tail's rows without NULLs, by their first lane.
+// Returns the tail's rows without NULLs, sorted by their first lane.
 static TailRow *sort_tail(const ViewReader &reader, uint32 *count) {
     const auto words = static_cast<size_t>(reader.format->row_words);
     auto *rows = allocate<TailRow>(uint64{reader.tail_count} + 1);

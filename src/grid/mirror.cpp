@@ -16,7 +16,7 @@ static bool is_mirrored(const Format &format) {
     return format.lane_count <= kMaxGridColumns;
 }
 
-// The lower half of a code of 128 bits.
+// Returns whether a lane is the lower half of a code of 128 bits.
 static bool is_lower_lane(const Format &format, int lane) {
     const Column &column = format.columns[format.lanes[lane].column];
     return column.lane_count == 2 && !column.is_point && lane > column.first_lane;

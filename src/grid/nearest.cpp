@@ -15,7 +15,7 @@ static constexpr Size kFirstBlock = 256 * 1024;
 
 // ---- cells ------------------------------------------------------------------------------------------------
 
-// Here and below: false when a page was recycled.
+// Here and below functions return false when a page was recycled.
 static bool fail_in_directory(const NearestSearch &search, int run) {
     const ViewReader &reader = search.scan->reader;
     confirm_recycled(reader, reader.view.runs[run], search.directories[run].position);
@@ -69,8 +69,8 @@ static bool push_cells(NearestSearch *search, uint32 number, uint32 x, uint32 y)
     return true;
 }
 
-// A grid whose points lie between these bounds: its nearest cells that the condition asks for, and those with
-// NULLs.
+// Adds a grid whose points lie between these bounds: its nearest cells that the condition asks for, and those
+// with NULLs.
 static bool push_grid(NearestSearch *search, int run, uint64 word, const double *low, const double *high) {
     const Format &format = *search->scan->format;
     const Order &order = search->orders[0];

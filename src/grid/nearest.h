@@ -118,10 +118,10 @@ void push_tail(NearestSearch *search);
 // Adds the live matches among a run's entries. Returns false when a page was recycled.
 bool push_range(NearestSearch *search, int run, const EntryRange &range);
 
-// The first of a group's rows, and the group again.
+// Puts the first of a group's rows into the heap, and the group again.
 void open_group(NearestSearch *search, uint32 number);
 
-// A row on a page.
+// Reads a row on a page.
 void read_place(const NearestSearch &search, const RowPage &page, uint32 place, uint64 *row);
 
 template <typename T, typename Number>

@@ -123,8 +123,8 @@ void push_tail(NearestSearch *search) {
 
 // ---- pages ------------------------------------------------------------------------------------------------
 
-// Number of a page's copy. Neighbouring cells share pages, so the latest are asked first. false when it was
-// recycled.
+// Finds the number of a page's copy, or copies the page. Neighbouring cells share pages, so the latest copies
+// are looked through first. Returns false when the page was recycled.
 static bool copy_page(NearestSearch *search, int run_number, uint32 number, uint32 *copied) {
     constexpr uint32 kLooks = 16;
     for (uint32 i = search->page_count; i-- > 0 && search->page_count - i <= kLooks;) {

@@ -67,7 +67,7 @@ constexpr uint64_t low_mask(int width) {
     return width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
 }
 
-// Value i less the array's base. Reads up to 7 bytes behind the array.
+// Returns value i less the array's base. Reads up to 7 bytes behind the array.
 inline uint64_t packed_value(const char *array, int width, uint32_t i) {
     const uint64_t bit = uint64_t{i} * static_cast<uint32_t>(width);
     uint64_t word;
@@ -154,7 +154,7 @@ constexpr uint32_t summary_words(int arrays) {
     return 2 * static_cast<uint32_t>(arrays);
 }
 
-// A cell's second word.
+// Returns a cell's second word.
 constexpr uint64_t cell_link(uint32_t page, uint32_t grid) {
     return uint64_t{grid} << 32 | page;
 }

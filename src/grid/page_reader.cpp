@@ -140,7 +140,7 @@ static void keep(Places *places, Test test) {
     places->count = static_cast<uint32>(kept - before);
 }
 
-// Columns of the range's dimensions that ask more than a range of codes.
+// Returns those columns of the range's dimensions for which the condition has more than a range of codes.
 static NullMask tested_columns(const Format &format, const Condition &condition, const EntryRange &range) {
     NullMask columns = 0;
     if (condition.test_count == 0)

@@ -13,7 +13,7 @@ static const GridMirror &grid_of(const RunSet &set) {
 
 // ---- mirrors ---------------------------------------------------------------------------------------------
 
-// Pages tell themselves how many points they hold.
+// Pages have the number of their points, so that the format needn't say it.
 static MirroredPages mirrored_pages_of(const MirrorFormat &, const storage::RunEntry &run) {
     MirroredPages pages = {};
     pages.count = run.sections[storage::kEntrySection].pages;
@@ -104,7 +104,7 @@ struct BoxInputs {
 
 }  // namespace
 
-// The input's number.
+// Returns the input's number.
 static int add_input(BoxInputs *inputs, const void *data, uint64 bytes_per_item, uint64 first) {
     if (data == nullptr)
         return BoxInputs::kNowhere;

@@ -30,7 +30,8 @@ struct Boxes {
     uint64 count;
 };
 
-// Live entries in the boxes from number `first` on: counted, or their TIDs in no certain order.
+// Both are about live entries in the boxes from number `first` on: count_grid counts them, and search_grid
+// finds their TIDs, in no certain order.
 bool count_grid(const client::RunSet &set, const client::Choice &choice, const Boxes &boxes, uint64 first,
                 const client::VisibleBlocks &visible, client::CountResult *result);
 bool search_grid(const client::RunSet &set, const client::Choice &choice, const Boxes &boxes, uint64 first,

@@ -64,7 +64,7 @@ static void drop_returned(Scan *scan) {
                  [&](uint32 i) { return !was_returned(scan->returned, batch->tids[i]); });
 }
 
-// The next batch with something in it; false at the end.
+// Fills the next batch that has something in it; returns false at the end.
 static bool fill_batch(Scan *scan) {
     scan->at = 0;
     for (;;) {
@@ -120,7 +120,7 @@ static bool get_nearest(Scan *scan) {
     descriptor->xs_recheckorderby = gives_bounds(*scan->nearest);
     descriptor->xs_orderbyvals[0] = Float8GetDatum(distance);
     descriptor->xs_orderbynulls[0] = is_null;
-    // The scan knows nothing of the further distances: PostgreSQL works them out.
+    // The further distances are left to PostgreSQL, because the scan doesn't compute them.
     for (int i = 1; descriptor->xs_recheckorderby && i < descriptor->numberOfOrderBys; i++) {
         descriptor->xs_orderbyvals[i] = Float8GetDatum(-get_float8_infinity());
         descriptor->xs_orderbynulls[i] = false;
@@ -159,7 +159,7 @@ struct BitmapSink {
 
 }  // namespace
 
-// After a change of view the scan starts again: adding a TID twice does no harm.
+// Begins the bitmap again after a change of view: adding a TID twice does no harm.
 static void reset_bitmap(void *context) {
     static_cast<BitmapSink *>(context)->added = 0;
 }

@@ -42,7 +42,8 @@ void end_view_reader(ViewReader *reader);
 // runs off the view. false when a page was recycled, and a new view must be taken.
 bool read_into_tail(ViewReader *reader, const bool *chosen);
 
-// Live entries that match, in batches. Recycled: a page was, and a new view must be taken.
+// Reads the next batch of live entries that match. Recycled says that a page was, and that a new view must be
+// taken.
 Step next_batch(ViewReader *reader, Batch *batch);
 
 // Is called after a page turned out to be recycled, and raises an error if that is damage.
@@ -52,7 +53,7 @@ void confirm_recycled(const ViewReader &reader, const storage::RunEntry &run, ui
 void check_tid(ViewReader *reader, const ItemPointerData &tid);
 void check_tids(ViewReader *reader, const Batch &batch);
 
-// A scan of each of some runs of the reader's view, in turn.
+// Returns a scan of each of some runs of the reader's view, in turn.
 RunScan *begin_run_scans(const ViewReader &reader, const storage::RunEntry *runs, int count);
 void end_run_scans(RunScan *scans, int count);
 
@@ -63,7 +64,8 @@ struct BatchSink {
     void (*add)(void *context, Batch *batch);
 };
 
-// All live entries that match, of one view: drain takes it, drain_view begins with the one taken last.
+// Both pass all live entries of one view that match to the sink: drain takes a view, drain_view begins with
+// the one taken last.
 void drain(ViewReader *reader, const BatchSink &sink);
 void drain_view(ViewReader *reader, const BatchSink &sink);
 
@@ -96,7 +98,7 @@ struct Scan {
     client::Usage usage;  // of bitmaps; other scans ask nobody
 };
 
-// The tuple of a row that the snapshot sees; valid until the next one's.
+// Returns the tuple of a row that the snapshot sees; valid until the next one's.
 IndexTuple make_index_tuple(Scan *scan, const uint64 *row);
 
 // ---- nearest.cpp: ORDER BY column <-> point ---------------------------------------------------------------
@@ -107,7 +109,7 @@ void restart_nearest(NearestSearch *search);
 void end_nearest(NearestSearch *search);
 // Are the distances lower bounds, in no order where they are the same?
 bool gives_bounds(const NearestSearch &search);
-// The next entry in order of distance, with its row.
+// Finds the next entry in order of distance, with its row.
 Step next_nearest(NearestSearch *search, ItemPointerData *tid, uint64 *row, double *distance, bool *is_null);
 
 }  // namespace pg_gpu::grid

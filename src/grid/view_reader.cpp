@@ -98,7 +98,7 @@ void end_run_scans(RunScan *scans, int count) {
     pfree(scans);
 }
 
-// The tail's matches alone, the first batch; false when there are none.
+// Takes the tail's matches alone, as the first batch; returns false when there are none.
 static bool take_tail(ViewReader *reader, Batch *batch) {
     const auto words = static_cast<size_t>(reader->format->row_words);
     reader->source = 0;

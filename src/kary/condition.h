@@ -101,7 +101,8 @@ struct EntrySink {
                        uint32 count) = nullptr;
 };
 
-// All live entries that match, of one view, in no particular order. The heap decides which are visible.
+// Collects all live entries of one view that match, in no particular order. The heap decides which are
+// visible.
 template <typename Key>
 void collect_entries(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
                      const EntrySink<Key> &sink);

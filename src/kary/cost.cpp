@@ -92,7 +92,7 @@ static Boundary boundary_of(PlannerInfo *root, const IndexPath *path) {
     return boundary;
 }
 
-// Conditions on all columns as the scan finds entries for them.
+// Returns the conditions on all columns as the scan finds entries for them.
 static List *all_found_quals(const IndexPath *path) {
     List *found = NIL;
     ListCell *cell;

@@ -187,7 +187,7 @@ static bool count_by_rank(Relation heap, Relation index, const KeyFormat &format
     return counted;
 }
 
-// The same for points and filters: entries are counted one by one, but nothing is looked up.
+// Does the same for points and filters: entries are counted one by one, but nothing is looked up.
 template <typename Key>
 static bool count_one_by_one(Relation heap, Relation index, const storage::RunKind *kind, Snapshot snapshot,
                              const Condition<Key> &condition, int64 *result) {
@@ -294,7 +294,8 @@ static int64 count_checked(Relation heap, Relation index, const KeyFormat &forma
 // Fewer ranges are counted one by one without asking what a request would cost.
 static constexpr uint64 kFewestRanges = 64;
 
-// All ranges in one request; false when one of them is more than a range of keys, or no server answers.
+// Counts all ranges in one request; returns false when one of them is more than a range of keys, or no server
+// answers.
 template <typename Key>
 static bool count_batch_on_server(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
                                   const RangeReader &reader, int64 *counts) {

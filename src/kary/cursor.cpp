@@ -39,8 +39,8 @@ static void make_room(Scan<Key> *scan, Cursor<Key> *cursor, uint32 count) {
     MemoryContextSwitchTo(caller);
 }
 
-// Places of the matching entries on a leaf page, for scans for points. *next_point is where to look first,
-// from the leaf before, and becomes the first point whose range begins above the leaf.
+// Finds the places of the matching entries on a leaf page, for scans for points. *next_point is where to look
+// first, from the leaf before, and becomes the first point whose range begins above the leaf.
 template <typename Key>
 static uint32 match_points(const Condition<Key> &condition, const Ranges<Key> &ranges, const Key *keys,
                            uint32 count, uint16 *places, uint32 *next_point) {

@@ -22,8 +22,8 @@ struct KeyFormat {
     KeyColumn columns[kMaxColumns];
 };
 
-// The format of an index's keys, in the current memory context where columns are encoded by their hashes.
-// ERROR, with a HINT, when they take more than 128 bits.
+// Returns the format of an index's keys, in the current memory context where columns are encoded by their
+// hashes. Raises an error, with a HINT, when they take more than 128 bits.
 KeyFormat key_format(Relation index);
 
 // ERROR, with a HINT, when an operator class doesn't fit its column's type or collation, or is not sound. For
@@ -146,8 +146,8 @@ inline Key without_nulls(const KeyFormat &format, NullMask nulls, Key key) {
     return key_from<Key>(bits);
 }
 
-// The lowest bit that belongs to columns before the first one in which two masks differ; the key's width when
-// there are none.
+// Returns the lowest bit that belongs to columns before the first one in which two masks differ; the key's
+// width when there are none.
 inline int first_difference(const KeyFormat &format, NullMask a, NullMask b, int *column) {
     *column = std::countr_zero(static_cast<unsigned>(a ^ b));
     return format.columns[*column].shift + format.columns[*column].width;

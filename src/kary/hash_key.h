@@ -24,11 +24,11 @@ ColumnHash *column_hash(Oid type, Oid collation);
 uint64 hash_value(const ColumnHash &hash, Datum value);
 uint64 hash_value_with(FmgrInfo *function, const ColumnHash &hash, Datum value);
 
-// The type under which hash operator families know a type; InvalidOid when none does.
+// Returns the type under which hash operator families know a type; InvalidOid when none does.
 Oid hashed_type(Oid type);
 
-// The hash function for the right side of an operator, given its function: equal values have the same hash on
-// both sides. nullptr when it doesn't compare as the column's hash operator family does:
+// Returns the hash function for the right side of an operator, given its function: equal values have the same
+// hash on both sides. nullptr when it doesn't compare as the column's hash operator family does:
 // `text_column::char(n) = constant` matches the index too, but ignores blanks at the end, which the hash of
 // text doesn't.
 FmgrInfo *hash_for_operator(ColumnHash *hash, Oid operator_function);

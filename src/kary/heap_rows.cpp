@@ -50,8 +50,8 @@ static OffsetNumber follow_line_pointer(Page page, OffsetNumber offset, bool *re
     return ItemIdIsNormal(item) ? offset : InvalidOffsetNumber;
 }
 
-// The visible rows that entries lead to on an all-visible page. Tuples are far apart: all headers are on
-// their way before the first is looked at.
+// Finds the visible rows that entries lead to on an all-visible page. Tuples are far apart: all headers are
+// on their way before the first is looked at.
 static void find_all_visible_rows(Page page, const LookupMatch *matches, uint32 count, OffsetNumber *rows) {
     bool redirected[MaxHeapTuplesPerPage] = {};
     for (uint32 i = 0; i < count; i++) {

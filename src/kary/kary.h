@@ -73,12 +73,12 @@ template <typename Key>
 bool find_leaf(Relation index, const storage::RunEntry &run, const Partition &partition, Key key, Bound bound,
                uint32 *leaf, uint32 *position);
 
-// Ordinal of the partition's first entry not below (Lower) or above (Upper) `key`.
+// Finds the ordinal of the partition's first entry not below (Lower) or above (Upper) `key`.
 template <typename Key>
 bool find_ordinal(Relation index, const storage::RunEntry &run, const Partition &partition, Key key,
                   Bound bound, uint64 *ordinal, uint32 *position);
 
-// The ordinal of the partition's entry with this key and TID, dead or not, if there is one.
+// Finds the ordinal of the partition's entry with this key and TID, dead or not, if there is one.
 template <typename Key>
 bool find_entry(Relation index, const storage::RunEntry &run, const Partition &partition, Key key,
                 const ItemPointerData &tid, bool *found, uint64 *ordinal, uint32 *position);
@@ -112,7 +112,8 @@ client::Usage scan_usage(IndexScanDesc scan);
 void mark_position(IndexScanDesc scan);
 void restore_position(IndexScanDesc scan);
 
-// Rows the snapshot sees that match scan keys; *heap_fetches of their entries were looked up in the heap.
+// Returns the number of rows that the snapshot sees and that match scan keys; *heap_fetches of their entries
+// were looked up in the heap.
 int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
                      uint64 *heap_fetches);
 

@@ -96,8 +96,8 @@ inline void for_each_tail_tuple(const char *tail_tuples, uint32 bytes, bool comp
 
 // ---- leaf pages -------------------------------------------------------------------------------------------
 
-// access_method_data of a run: [0] entries without a NULL, [1] partitions besides theirs in the partition
-// table.
+// A run's access_method_data has [0] the number of entries without a NULL, and [1] that of partitions besides
+// theirs in the partition table.
 inline uint64 keyed_entries(const storage::RunEntry &run) {
     return run.access_method_data[0];
 }
@@ -140,7 +140,7 @@ struct Partition {
     uint64 entries;
 };
 
-// The partition without NULLs.
+// Returns the partition without NULLs.
 inline Partition keyed_partition(const storage::RunEntry &run) {
     return {0, false, 0, 0, keyed_entries(run)};
 }

@@ -34,7 +34,7 @@ static WantedKey<Key> *sort_wanted(const KeyFormat &format, const LookupKeys &ke
     return sorted;
 }
 
-// Distinct keys as the condition's points, and where each one's positions begin.
+// Makes distinct keys the condition's points, and finds where each one's positions begin.
 template <typename Key>
 static void make_points(const KeyFormat &format, const WantedKey<Key> *wanted, uint32 count,
                         Condition<Key> *condition, LookupResult *result) {

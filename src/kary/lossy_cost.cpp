@@ -8,7 +8,7 @@
 
 namespace pg_gpu::kary {
 
-// The operator of a condition and what stands on its right; InvalidOid for IS [NOT] NULL.
+// Returns the operator of a condition, and in *right what stands on its right; InvalidOid for IS [NOT] NULL.
 static Oid operator_of(const Expr *clause, const Node **right) {
     *right = nullptr;
     if (IsA(clause, OpExpr)) {
@@ -32,7 +32,7 @@ static Oid column_type(const IndexOptInfo *index, int column) {
         reinterpret_cast<Node *>(static_cast<TargetEntry *>(list_nth(index->indextlist, column))->expr));
 }
 
-// column LIKE 'prefix%', its special characters escaped.
+// Makes a condition column LIKE 'prefix%', its special characters escaped.
 static Expr *make_prefix_clause(const Expr *clause, Oid type, const LikePrefix &prefix) {
     const bool is_array = IsA(clause, ScalarArrayOpExpr);
     List *arguments = is_array ? reinterpret_cast<const ScalarArrayOpExpr *>(clause)->args
@@ -57,7 +57,7 @@ static Expr *make_prefix_clause(const Expr *clause, Oid type, const LikePrefix &
                          InvalidOid, collation);
 }
 
-// A condition on a column encoded by its first bytes: nullptr when it leaves all entries.
+// Returns a condition on a column encoded by its first bytes: nullptr when it leaves all entries.
 static Node *found_for_text(const IndexOptInfo *index, int column, RestrictInfo *qual) {
     const Node *right;
     const Oid operator_oid = operator_of(qual->clause, &right);

@@ -17,7 +17,7 @@ inline ServerKey<Key> to_server(const Key &key) {
     return key_from<ServerKey<Key>>(bits_of(key));
 }
 
-// Keys as the server wants them; *copy is to be pfree'd, if not null.
+// Returns keys as the server wants them; *copy, if not null, is pfree'd by the caller.
 template <typename Key>
 const ServerKey<Key> *to_server(const Key *keys, uint64 count, ServerKey<Key> **copy) {
     *copy = nullptr;

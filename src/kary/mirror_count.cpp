@@ -109,7 +109,7 @@ static bool count_run_entries(RowChecker *checker, const client::RunSet &set, co
     return answered;
 }
 
-// The entries that lie in or between the ranges.
+// Returns the entries that lie in or between the ranges.
 template <typename Key>
 static Condition<Key> condition_around(const KeyFormat &format, const KeyRanges<Key> &ranges) {
     Condition<Key> condition = {};

@@ -524,7 +524,7 @@ static void drain_run(Scan<Key> *scan, const client::EntriesResult &result, uint
     }
 }
 
-// The part of the matches of many points that the sink asks for.
+// Returns the part of the matches of many points that the sink asks for.
 template <typename Key>
 static Matched wanted_form(const Scan<Key> *scan, const EntrySink<Key> &sink) {
     if (sink.add_points != nullptr || scan->condition.filter_count > 0)

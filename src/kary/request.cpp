@@ -10,7 +10,7 @@ using namespace client;
 
 // ---- mirrors ---------------------------------------------------------------------------------------------
 
-// Keys first, then as many TIDs.
+// Pages have keys first, then as many TIDs.
 static MirroredPages mirrored_pages_of(const MirrorFormat &format, const storage::RunEntry &run) {
     const auto &kary = static_cast<const KaryMirror &>(format);
     MirroredPages pages = {};
@@ -46,7 +46,7 @@ static double leaf_pages_visited(const Request &request) {
     return Min(static_cast<double>(request.items) * request.runs, leaves);
 }
 
-// Looking for a key in each run, and the entries found.
+// Returns the microseconds of looking for a key in each run, and of the entries found.
 static double search_work(const Request &request, double searches, Path path) {
     const CostSettings &costs = cost_settings();
     const int p = static_cast<int>(path);

@@ -42,7 +42,7 @@ struct MatchesResult {
 bool match_kary(const client::RunSet &set, const client::Choice &choice, const void *keys, uint64 key_count,
                 Matched form, MatchesResult *result);
 
-// Live entries from low[i] to high[i], both included; with their keys when asked for.
+// Finds live entries from low[i] to high[i], both included, with their keys when they are wanted.
 bool range_kary(const client::RunSet &set, const client::Choice &choice, const void *low, const void *high,
                 uint64 range_count, bool with_keys, client::EntriesResult *result);
 
@@ -68,10 +68,10 @@ bool begin_sort(const client::Choice &choice, int key_bits, uint64 entries, Serv
 bool append_to_sort(ServerArray *array, const void *keys, const ItemPointerData *tids, uint64 count);
 bool finish_sort(ServerArray *array);
 
-// The live entries of the runs (their mirrored part).
+// Makes an array of the live entries of the runs (their mirrored part) on the server.
 bool merge_kary(const client::RunSet &set, const client::Choice &choice, ServerArray *array);
 
-// Entries from `first` on: *count of them, at least one, at most `most`.
+// Reads entries from `first` on: *count of them, at least one, at most `most`.
 bool read_kary(const ServerArray &array, uint64 first, uint64 most, const void **keys,
                const ItemPointerData **tids, uint64 *count);
 

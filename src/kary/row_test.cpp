@@ -98,7 +98,7 @@ ScanKeyData *detoast_arrays(const KeyFormat &format, const ScanKeyData *keys, in
 // ---- an array's elements ----------------------------------------------------------------------------------
 
 static uint32 *head_of(const ElementTable &table, uint64 hash) {
-    // Fibonacci hashing: the hashes of some types leave the upper bits as they are.
+    // Fibonacci hashing is used, because the hashes of some types leave the upper bits as they are.
     return &table.heads[(hash * 0x9e3779b97f4a7c15) >> table.shift];
 }
 
@@ -129,7 +129,7 @@ static ElementTable make_table(MemoryContext scratch, const ColumnHash &hash, Fm
 
 // ---- the tests --------------------------------------------------------------------------------------------
 
-// The type whose hash function keeps the equality of the column's operators.
+// Returns the type whose hash function keeps the equality of the column's operators.
 static Oid hashed_type_of(Relation index, const KeyFormat &format, int column) {
     return format.columns[column].encoding == Encoding::Prefix
                ? format.columns[column].type

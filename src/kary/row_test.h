@@ -19,7 +19,7 @@ inline constexpr int kLongArray = 9;
 // Says whether a lossy column has such an array of keys. The keys are detoasted.
 bool has_long_arrays(const KeyFormat &format, const ScanKeyData *keys, int key_count);
 
-// A copy of scan keys, with the arrays of lossy columns detoasted once for all.
+// Returns a copy of scan keys, with the arrays of lossy columns detoasted once for all.
 ScanKeyData *detoast_arrays(const KeyFormat &format, const ScanKeyData *keys, int key_count);
 
 // Begins a test, palloc'd. The index must stay open, and the scan keys, which are not toasted, must stay

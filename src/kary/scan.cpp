@@ -40,7 +40,7 @@ static void prepare_index_only(Scan<Key> *scan) {
     MemoryContextSwitchTo(caller);
 }
 
-// The tuple for the entry last returned.
+// Returns the tuple for the entry last returned.
 template <typename Key>
 static IndexTuple tuple_of_last(Scan<Key> *scan) {
     IndexOnlyTuple *made = &scan->tuple;
@@ -106,13 +106,13 @@ static int64 add_checked_to_bitmap(Scan<Key> *scan, Relation heap, TIDBitmap *bi
 
 // ---- callbacks --------------------------------------------------------------------------------------------
 
-// Rule "Other snapshots". The planner's look for a column's end gives up at an entry that asks for a recheck.
-// Another row under the entry's TID can spoil no more than an estimate there.
+// The rule "Other snapshots" applies, except to the planner's look for a column's end, which gives up at an
+// entry that asks for a recheck. Another row under the entry's TID can spoil no more than an estimate there.
 static bool may_meet_other_rows(const SnapshotData *snapshot) {
     return !IsMVCCSnapshot(snapshot) && !is_planners_look(snapshot);
 }
 
-// Any step; leaves the scan streaming where the next ones only need the fields that follow_stream sets.
+// Takes any step; leaves the scan streaming where the next ones only need the fields that follow_stream sets.
 template <typename Key>
 [[gnu::noinline]] static bool take_step(Scan<Key> *scan, bool forward) {
     IndexScanDesc descriptor = scan->descriptor;
@@ -201,7 +201,7 @@ struct BitmapSink {
     int64 added;
 };
 
-// After a change of view the scan starts again: adding a TID twice does no harm.
+// Begins the bitmap again after a change of view: adding a TID twice does no harm.
 static void reset_bitmap(void *context) {
     static_cast<BitmapSink *>(context)->added = 0;
 }

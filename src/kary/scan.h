@@ -142,7 +142,7 @@ bool enter_phase(Scan<Key> *scan, int phase, bool at_start);
 
 // ---- scan_merge.cpp: in index order -----------------------------------------------------------------------
 
-// The next entry, which becomes scan->last; false at the end.
+// Moves on to the next entry, which becomes scan->last; returns false at the end.
 template <typename Key>
 bool next_entry(Scan<Key> *scan, bool forward);
 
@@ -182,7 +182,7 @@ bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &po
 template <typename Key>
 void place_in_batch(const Scan<Key> *scan, Source<Key> *source, const Position<Key> &position, bool after);
 
-// Index-only scans: keeps of the batch what the snapshot sees. false: Restart.
+// Keeps of the batch what the snapshot sees, for index-only scans. Returns false for Restart.
 template <typename Key>
 bool resolve_batch(Scan<Key> *scan, Source<Key> *source);
 

@@ -41,7 +41,7 @@ static Step ensure(Scan<Key> *scan, Source<Key> *source, bool forward) {
     return forward ? ensure_forward(scan, cursor) : ensure_backward(scan, cursor);
 }
 
-// false: Restart.
+// Returns false for Restart.
 template <typename Key>
 static bool add_to_heap(Scan<Key> *scan, Source<Key> *source, bool forward) {
     const Step step = ensure(scan, source, forward);
@@ -78,7 +78,7 @@ static bool settle_current(Scan<Key> *scan, bool forward) {
     return true;
 }
 
-// The next entry of the current phase. On Entry, scan->last is it.
+// Moves on to the next entry of the current phase. When it returns Entry, scan->last is it.
 template <typename Key>
 static Step next_in_phase(Scan<Key> *scan, bool forward) {
     Source<Key> *current = scan->current;

@@ -76,14 +76,14 @@ static void add_cursor(Scan<Key> *scan, const storage::RunEntry *run, const Part
                   (scan->remote.run_count > 0 && partition.nulls != 0);
 }
 
-// The entries of a run without NULLs.
+// Adds the entries of a run without NULLs.
 template <typename Key>
 static void add_keyed_cursor(Scan<Key> *scan, const storage::RunEntry *run) {
     if (!is_remote(scan, *run))
         add_cursor(scan, run, keyed_partition(*run));
 }
 
-// All partitions of a run; false: Restart.
+// Adds all partitions of a run; returns false for Restart.
 template <typename Key>
 static bool add_run_cursors(Scan<Key> *scan, const storage::RunEntry *run) {
     // Entries with NULLs need no search if the condition lets no column be NULL.
@@ -109,7 +109,7 @@ static bool is_in_phase(Phase phase, NullMask nulls) {
     return phase == Phase::All || (phase == Phase::Nulls) == (nulls != 0);
 }
 
-// The tail's matches, sorted, begin a partition with each change of NULLs.
+// Adds the tail's matches, sorted, which begin a partition with each change of NULLs.
 template <typename Key>
 static void add_tail_cursors(Scan<Key> *scan, Phase phase) {
     uint32 begin = 0;

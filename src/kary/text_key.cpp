@@ -18,7 +18,7 @@ static TextBytes bytes_of(text *value) {
     return {VARDATA_ANY(value), static_cast<size_t>(VARSIZE_ANY_EXHDR(value))};
 }
 
-// All bytes but, for bpchar, the blanks at the end.
+// Returns all bytes but, for bpchar, the blanks at the end.
 static TextBytes all_bytes(Oid type, Datum value) {
     const TextBytes bytes = bytes_of(DatumGetTextPP(value));
     return {bytes.bytes, type == BPCHAROID ? length_without_blanks(bytes.bytes, bytes.length) : bytes.length};

@@ -24,7 +24,7 @@ enum TextStrategy : StrategyNumber {
 
 inline constexpr StrategyNumber kMaxStrategies = kStartsWith;
 
-// The key of a value of type text or bpchar. For bpchar blanks at the end don't count.
+// Returns the key of a value of type text or bpchar. For bpchar blanks at the end don't count.
 Key128 text_key(Oid type, Datum value);
 
 // These are the keys that strings can have for which `string OPERATOR constant` holds.
@@ -37,8 +37,8 @@ TextKeys text_keys_for(Oid type, StrategyNumber strategy, Datum constant);
 // Returns the bytes with which all strings begin that a LIKE pattern, or a constant of ^@, accepts.
 LikePrefix text_pattern_prefix(Oid type, StrategyNumber strategy, Datum pattern);
 
-// The first bytes of a string. is_whole says that these are the whole string, so that no other string has its
-// key.
+// Returns the first bytes of a string. is_whole says that these are the whole string, so that no other string
+// has its key.
 LikePrefix text_prefix(Oid type, Datum string);
 
 }  // namespace pg_gpu::kary

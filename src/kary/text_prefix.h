@@ -13,8 +13,8 @@ using namespace keys;
 
 inline constexpr size_t kPrefixBytes = 16;
 
-// The key of a string. `fill` takes the place of bytes that it doesn't have: with 0xff it is the highest key
-// of the strings that begin with it.
+// Returns the key of a string. `fill` takes the place of bytes that it doesn't have: with 0xff it is the
+// highest key of the strings that begin with it.
 inline Key128 prefix_key(const char *string, size_t length, unsigned char fill = 0) {
     unsigned char bytes[kPrefixBytes];
     for (size_t i = 0; i < kPrefixBytes; i++)
@@ -22,7 +22,7 @@ inline Key128 prefix_key(const char *string, size_t length, unsigned char fill =
     return {encode_bytes(bytes, 8), encode_bytes(bytes + 8, 8)};
 }
 
-// Length without the blanks at the end.
+// Returns the length without the blanks at the end.
 constexpr size_t length_without_blanks(const char *string, size_t length) {
     while (length > 0 && string[length - 1] == ' ')
         length--;

@@ -6,7 +6,7 @@
 
 namespace pg_gpu::keys {
 
-// Codes [low, high] of a column.
+// A range of a column's codes includes both ends.
 template <typename Code>
 struct CodeRange {
     Code low;

@@ -66,7 +66,7 @@ constexpr bool operator>=(const Key &a, const Key &b) {
     return !(a < b);
 }
 
-// The integer that computes with keys of a type. It may be wider than they are.
+// Names the integer that computes with keys of a type. It may be wider than they are.
 template <typename Key>
 struct BitsOf {
     using type = Key;
@@ -106,13 +106,13 @@ constexpr Key join_keys(Key a, Key b) {
 template <typename Key>
 inline constexpr Key kHighestKey = key_from<Key>(~Bits<Key>{0});
 
-// The lowest `width` bits, 0 < width <= the type's.
+// Returns the lowest `width` bits, 0 < width <= the type's.
 template <typename Code>
 constexpr Code low_bits(int width) {
     return static_cast<Code>(~Code{0}) >> (static_cast<int>(sizeof(Code)) * 8 - width);
 }
 
-// Two's complement in `width` bits: with the sign bit flipped it ascends as unsigned.
+// Encodes two's complement in `width` bits: with the sign bit flipped it ascends as unsigned.
 constexpr uint64_t encode_signed(int64_t value, int width) {
     return (static_cast<uint64_t>(value) ^ (uint64_t{1} << (width - 1))) & low_bits<uint64_t>(width);
 }
@@ -134,8 +134,8 @@ struct FloatCode<double> {
     using type = uint64_t;
 };
 
-// IEEE 754: positive numbers ascend with their bits, negative ones descend. As in btree NaNs are all equal
-// and greater than infinity, and -0 equals 0; so codes don't tell which of these they came from.
+// Encodes IEEE 754 numbers: positive ones ascend with their bits, negative ones descend. As in btree NaNs are
+// all equal and greater than infinity, and -0 equals 0; so codes don't tell which of these they came from.
 template <typename Float>
 constexpr typename FloatCode<Float>::type encode_float(Float value) {
     using Code = typename FloatCode<Float>::type;
@@ -153,7 +153,7 @@ constexpr Float decode_float(typename FloatCode<Float>::type code) {
     return std::bit_cast<Float>(code & kSign ? static_cast<Code>(code ^ kSign) : static_cast<Code>(~code));
 }
 
-// Byte strings compare as big-endian integers; at most 8 bytes.
+// Encodes at most 8 bytes as a big-endian integer, so that codes compare as byte strings do.
 constexpr uint64_t encode_bytes(const unsigned char *bytes, int count) {
     uint64_t code = 0;
     for (int i = 0; i < count; i++)
@@ -166,8 +166,8 @@ constexpr void decode_bytes(uint64_t code, int count, unsigned char *bytes) {
         bytes[i] = static_cast<unsigned char>(code);
 }
 
-// The place of a constant among the codes of `width` bits: the greatest code below it and the least above it.
-// A constant of another type can lie between two codes, or outside all of them.
+// The place of a constant among the codes of `width` bits is given by the greatest code below it and the
+// least above it. A constant of another type can lie between two codes, or outside all of them.
 template <typename Code>
 struct Place {
     bool any_below;
@@ -203,7 +203,8 @@ constexpr Place<Code> place_of_integer(int64_t value, int width) {
     return place_at<Code>(static_cast<Code>(encode_signed(value, width)), width);
 }
 
-// A double among the codes of float: rounded to the nearest float, which may lie on either side of it.
+// Returns the place of a double among the codes of float: it is rounded to the nearest float, which may lie
+// on either side of it.
 template <typename Code>
 constexpr Place<Code> place_of_double_in_floats(double value) {
     constexpr int kWidth = 32;

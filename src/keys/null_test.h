@@ -5,7 +5,7 @@
 
 namespace pg_gpu::keys {
 
-// The bit of a scan key's column in masks of NULLs.
+// Returns the bit of a scan key's column in masks of NULLs.
 inline NullMask null_bit(const ScanKeyData &key) {
     return static_cast<NullMask>(1U << (key.sk_attno - 1));
 }

@@ -64,9 +64,9 @@ int choose_digits(Number varying, int *shifts) {
     return count;
 }
 
-// Least-significant-digit radix sort by the given digits of a number, 11 bits each (LeBlanc and Barton's
-// digit histogramming: all histograms in one read). Stable. The result is in *entries, which may have changed
-// places with *scratch.
+// Sorts by the given digits of a number, 11 bits each, the least significant first (LeBlanc and Barton's
+// digit histogramming: all histograms in one read). The sort is stable. The result is in *entries, which may
+// have changed places with *scratch.
 template <int Most, typename Element, typename NumberOf, typename BetweenPasses>
 void radix_passes(Element **entries, Element **scratch, size_t count, const int *shifts, int digits,
                   NumberOf number_of, BetweenPasses between_passes) {
@@ -145,7 +145,7 @@ Element *radix_sort_by(Element *entries, Element *scratch, size_t count, KeyOf k
     return entries;
 }
 
-// Entries given in TID order come out in (key, TID) order.
+// Sorts entries by key; those given in TID order come out in (key, TID) order.
 template <typename Key, typename BetweenPasses>
 SortEntry<Key> *radix_sort(SortEntry<Key> *entries, SortEntry<Key> *scratch, size_t count,
                            BetweenPasses between_passes) {

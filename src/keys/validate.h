@@ -27,8 +27,8 @@ inline const FormData_pg_amop *member_at(CatCList *operators, int i) {
     return reinterpret_cast<const FormData_pg_amop *>(GETSTRUCT(&operators->members[i]->tuple));
 }
 
-// The strategy number that an access method gives the operator where its default opclass is for this type; 0
-// when it has none.
+// Returns the strategy number that an access method gives the operator where its default opclass is for this
+// type; 0 when it has none.
 int strategy_elsewhere(Oid operator_oid, Oid type, Oid access_method);
 
 // Checks that the operator is for searching.
@@ -44,8 +44,8 @@ void validate_exact_groups(Validation *state, CatCList *operators, CatCList *fun
 void complain_of_missing_operators(Validation *state, Oid type);
 void complain_of_strategy(Validation *state, const FormData_pg_amop *member);
 
-// amadjustmembers, as btree's: operators on one type are part of its opclass, those between types may come
-// and go in the family.
+// Does what amadjustmembers does for btree: operators on one type are part of its opclass, those between
+// types may come and go in the family.
 void adjust_members(Oid family, Oid opclass, List *operators, List *functions);
 
 }  // namespace pg_gpu::keys

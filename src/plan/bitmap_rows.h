@@ -7,7 +7,7 @@
 
 namespace pg_gpu::plan {
 
-// The best bitmap scan of the relation's indexes, but for those that aren't wanted, by these of its
+// Returns the best bitmap scan of the relation's indexes, but for those that aren't wanted, by these of its
 // conditions; nullptr when there is none. It is found by the planner's own code, for a table that has no
 // other scans, and checks all conditions of rows that it reads.
 Path *find_bitmap(PlannerInfo *root, const RelOptInfo *relation, List *conditions,

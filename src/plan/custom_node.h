@@ -7,8 +7,8 @@
 
 namespace pg_gpu::plan {
 
-// The callbacks of a node that EXPLAIN calls `name`. None of the nodes goes back to a marked row, so the
-// callbacks for that stay empty, as do those for state that is shared with parallel workers.
+// Returns the callbacks of a node that EXPLAIN calls `name`. None of the nodes goes back to a marked row, so
+// the callbacks for that stay empty, as do those for state that is shared with parallel workers.
 constexpr CustomExecMethods execution_methods_of(const char *name,
                                                  decltype(CustomExecMethods::BeginCustomScan) begin,
                                                  decltype(CustomExecMethods::ExecCustomScan) execute,
@@ -40,7 +40,8 @@ constexpr CustomExecMethods shared_methods_of(CustomExecMethods methods,
     return methods;
 }
 
-// The callback that makes a node's state: a zeroed State, whose first member is the CustomScanState `custom`.
+// Returns the callback that makes a node's state: a zeroed State, whose first member is the CustomScanState
+// `custom`.
 template <typename State, const CustomExecMethods &methods>
 Node *create_state(CustomScan *) {
     static_assert(offsetof(State, custom) == 0, "PostgreSQL reads the state as a CustomScanState");
@@ -80,7 +81,7 @@ inline void end_children(CustomScanState *node) {
         ExecEndNode(static_cast<PlanState *>(lfirst(cell)));
 }
 
-// The plan of a path, without what is the node's own.
+// Returns the plan of a path, without what is the node's own.
 inline CustomScan *make_custom_scan(const CustomPath *path, const CustomScanMethods *methods,
                                     List *target_list, List *child_plans) {
     auto *scan = makeNode(CustomScan);
@@ -119,8 +120,8 @@ inline uint32 flags_of_plan(const CustomPath *path, const List *child_plans) {
                : path->flags & ~CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
 }
 
-// A path that becomes a plan by `plan`. No path depends on rows of another table, so none is made anew for a
-// partition of that one.
+// Returns a path that becomes a plan by `plan`. No path depends on rows of another table, so none is made
+// anew for a partition of that one.
 constexpr CustomPathMethods path_methods_of(const char *name,
                                             decltype(CustomPathMethods::PlanCustomPath) plan) {
     CustomPathMethods methods = {};

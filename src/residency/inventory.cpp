@@ -61,7 +61,7 @@ bool list_devices(Inventory<protocol::DeviceRow> *devices) {
     if (!(await_engine_without_starting(Path::Cuda) || is_connected()) ||
         !list(protocol::Message::devices, false, devices))
         return false;
-    // The server's word: texts may lack their ends.
+    // The texts are the server's word, and may lack their ends.
     for (uint64 i = 0; i < devices->count; i++) {
         protocol::DeviceRow &row = devices->rows[i];
         row.info.name[sizeof(row.info.name) - 1] = '\0';

@@ -55,7 +55,7 @@ struct Directory {
 
 }  // namespace
 
-// Run list and vacuum_seq of one instant.
+// Copies run list and vacuum_seq of one instant.
 static Directory read_directory(Relation index, const storage::RunKind *kind) {
     Buffer buffer = storage::lock_metapage(index, kind, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(buffer);
@@ -185,7 +185,7 @@ static void drop_mirror(const RunSet &set, uint64 run_id) {
     exchange(&message, &reply);
 }
 
-// A mirror under the run's name. The reasons of a failure outlive the tidying up.
+// Makes a mirror under the run's name. The reasons of a failure outlive the tidying up.
 static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path path, bool pinned,
                          uint64 *bytes) {
     protocol::BeginReply begun;

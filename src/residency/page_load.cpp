@@ -135,7 +135,7 @@ static void wait_for_change(SharedLoad *shared) {
 
 // ---- workers ---------------------------------------------------------------------------------------------
 
-// The leader's transfer buffer, by way of its descriptor; nullptr when the system doesn't allow that.
+// Maps the leader's transfer buffer, by way of its descriptor; nullptr when the system doesn't allow that.
 static char *map_buffer_of_leader(const SharedLoad *shared) {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", static_cast<int>(shared->leader), shared->descriptor);
@@ -171,7 +171,7 @@ static uint32 help_to_copy(Relation index, SharedLoad *shared, char *base) {
 static ParallelContext *launch_workers(const PageLoad &load, uint32 pages, SharedLoad **shared) {
     const uint32 share = kLeastShare * static_cast<uint32>(Max(min_parallel_index_scan_size, 1));
     const int workers = Min(load.max_workers, static_cast<int>(pages / share));
-    // Temporary indexes lie in the session's own buffers.
+    // Workers can't read temporary indexes, which lie in the session's own buffers.
     if (workers <= 0 || IsInParallelMode() || RelationUsesLocalBuffers(load.set->index))
         return nullptr;
     EnterParallelMode();
@@ -186,7 +186,7 @@ static ParallelContext *launch_workers(const PageLoad &load, uint32 pages, Share
     }
     auto *placed = static_cast<SharedLoad *>(shm_toc_allocate(context->toc, sizeof(SharedLoad)));
     *placed = **shared;
-    // It knew no sleepers yet.
+    // The copy had no sleepers on its condition variable, so that it can be initialised anew.
     ConditionVariableInit(&placed->changed);
     shm_toc_insert(context->toc, kKeyLoad, placed);
     pfree(*shared);
@@ -229,8 +229,8 @@ static SharedLoad *begin_load(const PageLoad &load, const MirroredPages &pages, 
     return shared;
 }
 
-// The reply about the last chunk sent, if it hasn't come yet. Also after a failure, so that the connection is
-// free for the next request.
+// Waits for the reply about the last chunk sent, if it hasn't come yet. It is called after a failure, too, so
+// that the connection is free for the next request.
 static bool settle(SharedLoad *shared, uint32 sent, bool *pending) {
     if (!*pending)
         return true;

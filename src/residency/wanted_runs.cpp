@@ -74,7 +74,7 @@ uint64 live_entries(const RunSet &set, const LiveRuns &live) {
     return entries;
 }
 
-// A run's part of what the request would save if all were resident.
+// Returns a run's part of what the request would save if all were resident.
 static double saving_of(const RunSet &set, int place, const Choice &choice, uint64 all_entries) {
     if (set.saves != nullptr && !is_worth_mirroring(*set.format, set.runs[place]))
         return set.saves[place];

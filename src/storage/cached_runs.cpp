@@ -96,7 +96,7 @@ void begin_cached(CachedRuns *cached) {
     *cached = {CurrentMemoryContext, 0, nullptr};
 }
 
-// After an error too: files have gone with their resource owner then.
+// Gives all slots back, after an error too: files have gone with their resource owner then.
 static void give_slots_back(void *argument) {
     auto *copies = static_cast<Copies *>(argument);
     for (int i = 0; i < copies->count; i++)

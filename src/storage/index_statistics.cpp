@@ -36,7 +36,7 @@ static SharedReasons *shared_reasons() {
     return static_cast<SharedReasons *>(find_shared(&reasons_structure));
 }
 
-// The place of a text among the first `count`; -1 when it isn't there.
+// Returns the place of a text among the first `count`; -1 when it isn't there.
 static int find_reason(const SharedReasons &reasons, uint32 first, uint32 count, const char *text) {
     for (uint32 i = first; i < count; i++)
         if (strcmp(reasons.texts[i], text) == 0)

@@ -3,8 +3,8 @@
 
 namespace pg_gpu::storage {
 
-// An object lock on the index, told apart from others by its sub-object number. It takes part in deadlock
-// detection and is given back at transaction end, whatever happens.
+// Returns the tag of an object lock on the index, which its sub-object number distinguishes from others. The
+// lock takes part in deadlock detection and is given back at transaction end, whatever happens.
 static LOCKTAG run_lock_tag(Relation index, RunLock which) {
     LOCKTAG tag;
     SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationRelationId, RelationGetRelid(index),

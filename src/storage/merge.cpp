@@ -51,7 +51,7 @@ static BlockNumber try_swap(Relation index, const RunKind *kind, ReservationOwne
     }
     if (output.entries > 0)
         runs[kept++] = output;
-    // The smallest last, where seals add to them: views begin with those that will be merged first.
+    // Seals add to the end, where the smallest runs are: views begin with those that will be merged first.
     std::stable_sort(runs, runs + kept,
                      [](const RunEntry &a, const RunEntry &b) { return a.pages > b.pages; });
     const BlockNumber blocks = replace_directory(index, buffer, runs, kept, owner);
@@ -140,7 +140,7 @@ static uint64 merge_runs(Relation index, const RunKind *kind, ReservationOwner o
 
 // ---- a run of an insert's own -----------------------------------------------------------------------------
 
-// The next run's place in the order of runs.
+// Takes the next run's place in the order of runs.
 static uint64 take_order(Relation index, const RunKind *kind) {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
     GenericXLogState *state = GenericXLogStart(index);
@@ -230,8 +230,8 @@ uint64 drop_dead_runs(Relation index, const RunKind *kind, uint64 horizon, int *
 // The failures of merges that run by themselves, and not by a user's command, by their causes.
 enum class Failure { None, GaveWay, Lack, Damage };
 
-// A lack of disk, memory or block numbers, giving way and damage reach neither an INSERT nor a VACUUM (rule
-// "Merges that fail"). None: it is raised.
+// Classifies an error. A lack of disk, memory or block numbers, giving way and damage reach neither an INSERT
+// nor a VACUUM (rule "Merges that fail"). None says that the error is raised.
 static Failure failure_of(int sqlerrcode) {
     if (sqlerrcode == ERRCODE_INDEX_CORRUPTED || sqlerrcode == ERRCODE_DATA_CORRUPTED)
         return Failure::Damage;
@@ -273,7 +273,7 @@ static void note_deferred(Relation index, const ErrorData &error, Failure failur
                       errhint("The next insert that fills a page, or the next VACUUM, tries again.")));
 }
 
-// Counted with each request that finds none, and logged now and then.
+// Counts each merge for which no worker is to be had, and logs one now and then.
 static void note_no_worker(Relation index) {
     constexpr int kLogIntervalMs = 60000;
     static TimestampTz last_logged = 0;
@@ -288,8 +288,8 @@ static void note_no_worker(Relation index) {
                   errhint("Raise max_worker_processes. VACUUM merges a part by itself, and gpu.merge all.")));
 }
 
-// The input whose damage made the merge fail, by the block that the error names, or by what was read last; 0
-// where neither tells.
+// Returns the input whose damage made the merge fail, by the block that the error names, or by what was read
+// last; 0 where neither tells.
 static uint64 damaged_input(const Attempt &attempt) {
     for (int i = 0; i < attempt.count; i++)
         for (const Extent &extent : attempt.inputs[i].extents)
@@ -513,6 +513,7 @@ static MergeLimits limits_without_worker(Relation index, const RunKind *kind) {
 }
 
 void merge_in_vacuum(Relation index, const RunKind *kind) {
+    Assert(!IsInParallelMode());
     OldMerges merges = begin_old_merges(RELATION_IS_LOCAL(index) ? kNoLimits : kVacuum);
     MergeStep step;
     while ((step = merge_next(index, kind, &merges)) == MergeStep::Merged)

@@ -60,13 +60,13 @@ static uint64 weight_of(const RunKind *kind, const RunEntry &run) {
     return living_entries_of(run) * kind->merge_weight + run.dead;
 }
 
-// The pages its living entries take now: about what they will take when they are merged.
+// Returns the pages that its living entries take now: about what they will take when they are merged.
 static uint32 living_pages_of(const RunEntry &run) {
     const double living = static_cast<double>(living_entries_of(run)) / static_cast<double>(run.entries);
     return static_cast<uint32>(ceil(living * static_cast<double>(run.pages)));
 }
 
-// A run's sections begin a page each, so that so many of its pages may be almost empty.
+// Returns the run's pages but for those that sections may leave almost empty, since each begins a page.
 static uint32 pages_but_for_sections(const RunEntry &run) {
     return Max(run.pages - Min(run.pages, uint32{kSectionsPerRun}), (run.pages + 1) / 2);
 }
@@ -110,7 +110,7 @@ int leave_out_set_aside(RunEntry *runs, int count) {
         runs);
 }
 
-// The first of the runs, as many as are within the limits.
+// Chooses the first of the runs, as many as are within the limits.
 static Choice within(RunEntry *runs, int count, const RunKind *kind, const MergeLimits &limits) {
     Choice choice = {runs, 0, 0, 0};
     for (; choice.count < count; choice.count++) {

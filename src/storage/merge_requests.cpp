@@ -100,7 +100,7 @@ class Locked {
             return place.request.index == request.index && place.request.database == request.database;
         });
     }
-    // The index's place, or a new one; nullptr when there is none.
+    // Returns the index's place, or a new one; nullptr when there is none.
     Place *find_or_add(const MergeRequest &request) {
         Place *place = find(request);
         if (place == nullptr) {

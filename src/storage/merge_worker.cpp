@@ -13,7 +13,7 @@ void set_kind_resolver(KindResolver resolver) {
     kind_resolver = resolver;
 }
 
-// Passed to the worker in bgw_extra.
+// The request is passed to the worker in bgw_extra.
 static_assert(sizeof(MergeRequest) <= BGW_EXTRALEN);
 
 static bool register_worker(const MergeRequest &request) {

@@ -244,7 +244,7 @@ static void end_watch(const WatchedStatement &outer, bool is_plan, Instrumentati
 }
 
 static void run_executor(PG_GPU_EXECUTOR_RUN_PARAMETERS) {
-    // Parallel workers know nothing of what waits here.
+    // Parallel workers know nothing of what waits here, so that it is written before they start.
     write_pending_rows();
     const WatchedStatement outer = watched;
     const bool writes = query->operation != CMD_SELECT || query->plannedstmt->hasModifyingCTE;

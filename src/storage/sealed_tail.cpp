@@ -8,14 +8,14 @@ void copy_tail(const char *tail_tuples, uint32 bytes, void *context) {
     copy->bytes = bytes;
 }
 
-// Bytes of tuples on the page of a sealed tail: its dead bitmap follows.
+// Returns the bytes of tuples on the page of a sealed tail: its dead bitmap follows them.
 static uint32 item_bytes(const RunKind *kind, const RunEntry &run, Page page) {
     const uint32 length = content_length(page);
     const uint32 bitmap = dead_bitmap_bytes(run.entries);
     return length < bitmap ? 0 : Min(length - bitmap, kind->tail_capacity);
 }
 
-// Size of the tuple at byte `at` of `limit`; 0 when it can't be one.
+// Returns the size of the tuple at byte `at` of `limit`; 0 when it can't be one.
 static uint32 sealed_tail_tuple_size(const char *tail_tuples, uint32 at, uint32 limit, uint32 least) {
     if (limit - at < least)
         return 0;

@@ -159,7 +159,7 @@ static BlockNumber seal_tail(Relation index, const RunKind *kind, uint32 wanted)
         check_runs_in_file(index, BufferGetPage(meta_buffer));
         UnlockReleaseBuffer(tail_buffer);
         UnlockReleaseBuffer(meta_buffer);
-        // The next ones find some blocks.
+        // The file becomes some blocks longer than this page needs, so that the next seals find some.
         return blocks + Min(Min(blocks / 8, kMaxInAdvance), kMaxBlocks - blocks);
     }
     Buffer run_buffer = acquire_page(index, place.start);

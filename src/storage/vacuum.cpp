@@ -157,8 +157,8 @@ static bool set_dead_count(RunEntry *run, void *context) {
     return true;
 }
 
-// The end of ambulkdelete: dead counts, then vacuum_seq. Also when nothing changed: the bump is what tells
-// readers that heap slots may be recycled from here on.
+// Ends ambulkdelete: writes the dead counts, and then vacuum_seq. It is called when nothing changed, too: the
+// bump is what tells readers that heap slots may be recycled from here on.
 static void publish(BulkDelete *state, Vacuumed vacuumed) {
     Relation index = state->info->index;
     Buffer meta_buffer = lock_metapage(index, state->kind, BUFFER_LOCK_EXCLUSIVE);

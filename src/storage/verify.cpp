@@ -88,7 +88,7 @@ bool verify_run_pages(Relation index, const RunEntry &run, ProblemReporter repor
     return true;
 }
 
-// Metapage and directory; *runs is the whole list when they are sound.
+// Checks metapage and directory; *runs is the whole list when they are valid.
 static bool verify_directory(const Verification &state, RunEntry **runs, int *count) {
     Buffer buffer = ReadBuffer(state.index, kMetaBlock);
     LockBuffer(buffer, BUFFER_LOCK_SHARE);

@@ -69,8 +69,8 @@ void check_metapage_once(Relation index, const RunKind *kind) {
     remembered_of(index)->is_metapage_checked = true;
 }
 
-// Small and recent runs come last in a directory (swap), and first in a view: they are the first to be
-// merged.
+// Copies the list in reverse: small and recent runs come last in a directory (swap), and first in a view,
+// because they are the first to be merged.
 static void copy_inline_runs(const MetaPage *meta, View *view) {
     const int count = static_cast<int>(meta->inline_runs);
     if (view->runs == nullptr || view->run_capacity < count) {

@@ -67,8 +67,8 @@ static void report_line() {
     ereport(level, (errmsg("pg_gpu server process %d: %s", static_cast<int>(state.pid), text)));
 }
 
-// The formats of the log, and whoever looks at it, want characters of an encoding: others than ASCII's could
-// be anything.
+// Takes ASCII as it is, and others as what can be shown: the formats of the log, and whoever looks at it,
+// want characters of an encoding, and others than ASCII's could be anything.
 static void take(const char *bytes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (bytes[i] == '\n')

@@ -71,7 +71,7 @@ static void make_arguments(Arguments *arguments) {
     add_number(arguments, "--host-memory", settings.host_memory_limit * kMebibyte);
     add_number(arguments, "--device-memory", settings.device_memory_limit * kMebibyte);
     add_number(arguments, "--transfer-memory", settings.transfer_memory_limit * kMebibyte);
-    // 0: the server chooses, which knows what control groups leave of the processors.
+    // With 0 the server chooses, which knows what control groups leave of the processors.
     add_number(arguments, "--threads", settings.threads);
     if (settings.devices[0] != '\0') {
         add_argument(arguments, "--devices");
@@ -144,7 +144,7 @@ bool start_server_process(ServerProcess *process) {
     int output[2];
     if (pipe2(life, O_CLOEXEC) != 0)
         return false;
-    // Neither waits for the other: a supervisor that is held up costs lines of the log, and no answers.
+    // Neither end waits for the other: a supervisor that is held up costs lines of the log, and no answers.
     if (pipe2(output, O_CLOEXEC | O_NONBLOCK) != 0) {
         close_both(life);
         return false;

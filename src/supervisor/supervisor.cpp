@@ -295,7 +295,7 @@ static void release_supervision(int, Datum) {
     end_supervision();
 }
 
-// Seven of eight that sessions start at the same time end here.
+// Sessions may start several supervisors at the same time; all but one end here.
 static bool become_only_supervisor() {
     if (!begin_supervision())
         return false;

@@ -73,8 +73,8 @@ static size_t group_bytes() {
     return sizeof(FactsGroup) + size_t{kGroupBlocks} * cache.row_words * sizeof(uint64);
 }
 
-// A power of two times the fewest, so that what lay in a set has room in two after the table has grown: no
-// group that a request is about goes.
+// Returns a power of two times the fewest, so that what lay in a set has room in two after the table has
+// grown: no group that a request is about goes.
 static uint32 max_sets() {
     const size_t bytes_of_set = kWays * (group_bytes() + sizeof(uint64) + sizeof(FactsGroup *));
     const size_t room = Min(get_hash_memory_limit() / bytes_of_set, size_t{PG_INT32_MAX / kWays});
@@ -173,7 +173,8 @@ void prefetch_group(uint32 table, uint32 number, uint64 blocks) {
         __builtin_prefetch(rows_of(group, static_cast<uint32>(__builtin_ctzll(left))));
 }
 
-// The group's own place in its set, or else a free one, or else that of the one that went unused for longest.
+// Returns the group's own place in its set, or else a free one, or else that of the one that went unused for
+// longest.
 static uint32 choose_place(uint64 key) {
     const uint32 first = first_place(key, cache.sets);
     uint32 chosen = first;

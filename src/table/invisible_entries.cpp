@@ -147,7 +147,7 @@ static void add_dead_pointer(Finder *finder, const DeadEntries &known, BlockNumb
             memcpy(add_row(&finder->candidates), known.rows + entry->row * words, words * sizeof(uint64));
 }
 
-// Would it take too long to look for the candidates in the runs?
+// Returns whether it would take too long to look for the candidates in the runs.
 static bool are_too_many(const Finder &finder) {
     const EntryCounter &counter = *finder.counter;
     const uint64 sources = static_cast<uint64>(counter.view->run_count) + 1;

@@ -88,7 +88,7 @@ static CheckResult check_page(const Tag &tag, const PageCheck &look) {
     return lsn == look.lsn && read_tag(look.buffer) == tag ? CheckResult::Unchanged : CheckResult::Changed;
 }
 
-// A pin keeps the buffer, and a lock the page.
+// Looks at a page under a pin, which keeps the buffer, and a lock, which keeps the page.
 static bool is_unchanged(Relation heap, const PageCheck &look) {
     if (!is_buffer(look.buffer) ||
         !ReadRecentBuffer(physical_relation(heap), MAIN_FORKNUM, look.block, look.buffer))
@@ -122,7 +122,7 @@ static uint32 check_pages(Relation heap, const PageCheck *checks, uint32 count, 
 }
 
 uint32 find_unchanged(Relation heap, const PageCheck *checks, uint32 count) {
-    // They lie far apart in memory, and those of several pages come from there together.
+    // The heads lie far apart in memory, and those of several pages come from there together.
     for (uint32 i = 0; i < count; i++)
         prefetch_buffer(checks[i].buffer);
     uint32 unsure;

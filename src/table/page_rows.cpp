@@ -34,7 +34,7 @@ PageOutcome outcome_of(const RowVisibility &rows, Page page) {
         auto *tuple = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
         const uint16 mask = tuple->t_infomask;
         const bool is_frozen = (mask & HEAP_XMIN_FROZEN) == HEAP_XMIN_FROZEN;
-        // VACUUM FULL of versions before 9.0 moved it.
+        // VACUUM FULL of versions before 9.0 moved such a row.
         if ((mask & HEAP_MOVED) != 0 || (!is_frozen && !is_finished(HeapTupleHeaderGetRawXmin(tuple))))
             return outcome;
         if ((mask & HEAP_XMAX_INVALID) != 0 || HEAP_XMAX_IS_LOCKED_ONLY(mask))

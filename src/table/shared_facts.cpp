@@ -134,7 +134,8 @@ static bool is_key(const GroupKey &key, const PhysicalPlace &file, uint32 number
            key.file.tablespace == file.tablespace;
 }
 
-// Consecutive groups lie in consecutive sets, so that a table as large as all sets together fits exactly.
+// Returns a group's set. Consecutive groups lie in consecutive sets, so that a table as large as all sets
+// together fits exactly.
 static uint32 set_of(const AllFacts &all, const PhysicalPlace &file, uint32 number) {
     const uint32 hash =
         hash_combine(murmurhash32(file.relation), hash_combine(file.database, file.tablespace));
@@ -170,8 +171,8 @@ static uint32 seconds_unused(const SharedSet &set, uint32 way, uint32 second) {
     return static_cast<uint32>(Max(static_cast<int32>(second - set.used[way]), 0));
 }
 
-// The group's own place, or else a free one, or else that of the one that went unused for longest; kWays:
-// all are in use. The set is locked exclusively.
+// Returns the group's own place, or else a free one, or else that of the one that went unused for longest;
+// kWays when all are in use. The set is locked exclusively.
 static uint32 take_way(SharedSet *set, const FactsFile &file, uint32 number, AllFacts *all) {
     const uint32 own = find_way(*set, file.place, number);
     if (own < kWays)
@@ -266,7 +267,7 @@ static bool learn(const SharedGroup &shared, uint64 blocks, FactsGroup *group) {
     return all_fit;
 }
 
-// Those of some blocks of which both know the same page.
+// Returns those of some blocks of which both know the same page.
 static uint64 same_pages(const SharedGroup &shared, const FactsGroup &group, uint64 blocks) {
     uint64 same = 0;
     for (uint64 left = blocks & shared.known & group.known; left != 0; left &= left - 1) {
@@ -405,7 +406,8 @@ static void put_facts(SharedGroup *shared, uint32 place, Buffer buffer, const Bl
                       uint64 read_in) {
     const uint64 bit = bit_at(place);
     const bool is_same_page = (shared->known & bit) != 0 && shared->lsn[place] == facts.lsn;
-    // A reader of the page finds it so. Later looks were at another page.
+    // The page's reader found it so in all rounds up to `read_in`. Looks of later rounds were at another
+    // page.
     for (Checks &checks : shared->checks) {
         if (checks.round <= read_in)
             checks.unchanged |= bit;

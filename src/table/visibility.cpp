@@ -91,7 +91,7 @@ bool are_all_visible_before(Relation heap, BlockNumber end) {
     return all;
 }
 
-// Every other bit of a word of the map, from the lowest on.
+// Packs every other bit of a word of the map, from the lowest on.
 static uint64 all_visible_bits(uint64 word) {
     uint64 bits = word & UINT64CONST(0x5555555555555555);
     bits = (bits | bits >> 1) & UINT64CONST(0x3333333333333333);
@@ -139,7 +139,7 @@ TupleTableSlot *fetch_visible(HeapProbe *probe, const ItemPointerData &tid) {
     ItemPointerData copy = tid;
     bool call_again = false;
     bool all_dead = false;
-    // An MVCC snapshot sees at most one member of a HOT chain, so there is nothing more to ask for.
+    // An MVCC snapshot sees at most one member of a HOT chain, so that no call for a further one is needed.
     return table_index_fetch_tuple(probe->fetch, &copy, probe->snapshot, probe->slot, &call_again, &all_dead)
                ? probe->slot
                : nullptr;

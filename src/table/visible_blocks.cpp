@@ -8,7 +8,7 @@ using gpu_engine::BlockGroup;
 
 static_assert(kMaxRowWords <= gpu_engine::KnownBlocks::max_row_words);
 
-// The table's blocks among those of a group.
+// Returns a bit for each of the group's blocks that the table has.
 static uint64 blocks_of_group(BlockNumber blocks, uint32 number) {
     const BlockNumber here = blocks - number * kGroupBlocks;
     return here >= kGroupBlocks ? PG_UINT64_MAX : (UINT64CONST(1) << here) - 1;

@@ -135,7 +135,7 @@ static HandedOver hand_over(void *state) {
 
 // ---- the leader's -----------------------------------------------------------------------------------------
 
-// The participants' documents, numbered through in order of TID.
+// Numbers the participants' documents in order of TID.
 static DocumentPart *number_documents(Collector *collector, ParallelBuild *parallel, RunBuilder *builder) {
     const int participants = parallel_participants(parallel);
     auto *parts = allocate<DocumentPart>(participants);

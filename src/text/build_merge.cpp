@@ -183,8 +183,8 @@ static bool later_source(const TermSource *a, const TermSource *b) {
     return a->participant != b->participant ? a->participant > b->participant : a->number > b->number;
 }
 
-// The first of the sources with the lexeme of the heap's first, each participant's together, in order; they
-// are taken off the heap.
+// Takes off the heap the first of the sources with the lexeme of the heap's first, each participant's
+// together, in order.
 static int take_equal(TermSource **heap, int *live, TermSource **equal) {
     int count = 0;
     do {

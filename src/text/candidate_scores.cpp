@@ -28,8 +28,8 @@ static bool is_below(const ItemPointerData &a, const ItemPointerData &b) {
     return ItemPointerCompare(const_cast<ItemPointer>(&a), const_cast<ItemPointer>(&b)) < 0;
 }
 
-// The last page, from `from` on, that doesn't begin behind the TID; `from` if there is none. Rows that are
-// wanted mostly lie close together, or on few pages: steps double.
+// Returns the last page, from `from` on, that doesn't begin behind the TID; `from` if there is none. Rows
+// that are wanted mostly lie close together, or on few pages: steps double.
 static uint32 find_page(RunReader *reader, uint32 from, const ItemPointerData &tid) {
     const uint32 pages = document_pages(reader->run.entries);
     const auto begins_behind = [&](uint32 page) {

@@ -68,7 +68,7 @@ storage::BuiltWith built_with(Relation index) {
 // another. Parsers take this character for a blank.
 static constexpr char kBetween[] = "\x01";
 
-// The documents of the elements one behind the other, each as often as its weight says.
+// Returns the documents of the elements one behind the other, each as often as its weight says.
 static Datum repeat_elements(const DocumentSource &source, Datum array) {
     Datum *elements;
     bool *nulls;

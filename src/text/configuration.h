@@ -30,8 +30,8 @@ Options built_options(Relation index);
 // Returns the part of the options that the metapage keeps.
 storage::BuiltWith built_with(Relation index);
 
-// A value's document. Only a tsvector may be the value itself. An element of weight n is there n times, as in
-// the simple BM25 of weighted fields (Robertson, Zaragoza and Taylor, CIKM 2004).
+// Returns a value's document. Only a tsvector may be the value itself. An element of weight n is there n
+// times, as in the simple BM25 of weighted fields (Robertson, Zaragoza and Taylor, CIKM 2004).
 TSVector document_of_value(const DocumentSource &source, Datum value);
 
 // Returns the indexed column's document, and nullptr when it is NULL.

@@ -234,7 +234,7 @@ void follow_configuration_options() {
 
 // ---- configurations that are renamed ----------------------------------------------------------------------
 
-// The name that the option should have; nullptr where it is right.
+// Returns the name that the option should have; nullptr where it is right.
 static char *newer_name(Oid index, HeapTuple row, TupleDesc descriptor) {
     const uint32 hash = hash_configuration_name(configuration_name_in(row, descriptor));
     HeapTuple configuration = SearchSysCache1(TSCONFIGOID, ObjectIdGetDatum(find_dependency(index, hash)));
@@ -280,7 +280,7 @@ static void rename_option(Relation catalog, Oid index) {
     }
 }
 
-// The indexes that depend on configurations by a name.
+// Returns the indexes that depend on configurations by a name.
 static List *find_dependents() {
     Relation catalog = table_open(DependRelationId, AccessShareLock);
     ScanKeyData key;

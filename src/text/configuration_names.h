@@ -8,11 +8,11 @@
 
 namespace pg_gpu::text {
 
-// The configuration that a user names, or an ERROR. A name without a schema is looked for in pg_catalog
-// alone: an index must mean the same under every search path, that of a restored dump, too.
+// Returns the configuration that a user names, or raises an error. A name without a schema is looked for in
+// pg_catalog alone: an index must mean the same under every search path, that of a restored dump, too.
 Oid find_configuration(const char *name);
 
-// A hash of schema and name, for the metapage.
+// Returns a hash of schema and name, for the metapage.
 uint32 hash_configuration_name(const char *name);
 
 // Returns the configuration that a name means to an index; InvalidOid if nothing has the name any more.

@@ -173,7 +173,7 @@ static uint64 join_postings(PrefixPosting *postings, uint64 count) {
     return cached;
 }
 
-// The lists of all lexemes with a prefix as one in memory.
+// Opens the lists of all lexemes with a prefix as one list in memory.
 static ListCursor *open_prefix(DictionaryCursor *dictionary, const QueryTerm &term) {
     uint64 count = 0;
     uint64 room = 1024;

@@ -42,8 +42,8 @@ static const uint8 *read_entry_head(const uint8 *in, const uint8 *end, EntryHead
     return in + head->suffix_length;
 }
 
-// Share-locks a page of the dictionary, before its first entry; nullptr, and the cursor at its end, when
-// there is none or it is stale. unlock_page follows.
+// Share-locks a page of the dictionary, before its first entry. Returns nullptr, with the cursor at its end,
+// when there is none or it is stale. The caller calls unlock_page.
 static const char *lock_dictionary_page(DictionaryCursor *cursor, uint32 page) {
     RunReader *reader = cursor->reader;
     cursor->page = page;

@@ -29,7 +29,7 @@ inline Layout layout_of(const storage::RunEntry &run) {
     return static_cast<Layout>(run.access_method_data[0] >> kLayoutShift);
 }
 
-// The sum of all documents' lengths, of dead ones too.
+// Returns the sum of all documents' lengths, of dead ones too.
 inline uint64 total_length(const storage::RunEntry &run) {
     return run.access_method_data[0] & ((UINT64CONST(1) << kLayoutShift) - 1);
 }

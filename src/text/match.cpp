@@ -108,7 +108,7 @@ static bool is_listed(const QueryNode *node, ListCursor **lists) {
     return node->kind == QueryNode::Kind::Term && lists[node->term] != nullptr;
 }
 
-// The shortest list first, then the others, then what is not a list.
+// Matches the shortest list first, then the others, then what is not a list.
 static OrdinalSet match_all(const QueryNode *node, ListCursor **lists, bool in_phrase) {
     auto **children = allocate<QueryNode *>(node->child_count);
     memcpy(children, node->children, node->child_count * sizeof(QueryNode *));

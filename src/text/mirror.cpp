@@ -39,7 +39,7 @@ const client::MirrorFormat *mirror_format(Relation) {
     return &format;
 }
 
-// The view's runs that `chosen` has, in its order; *places says which of the corpus's each is.
+// Returns the view's runs that `chosen` has, in its order; *places says which of the corpus's each is.
 template <typename Chosen>
 static client::RunSet run_set(const Corpus *corpus, Chosen chosen, int *places) {
     auto *runs = allocate<storage::RunEntry>(corpus->run_count + 1);
@@ -373,7 +373,7 @@ struct Requested {
 
 }  // namespace
 
-// The query's terms in one run; none where it can't match.
+// Adds the query's terms in one run, and returns their number; none where it can't match.
 static uint32 add_terms(const RankedQuery &query, int run, TextTerm *terms) {
     const RunPlaces &places = query.places[run];
     uint32 count = 0;
@@ -441,7 +441,7 @@ static Requested lay_out(Corpus *corpus, const int *places, int runs, const Rank
     return requested;
 }
 
-// The server's word.
+// Checks TIDs, which are the server's word.
 static bool are_tids_within(const Corpus *corpus, client::RequestKind kind, const ItemPointerData *tids,
                             uint64 count) {
     for (uint64 i = 0; i < count; i++) {
@@ -454,7 +454,7 @@ static bool are_tids_within(const Corpus *corpus, client::RequestKind kind, cons
     return true;
 }
 
-// The hits of the answer's query number `number`, and with them those of tuples and of local runs.
+// Takes the hits of the answer's query number `number`, and with them those of tuples and of local runs.
 static bool take_hits(Corpus *corpus, int runs, const TextHits &result, uint64 number, uint64 begin,
                       RankedQuery *query) {
     uint64 found = 0;

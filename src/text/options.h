@@ -17,7 +17,7 @@ bytea *read_options(Datum options, bool validate);
 // Returns the options that a build goes by.
 Options options_of(Relation index);
 
-// The text search configuration's name, as what read_options() has made has it.
+// Returns the text search configuration's name, as what read_options() has made has it.
 const char *configuration_name(const bytea *options);
 
 inline constexpr int kMaxWeights = 8;

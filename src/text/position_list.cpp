@@ -75,7 +75,7 @@ void close_positions(PositionList *positions) {
     pfree(positions);
 }
 
-// false when stale.
+// Returns false when the reader is stale.
 static bool load_positions(PositionList *positions) {
     const ListCursor *list = positions->list;
     const uint32 begin = list->block == 0 ? 0 : positions->ends[list->block - 1];

@@ -63,7 +63,7 @@ inline uint32 dictionary_pages(const RunReader *reader) {
 
 void load_lengths(RunReader *reader, uint32 page);
 
-// Stale readers answer 0.
+// Returns 0 when the reader is stale.
 inline uint32 document_length(RunReader *reader, uint32 ordinal) {
     const uint32 page = ordinal / kDocumentsPerPage;
     const uint32 slot = page % kLengthSlots;

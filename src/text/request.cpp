@@ -102,7 +102,7 @@ static const gpu_engine::TextQuery *queries_of(const TextSearch &search, int run
     return search.queries + static_cast<uint64>(run) * search.count + first;
 }
 
-// The first term of a run's query, or behind the last one's.
+// Returns the first term of a run's query, or behind the last one's.
 static uint32 term_of(const TextSearch &search, int run, uint64 query) {
     return query < search.count ? queries_of(search, run, query)->first_term
                                 : search.first_term[run + 1] - search.first_term[run];
@@ -112,7 +112,7 @@ static uint32 terms_of(const TextSearch &search, int run, const SearchPart &part
     return term_of(search, run, part.first + part.count) - term_of(search, run, part.first);
 }
 
-// The first step of a query, or behind the last one's.
+// Returns the first step of a query, or behind the last one's.
 static uint32 step_of(const TextSearch &search, uint64 query) {
     return query < search.count ? search.queries[query].first_step : search.step_count;
 }

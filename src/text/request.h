@@ -45,7 +45,7 @@ struct TextHits {
     const gpu_engine::TextHit *hits[client::kMaxRuns];
 };
 
-// The best live documents for queries from number `first` on, by score, then by TID.
+// Finds the best live documents for queries from number `first` on, by score, then by TID.
 bool search_text(const client::RunSet &set, const client::Choice &choice, const TextSearch &search,
                  uint64 first, TextHits *hits);
 
@@ -56,7 +56,7 @@ struct TextLists {
     client::Request request;
 };
 
-// *documents: of each list, how many live documents it has.
+// Counts the live documents of each list; *documents has the numbers.
 bool count_text(const client::RunSet &set, const client::Choice &choice, const TextLists &lists,
                 const uint32 **documents);
 

@@ -2,7 +2,7 @@
 
 namespace pg_gpu::text {
 
-// Dictionary and documents of small runs stay in memory.
+// Returns the memory in which dictionary and documents of small runs stay.
 static size_t spool_memory() {
     constexpr size_t kMax = 4 * 1024 * 1024;
     return Min(kMax, static_cast<size_t>(maintenance_work_mem) * 1024 / 8);
@@ -307,7 +307,8 @@ static uint32 write_length_nibble(uint8 *rest, uint32 value) {
     return value < 15 ? 0 : write_varint(rest, value - 15);
 }
 
-// Lexeme and frequency, then for a list of one posting its ordinal and term frequency, else its bytes.
+// An entry is lexeme and frequency, then for a list of one posting its ordinal and term frequency, else its
+// bytes.
 static void add_to_dictionary(RunBuilder *builder, const char *lexeme, uint32 length, uint64 first,
                               uint64 second) {
     uint8 entry[kMaxLexemeBytes + 6 * kMaxVarintBytes + 2];

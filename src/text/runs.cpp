@@ -14,7 +14,7 @@
 
 namespace pg_gpu::text {
 
-// The tuples as they are: their lists are made by the first merge, of several tails together.
+// Keeps the tuples as they are: their lists are made by the first merge, of several tails together.
 static void seal(const storage::RunKind *, const char *tail_tuples, uint32 bytes, uint32, Page page,
                  storage::RunEntry *entry) {
     uint64 length = 0;

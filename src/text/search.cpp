@@ -245,8 +245,8 @@ static bool reach_blocks(RequiredList *required, int count, uint32 ordinal, doub
     return true;
 }
 
-// Postings from the ordinal to `last` of the first list's block; *next is the ordinal of the one behind, or
-// what follows `last`.
+// Reads postings from the ordinal to `last` of the first list's block; *next becomes the ordinal of the one
+// behind, or what follows `last`.
 static bool begin_candidates(RequiredList *first, uint32 ordinal, uint32 last, Candidates *candidates,
                              uint64 *next) {
     const ListCursor *list = first->list;
@@ -311,8 +311,8 @@ static void add_matches(RunReader *reader, const RequiredList *required, const C
     }
 }
 
-// A span of documents at a time, in which each list has one block: the shortest list's are looked for in
-// the others, shortest first, unless the blocks together cannot reach what is needed.
+// Goes through a span of documents at a time, in which each list has one block: the shortest list's are
+// looked for in the others, shortest first, unless the blocks together cannot reach what is needed.
 static void rank_all(RunReader *reader, ListCursor **lists, const Ranking &ranking, Best *best) {
     auto *required = allocate<RequiredList>(ranking.query->term_count);
     int count = 0;
@@ -380,7 +380,7 @@ struct Window {
 
 }  // namespace
 
-// The most the list contributes to a document of the window.
+// Returns the most the list contributes to a document of the window.
 static int64 max_in_window(RankedList *ranked, const Window &window, double shrink) {
     const ListCursor *list = ranked->list;
     ranked->block = find_block(list, ranked->block, window.first);

@@ -37,7 +37,8 @@ static double estimate(const QueryNode *node) {
 
 using namespace pg_gpu;
 
-// An operator's restriction estimator: the planner's state, the operator, its arguments, the relation.
+// An operator's restriction estimator gets the planner's state, the operator, its arguments, and the
+// relation.
 Datum pg_gpu_match_selectivity(PG_FUNCTION_ARGS) {
     auto *root = static_cast<PlannerInfo *>(static_cast<void *>(PG_GETARG_POINTER(0)));
     auto *arguments = static_cast<List *>(static_cast<void *>(PG_GETARG_POINTER(2)));

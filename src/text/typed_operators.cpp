@@ -98,7 +98,7 @@ static const Operation *operation_of(Operator *called, struct varlena *argument,
     return operation;
 }
 
-// A matching document's score in units; -1 when it doesn't match.
+// Returns a matching document's score in units; -1 when it doesn't match.
 static int64 score_of_document(const Operation *operation, TSVector vector) {
     if (operation->query.root == nullptr)
         return -1;
@@ -113,7 +113,7 @@ static int64 score_of_document(const Operation *operation, TSVector vector) {
     return document_score(operation->query, operation->norms, operation->frequencies, length);
 }
 
-// The score of the call's document, in units; -1 when it doesn't match.
+// Computes the score of the call's document, in units; -1 when it doesn't match.
 static int64 evaluate(FunctionCallInfo fcinfo, bool typed) {
     Operator *called = operator_of(fcinfo->flinfo);
     struct varlena *argument = PG_DETOAST_DATUM(PG_GETARG_DATUM(1));

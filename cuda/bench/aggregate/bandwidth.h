@@ -5,7 +5,7 @@
 
 namespace gpu_engine::bench {
 
-// The bandwidth of reading a device's memory, in bytes a millisecond. Throws Failure.
+// Returns the bandwidth of reading a device's memory, in bytes a millisecond. Throws Failure.
 double measure_bandwidth(Engine &engine, Stream &stream);
 
 }  // namespace gpu_engine::bench

@@ -110,7 +110,7 @@ struct Statement {
         read(static_cast<FactColumn>(made.column));
         return step(AggregateOperation::input, static_cast<std::uint16_t>(program.input_count++));
     }
-    // A small number of each code, as strings and joined tables' columns have.
+    // Adds an input with a small number for each code, as strings and joined tables' columns have.
     template <typename NumberOf>
     std::uint16_t mapped(FactColumn column, NumberOf number_of) {
         maps.emplace_back(codes_of(column, rows));
@@ -217,7 +217,7 @@ Statement make_distinct(std::uint64_t rows) {
     made.top.of_rows = top_only_counts;
     return made;
 }
-// The first hundred rows by the greatest revenue, then by order and line.
+// Makes a statement for the first hundred rows by the greatest revenue, then by order and line.
 Statement make_rows(std::uint64_t rows) {
     Statement made(rows);
     std::uint8_t shift = 64;

@@ -70,7 +70,7 @@ class Pages {
     std::uint64_t used_ = page_words;
 };
 
-// Blocks of consecutive TIDs.
+// Appends blocks of consecutive TIDs.
 void append_tids(Pages *pages, std::uint64_t rows) {
     const std::uint64_t blocks_a_page = page_words - 2;
     for (std::uint64_t first = 0; first < rows;) {

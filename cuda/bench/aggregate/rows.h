@@ -34,7 +34,7 @@ std::uint64_t codes_of(FactColumn column, std::uint64_t rows);
 // Returns how many bits these codes have.
 std::uint32_t bits_of(FactColumn column, std::uint64_t rows);
 
-// A row's code, which depends on nothing but its number.
+// Returns a row's code, which depends on nothing but its number.
 std::uint64_t code_of(FactColumn column, std::uint64_t row, std::uint64_t rows);
 
 // Makes a run of the rows from `first` to `last` - 1 of so many in the engine's memory. Throws Failure.

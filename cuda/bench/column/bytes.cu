@@ -25,7 +25,7 @@ __global__ void make_bytes_kernel(std::uint32_t *words, std::uint64_t count, Byt
     }
 }
 
-// The processor adds up the sums of the blocks.
+// Measures sums of the blocks that the processor adds up.
 double measure_processor_sums(const Bench &bench, const ByteProblem &problem) {
     constexpr std::uint64_t max_blocks = 4096;
     const device::Buffer<std::uint32_t> sums =

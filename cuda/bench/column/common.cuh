@@ -20,7 +20,7 @@ inline void require(bool holds, const char *what) {
     }
 }
 
-// The bandwidth of reading `bytes` of device memory, in GB/s.
+// Returns the bandwidth of reading `bytes` of device memory, in GB/s.
 double read_bandwidth(const Bench &bench, const device::Call &call, std::uint64_t bytes);
 double copy_bandwidth(const Bench &bench, const device::Call &call, std::uint64_t bytes);
 
@@ -45,7 +45,7 @@ class Briefly {
     Bench bench_;
 };
 
-// The median of the repeats by the host's clock, after one run that warms up.
+// Returns the median of the repeats by the host's clock, after one run that warms up.
 template <typename Work>
 double median_call_ms(const Bench &bench, Work work) {
     work();

@@ -70,7 +70,7 @@ class MergeProblem {
         return {merged_.data(), main_map_.data(), delta_map_.data(), 0};
     }
     const MergeSizes &sizes() const { return sizes_; }
-    // The bytes of reading both dictionaries and of writing the union and both maps.
+    // Returns the bytes of reading both dictionaries and of writing the union and both maps.
     double bytes(std::uint64_t merged_count) const {
         return static_cast<double>(sizes_.main + sizes_.delta) * (sizeof(Entry) + sizeof(std::uint32_t)) +
                static_cast<double>(merged_count) * sizeof(Entry);

@@ -19,12 +19,12 @@ void measure_numbers_f64(const Bench &bench);
 void measure_codes(const Bench &bench);
 // Histograms of the rows that a bitmap selects.
 void measure_selected(const Bench &bench);
-// Dictionary merges by way, by how much both share, and by size with transfers.
+// These measure dictionary merges by way, by how much both share, and by size with transfers.
 void measure_merges_32(const Bench &bench);
 void measure_merges_64(const Bench &bench);
 void measure_merges_128(const Bench &bench);
 void measure_merges_strings(const Bench &bench);
-// The merge of whole columns: of dictionaries, maps and codes, and by steps.
+// These measure the merge of whole columns: of dictionaries, maps and codes, and by steps.
 void measure_columns(const Bench &bench);
 void measure_merge_steps(const Bench &bench);
 

@@ -46,20 +46,20 @@ class Machine {
     virtual void read(void *to, const void *from, std::uint64_t bytes) = 0;
     // Returns how many bytes a second a copy reads and writes; 0 where that isn't measured.
     virtual double copied_bytes() = 0;
-    // The medians of the work alone of match_count and count, in milliseconds. On the device CUDA's events
-    // measure it, without what a call costs the processor.
+    // Returns the medians of the work alone of match_count and count, in milliseconds. On the device CUDA's
+    // events measure it, without what a call costs the processor.
     virtual double match_ms(const GridFile &file, const GridPoints &points, std::uint64_t count,
                             std::uint32_t *counts, int repeats) = 0;
     virtual double count_ms(const GridFile &file, const GridBoxes &boxes, std::uint64_t count,
                             std::uint32_t *counts, int repeats) = 0;
-    // The same for two columns with the first level's scales elsewhere, and for reading what must be read at
-    // places that are known: a name and a time each.
+    // Measures the same for two columns with the first level's scales elsewhere, and reading what must be
+    // read at places that are known. Returns a name and a time for each.
     virtual std::vector<std::pair<const char *, double>> match_variants_ms(const GridFile &,
                                                                            const GridPoints &, std::uint64_t,
                                                                            std::uint32_t *, int) {
         return {};
     }
-    // The same for boxes, counted by other shapes of the kernel.
+    // Measures the same for boxes, counted by other shapes of the kernel.
     virtual std::vector<std::pair<const char *, double>> count_variants_ms(const GridFile &,
                                                                            const GridBoxes &, std::uint64_t,
                                                                            std::uint32_t *, int) {
@@ -72,7 +72,7 @@ std::unique_ptr<Machine> open_host();
 std::unique_ptr<Machine> open_device();
 #endif
 
-// The time of a call as its caller sees it: the median in milliseconds, after one call that warms up.
+// Returns the time of a call as its caller sees it: the median in milliseconds, after one call that warms up.
 template <typename Work>
 double median_ms(int repeats, Work work) {
     work();

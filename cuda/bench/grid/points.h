@@ -20,10 +20,10 @@ struct PointSet {
 PointSet uniform_points(std::uint64_t count, std::uint32_t columns);
 // Points that are normally distributed around the middle, with this deviation.
 PointSet gaussian_points(std::uint64_t count, std::uint32_t columns, double deviation);
-// Points on the surface of a sphere, in three columns.
+// Returns points on the surface of a sphere, in three columns.
 PointSet sphere_points(std::uint64_t count);
-// Points on the lines between a scan's neighbours, a little beside them; `file` has float32 x, y, z. Empty
-// when it can't be read.
+// Returns points on the lines between a scan's neighbours, a little beside them; `file` has float32 x, y, z.
+// The set is empty when the file can't be read.
 PointSet scanned_points(std::uint64_t count, const std::string &file);
 
 }  // namespace gpu_engine::bench

@@ -8,7 +8,7 @@
 
 namespace gpu_engine::bench {
 
-// A place below `places` that follows from two keys.
+// Returns a place below `places` that follows from two keys.
 __device__ inline std::uint64_t read_place(std::uint32_t a, std::uint32_t b, std::uint64_t places) {
     return static_cast<std::uint64_t>((a * 0x9e3779b1U) ^ b) * places >> 32;
 }

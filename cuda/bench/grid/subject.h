@@ -22,7 +22,7 @@ class Subject {
 
     const PointSet &points() const { return points_; }
     const GridEntries &entries() const { return entries_; }
-    // The same entries in the host's memory.
+    // Returns the same entries in the host's memory.
     GridEntries host_entries() const {
         GridEntries result = entries_;
         for (std::uint32_t c = 0; c < points_.columns(); ++c) {

@@ -84,7 +84,7 @@ void measure_build(const Bench &bench, int size) {
                 require(
                     kary<Key>(bench.engine).build(bench.stream, keys.data(), tids.data(), entries, &array));
             }));
-        // Two TIDs change places.
+        // Two TIDs change places, so that they no longer ascend.
         if (entries >= 2) {
             std::vector<Tid> first(2);
             call.copy(first.data(), static_cast<const Tid *>(tids.data()), 2);

@@ -32,7 +32,7 @@ class Pinned {
     Element *data_ = nullptr;
 };
 
-// The median of a call's time by the clock, in microseconds.
+// Returns the median of a call's time by the clock, in microseconds.
 template <typename Work>
 double median_us(int repeats, Work work) {
     std::vector<double> times;

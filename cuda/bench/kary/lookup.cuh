@@ -102,7 +102,7 @@ LookupVariant<typename Shape::Key> tree_variant() {
     return {name, measure_tree<Shape>};
 }
 
-// The variants of each width, the library's default first.
+// Returns the variants of each width, the library's default first.
 std::vector<LookupVariant<std::uint32_t>> tree_variants_32();
 std::vector<LookupVariant<std::uint64_t>> tree_variants_64();
 std::vector<LookupVariant<Key128>> tree_variants_128();
@@ -113,7 +113,7 @@ std::vector<LookupVariant<Key>> baselines();
 // that place, and writes 4 bytes. No way to look up can be faster.
 double gather_rate(const Bench &bench, const device::Call &call, const void *data,
                    const std::uint32_t *indexes, std::uint32_t *output, std::uint64_t count, int bytes);
-// The same at the places of make_lookups_kernel's lookups, which are written to `indexes` first.
+// Measures the same at the places of make_lookups_kernel's lookups, which are written to `indexes` first.
 double gather_limit(const Bench &bench, const device::Call &call, const void *data, std::uint64_t data_bytes,
                     std::uint32_t *indexes, std::uint32_t *output, std::uint64_t count, int bytes);
 

@@ -35,7 +35,7 @@ struct Bench {
     Results &results;
 };
 
-// The median of the repeats in milliseconds, by CUDA's events, after one run that warms up.
+// Returns the median of the repeats in milliseconds, by CUDA's events, after one run that warms up.
 template <typename Work>
 double median_ms(const Bench &bench, Work work) {
     cudaStream_t stream = bench.stream.cuda();
@@ -76,7 +76,7 @@ __host__ __device__ inline std::uint64_t scramble(std::uint64_t x) {
     return x ^ x >> 33;
 }
 
-// The i-th of the unique random keys.
+// Returns the i-th of the unique random keys.
 template <typename Key>
 __host__ __device__ inline Key random_key(std::uint64_t i) {
     if constexpr (sizeof(Key) == 16) {

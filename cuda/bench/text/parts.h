@@ -5,12 +5,13 @@ namespace gpu_engine::bench {
 
 struct Bench;
 
-// Decompression by codec and list length, with and without the sums that make ordinals of gaps; and the bytes
-// a posting.
+// Measures decompression by codec and list length, with and without the sums that make ordinals of gaps; and
+// the bytes a posting.
 void measure_decompression(const Bench &bench);
-// Finding where the documents of one list lie in another, and their intersection, by levels of recursion.
+// Measures finding where the documents of one list lie in another, and their intersection, by levels of
+// recursion.
 void measure_intersections(const Bench &bench);
-// Ranked queries alone and in batches, step by step, and the same queries on the host engine.
+// Measures ranked queries alone and in batches, step by step, and the same queries on the host engine.
 void measure_queries(const Bench &bench);
 
 }  // namespace gpu_engine::bench

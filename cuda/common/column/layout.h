@@ -9,7 +9,7 @@
 
 namespace gpu_engine {
 
-// Value i of an area of packed values. Two words are read for it.
+// Returns value i of an area of packed values. Two words are read for it.
 GPU_ENGINE_BOTH std::uint64_t packed_at(const std::uint64_t *words, std::uint64_t i, std::uint32_t bits) {
     if (bits == 0) {
         return 0;

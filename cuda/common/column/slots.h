@@ -10,8 +10,8 @@
 
 namespace gpu_engine {
 
-// The double of a float's code as gpu_column orders them: of negative floats all bits were flipped, of others
-// the sign's.
+// Returns the double of a float's code as gpu_column orders them: of negative floats all bits were flipped,
+// of others the sign's.
 GPU_ENGINE_BOTH double double_of_value(std::uint64_t value) {
     const std::uint64_t is_negative = (value >> 63) - 1;
     const std::uint64_t bits = value ^ (is_negative | std::uint64_t(1) << 63);

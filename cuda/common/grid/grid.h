@@ -22,7 +22,7 @@ inline constexpr std::uint32_t lower_sample = 512;
 inline constexpr std::uint64_t sample_per_slot = 64;
 inline constexpr std::uint64_t least_sample = std::uint64_t(1) << 20;
 
-// The largest root with root^degree <= number, at least 1.
+// Returns the largest root with root^degree <= number, at least 1.
 GPU_ENGINE_BOTH std::uint64_t whole_root(std::uint64_t number, std::uint32_t degree) {
     const auto power = [degree](std::uint64_t base) {
         std::uint64_t product = 1;
@@ -87,8 +87,8 @@ inline std::uint32_t max_in_a_cell(const GridOptions &options, std::uint32_t col
     return !options.hierarchical || most > Grid::max_entries ? UINT32_MAX : static_cast<std::uint32_t>(most);
 }
 
-// The i-th place of a sample with repetition from `count` entries, count < 2^32; the same on every run (the
-// finaliser of MurmurHash3).
+// Returns the i-th place of a sample with repetition from `count` entries, count < 2^32; the same on every
+// run (the finaliser of MurmurHash3).
 GPU_ENGINE_BOTH std::uint64_t sample_place(std::uint64_t i, std::uint64_t count) {
     std::uint64_t x = i + 0x9e3779b97f4a7c15ULL;
     x ^= x >> 33;
@@ -181,7 +181,7 @@ inline Status check_boxes(const GridBoxes &boxes, std::uint32_t columns) noexcep
     return {};
 }
 
-// The columns that all boxes leave open. Columns of which a box takes NULL only are not among them.
+// Returns the columns that all boxes leave open. Columns of which a box takes NULL only are not among them.
 inline std::uint32_t unbounded_columns(const GridBoxes &boxes, std::uint32_t columns) noexcept {
     std::uint32_t unbounded = 0;
     for (std::uint32_t c = 0; c < columns; ++c) {

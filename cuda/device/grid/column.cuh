@@ -143,7 +143,7 @@ __global__ void quantiles_kernel(const Key *sample, std::uint64_t size, std::uin
     }
 }
 
-// The smallest key above `lowest`.
+// Finds the smallest key above `lowest`.
 template <typename Key>
 __global__ void next_above_kernel(const GivenColumn<Key> given, unsigned long long lowest,
                                   unsigned long long *next) {

@@ -43,7 +43,7 @@ __device__ __forceinline__ bool is_live(const DeadView &dead, std::uint32_t posi
     return dead.words == nullptr || !is_dead(dead, position);
 }
 
-// The trees of the first level's scales, as the kernel finds them.
+// These are the trees of the first level's scales, as the kernel finds them.
 template <typename Key>
 struct SharedTop {
     static __device__ __forceinline__ const Key *get(const GridView<Key> &grid) {

@@ -86,7 +86,7 @@ __device__ __forceinline__ LowerGrid read_grid(const LowerGrid *grids, std::uint
     return read.grid;
 }
 
-// The position that a word of the directory stands for.
+// Returns the position that a word of the directory stands for.
 __device__ __forceinline__ std::uint32_t position_of(const LowerGrid *grids, std::uint32_t word) {
     return (word & has_grid) != 0 ? __ldg(&grids[word & ~has_grid].first) : word;
 }
@@ -101,7 +101,7 @@ __device__ __forceinline__ Key read_key(const void *keys, bool wide, std::uint64
                     : __ldg(static_cast<const std::uint32_t *>(keys) + i);
     }
 }
-// An entry's key.
+// Returns an entry's key.
 template <typename Key>
 __device__ __forceinline__ Key key_at(const GridView<Key> &grid, int column, std::uint32_t position) {
     if (sizeof(Key) == 8 && (grid.wide >> column & 1) != 0) {
@@ -120,7 +120,7 @@ __device__ __forceinline__ void copy_top(const GridView<Key> &grid, Key *top) {
     __syncthreads();
 }
 
-// A point's cell of the last level, as positions.
+// Finds a point's cell of the last level, as positions.
 template <int D, typename Key>
 __device__ __forceinline__ void find_leaf(const GridView<Key> &grid, const Key *top, const Key (&key)[D],
                                           std::uint32_t &first, std::uint32_t &last) {

@@ -11,7 +11,7 @@ namespace gpu_engine::device {
 
 inline constexpr std::uint32_t chunk_keys = 4;
 
-// The position of a mask's bit.
+// Returns the position of a mask's bit.
 template <int Step>
 __device__ __forceinline__ std::uint32_t window_position(std::uint32_t at, std::uint32_t bit) {
     return Step == chunk_keys ? at + bit : at + bit / chunk_keys * Step + bit % chunk_keys;
@@ -26,7 +26,7 @@ __device__ __forceinline__ std::uint32_t bits_below(std::uint32_t number) {
     return number >= 32 ? ~0U : (1U << number) - 1;
 }
 
-// The positions from `first` to `last` - 1.
+// Returns the positions from `first` to `last` - 1.
 template <int Chunks, int Step>
 __device__ __forceinline__ std::uint32_t window_positions(std::uint32_t at, std::uint32_t first,
                                                           std::uint32_t last) {

@@ -56,12 +56,12 @@ class DeviceKaryArray final : public DeviceStore<KaryArray<Key>> {
 
 // ---- The parts, each in a file of its own -------------------------------------------------------
 
-// The tree above an array's keys, for which there are padded_keys places; there is at least one key. Waits
-// for the device.
+// Builds the tree above an array's keys, for which there are padded_keys places; there is at least one key.
+// Waits for the device.
 template <typename Key>
 Tree<Key> build_array_tree(const Call &call, Key *keys, std::uint64_t entries, TreeMemory *memory);
 
-// Search for one piece of a batch. All arrays are on the device, and the tree has entries.
+// Searches for one piece of a batch. All arrays are on the device, and the tree has entries.
 template <typename Key>
 void find_piece(const Call &call, const Tree<Key> &tree, const Key *keys, std::uint64_t count,
                 KaryRange *ranges);
@@ -104,7 +104,7 @@ template <typename Element>
 void gather_elements(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                      const Element *from, const Places &places, Element *to);
 
-// The number of the range that each of the live entries belongs to, in the same way.
+// Gathers in the same way, for each of the live entries, the number of the range that it belongs to.
 void gather_ranges(const Call &call, std::uint64_t count, const Places &places, std::uint32_t *to);
 
 // Does what KaryArray::count_on does, with ranges on the device and everything else the caller's.

@@ -22,13 +22,14 @@ __device__ inline std::uint32_t dead_before(const DeadView &dead, std::uint64_t 
     return count + __popcll(dead.words[word] & ((std::uint64_t(1) << (position % 64)) - 1));
 }
 
-// The position from `first` to `last` - 1 of the live entry that `skip` live ones precede; there must be one.
+// Returns the position from `first` to `last` - 1 of the live entry that `skip` live ones precede; there must
+// be one.
 __device__ inline std::uint64_t live_from(const DeadView &dead, std::uint64_t first, std::uint64_t last,
                                           std::uint64_t skip) {
     const std::uint64_t wanted = first - dead_before(dead, first) + skip;
     std::uint64_t low = first;
     std::uint64_t high = last - 1;
-    // The smallest position with `wanted` + 1 live entries up to and including it.
+    // The search is for the smallest position with `wanted` + 1 live entries up to and including it.
     while (low < high) {
         const std::uint64_t middle = low + (high - low) / 2;
         if (middle + 1 - dead_before(dead, middle + 1) > wanted) {

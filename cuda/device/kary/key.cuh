@@ -50,7 +50,7 @@ __device__ __forceinline__ bool equal(Key a, Key b) {
     }
 }
 
-// a - b, for b <= a.
+// Returns a - b, for b <= a.
 template <typename Key>
 __host__ __device__ __forceinline__ Key distance(Key a, Key b) {
     if constexpr (sizeof(Key) == 16) {
@@ -60,7 +60,7 @@ __host__ __device__ __forceinline__ Key distance(Key a, Key b) {
     }
 }
 
-// The key's successor; not for the highest key.
+// Returns the key's successor; not for the highest key.
 template <typename Key>
 __device__ __forceinline__ Key next_key(Key key) {
     if constexpr (sizeof(Key) == 16) {
@@ -89,7 +89,7 @@ __host__ __device__ __forceinline__ int bit_width(const Key128 &a) {
     return a.high != 0 ? 64 + bit_width(a.high) : bit_width(a.low);
 }
 
-// The lowest 64 bits of key >> bits, for bits up to 64.
+// Returns the lowest 64 bits of key >> bits, for bits up to 64.
 __host__ __device__ __forceinline__ std::uint64_t shifted(const Key128 &key, int bits) {
     if (bits == 0) {
         return key.low;
@@ -97,7 +97,7 @@ __host__ __device__ __forceinline__ std::uint64_t shifted(const Key128 &key, int
     return bits == 64 ? key.high : key.low >> bits | key.high << (64 - bits);
 }
 
-// The key that lane `lane` of a group of `width` lanes has.
+// Returns the key that lane `lane` of a group of `width` lanes has.
 template <typename Key>
 __device__ __forceinline__ Key shuffle(Key key, int lane, int width) {
     if constexpr (sizeof(Key) == 16) {

@@ -16,14 +16,14 @@ __device__ inline std::uint32_t live_within(const KaryRange &range, const DeadVi
     return live;
 }
 
-// The position of a range's live entry that `skip` live ones of it precede; there must be one.
+// Returns the position of a range's live entry that `skip` live ones of it precede; there must be one.
 __device__ inline std::uint64_t live_position(const KaryRange &range, const DeadView &dead,
                                               std::uint64_t skip) {
     return dead.words != nullptr ? live_from(dead, range.first, range.last, skip) : range.first + skip;
 }
 
-// The range that `place` belongs to: the last of [low, high] with offsets[range] <= place. Ranges without a
-// place share their offset with the next, so the last is the one that isn't empty.
+// Returns the range that `place` belongs to: the last of [low, high] with offsets[range] <= place. Ranges
+// without a place share their offset with the next, so the last is the one that isn't empty.
 template <typename Offset, typename Range>
 __device__ Range range_of(const Offset *offsets, Range low, Range high, std::uint64_t place) {
     while (low < high) {

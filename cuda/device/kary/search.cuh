@@ -62,7 +62,7 @@ __device__ __forceinline__ std::uint64_t wide(std::uint32_t low, std::uint32_t h
     return static_cast<std::uint64_t>(high) << 32 | low;
 }
 
-// The i-th of the elements in 16 bytes.
+// Returns the i-th of the elements in 16 bytes.
 template <typename Key>
 __device__ __forceinline__ Key element(const uint4 &words, int i) {
     if constexpr (sizeof(Key) == 4) {
@@ -147,13 +147,13 @@ __device__ __forceinline__ Prefix prefix_of(const Tree<Key> &tree, Window<Key> w
     }
 }
 
-// The prefix of a key of the array.
+// Returns the prefix of a key of the array.
 template <typename Key>
 __device__ __forceinline__ Prefix key_prefix(const Tree<Key> &tree, const Key &key) {
     return prefix_of(tree, window_of(tree, distance(key, tree.first_key)));
 }
 
-// The code of a key in a node, from the prefixes before the node and at its end.
+// Returns the code of a key in a node, from the prefixes before the node and at its end.
 template <typename Shape>
 __device__ __forceinline__ std::uint32_t code_of(const Tree<typename Shape::Key> &tree,
                                                  Window<typename Shape::Key> window, Prefix low,
@@ -165,7 +165,7 @@ __device__ __forceinline__ std::uint32_t code_of(const Tree<typename Shape::Key>
                                       (surplus > 0 ? surplus : 0));
 }
 
-// The last key of a node.
+// Returns the last key of a node.
 template <typename Key>
 __device__ __forceinline__ Key node_end(const Tree<Key> &tree, std::uint64_t node, std::uint64_t node_keys) {
     const std::uint64_t end = (node + 1) * node_keys;
@@ -229,7 +229,7 @@ __device__ __forceinline__ std::uint32_t shared_count(const uint4 (&words)[Lanes
     }
 }
 
-// The two counts a search for equal keys needs.
+// Returns the two counts that a search for equal keys needs.
 template <int Lanes, typename Key>
 __device__ __forceinline__ void shared_counts(const uint4 (&words)[Lanes], Key key, std::uint32_t *below,
                                               std::uint32_t *up_to) {
@@ -294,7 +294,7 @@ __device__ std::uint32_t node_from(const Tree<typename Shape::Key> &tree, std::u
     return first;
 }
 
-// The first leaf of [first, end) whose last key isn't below the key. The last leaf's never is.
+// Returns the first leaf of [first, end) whose last key isn't below the key. The last leaf's never is.
 template <typename Shape, typename Key>
 __device__ std::uint32_t leaf_among(const Key *keys, std::uint32_t first, std::uint32_t end, Key key) {
     std::uint32_t last = end - 1;

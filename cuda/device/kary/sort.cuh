@@ -268,7 +268,7 @@ class PairSort {
             bits, tids_, keys_, [](Pairs<Key> &to) { return to.tids.data(); },
             [](Pairs<Key> &to) { return to.keys.data(); });
     }
-    // The pairs in their present order. They must have been sorted at least once.
+    // Returns the pairs in their present order. They must have been sorted at least once.
     Pairs<Key> &pairs() { return pairs_; }
 
   private:

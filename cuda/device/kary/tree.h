@@ -124,12 +124,12 @@ struct TreeSizes {
         return (upper_count[level] + Shape::block_prefixes - 1) / Shape::block_prefixes *
                Shape::block_prefixes;
     }
-    // The places of the top, in whole 16-byte words.
+    // Returns the places of the top, in whole 16-byte words.
     std::uint64_t top_size() const { return top_depth < 2 ? 4 : std::uint64_t(1) << top_depth; }
 };
 
-// Places for `entries` keys. They are enough to fill the last leaf of every shape: leaves have at most 128
-// bytes.
+// Returns the places for `entries` keys. They are enough to fill the last leaf of every shape: leaves have at
+// most 128 bytes.
 template <typename Key>
 constexpr std::uint64_t padded_keys(std::uint64_t entries) {
     constexpr std::uint64_t most = 128 / sizeof(Key);

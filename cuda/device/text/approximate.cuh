@@ -7,8 +7,8 @@
 
 namespace gpu_engine::device {
 
-// The most that a posting of the list's blocks from `begin` to `end` contributes, in units of accumulated
-// scores.
+// Returns the most that a posting of the list's blocks from `begin` to `end` contributes, in units of
+// accumulated scores.
 __device__ inline std::uint32_t max_in_blocks(const SearchBatch &batch, const RankedTerm &term,
                                               std::uint32_t begin, std::uint32_t end) {
     // Rounds upwards, by more than the error of float arithmetic and by what postings::bound_contribution

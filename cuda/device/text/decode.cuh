@@ -24,7 +24,7 @@ struct Source {
     __device__ __forceinline__ std::uint32_t byte(std::uint32_t at) const {
         return words[at / 4] >> (at % 4 * 8) & 0xff;
     }
-    // 32 bits from any bit on.
+    // Returns 32 bits from any bit on.
     __device__ __forceinline__ std::uint32_t bits(std::uint32_t at) const {
         return __funnelshift_r(words[at / 32], words[at / 32 + 1], at % 32);
     }
@@ -187,8 +187,8 @@ static __device__ __noinline__ bool decode_any_frame(Source source, Rest rest, s
     }
 }
 
-// A nested frame of up to 32 values, one a lane, at any level: its parts are decoded one after the other.
-// False when they contradict themselves.
+// Decodes a nested frame of up to 32 values, one a lane, at any level: its parts are decoded one after the
+// other. Returns false when they contradict themselves.
 template <int Level>
 __device__ __forceinline__ bool decode_nested_frame(const Source &source, Rest *rest, std::uint32_t count,
                                                     std::uint32_t lane, std::uint32_t *value) {
@@ -229,7 +229,8 @@ __device__ __forceinline__ bool decode_nested_frame(const Source &source, Rest *
     return true;
 }
 
-// Two nested frames of up to 32 values each, exceptions' places and high bits, put into the values.
+// Decodes two nested frames of up to 32 values each, exceptions' places and high bits, and puts them into the
+// values.
 template <int Level>
 __device__ __forceinline__ bool add_exceptions(const Source &source, Rest *rest, std::uint32_t exceptions,
                                                std::uint32_t count, std::uint32_t bits, std::uint32_t lane,
@@ -246,8 +247,8 @@ __device__ __forceinline__ bool add_exceptions(const Source &source, Rest *rest,
     return place_exceptions<1>(gap, high, exceptions, count, bits, lane, scratch, values);
 }
 
-// A frame of level 1 of more than 32 values, four a lane, of which up to 32 are exceptions. False for all
-// else, sound or not.
+// Decodes a frame of level 1 of more than 32 values, four a lane, of which up to 32 are exceptions. Returns
+// false for all else, valid or not.
 __device__ __forceinline__ bool decode_wide_frame(const Source &source, Rest *rest, std::uint32_t count,
                                                   std::uint32_t lane, std::uint32_t *scratch,
                                                   std::uint32_t (&values)[a_lane]) {
@@ -428,7 +429,7 @@ __device__ __forceinline__ Head read_head(const TextView &text, const ListView &
                      number + 1 < list.blocks ? next : list.data_bytes, coding | Head::is_last);
 }
 
-// The same by a single lane.
+// Does the same by a single lane.
 __device__ __forceinline__ Head read_own_head(const TextView &text, const ListView &list,
                                               std::uint32_t number) {
     if (list.blocks == 1) {
@@ -517,7 +518,7 @@ __device__ __forceinline__ bool decode_block(const TextView &text, const ListVie
     return valid;
 }
 
-// Any block of any list, from its head on.
+// Decodes any block of any list, from its head on.
 template <postings::Codec Codec, bool Sums = true>
 __device__ __forceinline__ bool decode_block(const TextView &text, const ListView &list, std::uint32_t number,
                                              std::uint32_t lane, std::uint32_t *scratch, Block *block) {
@@ -529,7 +530,7 @@ __device__ __forceinline__ bool decode_block(const TextView &text, const ListVie
     return decode_block<Codec, Sums>(text, list, read_head(text, list, number, lane), lane, scratch, block);
 }
 
-// The frequencies of the lane's postings of a decoded block.
+// Decodes the frequencies of the lane's postings of a decoded block.
 __device__ __forceinline__ void decode_frequencies(const ListView &list, const Block &block,
                                                    std::uint32_t lane, std::uint32_t (&values)[a_lane]) {
     if (list.documents == 1) {
@@ -539,7 +540,7 @@ __device__ __forceinline__ void decode_frequencies(const ListView &list, const B
     }
 }
 
-// The last ordinal of a block of a list of several, unchecked.
+// Returns the last ordinal of a block of a list of several, unchecked.
 __device__ __forceinline__ std::uint32_t last_of_block(const TextView &text, const ListView &list,
                                                        std::uint32_t block) {
     const std::uint64_t byte =
@@ -548,7 +549,7 @@ __device__ __forceinline__ std::uint32_t last_of_block(const TextView &text, con
     return __funnelshift_r(words[0], words[1], byte % 4 * 8);
 }
 
-// The first block from `low` on that reaches the ordinal, before `high`; `high` when there is none.
+// Returns the first block from `low` on that reaches the ordinal, before `high`; `high` when there is none.
 __device__ inline std::uint32_t find_block(const TextView &text, const ListView &list, std::uint32_t ordinal,
                                            std::uint32_t low, std::uint32_t high) {
     while (low < high) {
@@ -562,7 +563,7 @@ __device__ inline std::uint32_t find_block(const TextView &text, const ListView 
     return low;
 }
 
-// postings::contribution with the same bits.
+// Computes postings::contribution with the same bits.
 __device__ __forceinline__ std::int64_t contribution(double weight, const postings::Norms &norms,
                                                      std::uint32_t length, std::uint32_t frequency) {
     const double norm = __dadd_rn(norms.base, __dmul_rn(norms.slope, static_cast<double>(length)));

@@ -13,7 +13,7 @@ namespace gpu_engine::device::whole_lists {
 
 // ---- A warp a block ------------------------------------------------------------------------------
 
-// All lanes answer the same: false when the block contradicts itself.
+// Returns false, in all lanes, when the block contradicts itself.
 template <postings::Codec Codec, bool Sums>
 __device__ __forceinline__ bool decode_and_store(const TextView &text, const ListView &list,
                                                  std::uint32_t number, std::uint32_t lane,
@@ -69,8 +69,8 @@ struct LaneShared {
 };
 static_assert(max_exceptions % 4 == 0 && max_exceptions < a_block);
 
-// A lane's next `chunk` values: the low bits, of which `PerAccess` come from one, and what is in the cells;
-// with `Sums` they become ordinals, the one before them being *sum.
+// Adds a lane's next `chunk` values: the low bits, of which `PerAccess` come from one, and what is in the
+// cells; with `Sums` they become ordinals, the one before them being *sum.
 template <std::uint32_t PerAccess, bool Sums>
 __device__ __forceinline__ void add_chunk(const Source &source, std::uint32_t at, std::uint32_t bits,
                                           std::uint32_t *cells, std::uint32_t *sum) {

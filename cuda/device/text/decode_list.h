@@ -13,8 +13,8 @@ namespace gpu_engine::device {
 // take far fewer instructions for all of them, once there are blocks enough to keep the device busy.
 enum class DecodeForm { warp_a_block, lane_a_block };
 
-// All postings' ordinals. A list that contradicts itself sets *damaged. By default the form is the faster one
-// for the list; Bitpack and Rice have the first only.
+// Decodes all postings' ordinals. A list that contradicts itself sets *damaged. By default the form is the
+// faster one for the list; Bitpack and Rice have the first only.
 void decode_list(const Call &call, const TextView &text, const ListView &list, std::uint32_t *ordinals,
                  std::uint32_t *damaged, std::optional<DecodeForm> form = {});
 

@@ -17,8 +17,8 @@ constexpr std::uint32_t max_sorted = finish_threads * sorted_a_thread;
 
 constexpr std::int64_t no_hit = -1;
 
-// A document's exact score, or no_hit where it can't be one. All lanes get it. Lanes look for the blocks of
-// 32 terms at once; then the warp decodes one after the other.
+// Returns a document's exact score, or no_hit where it can't be one. All lanes get it. Lanes look for the
+// blocks of 32 terms at once; then the warp decodes one after the other.
 template <postings::Codec Codec>
 __device__ std::int64_t score_exactly(const SearchBatch &batch, const RankedQuery &query,
                                       std::uint32_t ordinal, std::uint32_t lane, std::uint32_t *scratch) {

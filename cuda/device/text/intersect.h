@@ -12,7 +12,7 @@ namespace gpu_engine::device {
 
 inline constexpr std::uint32_t max_find_levels = 4;
 
-// blocks[i] = the first block of the list that reaches ordinals[i]; ordinals ascend.
+// Makes blocks[i] the first block of the list that reaches ordinals[i]; ordinals ascend.
 void find_blocks(const Call &call, const TextView &text, const ListView &list, const std::uint32_t *ordinals,
                  std::uint32_t count, std::uint32_t levels, std::uint32_t *blocks);
 

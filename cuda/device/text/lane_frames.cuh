@@ -48,7 +48,7 @@ __device__ __forceinline__ std::uint32_t byte_of(std::uint32_t bytes, std::uint3
     return bytes >> i * 8 & 0xff;
 }
 
-// A frame of level 3 or 4, up to four values, a byte each.
+// Decodes a frame of level 3 or 4, up to four values, a byte each.
 template <int Level>
 __device__ __forceinline__ bool few_values(const Source &source, LaneBytes *rest, std::uint32_t count,
                                            std::uint32_t *values) {

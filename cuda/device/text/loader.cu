@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t piece_bytes = std::uint64_t(32) << 20;
 
-// `count` documents, `a_page` on each page but the last.
+// Reads `count` documents, `a_page` on each page but the last.
 __global__ void read_documents_kernel(const unsigned char *contents, std::uint64_t page_bytes,
                                       std::uint32_t a_page, std::uint32_t count, Tid *tids,
                                       std::uint32_t *lengths, std::uint16_t *short_lengths) {

@@ -270,8 +270,8 @@ class Probe {
                 [&](std::uint32_t j, std::uint32_t) { members->are[j] = false; });
     }
 
-    // The list's first block that reaches the ordinal, UINT32_MAX where the ordinal's window has none. Lanes
-    // look for different ordinals at the same time.
+    // Returns the list's first block that reaches the ordinal, UINT32_MAX where the ordinal's window has
+    // none. Lanes look for different ordinals at the same time.
     __device__ std::uint32_t find_block_of(std::uint32_t number, const ListView &list,
                                            std::uint32_t ordinal) const {
         const std::uint64_t place = place_of(number, ordinal);

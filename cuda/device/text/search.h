@@ -137,8 +137,8 @@ void probe(const Call &call, const SearchBatch &batch);
 // be sorted together.
 inline constexpr std::uint32_t unfinished = UINT32_MAX;
 void finish(const Call &call, const SearchBatch &batch, TextHit *hits, std::uint32_t *hit_counts);
-// The same for one query of any size, the batch's first, whose candidates haven't overflowed. Waits for the
-// device.
+// Does the same for one query of any size, the batch's first, whose candidates haven't overflowed. Waits for
+// the device.
 void finish_alone(const Call &call, const SearchBatch &batch, const RankedQuery &query, TextHit *hits,
                   std::uint32_t *hit_count);
 

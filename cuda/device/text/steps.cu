@@ -277,7 +277,7 @@ class StepSearch {
     }
 
   private:
-    // The documents that the steps match, a bit each.
+    // Returns the documents that the steps match, a bit each.
     Buffer<std::uint32_t> match() const {
         std::vector<Buffer<std::uint32_t>> stack;
         for (std::uint32_t i = 0; i < requested_.query.steps; ++i) {
@@ -368,7 +368,7 @@ class StepSearch {
         return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most)));
     }
 
-    // The best of the matches, whose scores become keys.
+    // Chooses the best of the matches, whose scores become keys.
     std::uint32_t choose(const std::uint32_t *ordinals, std::uint32_t count, unsigned long long *scores,
                          TextHit *hits) const {
         const TextQuery &query = requested_.query;

@@ -56,7 +56,7 @@ Extent extent_of(const Workers &workers, const Given &given, std::uint64_t count
     return result;
 }
 
-// The smallest key above `lowest`; there must be one.
+// Returns the smallest key above `lowest`; there must be one.
 std::uint64_t next_above(const Workers &workers, const Given &given, std::uint64_t count,
                          std::uint64_t lowest) {
     std::uint64_t result = UINT64_MAX;

@@ -8,7 +8,7 @@
 
 namespace gpu_engine::host {
 
-// An array that grows at its end.
+// Makes an array longer at its end.
 template <typename Element>
 void grow(MemoryBudget &budget, Buffer<Element> &buffer, std::uint64_t used, std::uint64_t more) {
     Buffer<Element> larger(budget, used + more);
@@ -16,8 +16,9 @@ void grow(MemoryBudget &budget, Buffer<Element> &buffer, std::uint64_t used, std
     buffer = std::move(larger);
 }
 
-// The lowest keys of a scale's slots 1, 2, ..., above `lowest` and at most `slots` - 1: all distinct ones of
-// `sample`, which ascends, or its quantiles where these are too many. Returns their number, which may be 0.
+// Picks the lowest keys of a scale's slots 1, 2, ..., above `lowest` and at most `slots` - 1: all distinct
+// ones of `sample`, which ascends, or its quantiles where these are too many. Returns their number, which may
+// be 0.
 inline std::uint32_t pick_scale(const std::uint64_t *sample, std::uint64_t size, std::uint64_t lowest,
                                 std::uint32_t slots, std::uint64_t *scale) {
     std::uint32_t picked = 0;
@@ -45,7 +46,7 @@ inline std::uint32_t pick_scale(const std::uint64_t *sample, std::uint64_t size,
     return picked;
 }
 
-// The first level: scales, directory, and the entries in the order of its cells.
+// Builds the first level: scales, directory, and the entries in the order of its cells.
 void build_first_level(HostEngine &engine, const Workers &workers, const GridEntries &entries,
                        const GridOptions &options, GridParts *parts);
 // Makes grids for the overfull cells of grids [first_grid, last_grid), or of the first level where both are

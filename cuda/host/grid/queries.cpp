@@ -38,7 +38,7 @@ void walk(const GridParts &grid, const Box &box, std::uint64_t part, std::uint64
         .visit(first_level, rows, rows.count * part / parts, rows.count * (part + 1) / parts);
 }
 
-// The cell of the last level that a point belongs to, as positions.
+// Returns the cell of the last level that a point belongs to, as positions.
 KaryRange leaf_of(const GridParts &grid, const Box &point) noexcept {
     GridScales scales = grid.first_level();
     for (;;) {

@@ -17,7 +17,7 @@ class BatchSearch {
     BatchSearch(const Levels<Key> &levels, const Key *keys, std::uint64_t entries) noexcept
         : levels_(levels), keys_(keys), padded_(Levels<Key>::padded(entries)) {}
 
-    // ranks[i] = number of keys below wanted[i], for i < count <= Levels<Key>::batch.
+    // Makes ranks[i] the number of keys below wanted[i], for i < count <= Levels<Key>::batch.
     void rank(const Key *wanted, std::uint64_t count, std::uint32_t *ranks) noexcept {
         const bool ascending = std::is_sorted(wanted, wanted + count) && !(wanted[0] < last_);
         if (ascending && dense_) {

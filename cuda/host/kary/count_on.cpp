@@ -28,7 +28,7 @@ Status HostKaryArray<Key>::count_on(Stream &stream, const Key *low, const Key *h
         const std::shared_ptr<const DeadBitmap> dead_entries = dead();
         Buffer<KaryRange> ranges(engine_.memory(), count);
         find_bounds(workers, low, high, count, ranges.data());
-        // The beginning of each range in the sequence, and what was found in it.
+        // The arrays have the beginning of each range in the sequence, and what was found in it.
         Buffer<std::uint64_t> begins(engine_.memory(), count + 1);
         Buffer<std::uint64_t> on(engine_.memory(), count);
         Buffer<std::uint64_t> elsewhere(engine_.memory(), count);

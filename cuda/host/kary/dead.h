@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cassert>
 #include <cstdint>
 
 #include "gpu_engine/kary.h"
@@ -46,12 +47,13 @@ struct DeadBitmap {
         const std::uint64_t lower_bits = (std::uint64_t(1) << (position % 64)) - 1;
         return count + static_cast<std::uint32_t>(std::popcount(words[word] & lower_bits));
     }
-    // The position from `first` on of the live entry that `skip` live ones precede; there must be one.
+    // Returns the position from `first` on of the live entry that `skip` live ones precede; there must be
+    // one.
     std::uint64_t live_from(std::uint64_t first, std::uint64_t skip, std::uint64_t entries) const noexcept {
         const std::uint64_t wanted = first - dead_before(first) + skip;
         std::uint64_t low = first;
         std::uint64_t high = entries;
-        // The smallest position with `wanted` + 1 live entries up to and including it.
+        // The search is for the smallest position with `wanted` + 1 live entries up to and including it.
         while (low < high) {
             const std::uint64_t middle = low + (high - low) / 2;
             if (middle + 1 - dead_before(middle + 1) > wanted) {
@@ -60,12 +62,14 @@ struct DeadBitmap {
                 low = middle + 1;
             }
         }
+        assert(low < entries);
         return low;
     }
 };
 
-// Live entries of a range within the array; `dead` may be null.
+// Returns the number of live entries of a range within the array; `dead` may be null.
 inline std::uint32_t live_entries(const KaryRange &range, const DeadBitmap *dead) noexcept {
+    assert(range.first <= range.last);
     std::uint32_t live = range.last - range.first;
     if (dead != nullptr && live > 0) {
         live -= dead->dead_before(range.last) - dead->dead_before(range.first);

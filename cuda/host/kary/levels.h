@@ -20,7 +20,7 @@ constexpr Key max_key() noexcept {
     }
 }
 
-// The key's successor; not for max_key.
+// Returns the key's successor; not for max_key.
 template <typename Key>
 constexpr Key next_key(Key key) noexcept {
     if constexpr (sizeof(Key) == 16) {
@@ -82,7 +82,7 @@ class Levels {
 
     std::uint64_t bytes() const noexcept { return separators_.bytes(); }
 
-    // ranks[i] = number of keys below wanted(i), for i < count <= batch.
+    // Makes ranks[i] the number of keys below wanted(i), for i < count <= batch.
     template <typename Wanted>
     void rank(Wanted wanted, std::uint64_t count, std::uint32_t *ranks) const noexcept {
         std::uint64_t node[batch] = {};

@@ -18,14 +18,14 @@ class List {
 
     std::uint32_t documents() const noexcept { return list_.documents; }
     std::uint32_t blocks() const noexcept { return blocks_; }
-    // The last ordinal of a block. That of a list of one block is known once it has been decoded; until then
-    // this is the highest that there can be.
+    // Returns the last ordinal of a block. That of a list of one block is known once it has been decoded;
+    // until then this is the highest that there can be.
     std::uint32_t last(std::uint32_t block) const noexcept {
         return heads_ == nullptr ? last_ordinal_ : head(block).last;
     }
-    // The first block from `block` on that reaches the ordinal; blocks() when there is none.
+    // Returns the first block from `block` on that reaches the ordinal; blocks() when there is none.
     std::uint32_t find_block(std::uint32_t block, std::uint32_t ordinal) const noexcept;
-    // The most a posting of the block contributes.
+    // Returns the most a posting of the block contributes.
     std::int64_t most(std::uint32_t block, double weight, double shrink) const noexcept {
         if (shrink < 0 || heads_ == nullptr) {
             return static_cast<std::int64_t>(weight) + 2;
@@ -102,8 +102,8 @@ class Cursor {
         }
     }
 
-    // The most that a posting of a document from `first` to below `end` contributes; 0 when there is none.
-    // *near is a block of before, none of which reaches `first`, and becomes the first that does.
+    // Returns the most that a posting of a document from `first` to below `end` contributes; 0 when there is
+    // none. *near is a block of before, none of which reaches `first`, and becomes the first that does.
     std::int64_t max_between(std::uint32_t first, std::uint32_t end, std::uint32_t *near, double weight,
                              double shrink);
 

@@ -144,7 +144,7 @@ class Term {
         visit_between(cursor_.get(), first, end,
                       [&](std::uint32_t at) { visit(cursor_->ordinal(at), cursor_->frequency(at)); });
     }
-    // The same for one document.
+    // Does the same for one document.
     template <typename Visit>
     void visit_one(std::uint32_t ordinal, Visit visit) {
         if (joined_) {
@@ -212,7 +212,7 @@ class StepSearch {
         }
     }
 
-    // The documents that the steps match, or may match as long as only so many terms are known.
+    // Returns the documents that the steps match, or may match as long as only so many terms are known.
     const Bits &match(std::uint32_t known) {
         std::uint32_t depth = 0;
         for (std::uint32_t i = 0; i < step_count_; ++i) {

@@ -13,11 +13,11 @@ namespace gpu_engine {
 inline constexpr std::uint32_t key_span_bits = 13;
 inline constexpr std::uint32_t key_mark_words = (1 << key_span_bits) / 64;
 
-// The span that a code of a key belongs to.
+// Returns the span that a code of a key belongs to.
 GPU_ENGINE_BOTH std::uint32_t key_span(const AggregateKey &key, std::uint64_t code) {
     return static_cast<std::uint32_t>(key.bits > key_span_bits ? code >> (key.bits - key_span_bits) : code);
 }
-// The same of a group's code.
+// Does the same for a group's code.
 GPU_ENGINE_BOTH std::uint32_t key_span(const AggregateKey &key, const std::uint64_t *record) {
     if (key.bits == 0) {
         return 0;

@@ -22,7 +22,7 @@ GPU_ENGINE_BOTH bool takes_two(AggregateOperation operation) {
     return operation >= AggregateOperation::add && operation < AggregateOperation::logical_not;
 }
 
-// The conditions whose conjunction a filter is, in the order of their steps; `conditions` has room for
+// Lists the conditions whose conjunction a filter is, in the order of their steps; `conditions` has room for
 // max_aggregate_steps. Rows may be given up as soon as one of them isn't true. Where a step may fail there is
 // only the filter itself, because it must be seen to fail for all rows. Returns their number.
 inline std::uint32_t list_conditions(const AggregateProgram &program, std::uint16_t filter,
@@ -104,12 +104,12 @@ GPU_ENGINE_BOTH bool compare_integers(std::int64_t left, std::int64_t right) {
                                                         : left <= right;
 }
 
-// The place of a code in a map. On damaged pages a code may lie beyond the map; it gets place 0 then.
+// Returns the place of a code in a map. On damaged pages a code may lie beyond the map; it gets place 0 then.
 GPU_ENGINE_BOTH std::uint64_t place_in_map(const AggregateInput &input, std::uint64_t code) {
     return code < input.places ? code : 0;
 }
 
-// The range of a code, of which there is at least one. Whatever the starts are, it is one of them.
+// Returns the range of a code, of which there is at least one. Whatever the starts are, it is one of them.
 GPU_ENGINE_BOTH std::uint64_t place_in_ranges(const AggregateInput &input, std::uint64_t code) {
     const auto *starts = static_cast<const std::uint64_t *>(input.values);
     std::uint64_t place = 0;

@@ -309,7 +309,7 @@ GPU_ENGINE_BOTH std::uint64_t key_code(const AggregateKey &key, std::int64_t val
     return code & UINT64_MAX >> (64 - key.bits);
 }
 
-// A number's code as a part of the key, shifted to its place within the word.
+// Returns a number's code as a part of the key, shifted to its place within the word.
 GPU_ENGINE_BOTH std::uint64_t key_part(const AggregateKey &key, std::int64_t value, bool is_null) {
     return key.bits == 0 ? 0 : key_code(key, value, is_null) << key.shift;
 }

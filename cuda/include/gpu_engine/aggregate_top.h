@@ -32,8 +32,8 @@ inline constexpr std::uint16_t top_by_first_key = 4;
 // It has no effect where there are unresolved rows.
 inline constexpr std::uint16_t top_only_counts = 8;
 
-// The rank of a number: groups with greater ranks come first. All numbers beyond 64 bits share the greatest
-// rank or the least.
+// Returns the rank of a number: groups with greater ranks come first. All numbers beyond 64 bits share the
+// greatest rank or the least.
 GPU_ENGINE_BOTH std::int64_t rank_in_order(const AggregateTop &top, std::uint64_t low, std::uint64_t high) {
     auto number = static_cast<std::int64_t>(low);
     if (top.is_wide != 0 && static_cast<std::int64_t>(high) != (number < 0 ? -1 : 0)) {

@@ -162,7 +162,7 @@ class ColumnStore : public Store {
                          UnresolvedRow *unresolved, std::uint64_t capacity,
                          std::uint64_t *found) const noexcept = 0;
 
-    // The TIDs of all live rows that pass, in no certain order.
+    // Finds the TIDs of all live rows that pass, in no certain order.
     virtual Status match(Stream &stream, const ColumnTest *tests, std::uint32_t test_count, Tid *tids,
                          std::uint64_t capacity, std::uint64_t *found) const noexcept = 0;
 };

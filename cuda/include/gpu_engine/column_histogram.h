@@ -28,7 +28,8 @@ struct HistogramBins {
     std::uint32_t slots() const noexcept { return bins + 3; }
 };
 
-// A double's place in the order of all doubles, with -0 beside 0; and the double at a place.
+// These convert a double to its place in the order of all doubles, with -0 beside 0, and a place to its
+// double.
 inline std::int64_t place_of_double(double value) noexcept {
     std::int64_t bits;
     static_assert(sizeof(bits) == sizeof(value));

@@ -39,7 +39,7 @@ class Stream : public Interface {
 class Store : public Interface {
   public:
     virtual std::uint64_t entries() const noexcept = 0;
-    // Bytes of the engine's memory, those of the dead bitmap included.
+    // Returns the bytes of the engine's memory, those of the dead bitmap included.
     virtual std::uint64_t bytes() const noexcept = 0;
 
     // Marks entries dead: bit i % 64 of word i / 64 is that of the i-th entry that was given; bits beyond the
@@ -61,7 +61,7 @@ class Queries;
 
 class Engine : public Interface {
   public:
-    // "cuda" or "host".
+    // Returns "cuda" or "host".
     virtual const char *name() const noexcept = 0;
     // Counts the memory of all of this engine's arrays and running calls.
     virtual MemoryBudget &memory() noexcept = 0;
@@ -84,16 +84,16 @@ class Engine : public Interface {
     // Says whether calls can still succeed. A device that failed once stays lost until the process ends.
     virtual Status probe() noexcept = 0;
 
-    // Sorted arrays (gpu_engine/kary.h).
+    // These return the operations on sorted arrays (gpu_engine/kary.h).
     virtual Kary<std::uint32_t> &kary32() noexcept = 0;
     virtual Kary<std::uint64_t> &kary64() noexcept = 0;
     virtual Kary<Key128> &kary128() noexcept = 0;
 
-    // Grid files (gpu_engine/grid.h).
+    // Returns the operations on grid files (gpu_engine/grid.h).
     virtual Grid &grid() noexcept = 0;
-    // Mirrors of runs of columns (gpu_engine/column.h).
+    // Returns the operations on mirrors of runs of columns (gpu_engine/column.h).
     virtual Column &column() noexcept = 0;
-    // Inverted lists (gpu_engine/text.h).
+    // Returns the operations on inverted lists (gpu_engine/text.h).
     virtual Text &text() noexcept = 0;
     // Queries over columns (gpu_engine/query/query.h).
     virtual query::Queries &queries() noexcept = 0;

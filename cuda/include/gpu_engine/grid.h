@@ -96,7 +96,7 @@ struct GridPageColumns {
 class GridFile : public Store {
   public:
     virtual GridShape shape() const noexcept = 0;
-    // The width of the column's keys, here and in what is asked: 4 or 8 bytes.
+    // Returns the width of the column's keys, here and in what is asked: 4 or 8 bytes.
     virtual std::uint32_t key_bytes(std::uint32_t column) const noexcept = 0;
 
     // The TIDs of the live entries that are points[i], in no certain order: tids[offsets[i]] to

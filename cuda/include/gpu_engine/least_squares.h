@@ -25,8 +25,8 @@ class LeastSquares {
     // A feature that says nothing new has coefficient 0.
     Vector fit() const { return fit_subset(all); }
 
-    // The fit without coefficients below 0. It is the fit of some of the features alone. There are few
-    // features, so all subsets are tried.
+    // Returns the fit without coefficients below 0. It is the fit of some of the features alone. There are
+    // few features, so all subsets are tried.
     Vector fit_nonnegative() const {
         static_assert(N <= 10);
         Vector best = {};

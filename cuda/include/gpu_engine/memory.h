@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace gpu_engine {
@@ -28,7 +29,10 @@ class MemoryBudget {
         } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
         return true;
     }
-    void release(std::uint64_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+    void release(std::uint64_t bytes) noexcept {
+        [[maybe_unused]] const std::uint64_t used = used_.fetch_sub(bytes, std::memory_order_relaxed);
+        assert(used >= bytes);
+    }
 
     std::uint64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
     std::uint64_t limit() const noexcept { return limit_.load(std::memory_order_relaxed); }

@@ -59,7 +59,7 @@ inline Number join_codes(Number a, Number b) {
     }
 }
 
-// The codes of a slot without rows.
+// Returns the codes of a slot without rows.
 constexpr std::uint64_t no_codes(AccumulatorKind kind) noexcept {
     return kind == AccumulatorKind::least ? UINT64_MAX : 0;
 }

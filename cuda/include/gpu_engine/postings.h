@@ -125,8 +125,8 @@ inline std::uint32_t widest(const std::uint32_t *values, std::uint32_t count) {
 
 // ---- PForDelta -------------------------------------------------------------------------------------------
 
-// The b with which `count` values take roughly the least room: an exception costs its high bits and its
-// place.
+// Returns the b with which `count` values take roughly the least room: an exception costs its high bits and
+// its place.
 inline std::uint32_t choose_frame_bits(const std::uint32_t *values, std::uint32_t count) {
     constexpr std::uint64_t kPlaceBits = 4;
     std::uint64_t of_width[33] = {};
@@ -401,8 +401,8 @@ inline std::uint16_t encode_bound(double least_norm_per_frequency) {
     return static_cast<std::uint16_t>((bits > 0 ? bits - 1 : 0) >> 16);
 }
 
-// The most a posting of the block contributes when lengths weigh `shrink` (at most 1) times what they did
-// when the bound was written.
+// Returns the most a posting of the block contributes when lengths weigh `shrink` (at most 1) times what they
+// did when the bound was written.
 inline std::int64_t bound_contribution(double weight, std::uint16_t bound, double shrink) {
     const double ratio = std::bit_cast<float>(std::uint32_t{bound} << 16);
     if (!(ratio >= 0))

@@ -30,7 +30,7 @@ GPU_ENGINE_BOTH std::uint64_t offset_of_codes(const AggregateKey &key) {
     return key.may_be_null && (key.order & key_null_is_greatest) == 0 ? 1 : 0;
 }
 
-// A number's code as a part of a row's key, shifted to its place within the word.
+// Returns a number's code as a part of a row's key, shifted to its place within the word.
 GPU_ENGINE_BOTH std::uint64_t order_part(const AggregateKey &key, std::int64_t value, bool is_null) {
     const std::uint64_t mask = mask_of_key(key);
     std::uint64_t code =
@@ -58,7 +58,7 @@ struct FirstKeyBound {
     std::int64_t number;
 };
 
-// The bound that the last wanted row's first word is.
+// Returns the bound that the last wanted row's first word is.
 inline FirstKeyBound first_key_bound(const AggregateKey &key, std::uint64_t word) noexcept {
     const std::uint64_t mask = mask_of_key(key);
     const bool descends = (key.order & key_descends) != 0;

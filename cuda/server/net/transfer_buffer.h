@@ -28,7 +28,7 @@ class TransferBuffer {
 
     std::uint64_t bytes() const noexcept { return bytes_; }
 
-    // `count` elements at `offset`. Throws Failure when they don't lie within the buffer.
+    // Returns `count` elements at `offset`. Throws Failure when they don't lie within the buffer.
     template <typename Element>
     Element *part(std::uint64_t offset, std::uint64_t count) const {
         if (offset > bytes_ || offset % protocol::buffer_alignment != 0 ||

@@ -159,7 +159,7 @@ std::unique_ptr<AggregateOutput> find_groups(Work &work, const protocol::Aggrega
     return result;
 }
 
-// The rows of all parts.
+// Returns the rows of all parts.
 std::uint64_t entries_of_all(Spread &spread) {
     std::uint64_t entries = 0;
     for (std::size_t part = 0; part < spread.size(); ++part) {

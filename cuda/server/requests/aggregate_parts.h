@@ -153,9 +153,9 @@ inline bool have_many_groups(const std::vector<PartOfResult> &parts) {
                        [](const PartOfResult &part) { return part.has_many_groups(); });
 }
 
-// The keys by which parts leave out the most of their groups. None where they would leave out too few, or a
-// part may leave out none. Rows that come in the order of a key, or nearly, have parts with keys of their
-// own.
+// Returns the keys by which parts leave out the most of their groups. None where they would leave out too
+// few, or a part may leave out none. Rows that come in the order of a key, or nearly, have parts with keys of
+// their own.
 std::optional<SharedKeys> find_shared_keys(const AggregateProgram &program, std::vector<PartOfResult> &parts);
 
 // Has parts leave out what others needn't know of, or makes them ready to be merged whole. at_once(body)

@@ -10,7 +10,7 @@ namespace gpu_engine::server {
 // A request's tests, from which those that apply to a run are picked.
 class Tests {
   public:
-    // `count` ColumnTestPlaces lie at `offset`. Throws Failure for tests that can't lie there.
+    // Reads the `count` ColumnTestPlaces at `offset`. Throws Failure for tests that can't lie there.
     Tests(const TransferBuffer &buffer, std::uint64_t offset, std::uint32_t count) : buffer_(buffer) {
         if (count > protocol::max_tests) {
             refuse("too many tests");

@@ -11,7 +11,7 @@ namespace gpu_engine::server {
 GridPageColumns columns_of(const protocol::BeginGrid &request);
 GridOptions options_of(const protocol::BeginGrid &request);
 
-// The bytes of a file of so many entries without its directory: those of keys, TIDs and the order.
+// Returns the bytes of a file of so many entries without its directory: those of keys, TIDs and the order.
 std::uint64_t grid_bytes(const GridPageColumns &columns, std::uint64_t entries);
 // Returns what making a file takes: in the end the entries and the file are there together.
 std::uint64_t grid_bytes_in_the_making(const GridPageColumns &columns, std::uint64_t entries);

@@ -65,7 +65,7 @@ constexpr void (*spreading())(Spread &parts, const void *request, void *reply) {
     };
 }
 
-// A row for requests that ask runs; `spread` answers where these are on several engines.
+// Returns a row for requests that ask runs; `spread` answers where these are on several engines.
 template <auto function, auto spread>
 constexpr Handler request_handler() {
     using Request = typename Parts<decltype(function)>::RequestType;
@@ -78,7 +78,7 @@ constexpr Handler request_handler() {
     return submission;
 }
 
-// The same where the results of the parts lie side by side.
+// Returns the same row for requests where the results of the parts lie side by side.
 template <auto function>
 constexpr Handler request_handler() {
     using Request = typename Parts<decltype(function)>::RequestType;
@@ -86,7 +86,7 @@ constexpr Handler request_handler() {
     return request_handler<function, spread_results<function, Request, Reply>>();
 }
 
-// A row for requests that begin a load.
+// Returns a row for requests that begin a load.
 template <auto function>
 constexpr Handler load() {
     using Request = typename Parts<decltype(function)>::RequestType;
@@ -111,8 +111,8 @@ constexpr Handler divisible_load() {
     return loading;
 }
 
-// A row for requests about something that an engine has: `holders(work, request)` says which one, or which
-// have parts of it, and `spread` answers for these.
+// Returns a row for requests about something that an engine has: `holders(work, request)` says which one, or
+// which have parts of it, and `spread` answers for these.
 template <auto function, auto holders>
 constexpr Handler about() {
     using Request = typename Parts<decltype(function)>::RequestType;

@@ -323,7 +323,7 @@ std::vector<const KaryArray<Key> *> arrays_here(const RunSet &runs, Work &work) 
     return arrays;
 }
 
-// The live entries of the arrays, which are the work's engine's.
+// Returns the live entries of the arrays, which are the work's engine's.
 template <typename Key>
 std::unique_ptr<KaryArray<Key>> merge_arrays(Work &work, const std::vector<const KaryArray<Key> *> &arrays) {
     Kary<Key> &kary = gpu_engine::kary<Key>(*work.engine);

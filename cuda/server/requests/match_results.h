@@ -14,7 +14,7 @@ struct MatchBytes {
     std::uint64_t tid = 0;
     std::uint64_t item = 0;
 
-    // All of a run's entries.
+    // Returns the bytes of all of a run's entries.
     std::uint64_t of(std::uint64_t found) const { return aligned(found * tid) + aligned(found * item); }
 };
 inline bool has_offsets(const protocol::LookupKary &request) {

@@ -118,7 +118,7 @@ Status with_room(Work &work, Call &&call) {
 
 // ---- the handlers ----------------------------------------------------------------------------------------
 
-// state.cpp
+// These are defined in state.cpp.
 void handle_ping(Work &work, const protocol::RequestHeader &request, protocol::HelloReply &reply);
 void handle_state(Work &work, const protocol::RequestHeader &request, protocol::StateReply &reply);
 void handle_configure(Work &work, const protocol::Configure &request, protocol::ReplyHeader &reply);
@@ -130,7 +130,7 @@ void handle_statistics(Work &work, const protocol::List &request, protocol::List
 void handle_devices(Work &work, const protocol::List &request, protocol::ListReply &reply);
 void handle_inject(Work &work, const protocol::Inject &request, protocol::ReplyHeader &reply);
 
-// load.cpp
+// These are defined in load.cpp.
 void handle_begin_kary(Work &work, const protocol::BeginKary &request, protocol::BeginReply &reply);
 void handle_begin_grid(Work &work, const protocol::BeginGrid &request, protocol::BeginReply &reply);
 void handle_begin_column(Work &work, const protocol::BeginColumn &request, protocol::BeginReply &reply);
@@ -152,41 +152,41 @@ void handle_read_kary(Work &work, const protocol::ReadKary &request, protocol::R
 void handle_merge_kary(Work &work, const protocol::MergeKary &request, protocol::HandleReply &reply);
 void spread_merge_kary(Spread &spread, const protocol::MergeKary &request, protocol::HandleReply &reply);
 
-// load_parts.cpp
+// These are defined in load_parts.cpp.
 void spread_begin_column(Spread &spread, const protocol::BeginColumn &request, protocol::BeginReply &reply);
 void spread_append_pages(Spread &spread, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
 void spread_finish(Spread &spread, const protocol::HandleRequest &request, protocol::HandleReply &reply);
 void spread_set_dead(Spread &spread, const protocol::SetDead &request, protocol::ReplyHeader &reply);
 
-// kary.cpp
+// These are defined in kary.cpp.
 void handle_lookup_kary(Work &work, const protocol::LookupKary &request, protocol::ResultReply &reply);
 void handle_range_kary(Work &work, const protocol::RangeKary &request, protocol::ResultReply &reply);
 void handle_count_kary(Work &work, const protocol::CountKary &request, protocol::ResultReply &reply);
 
-// grid.cpp
+// These are defined in grid.cpp.
 void handle_search_grid(Work &work, const protocol::SearchGrid &request, protocol::ResultReply &reply);
 void handle_count_grid(Work &work, const protocol::CountGrid &request, protocol::ResultReply &reply);
 void handle_match_grid(Work &work, const protocol::MatchGrid &request, protocol::ResultReply &reply);
 
-// column.cpp
+// These are defined in column.cpp.
 void handle_count_column(Work &work, const protocol::QueryColumn &request, protocol::ColumnReply &reply);
 void handle_match_column(Work &work, const protocol::QueryColumn &request, protocol::ColumnReply &reply);
 void handle_merge_column_dictionaries(Work &work, const protocol::MergeColumnDictionaries &request,
                                       protocol::MergeColumnDictionariesReply &reply);
 
-// aggregate.cpp
+// These are defined in aggregate.cpp.
 void handle_aggregate_column(Work &work, const protocol::AggregateColumn &request,
                              protocol::AggregateReply &reply);
 void spread_aggregate_column(Spread &spread, const protocol::AggregateColumn &request,
                              protocol::AggregateReply &reply);
 void handle_read_groups(Work &work, const protocol::ReadGroups &request, protocol::AggregateReply &reply);
 
-// query.cpp
+// These are defined in query.cpp.
 void result_run_query(Work &work, const protocol::RunQuery &request, protocol::QueryReply &reply);
 void spread_run_query(Spread &spread, const protocol::RunQuery &request, protocol::QueryReply &reply);
 void result_read_query(Work &work, const protocol::ReadQuery &request, protocol::QueryReply &reply);
 
-// text.cpp
+// These are defined in text.cpp.
 void handle_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply);
 void spread_search_text(Spread &spread, const protocol::SearchText &request, protocol::ResultReply &reply);
 std::string joint_key(const protocol::SearchText &request);

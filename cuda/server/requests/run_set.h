@@ -35,7 +35,7 @@ class RunSet {
     const ColumnStore &column(std::size_t i) const noexcept { return *object_here(i).column(); }
     const TextIndex &text(std::size_t i) const noexcept { return *object_here(i).text(); }
 
-    // The parts of the run on all engines, in the order of its entries.
+    // Returns the parts of the run on all engines, in the order of its entries.
     const std::vector<MirrorPart> &parts(std::size_t i) const noexcept { return mirrors_[i]->parts; }
     bool is_on(std::size_t i, EngineId id) const noexcept { return mirrors_[i]->part_on(id) != nullptr; }
     std::uint64_t entries_on(std::size_t i, EngineId id) const noexcept {

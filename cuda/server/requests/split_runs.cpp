@@ -19,7 +19,7 @@ class NewResults {
           bytes_(bytes),
           scratch_(spread.whole().server().transfer_memory(), bytes) {}
 
-    // The next `bytes` of the results; *at says where they will lie.
+    // Returns the next `bytes` of the results; *at says where they will lie.
     char *take(std::uint64_t bytes, std::uint64_t *at) {
         *at = at_;
         char *place = scratch_.data() + (at_ - begin_);

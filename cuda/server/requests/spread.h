@@ -93,7 +93,7 @@ struct PartPlace {
 // parts don't fit; *needed says how many bytes they take.
 void place_parts(const std::vector<double> &weights, std::uint64_t results, std::uint64_t capacity,
                  std::vector<PartPlace> *places, std::uint64_t *needed);
-// The entries that each part asks.
+// Returns the entries that each part asks.
 std::vector<double> entries_by_part(Spread &spread);
 // Adds the other parts' sums to those of the first, which lie where the request wants them.
 void add_up(const TransferBuffer &buffer, const Sums &sums, const std::vector<PartPlace> &places);

@@ -60,20 +60,20 @@ class Search {
 
     std::uint32_t count() const noexcept { return count_; }
     const TextQuery *queries(std::size_t run) const noexcept { return queries_->data() + run * count_; }
-    // The steps of all runs' queries, copied with them.
+    // Returns the steps of all runs' queries, which are copied with them.
     const TextStep *steps() const noexcept { return steps_->data(); }
     std::uint32_t step_count() const noexcept { return static_cast<std::uint32_t>(request_.step_count); }
-    // The batch of queries of a run. `terms` are the run's, or a copy of them.
+    // Returns the batch of queries of a run. `terms` are the run's, or a copy of them.
     TextBatch batch(std::size_t run, const TextTerm *terms) const noexcept {
         return {queries(run), count_, terms, term_count(run), steps(), step_count()};
     }
-    // The terms of the run, in the transfer buffer.
+    // Returns the terms of the run, in the transfer buffer.
     const TextTerm *terms(std::size_t run) const noexcept { return terms_ + request_.first_term[run]; }
     std::uint32_t term_count(std::size_t run) const noexcept {
         return request_.first_term[run + 1] - request_.first_term[run];
     }
-    // The places of the run's results in the transfer buffer: `count` numbers, and as many hits as the
-    // queries want together.
+    // Returns the places of the run's results in the transfer buffer: `count` numbers, and as many hits as
+    // the queries want together.
     std::uint32_t *counts(std::size_t run) const noexcept { return counts_[run]; }
     TextHit *hits(std::size_t run) const noexcept { return hits_[run]; }
     std::uint64_t hit_count(std::size_t run) const noexcept { return hit_count_[run]; }

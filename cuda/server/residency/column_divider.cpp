@@ -23,7 +23,7 @@ WordArea area_of_rows(const WordArea &area, std::uint64_t first, std::uint64_t r
     return words == 0 ? WordArea{0, 0} : WordArea{area.first + first / packing::group * words_a_group, words};
 }
 
-// A part's columns; areas are still those of the run's stream.
+// Returns a part's columns; areas are still those of the run's stream.
 StoreLayout columns_of_rows(const StoreLayout &run, std::uint64_t first, std::uint64_t rows) {
     StoreLayout layout = run;
     layout.rows = rows;

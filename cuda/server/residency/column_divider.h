@@ -11,8 +11,8 @@
 
 namespace gpu_engine::server {
 
-// The layout of `rows` of a run's rows, as far as it is known before their TIDs are: these take as many pages
-// as the same share of the run's TIDs would, and one more.
+// Returns the layout of `rows` of a run's rows, as far as it is known before their TIDs are: these take as
+// many pages as the same share of the run's TIDs would, and one more.
 StoreLayout layout_of_rows(const StoreLayout &run, std::uint64_t rows);
 
 // Pages come in order, as a loader takes them. Those of TIDs are kept until all of them have come: only then
@@ -35,7 +35,7 @@ class ColumnDivider {
     // The following are of use once all TIDs have come.
     bool has_all_tids() const noexcept { return tid_pages_ == run_.tid_pages; }
     const StoreLayout &layout(std::size_t part) const noexcept { return parts_[part].layout; }
-    // Page images of a part's TIDs, and forgets them.
+    // Returns page images of a part's TIDs, and forgets them.
     std::vector<char> give_tids(std::size_t part);
     // Cuts what is the part's out of pages of the run's stream, the first of which has number `first` there,
     // and returns images of those of the part's pages that are full, or the last. Parts may be cut at the

@@ -1,6 +1,7 @@
 #include "server/residency/mirrors.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <optional>
 
@@ -313,6 +314,7 @@ Room Mirrors::choose_victims(const NewMirror &mirror, const Purpose &purpose, Vi
 }
 
 Room Mirrors::make_room_for(const NewMirror &mirror, const Purpose &purpose, Claim *claim) {
+    assert(!mirror.parts.empty());
     Evicted evicted;
     const std::lock_guard lock(mutex_);
     Victims chosen;

@@ -57,7 +57,7 @@ struct Mirror {
     std::int64_t touched_at = 0;      // microseconds since 1970
     std::int64_t touched_before = 0;  // when a connection other than `touched_by` last did so
 
-    // The part that the engine has; null when it has none.
+    // Returns the part that the engine has; null when it has none.
     const MirrorPart *part_on(EngineId id) const noexcept {
         for (const MirrorPart &part : parts) {
             if (part.held_by == id) {

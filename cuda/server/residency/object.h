@@ -79,7 +79,7 @@ class OfAnyKind {
 using AnyObject = OfAnyKind<KaryArray, GridFile, ColumnStore, TextIndex>;
 using AnyLoader = OfAnyKind<KaryLoader, GridLoader, ColumnLoader, TextLoader>;
 
-// The object as a store; null when there is none.
+// Returns the object as a store; null when there is none.
 inline Store *store_of(const AnyObject &object) {
     return object.visit([](auto *store) -> Store * { return store; });
 }

@@ -38,13 +38,13 @@ bool begin_own(Work &work, const protocol::RunName &name, const protocol::Holder
 // Makes room on each engine for what an object takes there. Throws Failure.
 void require_room(Work &work, OwnObject &own, const std::vector<NewMirrorPart> &parts);
 
-// A run that one engine has.
+// Returns a run that one engine has.
 std::vector<MirrorPart> whole_run(EngineId held_by, AnyObject object);
 // Puts a finished run into the table; when its name is taken it is dropped.
 void make_mirror(Work &work, std::vector<MirrorPart> parts, const protocol::RunName &name,
                  const protocol::Holder &holder);
 
-// The bitmap in the transfer buffer that a request brings for a run; null when no entry is dead.
+// Returns the bitmap in the transfer buffer that a request brings for a run; null when no entry is dead.
 const std::uint64_t *bitmap_of(Work &work, const Mirror &mirror, const protocol::SetDead &request);
 // Gives a part, which is on the work's engine, what the run's bitmap says of its entries.
 void set_dead_of(Work &work, const MirrorPart &part, const std::uint64_t *bitmap, std::uint64_t version);

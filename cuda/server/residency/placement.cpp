@@ -1,6 +1,7 @@
 #include "server/residency/placement.h"
 
 #include <algorithm>
+#include <cassert>
 #include <tuple>
 #include <utility>
 
@@ -43,6 +44,7 @@ std::uint64_t idle_room_of(const PlacementCandidate &candidate) {
 }
 
 const PlacementCandidate &choose_place(const std::vector<PlacementCandidate> &ordered, std::uint64_t bytes) {
+    assert(!ordered.empty());
     for (const auto room : {idle_room_of, room_of}) {
         for (const PlacementCandidate &candidate : ordered) {
             if (room(candidate) >= bytes) {
@@ -55,7 +57,7 @@ const PlacementCandidate &choose_place(const std::vector<PlacementCandidate> &or
 
 namespace {
 
-// The most entries, whole granules of them, whose share takes no more than `room`.
+// Returns the most entries, whole granules of them, whose share takes no more than `room`.
 std::uint64_t entries_within(const DivisibleRun &run, std::uint64_t room) {
     std::uint64_t fits = 0;
     std::uint64_t fails = run.entries / share_granule + 1;

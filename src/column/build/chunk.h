@@ -25,7 +25,7 @@ inline uint32 integer_slot(uint64 key, uint32 mask) {
     return static_cast<uint32>(key * UINT64CONST(0x9e3779b97f4a7c15) >> 32) & mask;
 }
 
-// Its number; kNoNumber when it isn't there.
+// Returns the number of an integer; kNoNumber when it isn't there.
 inline uint32 find_in_table(const IntegerTable *table, uint64 key) {
     for (uint32 slot = integer_slot(key, table->mask); table->slots[slot] != 0;
          slot = (slot + 1) & table->mask)
@@ -107,13 +107,13 @@ NumericForm wanted_form(Relation index);
 Chunk *begin_chunk(Relation index, const Format &format, size_t memory, NumericForm numerics);
 void end_chunk(Chunk *chunk);
 
-// A new row; then, column by column, its values or NULLs, none left out.
+// add_row begins a row; after it come, column by column, its values or NULLs, none left out.
 void add_row(Chunk *chunk, uint64 place);
 void add_null(Chunk *chunk, int column);
 void add_integer(Chunk *chunk, int column, uint64 code);
 void add_string(Chunk *chunk, int column, const Bytes &bytes);
 void add_datum(Chunk *chunk, int column, Datum value);
-// All of the new row's. What a value is detoasted to is palloc'd.
+// Adds all values of the new row. A value that is detoasted is palloc'd.
 void add_values(Chunk *chunk, const Datum *values, const bool *nulls);
 
 // Returns the bytes that the chunk will take with so many more rows, their distinct strings aside.
@@ -136,7 +136,7 @@ inline bool has_integers(const ChunkColumn &column) {
 // Makes strings of a finished chunk's numerics.
 void format_numerics(Chunk *chunk, int column);
 
-// A table of these numerics as strings, which have the same numbers, in the current memory context.
+// Returns a table of these numerics as strings, which have the same numbers, in the current memory context.
 ChunkColumn *format_table(const IntegerTable &integers, uint8 scale);
 
 inline uint32 distinct_values(const ChunkColumn &column) {

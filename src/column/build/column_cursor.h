@@ -19,7 +19,7 @@ struct RowOrder {
     uint64 rows;
 };
 
-// Live rows of all inputs by their places.
+// Merges the live rows of all inputs by their places.
 void merge_places(const Input *inputs, int count, TidWriter *tids, RowOrder *order);
 
 // A ColumnCursor reads one column's codes of one input forward: either `numbers` of a dictionary, or `values`

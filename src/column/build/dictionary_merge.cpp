@@ -211,7 +211,7 @@ static bool tabulate(IntegerTable *table, const InputColumn &column, const Input
     return within && goes_on();
 }
 
-// The most distinct values, up to `limit`, of which a dictionary would be cheaper.
+// Returns the most distinct values, up to `limit`, of which a dictionary would be cheaper.
 static uint64 max_that_pay(uint64 rows, uint32 range_bits, uint32 entry_bits, uint64 limit) {
     uint64 most = 0;
     for (uint64 above = limit; most < above;) {
@@ -437,7 +437,7 @@ static UsedEntries used_entries(InputColumn *column) {
     return used;
 }
 
-// Two at a time: the union so far and the next input.
+// Unites two at a time: the union so far and the next input.
 static bool unite_used(const client::Choice &choice, UsedEntries *used, int count, IntegerUnion *merged) {
     uint64 total = used[0].count;
     auto *entries = allocate<uint64>(total + 1);

@@ -88,7 +88,7 @@ static void write_null_bits(Builder *builder, const InputColumn *columns, Column
     pfree(bits);
 }
 
-// Every row's new code, in order.
+// Writes every row's new code, in order.
 static Area write_codes(Builder *builder, int number, InputColumn *columns, uint32 bits, uint64 base) {
     Packer packer;
     begin_packing(&packer, &builder->stream, bits);

@@ -5,7 +5,7 @@
 
 namespace pg_gpu::column {
 
-// The tuples as they are: the first merge, of several tails together, makes columns of them.
+// Keeps the tuples as they are: the first merge, of several tails together, makes columns of them.
 static void seal(const storage::RunKind *, const char *tail_tuples, uint32 bytes, uint32, Page page,
                  storage::RunEntry *entry) {
     memcpy(storage::page_content(page), tail_tuples, bytes);
@@ -178,7 +178,8 @@ static void bound_dictionaries(Relation index, const Format &format, const stora
     }
 }
 
-// `may_scale`: numerics may become integers, unless there are `listed` different ones at most.
+// Returns the most words that a column takes. With `may_scale` numerics may become integers, unless there are
+// `listed` different ones at most.
 static uint64 max_column_words(const ColumnType &type, const ColumnBound &bound, uint64 rows, bool may_scale,
                                uint64 listed) {
     const uint64 nulls = bound.any_null ? groups_of(rows) : 0;

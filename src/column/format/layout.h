@@ -29,7 +29,7 @@ inline uint64 stream_words(const storage::RunEntry &run) {
     return run.access_method_data[0] & ((UINT64CONST(1) << kLayoutShift) - 1);
 }
 
-// Heap blocks that the entries lie on.
+// Returns how many heap blocks the entries lie on.
 inline uint64 heap_blocks_of(const storage::RunEntry &run) {
     return run.access_method_data[1];
 }

@@ -7,7 +7,8 @@ namespace pg_gpu::column {
 
 __extension__ typedef __int128 Int128;
 
-// Two words, the lower one first, and the scale. False: it isn't finite, or has too many digits.
+// Reads a numeric as two words, the lower one first, and the scale. Returns false when it isn't finite, or
+// has too many digits.
 bool read_wide(Numeric value, uint64 *words, uint8 *scale);
 
 // Multiplies the number by 10^power. Returns false when it doesn't fit.

@@ -8,11 +8,11 @@ namespace pg_gpu::column {
 
 static_assert(kGroup == gpu_engine::packing::group);
 
-// `groups` groups of values of `bits` bits; values have 32 or 64 bits (packing.cpp).
+// Unpacks `groups` groups of values of `bits` bits; values have 32 or 64 bits (packing.cpp).
 void unpack(uint32 bits, const uint64 *words, uint64 groups, uint32 *values);
 void unpack(uint32 bits, const uint64 *words, uint64 groups, uint64 *values);
 
-// The values at `places` among them, of `bits` bits each; the word behind the last one may be read.
+// Unpacks the values at `places` among them, of `bits` bits each; the word behind the last one may be read.
 void unpack_some(uint32 bits, const uint64 *words, const uint16 *places, uint32 count, uint32 *values);
 void unpack_some(uint32 bits, const uint64 *words, const uint16 *places, uint32 count, uint64 *values);
 

@@ -276,7 +276,7 @@ struct TidPageStart {
 
 }  // namespace
 
-// False when stale.
+// Returns false when the reader is stale.
 static bool read_tid_page_start(RunReader *reader, uint32 page, TidPageStart *start) {
     uint32 length;
     if (!read_page(reader, reader->run.sections[kTidSection].first_page + page, 0, sizeof(*start), start,

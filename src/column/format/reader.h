@@ -20,9 +20,9 @@ struct RunReader {
 
 // Reads and checks the header, for who needs neither TIDs nor codes.
 void open_header(RunReader *reader, Relation index, const storage::RunEntry &run, const Format &format);
-// Then dead bits.
+// Reads the dead bits, once the header has been read.
 void read_dead(RunReader *reader);
-// Both.
+// Does both.
 void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run, const Format &format);
 void open_file_reader(RunReader *reader, Relation index, const storage::RunEntry &run, BufFile *file,
                       const Format &format);
@@ -66,11 +66,11 @@ struct TidCursor {
 };
 
 void begin_tid_cursor(TidCursor *cursor, RunReader *reader);
-// false at the end and when stale.
+// Moves on to the next span; returns false at the end and when stale.
 bool next_span(TidCursor *cursor);
 
-// The ordinal of the first entry whose TID names this block or a later one, or the number of entries where
-// there is none. 0 when stale.
+// Returns the ordinal of the first entry whose TID names this block or a later one, or the number of entries
+// where there is none. 0 when stale.
 uint64 find_first_entry(RunReader *reader, BlockNumber block);
 
 // ERROR unless the current span's block is one of the table's: to be called where a row is alive. Dead
@@ -80,7 +80,7 @@ inline void check_span(const TidCursor *cursor, BlockNumber heap_blocks) {
         report_damage(cursor->reader, kTidSection, "An entry's TID lies outside the table.");
 }
 
-// Offset numbers of the current span.
+// Writes the offset numbers of the current span, and returns how many there are.
 inline uint32 span_offsets(const TidCursor *cursor, OffsetNumber *offsets) {
     if (cursor->bitmap == nullptr) {
         for (uint32 i = 0; i < cursor->count; i++)
@@ -98,7 +98,7 @@ inline uint32 span_offsets(const TidCursor *cursor, OffsetNumber *offsets) {
 // Returns in words what is wrong with a page of TIDs; nullptr when nothing is. `content` has `words` words.
 const char *find_tid_page_problem(const uint64 *content, uint32 words);
 
-// TIDs of a page, as storage asks for them.
+// Writes the TIDs of a page, as RunKind::read_tids does, and returns how many there are.
 uint32 read_page_tids(const uint64 *content, ItemPointerData *tids);
 
 // ---- columns ----------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ inline bool is_any_set(const uint64 *bits, uint64 words) {
     return any != 0;
 }
 
-// The bits of a group's codes.
+// Returns the bits of a group's codes.
 inline uint64 bits_of_codes(const uint32 *codes, const uint64 *bits) {
     uint64 found = 0;
     for (uint32 i = 0; i < kGroup; i++)
@@ -129,7 +129,7 @@ inline bool is_scaled(const ColumnHeader &column) {
     return column.encoding == static_cast<uint8>(Encoding::Scaled);
 }
 
-// A run's codes, a batch after the other.
+// A CodeCursor reads a run's codes, a batch after the other.
 template <typename Value>
 struct CodeCursor {
     RunReader *reader;
@@ -145,15 +145,16 @@ struct CodeCursor {
 template <typename Value>
 void begin_codes(CodeCursor<Value> *cursor, RunReader *reader, const Area &area, uint32 bits, uint64 values,
                  bool few = false);
-// The next groups' values, at most kBatchGroups; how many groups. 0 at the end and when stale.
+// Reads the next groups' values, at most kBatchGroups, and returns the number of groups; 0 at the end and
+// when stale.
 template <typename Value>
 uint32 next_groups(CodeCursor<Value> *cursor);
-// The same, but values stay packed: cursor->words has them, and one word more that means nothing.
+// Does the same, but values stay packed: cursor->words has them, and one word more that means nothing.
 template <typename Value>
 uint32 next_packed_groups(CodeCursor<Value> *cursor);
 // Reads only the values of these rows of the next groups, without moving on; the others are undefined.
 void next_few_values(CodeCursor<uint32> *cursor, const uint16 *rows, uint32 count);
-// The same as next_groups, but batches of which no row is selected, a bit each, are passed over;
+// Does what next_groups does, but batches of which no row is selected, a bit each, are passed over;
 // cursor->group says behind which group the values end.
 template <typename Value>
 uint32 next_selected_groups(CodeCursor<Value> *cursor, const uint64 *selected) {
@@ -170,11 +171,11 @@ void end_codes(CodeCursor<Value> *cursor) {
     pfree(cursor->values);
 }
 
-// NULL bits, a bit an entry, palloc'd; nullptr without NULLs.
+// Returns NULL bits, a bit an entry, palloc'd; nullptr without NULLs.
 uint64 *read_null_bits(RunReader *reader, int column);
 
-// The dictionary's integers in order, palloc'd, with places for 2^bits codes: what a damaged code could name
-// is 0.
+// Returns the dictionary's integers in order, palloc'd, with places for 2^bits codes: what a damaged code
+// could name is 0.
 uint64 *read_integer_dictionary(RunReader *reader, int column);
 
 // The dictionary's strings, one after the other.
@@ -196,7 +197,7 @@ struct StringCursor {
 };
 
 void begin_strings(StringCursor *cursor, RunReader *reader, int column);
-// false at the end and when stale.
+// Moves on to the next string; returns false at the end and when stale.
 bool next_string(StringCursor *cursor);
 void end_strings(StringCursor *cursor);
 

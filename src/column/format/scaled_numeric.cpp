@@ -47,7 +47,7 @@ static uint64 magnitude_of(uint64 code) {
     return number < 0 ? -static_cast<uint64>(number) : static_cast<uint64>(number);
 }
 
-// Words of a number's part in front of the point, and of the one behind it.
+// Returns how many words so many digits take, in front of the point or behind it.
 static int words_of_digits(int digits) {
     return (digits + kWordDigits - 1) / kWordDigits;
 }

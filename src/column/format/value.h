@@ -108,7 +108,7 @@ inline Datum decode_integer(const ColumnType &type, uint64 code) {
     }
 }
 
-// The bytes of a value; detoasted ones are palloc'd.
+// Returns the bytes of a value; detoasted ones are palloc'd.
 Bytes bytes_of(const ColumnType &type, Datum value);
 
 // A value of these bytes in `buffer`, which grows as needed (nullptr, 0: none yet).

@@ -11,7 +11,8 @@ namespace pg_gpu::column {
 // ---- how they are distinguished
 // ------------------------------------------------------------------------------
 
-// A call for each argument that a key compares with; nullptr when the function's results can't be cached.
+// Returns a call for each argument that a key compares with; nullptr when the function's results can't be
+// cached.
 static Node *calls_of_key(const Key &key) {
     Oid *types;
     int count;

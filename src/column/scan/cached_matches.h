@@ -14,8 +14,8 @@ struct ColumnKeys {
     int count;
 };
 
-// A bit for each code, also for those that a damaged page or a NULL may have; nullptr: they aren't cached.
-// Good until the transaction ends.
+// Returns a bit for each code, also for those that a damaged page or a NULL may have; nullptr: they aren't
+// cached. Good until the transaction ends.
 const uint64 *use_matching_codes(RunReader *reader, const ColumnKeys &keys);
 
 // Keeps what a byte for each code says, and returns it as use_matching_codes; nullptr: there is no room.
@@ -29,7 +29,7 @@ bool are_rows_worth_caching(const RunReader &reader, int column);
 // Are those of keys, and may they be cached?
 bool are_rows_cached(const RunReader &reader, const ColumnKeys &keys);
 
-// A bit for each row. That of a NULL means nothing. Good until others are cached.
+// Returns a bit for each row. That of a NULL means nothing. Good until others are cached.
 const uint64 *find_matching_rows(RunReader *reader, const ColumnKeys &keys);
 void cache_matching_rows(RunReader *reader, const ColumnKeys &keys, const uint64 *rows, uint64 changes);
 

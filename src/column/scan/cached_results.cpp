@@ -194,7 +194,7 @@ MemoryContext begin_results(size_t bytes) {
                : AllocSetContextCreate(CurrentMemoryContext, "pg_gpu results", ALLOCSET_SMALL_SIZES);
 }
 
-// False: there is no room for them.
+// Adds results; returns false when there is no room for them.
 static bool add_entry(const CacheKey &key, MemoryContext context, const void *results, uint64 changes,
                       bool is_in_use) {
     MemoryContext caller = MemoryContextSwitchTo(context);

@@ -38,7 +38,7 @@ uint64 count_changes();
 // Returns results as they were added; nullptr when there are none. They are good until others are added.
 const void *find_results(const CacheKey &key);
 
-// The same, good until the transaction ends.
+// Returns the same results, which are good until the transaction ends.
 const void *use_results(const CacheKey &key);
 
 // Returns where results of so many bytes are to be put; nullptr when they would take more than

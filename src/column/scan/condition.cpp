@@ -58,7 +58,8 @@ struct CodeSpace {
     uint64 highest;
 };
 
-// The last of the codes for which holds(code): it does for the least values. False when for none.
+// Finds the last of the codes for which holds(code), which holds for the least values. Returns false when it
+// does for none.
 template <typename Holds>
 static bool last_that_holds(const CodeSpace &space, Holds holds, uint64 *last) {
     uint64 low = space.lowest;

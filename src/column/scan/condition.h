@@ -70,7 +70,7 @@ void make_condition(Relation index, const Format &format, const ScanKeyData *key
 
 bool evaluate(const Key &key, Datum value);
 
-// The same of a string that `patterns` tell about.
+// Returns the same for a string that `patterns` decide about.
 inline bool is_like_any(const Key &key, const Bytes &value) {
     for (uint32 i = 0; i < key.argument_count; i++)
         if (is_like(*key.patterns[i], value))
@@ -105,10 +105,11 @@ inline bool is_among_strings(const Key &key, const Bytes &value) {
     return false;
 }
 
-// The codes of a run's numerics that match (scaled_numeric.h), of a key that compares numerics.
+// Returns the codes of a run's numerics that match (scaled_numeric.h), of a key that compares numerics.
 const CodeRanges &ranges_of_scale(const Key &key, uint8 scale);
 
-// The values that match a key in a run without a dictionary, by their codes; nullptr: that isn't known.
+// Returns the values that match a key in a run without a dictionary, by their codes; nullptr: that isn't
+// known.
 const CodeRanges *ranges_in(const ColumnHeader &header, const Key &key);
 
 // Can no row of the run match?

@@ -463,7 +463,7 @@ const uint64 *use_cached_codes(ColumnView *view, int run, int column, const Cond
                : nullptr;
 }
 
-// The rows of a run that match, if it is known which codes do. False: it isn't.
+// Counts the rows of a run that match, if it is known which codes do, and returns false when it isn't.
 static bool count_kept_in_run(RunReader *reader, const ColumnKeys &keys, uint64 *count) {
     const uint64 changes = count_changes();
     if (find_matching_rows(reader, keys) == nullptr) {

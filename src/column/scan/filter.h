@@ -10,8 +10,8 @@ enum class KeysToApply { Safe, Unsafe };
 // Takes away the rows that don't match. Unsafe keys' operators see the values of selected rows only.
 void select_matching(ColumnView *view, const Condition &condition, KeysToApply which);
 
-// A bit for each code of the run, as an earlier statement has found out which match, so that no operator is
-// asked; nullptr: it isn't known. Good until the transaction ends.
+// Returns a bit for each code of the run, as an earlier statement has found out which match, so that no
+// operator is asked; nullptr: it isn't known. Good until the transaction ends.
 const uint64 *use_cached_codes(ColumnView *view, int run, int column, const Condition &condition,
                                KeysToApply which);
 

@@ -11,7 +11,7 @@ using namespace client;
 
 // ---- mirrors ---------------------------------------------------------------------------------------------
 
-// TIDs' pages, then the stream, which fills its own without gaps.
+// The pages of TIDs come first, then the stream, which fills its own without gaps.
 static MirroredPages mirrored_pages_of(const MirrorFormat &format, const storage::RunEntry &run) {
     MirroredPages pages = {};
     if (format.mirrored_entries(run) == 0)
@@ -91,7 +91,7 @@ static double estimate_of(const RunSet &set, RequestKind kind, int columns, Path
     return estimate_microseconds(request, path);
 }
 
-// True if the rows that a reply announces lie within the buffer. They are returned as Row.
+// Returns whether the rows that a reply announces, which are returned as Row, lie within the buffer.
 template <typename Row>
 static bool rows_lie_in_buffer(const protocol::ColumnReply &reply, int run) {
     return reply.found[run] <= buffer_bytes() &&

@@ -11,14 +11,14 @@ extern const client::MirrorKind column_mirror;
 struct ColumnMirror : client::MirrorFormat {
     // Finds where a run's columns lie. False when a page was recycled.
     bool (*describe)(Relation index, const storage::RunEntry &run, gpu_engine::StoreLayout *layout);
-    // Bytes of the stream, which fills its pages without gaps.
+    // Returns the bytes of the stream, which fills its pages without gaps.
     uint64 (*stream_bytes)(const storage::RunEntry &run);
 };
 
 extern const client::RequestCost count_rows_cost;
 extern const client::RequestCost match_rows_cost;
 extern const client::RequestCost merge_dictionaries_cost;
-// Reading the codes of columns of all entries, and handling the results.
+// Returns the microseconds of reading the codes of columns of all entries, and of handling the results.
 double row_microseconds(const client::Request &request, client::Path path);
 
 // A test of rows; of one run of the set, or of all (kAllRuns).
@@ -45,8 +45,8 @@ struct ColumnsResult {
     ColumnCounts runs[client::kMaxRuns];
 };
 
-// Live rows that pass all tests, counted in each run: CountRows for a target of rows, else CountValues.
-// `places[i]` are those of run i's counts.
+// Counts live rows that pass all tests, in each run: CountRows for a target of rows, else CountValues.
+// `places[i]` is the number of places of run i's counts.
 bool count_column(const client::RunSet &set, const client::Choice &choice, const RowTests &tests,
                   const gpu_engine::ColumnTarget &target, const uint64 *places,
                   const client::VisibleBlocks &visible, ColumnsResult *result);
@@ -56,12 +56,12 @@ struct RowsResult {
     uint64 found[client::kMaxRuns];
 };
 
-// Their TIDs, in no certain order.
+// Finds the TIDs of such rows, in no certain order.
 bool match_column(const client::RunSet &set, const client::Choice &choice, const RowTests &tests,
                   RowsResult *result);
 
-// The union of two sorted dictionaries without duplicates: *count entries, and for each entry of theirs its
-// place among them. Results lie in the transfer buffer, and have been looked through.
+// Makes the union of two sorted dictionaries without duplicates: *count entries, and for each entry of theirs
+// its place among them. Results lie in the transfer buffer, and have been looked through.
 bool merge_column_dictionaries(const client::Choice &choice, const uint64 *main, uint64 main_count,
                                const uint64 *delta, uint64 delta_count, const uint64 **entries, uint64 *count,
                                const uint32 **main_map, const uint32 **delta_map);

@@ -13,16 +13,15 @@ struct TestInputs {
     uint64 data_bytes;
 };
 
-// A set of codes, or ranges: what a test refers to.
+// Both are about the set of codes, or the ranges, that a test refers to.
 uint64 bytes_of_test(const gpu_engine::ColumnTest &test);
 const void *data_of_test(const gpu_engine::ColumnTest &test);
 
-// What the tests of a request refer to, copied together. In the current memory
-// context.
+// Copies what the tests of a request refer to, together, into the current memory context.
 TestInputs make_test_inputs(const client::RunSet &set, const RowTests &tests);
 void free_test_inputs(const TestInputs &inputs);
 
-// Once the inputs lie in the transfer buffer: the places' offsets count from its beginning.
+// Is called once the inputs lie in the transfer buffer: makes the places' offsets count from its beginning.
 void finish_test_places(const RowTests &tests, uint64 places_at, uint64 data_at);
 
 }  // namespace pg_gpu::column

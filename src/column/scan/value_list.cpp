@@ -200,7 +200,7 @@ static bool number_by_sorting(RunReader *reader, int column, uint32 *numbers, Va
     return true;
 }
 
-// nullptr: there is no room.
+// Makes a list; returns nullptr when there is no room.
 static const ValueList *make_list(RunReader *reader, int column) {
     const uint64 rows = reader->run.entries;
     MemoryContext scratch =

@@ -15,13 +15,14 @@ struct ValueList {
 inline constexpr size_t kNoList = SIZE_MAX;
 size_t bytes_of_list(const ColumnHeader &header, uint64 rows);
 
-// The list of a column of scaled numerics. The session keeps it, if pg_gpu.map_memory has room; otherwise it
-// is made in the current memory context, and takes so much of *memory. Good until the transaction or the
-// context ends. nullptr: there is no room. Means nothing when the run is stale afterwards, but may be used.
+// Returns the list of a column of scaled numerics. The session keeps it, if pg_gpu.map_memory has room;
+// otherwise it is made in the current memory context, and takes so much of *memory. It is good until the
+// transaction or the context ends. nullptr when there is no room. The list means nothing when the run is
+// stale afterwards, but may be used.
 const ValueList *list_values(RunReader *reader, int column, size_t *memory);
 
-// The codes by their numbers, in the current memory context. Lists don't keep them: of kept results nobody
-// asks for the values. They mean nothing when the run is stale afterwards.
+// Returns the codes by their numbers, in the current memory context. Lists don't keep them: of kept results
+// nobody asks for the values. They mean nothing when the run is stale afterwards.
 uint64 *codes_of_list(RunReader *reader, int column, const ValueList &list);
 
 }  // namespace pg_gpu::column

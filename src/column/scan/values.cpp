@@ -243,7 +243,7 @@ static void count_row_values(const RowValues &rows, Collected *collected) {
     }
 }
 
-// The bytes of numerics, of which `first` is the first that was collected as an integer.
+// Writes the numerics' bytes, of which `first` is the first that was collected as an integer.
 static void format_collected(const Collected &collected, uint64 first, uint8 scale) {
     char *room = allocate<char>((collected.count - first) * kMaxFormattedBytes + 1);
     for (uint64 i = first; i < collected.count; i++) {

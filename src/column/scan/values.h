@@ -125,7 +125,7 @@ struct DistinctValues {
     bool is_ordered;  // by btree's default operators; else in no order that means anything
 };
 
-// Palloc'd in the current memory context, together with strings' bytes.
+// Returns a column's distinct values, palloc'd in the current memory context together with strings' bytes.
 DistinctValues find_distinct(ColumnView *view, int column);
 
 inline Datum datum_of_value(const ColumnType &type, const DistinctValue &value, ValueBuffer *buffer) {

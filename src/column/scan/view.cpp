@@ -36,7 +36,7 @@ static void open_raw(ColumnView *view, const storage::RunEntry &run) {
         view->recycled = &run;
 }
 
-// False: the run is left out.
+// Returns false when the run is left out.
 static bool open_columns(ColumnView *view, const storage::RunEntry &run, const Condition &condition,
                          bool remote) {
     const int number = view->run_count;
@@ -196,7 +196,7 @@ struct BlockRows {
 
 }  // namespace
 
-// The bits [first, first + count), at most 64; those behind their end are 0.
+// Returns the bits [first, first + count), at most 64; those behind their end are 0.
 static uint64 bits_from(const BlockRows &rows, uint32 first, uint32 count) {
     const uint32 word = first / 64;
     const uint32 shift = first % 64;
@@ -241,7 +241,8 @@ static void keep_rows_of_block(const TidCursor &cursor, const BlockRows &rows, u
     }
 }
 
-// The set's part for a block from part `at` on, which is moved on; nullptr: no row of the block is in it.
+// Returns the set's part for a block from part `at` on, which is moved on; nullptr: no row of the block is in
+// it.
 static const table::RowSetBlock *find_part(const table::RowSet &set, BlockNumber block, uint32 *at) {
     while (*at < set.block_count && set.blocks[*at].block < block)
         ++*at;

@@ -102,7 +102,7 @@ inline bool is_selected(const uint64 *bits, uint64 ordinal) {
     return (bits[ordinal / 64] >> (ordinal % 64)) & 1;
 }
 
-// Sixty-four bytes of 0 or 1 as bits.
+// Packs sixty-four bytes of 0 or 1 into bits.
 inline uint64 pack_bits(const uint8 *hits) {
     uint64 bits = 0;
     for (uint32 i = 0; i < 8; i++) {

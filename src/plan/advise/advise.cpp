@@ -129,7 +129,7 @@ static void give_unused(FunctionCallInfo fcinfo) {
 
 // ---- estimates --------------------------------------------------------------------------------------------
 
-// False: it isn't known. The first failure is kept, to be told.
+// Returns false when the estimate isn't known. The first failure is kept, to be reported.
 static bool estimate(Advice *advice, const Recorded &recorded, const Proposal *with, Estimate *result) {
     bool is_select = false;
     ErrorData *error = try_in_subtransaction(advice->context,

@@ -67,7 +67,7 @@ static bool is_same_for_all_rows(Node *node) {
     return !contain_var_clause(node) && !contain_volatile_functions(node);
 }
 
-// False: the clause isn't such a condition.
+// Returns false when the clause isn't such a condition.
 static bool read_condition(Node *clause, Index table, Condition *condition) {
     List *operands;
     Oid operation;
@@ -126,7 +126,8 @@ static void propose(const Proposal &proposal) {
     MemoryContextSwitchTo(caller);
 }
 
-// The default operator class of the column's type, if it has the condition's operator; else InvalidOid.
+// Returns the default operator class of the column's type, if it has the condition's operator; else
+// InvalidOid.
 static Oid class_for(const Condition &condition, Oid method) {
     const Oid operator_class = GetDefaultOpClass(condition.type, method);
     return OidIsValid(operator_class) &&
@@ -272,8 +273,8 @@ void register_advise() {
 
 // ---- the statement ----------------------------------------------------------------------------------------
 
-// The types of parameters follow from where they stand, as those of PREPARE. nullptr: it is no SELECT that
-// only reads.
+// Parses a recorded statement. The types of parameters follow from where they stand, as those of PREPARE.
+// Returns nullptr when it is no SELECT that only reads.
 static Query *parse_recorded(const char *text) {
     List *parsed = pg_parse_query(text);
     if (list_length(parsed) != 1 || !IsA(linitial_node(RawStmt, parsed)->stmt, SelectStmt))

@@ -21,7 +21,7 @@ struct Refusal {
     Node *expression;    // nullptr: the whole
 };
 
-// The first reason stays.
+// Notes a reason, of which the first one stays.
 inline void refuse(Refusal *refusal, const char *reason, Node *expression = nullptr) {
     if (refusal->reason == nullptr)
         *refusal = {reason, expression};

@@ -106,8 +106,8 @@ static bool covers_all_conditions(const IndexPath *path) {
     return true;
 }
 
-// The path over this index that answers every condition on the table, index-only where that can be, and
-// whether or not it would have survived beside other paths; nullptr when there is none. It is made by the
+// Returns the path over this index that answers every condition on the table, index-only where that can be,
+// and whether or not it would have survived beside other paths; nullptr when there is none. It is made by the
 // planner's own code for a table that has no other index.
 static IndexPath *answering_path(PlannerInfo *root, RelOptInfo *table, const IndexOptInfo *index) {
     auto *only_index = makeNode(IndexOptInfo);
@@ -139,9 +139,9 @@ static bool has_array_clause(const IndexPath *path) {
     return false;
 }
 
-// The cost of counting by the path. Where all rows are visible to everyone, a range costs a search for each
-// of its ends, which reads no page that the index scan would not read. Otherwise every entry is looked at, as
-// in that scan, but no tuple is made of it.
+// Returns the cost of counting by the path. Where all rows are visible to everyone, a range costs a search
+// for each of its ends, which reads no page that the index scan would not read. Otherwise every entry is
+// looked at, as in that scan, but no tuple is made of it.
 static Cost count_cost(const IndexPath *path) {
     const IndexOptInfo *index = path->indexinfo;
     const double entries = clamp_row_est(path->indexselectivity * index->tuples);

@@ -127,9 +127,9 @@ static const CustomScanMethods scan_methods = {
     .CreateCustomScanState = create_state<CountScanState, execution_methods>,
 };
 
-// The node's own tuple holds the aggregates' values; its target list is computed from them. They are taken
-// from the relation and not from the target list, which the planner leaves out where it will put its own
-// projection in.
+// Plans a count scan. The node's own tuple holds the aggregates' values; its target list is computed from
+// them. They are taken from the relation and not from the target list, which the planner leaves out where it
+// will put its own projection in.
 static Plan *plan_count_scan(PlannerInfo *root, RelOptInfo *output, CustomPath *path, List *target_list,
                              List *, List *child_plans) {
     note_chosen(root, path);

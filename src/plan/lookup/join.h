@@ -6,8 +6,8 @@
 
 namespace pg_gpu::plan {
 
-// Called from _PG_init. The planner then weighs a lookup join wherever a table is joined with gpu.lookup of
-// one of its indexes by ctid.
+// _PG_init calls it. The planner then weighs a lookup join wherever a table is joined with gpu.lookup of one
+// of its indexes by ctid.
 void register_lookup_join();
 
 }  // namespace pg_gpu::plan

@@ -170,8 +170,8 @@ static const char *refuse_join(PlannerInfo *root, const RelOptInfo *join, const 
                : "gpu.lookup is joined with another table than its index's";
 }
 
-// The conditions of the join in *restrictions, but for the equality of TIDs. Returns nullptr, or why the node
-// can't check them.
+// Finds the conditions of the join, but for the equality of TIDs, for *restrictions. Returns nullptr, or why
+// the node can't check them.
 static const char *refuse_conditions(const RelOptInfo *outer, const RelOptInfo *inner, List *conditions,
                                      List **restrictions) {
     bool by_tid = false;

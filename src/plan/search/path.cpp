@@ -25,7 +25,7 @@ static bool is_table(const RelOptInfo *relation, const RangeTblEntry *entry) {
            entry->rtekind == RTE_RELATION && !entry->inh;
 }
 
-// The table's ordered scans of gpu_text, each of which is a path for all rows.
+// Returns the table's ordered scans of gpu_text, each of which is a path for all rows.
 static List *find_ordered_scans(const RelOptInfo *relation) {
     List *found = NIL;
     ListCell *cell;
@@ -44,7 +44,7 @@ static bool is_other_index(const IndexOptInfo *index) {
 
 // ---- what they cost ---------------------------------------------------------------------------------------
 
-// The scan reads so many rows to return one, where no bitmap says which of them are wanted.
+// Returns how many rows the scan reads to return one, where no bitmap says which of them are wanted.
 static double rows_read(const IndexPath *scan) {
     return clamp_row_est(scan->indexselectivity * scan->indexinfo->tuples);
 }

@@ -100,7 +100,7 @@ static Found find_index(const Source &source) {
     return found;
 }
 
-// Once a session and table: nobody wants to read it with each statement.
+// Says it once a session and table: nobody wants to read it with each statement.
 static void say_what_would_help(const Source &source) {
     static Oid said_of = InvalidOid;
     if (said_of == source.table->relid || !IsA(source.expression, Var) ||
@@ -136,7 +136,7 @@ static Oid query_function(const char *name, Oid typed) {
     return LookupFuncName(qualified, lengthof(arguments), arguments, true);
 }
 
-// gpu.ranking_query(index, typed), or gpu.matching_query.
+// Makes a call of gpu.ranking_query(index, typed), or of gpu.matching_query.
 static Expr *make_query(const Found &found, Node *typed, bool ranked, Oid *type) {
     const Oid typed_type = exprType(typed);
     const Oid function = query_function(ranked ? "ranking_query" : "matching_query", typed_type);

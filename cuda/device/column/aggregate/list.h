@@ -42,10 +42,10 @@ void count_groups_later(const Call &call, const FilledTable &filled, volatile st
 // Besides, marks which spans of the keys' codes groups have. `marks` is on the device.
 void mark_groups_later(const Call &call, const FilledTable &filled, const AggregateProgram &program,
                        KeyMarks *marks, volatile std::uint64_t *number);
-// A key of the program with its place in the numbers of dense groups.
+// Returns a key of the program with its place in the numbers of dense groups.
 GroupKey key_of(const AggregateProgram &program, std::uint32_t number);
 
-// All of them, in no certain order: `groups` of them, as count_groups says.
+// Lists all groups, in no certain order: `groups` of them, which is the result of count_groups.
 Buffer<std::uint64_t> list_groups(const Call &call, const FilledTable &filled, const ProgramView &program,
                                   std::uint64_t groups);
 

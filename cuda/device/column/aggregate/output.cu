@@ -51,7 +51,7 @@ Status DeviceAggregateOutput::list_groups(Stream &stream) noexcept {
     });
 }
 
-// The groups as kernels go over them.
+// Returns the groups as kernels go over them.
 FilledTable DeviceAggregateOutput::filled(std::uint32_t key_words) const {
     if (table_ != nullptr) {
         return table_->filled;

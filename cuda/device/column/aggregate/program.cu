@@ -130,7 +130,7 @@ class Compiler {
     std::vector<std::size_t> busy_until_;
 };
 
-// The filter, unless rows needn't be looked at for it, then what keys and accumulators need.
+// Compiles the filter, unless rows needn't be looked at for it, and then what keys and accumulators need.
 Compiler compile_all(const AggregatePlan &plan, bool has_filter) {
     const AggregateProgram &program = plan.program;
     Compiler compiler(program);
@@ -151,7 +151,7 @@ Compiler compile_all(const AggregatePlan &plan, bool has_filter) {
     return compiler;
 }
 
-// The first condition that rows aren't tested for; nullptr without one.
+// Returns the first condition that rows aren't tested for; nullptr without one.
 const AggregateCondition *find_first(const AggregatePlan &plan, const std::vector<bool> &is_tested) {
     for (std::size_t i = 0; i < plan.steps.conditions.size(); ++i) {
         if (!is_tested[i]) {

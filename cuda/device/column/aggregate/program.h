@@ -113,7 +113,7 @@ bool is_narrow_sum(const Accumulator &accumulator, std::uint64_t rows);
 // Are groups ordered by a sum whose upper half isn't in the table?
 bool is_narrow_top(const AggregateProgram &program, const AggregateTop &top, std::uint64_t rows);
 
-// The word that counts all rows of a group, in the program or behind all its words.
+// Returns the word that counts all rows of a group, in the program or behind all its words.
 std::uint32_t find_rows_word(const AggregateProgram &program);
 
 }  // namespace gpu_engine::device

@@ -136,7 +136,7 @@ class RowComputer {
         return rows & ~truth.nulls;
     }
 
-    // A word of the rows' keys: of groups, and of rows in an order.
+    // Computes a word of the rows' keys: of groups, and of rows in an order.
     __device__ void key_word(std::uint32_t word, std::uint64_t *keys) const {
         key_word(word, 0, keys, [](const auto &...arguments) { return key_part(arguments...); });
     }

@@ -33,7 +33,7 @@ __device__ inline void add_wide_in_memory(Word *low, Word *high, UInt128 number)
     }
 }
 
-// The same in shared memory, where only additions of 32 bits are fast. Returns the carry.
+// Does the same in shared memory, where only additions of 32 bits are fast. Returns the carry.
 __device__ inline std::uint32_t add_piece(std::uint32_t *piece, std::uint32_t part, std::uint32_t carry) {
     const std::uint64_t sum = static_cast<std::uint64_t>(part) + carry;
     const auto added = static_cast<std::uint32_t>(sum);

@@ -271,7 +271,8 @@ class TopRowsFinder {
         equal_ = UINT64_MAX;
     }
 
-    // Lists rows by a key that a sample tells. False: that isn't worth while, or there are too many of them.
+    // Lists rows by a key that a sample tells. Returns false when that isn't worth while, or there are too
+    // many of them.
     bool list_by_sample(Buffer<std::uint64_t> *records, std::uint64_t *found) {
         const std::uint64_t wanted = request_.top.count;
         if (plan_.rows < least_sampled_rows || wanted > spare_rows / (2 * least_sample_step)) {

@@ -26,7 +26,7 @@ struct StoreParts {
 
     std::uint64_t bytes() const noexcept { return words.bytes() + spans.bytes() + bitmaps.bytes(); }
 
-    // Null without NULLs.
+    // Returns null when the column has no NULLs.
     const std::uint64_t *null_bits(std::uint32_t column) const noexcept {
         return layout.column[column].null_bits.words > 0 ? words.data() + kept.column[column].null_bits
                                                          : nullptr;

@@ -45,7 +45,7 @@ constexpr std::uint64_t selection_words(std::uint64_t rows) {
     return (rows + rows_a_warp - 1) / rows_a_warp * (rows_a_warp / 64);
 }
 
-// A lane's bits of the words.
+// Returns a lane's bits of the words.
 __device__ inline std::uint32_t rows_of_lane(const std::uint32_t *words) {
     const std::uint32_t lane = threadIdx.x % 32;
     std::uint32_t rows = 0;

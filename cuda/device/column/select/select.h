@@ -34,7 +34,7 @@ Buffer<std::uint64_t> split_unresolved(const Call &call, const StoreParts &parts
                                        const std::uint64_t *nulls, const Selection &selection,
                                        std::uint64_t *found, HeldBuffers *held);
 
-// *count, on the device, becomes the number of selected rows.
+// Counts the selected rows; *count is on the device.
 void count_selected(const Call &call, const Selection &selection, std::uint64_t *count);
 
 }  // namespace gpu_engine::device

@@ -59,7 +59,7 @@ class Groups {
     // each that has rows.
     template <typename Visit>
     void join(std::uint64_t first, std::uint64_t last, std::span<const Groups> others, Visit visit);
-    // The same; all that have rows then lie in these groups' memory, where those of the numbers did.
+    // Does the same; all that have rows then lie in these groups' memory, where those of the numbers did.
     RecordSpan gather(std::uint64_t first, std::uint64_t last, std::span<const Groups> others);
 
   private:
@@ -86,7 +86,7 @@ class Groups {
     std::uint64_t mask_ = 0;
 };
 
-// The hash of a key whose words follow each other.
+// Returns the hash of a key whose words follow each other.
 inline std::uint64_t hash_key(const std::uint64_t *key, std::uint32_t words) noexcept {
     std::uint64_t hash = 0;
     for (std::uint32_t word = 0; word < words; ++word) {
