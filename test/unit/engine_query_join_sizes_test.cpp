@@ -458,6 +458,16 @@ TYPED_TEST(QueryJoinSizesTest, MorePairsThan32BitsCount) {
     query.match({});
     this->sum_rows(&query, 1, 45, 9 * 9 + 8 * 8 + 7 * 7 + 6 * 6 + 5 * 5 + 4 * 4 + 3 * 3 + 2 * 2 + 1);
 
+    // All of them are counted without a filter.
+    JoinQuery counted;
+    const std::uint32_t all = counted.add_scan({ValueType::int64}, input_of(numbers));
+    const std::uint32_t ones =
+        counted.add_scan({ValueType::int64}, input_of({std::vector<std::uint64_t>(rows, 1)}));
+    counted.add_join(JoinKind::inner, all, ones);
+    counted.output_first(2);
+    counted.match({});
+    this->sum_rows(&counted, 1, rows * rows, static_cast<Wide>(rows * rows));
+
     JoinQuery endless;
     numbers[0].resize(std::size_t(1) << 21);
     const std::uint32_t many = endless.add_scan({ValueType::int64}, input_of(numbers));

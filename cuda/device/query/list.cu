@@ -139,7 +139,7 @@ class Lister {
         if (source.is_empty()) {
             return listed;
         }
-        if (!program_.has_filter() && source.view().selected == nullptr) {
+        if (!program_.has_filter() && !source.has_selection()) {
             listed.count = source.rows();
             return listed;
         }

@@ -35,7 +35,7 @@ Passed select_passing(const Call &call, const QueryData &data, const Composer &c
                       const RowSource &source);
 
 // The joined rows of a join that can't be probed: their columns are those of the probed table, then of the
-// build one. The tables stay as long as the sources.
+// build one. The tables, and the join's, stay as long as the sources.
 std::deque<RowSource> join_rows(const Call &call, const Query &query, const QueryData &data, const Node &join,
                                 const Table &probed, const Table &build, JoinTable &table);
 

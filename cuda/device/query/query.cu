@@ -203,6 +203,7 @@ class Execution {
         pipeline.composer->choose_columns(query_, node);
         pipeline.tables.push_back(std::move(probed));
         pipeline.tables.push_back(std::move(build));
+        pipeline.joins.push_back(std::move(table));
         return pipeline;
     }
 

@@ -187,18 +187,28 @@ RowSource::RowSource(const Call &call, const Table &table) {
     finish(call, columns);
 }
 
-RowSource::RowSource(const Call &call, const Table &probed, const Table &build, Pairs pairs)
-    : pairs_(std::move(pairs)) {
-    std::vector<ColumnView> columns;
-    for (const Table::Column &column : probed.columns) {
-        columns.push_back(view_of_picked(column, pairs_.probed.data()));
+JoinedRows::JoinedRows(const Call &call, const Table &probed_table, const Table &build_table,
+                       std::uint64_t pairs)
+    : probed(call.buffer<std::uint32_t>(pairs)), build(call.buffer<std::uint32_t>(pairs)) {
+    std::vector<ColumnView> views;
+    for (const Table::Column &column : probed_table.columns) {
+        views.push_back(view_of_picked(column, probed.data()));
     }
-    for (const Table::Column &column : build.columns) {
-        columns.push_back(view_of_picked(column, pairs_.build.data()));
+    for (const Table::Column &column : build_table.columns) {
+        views.push_back(view_of_picked(column, build.data()));
     }
-    view_.rows = pairs_.count();
-    is_empty_ = view_.rows == 0;
-    finish(call, columns);
+    for (const ColumnView &view : views) {
+        may_be_null.push_back(view.nulls != nullptr);
+    }
+    columns = upload(call, views);
+}
+
+RowSource::RowSource(std::shared_ptr<const JoinedRows> joined, std::uint64_t count,
+                     std::function<void()> list)
+    : joined_(std::move(joined)), list_(std::move(list)), may_be_null_(joined_->may_be_null) {
+    view_.columns = joined_->columns.data();
+    view_.rows = count;
+    is_empty_ = count == 0;
 }
 
 RowSource::RowSource(const Call &call, const Table &probed, const Table &build, JoinSide side,

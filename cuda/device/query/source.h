@@ -2,6 +2,8 @@
 #pragma once
 
 #include <deque>
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "device/column/select/select.h"
@@ -69,12 +71,16 @@ inline ArrayColumn array_of(const Table::Column &column) {
     return {column.type, column.values.data(), column.nulls.size() > 0 ? column.nulls.data() : nullptr};
 }
 
-// Pairs of rows of two tables.
-struct Pairs {
+// Numbers of rows of two tables, pair by pair, and the tables' columns as they are read through them: those
+// of the probed table, then of the build one.
+struct JoinedRows {
     Buffer<std::uint32_t> probed;
     Buffer<std::uint32_t> build;
+    Buffer<ColumnView> columns;
+    std::vector<bool> may_be_null;
 
-    std::uint64_t count() const { return probed.size(); }
+    // With room for so many pairs.
+    JoinedRows(const Call &call, const Table &probed_table, const Table &build_table, std::uint64_t pairs);
 };
 enum class JoinSide : std::uint8_t { probed, build };
 
@@ -84,13 +90,21 @@ class RowSource {
     RowSource(const Call &call, const Query &query, const Node &scan, const RunSource &run);
     RowSource(const Call &call, const Query &query, const Node &scan, const InputSource &input);
     RowSource(const Call &call, const Table &table);
-    // Joined rows: the columns of the probed table, then of the build one.
-    RowSource(const Call &call, const Table &probed, const Table &build, Pairs pairs);
-    // The same of rows of one side alone, which have a bit in `selected` (of selection_words() words).
+    // The first `count` of joined rows, which `list`, if it isn't empty, puts there whenever they are read.
+    RowSource(std::shared_ptr<const JoinedRows> joined, std::uint64_t count, std::function<void()> list);
+    // The columns of joined rows, of rows of one side alone, which have a bit in `selected` (of
+    // selection_words() words).
     RowSource(const Call &call, const Table &probed, const Table &build, JoinSide side,
               Buffer<std::uint64_t> selected);
 
-    const SourceView &view() const noexcept { return view_; }
+    // For one kernel, which is launched before any other source's view is taken.
+    const SourceView &view() const {
+        if (list_) {
+            list_();
+        }
+        return view_;
+    }
+    bool has_selection() const noexcept { return view_.selected != nullptr; }
     std::uint64_t rows() const noexcept { return view_.rows; }
     bool is_empty() const noexcept { return is_empty_; }
     bool may_be_null(std::size_t column) const { return may_be_null_[column]; }
@@ -101,7 +115,6 @@ class RowSource {
     const Buffer<std::uint64_t> &unknown() const noexcept { return unknown_; }
     const device::StoreParts &parts() const noexcept { return *parts_; }
     bool is_run() const noexcept { return parts_ != nullptr; }
-    const Pairs &pairs() const noexcept { return pairs_; }
 
   private:
     ColumnView view_of(const Call &call, const RunColumn &column, ValueType type);
@@ -116,7 +129,8 @@ class RowSource {
     device::HeldBuffers held_;
     device::Selection selection_;
     Buffer<std::uint64_t> unknown_;
-    Pairs pairs_;
+    std::shared_ptr<const JoinedRows> joined_;
+    std::function<void()> list_;
     Buffer<ColumnView> columns_;
     std::vector<bool> may_be_null_;
     SourceView view_{};
