@@ -94,6 +94,8 @@ SELECT p.kind, count(*), count(d.id), sum(d.weight) FROM person p LEFT JOIN deli
 SELECT p.kind, count(*), count(d.id), sum(d.weight) FROM person p LEFT JOIN delivery d ON d.person = p.id WHERE d.express IS NOT TRUE GROUP BY 1
 SELECT p.kind, count(*), sum(coalesce(d.weight, 0)) FROM person p LEFT JOIN delivery d ON d.person = p.id WHERE d.id IS NULL OR d.id % 3 = 0 GROUP BY 1
 SELECT p.kind, count(*) FROM person p LEFT JOIN delivery d ON d.person = p.id WHERE d.id IS NULL GROUP BY 1
+SELECT p.kind, count(*), count(d.id), max(d.note) FROM person p LEFT JOIN delivery d ON d.person = p.id WHERE d.id IS NULL GROUP BY 1
+SELECT d.note, coalesce(d.code, p.kind), count(*) FROM person p LEFT JOIN delivery d ON d.person = p.id AND d.express WHERE d.id IS NULL GROUP BY 1, 2
 SELECT count(*), count(p.id), count(o.id) FROM person p LEFT JOIN place o ON p.town = o.id AND o.population > 1000000 AND p.credit > 0
 SELECT o.region, count(*), count(d.id) FROM delivery d RIGHT JOIN place o ON d.target = o.id GROUP BY 1
 SELECT o.region, count(*), count(d.id) FROM delivery d RIGHT JOIN place o ON d.target = o.id AND d.note = 'lost' WHERE o.population IS NOT NULL GROUP BY 1
