@@ -4,11 +4,11 @@ package PgGpuTest::Fuzz;
 #
 #   my $found = fuzz(random => $random, tables => 10, statements => 30, rows => 3000);
 #   $found->{differences}     texts, each with all that repeats it
-#   $found->{asked}, {by_node}, {by_processor}, {by_workers}, {by_bitmap}, {joins}, {joined_rows}, {failed}, {undecided}, {rows}
+#   $found->{asked}, {by_node}, {by_processor}, {by_workers}, {by_bitmap}, {joins}, {joins_of_processor}, {joined_rows}, {failed}, {undecided}, {rows}
 #   $found->{not_answered}    reasons of the node's for leaving a statement to PostgreSQL after all, with their counts
 #
-# With writers => 1 other sessions write meanwhile, and statements are asked within one snapshot. The server is that of PGHOST
-# and the like, where the database has pg_gpu and the functions of prepare_fuzz().
+# With joins => 1 all tables are such that GpuQuery joins them, and most statements do. With writers => 1 other sessions write
+# meanwhile, and statements are asked within one snapshot. The server is that of PGHOST and the like, where the database has pg_gpu and the functions of prepare_fuzz().
 
 use strict;
 use warnings FATAL => 'all';
@@ -114,6 +114,7 @@ sub _difference_of
 		$counts->{rows} += @{ $expected->{rows} };
 		$counts->{by_node}++ if grep { $_->[0] =~ /Gpu(?:Aggregate|Count|Join|Sort)/ } @{ $explained->{rows} };
 		$counts->{by_processor}++ if grep { $_->[0] =~ /GpuQuery/ } @{ $processed->{rows} };
+		$counts->{joins_of_processor}++ if grep { $_->[0] =~ /^ *Join: / } @{ $processed->{rows} };
 		$counts->{by_workers}++ if grep { $_->[0] =~ /Parallel Custom Scan \(GpuAggregate\)/ } @{ $shared->{rows} };
 		$counts->{by_bitmap}++ if grep({ $_->[0] =~ /GpuAggregate/ } @{ $explained->{rows} }) && grep { $_->[0] =~ /Bitmap Index Scan/ } @{ $explained->{rows} };
 		$counts->{joins}++ if grep { $_->[0] =~ /Joined By/ } @{ $explained->{rows} };
@@ -234,10 +235,10 @@ sub fuzz
 	my $session = $self->{session};
 	$session->run($_) foreach @always;
 	$self->{paths} = [ 'paged', 'host', $session->run('SELECT 1 FROM gpu.devices()') ? 'cuda' : () ];
-	my $found = { asked => 0, by_node => 0, by_processor => 0, by_workers => 0, by_bitmap => 0, joins => 0, joined_rows => 0, rows => 0, explained => 0, undecided => 0, failed => {}, not_answered => {}, differences => [] };
+	my $found = { asked => 0, by_node => 0, by_processor => 0, by_workers => 0, by_bitmap => 0, joins => 0, joins_of_processor => 0, joined_rows => 0, rows => 0, explained => 0, undecided => 0, failed => {}, not_answered => {}, differences => [] };
 	foreach my $round (1 .. $option{tables})
 	{
-		my $table = random_table($random, "fuzz_$round", $option{rows}, type_names());
+		my $table = random_table($random, "fuzz_$round", $option{rows}, $option{joins}, type_names());
 		my $statement;
 		my @writers;
 		my $went_well = eval {

@@ -402,7 +402,7 @@ sub random_statement
 	my $form = $random->pick(('plain') x 12, 'counted', 'windowed', 'materialized', 'lateral', 'scalar');
 	$made->{outer} = { int4 => 'o.i4', int8 => 'o.i8', text => 'o.t', date => 'o.d', numeric => 'o.n4' } if $form =~ /lateral|scalar/;
 	$made->{parameters} = [] if !$made->{outer} && $random->once_in(5);
-	my $body = _body($random, $made, $table, $random->once_in(2) ? _joins($random, $table) : ());
+	my $body = _body($random, $made, $table, $table->{for_joins} || $random->once_in(2) ? _joins($random, $table) : ());
 	if ($form eq 'scalar')
 	{
 		@$body{qw(keys rows having sets windows order distinct)} = ([], 0, [], undef, undef, undef, '');

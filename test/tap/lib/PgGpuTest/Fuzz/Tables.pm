@@ -2,7 +2,7 @@ package PgGpuTest::Fuzz::Tables;
 
 # Random tables with a gpu_column index, and their histories.
 #
-#   my $table = random_table($random, 't1', $rows, type_names());    # of so many rows at most
+#   my $table = random_table($random, 't1', $rows, $for_joins, type_names());    # of so many rows at most; $for_joins: as GpuQuery joins them
 #   $table->{setup}       the statements that make it
 #   $table->{columns}     hashes of name, type
 #   $table->{indexed}     those that the index has
@@ -188,7 +188,7 @@ sub _create_table
 	my ($random, $table) = @_;
 	my ($name, $columns) = @$table{qw(name columns)};
 	my $by = (grep { $_->{type} =~ /^(int[248]|text|date)$/ } @$columns)[0];
-	$table->{kind} = $random->once_in(5) && $by ? 'partitions' : $random->once_in(10) ? 'children' : 'plain';
+	$table->{kind} = $table->{for_joins} ? 'plain' : $random->once_in(5) && $by ? 'partitions' : $random->once_in(10) ? 'children' : 'plain';
 	my @defined = map { "$_->{name} " . (type_of($_->{type})->{sql} || $_->{type}) } @$columns;
 	return ("CREATE TABLE $name (" . join(', ', @defined) . ") PARTITION BY HASH ($by->{name})", _create_parts($random, $table, @defined)) if $table->{kind} eq 'partitions';
 	my @further;
@@ -242,7 +242,7 @@ sub _create_joined
 	my $times = $is_unique ? 1 : $random->pick(1, 2, 2, 3);
 	my @setup = ('CREATE TABLE ' . $name . ' (' . join(', ', map { "$_->{name} " . (type_of($_->{type})->{sql} || $_->{type}) } @columns) . ($is_unique ? ", UNIQUE ($joined->{key})" : '') . ') WITH (autovacuum_enabled = off)');
 	my $create = "CREATE INDEX ${name}_i ON $name USING gpu_column (" . join(', ', map { $_->{name} } $random->once_in(2) ? reverse @columns : @columns) . ')';
-	my $indexed = $random->pick('not', 'before', 'behind', 'behind');
+	my $indexed = $random->pick($table->{for_joins} ? () : 'not', 'before', 'behind', 'behind');
 	push @setup, $create if $indexed eq 'before';
 	# Some have no rows.
 	push @setup, "$into f$values FROM (SELECT f, row_number() OVER () AS g FROM ($keys) AS d (f), generate_series(1, $times)) AS s ON CONFLICT DO NOTHING",
@@ -278,8 +278,8 @@ sub _leave_to_other
 
 sub random_table
 {
-	my ($random, $name, $most, @types) = @_;
-	my $table = { name => $name, index => "${name}_i", rows => 0, parts => [], joined => [] };
+	my ($random, $name, $most, $for_joins, @types) = @_;
+	my $table = { name => $name, index => "${name}_i", rows => 0, parts => [], joined => [], for_joins => $for_joins };
 	my @columns = map { { name => "c$_", type => $random->pick(@types) } } 1 .. $random->between(2, 8);
 	$_->{values} = _values_of($random, $_) foreach @columns;
 	$table->{columns} = \@columns;
@@ -287,10 +287,10 @@ sub random_table
 	my $rows = $random->pick(0, 1, 3, 40, 700, 700, $most, $most, $most);
 	$table->{indexed} = [@columns];
 	# Some columns stay outside of the index.
-	@{ $table->{indexed} } = grep { !$random->once_in(5) } @columns if $random->once_in(4);
+	@{ $table->{indexed} } = grep { !$random->once_in(5) } @columns if !$for_joins && $random->once_in(4);
 	@{ $table->{indexed} } = @columns unless @{ $table->{indexed} };
 
-	_leave_to_other($random, $table) if $table->{kind} eq 'plain' && $random->once_in(3);
+	_leave_to_other($random, $table) if !$for_joins && $table->{kind} eq 'plain' && $random->once_in(3);
 
 	my @batches = $rows < 2 || $random->once_in(3) ? ($rows) : (int($rows / 2), $rows - int($rows / 2));
 	my $index_at = $random->between(0, scalar @batches);
@@ -312,7 +312,7 @@ sub random_table
 	my $each = $table->{kind} eq 'children' ? join(', ', $name, @{ $table->{parts} }) : $name;
 	push @$setup, 'VACUUM ' . ($random->once_in(2) ? '(FREEZE) ' : '') . $each if $random->once_in(2);
 	push @$setup, "ANALYZE $name" unless $random->once_in(4);
-	_create_joined($random, $table, $_, @types) foreach 1 .. $random->pick(0, 1, 2, 2, 3, 3);
+	_create_joined($random, $table, $_, @types) foreach 1 .. $random->pick($for_joins ? () : 0, 1, 2, 2, 3, 3);
 	return $table;
 }
 
