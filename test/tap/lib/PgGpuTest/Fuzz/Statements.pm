@@ -186,7 +186,7 @@ sub _other_role
 # Expressions that are equal where their arguments are, and raise no errors.
 my %same_of = (
 	int => [ '%s::numeric * 10', '%s::float8', '(%s)::int8' ], numeric => [ '%s * 2', '-%s', '%s + 0.001' ], float => ['-%s'], text => [ 'upper(%s)', "%s || '-'", 'md5(%s)' ], date => ['%s + 0'],
-	bool => ['NOT %s'], timestamp => ["date_trunc('day', %s)"]);
+	bool => ['NOT %s'], timestamp => ["date_trunc('second', %s)"]);
 
 # Rows of both meet where this is true.
 sub _meeting
