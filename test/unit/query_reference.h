@@ -93,6 +93,7 @@ struct TestInput {
     std::vector<std::vector<std::uint64_t>> nulls;
     std::vector<InputColumn> columns;
     std::uint64_t rows = 0;
+    std::uint32_t scan = 0;  // node
 };
 
 // The arrays of a query, which grow.
@@ -109,13 +110,71 @@ struct TestQuery {
     std::vector<InputSource> inputs;
     std::vector<TestInput> input_data;
     std::uint64_t max_rows = UINT64_MAX;
+    std::uint32_t scan = 0;  // the last one
     std::vector<const gpu_engine::HeapBlocks *> blocks;
 
-    // A scan of all runs and inputs.
-    void begin(const std::vector<ValueType> &columns) {
-        types = columns;
-        add_node(NodeKind::scan);
-        nodes[0].types = {0, static_cast<std::uint32_t>(types.size())};
+    // By node: the inputs' rows.
+    std::map<std::uint32_t, std::vector<Row>> scanned;
+
+    // A scan: the inputs that are added next are its own, and if it is the only one all runs are, too.
+    // Returns its number.
+    std::uint32_t begin(const std::vector<ValueType> &columns) {
+        Node &node = add_node(NodeKind::scan);
+        node.types = {static_cast<std::uint32_t>(types.size()), static_cast<std::uint32_t>(columns.size())};
+        types.insert(types.end(), columns.begin(), columns.end());
+        scan = last();
+        return scan;
+    }
+    std::uint32_t last() const { return static_cast<std::uint32_t>(nodes.size()) - 1; }
+    // Pairs of columns are its keys; what it gives is added by output.
+    Node &add_join(JoinKind kind, std::uint32_t probed, std::uint32_t build,
+                   const std::vector<std::pair<std::uint16_t, std::uint16_t>> &keys) {
+        const auto first = static_cast<std::uint32_t>(outputs.size());
+        for (const auto &[one, other] : keys) {
+            outputs.insert(outputs.end(), {one, other});
+        }
+        Node &node = add_node(NodeKind::join);
+        node.join = kind;
+        node.input = probed;
+        node.build = build;
+        node.join_keys = {first, static_cast<std::uint32_t>(2 * keys.size())};
+        return node;
+    }
+    // The types of a node's columns; of a join's joined rows.
+    std::vector<ValueType> columns_of(std::uint32_t number) const {
+        const Node &node = nodes[number];
+        std::vector<ValueType> columns;
+        if (node.kind == NodeKind::scan) {
+            columns.assign(types.begin() + node.types.first,
+                           types.begin() + node.types.first + node.types.count);
+        } else if (node.kind == NodeKind::sort) {
+            columns = columns_of(node.input);
+        } else if (node.kind == NodeKind::join) {
+            const std::vector<ValueType> joined = joined_columns(node);
+            for (std::uint32_t i = 0; i < node.outputs.count; ++i) {
+                columns.push_back(joined[outputs[node.outputs.first + i]]);
+            }
+        } else {
+            for (std::uint32_t i = 0; i < node.outputs.count; ++i) {
+                columns.push_back(steps[node.steps.first + outputs[node.outputs.first + i]].type);
+            }
+            for (std::uint32_t i = 0; node.kind == NodeKind::aggregate && i < node.accumulators.count; ++i) {
+                const Accumulator &accumulator = accumulators[node.accumulators.first + i];
+                columns.push_back(accumulator.kind == AccumulatorKind::count_rows ||
+                                          accumulator.kind == AccumulatorKind::count
+                                      ? ValueType::int64
+                                  : accumulator.kind == AccumulatorKind::sum
+                                      ? ValueType::int128
+                                      : steps[node.steps.first + accumulator.argument].type);
+            }
+        }
+        return columns;
+    }
+    std::vector<ValueType> joined_columns(const Node &join) const {
+        std::vector<ValueType> columns = columns_of(join.input);
+        const std::vector<ValueType> build = columns_of(join.build);
+        columns.insert(columns.end(), build.begin(), build.end());
+        return columns;
     }
     Node &add_node(NodeKind kind) {
         Node node = {};
@@ -173,7 +232,9 @@ struct TestQuery {
     void add_input(const std::vector<Row> &rows) {
         TestInput input;
         input.rows = rows.size();
-        for (std::size_t column = 0; column < types.size(); ++column) {
+        input.scan = scan;
+        scanned[scan].insert(scanned[scan].end(), rows.begin(), rows.end());
+        for (std::size_t column = 0; column < nodes[scan].types.count; ++column) {
             std::vector<std::uint64_t> values;
             std::vector<std::uint64_t> nulls((rows.size() + 63) / 64 + 1);
             bool any_null = false;
@@ -200,8 +261,17 @@ struct TestQuery {
             }
             inputs.push_back({input.rows, input.columns.data()});
         }
-        nodes[0].runs = {0, static_cast<std::uint32_t>(runs.size())};
-        nodes[0].inputs = {0, static_cast<std::uint32_t>(inputs.size())};
+        if (scan == 0) {
+            nodes[0].runs = {0, static_cast<std::uint32_t>(runs.size())};
+        }
+        for (std::size_t i = 0, first = 0; i < nodes.size(); ++i) {
+            const auto count = std::count_if(input_data.begin(), input_data.end(),
+                                             [&](const TestInput &input) { return input.scan == i; });
+            if (count > 0 || i == 0) {
+                nodes[i].inputs = {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(count)};
+            }
+            first += static_cast<std::size_t>(count);
+        }
         Query query = {};
         const auto give = [](const auto &from, auto *array, std::uint32_t *count) {
             *array = from.data();
@@ -231,15 +301,24 @@ class Reference {
   public:
     explicit Reference(const TestQuery &query) : query_(query) {}
 
-    // Throws Failed where a step fails that counts.
+    // Throws Failed where a step fails that counts. `rows` are those of the first scan.
     std::vector<Row> run(std::vector<Row> rows) const {
-        for (std::size_t i = 1; i < query_.nodes.size(); ++i) {
+        std::vector<std::vector<Row>> results(query_.nodes.size());
+        results[0] = std::move(rows);
+        for (std::uint32_t i = 1; i < query_.nodes.size(); ++i) {
             const Node &node = query_.nodes[i];
-            rows = node.kind == NodeKind::compute     ? compute_rows(node, rows)
-                   : node.kind == NodeKind::aggregate ? aggregate(node, rows)
-                                                      : sort(node, rows);
+            if (node.kind == NodeKind::scan) {
+                const auto found = query_.scanned.find(i);
+                results[i] = found == query_.scanned.end() ? std::vector<Row>() : found->second;
+                continue;
+            }
+            const std::vector<Row> &input = results[node.input];
+            results[i] = node.kind == NodeKind::compute     ? compute_rows(node, input)
+                         : node.kind == NodeKind::aggregate ? aggregate(node, input)
+                         : node.kind == NodeKind::join      ? join(node, input, results[node.build])
+                                                            : sort(node, input);
         }
-        return rows;
+        return results.back();
     }
 
     bool comes_before(const Node &node, const Row &a, const Row &b) const {
@@ -292,6 +371,86 @@ class Reference {
             computed.push_back(outputs);
         }
         return computed;
+    }
+
+    // Each pair of rows whose keys are equal is looked at.
+    std::vector<Row> join(const Node &node, const std::vector<Row> &probed,
+                          const std::vector<Row> &build) const {
+        std::vector<Row> joined;
+        std::vector<bool> is_matched(build.size());
+        const auto give = [&](const Row &row) {
+            Row outputs;
+            for (std::uint32_t k = 0; k < node.outputs.count; ++k) {
+                outputs.push_back(row[query_.outputs[node.outputs.first + k]]);
+            }
+            joined.push_back(outputs);
+        };
+        const auto nulls_of = [&](std::uint32_t number) {
+            Row row;
+            for (const ValueType type : query_.columns_of(number)) {
+                row.push_back(Value::null(type));
+            }
+            return row;
+        };
+        const auto both = [](Row one, const Row &other) {
+            one.insert(one.end(), other.begin(), other.end());
+            return one;
+        };
+        // The key of one of the sides; any of it may be NULL.
+        const auto key_of = [&](const Row &row, std::uint32_t side, bool *is_null) {
+            Row key;
+            for (std::uint32_t k = side; k < node.join_keys.count; k += 2) {
+                key.push_back(row[query_.outputs[node.join_keys.first + k]]);
+                *is_null |= key.back().is_null;
+            }
+            return key;
+        };
+        std::map<Row, std::vector<std::size_t>, RowOrder> by_key;
+        bool any_null = false;
+        for (std::size_t i = 0; i < build.size(); ++i) {
+            bool is_null = false;
+            const Row key = key_of(build[i], 1, &is_null);
+            any_null |= is_null;
+            if (!is_null) {
+                by_key[key].push_back(i);
+            }
+        }
+        const bool gives_build = node.join <= JoinKind::full;
+        for (const Row &row : probed) {
+            std::uint64_t matches = 0;
+            bool is_null = false;
+            const Row key = key_of(row, 0, &is_null);
+            const auto found = is_null ? by_key.end() : by_key.find(key);
+            const bool is_unknown = any_null || (is_null && !build.empty());
+            static const std::vector<std::size_t> none;
+            for (const std::size_t i : found == by_key.end() ? none : found->second) {
+                const Row pair = both(row, build[i]);
+                Steps steps{*this, node, pair, {}};
+                if (!passes(node, steps)) {
+                    continue;
+                }
+                ++matches;
+                is_matched[i] = true;
+                if (gives_build) {
+                    give(pair);
+                }
+            }
+            if (node.join == JoinKind::semi ? matches > 0
+                : node.join == JoinKind::anti
+                    ? matches == 0
+                    : node.join == JoinKind::anti_null && matches == 0 && !is_unknown) {
+                give(row);
+            }
+            if (matches == 0 && (node.join == JoinKind::left || node.join == JoinKind::full)) {
+                give(both(row, nulls_of(node.build)));
+            }
+        }
+        for (std::size_t i = 0; i < build.size(); ++i) {
+            if (!is_matched[i] && (node.join == JoinKind::right || node.join == JoinKind::full)) {
+                give(both(nulls_of(node.input), build[i]));
+            }
+        }
+        return joined;
     }
 
     std::vector<Row> sort(const Node &node, std::vector<Row> rows) const {

@@ -16,93 +16,119 @@ namespace {
 class QueryRun {
   public:
     QueryRun(HostEngine &engine, const Workers &workers, const query::Query &query)
-        : engine_(engine),
-          workers_(workers),
-          query_(query),
-          path_(query::path_of(query, query.node_count - 1)) {}
+        : engine_(engine), workers_(workers), query_(query), tables_(query.node_count) {}
 
     std::unique_ptr<query::QueryResult> result() {
         auto result = std::make_unique<HostQueryResult>(
             query::RecordLayout(query::column_types(query_, query_.node_count - 1)).record_words);
-        for (std::size_t place = 1; !state_.stopped();) {
-            std::vector<std::uint32_t> nodes;
-            while (place < path_.size()) {
-                nodes.push_back(path_[place++]);
-                if (query_.nodes[nodes.back()].kind != NodeKind::compute) {
-                    break;
-                }
-            }
-            run_stage(nodes, place == path_.size());
-            if (place == path_.size()) {
-                break;
-            }
-        }
+        RowParts rows = run_to(query_.node_count - 1);
         if (state_.is_unresolved) {
             result->set_outcome(QueryOutcome::unresolved);
-            result->give_unresolved(std::move(unresolved_), query_.nodes[path_[0]].table);
+            result->give_unresolved(std::move(unresolved_), unresolved_table_);
         } else if (state_.has_failed || state_.is_full) {
             result->set_outcome(state_.has_failed ? QueryOutcome::failed : QueryOutcome::too_many_rows);
         } else {
-            result->give_rows(std::move(rows_));
+            result->give_rows(std::move(rows));
         }
         return result;
     }
 
   private:
-    void run_stage(const std::vector<std::uint32_t> &nodes, bool is_last) {
+    // Rows of a node that a stage reads: those of a scan, or the result of the stage before.
+    struct Source {
+        std::uint32_t node;
+        RowParts rows;
+    };
+
+    // The rows of a node, if nothing has stopped the query. The build sides of the joins on the way come
+    // first.
+    RowParts run_to(std::uint32_t last) {
+        const std::vector<std::uint32_t> path = query::path_of(query_, last);
+        for (const std::uint32_t node : path) {
+            if (query_.nodes[node].kind == NodeKind::join) {
+                const RowParts rows = run_to(query_.nodes[node].build);
+                if (state_.stopped()) {
+                    return {};
+                }
+                tables_[node] =
+                    std::make_unique<JoinTable>(engine_.memory(), workers_, query_, query_.nodes[node], rows);
+            }
+        }
+        Source source = {path[0], {}};
+        for (std::size_t place = 1; !state_.stopped();) {
+            std::vector<std::uint32_t> nodes;
+            while (place < path.size()) {
+                nodes.push_back(path[place++]);
+                const NodeKind kind = query_.nodes[nodes.back()].kind;
+                if (kind != NodeKind::compute && kind != NodeKind::join) {
+                    break;
+                }
+            }
+            source.rows = run_stage(source, nodes, place == path.size() && last == query_.node_count - 1);
+            if (!nodes.empty()) {
+                source.node = nodes.back();
+            }
+            for (const std::uint32_t node : nodes) {
+                tables_[node].reset();
+            }
+            if (place == path.size()) {
+                break;
+            }
+        }
+        return std::move(source.rows);
+    }
+
+    RowParts run_stage(const Source &source, const std::vector<std::uint32_t> &nodes, bool is_last) {
         std::vector<query::SumScale> scales;
         for (int round = 0;; ++round) {
-            Stage stage(engine_, workers_, query_, input_, nodes, is_last, scales, &state_);
-            add_sources(&stage);
+            Stage stage(engine_, workers_, query_, tables_, source.node, nodes, is_last, scales, &state_);
+            add_sources(source, &stage);
             RowParts rows = stage.finish();
-            if (is_first_) {
+            if (state_.is_unresolved) {
                 unresolved_ = stage.take_unresolved();
+                unresolved_table_ = query_.nodes[source.node].table;
             }
             if (!stage.misfits() || state_.stopped()) {
-                rows_ = std::move(rows);
-                break;
+                return rows;
             }
             if (round > 0) {
                 throw Failure{make_status(StatusCode::internal, "a sum of floats found no room")};
             }
-            scales = find_scales(nodes);
+            scales = find_scales(source, nodes);
         }
-        input_ = nodes.empty() ? input_ : nodes.back();
-        is_first_ = false;
     }
 
-    std::vector<query::SumScale> find_scales(const std::vector<std::uint32_t> &nodes) {
-        Stage stage(engine_, workers_, query_, input_, nodes, false, {}, &state_);
+    std::vector<query::SumScale> find_scales(const Source &source, const std::vector<std::uint32_t> &nodes) {
+        Stage stage(engine_, workers_, query_, tables_, source.node, nodes, false, {}, &state_);
         stage.only_find_spans();
-        add_sources(&stage);
+        add_sources(source, &stage);
         return stage.needed_scales();
     }
 
-    void add_sources(Stage *stage) {
-        if (!is_first_) {
-            stage->add_rows(rows_, query::RecordLayout(query::column_types(query_, input_)));
-            return;
+    void add_sources(const Source &source, Stage *stage) const {
+        const query::Node &node = query_.nodes[source.node];
+        if (node.kind != NodeKind::scan) {
+            stage->add_rows(source.rows, query::RecordLayout(query::column_types(query_, source.node)));
+        } else {
+            const HeapBlocks *blocks = node.table == query::no_table ? nullptr : query_.blocks[node.table];
+            const KnownBlocks *known = blocks == nullptr ? nullptr : &known_of(*blocks);
+            for (std::uint32_t i = 0; i < node.runs.count; ++i) {
+                stage->add_run(query_.runs[node.runs.first + i], known);
+            }
+            for (std::uint32_t i = 0; i < node.inputs.count; ++i) {
+                stage->add_input(query_.inputs[node.inputs.first + i]);
+            }
         }
-        const query::Node &scan = query_.nodes[input_];
-        const HeapBlocks *blocks = scan.table == query::no_table ? nullptr : query_.blocks[scan.table];
-        const KnownBlocks *known = blocks == nullptr ? nullptr : &known_of(*blocks);
-        for (std::uint32_t i = 0; i < scan.runs.count; ++i) {
-            stage->add_run(query_.runs[scan.runs.first + i], known);
-        }
-        for (std::uint32_t i = 0; i < scan.inputs.count; ++i) {
-            stage->add_input(query_.inputs[scan.inputs.first + i]);
-        }
+        stage->add_unmatched();
     }
 
     HostEngine &engine_;
     const Workers &workers_;
     const query::Query &query_;
-    std::vector<std::uint32_t> path_;
+    Stage::JoinTables tables_;
     RunState state_;
-    bool is_first_ = true;
-    std::uint32_t input_ = path_[0];
-    RowParts rows_;
     RowParts unresolved_;
+    std::uint32_t unresolved_table_ = 0;
 };
 
 }  // namespace
@@ -113,11 +139,6 @@ Status HostQueries::run(Stream &stream, const query::Query &query,
         check_cancelled(stream);
         if (const char *problem = query::find_problem(query); problem != nullptr) {
             return make_status(StatusCode::invalid_argument, problem);
-        }
-        for (std::uint32_t i = 0; i < query.node_count; ++i) {
-            if (query.nodes[i].kind == NodeKind::join) {
-                return make_status(StatusCode::invalid_argument, "no rows are joined yet");
-            }
         }
         *result = QueryRun(engine_, engine_.workers(stream), query).result();
         return Status{};

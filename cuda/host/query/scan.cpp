@@ -5,8 +5,9 @@
 #include "common/bits.h"
 #include "common/query/decimals.h"
 #include "gpu_engine/guard.h"
-#include "host/query/combinations.h"
 #include "host/column/select/unpack.h"
+#include "host/query/combinations.h"
+#include "host/query/load_words.h"
 
 namespace gpu_engine::host {
 
@@ -18,10 +19,6 @@ namespace {
 // Codes are read one by one in a group that has no more rows than this on the average.
 constexpr std::uint32_t few_rows = 6;
 
-bool bit_of(const std::uint64_t *bits, std::uint64_t i) {
-    return (bits[i / 64] >> (i % 64) & 1) != 0;
-}
-
 // Ordered bits of a float, as src/keys/key.h makes them, to what it was.
 double float32_of_code(std::uint64_t code) {
     const auto ordered = static_cast<std::uint32_t>(code);
@@ -32,46 +29,12 @@ double float64_of_code(std::uint64_t code) {
     return query::float_of_bits((code >> 63) != 0 ? code ^ std::uint64_t(1) << 63 : ~code);
 }
 
-bool fits_word(const std::uint64_t *words) {
-    return words[1] == (words[0] >> 63 != 0 ? UINT64_MAX : 0);
-}
-
 bool are_narrow(const query::RunColumn &map) {
     bool are = true;
     for (std::uint64_t code = 0; code < map.places && are; ++code) {
         are = fits_word(map.values + 2 * code);
     }
     return are;
-}
-
-// Writes values of words, with whether each is NULL. `words_at` and `null_at` say where row i has them.
-template <typename WordsAt, typename NullAt>
-Vector load_words(ValueType type, std::uint32_t count, const VectorRoom &room, WordsAt words_at,
-                  NullAt null_at) {
-    std::uint8_t any_null = 0;
-    for (std::uint32_t i = 0; i < count; ++i) {
-        room.nulls[i] = null_at(i) ? 1 : 0;
-        any_null |= room.nulls[i];
-    }
-    const std::uint8_t *nulls = any_null != 0 ? room.nulls : nullptr;
-    if (type == ValueType::int128) {
-        bool is_narrow = true;
-        for (std::uint32_t i = 0; i < count && is_narrow; ++i) {
-            is_narrow = fits_word(words_at(i));
-        }
-        if (is_narrow) {
-            for (std::uint32_t i = 0; i < count; ++i) {
-                room.as<std::int64_t>()[i] = static_cast<std::int64_t>(words_at(i)[0]);
-            }
-            return {type, true, room.values, nulls};
-        }
-    }
-    with_stored(type, [&]<typename Type>(Type) {
-        for (std::uint32_t i = 0; i < count; ++i) {
-            room.as<Type>()[i] = query::Words<Type>::read(words_at(i));
-        }
-    });
-    return {type, false, room.values, nulls};
 }
 
 }  // namespace

@@ -21,12 +21,13 @@ constexpr std::uint64_t combinations_a_piece = 64 * query_tile_rows;
 
 }  // namespace
 
-Stage::Stage(HostEngine &engine, const Workers &workers, const query::Query &query, std::uint32_t input,
-             std::vector<std::uint32_t> nodes, bool is_last, const std::vector<query::SumScale> &scales,
-             RunState *state)
+Stage::Stage(HostEngine &engine, const Workers &workers, const query::Query &query, const JoinTables &tables,
+             std::uint32_t input, std::vector<std::uint32_t> nodes, bool is_last,
+             const std::vector<query::SumScale> &scales, RunState *state)
     : engine_(engine),
       workers_(workers),
       query_(query),
+      tables_(tables),
       input_(input),
       nodes_(std::move(nodes)),
       is_last_(is_last),
@@ -34,8 +35,8 @@ Stage::Stage(HostEngine &engine, const Workers &workers, const query::Query &que
       layout_(query::column_types(query, nodes_.empty() ? input : nodes_.back())),
       collected_(layout_) {
     for (const std::uint32_t number : nodes_) {
-        if (node(number).kind == NodeKind::compute) {
-            computations_.push_back(number);
+        if (node(number).kind == NodeKind::compute || node(number).kind == NodeKind::join) {
+            operators_.push_back(number);
         }
     }
     if (ends_with(NodeKind::sort)) {
@@ -43,9 +44,14 @@ Stage::Stage(HostEngine &engine, const Workers &workers, const query::Query &que
     } else if (ends_with(NodeKind::aggregate)) {
         plan_ = std::make_unique<GroupPlan>(query, node(nodes_.back()), scales);
     }
-    left_ = std::vector<std::atomic<std::uint64_t>>(computations_.size());
-    for (std::size_t i = 0; i < computations_.size(); ++i) {
-        left_[i] = node(computations_[i]).limit;
+    left_ = std::vector<std::atomic<std::uint64_t>>(operators_.size());
+    marks_.resize(operators_.size());
+    for (std::size_t i = 0; i < operators_.size(); ++i) {
+        left_[i] = is_join(i) ? UINT64_MAX : node(operators_[i]).limit;
+        if (is_join(i) && query::keeps_build(node(operators_[i]).join)) {
+            marks_[i] = Buffer<std::uint8_t>(engine_.memory(), table(i).rows());
+            std::fill_n(marks_[i].data(), marks_[i].size(), 0);
+        }
     }
 }
 
@@ -53,9 +59,18 @@ Stage::Local &Stage::local() {
     std::unique_ptr<Local> &local = locals_.local();
     if (local == nullptr) {
         local = std::make_unique<Local>();
-        for (const std::uint32_t number : computations_) {
-            local->programs.push_back(std::make_unique<Program>(engine_.memory(), query_, node(number)));
-            local->tiles.push_back(std::make_unique<VectorTile>(node(number).outputs.count));
+        local->programs.resize(operators_.size());
+        local->tiles.resize(operators_.size());
+        local->joins.resize(operators_.size());
+        for (std::size_t i = 0; i < operators_.size(); ++i) {
+            const query::Node &own = node(operators_[i]);
+            if (is_join(i)) {
+                local->joins[i] =
+                    std::make_unique<JoinProbe>(engine_.memory(), workers_, table(i), marks_[i].data());
+            } else {
+                local->programs[i] = std::make_unique<Program>(engine_.memory(), query_, own);
+                local->tiles[i] = std::make_unique<VectorTile>(own.outputs.count);
+            }
         }
         if (plan_ != nullptr) {
             local->aggregate = std::make_unique<Program>(engine_.memory(), query_, plan_->node);
@@ -109,7 +124,7 @@ void Stage::for_run(const RunReader &reader, const query::RunSource &run, const 
 
 void Stage::add_run(const query::RunSource &run, const KnownBlocks *known) {
     const RunReader reader(engine_.memory(), query_, node(input_), run);
-    if (plan_ != nullptr && computations_.empty()) {
+    if (plan_ != nullptr && operators_.empty()) {
         const Combinations combinations(reader, taken_columns());
         if (combinations.are_few()) {
             add_combinations(reader, run, known, combinations);
@@ -231,32 +246,74 @@ void Stage::note_count(std::uint64_t count) {
     }
 }
 
-void Stage::add_tile(Local &own, TileInput &tile) {
+void Stage::add_to(Local &own, std::size_t place, TileInput &tile) {
     TileInput *input = &tile;
-    for (std::size_t i = 0; i < computations_.size(); ++i) {
-        const query::Node &computed = node(computations_[i]);
-        if (!own.programs[i]->compute(*input)) {
-            state_->has_failed = true;
+    for (; place < operators_.size(); ++place) {
+        if (is_join(place)) {
+            const bool is_fine = own.joins[place]->probe(*input, [&](TileInput &joined) {
+                add_to(own, place + 1, joined);
+                return !state_->stopped() && !has_enough();
+            });
+            if (!is_fine) {
+                state_->has_failed = true;
+            }
             return;
         }
-        const std::uint32_t count = claim(i, input->count());
-        if (count == 0) {
+        input = compute(own, place, *input);
+        if (input == nullptr) {
             return;
         }
-        VectorTile &outputs = *own.tiles[i];
-        outputs.begin(count);
-        for (std::uint32_t k = 0; k < computed.outputs.count; ++k) {
-            outputs.set(k, own.programs[i]->step(query_.outputs[computed.outputs.first + k]));
-        }
-        input = &outputs;
     }
+    collect(own, *input);
+}
+
+// The outputs of a computation; nullptr where there is none.
+TileInput *Stage::compute(Local &own, std::size_t place, TileInput &input) {
+    const query::Node &computed = node(operators_[place]);
+    if (!own.programs[place]->compute(input)) {
+        state_->has_failed = true;
+        return nullptr;
+    }
+    const std::uint32_t count = claim(place, input.count());
+    if (count == 0) {
+        return nullptr;
+    }
+    VectorTile &outputs = *own.tiles[place];
+    outputs.begin(count);
+    for (std::uint32_t k = 0; k < computed.outputs.count; ++k) {
+        outputs.set(k, own.programs[place]->step(query_.outputs[computed.outputs.first + k]));
+    }
+    return &outputs;
+}
+
+void Stage::collect(Local &own, TileInput &input) {
     if (plan_ != nullptr) {
-        add_to_groups(own, *input);
-    } else if (input->count() > 0) {
-        own.collector->add(*input);
+        add_to_groups(own, input);
+    } else if (input.count() > 0) {
+        own.collector->add(input);
         if (!ends_with(NodeKind::sort)) {
-            note_count(collected_rows_ += input->count());
+            note_count(collected_rows_ += input.count());
         }
+    }
+}
+
+// Those of the first join go through the others, which they may match.
+void Stage::add_unmatched() {
+    for (std::size_t place = 0; place < operators_.size(); ++place) {
+        if (marks_[place].size() == 0) {
+            continue;
+        }
+        workers_.for_pieces(table(place).rows(), tiles_a_piece * query_tile_rows,
+                            [&](std::uint64_t first, std::uint64_t end) {
+                                Local &own = local();
+                                if (state_->stopped() || has_enough()) {
+                                    return;
+                                }
+                                own.joins[place]->give_unmarked(first, end, [&](TileInput &joined) {
+                                    add_to(own, place + 1, joined);
+                                    return !state_->stopped() && !has_enough();
+                                });
+                            });
     }
 }
 

@@ -11,6 +11,7 @@
 #include "host/query/aggregation.h"
 #include "host/query/collect.h"
 #include "host/query/combinations.h"
+#include "host/query/join.h"
 
 namespace gpu_engine::host {
 
@@ -29,16 +30,21 @@ struct RunState {
 
 class Stage {
   public:
-    // `nodes` are computations, and perhaps an aggregate or a sort behind them. `input` is the node that
-    // gives the rows, and `is_last` is whether the result is the query's.
-    Stage(HostEngine &engine, const Workers &workers, const query::Query &query, std::uint32_t input,
-          std::vector<std::uint32_t> nodes, bool is_last, const std::vector<query::SumScale> &scales,
-          RunState *state);
+    // By node: of joins, whose build sides are there before.
+    using JoinTables = std::vector<std::unique_ptr<JoinTable>>;
+
+    // `nodes` are computations and joins, and perhaps an aggregate or a sort behind them. `input` is the node
+    // that gives the rows, and `is_last` is whether the result is the query's.
+    Stage(HostEngine &engine, const Workers &workers, const query::Query &query, const JoinTables &tables,
+          std::uint32_t input, std::vector<std::uint32_t> nodes, bool is_last,
+          const std::vector<query::SumScale> &scales, RunState *state);
 
     // The rows' sources, one after the other. A scan's rows that are unresolved are put into these.
     void add_run(const query::RunSource &run, const KnownBlocks *known);
     void add_input(const query::InputSource &input);
     void add_rows(const RowParts &rows, const query::RecordLayout &layout);
+    // Behind them, the build rows that joins give without a match.
+    void add_unmatched();
 
     // The result. Sets what the query has come to where there is none.
     RowParts finish();
@@ -56,8 +62,10 @@ class Stage {
   private:
     // A thread's.
     struct Local {
+        // By operator.
         std::vector<std::unique_ptr<Program>> programs;
         std::vector<std::unique_ptr<VectorTile>> tiles;
+        std::vector<std::unique_ptr<JoinProbe>> joins;
         std::unique_ptr<Program> aggregate;
         std::unique_ptr<Accumulating> groups;
         std::unique_ptr<RowCollector> collector;
@@ -77,7 +85,14 @@ class Stage {
                           const Combinations &combinations);
     template <typename Visit>
     void for_run(const RunReader &reader, const query::RunSource &run, const KnownBlocks *known, Visit visit);
-    void add_tile(Local &own, TileInput &tile);
+    void add_tile(Local &own, TileInput &tile) { add_to(own, 0, tile); }
+    void add_to(Local &own, std::size_t place, TileInput &tile);
+    TileInput *compute(Local &own, std::size_t place, TileInput &input);
+    void collect(Local &own, TileInput &input);
+    bool is_join(std::size_t place) const noexcept {
+        return node(operators_[place]).kind == query::NodeKind::join;
+    }
+    const JoinTable &table(std::size_t place) const noexcept { return *tables_[operators_[place]]; }
     void add_to_groups(Local &own, TileInput &tile);
     void find_spans(Local &own, std::uint32_t count);
     std::uint32_t claim(std::size_t place, std::uint32_t count);
@@ -89,16 +104,18 @@ class Stage {
     HostEngine &engine_;
     const Workers &workers_;
     const query::Query &query_;
+    const JoinTables &tables_;
     std::uint32_t input_;
     std::vector<std::uint32_t> nodes_;
-    std::vector<std::uint32_t> computations_;
+    std::vector<std::uint32_t> operators_;  // computations and joins
     bool is_last_;
     RunState *state_;
     query::RecordLayout layout_;     // of the result
     query::RecordLayout collected_;  // of rows that are collected
     SortPlan sort_;
     std::unique_ptr<GroupPlan> plan_;
-    std::vector<std::atomic<std::uint64_t>> left_;  // of each computation's limit
+    std::vector<std::atomic<std::uint64_t>> left_;  // by operator, of a computation's limit
+    std::vector<Buffer<std::uint8_t>> marks_;       // by operator: which build rows have had a match
     std::atomic<std::uint64_t> collected_rows_{0};
     std::atomic<bool> misfits_{false};
     bool finds_spans_ = false;

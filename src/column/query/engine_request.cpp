@@ -41,7 +41,7 @@ constinit const RequestCost query_cost = {
 static constexpr uint64 kPortionBytes = 8 << 20;
 
 // How many rows of the table may be unresolved.
-static uint64 most_unresolved(const EngineQuery &prepared, uint32 table) {
+static uint64 max_unresolved(const EngineQuery &prepared, uint32 table) {
     if (table >= prepared.table_count || prepared.tables[table].set == nullptr ||
         prepared.tables[table].visible->all)
         return 0;
@@ -61,7 +61,7 @@ static bool begin_result(const protocol::QueryReply &reply, const EngineQuery &p
     result->record_words = reply.record_words;
     result->unresolved_table = reply.unresolved_table;
     if (reply.rows > prepared.query->max_rows ||
-        (reply.unresolved > 0 && reply.unresolved > most_unresolved(prepared, reply.unresolved_table)))
+        (reply.unresolved > 0 && reply.unresolved > max_unresolved(prepared, reply.unresolved_table)))
         return fail(RequestFailure::Refused, "there are more rows than asked for");
     if (result->outcome == query::QueryOutcome::unresolved)
         result->tids = allocate<ItemPointerData>(reply.unresolved + 1);

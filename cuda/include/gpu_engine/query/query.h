@@ -86,7 +86,7 @@ enum class JoinKind : std::uint32_t {
     left,       // and one for each probed row without a match, with NULL for the build side's columns
     right,      // and one for each build row without a match, with NULL for the probed side's columns
     full,       // both
-    semi,       // each probed row with at least one match, once
+    semi,       // each probed row with at least one match, once: its other pairs needn't be looked at
     anti,       // each probed row without a match
     // NOT IN, of exactly one key and no filter: each probed row if there are no build rows. Otherwise those
     // whose key is not NULL and equals none, if no build row's key is NULL.

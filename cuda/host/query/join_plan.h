@@ -1,0 +1,42 @@
+// What a join of a query is, as the host engine computes it.
+#pragma once
+
+#include <vector>
+
+#include "common/query/plan.h"
+#include "host/query/tile.h"
+
+namespace gpu_engine::host {
+
+struct JoinPlan {
+    const query::Query &query;
+    const query::Node &node;
+    query::JoinKind kind;
+    std::vector<ValueType> probed_types;
+    query::RecordLayout build;  // rows of the build side
+    // By key.
+    std::vector<std::uint16_t> probed_keys;
+    std::vector<std::uint16_t> build_keys;
+    std::vector<ValueType> key_types;
+    std::uint32_t key_words = 0;
+    std::vector<std::uint32_t> outputs;  // columns of the joined row
+    // Columns of the joined row that outputs or the filter take.
+    std::vector<bool> is_taken;
+
+    JoinPlan(const query::Query &its_query, const query::Node &join);
+
+    std::uint32_t probed_columns() const noexcept { return static_cast<std::uint32_t>(probed_types.size()); }
+    bool has_filter() const noexcept { return node.filter != query::no_step; }
+};
+
+// The words by which keys are found: equal keys have equal ones.
+template <typename Type>
+void write_key(Type value, std::uint64_t *words) {
+    if constexpr (std::is_same_v<Type, double>) {
+        words[0] = query::bits_of_float(query::key_of_float(value));
+    } else {
+        query::Words<Type>::write(value, words);
+    }
+}
+
+}  // namespace gpu_engine::host
