@@ -163,7 +163,7 @@ class Lister {
     }
 
     void check_failed() {
-        if (device::read_element(call_, failed_.data()) != 0) {
+        if (program_.has_failing_steps() && device::read_element(call_, failed_.data()) != 0) {
             throw StepFailed{};
         }
     }

@@ -443,6 +443,7 @@ Program::Program(const Call &call, const QueryData &data, const Composer &compos
             slot_of[order[at]] = slots.take(words_of(step.type));
             with_slot.push_back(order[at]);
             instruction.to = static_cast<std::uint16_t>(slot_of[order[at]]);
+            has_failing_steps_ = has_failing_steps_ || step.may_fail;
             instructions.push_back(instruction);
         }
         const Number filter = stage < composer.gates_.size() ? composer.gates_[stage].filter : none;

@@ -170,6 +170,7 @@ class Program {
     const std::vector<Operand> &roots() const noexcept { return roots_; }
     std::uint32_t first_own_slot() const noexcept { return first_own_slot_; }
     bool has_filter() const noexcept { return view_.filter_stages > 0; }
+    bool has_failing_steps() const noexcept { return has_failing_steps_; }
 
   private:
     Buffer<Instruction> instructions_;
@@ -178,6 +179,7 @@ class Program {
     Buffer<Operand> key_operands_;
     std::vector<Operand> roots_;
     std::uint32_t first_own_slot_ = 0;
+    bool has_failing_steps_ = false;
     ProgramView view_{};
 };
 
