@@ -11,31 +11,22 @@ namespace query_join_sizes {
 
 using namespace query_test;
 using gpu_engine::query::AccumulatorKind;
-using gpu_engine::query::Span;
 
 // A query over several inputs, each of which has a scan.
 struct JoinQuery : TestQuery {
     std::uint32_t add_scan(const std::vector<ValueType> &columns, const std::vector<Row> &rows) {
-        TestQuery own;
-        own.types = columns;
-        own.add_input(rows);
-        return add_scan(columns, std::move(own.input_data[0]));
+        begin(columns);
+        add_input(rows);
+        return scan;
     }
     std::uint32_t add_scan(const std::vector<ValueType> &columns, TestInput input) {
-        Node &node = add_node(NodeKind::scan);
-        node.types = {static_cast<std::uint32_t>(types.size()), static_cast<std::uint32_t>(columns.size())};
-        node.inputs = {static_cast<std::uint32_t>(input_data.size()), 1};
-        types.insert(types.end(), columns.begin(), columns.end());
+        begin(columns);
+        input.scan = scan;
         input_data.push_back(std::move(input));
-        return last();
+        return scan;
     }
-    std::uint32_t last() const { return static_cast<std::uint32_t>(nodes.size() - 1); }
     Node &add_join(JoinKind kind, std::uint32_t probed, std::uint32_t build) {
-        Node &node = add_node(NodeKind::join);
-        node.input = probed;
-        node.build = build;
-        node.join = kind;
-        return node;
+        return TestQuery::add_join(kind, probed, build, {});
     }
     // Behind the outputs.
     void match(const std::vector<std::pair<std::uint16_t, std::uint16_t>> &keys) {
@@ -50,12 +41,6 @@ struct JoinQuery : TestQuery {
         for (std::uint16_t i = 0; i < count; ++i) {
             output(i);
         }
-    }
-    Query joined_view() {
-        const Span inputs_of_first = nodes[0].inputs;
-        const Query query = view();
-        nodes[0].inputs = inputs_of_first;
-        return query;
     }
 };
 
@@ -79,7 +64,7 @@ class QueryJoinSizes : public EngineTest {
   protected:
     std::unique_ptr<QueryResult> run(JoinQuery *query, StatusCode expected = StatusCode::ok) {
         std::unique_ptr<QueryResult> result;
-        const Query view = query->joined_view();
+        const Query view = query->view();
         EXPECT_EQ(find_problem(view), nullptr) << find_problem(view);
         const Status status = engine_->queries().run(*stream_, view, &result);
         EXPECT_EQ(status.code, expected) << status.message;

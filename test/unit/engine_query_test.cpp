@@ -838,6 +838,68 @@ TYPED_TEST(EngineQuery, RowsOnUnknownBlocksAreGivenBack) {
     }
 }
 
+// The build side's rows are looked at first.
+TYPED_TEST(EngineQuery, JoinedTablesNameTheirUnresolvedRowsOneAfterTheOther) {
+    const QueryRun sides[2] = {this->make_run(3000), this->make_run(800)};
+    std::vector<heap_facts::HeapFacts> facts;
+    for (const QueryRun &side : sides) {
+        facts.push_back(heap_facts::HeapFacts::random((side.run.places.back() >> 16) + 1, this->random_));
+    }
+    std::vector<std::uint32_t> named;
+    for (int round = 0; round < 3; ++round) {
+        std::vector<std::unique_ptr<HeapBlocks>> blocks;
+        std::vector<std::uint64_t> unknown[2];
+        TestQuery query;
+        for (std::uint32_t i = 0; i < 2; ++i) {
+            blocks.push_back(this->keep(facts[i].known()));
+            ASSERT_NE(blocks.back(), nullptr);
+            query.begin(scan_types);
+            query.nodes[i].runs = {i, 1};
+            query.nodes[i].table = i;
+            query.runs.push_back({sides[i].store.get(), nullptr, 0, 0, sides[i].columns.data()});
+            query.blocks.push_back(blocks.back().get());
+            for (std::size_t row = 0; row < sides[i].run.rows(); ++row) {
+                const heap_facts::Visibility seen = facts[i].of(sides[i].run.places[row]);
+                if (seen == heap_facts::Visibility::unknown) {
+                    unknown[i].push_back(sides[i].run.places[row]);
+                } else if (seen == heap_facts::Visibility::visible) {
+                    query.scanned[i].push_back(sides[i].rows[row]);
+                }
+            }
+        }
+        query.add_join(JoinKind::left, 0, 1, {{5, 5}});
+        query.output(0);
+        query.output(static_cast<std::uint16_t>(scan_types.size()));
+        query.add_node(NodeKind::aggregate);
+        query.add_column(0, ValueType::int64);
+        query.add_column(1, ValueType::int64);
+        query.accumulate(AccumulatorKind::count_rows);
+        query.accumulate(AccumulatorKind::sum, 0);
+        query.accumulate(AccumulatorKind::sum, 1);
+        if (unknown[0].empty() && unknown[1].empty()) {
+            EXPECT_EQ(this->check(&query, query.scanned[0]), QueryOutcome::answered);
+            continue;
+        }
+        const std::unique_ptr<QueryResult> result = this->call(&query);
+        ASSERT_NE(result, nullptr);
+        ASSERT_EQ(result->outcome(), QueryOutcome::unresolved);
+        const std::uint32_t table = result->unresolved_table();
+        ASSERT_LT(table, 2U);
+        named.push_back(table);
+        std::vector<Tid> tids(result->unresolved());
+        ASSERT_TRUE(result->read_unresolved(*this->stream_, 0, tids.size(), tids.data()).ok());
+        std::vector<std::uint64_t> found;
+        for (const Tid &tid : tids) {
+            found.push_back(column_test::place_of(tid));
+        }
+        std::sort(found.begin(), found.end());
+        EXPECT_EQ(found, unknown[table]);
+        facts[table] =
+            heap_facts::HeapFacts((sides[table].run.places.back() >> 16) + 1, heap_facts::State::all_visible);
+    }
+    EXPECT_EQ(named, (std::vector<std::uint32_t>{1, 0}));
+}
+
 TYPED_TEST(EngineQuery, ALimitWithoutAnOrderLeavesSomeRows) {
     const std::vector<Row> rows = make_rows(5000, this->random_, true);
     TestQuery query;
