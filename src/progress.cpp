@@ -7,7 +7,7 @@ namespace pg_gpu {
 namespace {
 
 constexpr int kPlaces = 24;
-constexpr int kReservedPlaces = 512;  // of a preloaded library
+constexpr int kReservedPlaces = 512;  // places where the library is preloaded
 
 struct Place {
     slock_t mutex;
@@ -30,7 +30,7 @@ constexpr int kMaxDepth = 8;
 struct Own {
     Place *place;           // nullptr: none
     int depth;              // work within work
-    int levels[kMaxDepth];  // of the transactions that each began in
+    int levels[kMaxDepth];  // nest levels of the transactions in which the phases began
 };
 
 }  // namespace

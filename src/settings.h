@@ -68,7 +68,7 @@ struct ServerSettings {
     int host_memory_limit;      // MiB
     int transfer_memory_limit;  // MiB, of all sessions together
     int threads;
-    const char *devices;  // as gpu_engine::read_device_list reads it
+    const char *devices;  // a list that gpu_engine::read_device_list reads
 };
 ServerSettings server_settings();
 

@@ -8,8 +8,8 @@
 namespace gpu_engine::bench {
 
 struct Figure {
-    std::string table;   // as in "lookup 32"
-    std::string line;    // what was measured
+    std::string table;   // a name like "lookup 32"
+    std::string line;    // the thing that was measured
     std::string column;  // at which size
     double value;        // in `unit`
     std::string unit;

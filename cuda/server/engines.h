@@ -164,7 +164,7 @@ class Engines {
     std::array<Place, max_engines> places_;
     std::atomic<std::uint32_t> count_{0};
     std::array<std::atomic<std::uint64_t>, protocol::engine_count> chosen_limit_{};
-    std::mutex mutex_;  // of the following, and of reasons
+    std::mutex mutex_;  // protects the following, and reasons
     std::condition_variable ending_;
     bool stopping_ = false;
     std::uint32_t queue_limit_ = 0;

@@ -61,14 +61,14 @@ class Queue {
     };
     struct Settings {
         std::uint32_t places = 1;       // requests that compute at a time
-        std::uint32_t joint_calls = 1;  // of them, with one key
+        std::uint32_t joint_calls = 1;  // number of joint calls among them, with one key
     };
 
     // A session's share is how much of the engine it has had, in microseconds of the queue's virtual time.
     // Only the queue reads and writes it.
     class Share {
         friend class Queue;
-        double finish_ = 0;  // of what it had last
+        double finish_ = 0;  // virtual time at which what it had last ends
     };
 
     Queue(Watcher &watcher, const Settings &settings);

@@ -20,7 +20,7 @@ namespace {
 
 struct Rest {
     TimestampTz until;
-    int milliseconds;  // of the last rest; 0 when the last request was answered
+    int milliseconds;  // length of the last rest; 0 when the last request was answered
     char reason[storage::kReasonBytes];
 };
 

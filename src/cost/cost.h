@@ -22,18 +22,19 @@ struct Request {
     int key_bits;    // 32, 64, 128, as the server has them; of a point all columns together
     int runs;        // it reads
     uint64 items;    // keys, ranges or boxes asked for; entries to sort or merge; rows of queries' tables
-    uint64 entries;  // of the runs together; not of sorting and merging
+    uint64 entries;  // entries of the runs together, but for sorting and merging
     uint64 results;  // entries expected to match, of all items together; when counting those that the paged
                      // path must look at one by one, for which ranks or a directory don't do; of columns rows
                      // expected to come back
-    int columns;     // of columns: those whose codes are read
+    int columns;     // of requests to columns: the number of those whose codes are read
     // These are about inverted lists, summed up over queries and runs; `items` are queries then, and
     // `entries` postings of lists of which one is enough.
     uint64 lists = 0;
-    uint64 shortest = 0;        // postings of the shortest list, where a query asks for all
-    uint64 second = 0;          // and of the second shortest
-    uint64 windows = 0;         // of documents that each list is looked through for, where one is enough
-    Oid index = InvalidOid;     // that is asked
+    uint64 shortest = 0;  // postings of the shortest list, where a query asks for all
+    uint64 second = 0;    // and of the second shortest
+    // Windows of documents in which each list is looked through, where one list is enough.
+    uint64 windows = 0;
+    Oid index = InvalidOid;     // index that the request is about
     uint64 server_results = 0;  // when counting boxes, what the server must look at, where that is more
     // Times that the index's requests took count in the choice of a path, those of the same shape before
     // others; else estimates do alone.
@@ -72,7 +73,7 @@ struct Attempt {
     Path path = Path::Paged;
     PathEstimates estimates = {};
     instr_time began = {};
-    double left_out_before = 0;  // of the session's microseconds (leave_out)
+    double left_out_before = 0;  // the session's microseconds that were left out until then (leave_out)
 };
 
 struct Choice {
@@ -80,7 +81,7 @@ struct Choice {
     // Microseconds it is expected to save over the paged path; mirrors are loaded when it pays.
     double saving;
     Attempt attempt = {};
-    Oid index = InvalidOid;  // that the request is about
+    Oid index = InvalidOid;  // index that the request is about
 };
 
 // Chooses where to send it, by pg_gpu.path, cost, what such requests took lately, and what is there. Connects

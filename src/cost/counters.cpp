@@ -16,7 +16,7 @@ constexpr uint32 kKinds = kPaths * kRequestKinds;
 // There is room for so many users' counters, beside those of user 0, which stands for all that have no place
 // of their own.
 constexpr uint32 kUserPlaces = 48;
-constexpr uint32 kReservedUserPlaces = 1024;  // of a preloaded library
+constexpr uint32 kReservedUserPlaces = 1024;  // places where the library is preloaded
 constexpr uint32 kProbes = 8;
 
 struct SharedCounters {

@@ -30,10 +30,10 @@ constexpr uint64 kRunSlots = 128;
 
 struct Learned {
     slock_t mutex;
-    double uses;  // of records of requests: the weight of those that were used last is the greatest
+    double uses;  // weight of the records of requests: that of those that were used last is the greatest
     LoadRecord loads;
-    Slot<PathRecord> requests[kShapeSlots];  // of one shape
-    Slot<ShapesRecord> sorts[kSortSlots];    // of all shapes
+    Slot<PathRecord> requests[kShapeSlots];  // records of one shape each
+    Slot<ShapesRecord> sorts[kSortSlots];    // records of all shapes
     Slot<double> savings[kRunSlots];         // microseconds, which are their weight as well
 };
 // A library that isn't preloaded shares what PostgreSQL has to spare, some tens of kB, with structures that

@@ -12,13 +12,14 @@ struct Usage {
     uint64 items[kPaths];
     double milliseconds[kPaths];
     uint64 helped;     // requests to the device that the host engine computed a part of, or all
-    uint64 bytes;      // that went to the server process and came from it
+    uint64 bytes;      // bytes that went to the server process and came from it
     uint64 fallbacks;  // requests that a path didn't answer
     char last_reason[128];
     // Runs that the session looked through beside the server process, each time one was asked about the rest.
     uint64 small_runs;    // with fewer entries than pg_gpu.min_mirror_entries
     uint64 lacking_runs;  // not resident
-    uint64 skipped_runs;  // that no row of can match, by the bounds that they have of their columns
+    // Number of runs of which no row can match, by the bounds that they have of their columns.
+    uint64 skipped_runs;
 };
 
 // Returns the session's use of all kinds of requests together, since its start: gpu.stat_reset() leaves it

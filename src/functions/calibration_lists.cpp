@@ -67,7 +67,7 @@ TSVector make_document(uint64 number) {
 static constexpr uint32 kHits = 10;
 static constexpr int kStrides[] = {1, 7, 13};  // from a lexeme of a query to its next
 static constexpr int kTerms[] = {1, 2, 3, 5, 8};
-static constexpr int kQueries = 6;  // of each kind
+static constexpr int kQueries = 6;  // queries of each kind
 
 static text::Query make_query(int first, int stride, int terms, text::Mode mode) {
     StringInfoData query;

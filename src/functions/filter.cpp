@@ -15,7 +15,7 @@ namespace {
 
 struct FilterReader {
     const OpenIndex *open;
-    List *expressions;  // of the index
+    List *expressions;  // expressions of the index
     EState *state;
     ScanKeyData *keys;
     int count;

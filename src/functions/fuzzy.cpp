@@ -41,7 +41,7 @@ struct Search {
     int distance;
     Word *words;
     int count;
-    MemoryContext context;  // of what is found
+    MemoryContext context;  // has what is found
 };
 
 }  // namespace

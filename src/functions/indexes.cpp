@@ -24,7 +24,7 @@ using Mirrors = client::Inventory<protocol::MirrorRow>;
 // The state in which an index was found.
 struct Looked {
     const char *state;
-    const char *problem;  // of a damaged one
+    const char *problem;  // problem that was found, if the index is damaged
     bool is_read;         // the following are known
     uint64 bytes;
     int runs;

@@ -16,7 +16,7 @@ namespace {
 struct KeyReader {
     Relation index;
     Elements elements;
-    Oid type;  // of all elements; invalid when they are records
+    Oid type;  // type of all elements; invalid when they are records
     int columns;
 };
 

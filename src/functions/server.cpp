@@ -118,7 +118,7 @@ namespace {
 struct StatRow {
     const char *request;
     protocol::Message type;
-    int kind;  // as sessions count it, or -1
+    int kind;  // number by which sessions count it, or -1
 };
 
 struct StatSums {

@@ -9,7 +9,7 @@ namespace pg_gpu::functions {
 struct ColumnValues {
     int count;
     Datum values[INDEX_MAX_KEYS];
-    Oid types[INDEX_MAX_KEYS];  // as the column's operator family knows them
+    Oid types[INDEX_MAX_KEYS];  // types by which the columns' operator families know the values
     bool nulls[INDEX_MAX_KEYS];
 };
 

@@ -15,7 +15,7 @@ struct Collector {
     uint64 total;
     BufFile *file;          // nullptr: none yet
     uint64 in_file;         // rows
-    SharedFileSet *shared;  // of a parallel build: the file is to be read by the leader
+    SharedFileSet *shared;  // nullptr but in a parallel build, where the leader is to read the file
     int participant;
 };
 

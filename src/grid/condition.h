@@ -22,7 +22,7 @@ struct ColumnTest {
     Key128 low;  // Wide: codes
     Key128 high;
     InstantTest instant;
-    Datum constant;  // of the others: the geometric operator's right side
+    Datum constant;  // of the other kinds: the geometric operator's right side
 };
 
 struct Condition {

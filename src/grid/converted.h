@@ -8,8 +8,8 @@ namespace pg_gpu::grid {
 
 // The support functions of such a class. Both are strict, and return NULL for a value that lies nowhere, as
 // an empty geometry does.
-inline constexpr int kPointFunction = 1;  // of an indexed value: its point
-inline constexpr int kBoxFunction = 2;    // of a value that it is compared with: the box around it
+inline constexpr int kPointFunction = 1;  // makes the point of an indexed value
+inline constexpr int kBoxFunction = 2;    // makes the box around a value that an indexed one is compared with
 
 // Its strategies are those of R-trees (access/stratnum.h) with this added, and two distances: to the value,
 // and to the box around it.

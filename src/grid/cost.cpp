@@ -41,7 +41,7 @@ static int dimension_shares(PlannerInfo *root, const IndexPath *path, DimensionS
 
 struct Reads {
     double rows;   // compared or taken
-    double tests;  // of them those in cells that the box only touches
+    double tests;  // those of the rows that lie in cells which the box only touches
     double jumps;  // rows of cells, each in a place of its own
 };
 

@@ -14,10 +14,10 @@ namespace {
 
 // A count request has one condition, or many boxes, and is counted in one view after another.
 struct CountRequest {
-    ViewReader *reader;          // of all rows
+    ViewReader *reader;          // reader of all rows
     const Condition *condition;  // or nullptr
     const RangeReader *boxes;    // or nullptr
-    RunScan *scans;              // of the view's runs; nullptr: there was no view yet
+    RunScan *scans;              // scans of the view's runs; nullptr: there was no view yet
     int scan_count;
     bool is_view_new;  // nothing was counted in it
 };

@@ -15,7 +15,7 @@ struct DirectoryReader {
     uint32 pages[kSlots];
     bool recycled;  // a page was, this one:
     uint32 position;
-    bool tolerant;  // of damage, which is no ERROR then but this:
+    bool tolerant;  // damage raises no error, but sets this:
     bool damaged;
 };
 

@@ -94,7 +94,7 @@ namespace {
 struct KnownFormat {
     KnownFormat *next;
     Oid types[kMaxColumns];
-    Oid functions[kMaxColumns];  // that make points of values
+    Oid functions[kMaxColumns];  // functions that make points of values
     Format format;
 };
 

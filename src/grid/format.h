@@ -27,13 +27,13 @@ struct Column {
     uint8 first_lane;
     uint8 lane_count;
     bool is_point;
-    Conversion *conversion;  // of values that become points (converted.h); nullptr: of none
+    Conversion *conversion;  // makes points of values (converted.h); nullptr: values are points
 };
 
 struct Lane {
     uint8 column;
     uint8 width;      // bits
-    uint8 tail_byte;  // where it begins in a tail tuple
+    uint8 tail_byte;  // the byte at which it begins in a tail tuple
 };
 
 struct Format : storage::RunKind {
@@ -41,7 +41,7 @@ struct Format : storage::RunKind {
     int lane_count;
     int dimension_count;
     int array_count;  // on an entry page
-    int row_words;    // of a row in memory
+    int row_words;    // words of a row in memory
     NullMask all_null;
     NullMask converted;                          // columns
     NullMask dimension_columns[kMaxDimensions];  // the column's bit

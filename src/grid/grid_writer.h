@@ -44,7 +44,7 @@ void add_grid(GridWriter *grid, uint64 *rows, uint64 *scratch, uint64 count);
 // These are rows in files, which are closed once they have been read.
 struct RowFiles {
     BufFile **files;
-    uint64 *counts;  // of rows in each
+    uint64 *counts;  // number of rows in each
     int count;
     uint64 rows;
 };

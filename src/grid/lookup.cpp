@@ -86,7 +86,7 @@ static bool read_keys(Search *search, BoxList *points) {
 
 // This is a row of the tail that may equal a point.
 struct TailRow {
-    uint64 code;  // of the first lane
+    uint64 code;  // the first lane's code
     const uint64 *row;
 };
 

@@ -13,13 +13,13 @@ namespace {
 // Boxes, and who counts their rows.
 struct CountRequest {
     ViewReader *reader;
-    const Condition *condition;  // of the rows in all boxes
+    const Condition *condition;  // condition of the rows in all boxes
     Condition everything;
     const BoxList *boxes;
     const RangeReader *ranges;
     RowChecker checker;
     LocalRuns local;
-    uint64 expected;     // as many entries, or 0 where nobody knows
+    uint64 expected;     // expected number of entries, or 0 where nobody knows
     bool may_count_all;  // all entries, and take those off that have no visible row
     bool counts_all;     // does so in this view
     bool uses_server;

@@ -48,7 +48,7 @@ struct Order {
     bool gives_bounds;
     bool is_unknown;  // nothing can be said
     bool of_boxes;
-    double radius;  // of a circle around the value, whose center is `from`
+    double radius;  // radius of a circle around the value, whose center is `from`
 };
 
 // This is a grid that the search has come to.
@@ -57,7 +57,7 @@ struct OpenGrid {
     uint64 word;  // at which it begins
     GridHead head;
     Coordinates wanted[kMaxDimensions];
-    uint32 begin[2];  // of the first order's column: coordinates that are wanted, but for NULLs
+    uint32 begin[2];  // of the first order's column: the first coordinates that are wanted, but for NULLs
     uint32 end[2];
     uint32 local[2];  // those nearest to the origin
     double low[2];    // bounds of the points
@@ -73,7 +73,7 @@ struct RowPage {
 };
 
 struct RoughRow {
-    double square;  // of its distance, roughly; 0 where that is no good; infinite without a distance
+    double square;  // square of its distance, roughly; 0 where that is no good; infinite without a distance
     uint32 place;   // on the page
 };
 
@@ -87,10 +87,10 @@ struct Group {
 
 struct NearestSearch {
     Scan *scan;
-    MemoryContext context;  // of the current view
+    MemoryContext context;  // lives as long as the current view
     Order *orders;
     int order_count;
-    int dimensions[2];  // of the first order's column
+    int dimensions[2];  // dimensions of the first order's column
     bool started;
     Candidate *heap;
     uint64 count;

@@ -82,7 +82,7 @@ struct EntryPage {
     const char *arrays[kMaxArrays];
     uint64_t bases[kMaxArrays];
     uint8_t widths[kMaxArrays];
-    uint32_t bytes;  // of its content
+    uint32_t bytes;  // bytes of its content
 };
 
 // Takes a page's content of `length` bytes apart; false when it cannot be one of so many arrays.

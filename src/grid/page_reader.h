@@ -13,7 +13,7 @@ struct PageCursor {
     const Format *format;
     const storage::RunEntry *run;
     storage::RunPage held;  // pinned
-    uint32 number;          // of the page
+    uint32 number;          // number of the page
     EntryPage page;
 };
 
@@ -70,7 +70,7 @@ struct RunScan {
     uint32 page;
     bool found;                 // the ranges are there
     bool keeps_dead;            // batches have dead entries, too
-    uint16 places[kMaxOnPage];  // of the batch's entries on the page
+    uint16 places[kMaxOnPage];  // places of the batch's entries on the page
 };
 
 void begin_run_scan(RunScan *scan, Relation index, const Format *format, const storage::RunEntry *run);

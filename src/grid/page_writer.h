@@ -35,7 +35,7 @@ struct PageWriter {
     uint64 flushed;  // entries on pages already written
     uint32 pages;    // these
     ProgressReporter progress;
-    uint64 low[kMaxArrays];  // of the whole run
+    uint64 low[kMaxArrays];  // least values of the whole run
     uint64 high[kMaxArrays];
 };
 

@@ -11,7 +11,7 @@ inline constexpr int kMaxGridColumns = 8;
 struct GridMirror : client::MirrorFormat {
     uint32 columns;
     uint8 key_bytes[kMaxGridColumns];  // 4 or 8
-    uint8 null_bit[kMaxGridColumns];   // of the masks on pages
+    uint8 null_bit[kMaxGridColumns];   // bit in the masks on pages
     uint32 bucket;                     // points a cell of the server's grid, on average
     uint32 unsplit;                    // lower halves of keys of 128 bits, a bit each
     bool distinct;                     // cells are shared out among columns by their distinct keys

@@ -6,7 +6,7 @@
 namespace pg_gpu::grid {
 
 enum class SplitRule : int {
-    Equal,    // as many intervals in each dimension
+    Equal,    // the same number of intervals in each dimension
     Distinct  // but no more than it has distinct values, and the more in others
 };
 

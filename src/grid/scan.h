@@ -95,7 +95,7 @@ struct Scan {
     bool index_only;
     IndexTupleTemplate tuple;
     NearestSearch *nearest;
-    client::Usage usage;  // of bitmaps; other scans ask nobody
+    client::Usage usage;  // usage by bitmap scans; other scans send no requests
 };
 
 // Returns the tuple of a row that the snapshot sees; valid until the next one's.

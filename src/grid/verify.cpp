@@ -13,13 +13,13 @@ namespace {
 // Goes through a run's entries in order.
 struct EntryReader {
     uint32 next_page;
-    uint64 ordinal;  // of the current entry
+    uint64 ordinal;  // ordinal of the current entry
     uint32 place;    // on the page
     BlockNumber block;
     EntryPage page;
     PGAlignedBlock image;
     uint64 dead[(kMaxOnPage + 63) / 64];
-    uint64 low[kMaxArrays];  // of all entries
+    uint64 low[kMaxArrays];  // least values of all entries
     uint64 high[kMaxArrays];
 };
 

@@ -38,7 +38,7 @@ struct CheckedScan {
     ItemPointerData *tids;
     int64 room;
     int64 count;
-    int64 at;  // of the entry last returned; -1 before the first, count behind the last
+    int64 at;  // place of the entry last returned; -1 before the first, count behind the last
     int64 marked;
     bool complete;
 };

@@ -22,7 +22,7 @@ struct ColumnState {
     bool empty;
     Key *points;  // nullptr: none
     uint32 point_count;
-    const uint32 *elements;  // as the condition's
+    const uint32 *elements;  // the condition's elements
 };
 
 // Turns ascending codes into the column's stored codes.

@@ -55,8 +55,8 @@ static bool is_equality(const IndexOptInfo *index, int column, const Expr *claus
 // The part of a scan that its place in the index decides. What the conditions on further columns leave out is
 // read all the same.
 struct Boundary {
-    int count;      // of the conditions
-    List *quals;    // that select the entries read
+    int count;      // number of conditions
+    List *quals;    // conditions that select the entries read
     double probes;  // places the scan looks at: 1 for a range, the number of elements for `= ANY`
 };
 

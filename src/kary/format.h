@@ -16,7 +16,7 @@ inline constexpr int kMaxKeyBits = 128;
 
 struct KeyFormat {
     int column_count;
-    int width;  // of the key type: 32, 64, 96 or 128 bits
+    int width;  // width of the key type: 32, 64, 96 or 128 bits
     NullMask all_null;
     NullMask lossy;  // columns whose codes don't tell values apart
     KeyColumn columns[kMaxColumns];

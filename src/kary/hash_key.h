@@ -7,7 +7,7 @@
 namespace pg_gpu::kary {
 
 struct ColumnHash {
-    TypeCacheEntry *type;  // of the column, domains aside
+    TypeCacheEntry *type;  // type of the column, domains aside
     Oid collation;
     // The hash function for the right side of the operator last asked for.
     Oid operator_function;

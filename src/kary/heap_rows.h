@@ -13,17 +13,17 @@ struct HeapRows {
     Snapshot snapshot;
     const LookupResult *lookup;
     uint64 next_match;                        // first match of the next page
-    uint64 first_match;                       // of the current page's batch
+    uint64 first_match;                       // first match of the current page's batch
     uint32 batch;                             // matches in it
     uint32 at;                                // in the batch
-    OffsetNumber rows[MaxHeapTuplesPerPage];  // of the batch: the visible row's, or InvalidOffsetNumber
+    OffsetNumber rows[MaxHeapTuplesPerPage];  // rows of the batch: the visible row's, or InvalidOffsetNumber
     Buffer buffer;
-    Buffer next_buffer;  // of the next page, pinned ahead
+    Buffer next_buffer;  // the next page's buffer, pinned ahead
     storage::NearbyBuffer nearby;
     uint64 requested_for;  // matches whose keys' places in `first_position` have been asked for
     HeapTupleData tuple;
-    HeapProbe probe;  // of a table of another access method
-    bool is_heap;     // of PostgreSQL's own table access method
+    HeapProbe probe;  // used for a table of another access method
+    bool is_heap;     // set for a table of PostgreSQL's own access method
 };
 
 void open_heap_rows(HeapRows *rows, Relation heap, Snapshot snapshot, const LookupResult *lookup);

@@ -182,7 +182,7 @@ struct SeparatorLevels {
     int count;
     uint32 keys[kMaxSeparatorLevels];
     uint32 first_page[kMaxSeparatorLevels];  // counted from the partition's first
-    uint32 pages;                            // of all levels
+    uint32 pages;                            // number of pages of all levels
 };
 
 template <typename Key>

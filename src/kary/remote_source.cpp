@@ -287,7 +287,7 @@ struct Part {
     int run;
     uint64 at;
     uint64 end;
-    Key key;  // of the entry at `at`
+    Key key;  // key of the entry at `at`
     ItemPointerData tid;
 };
 

@@ -24,7 +24,7 @@ struct Position;
 
 template <typename Key>
 struct RemoteSource : Source<Key> {
-    storage::RunEntry *runs;  // of the scan's view
+    storage::RunEntry *runs;  // runs of the scan's view
     double *saves;            // by run: as client::RunSet's, of small runs
     int run_count;            // 0: the server process is not asked
     int run_room;
@@ -32,11 +32,11 @@ struct RemoteSource : Source<Key> {
     client::Choice choice;
     Ranges<Key> ranges;
     bool exact;    // items are keys and not ranges
-    uint32 items;  // of the condition
+    uint32 items;  // number of the condition's items
     uint32 begin;  // the batch has the matches of items [begin, end)
     uint32 end;
     uint32 step;          // so many items are asked for next
-    double microseconds;  // what it took to get the answers of the scan's requests
+    double microseconds;  // time that the answers of the scan's requests took
 };
 
 // Chooses the runs of a view that the server process is asked about, if any, and puts the source before its

@@ -31,12 +31,13 @@ enum class Matched { Numbered, Tids, Number };
 struct MatchedEntries {
     uint64 count;
     const ItemPointerData
-        *tids;            // in the order of the keys; unless it is their number alone that is asked for
-    const uint32 *items;  // which key each has, where that is asked for. The server process's word
+        *tids;  // in the order of the keys; unless it is their number alone that is asked for
+    // Number of the key that each has, where that was requested; the server process's word.
+    const uint32 *items;
 };
 struct MatchesResult {
     uint64 items;  // the first so many are answered; ask again for the others
-    uint64 count;  // of all runs
+    uint64 count;  // entries of all runs
     MatchedEntries runs[client::kMaxRuns];
 };
 bool match_kary(const client::RunSet &set, const client::Choice &choice, const void *keys, uint64 key_count,
@@ -57,9 +58,9 @@ struct ServerArray {
     uint64 connection;
     uint64 handle;  // 0: none
     uint64 entries;
-    client::RequestKind kind;  // what made it, which its reading is part of
+    client::RequestKind kind;  // the request that made it, of which reading it is a part
     client::Path path;
-    Oid index;  // whose entries they are
+    Oid index;  // the index that the entries are of
     int key_bits;
 };
 

@@ -26,14 +26,14 @@ struct Value {
     Datum value;
     bool is_null;
     uint64 hash;
-    uint32 element;  // that may equal it, or a later one in its list
+    uint32 element;  // element that may equal it, or a later one in its list
 };
 
 // This is one scan key, for which every row has a value.
 struct KeyTest {
     ScanKeyData *key;
     ColumnHash *hash;      // nullptr: no hash function keeps the operator's equality
-    FmgrInfo *array_hash;  // of the elements
+    FmgrInfo *array_hash;  // hash function of the elements
     bool has_guesses;
     ElementLayout elements;  // with guesses
     ElementTable table;      // made when it is first needed

@@ -90,11 +90,11 @@ struct MergeInput {
     int partition_count;
     int partition;  // the next to be merged
     uint64 next;    // ordinal of the next entry
-    uint64 end;     // of the partition being merged
+    uint64 end;     // end of the partition being merged
     uint32 leaf;
     uint32 entries_on_leaf;
     bool has_leaf;
-    Key key;  // of the entry at `next`
+    Key key;  // key of the entry at `next`
     ItemPointerData tid;
     uint64 dead[(kLeafCapacity<Key> + 63) / 64];
     PGAlignedBlock image;

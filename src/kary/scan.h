@@ -26,11 +26,11 @@ enum class Phase : int { Keys, Nulls, All };
 template <typename Key>
 struct Cursor : Source<Key> {
     const storage::RunEntry *run;  // nullptr: the tail, whose matches are one batch
-    Partition partition;           // of the tail: places among its matches
+    Partition partition;           // in the tail: places among its matches
     Ranges<Key> ranges;
     int64 leaf_begin;  // the partition's leaf pages
     int64 leaf_end;
-    int64 leaf;     // of the batch; leaf_begin - 1 before the first, leaf_end behind the last
+    int64 leaf;     // leaf of the batch; leaf_begin - 1 before the first, leaf_end behind the last
     Key first_key;  // on the leaf, matching or not
     Key last_key;
     uint32 next_point;  // scans for points: the first point above last_key
@@ -81,21 +81,21 @@ struct Scan {
 
     SortEntry<Key> *tail;  // matches of the view's tail, sorted
     uint32 tail_count;
-    storage::Items *whole_tail;  // where a copy of the tail is wanted; or nullptr
+    storage::Items *whole_tail;  // set where a copy of the tail is wanted; or nullptr
 
     bool timed;  // a search long enough to be counted in gpu.stat
     instr_time search_began;
-    instr_time search_time;          // of pages
+    instr_time search_time;          // time spent on pages
     bool may_travel;                 // the server may be asked
-    const client::Request *request;  // what it is asked in place of the condition's matches; or nullptr
-    client::Usage usage;             // of all rescans
+    const client::Request *request;  // sent in place of a request for the condition's matches; or nullptr
+    client::Usage usage;             // usage of all rescans
 
     // The scan keys, where their recheck would take long for a row, else nullptr. A plain scan then checks
     // rows.
     ScanKeyData *checked_keys;
     CheckedScan *checked;  // the plain scan that does so
 
-    bool counts_only;  // of batches only the size is wanted
+    bool counts_only;  // set where only the sizes of batches are wanted
     bool resolve;      // index-only scan under an MVCC snapshot: return visible entries only
     VisibilityMap visibility;
     RowVisibility rows;
@@ -109,7 +109,7 @@ struct Scan {
     int marked_cursors;
     int64 *marked_leaves;
     int marked_room;
-    uint64 marked_remote;  // what sum_of_remote_ids() was; with the remote source's items
+    uint64 marked_remote;  // the result of sum_of_remote_ids() then; with the remote source's items
     uint32 marked_begin;
     uint32 marked_end;
 };

@@ -25,10 +25,10 @@ struct KeyColumn {
     Oid type;  // the opclass's input type
     Encoding encoding;
     uint8 width;      // bits
-    uint8 shift;      // of its lowest bit in the key
+    uint8 shift;      // place of its lowest bit in the key
     bool descending;  // the code is stored complemented
     bool nulls_first;
-    kary::ColumnHash *hash;  // of a column of gpu_kary encoded by its hash
+    kary::ColumnHash *hash;  // set for a column of gpu_kary that is encoded by its hash
 };
 
 struct TypeCode {

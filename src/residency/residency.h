@@ -151,7 +151,7 @@ struct VisibleBlocks {
 struct CountResult {
     // Number of items that are answered, the first ones; the others need another request.
     uint64 items;
-    const uint64 *counts;  // of live entries known to be visible, of all runs together
+    const uint64 *counts;  // numbers of live entries known to be visible, of all runs together
     bool hidden;           // set when there are entries on unknown blocks
     // Where `hidden` is set, the entries on unknown blocks: the heap must decide about each.
     RunResult runs[kMaxRuns];

@@ -93,10 +93,10 @@ struct RequestedSets {
     int count;
 };
 
-// All runs as those of one set, by which a request is laid out. In the current memory context.
+// Returns all runs as those of one set, by which a request is laid out, in the current memory context.
 RunSet join_sets(const RequestedSets &requested);
 
-// As the functions of this name for a set.
+// These do what the functions of the same name do for a single set.
 bool is_worth_a_request(const RequestedSets &requested, const Choice &choice);
 bool load_lacking(const RequestedSets &requested, const Choice &choice, uint64 lacking);
 bool refresh_dead(const RequestedSets &requested, Path path, uint64 stale);

@@ -19,9 +19,9 @@ struct Connection {
     pgsocket socket = PGINVALID_SOCKET;
     WaitEventSet *waits = nullptr;
     int socket_place = 0;  // in it
-    uint64 number = 0;     // of this connection
+    uint64 number = 0;     // number of this connection
     uint64 request = 0;    // number of the last one
-    uint16 type = 0;       // of the request under way
+    uint16 type = 0;       // type of the request under way
     int64 sent_at = 0;     // the last request
     int64 deadline = 0;
     bool busy = false;  // a request is under way, or was when an error passed by

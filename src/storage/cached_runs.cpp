@@ -83,9 +83,9 @@ struct Copy {
 };
 
 struct Copies {
-    MemoryContext context;  // of everything here
+    MemoryContext context;  // has everything here
     MemoryContextCallback callback;
-    uint64 vacuum_seq;  // of the view for which they were made: dead bits are no older
+    uint64 vacuum_seq;  // vacuum seq of the view for which they were made: dead bits are no older
     Copy *runs;
     int count;
     int room;

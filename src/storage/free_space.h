@@ -8,8 +8,8 @@ namespace pg_gpu::storage {
 // The blocks that a run may take while it is being written.
 struct Reservation {
     ReservationOwner owner;
-    uint32 pages;  // that it is expected to need
-    uint32 most;   // that it can need
+    uint32 pages;  // pages that it is expected to need
+    uint32 most;   // the most pages that it can need
 };
 
 // Reserves the pages it is expected to need in the metapage, durably, and sets the entry's extents: a crash

@@ -86,7 +86,7 @@ const char *reason_of_number(uint16 number) {
 namespace {
 
 constexpr uint32 kPlaces = 128;
-constexpr uint32 kReservedPlaces = 4096;  // of a preloaded library
+constexpr uint32 kReservedPlaces = 4096;  // reserved places of a preloaded library
 // An index lies in one of so many places from the one on that its hash says.
 constexpr uint32 kProbes = 8;
 

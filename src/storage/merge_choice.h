@@ -16,8 +16,8 @@ int tier_size(uint16 level, int fanout, bool is_stream);
 struct Choice {
     RunEntry *runs;  // the first of the runs that were chosen
     int count;       // 0: none
-    uint64 weight;   // what the merge takes, in entries of gpu_kary
-    uint64 pages;    // that its living entries take now
+    uint64 weight;   // cost of the merge, in entries of gpu_kary
+    uint64 pages;    // pages that its living entries take now
 };
 
 // The most that may be merged at once.

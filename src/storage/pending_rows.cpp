@@ -21,7 +21,7 @@ namespace {
 struct WatchedStatement {
     int nest_level;         // 0: it is no plan whose rows stay for as long as their transaction does
     MemoryContext context;  // in which such a plan has its indexes' IndexInfos
-    const ErrorContextCallback *around;  // what was on top of the errors' contexts when it began
+    const ErrorContextCallback *around;  // the top of the stack of error contexts when it began
 };
 
 enum class Merging { Now, Later };

@@ -11,7 +11,7 @@ struct PendingRows {
     PendingRows *next;
     Oid index;
     const RunKind *kind;
-    int nest_level;         // of the subtransaction that inserted them
+    int nest_level;         // nest level of the subtransaction that inserted them
     MemoryContext context;  // lives as long as the pending rows
     size_t bytes;
     // Writes the rows' entries into the index, so that they count, but merges nothing.

@@ -31,7 +31,7 @@ struct RunKind {
     const char *name;
     uint32 tail_tuple_bytes;  // size of every tail tuple, head included; 0 when they vary
     uint32 tail_tuple_extra;  // not 0: a tail tuple can also be so many bytes longer
-    uint32 merge_weight;      // what merging an entry takes, in units of 75 ns
+    uint32 merge_weight;      // cost of merging an entry, in units of 75 ns
     uint32 tail_capacity;  // bytes of tuples a tail holds; their sealed form and its dead bitmap must fit one
                            // page
 

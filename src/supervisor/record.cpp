@@ -12,7 +12,7 @@ struct SharedRecord {
     slock_t mutex;
     SupervisorRecord record;
     ProcessEnd ends[kKeptEnds];
-    uint32 end_count;  // of all; end number i lies at place i modulo kKeptEnds
+    uint32 end_count;  // number of all ends; end number i lies at place i modulo kKeptEnds
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 struct ServerLog {
     pid_t pid = 0;
     int output = -1;
-    char line[1024];  // as long as those that the process writes itself (cuda/server/log.cpp)
+    char line[1024];  // has room for the longest line that the process writes itself (cuda/server/log.cpp)
     size_t used = 0;
     TimestampTz period_end = 0;
     int reported = 0;  // in this period

@@ -29,7 +29,7 @@ struct FactsGroup {
     uint32 round;
     uint32 shared_way;      // place in the facts of all sessions (shared_facts.h),
     uint64 shared_version;  // their version when this session learned them last,
-    uint64 shared_checks;   // what they said of unchanged pages then,
+    uint64 shared_checks;   // those about unchanged pages then,
     uint64 learned;         // the request for which it learned them,
     uint64 same;            // the blocks whose LSN was the same there,
     uint64 missed;          // and those whose facts were of no use then, but may be later

@@ -40,7 +40,7 @@ struct HandedOver {
 struct BuildTarget {
     Relation index;
     ParallelBuild *parallel;  // nullptr in a serial build
-    uint64 rows;              // of all participants
+    uint64 rows;              // rows of all participants
     storage::RunWriter *writer;
     storage::RunEntry *entry;
 };

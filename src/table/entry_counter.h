@@ -10,7 +10,7 @@ namespace pg_gpu::table {
 
 // The values of entries, each in as many words as the access method needs.
 struct EntryRows {
-    uint64 words;  // of one entry
+    uint64 words;  // words of one entry
     uint64 count;
     uint64 room;
     uint64 *rows;

@@ -23,7 +23,7 @@ struct Finder {
     const EntryCounter *counter;
     uint64 vacuum_seq;  // the view's
     uint64 budget;
-    BlockNumber *blocks;  // that must be read
+    BlockNumber *blocks;  // blocks that must be read
     uint64 block_count;
     uint64 block_room;
     EntryRows candidates;

@@ -146,9 +146,9 @@ static uint64 find_visible_by_group(RowVisibility *rows, const ItemPointerData *
 namespace {
 
 struct KnownGroup {
-    uint64 blocks;        // that the request is about
+    uint64 blocks;        // blocks that the request is about
     uint64 holds;         // those of all of its blocks that facts tell about
-    const uint64 *facts;  // as rows_of() has them
+    const uint64 *facts;  // words in the layout of rows_of()
 };
 
 // Entries that aren't visible yet, and the groups that they lie in.

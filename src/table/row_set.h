@@ -8,7 +8,7 @@ namespace pg_gpu::table {
 struct RowSetBlock {
     BlockNumber block;
     int count;      // number of the block's offsets; -1: all rows of the block may be in the set
-    uint64 offset;  // of the first one, in RowSet::offsets
+    uint64 offset;  // offset of the first one, in RowSet::offsets
 };
 
 // A set of rows. Blocks are in order, and so are a block's offsets.

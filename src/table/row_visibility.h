@@ -14,14 +14,14 @@ struct RowVisibility {
     bool uses_facts;  // block facts are used and made
     CommandId command;
     uint32 table;        // the table's number among the block facts
-    uint32 round;        // of what the snapshot sees; 0: nothing was requested yet
+    uint32 round;        // round of what the snapshot sees; 0: nothing was requested yet
     uint64 request;      // the current request's number among the block facts
     FactsFile file;      // the table's file, for the facts of all sessions
     FactsGroup *wanted;  // groups with blocks to be looked at
     uint64 next;         // a full transaction id that no snapshot of now has seen the beginning of
     uint64 xmin;         // the snapshot's
     uint64 moment;       // the moment at which the snapshot was taken (rounds.h)
-    HeapProbe probe;     // where rows are not read by page
+    HeapProbe probe;     // for rows that are not read by page
     storage::NearbyBuffer nearby;
     uint64 fetches;  // entries looked up in the heap, which facts told nothing about
 };

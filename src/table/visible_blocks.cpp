@@ -59,9 +59,9 @@ namespace {
 struct Reading {
     RowVisibility *rows;
     BlockNumber blocks;
-    BlockGroup *groups;  // which of their blocks are all-visible
+    BlockGroup *groups;  // have the blocks that are all-visible
     uint32 group_count;
-    uint64 entries;  // that the request is about, as far as can be guessed
+    uint64 entries;  // entries that the request is about, as far as can be guessed
 };
 
 }  // namespace

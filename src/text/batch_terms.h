@@ -9,10 +9,10 @@ namespace pg_gpu::text {
 struct BatchTerm {
     const char *lexeme;  // with the length: the key
     uint32 length;
-    uint32 queries;       // that have it
+    uint32 queries;       // number of queries that have it
     ListPlace *places;    // by run, as a dictionary has it; nullptr until it is asked for
     uint32 *frequencies;  // by tuple; nullptr where tuples aren't known
-    uint64 tail_tuples;   // that have it
+    uint64 tail_tuples;   // number of tail tuples that have it
 };
 
 struct BatchTerms {

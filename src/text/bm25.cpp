@@ -46,7 +46,7 @@ namespace {
 
 // This is kept between calls with the same query.
 struct ParsedQuery {
-    MemoryContext context;  // of itself
+    MemoryContext context;  // the context that it lies in itself
     Bm25Query *value;
     Query query;
     uint32 *frequencies;

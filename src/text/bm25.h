@@ -11,7 +11,8 @@ struct Bm25Query {
     int32 varlena_header;
     Oid index;
     int32 term_count;
-    Oid configuration;       // that the documents' words were made by; InvalidOid: documents are tsvectors
+    // Configuration that the documents' words were made by; InvalidOid: documents are tsvectors.
+    Oid configuration;
     uint64 element_weights;  // DocumentSource::weights
     postings::Norms norms;
     double weights[FLEXIBLE_ARRAY_MEMBER];  // by term; the tsquery follows

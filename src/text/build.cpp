@@ -30,8 +30,8 @@ struct Collector {
     bool positions;
     Inverter inverter;
     RunBuilder *builder;         // the leader's: in a serial build it takes documents as they come
-    BufFile *documents;          // of a parallel build
-    MemoryContext page_context;  // of the pending rows' values
+    BufFile *documents;          // nullptr but in a parallel build
+    MemoryContext page_context;  // has the pending rows' values
     MemoryContext row_context;
     PendingRow pending[MaxHeapTuplesPerPage];
     int pending_count;

@@ -16,7 +16,7 @@ struct OrdinalSpan {
 
 // This is a file of one participant's documents, each with TID and length.
 struct DocumentPart {
-    Relation index;  // that is built
+    Relation index;  // index that is built
     BufFile *file;
     uint64 left;
     // These are the TID, the length and the ordinal of the document that comes next.

@@ -12,7 +12,7 @@ namespace {
 struct Requested {
     const Query *query;
     ListCursor **lists;
-    uint32 *frequencies;  // of the document that is looked at
+    uint32 *frequencies;  // frequencies of the document that is looked at
 };
 
 // A page of the run's TIDs.

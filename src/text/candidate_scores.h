@@ -8,7 +8,7 @@ namespace pg_gpu::text {
 struct ScoredDocuments {
     uint32 *ordinals;
     int64 *scores;
-    bool *maybe;  // whether it matches, the row decides
+    bool *maybe;  // set where the row must decide whether it matches
     uint32 count;
 };
 

@@ -11,7 +11,8 @@ namespace pg_gpu::text {
 struct DocumentSource {
     Oid type;           // tsvector, text, jsonb or text[]
     Oid configuration;  // InvalidOid for tsvector
-    uint64 weights;     // of a text[]'s elements, a byte each, the first one's lowest; 0: all count alike
+    // Weights of a text[]'s elements, a byte each, the first one's lowest; 0: all count alike.
+    uint64 weights;
 };
 
 // The source that an index is built from: its option, which names a configuration.

@@ -44,7 +44,7 @@ static void open_raw(Corpus *corpus, const storage::RunEntry &run) {
 // each of them once and not in every query.
 struct DeadTotals {
     uint64 run_id;
-    uint64 dead;  // of how many
+    uint64 dead;  // number of the run's dead documents that the totals are of
     uint64 documents;
     uint64 length;
 };

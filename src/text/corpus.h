@@ -11,7 +11,7 @@ struct BatchTerms;
 
 struct Corpus {
     Relation index;
-    MemoryContext context;  // of everything below; ends with the corpus
+    MemoryContext context;  // has everything below; ends with the corpus
     BlockNumber heap_blocks;
     storage::View view;
     storage::Items *raws;

@@ -11,7 +11,8 @@ struct Lexeme {
     const char *bytes;
     uint32 length;
     uint32 frequency;
-    const WordEntry *entry = nullptr;  // of the tsvector, where it comes from one, and is there once
+    // The tsvector's entry, where the lexeme comes from one, and is there once.
+    const WordEntry *entry = nullptr;
 };
 
 inline Positions positions_of(TSVector vector, const Lexeme &lexeme) {
@@ -53,7 +54,7 @@ struct TupleReader {
     bool has_positions;
     bool failed;
     Lexeme lexeme;
-    const uint8 *positions;  // of the lexeme, up to `at`; nullptr where the tuple has none
+    const uint8 *positions;  // positions of the lexeme, up to `at`; nullptr where the tuple has none
 };
 
 TupleReader begin_tuple(const DocumentTuple *tail_tuple);

@@ -172,7 +172,7 @@ inline uint32 position_index_bytes(uint64 documents) {
 struct DocumentTuple {
     storage::TailTuple head;
     uint32 length;
-    uint32 lexemes;  // how many, and kTupleHasPositions
+    uint32 lexemes;  // number of lexemes, and kTupleHasPositions
 };
 static_assert(sizeof(DocumentTuple) == 16);
 

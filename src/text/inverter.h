@@ -22,19 +22,20 @@ struct Term {
     uint32 length;
     uint32 frequency;
     uint32 last;   // ordinal
-    uint64 bytes;  // of all pieces
+    uint64 bytes;  // bytes of all pieces
     PostingPiece *first;
     PostingPiece *current;
     char lexeme[FLEXIBLE_ARRAY_MEMBER];
 };
 
 struct Inverter {
-    Relation index;  // that is built
+    Relation index;  // index that is built
     size_t limit;
     SharedFileSet
-        *shared;  // where a worker of a parallel build puts its files, for the leader; nullptr: its own
+        // A worker of a parallel build puts its files there, for the leader; nullptr: the files are its own.
+        *shared;
     int participant;
-    MemoryContext context;  // of terms and pieces
+    MemoryContext context;  // has terms and pieces
     char *block;
     size_t block_left;
     size_t used;
@@ -66,7 +67,7 @@ struct TermSource {
     uint32 left;
     char lexeme[kMaxLexemeBytes];
     uint32 length;
-    uint64 bytes;         // of its list that aren't read yet
+    uint64 bytes;         // bytes of its list that aren't read yet
     PostingPiece *piece;  // in memory
     uint32 piece_at;
 };

@@ -22,7 +22,7 @@ struct RankedQuery {
     Hit last;             // for ranking.after
     RunPlaces *places;    // by run; nullptr where prefixes have too many lexemes
     ListCursor ***lists;  // by run and term, once pages were asked
-    QuerySteps steps;     // where one list, or all, is not what a document needs
+    QuerySteps steps;     // for documents that need something else than one list, or all
 };
 
 // Ranks the best `limit` documents from the beginning.

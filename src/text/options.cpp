@@ -9,7 +9,7 @@ struct StoredOptions {
     int codec;
     double k1;
     double b;
-    int configuration;  // where its name lies behind the other options
+    int configuration;  // place of its name behind the other options
     int weights;        // likewise
     bool positions;
 };

@@ -28,11 +28,11 @@ struct PositionList {
     uint64 start;
     PositionEnd *ends;  // by block; nullptr: a single posting's, which lie in `place`
     PinnedPage *page;
-    uint8 *bytes;  // of the block
+    uint8 *bytes;  // bytes of the block
     uint32 room;
     uint32 length;
     uint32 block;
-    uint32 number;  // of the posting in the block whose positions begin at `at`
+    uint32 number;  // number of the posting in the block whose positions begin at `at`
     uint32 at;
     uint8 single[kMaxPositionBytes];
 };

@@ -28,7 +28,7 @@ struct Decision {
     TSQuery text;
     Evidence *evidence;  // by term of the node, in order of lexeme
     int terms;
-    MemoryContext context;  // of what PostgreSQL allocates on the way
+    MemoryContext context;  // has what PostgreSQL allocates on the way
     char *vector;
     size_t vector_room;
 };
@@ -174,7 +174,7 @@ struct PrefixChunk {
     uint64 next;
     bool *present;  // by document
     PositionState *states;
-    WordEntryPos *positions;  // of the document that is decided
+    WordEntryPos *positions;  // positions of the document that is decided
     uint32 positions_room;
 };
 

@@ -21,8 +21,8 @@ Mode mode_of(const char *name) {
 namespace {
 
 struct Operands {
-    TSQuery joined;   // of the operands that are not negated
-    TSQuery negated;  // of the others, with &
+    TSQuery joined;   // operands that are not negated, joined
+    TSQuery negated;  // the negated operands, joined by &
     PGFunction join;
 };
 

@@ -23,13 +23,13 @@ struct QueryNode {
     enum class Kind { Term, And, Or, Not, Phrase } kind;
     int term;
     bool weighted;    // asks for positions' weights
-    QueryItem *item;  // that it was made of
+    QueryItem *item;  // item that it was made of
     QueryNode **children;
     int child_count;
 };
 
 struct Query {
-    TSQuery text;      // as the mode has it; what a row must match
+    TSQuery text;      // the query that a row must match, in the form that the mode gives it
     QueryNode *root;   // nullptr: matches nothing
     QueryTerm *terms;  // by lexeme, prefixes after equal lexemes
     int term_count;

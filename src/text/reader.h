@@ -99,11 +99,11 @@ inline ItemPointerData document_tid(RunReader *reader, uint32 ordinal) {
 
 struct DictionaryCursor {
     RunReader *reader;
-    uint32 page;  // of the dictionary section, from 1
+    uint32 page;  // page of the dictionary section, from 1
     uint32 left;  // entries on it not yet read
     uint32 at;
     uint32 entries_end;
-    uint32 copied_end;  // what follows is not in `image` yet
+    uint32 copied_end;  // the bytes from here on are not in `image` yet
     DictionaryPage head;
     uint64 next_list;
     bool end;
@@ -115,7 +115,7 @@ struct DictionaryCursor {
     uint64 frequency;
     uint64 list_start;
     uint64 list_bytes;
-    uint32 ordinal;  // of the only posting
+    uint32 ordinal;  // ordinal of the only posting
     uint32 term_frequency;
     // The only posting's positions: their bytes, or where these begin among the others'.
     const uint8 *inline_positions;
@@ -166,9 +166,9 @@ struct ListCursor {
 // This says where a lexeme's list lies in a run, as the dictionary has it.
 struct ListPlace {
     uint64 documents;  // 0: the run has no such lexeme
-    uint64 start;      // of more than one document: bytes of the posting section
+    uint64 start;      // of a list of more than one document: its first byte in the posting section
     uint64 bytes;      // without those behind the list that say where its positions are
-    uint32 ordinal;    // of a single document: the posting
+    uint32 ordinal;    // of a list of a single document: the posting's ordinal
     uint32 term_frequency;
     // Its positions, as the dictionary's cursor has them. Those of more documents are said behind the list.
     uint64 position_place;

@@ -34,7 +34,7 @@ struct TextSearch {
     uint32 step_count;
     gpu_engine::postings::Norms norms;
     const double *shrink;     // by run
-    client::Request request;  // as it was chosen by
+    client::Request request;  // the request by which the path was chosen
 };
 
 // The hits of query i, counted from the first one that was asked: counts[i] of each run, which begin behind

@@ -50,8 +50,8 @@ struct RunBuilder {
 
     // Positions, if options.positions says so: those of the buffered postings, and where the list's lie.
     Spool position_spool;
-    uint64 position_bytes;  // of all lists
-    uint64 position_start;  // of the list
+    uint64 position_bytes;  // bytes of all lists' positions
+    uint64 position_start;  // where the list's positions begin
     uint8 *positions;
     uint32 positions_filled;
     uint32 positions_room;

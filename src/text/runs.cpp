@@ -229,7 +229,7 @@ namespace {
 struct PostingDetails {
     uint32 frequency;
     uint32 position_length;
-    uint64 positions;  // where they begin
+    uint64 positions;  // the byte at which they begin
 };
 
 struct PostingBuffer {

@@ -33,7 +33,7 @@ struct TidList {
 enum class Phase { Ranked, Unmatched, Nulls, End };
 
 struct Scan {
-    client::Usage usage;    // of all ordered scans; others ask nobody
+    client::Usage usage;    // usage by all ordered scans; others send no requests
     MemoryContext context;  // until the next rescan
     bool started;
     bool nothing;  // a condition compares with NULL

@@ -204,9 +204,9 @@ namespace {
 struct RequiredList {
     ListCursor *list;
     double weight;
-    uint32 block;                            // that reaches the candidates
+    uint32 block;                            // block that reaches the candidates
     int64 most;                              // contributed by a posting of it
-    uint8 places[postings::kBlockPostings];  // of the candidates in the block
+    uint8 places[postings::kBlockPostings];  // places of the candidates in the block
 };
 
 // Documents of a span in which each list has one block.
@@ -366,7 +366,7 @@ namespace {
 struct RankedList {
     ListCursor *list;
     double weight;
-    int64 most;    // what it contributes at most in the window
+    int64 most;    // the most that it contributes in the window
     uint32 block;  // the first that reaches the window
 };
 

@@ -11,7 +11,7 @@ namespace pg_gpu::text {
 struct Hit {
     int64 score;
     ItemPointerData tid;
-    bool maybe;  // whether it matches, the row decides
+    bool maybe;  // set where the row must decide whether it matches
 };
 
 // The number of documents that are gone through at a time in a query that one lexeme is enough for.

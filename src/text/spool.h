@@ -10,11 +10,11 @@
 namespace pg_gpu::text {
 
 struct Spool {
-    Relation index;  // whose run is built
+    Relation index;  // the index that the run is built for
     char *memory;
     size_t room;
     size_t length;  // bytes written
-    size_t limit;   // of memory
+    size_t limit;   // bytes of memory it may take
     size_t read;
     BufFile *file;
 };

@@ -16,8 +16,8 @@ namespace {
 
 // The state that is kept between calls with the same query.
 struct Operation {
-    MemoryContext query_context;  // of what follows
-    struct varlena *argument;     // that the query was made of
+    MemoryContext query_context;  // has what follows
+    struct varlena *argument;     // argument that the query was made of
     Query query;
     postings::Norms norms;
     uint32 *frequencies;

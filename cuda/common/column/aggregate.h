@@ -18,18 +18,21 @@ struct AggregateCondition {
 
 // Steps in the order in which they are computed. Steps that nothing needs are in neither list.
 struct AggregateSteps {
-    std::vector<std::uint16_t> filter;           // what the program's filter needs, of all rows
+    std::vector<std::uint16_t> filter;           // the steps that the program's filter needs, of all rows
     std::vector<AggregateCondition> conditions;  // the filter, condition by condition (list_conditions)
-    std::vector<std::uint16_t> first;            // what the first key needs, where it keeps rows out
-    std::vector<std::uint16_t> rest;             // what keys and accumulators need, of rows that pass
+    // The steps that the first key needs, where it keeps rows out.
+    std::vector<std::uint16_t> first;
+    // The steps that keys and accumulators need, of rows that pass.
+    std::vector<std::uint16_t> rest;
 };
 
 // A request's program and inputs, read once: the caller's memory may change meanwhile.
 struct AggregatePlan {
     AggregateProgram program;
     AggregateSteps steps;
-    std::vector<AggregateInput> inputs;  // of part p from p * program.input_count on
-    std::uint64_t rows = 0;              // of all parts, those of other engines too
+    // Inputs of all parts: those of part p begin at p * program.input_count.
+    std::vector<AggregateInput> inputs;
+    std::uint64_t rows = 0;  // rows of all parts, those of other engines too
 
     const AggregateInput *inputs_of(std::size_t part) const {
         return inputs.data() + part * program.input_count;

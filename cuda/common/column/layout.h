@@ -72,7 +72,7 @@ KeptStream keep_stream(const StoreLayout &layout);
 
 // Words on one page that a store keeps.
 struct KeptPiece {
-    std::uint32_t page;  // of the pages given
+    std::uint32_t page;  // number among the pages given
     std::uint32_t at;    // word of its content
     std::uint32_t words;
     std::uint32_t reserved;

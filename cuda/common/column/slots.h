@@ -31,7 +31,7 @@ GPU_ENGINE_BOTH double float_of_value(std::uint64_t value) {
 // a guess, which is tried with its neighbours; where these don't have the value all starts are searched.
 struct SlotFinder {
     const std::uint64_t *starts;
-    std::uint32_t slots;  // as many as starts, and one
+    std::uint32_t slots;  // one more than there are starts
     ValueScale scale;
     std::uint64_t origin;
     double low;

@@ -29,7 +29,7 @@ constexpr std::uint64_t max_span_words(const StoreLayout &layout) noexcept {
 struct SpanCount {
     std::uint64_t rows = 0;
     std::uint64_t spans = 0;
-    std::uint64_t words = 0;  // of bitmaps
+    std::uint64_t words = 0;  // words of bitmaps
 };
 
 // Takes a page's content of `page_words` words apart. Everything is read once, into `copy` (as many words),

@@ -136,7 +136,7 @@ struct alignas(32) LowerGrid {
     std::uint32_t
         first_scale;  // its columns' scales, one behind the other: the lowest keys of slots 1, 2, ...
     std::uint32_t reserved;
-    std::uint8_t last_slot[max_grid_columns];  // of each column
+    std::uint8_t last_slot[max_grid_columns];  // last slot of each column
 };
 static_assert(sizeof(LowerGrid) == 32);
 

@@ -60,7 +60,7 @@ struct TextTermLists {
     std::uint32_t number;
     std::uint32_t first;
     std::uint32_t count;
-    std::uint64_t documents;  // of all lists together
+    std::uint64_t documents;  // number of documents of all lists together
     double weight;
     bool scored;
 };

@@ -25,7 +25,7 @@ struct BoxPlace {
     Key width[D];
     std::uint32_t slots[D];    // touched
     std::uint32_t strides[D];  // cells between a column's slots
-    std::uint32_t first_cell;  // of those touched
+    std::uint32_t first_cell;  // first of the cells that are touched
     std::uint32_t tests;  // bit 2c: the first slot of column c reaches beyond the box; bit 2c + 1: the last
     std::uint32_t box;
     bool empty;

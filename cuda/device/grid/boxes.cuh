@@ -17,7 +17,7 @@ namespace gpu_engine::device {
 // A policy says how boxes are looked at. It derives from this one and redefines what differs.
 struct BoxPolicy {
     static constexpr int threads = 256;  // a block
-    static constexpr int blocks = 3;     // that a multiprocessor shall hold
+    static constexpr int blocks = 3;     // number of blocks that a multiprocessor shall hold
     // Chunks of 32-bit keys that each lane has on their way: of a cell that is its own, and of a run that
     // half of the warp reads.
     static constexpr int cell_chunks_32 = 2;

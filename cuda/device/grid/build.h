@@ -74,10 +74,10 @@ void lay_out_scale(const Call &call, const ColumnScale<Key> &scale, const ScaleS
 struct Segments {
     std::uint64_t count = 0;
     std::uint64_t entries = 0;
-    Buffer<std::uint32_t> words;   // of the directory, of all levels
+    Buffer<std::uint32_t> words;   // words of the directory, of all levels
     Buffer<std::uint32_t> first;   // position
     Buffer<std::uint32_t> begins;  // count + 1
-    Buffer<std::uint32_t> owner;   // of each entry of the sequence, its segment
+    Buffer<std::uint32_t> owner;   // for each entry of the sequence, its segment
 };
 
 // The values kept for each segment and column, segment by segment.

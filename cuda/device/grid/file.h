@@ -17,7 +17,7 @@ struct GridParts {
     bool narrow = true;  // all columns have 32 bits: `view32` is in use, else `view64`
     Buffer<char> keys[max_grid_columns];
     Buffer<Tid> tids;
-    Buffer<std::uint32_t> order;  // which of the given entries lies at each position
+    Buffer<std::uint32_t> order;  // the number of the given entry that lies at each position
     Buffer<std::uint32_t> directory;
     Buffer<LowerGrid> grids;
     Buffer<char> scales[max_grid_columns];

@@ -151,10 +151,10 @@ __global__ void measure_grids_kernel(const std::uint32_t *slots, std::uint32_t c
 struct NewGrids {
     std::uint32_t count;
     std::uint32_t columns;
-    std::uint32_t first_word;  // of the level
+    std::uint32_t first_word;  // first word of the level
     std::uint32_t first_scale;
     std::uint32_t first_grid;
-    const std::uint32_t *words;  // of the level above
+    const std::uint32_t *words;  // words of the level above
     const std::uint32_t *first;
     const std::uint32_t *slots;
     const std::uint64_t *word_at;

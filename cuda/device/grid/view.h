@@ -16,10 +16,10 @@ namespace gpu_engine::device {
 // are searched through every 2^shift-th of them first: these are copied into shared memory, as a complete
 // binary tree in breadth-first order whose root has index 1.
 struct ScaleShape {
-    std::uint32_t slots;      // of keys
+    std::uint32_t slots;      // number of slots of keys
     std::uint32_t all_slots;  // and that of NULL, where there is one
     std::uint32_t top_begin;  // among the trees of all columns
-    std::uint8_t height;      // of the tree
+    std::uint8_t height;      // height of the tree
     std::uint8_t shift;
 };
 
@@ -34,7 +34,7 @@ struct GridView {
     const Key *lower_scales;
     ScaleShape shapes[max_grid_columns];
     std::uint32_t top_keys;
-    std::uint32_t top_height;  // of the highest tree
+    std::uint32_t top_height;  // height of the highest tree
     std::uint32_t columns;
     std::uint32_t probe;  // the column that tells most keys apart
     std::uint32_t wide;   // bit c: column c has 64 bits
@@ -82,7 +82,7 @@ void count_boxes(const Call &call, const GridView<Key> &grid, const BoxBatch &bo
 struct EachJob {
     const Tid *tids;
     bool by_block;                // else all are taken alike
-    KnownBlocks known;            // what is visible as far as this knows is counted only
+    KnownBlocks known;            // entries known to be visible by this are only counted
     std::uint64_t *on;            // counts of these, added to; null when they are known already
     std::uint64_t *elsewhere;     // counts of those on unknown blocks, added to; null when they are written
     std::uint64_t *cursors;       // per box: the next place in `out`

@@ -76,7 +76,7 @@ struct Tree {
     std::uint32_t entries;
     std::uint32_t leaves;
     std::uint32_t nodes;
-    std::int32_t upper_levels;  // that a search reads below the top
+    std::int32_t upper_levels;  // number of levels that a search reads below the top
     std::int32_t top_depth;
     // A distance from the first key, shifted, is a Window, and that, shifted again, a prefix.
     std::int32_t window_shift;

@@ -89,7 +89,7 @@ struct WindowShared {
     PlacedTerm terms[terms_at_once];
     float2 norms;  // base, slope
     std::uint32_t threshold;
-    std::uint32_t most;        // of all terms together
+    std::uint32_t most;        // the most that all terms together contribute
     std::uint32_t has_member;  // one of `members` at least is set
     std::uint32_t found_count;
     std::uint32_t better;

@@ -353,7 +353,7 @@ __device__ inline bool decode_rice(const Source &source, const Rest &rest, std::
 
 // A block as its warp knows it; the same in all lanes but for the ordinals.
 struct Block {
-    std::uint32_t ordinals[a_lane];  // of the lane's postings, as far as they are below `count`
+    std::uint32_t ordinals[a_lane];  // ordinals of the lane's postings, as far as they are below `count`
     std::uint32_t count;
     Source source;
     std::uint32_t frequency_at;  // the byte of `source` at which they begin
@@ -375,8 +375,9 @@ struct Head {
     std::uint32_t bytes;
     std::uint32_t coding;  // the parameter, the frequencies' width, flags and the postings, a byte each
 
-    static constexpr std::uint32_t is_last = 1 << 16;   // the last posting has `last`
-    static constexpr std::uint32_t is_valid = 1 << 17;  // what else can be checked without the bytes has been
+    static constexpr std::uint32_t is_last = 1 << 16;  // the last posting has `last`
+    // All has been checked that can be checked without the bytes.
+    static constexpr std::uint32_t is_valid = 1 << 17;
 
     __device__ __forceinline__ std::uint32_t parameter() const { return coding & 0xff; }
     __device__ __forceinline__ std::uint32_t frequency_bits() const { return coding >> 8 & 0xff; }

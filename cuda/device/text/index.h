@@ -37,7 +37,7 @@ struct ListView {
     std::uint64_t data_bytes;  // without the heads behind them
     std::uint32_t documents;
     std::uint32_t blocks;
-    std::uint32_t ordinal;  // of one posting
+    std::uint32_t ordinal;  // ordinal of a single posting
     std::uint32_t frequency;
 };
 

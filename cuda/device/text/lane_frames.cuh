@@ -28,7 +28,7 @@ struct LaneBytes {
 struct LaneFrame {
     std::uint32_t bits;
     std::uint32_t exceptions;
-    std::uint32_t lows;  // of the first four values or so, packed
+    std::uint32_t lows;  // low bits of the first four values or so, packed
 };
 
 // Takes a nested frame's head and low bits from the rest. Twelve bytes are read, wherever the frame ends.

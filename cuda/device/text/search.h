@@ -24,8 +24,8 @@ struct RankedTerm {
     ListView list;
     double weight;
     float scaled;               // weight, in a query's units of accumulated scores
-    std::uint32_t query;        // of the batch
-    std::uint32_t first_chunk;  // of the list's; those of the terms before come first
+    std::uint32_t query;        // number in the batch
+    std::uint32_t first_chunk;  // first of the list's chunks; those of the terms before come first
 };
 
 // Lists are probed in chunks of so many blocks.
@@ -41,9 +41,9 @@ inline constexpr std::uint32_t all_score_bits = 27;
 inline constexpr std::uint32_t max_counted = 31;
 
 struct RankedQuery {
-    std::uint32_t first_term;  // of the shortest list; the others follow by length
+    std::uint32_t first_term;  // that of the shortest list; the others follow by length
     std::uint32_t terms;
-    std::uint32_t accumulated;  // of its terms; the others only filter
+    std::uint32_t accumulated;  // number of its terms that are accumulated; the others only filter
     std::uint32_t all;          // 1: documents must have all terms
     std::uint32_t k;
     std::uint32_t score_bits;
@@ -82,15 +82,17 @@ struct SearchBatch {
     std::uint32_t window_documents;  // in each of them but the last, a power of two
     std::uint32_t window_shift;      // its logarithm
     std::uint32_t window_stride;     // so many windows further is the next one that scores are summed up in
-    std::uint32_t chunk_count;       // of all terms' lists; only for probing
-    std::uint32_t *starts;           // of each term, windows + 1
-    std::uint32_t *mosts;  // that a posting of the term's can contribute in the window, in the same places
-    std::uint32_t *rests;  // that later terms can contribute together, in the same places; only for probing
-    std::uint32_t *chunk_terms;  // of each chunk; only for probing
+    std::uint32_t chunk_count;       // number of chunks of all terms' lists; only for probing
+    std::uint32_t *starts;           // for each term, windows + 1 places
+    // The most that a posting of the term's can contribute in the window, in the same places.
+    std::uint32_t *mosts;
+    std::uint32_t *rests;  // what later terms can contribute together, in the same places; only for probing
+    std::uint32_t *chunk_terms;  // term of each chunk; only for probing
     std::uint32_t *work;         // blocks to be probed; only for probing
     std::uint32_t *work_counts;  // theirs, and of those that were taken; only for probing
-    std::uint32_t *thresholds;   // of each query: a lower bound of its k-th accumulated score
-    std::uint32_t *counts;       // of its candidates, more than the capacity when it was too small
+    std::uint32_t *thresholds;   // for each query, a lower bound of its k-th accumulated score
+    // For each query, the number of its candidates, more than the capacity when it was too small.
+    std::uint32_t *counts;
     Candidate *candidates;
     std::uint32_t *damaged;
 };

@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(threads_a_block, 4)
 // Documents that match, numbered in their order.
 struct Matches {
     const std::uint32_t *words;
-    const std::uint32_t *before;  // of each word: matches in the words before
+    const std::uint32_t *before;  // for each word, the number of matches in the words before
 
     static constexpr std::uint32_t none = UINT32_MAX;
 

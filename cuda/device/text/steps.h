@@ -14,7 +14,7 @@ namespace gpu_engine::device {
 struct StepQuery {
     const TextQuery &query;
     const TextTerm *terms;
-    const ListView *lists;  // of the terms
+    const ListView *lists;  // lists of all terms
     const TextStep *steps;
 };
 

@@ -25,7 +25,7 @@ struct GridColumn {
 
 // Slots of a column in one grid: `slots` of keys, and one more behind them where there are NULLs.
 struct Scale {
-    const std::uint64_t *lowest;  // of slots 1, 2, ...
+    const std::uint64_t *lowest;  // lowest keys of slots 1, 2, ...
     std::uint32_t slots;
     bool has_null;
 
@@ -50,9 +50,9 @@ struct GridParts {
     std::uint64_t cells = 0;
     GridColumn keys[max_grid_columns];
     Buffer<Tid> tids;
-    Buffer<std::uint32_t> order;  // which of the given entries lies at each position
+    Buffer<std::uint32_t> order;  // the number of the given entry that lies at each position
     Buffer<std::uint64_t> scales[max_grid_columns];
-    std::uint32_t slots[max_grid_columns] = {};  // of keys, first level
+    std::uint32_t slots[max_grid_columns] = {};  // number of the first level's slots of keys
     std::uint32_t null_columns = 0;
     Buffer<std::uint32_t> directory;
     Buffer<LowerGrid> grids;

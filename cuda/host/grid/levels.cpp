@@ -14,7 +14,8 @@ struct Segment {
     std::uint32_t first;
     std::uint32_t count;
     std::uint32_t slots[max_grid_columns];
-    std::uint64_t scale;       // where its scales begin among the level's; places enough for them are kept
+    // The beginning of its scales among the level's; places enough for them are kept.
+    std::uint64_t scale;
     std::uint64_t first_cell;  // in the directory
 
     std::uint64_t cells(std::uint32_t columns) const noexcept {

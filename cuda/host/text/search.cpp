@@ -25,8 +25,8 @@ struct RankedList {
     Cursor cursor;
     double weight;
     std::uint32_t block = 0;                             // the first that reaches the documents
-    std::int64_t most = 0;                               // that a posting contributes there
-    std::uint8_t places[postings::kBlockPostings] = {};  // of the candidates in the block
+    std::int64_t most = 0;                               // most that a posting contributes there
+    std::uint8_t places[postings::kBlockPostings] = {};  // places of the candidates in the block
     static_assert(postings::kBlockPostings - 1 <= UINT8_MAX);
     RankedList(const List &list, double of_term) : cursor(list), weight(of_term) {}
 };

@@ -41,7 +41,7 @@ struct AggregateInput {
     AggregateInputKind kind;
     bool column_null_is_null;  // NULL where the column is NULL; otherwise it is `of_column_null` there
     std::uint16_t reserved;
-    std::uint32_t column;  // of the run
+    std::uint32_t column;  // number of the run's column
     std::uint64_t offset;  // kind code
     std::uint64_t places;  // maps: so many codes have a value. A row whose code is greater is damage: any
                            // number may be taken for it, but nothing behind the map is read. Of ranges their
@@ -93,7 +93,7 @@ enum class AggregateOperation : std::uint8_t {
     multiply,
     divide,
     modulo,
-    greater,  // of two numbers
+    greater,  // the greater of two numbers
     // Truth values.
     equal,
     not_equal,
@@ -129,7 +129,8 @@ struct AggregateKey {
     std::uint8_t shift;  // shift + bits <= 64
     std::uint8_t word;
     bool may_be_null;
-    std::uint16_t order;  // of rows in an order: key_descends and key_null_is_greatest (top_rows.h); else 0
+    // Flags for rows in an order: key_descends and key_null_is_greatest (top_rows.h); else 0.
+    std::uint16_t order;
     std::int64_t least;
     std::uint64_t codes;
 };
@@ -182,8 +183,8 @@ struct AggregateProgram {
     std::uint32_t step_count;
     std::uint32_t key_count;  // 0: one group, which exists even without a row
     std::uint32_t accumulator_count;
-    std::uint32_t key_words;    // of a group; all bits that no key has are 0
-    std::uint32_t value_words;  // of a group: all accumulators'
+    std::uint32_t key_words;    // words of a group's key; all bits that no key has are 0
+    std::uint32_t value_words;  // words of all of a group's accumulators
     std::uint16_t filter;       // a truth value: rows count of which it is true; no_aggregate_step: all
     std::uint16_t reserved[3];
     AggregateStep step[max_aggregate_steps];

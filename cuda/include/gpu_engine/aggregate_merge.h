@@ -29,7 +29,7 @@ struct AggregateRecords {
 // the first of their part.
 struct AggregateMerge {
     const AggregateProgram *program;
-    std::uint64_t max_groups;  // of the request, as its top
+    std::uint64_t max_groups;  // that of the request, as is its top
     AggregateTop top;
     const AggregateRecords *parts;
     std::size_t part_count;

@@ -138,7 +138,7 @@ inline void merge_group(const AggregateProgram &program, std::uint64_t *words, c
 
 // The places where the groups of a tile's rows lie.
 struct TileGroups {
-    std::uint64_t *values;         // of group 0
+    std::uint64_t *values;         // values of group 0
     std::uint64_t stride;          // words from a group to the next
     const std::uint32_t *numbers;  // by row: its group; nullptr: all are of group 0
 };
@@ -147,7 +147,7 @@ struct TileGroups {
 struct AccumulatorTile {
     const StepValues *argument;  // nullptr: none
     const StepValues *filter;    // nullptr: all rows
-    const std::uint64_t *map;    // of an argument of kind map128, else nullptr
+    const std::uint64_t *map;    // map of an argument of kind map128, else nullptr
 };
 
 inline bool is_true_at(const StepValues &truth, std::uint32_t i) {

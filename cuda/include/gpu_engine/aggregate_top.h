@@ -14,7 +14,7 @@ namespace gpu_engine {
 struct AggregateTop {
     std::uint64_t count;
     std::uint32_t word;
-    std::uint8_t is_wide;     // of 128 bits: its upper half is the next word
+    std::uint8_t is_wide;     // the number has 128 bits: its upper half is the next word
     std::uint8_t descending;  // the greatest numbers come first
     std::uint16_t of_rows;    // 0, or what is wanted instead of groups: top_of_rows and others
 };

@@ -41,8 +41,8 @@ struct WordArea {
 
 struct StoredColumn {
     ColumnEncoding encoding;
-    std::uint8_t bits;        // of a code, 0 to 64; of a dictionary's those that tell its entries apart
-    std::uint8_t entry_bits;  // of a dictionary's integer, a difference from `base`
+    std::uint8_t bits;        // bits of a code, 0 to 64; in a dictionary those that tell its entries apart
+    std::uint8_t entry_bits;  // entry bits of a dictionary's integer, a difference from `base`
     std::uint8_t strings;     // the dictionary has strings, which are left out
     std::uint32_t reserved;
     std::uint64_t base;
@@ -55,7 +55,7 @@ static_assert(sizeof(StoredColumn) == 72);
 
 // code_slots returns how many codes there are to be counted: entries of a dictionary, or all numbers that the
 // bits can make.
-constexpr std::uint32_t max_counted_bits = 16;  // of codes that aren't places in a dictionary
+constexpr std::uint32_t max_counted_bits = 16;  // for codes that aren't places in a dictionary
 inline std::uint64_t code_slots(const StoredColumn &column) noexcept {
     return column.encoding == ColumnEncoding::dictionary ? column.distinct
            : column.bits <= max_counted_bits             ? std::uint64_t(1) << column.bits
@@ -68,8 +68,8 @@ struct StoreLayout {
     std::uint64_t stream_words;
     std::uint32_t tid_pages;
     std::uint32_t page_bytes;
-    std::uint32_t first_byte;  // of a page's content
-    std::uint32_t page_words;  // of content
+    std::uint32_t first_byte;  // where a page's content begins
+    std::uint32_t page_words;  // words of a page's content
     std::uint32_t columns;
     std::uint32_t reserved;
     StoredColumn column[max_store_columns];
@@ -115,13 +115,13 @@ enum class TargetKind : std::uint32_t {
     rows = 1,  // one slot
     bins,      // a value's slot is the number of starts at most as great; starts ascend
     codes,     // a slot a code (code_slots); only of columns that have some
-    bounds,    // how many rows aren't NULL, the least value, the greatest
+    bounds,    // the number of rows that aren't NULL, the least value, the greatest
 };
 
 struct ColumnTarget {
     TargetKind kind;
     std::uint32_t column;
-    std::uint32_t slots;  // of bins: as many as starts, and one
+    std::uint32_t slots;  // of bins: one more than there are starts
     ValueScale scale;
     const std::uint64_t *starts;
     std::uint32_t even;  // the first so many starts are those of bins of equal width
@@ -175,7 +175,7 @@ struct AggregatePart {
     const ColumnTest *tests;
     std::uint32_t test_count;
     std::uint32_t reserved;
-    const AggregateInput *inputs;  // as many as the program has
+    const AggregateInput *inputs;  // the inputs of the program, all of them
 };
 
 // A computation over the live rows that pass a part's tests, in all parts together. Rows on unknown blocks
@@ -187,7 +187,7 @@ struct AggregateRequest {
     std::uint32_t reserved;
     const HeapBlocks *blocks;
     std::uint64_t max_groups;  // in the result, unresolved rows among them
-    AggregateTop top;          // of no effect where there are unresolved rows: they may change the order
+    AggregateTop top;          // without effect where there are unresolved rows: they may change the order
     // Where other engines answer the request for further parts: the rows of all parts. Groups may then be
     // left in a table that is the same on all of these engines (AggregateOutput::stays_in_table). 0: there
     // are none.

@@ -11,7 +11,7 @@ namespace gpu_engine {
 // The properties that tell one device from another. Finding them out makes no context.
 struct DeviceIdentity {
     std::int32_t device;  // its number in this process
-    char uuid[48];        // as nvidia-smi writes it: GPU- and 32 digits in groups; empty where it isn't known
+    char uuid[48];        // nvidia-smi's form: GPU- and 32 digits in groups; empty where it isn't known
     char pci[16];         // domain, bus, device and function
 };
 
@@ -24,7 +24,7 @@ struct NamedDevice {
 namespace device_list {
 
 inline constexpr std::int32_t max_number = 1023;
-inline constexpr std::size_t max_devices = 16;  // of a list
+inline constexpr std::size_t max_devices = 16;  // most devices in a list
 inline constexpr std::size_t uuid_digits = 32;
 
 constexpr bool is_space(char c) noexcept {

@@ -20,7 +20,7 @@ namespace gpu_engine {
 inline constexpr std::uint32_t max_grid_columns = 8;
 
 enum class GridSplits : std::uint32_t {
-    equal,     // as many slots in every column, or one more
+    equal,     // the same number of slots in every column, or one more
     distinct,  // no more than a column has distinct keys; the others get what it leaves
 };
 
@@ -61,8 +61,8 @@ struct GridBoxes {
 struct GridShape {
     std::uint32_t columns;
     std::uint32_t levels;                   // 1 without grids below the first
-    std::uint32_t slots[max_grid_columns];  // of the first level, that of NULL included
-    std::uint64_t cells;                    // of all levels
+    std::uint32_t slots[max_grid_columns];  // slots of the first level's columns, that of NULL included
+    std::uint64_t cells;                    // number of cells of all levels
     std::uint64_t grids;
     std::uint64_t directory_bytes;  // scales, directory and what describes the grids
 };
@@ -72,14 +72,14 @@ struct GridPages {
     const void *images;
     std::uint32_t pages;
     std::uint32_t page_bytes;
-    std::uint32_t first_byte;  // of a page's content
+    std::uint32_t first_byte;  // where a page's content begins
 };
 
 // The columns of a run's pages: one array of keys each.
 struct GridPageColumns {
     std::uint32_t columns;
     std::uint32_t key_bytes[max_grid_columns];  // 4 or 8
-    std::uint32_t null_bit[max_grid_columns];   // of an entry's mask; columns may share one
+    std::uint32_t null_bit[max_grid_columns];   // bit in an entry's mask; columns may share one
 
     // Returns the bytes that a loader takes of the engine's memory for an entry: keys, TID, mask.
     std::uint64_t entry_bytes() const noexcept {

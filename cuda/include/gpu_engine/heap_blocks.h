@@ -13,7 +13,7 @@ namespace gpu_engine {
 struct BlockGroup {
     std::uint64_t all_visible;
     std::uint64_t known;
-    std::uint64_t first_slot;  // of the first known block; those of the others follow, in order
+    std::uint64_t first_slot;  // slot of the first known block; those of the others follow, in order
 };
 static_assert(sizeof(BlockGroup) == 24);
 

@@ -64,7 +64,7 @@ class KaryArray : public Store {
 // Images of pages first_page to first_page + pages - 1 of a run.
 struct Pages {
     const void *images;
-    std::uint64_t run_entries;  // of the whole run
+    std::uint64_t run_entries;  // entries of the whole run
     std::uint64_t run_first;    // the entry of the run that is the array's first
     std::uint32_t first_page;
     std::uint32_t pages;

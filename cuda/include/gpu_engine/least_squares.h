@@ -33,7 +33,7 @@ class LeastSquares {
         double max_explained = 0;
         for (unsigned subset = 1; subset <= all; ++subset) {
             const Vector fitted = fit_subset(subset);
-            double explained = 0;  // of the sum of squares
+            double explained = 0;  // explained part of the sum of squares
             bool allowed = true;
             for (std::size_t i = 0; i < N; ++i) {
                 explained += fitted[i] * targets_[i];

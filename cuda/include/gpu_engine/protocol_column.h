@@ -135,7 +135,7 @@ struct MergeColumnDictionaries {
 
 struct MergeColumnDictionariesReply {
     ReplyHeader header;
-    std::uint64_t count;  // of the union
+    std::uint64_t count;  // number of entries of the union
 };
 
 using ColumnStructures = Structures<BeginColumn, ColumnTestPlace, ValueRange, QueryColumn, ColumnReply,

@@ -14,7 +14,7 @@ namespace gpu_engine::protocol {
 inline constexpr std::uint32_t version = 30;
 inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
 inline constexpr std::size_t max_message = 8192;
-inline constexpr std::size_t max_runs = 64;  // of a request
+inline constexpr std::size_t max_runs = 64;  // most runs of a request
 inline constexpr std::size_t buffer_alignment = 16;
 inline constexpr std::uint64_t nowhere = UINT64_MAX;  // an offset: there is no such part
 
@@ -80,7 +80,7 @@ struct RequestHeader {
     std::uint32_t magic;
     std::uint16_t type;         // Message
     std::uint16_t engine;       // EngineName, where the request computes
-    std::uint32_t bytes;        // of the whole message
+    std::uint32_t bytes;        // length of the whole message
     std::uint32_t deadline_ms;  // from its arrival on; then the server gives up (cancelled). 0: never
     std::uint64_t request;      // number, given back in the reply
     // The number that the session gives to what the request is part of. Mirrors that were found or loaded for
@@ -95,7 +95,7 @@ static_assert(sizeof(RequestHeader) == 32);
 struct ReplyHeader {
     std::uint32_t magic;
     std::uint16_t type;
-    std::uint16_t engines;  // that computed: bit i is EngineName i
+    std::uint16_t engines;  // engines that computed: bit i is EngineName i
     std::uint32_t bytes;
     std::uint32_t result;  // ReplyResult
     std::uint64_t request;
@@ -112,7 +112,7 @@ struct RunName {
     std::uint32_t tablespace;
     std::uint32_t database;
     std::uint32_t relation;  // relfilenode
-    std::int32_t backend;    // of a temporary index, else -1
+    std::int32_t backend;    // backend of a temporary index, else -1
     std::uint64_t run;
     // Tells a database from one of the same OID that was dropped. Both may be copies of one template: with
     // the same files and run ids, but not with the same dead entries.
@@ -159,14 +159,14 @@ struct BlocksPlace {
 // tids[offsets[i + 1] - 1], in order of key and TID. Lookups may ask for another form (LookupForm); then the
 // reply itself says how many entries each run has, and there are no offsets, which would take more room than
 // all else where a request has many items and runs.
-struct ResultReply {  // of kary, grid and text
+struct ResultReply {  // answers requests of kary, grid and text
     ReplyHeader header;
     std::uint64_t needed;
-    std::uint64_t tids;  // of all runs
+    std::uint64_t tids;  // number of TIDs of all runs
     std::uint64_t offsets_at[max_runs];
     std::uint64_t tids_at[max_runs];
     std::uint64_t keys_at[max_runs];
-    std::uint64_t found[max_runs];  // where there are no offsets
+    std::uint64_t found[max_runs];  // for requests without offsets
 };
 
 // Structures of the messages and of what lies in the buffer. Each header of the protocol lists its own, for

@@ -24,7 +24,7 @@ struct HelloReply {  // ping too
     std::uint32_t engines;  // bit i: EngineName i is there
     std::uint32_t opening;  // bit i: it may come; a device takes some 100 ms to open. Ask again with ping
     std::uint64_t start;    // random: another server process has another one
-    std::uint32_t threads;  // of the host engine
+    std::uint32_t threads;  // threads of the host engine
     std::uint32_t reserved;
 };
 
@@ -33,7 +33,7 @@ struct HelloReply {  // ping too
 struct Configure {
     RequestHeader header;
     std::uint64_t memory_limit[engine_count];
-    std::uint64_t transfer_limit;  // of all buffers together
+    std::uint64_t transfer_limit;  // limit of all buffers together
     std::uint32_t queue_limit;     // requests of an engine that wait; 0 is the default
     std::uint32_t reserved;
 };
@@ -63,7 +63,7 @@ struct List {  // mirrors, statistics, devices
 struct ListReply {
     ReplyHeader header;
     std::uint64_t rows;
-    std::uint64_t memory_used[engine_count];  // of all engines of the kind together
+    std::uint64_t memory_used[engine_count];  // memory in use by all engines of the kind together
     std::uint64_t memory_limit[engine_count];
     std::uint64_t transfer_used;
     std::uint64_t transfer_limit;
@@ -83,7 +83,7 @@ struct MirrorRow {
     std::int64_t last_used;
     std::uint32_t engine;  // EngineName, whose requests it answers
     std::uint32_t pinned;
-    std::int32_t device;  // that holds it; -1: none, but the machine's memory
+    std::int32_t device;  // device that holds it; -1: none, but the machine's memory
     std::uint32_t user;
     std::uint32_t kind;  // RunKind
     std::uint16_t part;  // its number, from 1 on
@@ -119,13 +119,13 @@ struct EngineStanding {
 
 struct StateReply {  // to a header alone
     ReplyHeader header;
-    char version[16];         // of the program
+    char version[16];         // version of the program
     std::int64_t started_at;  // microseconds since 1970
     std::int32_t process;
     std::uint32_t connections;
     std::uint64_t transfer_used;
     std::uint64_t transfer_limit;
-    EngineStanding engines[engine_count];  // of all engines of the kind together; the best one's state
+    EngineStanding engines[engine_count];  // for all engines of the kind together; the best one's state
     char why_no_device[256];               // empty unless a device is absent or lost
 };
 
@@ -149,7 +149,7 @@ struct DeviceRow {
 struct Inject {
     RequestHeader header;
     std::int64_t refuse_after;
-    std::uint32_t number;  // of the engine, among those of its kind
+    std::uint32_t number;  // number of the engine, among those of its kind
     std::uint32_t loses;   // lose_engine: it is lost; 0: it is not
 };
 // A random message is unlikely to have this number.

@@ -8,7 +8,7 @@
 
 namespace gpu_engine::protocol {
 
-inline constexpr std::size_t max_columns = 8;  // of points
+inline constexpr std::size_t max_columns = 8;  // most columns of points
 
 // Reserves memory for a grid file of points, which has a name, as BeginKary does for an array. Its entries
 // come by append_pages only, all of them and in the run's order.
@@ -22,7 +22,7 @@ struct BeginGrid {
     std::uint32_t distinct;               // cells are shared out among columns by their distinct keys
     std::uint32_t unsplit;                // columns, a bit each, as GridOptions has it
     std::uint8_t key_bytes[max_columns];  // 4 or 8
-    std::uint8_t null_bit[max_columns];   // of the masks on pages
+    std::uint8_t null_bit[max_columns];   // null bit of the masks on pages
 };
 
 // The places of the bounds of `count` boxes, all of one shape as GridBoxes has it. A column is open in all

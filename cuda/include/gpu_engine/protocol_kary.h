@@ -45,7 +45,7 @@ enum class LookupForm : std::uint32_t {
     by_item,   // offsets and TIDs, as described at ResultReply
     numbered,  // TIDs, and at keys_at as many items' numbers, of 32 bits
     tids,      // TIDs
-    number,    // how many entries it has; there is nothing in the buffer
+    number,    // its value is the number of entries; there is nothing in the buffer
 };
 
 // Item i asks for the entries whose key is keys[i].

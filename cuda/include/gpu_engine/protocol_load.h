@@ -14,7 +14,7 @@ using gpu_engine::PageLayout;
 struct BeginReply {  // begin_kary, begin_grid, begin_column, begin_text
     ReplyHeader header;
     std::uint64_t handle;
-    std::uint64_t dead_version;  // of the array that is named already
+    std::uint64_t dead_version;  // dead version of the array that is named already
 };
 
 // Hands over `pages` images at `offset`, the first of which is page `first_page` of the run. The array takes
@@ -26,7 +26,7 @@ struct AppendPages {
     RequestHeader header;
     std::uint64_t handle;
     std::uint64_t offset;
-    std::uint64_t run_entries;  // of the whole run, which say how many are on its last page
+    std::uint64_t run_entries;  // entries of the whole run, which say how many are on its last page
     std::uint64_t run_first;
     std::uint32_t first_page;
     std::uint32_t pages;

@@ -18,7 +18,7 @@ struct BeginText {
     std::uint64_t posting_bytes;
     std::uint32_t documents;
     std::uint32_t codec;          // postings::Codec
-    std::uint32_t content_bytes;  // of each page
+    std::uint32_t content_bytes;  // content bytes of each page
     std::uint32_t reserved;
 };
 

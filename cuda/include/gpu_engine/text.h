@@ -21,12 +21,12 @@
 
 namespace gpu_engine {
 
-inline constexpr std::uint32_t max_text_terms = 1024;  // of a query
+inline constexpr std::uint32_t max_text_terms = 1024;  // most terms of a query
 // The most lists of a query with steps. A prefix is one term and may have any number of these lists.
 inline constexpr std::uint32_t max_text_lists = 32768;
 inline constexpr std::uint32_t max_text_steps = 4096;
 inline constexpr std::uint32_t max_text_depth = 32;
-inline constexpr std::uint32_t max_text_hits = 10000;  // of a query
+inline constexpr std::uint32_t max_text_hits = 10000;  // most hits of a query
 inline constexpr std::uint32_t max_text_queries = 1 << 16;
 
 // The length that marks an entry which is no document (a NULL). No list has such an entry.
@@ -36,7 +36,7 @@ inline constexpr std::uint32_t null_text_length = 0xffffff;
 inline constexpr double max_text_weight = 0x1p52;
 
 struct TextShape {
-    std::uint64_t posting_bytes;  // of the posting section
+    std::uint64_t posting_bytes;  // bytes of the posting section
     std::uint32_t documents;      // entries of the run, those of NULLs too
     postings::Codec codec;
 };
@@ -91,7 +91,7 @@ enum class TextStepKind : std::uint32_t {
 
 struct TextStep {
     TextStepKind kind;
-    std::uint32_t term;  // of `has` and `lacks`
+    std::uint32_t term;  // term that `has` and `lacks` are about
 };
 static_assert(sizeof(TextStep) == 8);
 

@@ -64,7 +64,7 @@ void fail(ReplyHeader *reply, StatusCode code, const char *message) {
 }  // namespace
 
 void serve_connection(Server &server, int socket, int process) noexcept {
-    char name[16];  // as long as the kernel takes
+    char name[16];  // has the length that the kernel takes
     std::snprintf(name, sizeof(name), "session %d", process);
     pthread_setname_np(pthread_self(), name);
     const Status status = guarded([&] {

@@ -32,7 +32,7 @@ void serve_connection(Server &server, int socket, int process) noexcept;
 struct OwnObject {
     protocol::EngineName engine{};
     EngineId held_by = 0;
-    protocol::RunName name{};  // of the mirror that it will be
+    protocol::RunName name{};  // name of the mirror that it will be
     bool named = false;
     bool sorted = false;
     protocol::Holder holder{};  // and whose
@@ -40,7 +40,7 @@ struct OwnObject {
     GridPageColumns columns{};  // this and the next are for points
     GridOptions grid;
     TextShape lists{};                      // this and the next are for inverted lists
-    std::uint32_t content_bytes = 0;        // of a page
+    std::uint32_t content_bytes = 0;        // content bytes of a page
     AnyLoader loader;                       // holds what has come, until it is finished
     AnyObject object;                       // holds it once it is finished
     std::unique_ptr<LoadInParts> in_parts;  // instead of both, where several engines share it
@@ -51,7 +51,7 @@ struct CachedGroups {
     static constexpr protocol::Message reader = protocol::Message::read_groups;
     protocol::EngineName engine{};
     EngineId held_by = 0;
-    std::uint64_t words = 0;  // of a group's record
+    std::uint64_t words = 0;  // words of a group's record
     std::uint64_t groups_given = 0;
     std::uint64_t unresolved_given = 0;
     std::unique_ptr<AggregateOutput> result;

@@ -26,7 +26,7 @@ class ListeningSocket {
     std::string path_;
     Descriptor lock_;
     Descriptor socket_;
-    unsigned long device_ = 0;  // of the socket's file
+    unsigned long device_ = 0;  // device number of the socket's file
     unsigned long node_ = 0;
 };
 

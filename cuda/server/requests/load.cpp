@@ -100,8 +100,8 @@ std::uint64_t load_bytes(Engine &engine, const protocol::BeginKary &request) {
 }
 
 std::uint64_t load_bytes(Engine &, const protocol::BeginGrid &request) {
-    // What building takes is asked for at the beginning: unless something could be evicted for it, the load
-    // would fail at its end.
+    // The memory that building takes is asked for at the beginning: unless something could be evicted for it,
+    // the load would fail at its end.
     return grid_bytes_while_built(columns_of(request), request.entries);
 }
 

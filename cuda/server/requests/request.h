@@ -22,7 +22,7 @@ class Spread;
 struct Work {
     Connection &connection;
     protocol::EngineName engine_name;
-    EngineId id = 0;  // which engine of that kind
+    EngineId id = 0;  // number of the engine among those of its kind
     Engine *engine = nullptr;
     Stream *stream = nullptr;
     Purpose purpose{};

@@ -65,7 +65,7 @@ class Spread {
 // Numbers that each part has of all items. They lie at the beginning of its results, and are added up.
 struct Sums {
     std::uint64_t count = 0;
-    std::uint32_t bytes = 0;  // of each
+    std::uint32_t bytes = 0;  // bytes of one number
 };
 
 template <typename Request>
@@ -86,7 +86,7 @@ inline Sums sums_of(const protocol::CountText &request) {
 struct PartPlace {
     std::uint64_t results = 0;
     std::uint64_t capacity = 0;
-    std::uint64_t needed = 0;  // as far as the part knew when it was asked last
+    std::uint64_t needed = 0;  // bytes that the part needed when it was last asked
 };
 
 // Divides what is left beyond the needs by the parts' weights. Throws Failure (insufficient_space) when the

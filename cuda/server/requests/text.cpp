@@ -144,8 +144,8 @@ Search::Search(Work &work, const protocol::SearchText &request, protocol::Result
 // Larger requests are not computed with others: they keep an engine busy by themselves, and would keep the
 // others waiting.
 constexpr std::uint64_t max_joint_queries = 64;
-constexpr std::uint64_t max_joint_terms = 4096;  // of all runs
-constexpr std::uint64_t max_joint_hits = 4096;   // of a run
+constexpr std::uint64_t max_joint_terms = 4096;  // most terms of all runs
+constexpr std::uint64_t max_joint_hits = 4096;   // most hits of a run
 
 class JointSearch final : public Joint {
   public:

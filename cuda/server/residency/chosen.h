@@ -12,8 +12,8 @@ namespace gpu_engine::server {
 
 struct Connection::Chosen {
     std::optional<RunSet> found;    // the runs that the request asks
-    std::vector<RunShare> shares;   // of a run that is to be loaded in parts
-    std::vector<EngineId> engines;  // where the request computes
+    std::vector<RunShare> shares;   // shares of a run that is to be loaded in parts
+    std::vector<EngineId> engines;  // the engines on which the request computes
 };
 
 }  // namespace gpu_engine::server

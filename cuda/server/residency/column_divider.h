@@ -75,7 +75,7 @@ class ColumnDivider {
     std::vector<Part> parts_;
     std::uint64_t taken_pages_ = 0;
     std::uint64_t tid_pages_ = 0;
-    std::uint64_t rows_ = 0;  // of the TIDs that have come
+    std::uint64_t rows_ = 0;  // number of the rows whose TIDs have come
 };
 
 }  // namespace gpu_engine::server

@@ -51,7 +51,7 @@ struct Mirror {
     // An engine of another kind has it, or a part of it, since those of its own kind had no room.
     bool is_overflow = false;
     // The following belong to the table and are read and written under its mutex.
-    std::uint64_t order = 0;          // of the last use
+    std::uint64_t order = 0;          // number of the last use
     std::uint64_t touched_by = 0;     // the connection that found or loaded it last
     std::uint32_t touched_for = 0;    // and its purpose
     std::int64_t touched_at = 0;      // microseconds since 1970
@@ -109,7 +109,7 @@ enum class Room {
     beyond_limit,
     beyond_role_quota,
     beyond_database_quota,
-    used_by_others,  // what would have to leave a forced path doesn't disturb
+    used_by_others,  // mirrors in use would have to leave, which a forced path doesn't disturb
 };
 
 // Counts of what happened to mirrors on an engine since the server's start.

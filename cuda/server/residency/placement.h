@@ -18,7 +18,7 @@ inline constexpr std::uint64_t reserved_free_of_memory = 8;
 // An engine that could take it.
 struct PlacementCandidate {
     EngineId id = 0;
-    std::uint64_t limit = 0;  // of its memory
+    std::uint64_t limit = 0;  // limit of its memory
     std::uint64_t used = 0;
     std::uint64_t of_index = 0;  // bytes of the same index's runs
     std::uint64_t room = 0;      // free memory, and what mirrors that may leave take

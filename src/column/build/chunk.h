@@ -7,7 +7,7 @@ namespace pg_gpu::column {
 
 // Distinct integers, numbered as they come.
 struct IntegerTable {
-    Relation index;  // whose values these are
+    Relation index;  // the index that the values are of
     uint64 *keys;
     uint32 count;
     uint32 room;

@@ -16,7 +16,7 @@ struct PlaceCursor {
     const uint64 *places;  // in hand
     uint64 count;
     uint64 at;
-    uint64 first_row;  // of those in hand
+    uint64 first_row;  // first of the rows in hand
     TidCursor tids;
     uint64 span_places[MaxHeapTuplesPerPage];
 };

@@ -33,7 +33,7 @@ struct ColumnCursor {
     const uint32 *numbers;
     const uint64 *values;
     uint64 base;
-    uint64 at;  // of the row asked for
+    uint64 at;  // place of the row that is looked for
 };
 
 void begin_column_cursor(ColumnCursor *column_cursor, const Input &input, int column);

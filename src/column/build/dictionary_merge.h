@@ -8,7 +8,7 @@
 
 namespace pg_gpu::column {
 
-// What a merge knows of one column of one input.
+// A merge's knowledge of one column of one input.
 struct InputColumn {
     uint64 *null_bits;
     uint64 *map;  // by number: the new code, or what to write instead
@@ -17,12 +17,12 @@ struct InputColumn {
     // Integers.
     bool raw;               // has no dictionary
     const uint64 *entries;  // sorted
-    const uint32 *numbers;  // of the entries; nullptr: they are numbered in order
+    const uint32 *numbers;  // numbers of the entries; nullptr: they are numbered in order
     uint64 count;
-    uint64 lowest;  // of raw ones
+    uint64 lowest;  // least of the integers of inputs without a dictionary
     uint64 highest;
     bool any;
-    IntegerTable *table;  // of raw ones' values, shared by all inputs
+    IntegerTable *table;  // values of inputs without a dictionary, shared by all inputs
     // Raw numerics' values as strings, which have the table's numbers.
     const ChunkColumn *formatted;
 };

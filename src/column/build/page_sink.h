@@ -59,7 +59,7 @@ uint32 max_tid_pages(uint64 entries, uint64 heap_blocks);
 
 struct StreamWriter {
     PageSink *sink;
-    uint64 *words;  // of the page being filled; nullptr before the first
+    uint64 *words;  // words of the page being filled; nullptr before the first
     uint32 fill;
     uint64 total;
     // Bytes that aren't on a page yet.

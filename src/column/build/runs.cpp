@@ -61,7 +61,7 @@ namespace {
 // The most that a merged column can take.
 struct ColumnBound {
     uint64 distinct;      // sum over the inputs
-    uint64 string_bytes;  // as they are written
+    uint64 string_bytes;  // bytes of strings in the form in which they are written
     uint64 whole_bytes;
     uint64 longest;
     uint64 lowest;

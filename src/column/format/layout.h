@@ -79,15 +79,15 @@ enum class Encoding : uint8 {
 
 struct ColumnHeader {
     uint8 encoding;
-    uint8 bits;        // of a code
-    uint8 entry_bits;  // of a dictionary's integer, a difference from `base`
-    uint8 scale;       // of Scaled: how many digits are behind the point; of others 0
+    uint8 bits;        // bits of a code
+    uint8 entry_bits;  // entry bits of a dictionary's integer, a difference from `base`
+    uint8 scale;       // of Scaled: the number of digits behind the point; of others 0
     uint8 reserved[4];
     uint64 base;              // least integer, NULLs aside; of strings, all entries' bytes
     uint64 highest;           // greatest integer; length of the longest string
     uint64 distinct;          // entries of the dictionary
     uint64 nulls;             // entries of the run with NULL here; their codes are 0 or mean nothing
-    uint64 dictionary_bytes;  // of strings, compressed
+    uint64 dictionary_bytes;  // bytes of strings, compressed
     Area null_bits;           // a bit an entry; no words without NULLs
     Area dictionary;          // packed integers, or strings (README.md)
     Area blocks;              // of strings: where in the dictionary each block of 64 begins, in bytes

@@ -26,7 +26,7 @@ struct Digits {
     bool is_finite;
     bool is_negative;
     int scale;
-    int weight;  // of the first digit: the power of 10000
+    int weight;  // weight of the first digit: the power of 10000
     int count;
     const char *digits;
 };
@@ -200,7 +200,7 @@ static FirstDigit first_digit_of(uint64 number) {
 // at its first one, and is rounded by the digit behind.
 Numeric average_of_integers(Int128 sum, uint64 count) {
     constexpr int word_digits = 4;
-    constexpr int max_power = 19;  // of 10 that 64 bits hold
+    constexpr int max_power = 19;  // the greatest power of 10 that 64 bits hold
     const UnsignedInt128 all = magnitude(sum);
     if (all <= PG_UINT64_MAX) {
         const FirstDigit of_sum = first_digit_of(static_cast<uint64>(all));

@@ -10,7 +10,7 @@ namespace pg_gpu::column {
 struct RunReader {
     Relation index;
     storage::RunEntry run;
-    BufFile *file;  // of a run that a build has put aside; nullptr for one of the index
+    BufFile *file;  // file of a run that a build has put aside; nullptr for one of the index
     RunHeader header;
     bool stale;
     uint32 stale_position;
@@ -57,7 +57,7 @@ struct TidCursor {
     uint64 *content;
     uint32 content_words;
     // The current span.
-    uint64 ordinal;  // of its first entry
+    uint64 ordinal;  // ordinal of its first entry
     BlockNumber block;
     uint32 count;
     const uint64 *bitmap;  // nullptr: consecutive
@@ -183,7 +183,7 @@ struct StringCursor {
     RunReader *reader;
     const ColumnHeader *column;
     uint64 left;
-    uint64 ordinal;  // of the current entry
+    uint64 ordinal;  // ordinal of the current entry
     // Bytes of the dictionary read ahead.
     uint64 next;  // byte of the dictionary behind the window
     char *window;

@@ -27,7 +27,7 @@ struct Settings {
     int date_order;
     bool quotes_all;
     const pg_tz *zone;
-    const char *abbreviations;  // which names of zones there are
+    const char *abbreviations;  // the set of names of time zones
 
     bool operator==(const Settings &other) const {
         return float_digits == other.float_digits && bytea == other.bytea && interval == other.interval &&
@@ -47,7 +47,7 @@ struct Entry {
     const Node *expression;
     size_t bytes;
     const void *results;
-    uint64 transaction;  // that uses it where it lies: it must stay until that ends
+    uint64 transaction;  // the transaction that uses it where it lies: it must stay until that ends
     bool is_outdated;    // and isn't found any more
 };
 
@@ -58,7 +58,7 @@ struct Entries {
     int count;
     int room;
     size_t bytes;
-    uint64 changes;  // of functions and other objects that results depend on
+    uint64 changes;  // number of changes of functions and other objects that results depend on
     uint64 changes_seen;
     uint64 transaction;  // the session's present one, counted from 1 on
 };

@@ -12,8 +12,8 @@ namespace pg_gpu::column {
 enum class KeyKind : uint8 {
     IsNull,
     IsNotNull,
-    Ranges,    // of ordered integers, by their codes
-    Strings,   // where equal means the same bytes
+    Ranges,    // ordered integers, compared by their codes
+    Strings,   // strings that are equal only if they have the same bytes
     Evaluate,  // by the operator
 };
 
@@ -41,7 +41,8 @@ struct Key {
     Datum *arguments;
     uint32 argument_count;
     const LikePattern *
-        *patterns;  // of the arguments, where values' bytes tell what the operator would; or nullptr
+        // Patterns of the arguments, where the operator can be decided by values' bytes; or nullptr.
+        *patterns;
     // The operator is a comparison of numerics: ranges by scale, made when they are first asked for.
     bool compares_numerics;
     MemoryContext context;

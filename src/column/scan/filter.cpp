@@ -12,7 +12,7 @@ namespace {
 // The codes that match are a range, or are marked in an array.
 struct CodeTest {
     bool is_range;
-    uint64 low;  // of a range; none match where it is above `high`
+    uint64 low;  // lower end of a range; none match where it is above `high`
     uint64 high;
     uint8 *match;  // by code, else
 };

@@ -13,7 +13,7 @@ struct LikePattern {
     uint32 count;
     bool begins_anywhere;  // with a %: the first literal needn't be at the value's beginning
     bool ends_anywhere;
-    size_t length;  // of all literals together
+    size_t length;  // length of all literals together
 };
 
 // Returns the pattern, allocated in the current memory context. nullptr where only the function itself can

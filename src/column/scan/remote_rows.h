@@ -19,14 +19,14 @@ bool is_any_worth_mirroring(const client::RunSet &set);
 // Reads the local ones, and puts the others into the set.
 void divide_runs(RemoteRows *rows, const client::RunSet &all, const bool *is_local);
 
-// A view with its runs' headers, and a path for it; false when that is the paged one.
+// Opens a view with its runs' headers, and chooses a path for it; returns false when that is the paged one.
 bool open_remote_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
                       const Condition &condition, const RemoteRequest &remote_request, RemoteRows *rows);
-// What such a view needs to be asked about: tests, and what is known of blocks. False: it is closed, since
-// something changed meanwhile, or since the server doesn't answer what must be known.
+// Makes what requests about such a view need: tests, and what is known of blocks. Returns false, with the
+// view closed, when something changed meanwhile, or the server doesn't answer what must be known.
 bool prepare_remote_rows(RemoteRows *rows, const Condition &condition);
 
-// Tests for the keys; false when the server doesn't answer what must be known for them.
+// Adds tests for the keys; returns false when the server doesn't answer what must be known for them.
 bool add_tests(RemoteRows *rows, const Condition &condition, KeysToApply which);
 
 }  // namespace pg_gpu::column

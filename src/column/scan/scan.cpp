@@ -11,7 +11,7 @@ namespace {
 
 struct Scan {
     const Format *format;
-    MemoryContext keys_context;  // of one scan
+    MemoryContext keys_context;  // lives as long as one scan
     client::Usage usage;
 };
 

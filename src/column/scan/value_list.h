@@ -7,7 +7,7 @@
 namespace pg_gpu::column {
 
 struct ValueList {
-    uint64 count;           // of different values
+    uint64 count;           // number of different values
     const uint32 *numbers;  // by row; rows without a value have any number up to the count
 };
 

@@ -42,7 +42,7 @@ struct RemoteCounts {
 };
 
 struct ColumnView {
-    MemoryContext context;  // of everything below; ends with the view
+    MemoryContext context;  // has everything below; ends with the view
     Relation heap;
     Relation index;
     Snapshot snapshot;
@@ -59,7 +59,7 @@ struct ColumnView {
     uint32 loose_room;
     const storage::RunEntry *recycled;  // a sealed tail that could not be read
     uint64 heap_fetches;
-    uint64 skipped_runs;  // of which no row can match; they aren't among the others
+    uint64 skipped_runs;  // number of runs of which no row can match; they aren't among the others
 };
 
 // Opens a view in which all rows of these blocks are selected that VACUUM has not removed. With `remote` the

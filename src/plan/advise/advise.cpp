@@ -16,23 +16,23 @@ constexpr double kWorthwhile = 0.9;
 
 struct Statement {
     Recorded recorded;
-    Cost cost;  // as things are
+    Cost cost;  // cost with the indexes that exist
     List *tables;
     Cost best;   // with the best of the chosen indexes
-    int chosen;  // which that is; -1: none
+    int chosen;  // number of that index; -1: none
 };
 
 struct Candidate {
     Proposal proposal;
     bool is_of_columns;
-    Cost *costs;  // of each statement; of those that don't read the table what they cost now
+    Cost *costs;  // cost of each statement; of a statement that doesn't read the table its cost now
 };
 
 struct Advice {
     MemoryContext context;
     Statement *statements;
     int count;
-    List *candidates;  // of Candidate
+    List *candidates;  // a list of Candidate
     // Statements that aren't planned.
     int failed;
     int of_others;

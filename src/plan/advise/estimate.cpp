@@ -20,7 +20,7 @@ struct Planning {
     const Query *statement;
     const Proposal *with;
     Estimate *estimate;
-    MemoryContext context;  // of what is found
+    MemoryContext context;  // has what is found
 };
 
 }  // namespace

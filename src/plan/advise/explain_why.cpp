@@ -27,7 +27,7 @@ struct Note {
     const CustomPath *path;  // nullptr: declined. Perhaps freed, and only good for comparing
     bool is_chosen;
     Costs costs;
-    const char *reason;  // of a declined one
+    const char *reason;  // the reason why it was declined, if it was
 };
 
 // The cheapest of the paths that others made.
@@ -39,8 +39,8 @@ struct OtherPaths {
 struct Inquiry {
     const Query *statement;
     MemoryContext context;
-    List *notes;   // of Note
-    List *others;  // of OtherPaths
+    List *notes;   // a list of Note
+    List *others;  // a list of OtherPaths
 };
 
 }  // namespace
@@ -83,7 +83,7 @@ static bool renumber(Node *node, void *number) {
         auto *var = reinterpret_cast<Var *>(node);
         const bool is_other = var->varno != *static_cast<int *>(number) || var->varlevelsup != 0;
         var->varno = 1;
-        // What shows expressions goes by the place in the statement, if a column has one.
+        // ruleutils goes by the column's place in the statement, if it has one.
         var->varnosyn = 1;
         var->varattnosyn = var->varattno;
         return is_other;

@@ -16,7 +16,7 @@ namespace pg_gpu::plan {
 // The source of a column of the joined row.
 struct Source {
     enum { Ordinal, Tid, Row } kind;
-    AttrNumber attribute;  // of the table's row
+    AttrNumber attribute;  // attribute number of the table's row
 };
 
 struct LookupJoinState {
@@ -28,7 +28,7 @@ struct LookupJoinState {
     Source *sources;
     AttrNumber last_attribute;  // the row is taken apart up to here
     TupleTableSlot *row_slot;
-    MemoryContext context;  // what one lookup found
+    MemoryContext context;  // has what one lookup found
     bool looked_up;
     functions::OpenIndex open;  // while the lookup needs it
     bool is_open;
@@ -101,7 +101,7 @@ static void forget_lookup(LookupJoinState *state) {
 }
 
 static void fill_slot(LookupJoinState *state, TupleTableSlot *slot) {
-    TupleTableSlot *row = state->row_slot;  // what is asked for of it, if anything
+    TupleTableSlot *row = state->row_slot;  // the columns of the row that are wanted, if any
     if (state->last_attribute > 0)
         slot_getsomeattrs(row, state->last_attribute);
     for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++) {

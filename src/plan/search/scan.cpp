@@ -21,10 +21,10 @@ struct SearchState {
     CustomScanState custom;
     IndexScanState *scan;
     PlanState *bitmap;  // the scan of one; nullptr: all rows are looked for
-    ExprState *score;   // of the row that the scan has read
+    ExprState *score;   // score of the row that the scan has read
     double wanted;      // rows of the scan, as far as that is known
     bool is_begun;
-    MemoryContext context;  // of the rows that are looked for
+    MemoryContext context;  // has the rows that are looked for
     uint64 candidates;
 };
 

@@ -17,7 +17,7 @@ namespace {
 struct Found {
     Oid index;
     Oid family;
-    Oid type;  // that the operator class is for
+    Oid type;  // type that the operator class is for
     bool is_partial;
 };
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint32_t rank_slots = 4096;
 constexpr int slot_threads = 1024;
 
-// What a survey finds out about the groups of a table before they are listed.
+// A survey finds this out about the groups of a table before they are listed.
 struct Survey {
     Word groups;
     Word listed;
@@ -41,7 +41,7 @@ static_assert(rank_slots == 1 << 12);
 // The rank by a word that isn't the key's.
 struct Ranker {
     AggregateTop top;
-    std::uint32_t word;  // of the table's record
+    std::uint32_t word;  // place of the word in the table's record
     bool is_narrow;      // has an upper half, but not in the table
 
     __device__ long long operator()(const FilledTable &filled, std::uint64_t slot) const {

@@ -27,8 +27,8 @@ struct MarkedView {
 struct FilledTable {
     TableView table;
     std::uint64_t records;
-    std::uint32_t rows_word;  // of dense groups: the word that is 0 without rows
-    std::uint32_t key_words;  // of a listed record
+    std::uint32_t rows_word;  // where groups are dense: the word that is 0 without rows
+    std::uint32_t key_words;  // words of a listed record's key
     std::uint32_t words;
     MarkedView marked = {};
     // All records are listed groups already, of the same words.

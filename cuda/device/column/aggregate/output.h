@@ -18,9 +18,9 @@ namespace gpu_engine::device {
 struct UnlistedTable {
     FilledTable filled;
     bool is_joined;
-    std::uint64_t rows;  // of the whole request: they say which sums are narrow
+    std::uint64_t rows;  // rows of the whole request: they say which sums are narrow
     Buffer<std::uint64_t> records;
-    Buffer<KeyMarks> marks;  // of groups that may be left out
+    Buffer<KeyMarks> marks;  // marks of groups that may be left out
     std::unique_ptr<PartProgram> program;
 };
 
@@ -80,7 +80,7 @@ class DeviceAggregateOutput final : public AggregateOutput {
     std::uint32_t words_;
     AggregateOutcome outcome_ = AggregateOutcome::answered;
     std::unique_ptr<UnlistedTable> table_;
-    mutable Buffer<std::uint64_t> groups_;  // of a table they are listed when they are read
+    mutable Buffer<std::uint64_t> groups_;  // if there is a table they are listed when they are read
     std::uint64_t group_count_ = 0;
     Buffer<std::uint64_t> unresolved_;
     std::uint64_t unresolved_count_ = 0;

@@ -61,7 +61,7 @@ class Compiler {
 
   private:
     struct Steps {
-        std::size_t end;  // of its steps in order_
+        std::size_t end;  // where its steps end in order_
         std::uint16_t condition;
         std::vector<Instruction> instructions;
     };

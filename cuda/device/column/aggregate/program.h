@@ -29,7 +29,7 @@ struct InputView {
     AggregateInput input;  // its maps are in device memory
     const std::uint64_t *codes;
     const std::uint64_t *column_nulls;  // may be null
-    std::uint32_t bits;                 // of a code
+    std::uint32_t bits;                 // bits of a code
 };
 
 // A dense group's number is the sum of all keys' codes, each times its key's factor: there are as many
@@ -48,11 +48,11 @@ struct AccumulatorView {
     bool is_narrow;          // a sum of all rows fits 64 bits with its sign
     bool is_presence;        // a count of all rows of which only matters whether it is 0
     bool is_short;           // a count that fits 32 bits
-    std::uint16_t exponent;  // as Accumulator has it
+    std::uint16_t exponent;  // that of the Accumulator
     std::uint32_t word;
     Operand argument;
     Operand filter;
-    const std::uint64_t *wide;  // of arguments of kind map128, whose numbers are places there; else null
+    const std::uint64_t *wide;  // for arguments of kind map128, whose numbers are places there; else null
 };
 
 // Steps that are computed one behind the other, and the condition that rows must then pass to go on.

@@ -131,7 +131,7 @@ struct TableView {
     Word *records;
     std::uint32_t *states;   // by slot; of keys of several words
     std::uint32_t *present;  // a bit a slot, of groups of which only matters whether they have a row
-    std::uint64_t slots;     // of groups that aren't dense: a power of two
+    std::uint64_t slots;     // where groups aren't dense: a power of two
     std::uint32_t stride;
     std::uint32_t key_words;
     AggregateFlags *flags;

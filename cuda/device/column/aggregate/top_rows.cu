@@ -53,7 +53,7 @@ struct TopView {
     Word *records;            // listing
     std::uint64_t capacity;
     std::uint32_t stride;
-    std::uint64_t equal_wanted;  // of rows whose whole key is the known one
+    std::uint64_t equal_wanted;  // number of rows wanted of those whose whole key is the known one
     TopFlags *flags;
 };
 

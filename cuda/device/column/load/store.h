@@ -12,7 +12,7 @@ namespace gpu_engine::device {
 struct StoreParts {
     StoreLayout layout;
     KeptStream kept;
-    Buffer<std::uint64_t> words;  // of the stream, as `kept` says
+    Buffer<std::uint64_t> words;  // words of the stream, as `kept` says
     Buffer<Span> spans;
     Buffer<std::uint64_t> bitmaps;
     SpanCount count;

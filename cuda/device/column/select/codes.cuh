@@ -146,8 +146,8 @@ class WarpWords {
     const std::uint32_t step_;
     const std::uint32_t together_;
     std::uint32_t next_;        // lot
-    std::uint32_t word_ = 0;    // of the lots that were read
-    std::uint32_t wanted_ = 0;  // which of their words aren't empty, and haven't been given
+    std::uint32_t word_ = 0;    // the lane's word of the lots that were read
+    std::uint32_t wanted_ = 0;  // has a bit for each of their words that isn't empty, and hasn't been given
 };
 static_assert(words_a_warp * max_lots_a_read == 32);
 

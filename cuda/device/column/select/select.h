@@ -11,7 +11,7 @@ namespace gpu_engine::device {
 
 struct Selection {
     Buffer<std::uint64_t> words;
-    std::uint64_t count = 0;  // of words; 0: no row passes
+    std::uint64_t count = 0;  // number of words; 0: no row passes
     bool is_tested = false;   // a test has been made, so that few rows may be left
 };
 

@@ -15,8 +15,8 @@ struct TargetView {
     const std::uint64_t *codes;
     const std::uint64_t *dictionary;
     const std::uint64_t *nulls;         // may be null
-    const std::uint32_t *slot_of_code;  // of bins: where codes are few enough; else null
-    SlotFinder finder;                  // of bins
+    const std::uint32_t *slot_of_code;  // for bins: where codes are few enough; else null
+    SlotFinder finder;                  // for bins
     std::uint64_t slots;                // NULL's is the next
     bool counts_codes;                  // a code is its own place
 };

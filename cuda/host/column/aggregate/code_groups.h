@@ -52,7 +52,7 @@ class CodeGroups {
     std::uint64_t apart_ = 0;
     std::vector<std::uint32_t> counts_;
     std::vector<Sum> sums_;
-    bool all_ = false;  // of a tile's rows are chosen
+    bool all_ = false;  // set when all of a tile's rows are chosen
     std::uint32_t count_ = 0;
     Buffer<std::uint16_t> positions_;
     Buffer<std::uint32_t> keys_;

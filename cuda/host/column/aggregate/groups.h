@@ -81,8 +81,8 @@ class Groups {
     std::uint64_t room_ = 0;
     bool is_dense_ = false;
     std::vector<std::uint64_t> initial_;  // an empty group's words
-    Buffer<std::uint8_t> present_;        // of dense ones: there is a row
-    Buffer<std::uint32_t> slots_;         // of others: a group's number and one; 0: free
+    Buffer<std::uint8_t> present_;        // of dense groups: whether there is a row
+    Buffer<std::uint32_t> slots_;         // of other groups: a group's number and one; 0: free
     std::uint64_t mask_ = 0;
 };
 

@@ -76,7 +76,7 @@ class HostAggregateOutput final : public AggregateOutput {
     const std::unique_ptr<AggregatePlan> plan;  // the groups refer to it
     AggregateOutcome result;
     std::uint64_t only_counted = 0;  // groups that are counted and aren't there
-    std::vector<Groups> memory;      // of group_parts
+    std::vector<Groups> memory;      // owns the memory of group_parts
     std::vector<RecordSpan> group_parts;
     std::vector<Records> top_parts;  // instead of groups, where some were left out
     std::vector<Records> unresolved_parts;

@@ -95,7 +95,7 @@ struct Local {
     KeptRows kept;
     Records unresolved;
     std::size_t part = SIZE_MAX;
-    Buffer<std::uint64_t> keys;  // of the tile, a row's words one behind the other
+    Buffer<std::uint64_t> keys;  // keys of the tile's rows, a row's words one behind the other
 
     Local(MemoryBudget &budget, const AggregatePlan &plan, const AggregateTop &top)
         : tile(budget, plan),

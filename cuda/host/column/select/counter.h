@@ -52,7 +52,7 @@ class Counter {
     std::vector<std::uint64_t> starts_;
     SlotFinder finder_{};
     Buffer<std::uint32_t> slot_of_code_;
-    std::uint64_t places_ = 0;  // of one copy
+    std::uint64_t places_ = 0;  // number of places of one copy
     std::uint64_t copies_ = 1;
     tbb::enumerable_thread_specific<Local> locals_;
 };

@@ -43,8 +43,9 @@ class RowTests {
         const std::uint64_t *codes;
         Range range;
         Buffer<std::uint8_t> table;  // by code: passes
-        std::vector<Range> ranges;   // of codes
-        double effort;               // what a row costs for each row that it is likely to keep out
+        std::vector<Range> ranges;   // ranges of codes
+        // Cost of testing a row, for each row that the test is likely to keep out.
+        double effort;
     };
 
     static Test begin(const StoreParts &parts, std::uint32_t column);
