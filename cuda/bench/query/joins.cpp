@@ -23,7 +23,7 @@ std::vector<std::vector<std::uint64_t>> dimension(FactColumn column, std::uint64
     std::vector<std::vector<std::uint64_t>> columns(2);
     for (std::uint64_t code = 0; code < codes_of(column, rows); ++code) {
         columns[0].push_back(code);
-        columns[1].push_back(code * 7 % kinds);
+        columns[1].push_back(code * 11 % kinds);
     }
     return columns;
 }
