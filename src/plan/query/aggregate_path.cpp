@@ -24,16 +24,17 @@
 
 namespace pg_gpu::plan {
 
-static create_upper_paths_hook_type previous_hook = nullptr;
+static uint64 offered = 0;
 
-// Has a path been offered since the hook began?
-static bool is_any_offered = false;
+uint64 count_offered() {
+    return offered;
+}
 
 // ---- which queries ----------------------------------------------------------------------------------------
 
 // One table, perhaps a partition, and groups of one kind. Returns nullptr, or why it isn't a query for the
 // node.
-static const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) {
+const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) {
     const Query *query = root->parse;
     if (query->hasTargetSRFs)
         return "a function returns a set";
@@ -53,7 +54,7 @@ static const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) 
     return nullptr;
 }
 
-static const char *refuse_groups(PlannerInfo *root) {
+const char *refuse_groups(PlannerInfo *root) {
     const Query *query = root->parse;
     return query->hasAggs || query->groupClause != NIL ? nullptr : "there are no aggregates and no groups";
 }
@@ -192,9 +193,15 @@ List *row_of(const TableAggregate &table, Refusal *refusal) {
     return list_concat(list_concat(keys, targets.dependents), targets.aggregates);
 }
 
+static Node *over_columns(const TableAggregate &table, const IndexOptInfo *index, Node *expression,
+                          Refusal *refusal) {
+    return table.indexed != nullptr ? over_indexes(expression, *table.indexed, refusal)
+                                    : over_index(expression, index, table.tree, refusal);
+}
+
 static bool add_key(const TableAggregate &table, const IndexOptInfo *index, Node *key, Oid equality,
                     AggregateQuery *query, Refusal *refusal) {
-    Node *expression = over_index(key, index, table.tree, refusal);
+    Node *expression = over_columns(table, index, key, refusal);
     if (expression == nullptr)
         return false;
     query->keys = lappend(query->keys, expression);
@@ -247,11 +254,15 @@ static bool add_dependents(const TableAggregate &table, const IndexOptInfo *inde
 bool make_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query, List **row,
                 Refusal *refusal, List **others) {
     *query = {};
-    query->indexes = list_make1_oid(index->indexoid);
     query->is_of_sets = table.set != NIL;
     query->has_barrier = table.root->qual_security_level > 0;
-    if (!add_keys(table, index, query, refusal) || !add_conditions(table, index, query, refusal, others))
+    if (!add_keys(table, index, query, refusal))
         return false;
+    if (index != nullptr) {
+        query->indexes = list_make1_oid(index->indexoid);
+        if (!add_conditions(table, index, query, refusal, others))
+            return false;
+    }
     if (table.tree != nullptr && !add_joined_tables(table.root, *table.tree, index, query, refusal))
         return false;
     *row = row_of(table, refusal);
@@ -260,7 +271,7 @@ bool make_query(const TableAggregate &table, const IndexOptInfo *index, Aggregat
         return false;
     ListCell *cell;
     foreach (cell, aggregates) {
-        Node *aggregate = over_index(static_cast<Node *>(lfirst(cell)), index, table.tree, refusal);
+        Node *aggregate = over_columns(table, index, static_cast<Node *>(lfirst(cell)), refusal);
         if (aggregate == nullptr)
             return false;
         query->aggregates = lappend(query->aggregates, aggregate);
@@ -343,9 +354,10 @@ Path *make_replaced_path(const TableAggregate &table, const List *row, List *pat
                                      ? list_nth_node(SortGroupClause, table.clauses, i)->tleSortGroupRef
                                      : 0);
     set_pathtarget_cost_width(table.root, target);
-    Path *rows = table.tree != nullptr ? table.tree->rows
-                 : bitmap != nullptr   ? bitmap
-                                       : scan_plainly(table.root, table.input, table.members);
+    Path *rows = table.rows != nullptr   ? table.rows
+                 : table.tree != nullptr ? table.tree->rows
+                 : bitmap != nullptr     ? bitmap
+                                         : scan_plainly(table.root, table.input, table.members);
     Path *groups = aggregate_plainly(table, rows, target, NIL);
     if (pathkeys_contained_in(pathkeys, groups->pathkeys))
         return groups;
@@ -435,7 +447,7 @@ static void add_aggregate_path(const TableAggregate &table, const AggregateSourc
     path->methods = aggregate_path_methods();
     note_offered(candidate_of(table, sources[0].index), path);
     add_path(table.output, &path->path);
-    is_any_offered = true;
+    offered++;
 }
 
 // Expressions over joined rows aren't over the index, and can't be shown as if they were.
@@ -564,12 +576,12 @@ static const char *consider_rows(const TableAggregate &table, bool may_be_partia
     return nullptr;
 }
 
-static bool is_parent(PlannerInfo *root, const RelOptInfo *input) {
+bool is_parent(PlannerInfo *root, const RelOptInfo *input) {
     return input->reloptkind != RELOPT_JOINREL && planner_rt_fetch(input->relid, root)->inh;
 }
 
-static TableAggregate groups_of(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
-                                const GroupPathExtraData *extra, const List *members) {
+TableAggregate groups_of(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+                         const GroupPathExtraData *extra, const List *members) {
     return {root,
             input,
             output,
@@ -584,8 +596,8 @@ static TableAggregate groups_of(PlannerInfo *root, RelOptInfo *input, RelOptInfo
 }
 
 // Adds paths; returns why there are none of this kind of statement.
-static const char *consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
-                                   const GroupPathExtraData *extra) {
+const char *consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+                            const GroupPathExtraData *extra) {
     const char *refused = refuse_statement(root, input);
     if (refused == nullptr)
         refused = refuse_groups(root);
@@ -629,8 +641,8 @@ static List *distinct_clauses(PlannerInfo *root) {
     return clauses == NIL ? root->parse->distinctClause : clauses;
 }
 
-static TableAggregate distinct_rows_of(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
-                                       const List *members) {
+TableAggregate distinct_rows_of(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+                                const List *members) {
     // The planner leaves it empty.
     output->reltarget = root->upper_targets[UPPERREL_DISTINCT];
     return {root, input,           output,           columns_over(root, input),
@@ -640,7 +652,7 @@ static TableAggregate distinct_rows_of(PlannerInfo *root, RelOptInfo *input, Rel
 
 // The same of SELECT DISTINCT, whose rows are groups of the table's. All columns of the statement are among
 // its clauses, also where the planner knows one to be constant by a condition.
-static const char *consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output) {
+const char *consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output) {
     const Query *query = root->parse;
     const char *refused = query->hasDistinctOn ? "DISTINCT ON gives a whole row of each group" : nullptr;
     if (refused == nullptr)
@@ -654,76 +666,6 @@ static const char *consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOp
     if (refused != nullptr)
         return refused;
     return consider_rows(distinct_rows_of(root, input, output, members), false);
-}
-
-// The engine's query processor. True: it offers a path.
-static bool consider_engine(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
-                            const GroupPathExtraData *extra) {
-    const Query *parse = root->parse;
-    const bool is_distinct = extra == nullptr;
-    if (input->reloptkind != RELOPT_BASEREL || refuse_statement(root, input) != nullptr ||
-        is_parent(root, input) || !has_column_index(input) || IS_DUMMY_REL(input) ||
-        (is_distinct ? parse->hasDistinctOn : refuse_groups(root) != nullptr))
-        return false;
-    const TableAggregate table =
-        is_distinct ? distinct_rows_of(root, input, output, NIL) : groups_of(root, input, output, extra, NIL);
-    const bool has_sets = !is_distinct && parse->groupingSets != NIL;
-    if ((root->numOrderedAggs > 0 ? !grouping_is_sortable(table.clauses)
-                                  : !grouping_is_hashable(table.clauses)) ||
-        (has_sets && groups_by_equals(table)))
-        return false;
-    return has_sets ? consider_sets(table, query::consider_query) : query::consider_query(table);
-}
-
-// Is a path one of ours, or of those that append_paths puts together?
-static bool is_of_nodes(const Path *path) {
-    if (!IsA(path, AppendPath))
-        return IsA(path, CustomPath);
-    const List *parts = reinterpret_cast<const AppendPath *>(path)->subpaths;
-    return parts != NIL && IsA(linitial(parts), CustomPath);
-}
-
-static bool is_own_plan_cheapest(const RelOptInfo *output) {
-    const Path *cheapest = static_cast<const Path *>(linitial(output->pathlist));
-    ListCell *cell;
-    foreach (cell, output->pathlist) {
-        const auto *path = static_cast<const Path *>(lfirst(cell));
-        if (path->total_cost < cheapest->total_cost)
-            cheapest = path;
-    }
-    return !is_of_nodes(cheapest);
-}
-
-static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
-                                     RelOptInfo *output, void *extra) {
-    if (previous_hook != nullptr)
-        previous_hook(root, stage, input, output, extra);
-    // Where groups or windows are made distinct, the table is others' business.
-    const bool is_distinct = stage == UPPERREL_DISTINCT && input->reloptkind != RELOPT_UPPER_REL;
-    if ((stage != UPPERREL_GROUP_AGG && !is_distinct) || output->pathlist == NIL)
-        return;
-    note_other_paths(root, output);
-    is_any_offered = false;
-    const QuerySetting setting = aggregate_enabled() ? query_setting() : QuerySetting::Off;
-    const auto *groups = is_distinct ? nullptr : static_cast<const GroupPathExtraData *>(extra);
-    const bool comes_first =
-        setting == QuerySetting::Always ||
-        (setting == QuerySetting::Auto && !is_distinct && input->reloptkind == RELOPT_BASEREL &&
-         has_column_index(input) && query::suits_engine(root, input));
-    if (comes_first && consider_engine(root, input, output, groups))
-        return;
-    const char *refused =
-        is_distinct ? consider_distinct(root, input, output) : consider_groups(root, input, output, groups);
-    if (refused != nullptr)
-        note_declined(candidate_of(root, input, output), refused);
-    // Where GpuAggregate would cost more than PostgreSQL's own plan, the engine may still cost less.
-    if (!comes_first && setting == QuerySetting::Auto && (!is_any_offered || is_own_plan_cheapest(output)))
-        consider_engine(root, input, output, groups);
-}
-
-void install_aggregate_planner() {
-    previous_hook = create_upper_paths_hook;
-    create_upper_paths_hook = consider_aggregate_paths;
 }
 
 }  // namespace pg_gpu::plan

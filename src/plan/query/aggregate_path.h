@@ -23,6 +23,9 @@ inline AggregatePlanning read_planning(const CustomPath *path) {
 }
 
 struct JoinTree;
+namespace query {
+struct EnginePlan;
+}
 
 // An aggregate over one table, perhaps a partition, or over a join. All expressions are over the table, or
 // over those that are joined.
@@ -45,6 +48,11 @@ struct TableAggregate {
     // So many parallel workers share the rows out with the leader, each of whom gives states of its groups;
     // 0: one process reads all.
     int workers = 0;
+    // Of a GpuQuery over joined tables: how the engine joins them (engine_plan.h), their indexes, and
+    // PostgreSQL's own path of the joined rows; nullptr: it isn't.
+    const query::EnginePlan *plan = nullptr;
+    const IndexedTables *indexed = nullptr;
+    Path *rows = nullptr;
 };
 
 // A table that the node reads, and its index.
@@ -68,7 +76,8 @@ bool has_column_index(const RelOptInfo *table);
 List *row_of(const TableAggregate &table, Refusal *refusal);
 
 // What the node would compute from this index of a table; false, with the reason, when it can't. *row are the
-// expressions of its tuples. *others are as add_conditions makes them.
+// expressions of its tuples. *others are as add_conditions makes them. Over joined tables there is no index,
+// and conditions are the caller's.
 bool make_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query, List **row,
                 Refusal *refusal, List **others = nullptr);
 
@@ -94,6 +103,26 @@ void consider_indexes(const TableAggregate &table);
 // Groups of the table, or with workers of the rows that one of them takes at a time.
 double estimate_groups(const TableAggregate &table);
 
+// Which statements have groups for a node. They return nullptr, or why it isn't one.
+const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input);
+const char *refuse_groups(PlannerInfo *root);
+
+bool is_parent(PlannerInfo *root, const RelOptInfo *input);
+
+// The statement's groups of these rows, and the same of SELECT DISTINCT.
+TableAggregate groups_of(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+                         const GroupPathExtraData *extra, const List *members);
+TableAggregate distinct_rows_of(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+                                const List *members);
+
+// Offer GpuAggregates for them. They return why there are none of this kind of statement.
+const char *consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+                            const GroupPathExtraData *extra);
+const char *consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output);
+
+// How many GpuAggregates have been offered by this process.
+uint64 count_offered();
+
 // PostgreSQL's own scan of a table, or of its members where there are any, without workers.
 Path *scan_plainly(PlannerInfo *root, RelOptInfo *table, const List *members);
 
@@ -109,7 +138,5 @@ Path *make_replaced_path(const TableAggregate &table, const List *row, List *pat
 Path *append_paths(PlannerInfo *root, RelOptInfo *output, List *paths);
 
 const CustomPathMethods *aggregate_path_methods();
-
-void install_aggregate_planner();
 
 }  // namespace pg_gpu::plan

@@ -40,25 +40,35 @@ bool is_table_oid(const void *expression) {
 namespace {
 
 struct Columns {
-    const IndexOptInfo *index;
+    IndexedTables tables;
     const JoinTree *tree;
     Refusal *refusal;
 };
 
+// A column of a table's index, or of a joined row; 0: there is none.
+struct ColumnPlace {
+    int table;
+    AttrNumber column;
+};
+
 }  // namespace
 
-// The column with this attribute of the index's table, or of a joined one; 0 without one.
-static AttrNumber column_of(const Columns &columns, const Var *var) {
-    const IndexOptInfo *index = columns.index;
+// The column with this attribute of an index's table, or of a joined one.
+static ColumnPlace place_of(const Columns &columns, const Var *var) {
     if (var->varattno <= 0 || var->varlevelsup != 0)
-        return 0;
-    if (var->varno != static_cast<int>(index->rel->relid))
-        return columns.tree == nullptr ? AttrNumber{0}
-                                       : find_joined_column(*columns.tree, index->ncolumns, var);
-    for (int i = 0; i < index->nkeycolumns; i++)
-        if (index->indexkeys[i] == var->varattno)
-            return static_cast<AttrNumber>(i + 1);
-    return 0;
+        return {};
+    for (int table = 0; table < columns.tables.count; table++) {
+        const IndexOptInfo *index = columns.tables.indexes[table];
+        if (var->varno != static_cast<int>(index->rel->relid))
+            continue;
+        for (int i = 0; i < index->nkeycolumns; i++)
+            if (index->indexkeys[i] == var->varattno)
+                return {table + 1, static_cast<AttrNumber>(i + 1)};
+        return {};
+    }
+    return columns.tree == nullptr
+               ? ColumnPlace{}
+               : ColumnPlace{1, find_joined_column(*columns.tree, columns.tables.indexes[0]->ncolumns, var)};
 }
 
 static Node *replace_columns(Node *node, void *context) {
@@ -68,15 +78,16 @@ static Node *replace_columns(Node *node, void *context) {
     switch (nodeTag(node)) {
         case T_Var: {
             const auto *var = reinterpret_cast<const Var *>(node);
-            const AttrNumber column = is_table_oid(node) && columns->tree == nullptr && var->varlevelsup == 0
-                                          ? AttrNumber{TableOidAttributeNumber}
-                                          : column_of(*columns, var);
-            if (column == 0) {
+            const bool is_of_one_table = columns->tree == nullptr && columns->tables.count == 1;
+            const ColumnPlace place = is_table_oid(node) && is_of_one_table && var->varlevelsup == 0
+                                          ? ColumnPlace{1, TableOidAttributeNumber}
+                                          : place_of(*columns, var);
+            if (place.column == 0) {
                 refuse(columns->refusal, "the index doesn't have a column", node);
                 return node;
             }
             return reinterpret_cast<Node *>(
-                makeVar(1, column, var->vartype, var->vartypmod, var->varcollid, 0));
+                makeVar(place.table, place.column, var->vartype, var->vartypmod, var->varcollid, 0));
         }
         case T_SubPlan:
             if (auto *test = test_of_subquery(reinterpret_cast<const SubPlan *>(node)); test != nullptr) {
@@ -128,7 +139,8 @@ static bool is_deeper(Node *node, void *context) {
     return found;
 }
 
-Node *over_index(Node *expression, const IndexOptInfo *index, const JoinTree *tree, Refusal *refusal) {
+static Node *over_columns(Node *expression, Columns columns) {
+    Refusal *refusal = columns.refusal;
     CHECK_FOR_INTERRUPTS();
     int depth = kMaxDepth;
     if (is_deeper(expression, &depth))
@@ -139,12 +151,19 @@ Node *over_index(Node *expression, const IndexOptInfo *index, const JoinTree *tr
         refuse(refusal, "an expression asks how a value is stored", expression);
     if (refusal->reason != nullptr)
         return nullptr;
-    Columns columns = {index, tree, refusal};
     Node *replaced = replace_columns(expression, &columns);
     if (refusal->reason != nullptr)
         return nullptr;
     fix_opfuncids(replaced);
     return replaced;
+}
+
+Node *over_index(Node *expression, const IndexOptInfo *index, const JoinTree *tree, Refusal *refusal) {
+    return over_columns(expression, {{&index, 1}, tree, refusal});
+}
+
+Node *over_indexes(Node *expression, const IndexedTables &tables, Refusal *refusal) {
+    return over_columns(expression, {tables, nullptr, refusal});
 }
 
 bool has_all_columns(const IndexOptInfo *index, Node *expression) {

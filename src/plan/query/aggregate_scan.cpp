@@ -14,6 +14,7 @@
 #include "plan/query/aggregate_parallel.h"
 #include "plan/query/aggregate_path.h"
 #include "plan/query/aggregate_sets.h"
+#include "plan/query/choice.h"
 #include "plan/bitmap_rows.h"
 #include "plan/custom_node.h"
 #include "plan/advise/explain_why.h"

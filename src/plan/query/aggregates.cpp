@@ -371,6 +371,14 @@ static void drop_unused(CompiledQuery *compiled) {
     }
     drop_unused_steps(compiled->program, kept, count);
     pfree(kept);
+    const auto nodes = static_cast<uint32>(compiled->tree.count);
+    auto *steps = allocate<NodeSteps>(2 * size_t{nodes});
+    for (uint32 i = 0; i < nodes; i++) {
+        steps[2 * i] = compiled->nodes[i].rows;
+        steps[2 * i + 1] = compiled->nodes[i].pairs;
+    }
+    drop_unused_sources(compiled->program, steps, 2 * nodes);
+    pfree(steps);
 }
 
 bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *compiled) {
@@ -384,23 +392,19 @@ bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *c
     compiled->results = allocate_zeroed<Result>(size_t{compiled->result_count} + 1);
     if (compiled->key_count > engine::max_keys)
         refuse(&compiler->refusal, "there are too many grouping columns");
-    // A condition is needed where those before it are true.
-    ListCell *cell;
-    compiler->is_condition = true;
-    foreach (cell, parts.conditions) {
-        const uint16 step = compile_truth(compiler, static_cast<const Expr *>(lfirst(cell)));
-        if (is_refused(compiler))
-            return false;
-        compiled->filter = both(compiler, compiled->filter, step);
-        compiler->guard = compiled->filter;
-    }
-    compiler->is_condition = false;
+    compiled->tree = parts.tree;
+    compiled->nodes = compile_joins(compiler, parts.tree);
+    if (is_refused(compiler))
+        return false;
     // Rows of which the filter isn't true have no steps.
-    compiler->guard = no_step;
+    compiled->filter = compile_conditions(compiler, root_of(parts.tree).conditions);
+    if (is_refused(compiler))
+        return false;
     for (uint32 i = 0; i < compiled->key_count && !is_refused(compiler); i++)
         compile_key(compiler, compiled, static_cast<const Expr *>(list_nth(parts.keys, static_cast<int>(i))),
                     list_nth_oid(parts.key_operators, static_cast<int>(i)), i);
     uint32 number = compiled->key_count;
+    ListCell *cell;
     foreach (cell, parts.aggregates) {
         if (is_refused(compiler))
             return false;

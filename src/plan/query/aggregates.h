@@ -5,6 +5,7 @@
 #include "plan/query/aggregate_deviation.h"
 #include "plan/query/expression.h"
 #include "plan/query/float_moments.h"
+#include "plan/query/joins.h"
 
 namespace pg_gpu::plan::query {
 
@@ -57,7 +58,9 @@ struct Result {
 
 struct CompiledQuery {
     Program *program;
-    uint16 filter;  // no_step: all rows
+    QueryTree tree;
+    CompiledNode *nodes;  // by node of the tree
+    uint16 filter;        // no_step: all rows
     uint16 *keys;
     uint32 key_count;
     engine::Accumulator *accumulators;
@@ -66,9 +69,9 @@ struct CompiledQuery {
     uint32 result_count;
 };
 
-// Compiles the expressions of an aggregate over one table. False: the compiler says why not.
+// Compiles the expressions of an aggregate. False: the compiler says why not.
 struct QueryParts {
-    const List *conditions;  // those that aren't answered by codes
+    QueryTree tree;  // with the conditions that aren't answered by codes
     const List *keys;
     const List *key_operators;
     const List *aggregates;  // Aggrefs

@@ -520,40 +520,65 @@ static void replace_numbers(const Numbering &numbering, const uint64 *numbers, u
         own[i] = final_number(numbering, own[i]);
 }
 
-const char *make_scan_columns(const ViewColumns &columns, Program *program, ExprContext *context,
-                              const engine::RunColumn ***by_run, engine::InputSource *own_rows) {
+// Of one table, before numbers of values are final.
+static const char *make_columns_of_table(const ViewColumns &columns, int table, Program *program,
+                                         ExprContext *context, ScanColumns *scan) {
     const column::ColumnView *view = columns.rows->view;
     const size_t count = program->source_count;
     auto **made = allocate_zeroed<engine::RunColumn *>(static_cast<size_t>(view->run_count) + 1);
     for (int run = 0; run < view->run_count; run++)
         made[run] = allocate_zeroed<engine::RunColumn>(count + 1);
     auto *own = allocate_zeroed<column::OwnColumn>(count + 1);
-    find_numbers_by_code(columns, program);
-    begin_numbers(program);
+    uint32 place = 0;
     for (uint32 i = 0; i < count; i++) {
+        if (program->sources[i].table != table)
+            continue;
         Evaluation *evaluation = begin_evaluation(columns, program, i, context);
         for (int run = 0; run < view->run_count && evaluation->problem == nullptr; run++)
             if (column::is_remote(view, run))
-                make_run_column(columns, run, evaluation, &made[run][i]);
+                make_run_column(columns, run, evaluation, &made[run][place]);
         if (evaluation->problem != nullptr)
             return evaluation->problem;
-        own[i] = {program->sources[i].column, program->sources[i].type, convert_loose, evaluation};
+        own[place++] = {program->sources[i].column, program->sources[i].type, convert_loose, evaluation};
     }
-    *by_run = const_cast<const engine::RunColumn **>(made);
-    if (!column::take_own_rows(columns.rows, own, static_cast<uint32>(count), own_rows))
-        return "rows of the tail can't be read";
+    scan->by_run = const_cast<const engine::RunColumn **>(made);
+    return column::take_own_rows(columns.rows, own, place, &scan->own_rows)
+               ? nullptr
+               : "rows of the tail can't be read";
+}
+
+static void replace_numbers_of_table(const ViewColumns &columns, int table, const Program &program,
+                                     const ScanColumns &scan) {
+    const column::ColumnView *view = columns.rows->view;
+    uint32 place = 0;
+    for (uint32 i = 0; i < program.source_count; i++) {
+        if (program.sources[i].table != table)
+            continue;
+        if (const Numbering *numbering = ranked_numbering(program, program.sources[i])) {
+            for (int run = 0; run < view->run_count; run++)
+                if (column::is_remote(view, run))
+                    replace_numbers(*numbering, scan.by_run[run][place].values,
+                                    scan.by_run[run][place].places);
+            replace_numbers(*numbering, scan.own_rows.columns[place].values, scan.own_rows.rows);
+        }
+        place++;
+    }
+}
+
+const char *make_scan_columns(const ViewColumns *views, int count, Program *program, ExprContext *context,
+                              ScanColumns *scans) {
+    find_numbers_by_code(views, program);
+    begin_numbers(program);
+    for (int table = 0; table < count; table++)
+        if (const char *problem = make_columns_of_table(views[table], table, program, context, &scans[table]))
+            return problem;
     if (!number_tables(program))
         return kNoRoomForNumbers;
     finish_numbers(program);
     if (const char *problem = write_tables(program))
         return problem;
-    for (uint32 i = 0; i < count; i++)
-        if (const Numbering *numbering = ranked_numbering(*program, program->sources[i])) {
-            for (int run = 0; run < view->run_count; run++)
-                if (column::is_remote(view, run))
-                    replace_numbers(*numbering, made[run][i].values, made[run][i].places);
-            replace_numbers(*numbering, own_rows->columns[i].values, own_rows->rows);
-        }
+    for (int table = 0; table < count; table++)
+        replace_numbers_of_table(views[table], table, *program, scans[table]);
     return nullptr;
 }
 

@@ -28,9 +28,14 @@ struct ViewColumns {
 // By all rows that the view has. Only the columns that are used are looked at. In the current memory context.
 ViewColumns read_view_columns(column::RemoteRows *rows, const Bitmapset *used);
 
-// Makes the scan's columns of each run of the view, and the input of its loose rows. Returns nullptr, or why
-// that can't be done.
-const char *make_scan_columns(const ViewColumns &columns, Program *program, ExprContext *context,
-                              const engine::RunColumn ***by_run, engine::InputSource *own_rows);
+// The columns of one table's scan: by run of its view, and the input of its loose rows.
+struct ScanColumns {
+    const engine::RunColumn **by_run;
+    engine::InputSource own_rows;
+};
+
+// Makes them of all tables, of whose views there are as many. Returns nullptr, or why that can't be done.
+const char *make_scan_columns(const ViewColumns *views, int count, Program *program, ExprContext *context,
+                              ScanColumns *scans);
 
 }  // namespace pg_gpu::plan::query

@@ -32,6 +32,18 @@ static bool are_moments_alike(Compiler *compiler, const Expr *left, const Expr *
     return true;
 }
 
+bool make_comparable(Compiler *compiler, const Comparison &equality, const List *arguments, Value *one,
+                     Value *other) {
+    const auto *left = static_cast<const Expr *>(linitial(arguments));
+    const auto *right = static_cast<const Expr *>(lsecond(arguments));
+    if (!are_moments_alike(compiler, left, right, one, other) || !bring_together(compiler, one, other))
+        return false;
+    if (one->kind == Kind::Group && !is_own_comparison(*compiler->program, *one, equality.strategy,
+                                                       equality.operator_oid, equality.collation))
+        refuse(&compiler->refusal, "a comparison isn't known");
+    return !is_refused(compiler);
+}
+
 static Value compare(Compiler *compiler, const Comparison &comparison, Value one, Value other) {
     if (!bring_together(compiler, &one, &other))
         return {};
@@ -82,12 +94,9 @@ Value compile_distinct(Compiler *compiler, const DistinctExpr *expression) {
         return refuse_value(compiler, "a comparison isn't known", expression);
     Value one = compile(compiler, left);
     Value other = compile(compiler, right);
-    if (is_refused(compiler) || !are_moments_alike(compiler, left, right, &one, &other) ||
-        !bring_together(compiler, &one, &other))
+    const Comparison equality = {BTEqualStrategyNumber, expression->opno, expression->inputcollid};
+    if (is_refused(compiler) || !make_comparable(compiler, equality, expression->args, &one, &other))
         return {};
-    if (one.kind == Kind::Group && !is_own_comparison(*compiler->program, one, BTEqualStrategyNumber,
-                                                      expression->opno, expression->inputcollid))
-        return refuse_value(compiler, "a comparison isn't known", expression);
     return truth(logic(compiler, Operation::is_distinct, one.step, other.step));
 }
 

@@ -25,14 +25,15 @@ static bool are_codes_values(const ViewColumns &columns, const Source &source, c
     return has_one_image(source.result_type, numbering.equality, source.collation);
 }
 
-void find_numbers_by_code(const ViewColumns &columns, Program *program) {
+void find_numbers_by_code(const ViewColumns *views, Program *program) {
     for (uint32 i = 0; i < program->source_count; i++) {
         const Source &source = program->sources[i];
         if (source.numbering == no_numbering)
             continue;
         Numbering *numbering = &program->numberings[source.numbering];
-        numbering->is_by_code =
-            is_of_one_source(*program, source.numbering) && are_codes_values(columns, source, *numbering);
+        numbering->is_by_code = is_of_one_source(*program, source.numbering) &&
+                                are_codes_values(views[source.table], source, *numbering);
+        numbering->code_table = source.table;
         numbering->code_column = source.column;
     }
 }
@@ -93,7 +94,7 @@ static bool read_values(const ViewColumns &columns, Numbering *numbering) {
     return read == numbering->code_count && !reader->stale;
 }
 
-bool read_code_values(const ViewColumns &columns, const CompiledQuery &compiled, const RecordLayout &layout,
+bool read_code_values(const ViewColumns *views, const CompiledQuery &compiled, const RecordLayout &layout,
                       column::QueryResult *records) {
     Program *program = compiled.program;
     MemoryContext caller = MemoryContextSwitchTo(program->context);
@@ -102,6 +103,7 @@ bool read_code_values(const ViewColumns &columns, const CompiledQuery &compiled,
         Numbering *numbering = &program->numberings[i];
         if (!numbering->is_by_code)
             continue;
+        const ViewColumns &columns = views[numbering->code_table];
         const uint64 distinct = columns.rows->view->runs[0].header.column[numbering->code_column].distinct;
         auto *marks = allocate_zeroed<uint64>(distinct / 64 + 1);
         mark_codes(compiled, i, layout, records, distinct, marks);

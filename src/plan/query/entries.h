@@ -7,12 +7,12 @@
 
 namespace pg_gpu::plan::query {
 
-// Which numberings may have the view's codes for numbers.
-void find_numbers_by_code(const ViewColumns &columns, Program *program);
+// Which numberings may have a view's codes for numbers. Views are by table.
+void find_numbers_by_code(const ViewColumns *views, Program *program);
 
-// Reads the values that records have, while the view is open; in the program's memory context.
+// Reads the values that records have, while the views are open; in the program's memory context.
 // False: the run is stale.
-bool read_code_values(const ViewColumns &columns, const CompiledQuery &compiled, const RecordLayout &layout,
+bool read_code_values(const ViewColumns *views, const CompiledQuery &compiled, const RecordLayout &layout,
                       column::QueryResult *records);
 
 }  // namespace pg_gpu::plan::query

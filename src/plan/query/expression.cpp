@@ -182,15 +182,14 @@ Value compile_constant(Compiler *compiler, const Expr *expression) {
 static Value compile_column(Compiler *compiler, const Var *column) {
     if (column->varattno <= 0)
         return refuse_value(compiler, "a system column is computed with", column);
-    const int number = column->varattno - 1;
-    const ColumnFacts &facts = compiler->columns[number];
+    const ColumnFacts &facts = facts_of(*compiler, column);
     if (facts.kind == Kind::Group)
         return compile_group(compiler, column);
     if (facts.problem != nullptr)
         return refuse_value(compiler, facts.problem, column);
     const ValueType type = facts.kind == Kind::Decimal && facts.limit >= kMaxInt64 ? ValueType::int128
                                                                                    : type_of_kind(facts.kind);
-    Source source = begin_source(SourceKind::Own, number, type, facts.kind);
+    Source source = begin_source(SourceKind::Own, column, type, facts.kind);
     source.scale = facts.scale;
     const uint16 place = add_source(compiler->program, source);
     Value value = make_value(add_step(compiler->program, make_step(Operation::column, type, place)),
@@ -290,8 +289,7 @@ static Value compile_boolean(Compiler *compiler, const BoolExpr *expression) {
 }
 
 static Value compile_presence(Compiler *compiler, const Var *column) {
-    const Source source =
-        begin_source(SourceKind::Presence, column->varattno - 1, ValueType::int64, Kind::Integer);
+    const Source source = begin_source(SourceKind::Presence, column, ValueType::int64, Kind::Integer);
     const uint16 place = add_source(compiler->program, source);
     return make_value(add_step(compiler->program, make_step(Operation::column, ValueType::int64, place)),
                       Kind::Integer, ValueType::int64);
@@ -301,7 +299,7 @@ Value compile_existence(Compiler *compiler, const Expr *expression) {
     const Expr *inner = without_relabels(expression);
     if (IsA(inner, Var) && reinterpret_cast<const Var *>(inner)->varattno > 0) {
         const auto *column = reinterpret_cast<const Var *>(inner);
-        const ColumnFacts &facts = compiler->columns[column->varattno - 1];
+        const ColumnFacts &facts = facts_of(*compiler, column);
         if (facts.kind == Kind::Group || facts.problem != nullptr)
             return compile_presence(compiler, column);
     }

@@ -20,7 +20,7 @@ struct ColumnFacts {
 };
 
 struct Compiler {
-    const ColumnFacts *columns;
+    const ColumnFacts *const *columns;  // by table
     ExprContext *context;  // nullptr: in the planner, where expressions without columns have any value
     Program *program;
     bool has_barrier;  // some rows must not be seen by expressions that may raise errors
@@ -33,6 +33,11 @@ struct Compiler {
     const Value *case_value;  // what CaseTestExpr stands for
     Refusal refusal;
 };
+
+// Of a column that isn't one of the system's.
+inline const ColumnFacts &facts_of(const Compiler &compiler, const Var *column) {
+    return compiler.columns[column->varno - 1][column->varattno - 1];
+}
 
 inline bool is_refused(const Compiler *compiler) {
     return compiler->refusal.reason != nullptr;
@@ -100,6 +105,10 @@ struct Comparison {
     Oid operator_oid;
     Oid collation;
 };
+// Makes the sides of an equality, which are not both steps of the program yet, values that are equal where
+// the operator says so. False, with a refusal: they can't be.
+bool make_comparable(Compiler *compiler, const Comparison &equality, const List *arguments, Value *one,
+                     Value *other);
 Value compile_comparison(Compiler *compiler, const Comparison &comparison, const List *arguments);
 Value compile_distinct(Compiler *compiler, const DistinctExpr *expression);
 Value compile_null_if(Compiler *compiler, const NullIfExpr *expression);

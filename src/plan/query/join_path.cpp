@@ -265,15 +265,20 @@ static bool is_plain_table(PlannerInfo *root, const RelOptInfo *table) {
     return entry->rtekind == RTE_RELATION && entry->tablesample == nullptr;
 }
 
-Path *find_rows_path(PlannerInfo *root, RelOptInfo *table) {
+Path *find_serial_path(const RelOptInfo *relation) {
     Path *cheapest = nullptr;
     ListCell *cell;
-    foreach (cell, table->pathlist) {
+    foreach (cell, relation->pathlist) {
         auto *path = static_cast<Path *>(lfirst(cell));
         if (path->param_info == nullptr && !has_gather(path) &&
             (cheapest == nullptr || compare_path_costs(path, cheapest, TOTAL_COST) < 0))
             cheapest = path;
     }
+    return cheapest;
+}
+
+Path *find_rows_path(PlannerInfo *root, RelOptInfo *table) {
+    Path *cheapest = find_serial_path(table);
     const RangeTblEntry *entry = planner_rt_fetch(table->relid, root);
     if (cheapest == nullptr && !entry->inh && entry->relkind == RELKIND_RELATION)
         return create_seqscan_path(root, table, nullptr, 0);
@@ -408,10 +413,6 @@ static const char *refuse_tables(PlannerInfo *root, const RelOptInfo *join) {
             return "conditions of a joined table are volatile";
     }
     return refuse_special_joins(root);
-}
-
-static bool is_parent(PlannerInfo *root, const RelOptInfo *table) {
-    return planner_rt_fetch(table->relid, root)->inh;
 }
 
 static bool may_use_index(PlannerInfo *root, const RelOptInfo *table) {

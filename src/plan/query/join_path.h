@@ -40,6 +40,10 @@ SpecialJoinInfo *find_special_join(PlannerInfo *root, Index table);
 
 SpecialJoinInfo *make_inner_join(const RelOptInfo *left, const RelOptInfo *right);
 
+// The cheapest path of a relation's rows that no outer row and no parallel worker is needed for; nullptr
+// without one.
+Path *find_serial_path(const RelOptInfo *relation);
+
 // The cheapest path that reads all of the table's rows in this process; nullptr without one.
 Path *find_rows_path(PlannerInfo *root, RelOptInfo *table);
 

@@ -10,7 +10,7 @@ namespace {
 
 struct ColumnSearch {
     const Compiler *compiler;
-    int column;  // -1: none yet
+    const Var *column;  // nullptr: none yet
 };
 
 }  // namespace
@@ -24,11 +24,13 @@ static bool has_other_column(Node *node, void *context) {
         return true;
     if (!IsA(node, Var))
         return walk_expression(node, has_other_column, context);
-    const int column = reinterpret_cast<const Var *>(node)->varattno - 1;
-    if (column < 0 || (search->column >= 0 && column != search->column))
+    const auto *column = reinterpret_cast<const Var *>(node);
+    const Var *first = search->column;
+    if (column->varattno <= 0 ||
+        (first != nullptr && (column->varno != first->varno || column->varattno != first->varattno)))
         return true;
     search->column = column;
-    const ColumnFacts &facts = search->compiler->columns[column];
+    const ColumnFacts &facts = facts_of(*search->compiler, column);
     return facts.kind != Kind::Group || facts.type.is_integer;
 }
 
@@ -44,9 +46,9 @@ bool is_map(Compiler *compiler, const Expr *expression) {
         default:
             return false;
     }
-    ColumnSearch search = {compiler, -1};
-    return !has_other_column(node, &search) && search.column >= 0 && !contain_nonstrict_functions(node) &&
-           kind_of_type(exprType(node)) != Kind::Decimal;
+    ColumnSearch search = {compiler, nullptr};
+    return !has_other_column(node, &search) && search.column != nullptr &&
+           !contain_nonstrict_functions(node) && kind_of_type(exprType(node)) != Kind::Decimal;
 }
 
 static bool is_users(Oid function, void *) {
@@ -71,7 +73,7 @@ static Value value_of_source(Compiler *compiler, const Source &source) {
     return value;
 }
 
-static Value compile_source(Compiler *compiler, const Expr *expression, int column) {
+static Value compile_source(Compiler *compiler, const Expr *expression, const Var *column) {
     const auto *node = reinterpret_cast<const Node *>(expression);
     const Oid type = exprType(node);
     Source source = begin_source(SourceKind::Result, column, ValueType::int64, kind_of_type(type));
@@ -103,17 +105,15 @@ Value compile_map(Compiler *compiler, const Expr *expression) {
                                 expression);
         compiler->maps_may_fail = true;
     }
-    ColumnSearch search = {compiler, -1};
+    ColumnSearch search = {compiler, nullptr};
     has_other_column(node, &search);
     return compile_source(compiler, expression, search.column);
 }
 
 Value compile_group(Compiler *compiler, const Var *column) {
-    const int number = column->varattno - 1;
-    const ColumnFacts &facts = compiler->columns[number];
-    if (!facts.type.is_integer)
-        return compile_source(compiler, &column->xpr, number);
-    Source source = begin_source(SourceKind::Own, number, ValueType::int64, Kind::Group);
+    if (!facts_of(*compiler, column).type.is_integer)
+        return compile_source(compiler, &column->xpr, column);
+    Source source = begin_source(SourceKind::Own, column, ValueType::int64, Kind::Group);
     source.result_type = column->vartype;
     return value_of_source(compiler, source);
 }

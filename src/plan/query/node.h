@@ -6,8 +6,8 @@
 namespace pg_gpu::plan::query {
 
 // custom_private of a path: the packed query (aggregate_query.h), the expressions of the node's own tuples,
-// HAVING's conditions, whether a map's expression may raise an error, which groups are wanted (top.h), and of
-// grouping sets one (aggregate_sets.h).
+// HAVING's conditions, whether a map's expression may raise an error, which groups are wanted (top.h), of
+// grouping sets one (aggregate_sets.h), and how tables are joined (tree.h), with their names as Strings.
 struct Planning {
     List *query;
     List *row;
@@ -16,6 +16,8 @@ struct Planning {
     List *order;
     int64 count;
     List *set;
+    List *tree;
+    List *names;
 };
 List *pack_planning(const Planning &planning);
 Planning unpack_planning(List *packed);

@@ -4,6 +4,8 @@
 #include "plan/query/aggregate_failure.h"
 #include "plan/query/aggregates.h"
 #include "plan/query/columns.h"
+#include "plan/query/engine_plan.h"
+#include "plan/query/join_path.h"
 #include "plan/query/node.h"
 #include "plan/query/tables.h"
 #include "plan/query/top.h"
@@ -30,6 +32,24 @@ void divide_conditions(const List *conditions, const IndexColumns &columns, List
         *list = lappend(*list, condition);
     }
 }
+
+namespace {
+
+// What a path is made of.
+struct Offer {
+    const TableAggregate *table;
+    const AggregateSource *sources;  // by table of the tree
+    int source_count;
+    QueryTree tree;
+    AggregateQuery query;
+    List *names;  // of joined tables
+    List *row;
+    CompiledQuery compiled;
+    bool maps_may_fail;
+    double evaluations;  // of expressions, for tables that are looked into
+};
+
+}  // namespace
 
 static Candidate candidate_of(const TableAggregate &table, const IndexOptInfo *index) {
     return {query_path_methods()->CustomName, table.root, table.input, table.output,
@@ -70,15 +90,16 @@ static bool is_looked_up(const Program &program, uint16 number) {
            program.steps[step.left].operation == Operation::look_up;
 }
 
-static double expect_groups(const TableAggregate &table, const CompiledQuery &compiled, double evaluations) {
+static double expect_groups(const Offer &offer) {
+    const TableAggregate &table = *offer.table;
     List *expressions = get_sortgrouplist_exprs(table.clauses, table.columns);
     List *others = NIL;
     double coarse = 1;
     for (int i = 0; i < list_length(expressions); i++) {
-        if (is_coarse(*compiled.program, compiled.keys[i]))
+        if (is_coarse(*offer.compiled.program, offer.compiled.keys[i]))
             coarse *= kCoarseGroups;
-        else if (is_looked_up(*compiled.program, compiled.keys[i]))
-            coarse *= Max(evaluations, 1.0);
+        else if (is_looked_up(*offer.compiled.program, offer.compiled.keys[i]))
+            coarse *= Max(offer.evaluations, 1.0);
         else
             others = lappend(others, list_nth(expressions, i));
     }
@@ -92,15 +113,16 @@ static double expect_groups(const TableAggregate &table, const CompiledQuery &co
 
 // ---- tables -----------------------------------------------------------------------------------------------
 
-// The expression over the table in place of the index.
+// The expression over tables in place of their indexes.
 static Node *over_table(Node *node, void *context) {
     if (node == nullptr)
         return nullptr;
     if (!IsA(node, Var))
         return mutate_expression(node, over_table, context);
-    const auto *index = static_cast<const IndexOptInfo *>(context);
-    const int column = reinterpret_cast<const Var *>(node)->varattno - 1;
-    return static_cast<Node *>(copyObjectImpl(list_nth_node(TargetEntry, index->indextlist, column)->expr));
+    const auto *var = reinterpret_cast<const Var *>(node);
+    const IndexOptInfo *index = static_cast<const Offer *>(context)->sources[var->varno - 1].index;
+    return static_cast<Node *>(
+        copyObjectImpl(list_nth_node(TargetEntry, index->indextlist, var->varattno - 1)->expr));
 }
 
 // Of what a moment is cut to, PostgreSQL has no statistics.
@@ -124,15 +146,15 @@ static bool has_narrowing_call(Node *node, void *context) {
     return walk_expression(node, has_narrowing_call, context);
 }
 
-static double estimate_combinations(const TableAggregate &table, const IndexOptInfo *index,
-                                    const Table &looked_up) {
+static double estimate_combinations(const Offer &offer, const Table &looked_up) {
     constexpr double narrow_values = 5000;
+    const TableAggregate &table = *offer.table;
     const double rows = table.input->rows;
     List *plain = NIL;
     double combinations = 1;
     ListCell *cell;
     foreach (cell, looked_up.inputs) {
-        Node *input = over_table(static_cast<Node *>(lfirst(cell)), const_cast<IndexOptInfo *>(index));
+        Node *input = over_table(static_cast<Node *>(lfirst(cell)), const_cast<Offer *>(&offer));
         if (has_narrowing_call(input, nullptr))
             combinations *= Min(narrow_values,
                                 estimate_num_groups(table.root, list_make1(input), rows, nullptr, nullptr));
@@ -145,13 +167,13 @@ static double estimate_combinations(const TableAggregate &table, const IndexOptI
 }
 
 // How often expressions are evaluated for tables; below 0: more often than is worth it.
-static double count_evaluations(const TableAggregate &table, const IndexOptInfo *index,
-                                const Program &program) {
+static double count_evaluations(const Offer &offer) {
     constexpr double few_combinations = 5000;
-    const double rows = table.input->rows;
+    const Program &program = *offer.compiled.program;
+    const double rows = offer.table->input->rows;
     double all = 0;
     for (uint32 i = 0; i < program.table_count; i++) {
-        const double combinations = estimate_combinations(table, index, program.tables[i]);
+        const double combinations = estimate_combinations(offer, program.tables[i]);
         if (combinations > kMaxCombinations / 2.0 || combinations > Max(few_combinations, rows / 2))
             return -1;
         all += combinations;
@@ -161,22 +183,37 @@ static double count_evaluations(const TableAggregate &table, const IndexOptInfo 
 
 // ---- costs ------------------------------------------------------------------------------------------------
 
-static void cost_query(const TableAggregate &table, const AggregateSource &source,
-                       const CompiledQuery &compiled, double groups, double evaluations, Path *path) {
+// Of reading a table.
+static Cost cost_source(const AggregateSource &source) {
+    const RelOptInfo *table = source.table;
     const auto rows = static_cast<double>(source.summary.rows);
-    const double selected = Min(table.input->rows, Max(rows, 1.0));
+    // Rows elsewhere are looked up in the table.
+    const double elsewhere = 1.0 - table->allvisfrac;
+    return rows * kStepOperators * cpu_operator_cost +
+           elsewhere * (table->pages * seq_page_cost + Min(table->rows, Max(rows, 1.0)) * cpu_tuple_cost);
+}
+
+static void cost_query(const Offer &offer, double groups, Path *path) {
+    const TableAggregate &table = *offer.table;
+    const CompiledQuery &compiled = offer.compiled;
+    double rows = 0;
+    Cost reading = 0;
+    for (int i = 0; i < offer.source_count; i++) {
+        rows += static_cast<double>(offer.sources[i].summary.rows);
+        reading += cost_source(offer.sources[i]);
+    }
+    if (table.plan != nullptr)
+        reading += operators_of(*table.plan) * cpu_operator_cost;
+    const double selected =
+        table.plan == nullptr ? Min(table.input->rows, Max(rows, 1.0)) : table.input->rows;
     const double find = compiled.key_count == 0 ? 0 : groups > kFewGroups ? kFindOperators : kAddOperators;
     const double of_row =
         compiled.program->step_count * kStepOperators + compiled.accumulator_count * kAddOperators + find;
-    // Rows elsewhere are looked up in the table.
-    const double elsewhere = 1.0 - table.input->allvisfrac;
-    path->startup_cost = (kMatchOperators + rows * kStepOperators + selected * of_row) * cpu_operator_cost +
-                         elsewhere * (table.input->pages * seq_page_cost + selected * cpu_tuple_cost);
+    path->startup_cost = (kMatchOperators + selected * of_row) * cpu_operator_cost + reading;
     // Combinations for a table are found as groups are.
     path->startup_cost += compiled.program->table_count *
-                              (kMatchOperators + rows * kStepOperators + selected * kFindOperators) *
-                              cpu_operator_cost +
-                          evaluations * cpu_tuple_cost;
+                              ((kMatchOperators + selected * kFindOperators) * cpu_operator_cost + reading) +
+                          offer.evaluations * cpu_tuple_cost;
     path->total_cost = path->startup_cost + groups * cpu_tuple_cost;
     const PathTarget *target = table.output->reltarget;
     path->startup_cost += target->cost.startup;
@@ -185,10 +222,9 @@ static void cost_query(const TableAggregate &table, const AggregateSource &sourc
 
 // ---- paths ------------------------------------------------------------------------------------------------
 
-static void add_query_path(const TableAggregate &table, const AggregateSource &source,
-                           const AggregateQuery &query, const CompiledQuery &compiled, List *row,
-                           bool maps_may_fail, double evaluations) {
-    const double groups = expect_groups(table, compiled, evaluations);
+static void add_query_path(const Offer &offer, const Candidate &candidate) {
+    const TableAggregate &table = *offer.table;
+    const double groups = expect_groups(offer);
     auto *path = makeNode(CustomPath);
     path->path.pathtype = T_CustomScan;
     path->path.parent = table.output;
@@ -196,35 +232,68 @@ static void add_query_path(const TableAggregate &table, const AggregateSource &s
     path->path.rows = table.output->pathlist == NIL
                           ? groups
                           : Min(groups, linitial_node(Path, table.output->pathlist)->rows);
-    cost_query(table, source, compiled, groups, evaluations, &path->path);
+    cost_query(offer, groups, &path->path);
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-    path->custom_paths = list_make1(make_replaced_path(table, row, NIL, nullptr));
-    const TopRows top = find_top_rows(table, row);
-    path->custom_private =
-        pack_planning({pack_query(query), row, table.having, maps_may_fail, top.order, top.count, table.set});
+    path->custom_paths = list_make1(make_replaced_path(table, offer.row, NIL, nullptr));
+    const TopRows top = find_top_rows(table, offer.row);
+    path->custom_private = pack_planning({pack_query(offer.query), offer.row, table.having,
+                                          offer.maps_may_fail, top.order, top.count, table.set,
+                                          table.plan == nullptr ? NIL : pack_tree(offer.tree), offer.names});
     path->methods = query_path_methods();
-    note_offered(candidate_of(table, source.index), path);
+    note_offered(candidate, path);
     add_path(table.output, &path->path);
 }
 
-static Refusal compile_planned(const AggregateSource &source, const AggregateQuery &query,
-                               CompiledQuery *compiled, bool *maps_may_fail) {
-    Relation index = index_open(source.index->indexoid, NoLock);
+static Refusal compile_offer(Offer *offer) {
     Compiler compiler = {};
-    compiler.columns = read_index_facts(index, *source.format);
-    index_close(index, NoLock);
+    QueryTree tree = offer->tree;
+    tree.nodes = allocate<TreeNode>(static_cast<size_t>(tree.count));
+    memcpy(tree.nodes, offer->tree.nodes, static_cast<size_t>(tree.count) * sizeof(TreeNode));
+    auto **facts = allocate<const ColumnFacts *>(static_cast<size_t>(offer->source_count));
+    for (int i = 0; i < tree.count; i++) {
+        TreeNode *node = &tree.nodes[i];
+        if (node->table == kNoTable)
+            continue;
+        const AggregateSource &source = offer->sources[node->table];
+        Relation index = index_open(source.index->indexoid, NoLock);
+        facts[node->table] = read_index_facts(index, *source.format);
+        index_close(index, NoLock);
+        const IndexColumns columns = describe_columns(source.format, source.index->opfamily,
+                                                      source.index->indexcollations, source.summary, NIL);
+        List *by_code = NIL;
+        List *others = NIL;
+        divide_conditions(node->conditions, columns, &by_code, &others);
+        node->conditions = others;
+    }
+    compiler.columns = facts;
     compiler.program = begin_program();
-    compiler.has_barrier = query.has_barrier;
+    compiler.has_barrier = offer->query.has_barrier;
     compiler.guard = no_step;
     compiler.has_tables = true;
-    const IndexColumns columns = describe_columns(source.format, source.index->opfamily,
-                                                  source.index->indexcollations, source.summary, NIL);
-    List *by_code = NIL;
-    List *others = NIL;
-    divide_conditions(query.conditions, columns, &by_code, &others);
-    compile_query(&compiler, {others, query.keys, query.key_operators, query.aggregates}, compiled);
-    *maps_may_fail = compiler.maps_may_fail;
+    compile_query(&compiler, {tree, offer->query.keys, offer->query.key_operators, offer->query.aggregates},
+                  &offer->compiled);
+    offer->maps_may_fail = compiler.maps_may_fail;
     return compiler.refusal;
+}
+
+// The index that a refused expression is over.
+static ExpressionSource source_of(const Offer &offer, Node *expression) {
+    List *columns = pull_var_clause(expression, PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS);
+    const int number = columns == NIL ? 1 : linitial_node(Var, columns)->varno;
+    return {static_cast<Index>(number), offer.sources[number - 1].index->indexoid};
+}
+
+// With the query and what it reads.
+static bool consider_offer(Offer *offer, const Candidate &candidate) {
+    Refusal refusal = compile_offer(offer);
+    offer->evaluations = refusal.reason == nullptr ? count_evaluations(*offer) : 0;
+    if (offer->evaluations < 0)
+        refusal.reason = "an expression has too many combinations of values";
+    if (refusal.reason != nullptr)
+        note_declined(candidate, refusal, source_of(*offer, refusal.expression));
+    else
+        add_query_path(*offer, candidate);
+    return refusal.reason == nullptr;
 }
 
 static bool consider_index(const TableAggregate &table, const IndexOptInfo *index) {
@@ -233,27 +302,19 @@ static bool consider_index(const TableAggregate &table, const IndexOptInfo *inde
         note_declined(candidate, "the conditions don't imply those of the partial index");
         return false;
     }
-    AggregateQuery query;
-    List *row;
+    Offer offer = {};
     Refusal refusal = {};
-    if (!make_query(table, index, &query, &row, &refusal) || refusal.reason != nullptr) {
+    if (!make_query(table, index, &offer.query, &offer.row, &refusal) || refusal.reason != nullptr) {
         const Index number = table.input->relid;
         note_declined(candidate, refusal, {number, planner_rt_fetch(number, table.root)->relid});
         return false;
     }
     const AggregateSource source = make_source(table.input, index);
-    CompiledQuery compiled;
-    bool maps_may_fail;
-    refusal = compile_planned(source, query, &compiled, &maps_may_fail);
-    const double evaluations =
-        refusal.reason == nullptr ? count_evaluations(table, index, *compiled.program) : 0;
-    if (evaluations < 0)
-        refusal.reason = "an expression has too many combinations of values";
-    if (refusal.reason != nullptr)
-        note_declined(candidate, refusal, {1, index->indexoid});
-    else
-        add_query_path(table, source, query, compiled, row, maps_may_fail, evaluations);
-    return refusal.reason == nullptr;
+    offer.table = &table;
+    offer.sources = &source;
+    offer.source_count = 1;
+    offer.tree = unpack_tree(NIL, offer.query);
+    return consider_offer(&offer, candidate);
 }
 
 // The engine is the server process's, which isn't asked about a few pages. That is no reason to be told
@@ -263,7 +324,55 @@ static bool may_be_requested(const IndexOptInfo *index) {
            client::may_use_server(index->pages, column::kFewestPagesForServer);
 }
 
+// ---- joined tables ----------------------------------------------------------------------------------------
+
+bool begin_joined_query(TableAggregate *join) {
+    const char *refused;
+    const EnginePlan *plan = find_engine_plan(join->root, join->input, &refused);
+    Path *rows = find_serial_path(join->input);
+    if (plan != nullptr && rows == nullptr)
+        refused = "the tables are only joined by parallel workers";
+    if (refused != nullptr) {
+        note_declined(candidate_of(*join, nullptr), refused);
+        return false;
+    }
+    join->plan = plan;
+    join->indexed = tables_of_plan(*plan);
+    join->rows = rows;
+    return true;
+}
+
+static bool consider_joined(const TableAggregate &table) {
+    const IndexedTables &indexed = *table.indexed;
+    const Candidate candidate = candidate_of(table, nullptr);
+    Offer offer = {};
+    offer.table = &table;
+    Refusal refusal = {};
+    if (!make_tree(table.root, *table.plan, indexed, &offer.tree, &refusal) ||
+        !make_query(table, nullptr, &offer.query, &offer.row, &refusal) || refusal.reason != nullptr) {
+        note_declined(candidate, refusal.reason);
+        return false;
+    }
+    replace_lost_columns(&offer.tree, {&offer.query.keys, &offer.query.aggregates});
+    auto *sources = allocate<AggregateSource>(static_cast<size_t>(indexed.count));
+    bool is_any_large = false;
+    for (int i = 0; i < indexed.count; i++) {
+        const IndexOptInfo *index = indexed.indexes[i];
+        sources[i] = make_source(index->rel, index);
+        offer.query.indexes = lappend_oid(offer.query.indexes, index->indexoid);
+        offer.names = lappend(offer.names,
+                              makeString(planner_rt_fetch(index->rel->relid, table.root)->eref->aliasname));
+        is_any_large = is_any_large || may_be_requested(index);
+    }
+    offer.sources = sources;
+    offer.source_count = indexed.count;
+    offer.query.conditions = conditions_of(offer.tree);
+    return is_any_large && consider_offer(&offer, candidate);
+}
+
 bool consider_query(const TableAggregate &table) {
+    if (table.plan != nullptr)
+        return consider_joined(table);
     bool is_offered = false;
     ListCell *cell;
     foreach (cell, table.input->indexlist) {
@@ -273,6 +382,8 @@ bool consider_query(const TableAggregate &table) {
     }
     return is_offered;
 }
+
+// ---- which node comes first -------------------------------------------------------------------------------
 
 // Of the columns read that are of a kind, the one with the most different values: how many it has.
 static double count_most_values(PlannerInfo *root, const RelOptInfo *input, bool (*is_of_kind)(Oid type)) {

@@ -6,8 +6,11 @@
 
 namespace pg_gpu::plan::query {
 
-// Offers paths for the table's indexes that can answer. False: there are none.
+// Offers paths for the table's indexes that can answer, or for the joined tables. False: there are none.
 bool consider_query(const TableAggregate &table);
+
+// How the engine could join the tables. False: it can't.
+bool begin_joined_query(TableAggregate *join);
 
 // Are there so many groups, distinct values of groups, texts or numerics that the query processor is the
 // faster one? Where GpuAggregate has no room for them, its request would even give up.

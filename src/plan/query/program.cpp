@@ -20,6 +20,15 @@ Program *begin_program() {
     return program;
 }
 
+NodeSteps begin_node_steps(Program *program, const NodeSteps &steps) {
+    const NodeSteps before = {program->steps, program->step_count, program->step_room, program->slots};
+    program->steps = steps.steps;
+    program->step_count = steps.count;
+    program->step_room = steps.room;
+    program->slots = steps.slots == nullptr ? allocate_zeroed<uint32>(kSlots) : steps.slots;
+    return before;
+}
+
 uint16 add_step(Program *program, const engine::Step &step) {
     uint32 slot = hash_bytes(reinterpret_cast<const unsigned char *>(&step), sizeof(step)) % kSlots;
     for (; program->slots[slot] != 0; slot = (slot + 1) % kSlots)
@@ -55,9 +64,9 @@ uint32 add_constants(Program *program, const engine::Constant *constants, uint32
 }
 
 static bool is_same(const Source &one, const Source &other) {
-    return one.kind == other.kind && one.column == other.column && one.type == other.type &&
-           one.result == other.result && one.scale == other.scale && one.numbering == other.numbering &&
-           equal(one.expression, other.expression);
+    return one.kind == other.kind && one.table == other.table && one.column == other.column &&
+           one.type == other.type && one.result == other.result && one.scale == other.scale &&
+           one.numbering == other.numbering && equal(one.expression, other.expression);
 }
 
 uint16 add_source(Program *program, const Source &source) {
@@ -91,34 +100,6 @@ static void visit_operands(engine::Step *step, Visit visit) {
         visit(&step->guard);
 }
 
-// Columns that no step reads, and tables that none looks into.
-static void drop_unused_sources(Program *program) {
-    auto *is_used = allocate_zeroed<bool>(size_t{program->source_count} + 1);
-    auto *is_listed = allocate_zeroed<bool>(size_t{program->list_count} + 1);
-    for (uint32 i = 0; i < program->step_count; i++) {
-        if (program->steps[i].operation == Operation::column)
-            is_used[program->steps[i].left] = true;
-        if (program->steps[i].operation == Operation::look_up)
-            is_listed[program->steps[i].detail] = true;
-    }
-    auto *numbers = allocate_zeroed<uint16>(size_t{program->source_count} + 1);
-    uint32 left = 0;
-    for (uint32 i = 0; i < program->source_count; i++) {
-        numbers[i] = static_cast<uint16>(left);
-        if (is_used[i])
-            program->sources[left++] = program->sources[i];
-    }
-    program->source_count = left;
-    for (uint32 i = 0; i < program->step_count; i++)
-        if (program->steps[i].operation == Operation::column)
-            program->steps[i].left = numbers[program->steps[i].left];
-    left = 0;
-    for (uint32 i = 0; i < program->table_count; i++)
-        if (is_listed[program->tables[i].first_list])
-            program->tables[left++] = program->tables[i];
-    program->table_count = left;
-}
-
 void drop_unused_steps(Program *program, uint16 *const *kept, uint32 count) {
     auto *is_used = allocate_zeroed<bool>(size_t{program->step_count} + 1);
     auto *numbers = allocate_zeroed<uint16>(size_t{program->step_count} + 1);
@@ -140,10 +121,48 @@ void drop_unused_steps(Program *program, uint16 *const *kept, uint32 count) {
     for (uint32 i = 0; i < count; i++)
         if (*kept[i] != no_step)
             *kept[i] = numbers[*kept[i]];
-    drop_unused_sources(program);
-    // Nothing is added after that.
     pfree(is_used);
     pfree(numbers);
+}
+
+// ---- columns that nobody needs ----------------------------------------------------------------------------
+
+// Calls visit(step) for all steps of the query.
+template <typename Visit>
+static void visit_steps(Program *program, const NodeSteps *nodes, uint32 count, Visit visit) {
+    for (uint32 i = 0; i < program->step_count; i++)
+        visit(&program->steps[i]);
+    for (uint32 node = 0; node < count; node++)
+        for (uint32 i = 0; i < nodes[node].count; i++)
+            visit(&nodes[node].steps[i]);
+}
+
+void drop_unused_sources(Program *program, const NodeSteps *nodes, uint32 count) {
+    auto *is_used = allocate_zeroed<bool>(size_t{program->source_count} + 1);
+    auto *is_listed = allocate_zeroed<bool>(size_t{program->list_count} + 1);
+    visit_steps(program, nodes, count, [&](const engine::Step *step) {
+        if (step->operation == Operation::column)
+            is_used[step->left] = true;
+        if (step->operation == Operation::look_up)
+            is_listed[step->detail] = true;
+    });
+    auto *numbers = allocate_zeroed<uint16>(size_t{program->source_count} + 1);
+    uint32 left = 0;
+    for (uint32 i = 0; i < program->source_count; i++) {
+        numbers[i] = static_cast<uint16>(left);
+        if (is_used[i])
+            program->sources[left++] = program->sources[i];
+    }
+    program->source_count = left;
+    visit_steps(program, nodes, count, [&](engine::Step *step) {
+        if (step->operation == Operation::column)
+            step->left = numbers[step->left];
+    });
+    left = 0;
+    for (uint32 i = 0; i < program->table_count; i++)
+        if (is_listed[program->tables[i].first_list])
+            program->tables[left++] = program->tables[i];
+    program->table_count = left;
 }
 
 }  // namespace pg_gpu::plan::query

@@ -68,10 +68,11 @@ enum class SourceKind : uint8 {
     Result,    // what an expression gives, evaluated once for each entry of the column's dictionary
 };
 
-// A column of the query's scan.
+// A column of a table's scan.
 struct Source {
     SourceKind kind;
-    int column;  // of the index, from 0 on
+    int table;   // of the query's, from 0 on
+    int column;  // of its index, from 0 on
     ValueType type;
     Kind result;
     int16 scale;       // of a decimal
@@ -81,10 +82,12 @@ struct Source {
     uint16 numbering;  // of results; no_numbering: they aren't numbered
 };
 
-inline Source begin_source(SourceKind kind, int column, ValueType type, Kind result) {
+// An expression's Vars have their table's number, from 1 on, and the column's of its index.
+inline Source begin_source(SourceKind kind, const Var *column, ValueType type, Kind result) {
     Source source = {};
     source.kind = kind;
-    source.column = column;
+    source.table = column->varno - 1;
+    source.column = column->varattno - 1;
     source.type = type;
     source.result = result;
     source.numbering = no_numbering;
@@ -103,6 +106,7 @@ struct Numbering {
     // of which these are read, in order; or places in a table, or among its values in their order.
     bool has_table;  // so that numbers aren't codes
     bool is_by_code;
+    int code_table;
     int code_column;
     uint64 *codes;
     Datum *code_values;
@@ -150,12 +154,22 @@ inline uint64 offset_of_code(const column::ColumnType &type) {
 
 // ---- the program ------------------------------------------------------------------------------------------
 
+// The steps of one of the engine's nodes.
+struct NodeSteps {
+    engine::Step *steps;
+    uint32 count;
+    uint32 room;
+    uint32 *slots;  // of a hash table of steps: number + 1
+};
+
 struct Program {
     MemoryContext context;
+    // Of the node that is compiled, in the end of the aggregate. A column's number is that of a source until
+    // the engine's nodes are made.
     engine::Step *steps;
     uint32 step_count;
     uint32 step_room;
-    uint32 *slots;  // of a hash table of steps: number + 1
+    uint32 *slots;
     engine::Constant *constants;
     uint32 constant_count;
     uint32 constant_room;
@@ -195,7 +209,15 @@ inline uint16 constant_step(Program *program, Int128 value, ValueType type) {
                     make_step(Operation::constant, type, static_cast<uint16>(add_constant(program, value))));
 }
 
-// Leaves out the steps that none of `kept` needs, and what only they need, and gives the numbers anew.
+// Has steps added to another node's from here on, and returns those so far.
+NodeSteps begin_node_steps(Program *program, const NodeSteps &steps = {});
+
+// Leaves out the steps that none of `kept` needs, and what only they need, and gives the numbers anew. No
+// steps are added to them after that.
 void drop_unused_steps(Program *program, uint16 *const *kept, uint32 count);
+
+// Leaves out the columns that no step reads, of the program's steps or of these nodes', and the tables that
+// none looks into.
+void drop_unused_sources(Program *program, const NodeSteps *nodes, uint32 count);
 
 }  // namespace pg_gpu::plan::query

@@ -378,7 +378,7 @@ static void evaluate_records(Table *table, const CompiledQuery &compiled, const 
     ExecDropSingleTupleTableSlot(evaluation.row);
 }
 
-static const char *evaluate_table(const Combinations &combinations, const List *conditions, Table *table) {
+static const char *evaluate_table(const Combinations &combinations, List *conditions, Table *table) {
     Compiler compiler = *combinations.compiler;
     compiler.program = begin_program();
     compiler.has_tables = false;
@@ -389,8 +389,12 @@ static const char *evaluate_table(const Combinations &combinations, const List *
             operators, lookup_type_cache(getBaseType(exprType(static_cast<const Node *>(lfirst(cell)))),
                                          TYPECACHE_EQ_OPR)
                            ->eq_opr);
+    QueryTree tree = combinations.tree;
+    tree.nodes = allocate<TreeNode>(static_cast<size_t>(tree.count));
+    memcpy(tree.nodes, combinations.tree.nodes, static_cast<size_t>(tree.count) * sizeof(TreeNode));
+    tree.nodes[tree.count - 1].conditions = conditions;
     CompiledQuery compiled;
-    if (!compile_query(&compiler, {conditions, table->inputs, operators, NIL}, &compiled))
+    if (!compile_query(&compiler, {tree, table->inputs, operators, NIL}, &compiled))
         return compiler.refusal.reason;
     const RecordLayout layout = lay_out_record(compiled);
     column::QueryResult result = {};
@@ -407,7 +411,7 @@ const char *evaluate_tables(const Combinations &combinations, Program *program) 
         return nullptr;
     Compiler plain = *combinations.compiler;
     plain.has_tables = false;
-    const List *conditions = plain_conditions(plain, combinations.conditions);
+    List *conditions = plain_conditions(plain, root_of(combinations.tree).conditions);
     const char *problem = nullptr;
     for (uint32 i = 0; i < program->table_count && problem == nullptr; i++)
         problem = evaluate_table(combinations, program->tables[i].is_condition ? NIL : conditions,

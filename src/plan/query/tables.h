@@ -26,7 +26,7 @@ using AskQuery = const char *(*)(void *context, CompiledQuery *compiled, const R
 // done. In the current memory context.
 struct Combinations {
     const Compiler *compiler;  // with the facts of the view
-    const List *conditions;
+    QueryTree tree;
     AskQuery ask;
     void *context;
 };

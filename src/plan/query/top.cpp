@@ -61,16 +61,18 @@ static int count_items(const List *order) {
     return list_length(order) / kItemIntegers;
 }
 
-static uint64 count_entries(const ViewColumns &columns, const Program &program, uint16 numbering) {
-    const column::ColumnView *view = columns.rows->view;
+static uint64 count_entries(const ViewColumns *views, const Program &program, uint16 numbering) {
     uint64 entries = 0;
-    for (uint32 i = 0; i < program.source_count; i++)
-        for (int run = 0; run < view->run_count && program.sources[i].numbering == numbering; run++)
-            entries += view->runs[run].header.column[program.sources[i].column].distinct;
+    for (uint32 i = 0; i < program.source_count; i++) {
+        const Source &source = program.sources[i];
+        const column::ColumnView *view = views[source.table].rows->view;
+        for (int run = 0; run < view->run_count && source.numbering == numbering; run++)
+            entries += view->runs[run].header.column[source.column].distinct;
+    }
     return entries;
 }
 
-void order_keys(const Compiler &compiler, const ViewColumns &columns, const CompiledQuery &compiled,
+void order_keys(const Compiler &compiler, const ViewColumns *views, const CompiledQuery &compiled,
                 const List *order) {
     // PostgreSQL sorts the groups in less time than it takes to sort more values.
     constexpr uint64 max_entries = 1 << 16;
@@ -79,7 +81,7 @@ void order_keys(const Compiler &compiler, const ViewColumns &columns, const Comp
         const OrderItem item = order_item(order, i);
         const Result &result = compiled.results[item.result];
         if (result.kind == ResultKind::Value && result.argument.kind == Kind::Group &&
-            count_entries(columns, *compiled.program, result.argument.numbering) <= max_entries)
+            count_entries(views, *compiled.program, result.argument.numbering) <= max_entries)
             order_numbers(&own, result.argument, item.collation);
     }
 }

@@ -18,7 +18,8 @@ struct TopRows {
 TopRows find_top_rows(const TableAggregate &table, const List *row);
 
 // Has numbers of values ordered as the groups are to be, where that is worth it. Before numbers are given.
-void order_keys(const Compiler &compiler, const ViewColumns &columns, const CompiledQuery &compiled,
+// Views are by table.
+void order_keys(const Compiler &compiler, const ViewColumns *views, const CompiledQuery &compiled,
                 const List *order);
 
 // The same as the engine sorts by, in the current memory context; how many. 0: it doesn't know the order.

@@ -1,0 +1,27 @@
+// How the engine could join a relation's tables, kept beside PostgreSQL's paths while it looks for the order
+// of joins: for each relation that it makes, the cheapest by what the engine does for a row.
+#pragma once
+
+#include "plan/query/aggregate_query.h"
+#include "plan/query/tree.h"
+
+namespace pg_gpu::plan::query {
+
+struct EnginePlan;
+
+// nullptr: there is none, and *refused says why.
+const EnginePlan *find_engine_plan(PlannerInfo *root, RelOptInfo *join, const char **refused);
+
+// In operators.
+double operators_of(const EnginePlan &plan);
+
+// The plan's tables with their indexes, by number.
+const IndexedTables *tables_of_plan(const EnginePlan &plan);
+
+// The tree over these tables. False, with the reason, when an expression can't be asked of their indexes.
+bool make_tree(PlannerInfo *root, const EnginePlan &plan, const IndexedTables &tables, QueryTree *tree,
+               Refusal *refusal);
+
+void install_engine_planner();
+
+}  // namespace pg_gpu::plan::query

@@ -1,0 +1,86 @@
+#include "plan/query/joins_explain.h"
+
+#include "compat.h"
+
+namespace pg_gpu::plan::query {
+
+// Expressions are over indexes' columns, which have the names that their tables' columns have.
+static List *deparse_context_of(const AggregateQuery &query, const List *names) {
+    auto *statement = makeNode(PlannedStmt);
+    for (int i = 0; i < list_length(query.indexes); i++) {
+        auto *entry = makeNode(RangeTblEntry);
+        entry->rtekind = RTE_RELATION;
+        entry->relid = list_nth_oid(query.indexes, i);
+        entry->relkind = RELKIND_INDEX;
+        entry->rellockmode = AccessShareLock;
+        entry->eref = makeAlias(strVal(list_nth(names, i)), NIL);
+        statement->rtable = lappend(statement->rtable, entry);
+    }
+    List *aliases = NIL;
+    for (int i = 0; i < list_length(names); i++)
+        aliases = lappend(aliases, strVal(list_nth(names, i)));
+    return deparse_context_for_plan_tree(statement, aliases);
+}
+
+static const char *words_of_join(const TreeNode &node) {
+    switch (node.join) {
+        case JOIN_LEFT:
+            return "LEFT JOIN";
+        case JOIN_RIGHT:
+            return "RIGHT JOIN";
+        case JOIN_FULL:
+            return "FULL JOIN";
+        case JOIN_SEMI:
+            return "SEMI JOIN";
+        case JOIN_ANTI:
+            return "ANTI JOIN";
+        default:
+            return node.pairs == NIL ? "CROSS JOIN" : "JOIN";
+    }
+}
+
+static void append_tables(StringInfo words, const QueryTree &tree, int node, const List *names) {
+    const Bitmapset *tables = tables_of(tree, node);
+    const char *separator = "";
+    for (int i = bms_next_member(tables, -1); i >= 0; i = bms_next_member(tables, i)) {
+        appendStringInfo(words, "%s%s", separator, quote_identifier(strVal(list_nth(names, i))));
+        separator = ", ";
+    }
+}
+
+static void append_conditions(StringInfo words, const char *before, List *conditions, List *context) {
+    if (conditions == NIL)
+        return;
+    auto *condition = reinterpret_cast<Node *>(make_ands_explicit(conditions));
+    appendStringInfo(words, " %s %s", before, deparse_expression(condition, context, true, false));
+}
+
+void explain_joins(const QueryTree &tree, const AggregateQuery &query, const List *names,
+                   ExplainState *explain) {
+    if (tree.count == 1)
+        return;
+    List *context = deparse_context_of(query, names);
+    List *joins = NIL;
+    for (int i = 0; i < tree.count; i++) {
+        const TreeNode &node = tree.nodes[i];
+        if (node.table != kNoTable)
+            continue;
+        StringInfoData words;
+        initStringInfo(&words);
+        append_tables(&words, tree, node.probed, names);
+        appendStringInfo(&words, " %s ", words_of_join(node));
+        append_tables(&words, tree, node.build, names);
+        append_conditions(&words, "ON", node.pairs, context);
+        append_conditions(&words, "WHERE", node.conditions, context);
+        joins = lappend(joins, words.data);
+    }
+    if (explain->format != EXPLAIN_FORMAT_TEXT) {
+        ExplainPropertyList("Joins", joins, explain);
+        return;
+    }
+    ListCell *cell;
+    foreach (cell, joins)
+        ExplainPropertyText("Join", static_cast<const char *>(lfirst(cell)), explain);
+}
+
+}  // namespace pg_gpu::plan::query

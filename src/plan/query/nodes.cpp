@@ -1,0 +1,323 @@
+#include "plan/query/nodes.h"
+
+#include "plan/query/top.h"
+
+namespace pg_gpu::plan::query {
+
+namespace {
+
+// A list that grows.
+template <typename Item>
+struct Items {
+    Item *items;
+    uint32 count;
+    uint32 room;
+};
+
+template <typename Item>
+void append(Items<Item> *list, const Item &item) {
+    if (list->count == list->room) {
+        list->room = Max(2 * list->room, uint32{16});
+        list->items =
+            list->items == nullptr ? allocate<Item>(list->room) : reallocate(list->items, list->room);
+    }
+    list->items[list->count++] = item;
+}
+
+// The columns of a node's rows: sources in the order of their numbers, then keys of the join above.
+struct Columns {
+    uint16 *sources;
+    uint32 count;
+};
+
+struct Building {
+    const CompiledQuery *compiled;
+    Items<engine::Node> nodes;
+    Items<ValueType> types;
+    Items<engine::Step> steps;
+    Items<uint16> outputs;
+    // By node of the tree: which sources are read above it, which its own rows have, and the engine's node.
+    bool **above;
+    bool **own;
+    uint32 *number;
+};
+
+}  // namespace
+
+static void mark_read(const engine::Step *steps, uint32 count, bool *is_read) {
+    for (uint32 i = 0; i < count; i++)
+        if (steps[i].operation == Operation::column)
+            is_read[steps[i].left] = true;
+}
+
+static bool is_column(const NodeSteps &steps, uint16 number) {
+    return steps.steps[number].operation == Operation::column;
+}
+
+// Is something computed of the node's rows before the join above takes them?
+static bool is_computed(const CompiledNode &node) {
+    bool any = node.filter != no_step;
+    for (uint32 i = 0; i < node.key_count; i++)
+        any = any || !is_column(node.rows, node.keys[i]);
+    return any;
+}
+
+// ---- which columns are read -------------------------------------------------------------------------------
+
+static void mark_below(Building *building, int number) {
+    const CompiledQuery &compiled = *building->compiled;
+    const Program &program = *compiled.program;
+    const TreeNode &node = compiled.tree.nodes[number];
+    const CompiledNode &own = compiled.nodes[number];
+    bool *is_read = building->own[number];
+    memcpy(is_read, building->above[number], program.source_count * sizeof(bool));
+    mark_read(own.rows.steps, own.rows.count, is_read);
+    if (node.table != kNoTable)
+        return;
+    auto *is_joined = allocate_zeroed<bool>(size_t{program.source_count} + 1);
+    memcpy(is_joined, is_read, program.source_count * sizeof(bool));
+    mark_read(own.pairs.steps, own.pairs.count, is_joined);
+    for (const int side : {node.probed, node.build}) {
+        const Bitmapset *tables = tables_of(compiled.tree, side);
+        for (uint32 i = 0; i < program.source_count; i++)
+            building->above[side][i] = is_joined[i] && bms_is_member(program.sources[i].table, tables);
+    }
+}
+
+static void mark_all(Building *building) {
+    const CompiledQuery &compiled = *building->compiled;
+    const Program &program = *compiled.program;
+    const auto nodes = static_cast<size_t>(compiled.tree.count);
+    building->above = allocate<bool *>(nodes);
+    building->own = allocate<bool *>(nodes);
+    building->number = allocate_zeroed<uint32>(nodes);
+    for (size_t i = 0; i < nodes; i++) {
+        building->above[i] = allocate_zeroed<bool>(size_t{program.source_count} + 1);
+        building->own[i] = allocate_zeroed<bool>(size_t{program.source_count} + 1);
+    }
+    mark_read(program.steps, program.step_count, building->above[nodes - 1]);
+    for (int i = compiled.tree.count - 1; i >= 0; i--)
+        mark_below(building, i);
+}
+
+static Columns columns_of(const Building &building, const bool *is_there) {
+    const uint32 count = building.compiled->program->source_count;
+    Columns columns = {allocate<uint16>(size_t{count} + 1), 0};
+    for (uint32 i = 0; i < count; i++)
+        if (is_there[i])
+            columns.sources[columns.count++] = static_cast<uint16>(i);
+    return columns;
+}
+
+static uint16 place_of(const Columns &columns, uint16 source) {
+    uint16 place = 0;
+    while (columns.sources[place] != source)
+        place++;
+    return place;
+}
+
+// ---- nodes ------------------------------------------------------------------------------------------------
+
+static engine::Node begin_node(engine::NodeKind kind) {
+    engine::Node node = {};
+    node.kind = kind;
+    node.filter = no_step;
+    return node;
+}
+
+static uint32 add_node(Building *building, const engine::Node &node) {
+    append(&building->nodes, node);
+    return building->nodes.count - 1;
+}
+
+// Adds steps that read columns by their numbers among these.
+static engine::Span add_steps(Building *building, const engine::Step *steps, uint32 count,
+                              const Columns &columns) {
+    const uint32 first = building->steps.count;
+    for (uint32 i = 0; i < count; i++) {
+        engine::Step step = steps[i];
+        if (step.operation == Operation::column)
+            step.left = place_of(columns, step.left);
+        append(&building->steps, step);
+    }
+    return {first, count};
+}
+
+// What the join above takes of a node's rows.
+static void add_compute(Building *building, int number) {
+    const Program &program = *building->compiled->program;
+    const CompiledNode &compiled = building->compiled->nodes[number];
+    const Columns own = columns_of(*building, building->own[number]);
+    engine::Node compute = begin_node(engine::NodeKind::compute);
+    compute.input = building->number[number];
+    compute.filter = compiled.filter;
+    compute.limit = PG_UINT64_MAX;
+    compute.steps = add_steps(building, compiled.rows.steps, compiled.rows.count, own);
+    const Columns given = columns_of(*building, building->above[number]);
+    compute.outputs = {building->outputs.count, given.count + compiled.key_count};
+    for (uint32 i = 0; i < given.count; i++) {
+        append(&building->steps, make_step(Operation::column, program.sources[given.sources[i]].type,
+                                           place_of(own, given.sources[i])));
+        append(&building->outputs, static_cast<uint16>(compute.steps.count++));
+    }
+    for (uint32 i = 0; i < compiled.key_count; i++)
+        append(&building->outputs, compiled.keys[i]);
+    compute.expected_rows = static_cast<uint64>(Max(building->compiled->tree.nodes[number].rows, 1.0));
+    building->number[number] = add_node(building, compute);
+}
+
+static void add_scan(Building *building, int number) {
+    const Program &program = *building->compiled->program;
+    engine::Node scan = begin_node(engine::NodeKind::scan);
+    scan.table = static_cast<uint32>(building->compiled->tree.nodes[number].table);
+    const Columns own = columns_of(*building, building->own[number]);
+    scan.types = {building->types.count, own.count};
+    for (uint32 i = 0; i < own.count; i++)
+        append(&building->types, program.sources[own.sources[i]].type);
+    building->number[number] = add_node(building, scan);
+}
+
+namespace {
+
+// The columns that a join has of one of its sides, and where its keys are among them.
+struct Side {
+    Columns columns;
+    uint32 count;  // keys that are computed included
+    uint32 *keys;
+};
+
+}  // namespace
+
+static Side side_of(const Building &building, int number) {
+    const CompiledNode &compiled = building.compiled->nodes[number];
+    const bool is_own = !is_computed(compiled);
+    Side side = {columns_of(building, is_own ? building.own[number] : building.above[number]), 0,
+                 allocate<uint32>(size_t{compiled.key_count} + 1)};
+    for (uint32 i = 0; i < compiled.key_count; i++)
+        side.keys[i] = is_own ? place_of(side.columns, compiled.rows.steps[compiled.keys[i]].left)
+                              : side.columns.count + i;
+    side.count = side.columns.count + (is_own ? 0 : compiled.key_count);
+    return side;
+}
+
+static engine::JoinKind kind_of(JoinType type) {
+    switch (type) {
+        case JOIN_LEFT:
+            return engine::JoinKind::left;
+        case JOIN_RIGHT:
+            return engine::JoinKind::right;
+        case JOIN_FULL:
+            return engine::JoinKind::full;
+        case JOIN_SEMI:
+            return engine::JoinKind::semi;
+        case JOIN_ANTI:
+            return engine::JoinKind::anti;
+        default:
+            return engine::JoinKind::inner;
+    }
+}
+
+static void add_join(Building *building, int number) {
+    const CompiledQuery &compiled = *building->compiled;
+    const TreeNode &node = compiled.tree.nodes[number];
+    const Side probed = side_of(*building, node.probed);
+    const Side build = side_of(*building, node.build);
+    engine::Node join = begin_node(engine::NodeKind::join);
+    join.input = building->number[node.probed];
+    join.build = building->number[node.build];
+    join.join = kind_of(node.join);
+    // Of the joined row's columns; a side's are in the order of sources' numbers, those of both aren't.
+    const auto place_in_both = [&](uint16 source) {
+        const bool is_probed =
+            bms_is_member(compiled.program->sources[source].table, tables_of(compiled.tree, node.probed));
+        return static_cast<uint16>(is_probed ? place_of(probed.columns, source)
+                                             : probed.count + place_of(build.columns, source));
+    };
+    const CompiledNode &own = compiled.nodes[number];
+    join.filter = own.match;
+    join.steps = {building->steps.count, own.pairs.count};
+    for (uint32 i = 0; i < own.pairs.count; i++) {
+        engine::Step step = own.pairs.steps[i];
+        if (step.operation == Operation::column)
+            step.left = place_in_both(step.left);
+        append(&building->steps, step);
+    }
+    const Columns given = columns_of(*building, building->own[number]);
+    join.outputs = {building->outputs.count, given.count};
+    for (uint32 i = 0; i < given.count; i++)
+        append(&building->outputs, place_in_both(given.sources[i]));
+    const uint32 keys = compiled.nodes[node.probed].key_count;
+    join.join_keys = {building->outputs.count, 2 * keys};
+    for (uint32 i = 0; i < keys; i++) {
+        append(&building->outputs, static_cast<uint16>(probed.keys[i]));
+        append(&building->outputs, static_cast<uint16>(build.keys[i]));
+    }
+    join.expected_rows = static_cast<uint64>(Max(node.rows, 1.0));
+    building->number[number] = add_node(building, join);
+}
+
+static void add_aggregate(Building *building, uint64 expected_groups) {
+    const CompiledQuery &compiled = *building->compiled;
+    const int root = compiled.tree.count - 1;
+    engine::Node groups = begin_node(engine::NodeKind::aggregate);
+    groups.input = building->number[root];
+    groups.steps = add_steps(building, compiled.program->steps, compiled.program->step_count,
+                             columns_of(*building, building->own[root]));
+    groups.filter = compiled.filter;
+    groups.outputs = {building->outputs.count, compiled.key_count};
+    for (uint32 i = 0; i < compiled.key_count; i++)
+        append(&building->outputs, compiled.keys[i]);
+    groups.accumulators = {0, compiled.accumulator_count};
+    groups.expected_rows = expected_groups;
+    add_node(building, groups);
+}
+
+static void add_sort(Building *building, uint32 keys, int64 limit) {
+    engine::Node sort = begin_node(engine::NodeKind::sort);
+    sort.input = building->nodes.count - 1;
+    sort.sort_keys = {0, keys};
+    sort.limit = static_cast<uint64>(limit);
+    sort.expected_rows = sort.limit;
+    add_node(building, sort);
+}
+
+engine::Query make_engine_query(const CompiledQuery &compiled, const EngineQueryParts &parts) {
+    const Program &program = *compiled.program;
+    Building building = {};
+    building.compiled = &compiled;
+    mark_all(&building);
+    for (int i = 0; i < compiled.tree.count; i++) {
+        if (compiled.tree.nodes[i].table == kNoTable)
+            add_join(&building, i);
+        else
+            add_scan(&building, i);
+        if (i + 1 < compiled.tree.count && is_computed(compiled.nodes[i]))
+            add_compute(&building, i);
+    }
+    add_aggregate(&building, parts.expected_groups);
+    engine::SortKey *keys;
+    const uint32 key_count = make_sort_keys(compiled, parts.order, &keys);
+    if (key_count > 0)
+        add_sort(&building, key_count, parts.count);
+    engine::Query query = {};
+    query.nodes = building.nodes.items;
+    query.node_count = building.nodes.count;
+    query.sort_keys = keys;
+    query.sort_key_count = key_count;
+    query.types = building.types.items;
+    query.type_count = building.types.count;
+    query.steps = building.steps.items;
+    query.step_count = building.steps.count;
+    query.constants = program.constants;
+    query.constant_count = program.constant_count;
+    query.outputs = building.outputs.items;
+    query.output_count = building.outputs.count;
+    query.accumulators = compiled.accumulators;
+    query.accumulator_count = compiled.accumulator_count;
+    query.zones = program.zones;
+    query.zone_count = program.zone_count;
+    query.max_rows = parts.max_rows;
+    return query;
+}
+
+}  // namespace pg_gpu::plan::query

@@ -1,0 +1,285 @@
+#include "plan/query/submit.h"
+
+#include "compat.h"
+#include "plan/query/aggregate_output.h"
+#include "plan/query/entries.h"
+#include "plan/query/nodes.h"
+#include "plan/query/parameters.h"
+#include "plan/query/path.h"
+#include "plan/query/shape.h"
+#include "plan/query/subqueries.h"
+#include "plan/query/tables.h"
+#include "plan/query/top.h"
+#include "request_kinds.h"
+#include "subtransaction.h"
+
+namespace pg_gpu::plan::query {
+
+// ---- words ------------------------------------------------------------------------------------------------
+
+static const char *words_of_outcome(engine::QueryOutcome outcome) {
+    switch (outcome) {
+        case engine::QueryOutcome::failed:
+            return "an expression has no result for some row";
+        case engine::QueryOutcome::too_many_rows:
+            return "there are too many groups";
+        case engine::QueryOutcome::unresolved:
+            return "rows whose visibility isn't known came again and again";
+        default:
+            return nullptr;
+    }
+}
+
+static bool has_variants(const CompiledQuery &compiled) {
+    for (uint32 i = 0; i < compiled.result_count; i++) {
+        const Result &result = compiled.results[i];
+        const Value &value = result.argument;
+        const ValueTable *values =
+            result.kind == ResultKind::Value && value.kind == Kind::Group && value.numbering != no_numbering
+                ? compiled.program->numberings[value.numbering].values
+                : nullptr;
+        if (values != nullptr && values->has_variants)
+            return true;
+    }
+    return false;
+}
+
+// What is wrong with a value may be wrong with one that row security hides.
+static const char *words_of_problem(const QueryState &state, const char *problem) {
+    return problem != nullptr && state.query.has_barrier ? "the engine gives no answer" : problem;
+}
+
+// Lets gpu.stat tell why the server isn't asked after all.
+static const char *decline(const QueryState &state, const column::RemoteRows &rows, const char *problem) {
+    client::decline(rows.kind, rows.choice, words_of_problem(state, problem));
+    return problem;
+}
+
+// ---- one request ------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Asking {
+    QueryState *state;
+    const ViewColumns *views;  // by table
+};
+
+}  // namespace
+
+// Asks the state's compiled query, or one that it needs the answer of.
+static const char *ask(const Asking &asking, uint64 max_rows) {
+    QueryState *state = asking.state;
+    auto *scans = allocate_zeroed<ScanColumns>(static_cast<size_t>(state->table_count));
+    const char *problem = make_scan_columns(asking.views, state->table_count, state->compiled.program,
+                                            state->expressions, scans);
+    if (problem == nullptr && has_variants(state->compiled))
+        problem = "equal grouping columns may look different";
+    if (problem != nullptr)
+        return decline(*state, *asking.views[0].rows, problem);
+    auto *tables = allocate_zeroed<column::QueryTable>(static_cast<size_t>(state->table_count));
+    for (int i = 0; i < state->table_count; i++)
+        tables[i] = {asking.views[i].rows, scans[i].by_run, scans[i].own_rows};
+    column::QueryRequest request = {};
+    request.expected_rows = static_cast<uint64>(Max(Min(state->custom.ss.ps.plan->plan_rows, 1e9), 1.0));
+    request.query =
+        make_engine_query(state->compiled, {state->order, state->count, request.expected_rows, max_rows});
+    request.tables = tables;
+    request.table_count = static_cast<uint32>(state->table_count);
+    request.result_context = state->keep;
+    request.result_owner = state->owner;
+    if (column::run_query(request, &state->result))
+        return read_code_values(asking.views, state->compiled, state->layout, &state->result)
+                   ? nullptr
+                   : "a run was merged meanwhile";
+    const char *outcome = words_of_outcome(state->result.outcome);
+    return outcome == nullptr ? "the server process gave no answer" : outcome;
+}
+
+static const char *ask_for_table(void *context, CompiledQuery *compiled, const RecordLayout &layout,
+                                 column::QueryResult *result) {
+    const auto *asking = static_cast<const Asking *>(context);
+    QueryState inner = *asking->state;
+    inner.keep = CurrentMemoryContext;
+    inner.order = NIL;
+    inner.compiled = *compiled;
+    inner.layout = layout;
+    inner.result = {};
+    const char *problem = ask({&inner, asking->views}, kMaxCombinations);
+    *result = inner.result;
+    return problem;
+}
+
+// ---- the views --------------------------------------------------------------------------------------------
+
+static const char *submit_about_rows(QueryState *state, column::RemoteRows *const *rows) {
+    const auto count = static_cast<size_t>(state->table_count);
+    auto *views = allocate<ViewColumns>(count);
+    auto **facts = allocate<const ColumnFacts *>(count);
+    for (size_t i = 0; i < count; i++) {
+        views[i] = read_view_columns(rows[i], state->tables[i].columns);
+        facts[i] = views[i].facts;
+    }
+    Compiler compiler = {};
+    compiler.columns = facts;
+    compiler.context = state->expressions;
+    compiler.has_barrier = state->bound.has_barrier;
+    compiler.guard = no_step;
+    compiler.has_tables = true;
+    MemoryContext view = MemoryContextSwitchTo(state->keep);
+    compiler.program = begin_program();
+    const bool is_compiled = compile_query(
+        &compiler, {state->tree, state->bound.keys, state->bound.key_operators, state->bound.aggregates},
+        &state->compiled);
+    if (is_compiled) {
+        order_keys(compiler, views, state->compiled, state->order);
+        state->layout = lay_out_record(state->compiled);
+    }
+    MemoryContextSwitchTo(view);
+    if (!is_compiled)
+        return decline(*state, *rows[0], compiler.refusal.reason);
+    Asking asking = {state, views};
+    const char *problem =
+        evaluate_tables({&compiler, state->tree, ask_for_table, &asking}, state->compiled.program);
+    return problem != nullptr ? problem : ask(asking, PG_UINT64_MAX);
+}
+
+void forget_result(QueryState *state) {
+    if (state->result.records != nullptr)
+        column::free_records(state->result.records);
+    state->result = {};
+    state->left = 0;
+}
+
+static const char *find_groups_on_server(QueryState *state) {
+    auto *tables = allocate_zeroed<column::RemoteTable>(static_cast<size_t>(state->table_count));
+    for (int i = 0; i < state->table_count; i++) {
+        const QueriedTable &table = state->tables[i];
+        tables[i] = {table.heap, table.index, table.format, table.condition, bms_num_members(table.columns)};
+    }
+    const column::RemoteRequest request = {client::RequestKind::RunQuery,
+                                           tables[0].columns,
+                                           static_cast<uint64>(state->custom.ss.ps.plan->plan_rows),
+                                           true,
+                                           shape_of_query(state->bound),
+                                           child_plan(state)->total_cost};
+    const char *problem = "the server process wasn't asked";
+    const auto work = [&](column::RemoteRows *const *rows) {
+        // An earlier attempt may have been answered and found stale.
+        forget_result(state);
+        MemoryContextReset(state->keep);
+        problem = submit_about_rows(state, rows);
+        return problem == nullptr;
+    };
+    const bool is_answered =
+        column::with_tables_on_server(tables, state->table_count, state->custom.ss.ps.state->es_snapshot,
+                                      request, work, &state->heap_fetches);
+    if (is_answered)
+        return nullptr;
+    return problem == nullptr ? "VACUUM changed the index meanwhile" : problem;
+}
+
+static const char *submit_with_guard(QueryState *state) {
+    if (!state->maps_may_fail)
+        return find_groups_on_server(state);
+    if (IsInParallelMode())
+        return "an expression may raise an error, and no subtransaction can be started";
+    const char *problem = nullptr;
+    ErrorData *error =
+        try_in_subtransaction(CurrentMemoryContext, [&] { problem = find_groups_on_server(state); });
+    if (error == nullptr)
+        return problem;
+    if (!is_about_values(error->sqlerrcode))
+        ReThrowError(error);
+    FreeErrorData(error);
+    return "an expression raised an error";
+}
+
+// ---- the tables -------------------------------------------------------------------------------------------
+
+// Divides a table's conditions, and makes scan keys of those that codes are tested for.
+static bool make_conditions(QueryState *state, TreeNode *node) {
+    QueriedTable *table = &state->tables[node->table];
+    const IndexColumns columns =
+        describe_columns(table->format, table->index->rd_opfamily, table->index->rd_indcollation, {}, NIL);
+    List *by_code = NIL;
+    List *others = NIL;
+    divide_conditions(node->conditions, columns, &by_code, &others);
+    node->conditions = others;
+    const int count = list_length(by_code);
+    auto *keys = allocate_zeroed<ScanKeyData>(static_cast<size_t>(count) + 1);
+    for (int i = 0; i < count; i++) {
+        IndexCondition read;
+        read_index_condition(static_cast<Node *>(list_nth(by_code, i)), columns, &read);
+        if (!make_scan_key(state->expressions, columns, read, &keys[i]))
+            return false;
+    }
+    column::make_condition(table->index, *table->format, keys, count, &table->condition);
+    return true;
+}
+
+// Which columns of a table steps read.
+static void find_columns(QueryState *state, int table) {
+    Bitmapset *attributes = nullptr;
+    const auto add = [&](const List *list) {
+        pull_varattnos(reinterpret_cast<Node *>(const_cast<List *>(list)), static_cast<Index>(table + 1),
+                       &attributes);
+    };
+    for (int i = 0; i < state->tree.count; i++) {
+        add(state->tree.nodes[i].conditions);
+        add(state->tree.nodes[i].pairs);
+    }
+    add(state->bound.keys);
+    add(state->bound.aggregates);
+    state->tables[table].columns = nullptr;
+    for (int i = bms_next_member(attributes, -1); i >= 0; i = bms_next_member(attributes, i)) {
+        const int column = i + FirstLowInvalidHeapAttributeNumber - 1;
+        if (column >= 0)
+            state->tables[table].columns = bms_add_member(state->tables[table].columns, column);
+    }
+}
+
+static const char *find_groups(QueryState *state) {
+    state->tree = unpack_tree(state->packed_tree, state->bound);
+    for (int i = 0; i < state->table_count; i++)
+        state->tables[i].format = column::make_format(state->tables[i].index);
+    for (int i = 0; i < state->tree.count; i++)
+        if (state->tree.nodes[i].table != kNoTable && !make_conditions(state, &state->tree.nodes[i]))
+            return "an expression raised an error";
+    for (int i = 0; i < state->table_count; i++) {
+        find_columns(state, i);
+        pgstat_count_index_scan(state->tables[i].index);
+    }
+    const char *problem = submit_with_guard(state);
+    return problem != nullptr ? problem : find_unknown_result(state->compiled, state->layout, &state->result);
+}
+
+void submit(QueryState *state) {
+    check_stack_depth();
+    EState *estate = state->custom.ss.ps.state;
+    forget_result(state);
+    MemoryContextReset(state->work);
+    MemoryContextReset(state->keep);
+    ResetExprContext(state->expressions);
+    MemoryContext caller = MemoryContextSwitchTo(state->work);
+    for (int i = 0; i < state->table_count; i++) {
+        PredicateLockRelation(state->tables[i].index, estate->es_snapshot);
+        PredicateLockRelation(state->tables[i].heap, estate->es_snapshot);
+    }
+    state->owner = CurrentResourceOwner;
+    state->bound = state->query;
+    size_t memory = get_hash_memory_limit();
+    state->problem = read_subqueries(&state->bound, estate, &memory);
+    if (state->problem == nullptr) {
+        for (List **list : {&state->bound.conditions, &state->bound.keys, &state->bound.aggregates})
+            *list = bind_parameters(*list, state->expressions);
+        const client::Usage before = client::session_usage();
+        state->problem = words_of_problem(*state, find_groups(state));
+        client::add_usage_since(before, &state->usage);
+    }
+    MemoryContextSwitchTo(caller);
+    if (state->problem != nullptr)
+        forget_result(state);
+    state->is_requested = true;
+}
+
+}  // namespace pg_gpu::plan::query

@@ -1,0 +1,60 @@
+// A GpuQuery's request of the server process.
+#pragma once
+
+#include "plan/query/aggregates.h"
+#include "plan/query/columns.h"
+#include "plan/usage.h"
+
+namespace pg_gpu::plan::query {
+
+// A table that is read.
+struct QueriedTable {
+    Relation heap;
+    Relation index;
+    const column::Format *format;
+    column::Condition condition;  // of the request that is asked, as all from here on
+    Bitmapset *columns;           // of the index, from 0 on
+};
+
+struct QueryState {
+    CustomScanState custom;
+    AggregateQuery query;
+    List *packed_tree;
+    List *names;  // of joined tables
+    bool maps_may_fail;
+    List *order;
+    int64 count;
+    QueriedTable *tables;
+    int table_count;
+    ExprContext *expressions;
+    MemoryContext work;   // of a request
+    MemoryContext keep;   // of the answer
+    ResourceOwner owner;  // of the answer
+    // The request as it is asked.
+    AggregateQuery bound;
+    QueryTree tree;  // with the conditions that aren't tested by codes
+    // The answer.
+    CompiledQuery compiled;
+    RecordLayout layout;
+    column::QueryResult result;
+    const uint64 *records;
+    uint64 left;
+    bool is_requested;
+    bool is_child_begun;
+    int flags;
+    const char *problem;  // why the child answers; nullptr: it doesn't
+    uint64 heap_fetches;
+    client::Usage usage;
+};
+
+// What PostgreSQL would have run.
+inline Plan *child_plan(const QueryState *state) {
+    return static_cast<Plan *>(linitial(castNode(CustomScan, state->custom.ss.ps.plan)->custom_plans));
+}
+
+// Asks, and sets the answer, or the problem.
+void submit(QueryState *state);
+
+void forget_result(QueryState *state);
+
+}  // namespace pg_gpu::plan::query
