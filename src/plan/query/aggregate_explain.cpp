@@ -32,7 +32,8 @@ void explain_indexes(const AggregateQuery &query, ExplainState *explain) {
     List *names = NIL;
     ListCell *cell;
     foreach (cell, query.indexes)
-        names = lappend(names, get_rel_name(lfirst_oid(cell)));
+        if (OidIsValid(lfirst_oid(cell)))
+            names = lappend(names, get_rel_name(lfirst_oid(cell)));
     if (list_length(names) == 1)
         ExplainPropertyText("Index", static_cast<const char *>(linitial(names)), explain);
     else

@@ -195,8 +195,8 @@ List *row_of(const TableAggregate &table, Refusal *refusal) {
 
 static Node *over_columns(const TableAggregate &table, const IndexOptInfo *index, Node *expression,
                           Refusal *refusal) {
-    return table.indexed != nullptr ? over_indexes(expression, *table.indexed, refusal)
-                                    : over_index(expression, index, table.tree, refusal);
+    return table.read != nullptr ? over_tables(expression, *table.read, refusal)
+                                 : over_index(expression, index, table.tree, refusal);
 }
 
 static bool add_key(const TableAggregate &table, const IndexOptInfo *index, Node *key, Oid equality,

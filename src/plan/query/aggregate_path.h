@@ -48,10 +48,10 @@ struct TableAggregate {
     // So many parallel workers share the rows out with the leader, each of whom gives states of its groups;
     // 0: one process reads all.
     int workers = 0;
-    // Of a GpuQuery over joined tables: how the engine joins them (engine_plan.h), their indexes, and
+    // Of a GpuQuery over joined tables: how the engine joins them (engine_plan.h), what is read of them, and
     // PostgreSQL's own path of the joined rows; nullptr: it isn't.
     const query::EnginePlan *plan = nullptr;
-    const IndexedTables *indexed = nullptr;
+    const ReadTables *read = nullptr;
     Path *rows = nullptr;
 };
 

@@ -40,7 +40,7 @@ bool is_table_oid(const void *expression) {
 namespace {
 
 struct Columns {
-    IndexedTables tables;
+    ReadTables tables;
     const JoinTree *tree;
     Refusal *refusal;
 };
@@ -53,22 +53,30 @@ struct ColumnPlace {
 
 }  // namespace
 
-// The column with this attribute of an index's table, or of a joined one.
+// The column with this attribute; 0: there is none.
+static AttrNumber column_of_table(const ReadTable &table, AttrNumber attribute) {
+    if (table.index != nullptr) {
+        for (int i = 0; i < table.index->nkeycolumns; i++)
+            if (table.index->indexkeys[i] == attribute)
+                return static_cast<AttrNumber>(i + 1);
+        return 0;
+    }
+    const List *columns = table.rows->pathtarget->exprs;
+    for (int i = 0; i < list_length(columns); i++)
+        if (list_nth_node(Var, columns, i)->varattno == attribute)
+            return static_cast<AttrNumber>(i + 1);
+    return 0;
+}
+
 static ColumnPlace place_of(const Columns &columns, const Var *var) {
     if (var->varattno <= 0 || var->varlevelsup != 0)
         return {};
-    for (int table = 0; table < columns.tables.count; table++) {
-        const IndexOptInfo *index = columns.tables.indexes[table];
-        if (var->varno != static_cast<int>(index->rel->relid))
-            continue;
-        for (int i = 0; i < index->nkeycolumns; i++)
-            if (index->indexkeys[i] == var->varattno)
-                return {table + 1, static_cast<AttrNumber>(i + 1)};
-        return {};
-    }
-    return columns.tree == nullptr
-               ? ColumnPlace{}
-               : ColumnPlace{1, find_joined_column(*columns.tree, columns.tables.indexes[0]->ncolumns, var)};
+    for (int i = 0; i < columns.tables.count; i++)
+        if (var->varno == static_cast<int>(columns.tables.tables[i].relation->relid))
+            return {i + 1, column_of_table(columns.tables.tables[i], var->varattno)};
+    const IndexOptInfo *index = columns.tables.tables[0].index;
+    return columns.tree == nullptr ? ColumnPlace{}
+                                   : ColumnPlace{1, find_joined_column(*columns.tree, index->ncolumns, var)};
 }
 
 static Node *replace_columns(Node *node, void *context) {
@@ -159,10 +167,11 @@ static Node *over_columns(Node *expression, Columns columns) {
 }
 
 Node *over_index(Node *expression, const IndexOptInfo *index, const JoinTree *tree, Refusal *refusal) {
-    return over_columns(expression, {{&index, 1}, tree, refusal});
+    const ReadTable table = {index->rel, index, nullptr};
+    return over_columns(expression, {{&table, 1}, tree, refusal});
 }
 
-Node *over_indexes(Node *expression, const IndexedTables &tables, Refusal *refusal) {
+Node *over_tables(Node *expression, const ReadTables &tables, Refusal *refusal) {
     return over_columns(expression, {tables, nullptr, refusal});
 }
 

@@ -50,14 +50,20 @@ struct JoinTree;
 // of how a value is stored.
 Node *over_index(Node *expression, const IndexOptInfo *index, const JoinTree *tree, Refusal *refusal);
 
-// Tables that are read, by their indexes.
-struct IndexedTables {
-    const IndexOptInfo **indexes;
+// A table that is read, by its index, or as the rows of a plan that gives these columns.
+struct ReadTable {
+    RelOptInfo *relation;
+    const IndexOptInfo *index;  // nullptr: of a plan
+    Path *rows;                 // of a plan
+};
+struct ReadTables {
+    const ReadTable *tables;
     int count;
 };
 
-// The same over several tables: Vars have their table's number, from 1 on, and the column's of its index.
-Node *over_indexes(Node *expression, const IndexedTables &tables, Refusal *refusal);
+// The same over several tables: Vars have their table's number, from 1 on, and the column's of its index or
+// plan.
+Node *over_tables(Node *expression, const ReadTables &tables, Refusal *refusal);
 
 // Does the index have all columns of its table that the expression has?
 bool has_all_columns(const IndexOptInfo *index, Node *expression);

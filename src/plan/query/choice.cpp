@@ -19,8 +19,9 @@ static bool is_for_engine(PlannerInfo *root, RelOptInfo *input, bool is_distinct
     if (refuse_statement(root, input) != nullptr || IS_DUMMY_REL(input) ||
         (is_distinct ? root->parse->hasDistinctOn : refuse_groups(root) != nullptr))
         return false;
-    return input->reloptkind == RELOPT_JOINREL ||
-           (input->reloptkind == RELOPT_BASEREL && !is_parent(root, input) && has_column_index(input));
+    if (input->reloptkind == RELOPT_JOINREL)
+        return join_enabled();
+    return input->reloptkind == RELOPT_BASEREL && !is_parent(root, input) && has_column_index(input);
 }
 
 // True: it offers a path. `extra` is nullptr of SELECT DISTINCT.
@@ -86,7 +87,7 @@ static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage,
         note_declined({aggregate_path_methods()->CustomName, root, input, output, InvalidOid}, refused);
     // Where GpuAggregate would cost more than PostgreSQL's own plan, the engine may still cost less. Joins
     // are only asked of it by the setting, until all engines have them.
-    if (!comes_first && setting == QuerySetting::Auto && input->reloptkind != RELOPT_JOINREL &&
+    if (!comes_first && setting == QuerySetting::Auto &&
         (count_offered() == offered || is_own_plan_cheapest(output)))
         consider_engine(root, input, output, groups);
 }

@@ -3,12 +3,16 @@
 
 #include "column/query/query_request.h"
 #include "plan/query/expression.h"
+#include "plan/query/inputs.h"
 
 namespace pg_gpu::plan::query {
 
 // By the headers of all runs, for the planner, which doesn't know the rows of the tail. In the current memory
 // context.
 ColumnFacts *read_index_facts(Relation index, const column::Format &format);
+
+// The same of an input, of whose columns these are the expressions.
+ColumnFacts *guess_input_facts(const List *columns);
 
 // The numerics of a run's dictionary.
 struct DecimalRun {
@@ -18,15 +22,22 @@ struct DecimalRun {
     bool has_odd;  // some aren't finite, or have too many digits
 };
 
-// A view's columns.
+// A view's columns, or an input's.
 struct ViewColumns {
-    column::RemoteRows *rows;
+    column::RemoteRows *rows;  // nullptr: it is an input
     ColumnFacts *facts;
     const DecimalRun **decimals;  // by run and column; nullptr: it has no dictionary of numerics
+    const InputRows *input;
 };
+
+inline bool is_empty(const column::ColumnHeader &header, uint64 entries) {
+    return header.nulls >= entries;
+}
 
 // By all rows that the view has. Only the columns that are used are looked at. In the current memory context.
 ViewColumns read_view_columns(column::RemoteRows *rows, const Bitmapset *used);
+
+ViewColumns read_input_columns(const InputRows *input);
 
 // The columns of one table's scan: by run of its view, and the input of its loose rows.
 struct ScanColumns {

@@ -3,6 +3,8 @@
 #include "compat.h"
 #include "memory.h"
 #include "plan/query/aggregate_path.h"
+#include "plan/query/inputs.h"
+#include "plan/query/join_path.h"
 #include "settings.h"
 
 namespace pg_gpu::plan::query {
@@ -10,6 +12,7 @@ namespace pg_gpu::plan::query {
 struct EnginePlan {
     RelOptInfo *relation;
     const IndexOptInfo *index;  // of a table
+    Path *rows;                 // of an input (inputs.h)
     // Of a join.
     JoinType type;
     const EnginePlan *probed;
@@ -19,9 +22,11 @@ struct EnginePlan {
     double operators;
 };
 
-// What the engine does, in operators: for a row of a table, for one that is put into a hash table or looked
-// for there, for one that comes of it, and for a pair that is looked at because there is no key.
+// What the engine does, in operators: for a row of a table, for one that the session reads, for one that is
+// put into a hash table or looked for there, for one that comes of it, and for a pair that is looked at
+// because there is no key.
 static constexpr double kScanOperators = 0.02;
+static constexpr double kInputOperators = 5.0;
 static constexpr double kBuildOperators = 1.0;
 static constexpr double kProbeOperators = 0.3;
 static constexpr double kGiveOperators = 0.05;
@@ -109,13 +114,18 @@ static const IndexOptInfo *choose_index(const RelOptInfo *table) {
 
 static const EnginePlan *plan_table(PlannerInfo *root, RelOptInfo *table) {
     const IndexOptInfo *index = refuse_table(root, table) == nullptr ? choose_index(table) : nullptr;
-    if (index == nullptr)
+    if (index == nullptr && refuse_input(root, table) != nullptr)
         return nullptr;
     auto *plan = allocate_zeroed<EnginePlan>(1);
     plan->relation = table;
-    plan->index = index;
     plan->tables = 1;
-    plan->operators = table->tuples * kScanOperators;
+    if (index != nullptr) {
+        plan->index = index;
+        plan->operators = table->tuples * kScanOperators;
+    } else {
+        plan->rows = find_serial_path(table);
+        plan->operators = plan->rows->total_cost / cpu_operator_cost + plan->rows->rows * kInputOperators;
+    }
     return plan;
 }
 
@@ -170,7 +180,7 @@ static void consider_pair(KeptPlans *kept, RelOptInfo *join, const EnginePlan *p
         plan = allocate_zeroed<EnginePlan>(1);
         kept->plans = lappend(kept->plans, plan);
     }
-    *plan = {join, nullptr, type, probed, build, clauses, probed->tables + build->tables, operators};
+    *plan = {join, nullptr, nullptr, type, probed, build, clauses, probed->tables + build->tables, operators};
 }
 
 // Is there something above the joins that a GpuQuery could be? A genetic search makes joins that it throws
@@ -227,11 +237,12 @@ const EnginePlan *find_engine_plan(PlannerInfo *root, RelOptInfo *join, const ch
         RelOptInfo *table = root->simple_rel_array[i];
         if (table == nullptr)
             continue;
+        if (plan_table(root, table) != nullptr)
+            continue;
         *refused = refuse_table(root, table);
-        if (*refused == nullptr && choose_index(table) == nullptr)
+        if (*refused == nullptr)
             *refused = "a joined table's index doesn't have a column";
-        if (*refused != nullptr)
-            return nullptr;
+        return nullptr;
     }
     *refused = "the engine doesn't join the tables so";
     return nullptr;
@@ -243,28 +254,29 @@ double operators_of(const EnginePlan &plan) {
 
 // ---- the tree ---------------------------------------------------------------------------------------------
 
-static void collect_tables(const EnginePlan &plan, IndexedTables *tables) {
+static void collect_tables(const EnginePlan &plan, ReadTable *tables, int *count) {
     check_stack_depth();
-    if (plan.index != nullptr) {
-        tables->indexes[tables->count++] = plan.index;
+    if (plan.probed == nullptr) {
+        tables[(*count)++] = {plan.relation, plan.index, plan.rows};
         return;
     }
-    collect_tables(*plan.probed, tables);
-    collect_tables(*plan.build, tables);
+    collect_tables(*plan.probed, tables, count);
+    collect_tables(*plan.build, tables, count);
 }
 
-const IndexedTables *tables_of_plan(const EnginePlan &plan) {
-    auto *tables = allocate_zeroed<IndexedTables>(1);
-    tables->indexes = allocate<const IndexOptInfo *>(static_cast<size_t>(plan.tables));
-    collect_tables(plan, tables);
-    return tables;
+const ReadTables *tables_of_plan(const EnginePlan &plan) {
+    auto *tables = allocate<ReadTable>(static_cast<size_t>(plan.tables));
+    auto *all = allocate<ReadTables>(1);
+    *all = {tables, 0};
+    collect_tables(plan, tables, &all->count);
+    return all;
 }
 
 namespace {
 
 struct Growth {
     PlannerInfo *root;
-    const IndexedTables *tables;
+    const ReadTables *tables;
     QueryTree *tree;
     Refusal *refusal;
 };
@@ -286,7 +298,7 @@ static bool add_condition(const Growth &growth, const RestrictInfo *condition, I
         refuse(growth.refusal, "a condition must not see rows that a security barrier hides", clause);
     if (growth.refusal->reason != nullptr)
         return false;
-    *conditions = lappend(*conditions, over_indexes(clause, *growth.tables, growth.refusal));
+    *conditions = lappend(*conditions, over_tables(clause, *growth.tables, growth.refusal));
     return growth.refusal->reason == nullptr;
 }
 
@@ -297,9 +309,10 @@ static int grow(const Growth &growth, const EnginePlan &plan) {
     node.table = kNoTable;
     node.rows = plan.relation->rows;
     ListCell *cell;
-    if (plan.index != nullptr) {
+    if (plan.probed == nullptr) {
         node.table = growth.tree->table_count++;
-        foreach (cell, plan.relation->baserestrictinfo)
+        // The plan of an input has tested its own.
+        foreach (cell, plan.index == nullptr ? NIL : plan.relation->baserestrictinfo)
             if (!add_condition(growth, lfirst_node(RestrictInfo, cell),
                                plan.relation->baserestrict_min_security, &node.conditions))
                 return -1;
@@ -322,7 +335,7 @@ static int grow(const Growth &growth, const EnginePlan &plan) {
     return growth.tree->count++;
 }
 
-bool make_tree(PlannerInfo *root, const EnginePlan &plan, const IndexedTables &tables, QueryTree *tree,
+bool make_tree(PlannerInfo *root, const EnginePlan &plan, const ReadTables &tables, QueryTree *tree,
                Refusal *refusal) {
     *tree = {allocate_zeroed<TreeNode>(2 * static_cast<size_t>(plan.tables)), 0, 0};
     return grow({root, &tables, tree, refusal}, plan) >= 0;

@@ -15,11 +15,11 @@ const EnginePlan *find_engine_plan(PlannerInfo *root, RelOptInfo *join, const ch
 // In operators.
 double operators_of(const EnginePlan &plan);
 
-// The plan's tables with their indexes, by number.
-const IndexedTables *tables_of_plan(const EnginePlan &plan);
+// What is read of the plan's tables, by number.
+const ReadTables *tables_of_plan(const EnginePlan &plan);
 
 // The tree over these tables. False, with the reason, when an expression can't be asked of their indexes.
-bool make_tree(PlannerInfo *root, const EnginePlan &plan, const IndexedTables &tables, QueryTree *tree,
+bool make_tree(PlannerInfo *root, const EnginePlan &plan, const ReadTables &tables, QueryTree *tree,
                Refusal *refusal);
 
 void install_engine_planner();

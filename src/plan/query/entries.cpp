@@ -14,6 +14,8 @@ static bool is_bytewise(const Numbering &numbering) {
 }
 
 static bool are_codes_values(const ViewColumns &columns, const Source &source, const Numbering &numbering) {
+    if (columns.input != nullptr)
+        return false;
     const column::ColumnView *view = columns.rows->view;
     if (numbering.has_table || !IsA(source.expression, Var) || view->run_count != 1 ||
         !column::is_remote(view, 0) || !column::is_dictionary(view->runs[0].header.column[source.column]) ||

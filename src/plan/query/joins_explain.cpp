@@ -4,22 +4,30 @@
 
 namespace pg_gpu::plan::query {
 
-// Expressions are over indexes' columns, which have the names that their tables' columns have.
+static const char *name_of(const List *names, int table) {
+    return strVal(linitial(static_cast<const List *>(list_nth(names, table))));
+}
+
+// An index's columns have the names that its table's have.
+static RangeTblEntry *make_entry(Oid index, List *names) {
+    auto *entry = makeNode(RangeTblEntry);
+    entry->rtekind = OidIsValid(index) ? RTE_RELATION : RTE_VALUES;
+    entry->relid = index;
+    entry->relkind = RELKIND_INDEX;
+    entry->rellockmode = AccessShareLock;
+    entry->eref = makeAlias(strVal(linitial(names)), list_copy_tail(names, 1));
+    return entry;
+}
+
 static List *deparse_context_of(const AggregateQuery &query, const List *names) {
     auto *statement = makeNode(PlannedStmt);
+    List *tables = NIL;
     for (int i = 0; i < list_length(query.indexes); i++) {
-        auto *entry = makeNode(RangeTblEntry);
-        entry->rtekind = RTE_RELATION;
-        entry->relid = list_nth_oid(query.indexes, i);
-        entry->relkind = RELKIND_INDEX;
-        entry->rellockmode = AccessShareLock;
-        entry->eref = makeAlias(strVal(list_nth(names, i)), NIL);
-        statement->rtable = lappend(statement->rtable, entry);
+        statement->rtable = lappend(statement->rtable, make_entry(list_nth_oid(query.indexes, i),
+                                                                  static_cast<List *>(list_nth(names, i))));
+        tables = lappend(tables, const_cast<char *>(name_of(names, i)));
     }
-    List *aliases = NIL;
-    for (int i = 0; i < list_length(names); i++)
-        aliases = lappend(aliases, strVal(list_nth(names, i)));
-    return deparse_context_for_plan_tree(statement, aliases);
+    return deparse_context_for_plan_tree(statement, tables);
 }
 
 static const char *words_of_join(const TreeNode &node) {
@@ -43,7 +51,7 @@ static void append_tables(StringInfo words, const QueryTree &tree, int node, con
     const Bitmapset *tables = tables_of(tree, node);
     const char *separator = "";
     for (int i = bms_next_member(tables, -1); i >= 0; i = bms_next_member(tables, i)) {
-        appendStringInfo(words, "%s%s", separator, quote_identifier(strVal(list_nth(names, i))));
+        appendStringInfo(words, "%s%s", separator, quote_identifier(name_of(names, i)));
         separator = ", ";
     }
 }

@@ -105,9 +105,8 @@ static TupleTableSlot *execute_query(CustomScanState *node) {
 static void begin_query(CustomScanState *node, EState *estate, int flags) {
     auto *state = reinterpret_cast<QueryState *>(node);
     const auto *plan = castNode(CustomScan, node->ss.ps.plan);
-    // It checks EXECUTE on the aggregates and on all functions in their expressions.
-    node->custom_ps = list_make1(ExecInitNode(static_cast<Plan *>(linitial(plan->custom_plans)), estate,
-                                              flags | EXEC_FLAG_EXPLAIN_ONLY));
+    // The first one checks EXECUTE on the aggregates and on all functions in their expressions.
+    begin_children(node, estate, flags | EXEC_FLAG_EXPLAIN_ONLY, flags);
     const Planning planning = unpack_planning(plan->custom_private);
     state->flags = flags;
     state->query = unpack_query(planning.query);
@@ -120,8 +119,13 @@ static void begin_query(CustomScanState *node, EState *estate, int flags) {
         return;
     state->table_count = list_length(state->query.indexes);
     state->tables = allocate_zeroed<QueriedTable>(static_cast<size_t>(state->table_count));
+    int next_plan = 1;
     for (int i = 0; i < state->table_count; i++) {
         QueriedTable *table = &state->tables[i];
+        if (!OidIsValid(list_nth_oid(state->query.indexes, i))) {
+            table->plan = static_cast<PlanState *>(list_nth(node->custom_ps, next_plan++));
+            continue;
+        }
         table->index = index_open(list_nth_oid(state->query.indexes, i), AccessShareLock);
         // The executor has locked the table.
         table->heap = table_open(table->index->rd_index->indrelid, NoLock);
@@ -135,10 +139,12 @@ static void end_query(CustomScanState *node) {
     auto *state = reinterpret_cast<QueryState *>(node);
     forget_result(state);
     for (int i = 0; i < state->table_count; i++) {
+        if (state->tables[i].index == nullptr)
+            continue;
         table_close(state->tables[i].heap, NoLock);
         index_close(state->tables[i].index, NoLock);
     }
-    ExecEndNode(static_cast<PlanState *>(linitial(node->custom_ps)));
+    end_children(node);
 }
 
 static void rescan_query(CustomScanState *node) {
@@ -146,7 +152,7 @@ static void rescan_query(CustomScanState *node) {
     auto *child = static_cast<PlanState *>(linitial(node->custom_ps));
     const bool has_child_run = state->is_requested && state->problem != nullptr;
     if (node->ss.ps.chgParam != nullptr) {
-        UpdateChangedParamSet(child, node->ss.ps.chgParam);
+        report_children_of_changed_parameters(node);
         note_changed_parameters(state->query, node->ss.ps.state, node->ss.ps.chgParam);
         state->is_requested = false;
     }

@@ -38,7 +38,7 @@ namespace {
 // What a path is made of.
 struct Offer {
     const TableAggregate *table;
-    const AggregateSource *sources;  // by table of the tree
+    const AggregateSource *sources;  // by table of the tree; one without an index is an input
     int source_count;
     QueryTree tree;
     AggregateQuery query;
@@ -120,9 +120,13 @@ static Node *over_table(Node *node, void *context) {
     if (!IsA(node, Var))
         return mutate_expression(node, over_table, context);
     const auto *var = reinterpret_cast<const Var *>(node);
-    const IndexOptInfo *index = static_cast<const Offer *>(context)->sources[var->varno - 1].index;
-    return static_cast<Node *>(
-        copyObjectImpl(list_nth_node(TargetEntry, index->indextlist, var->varattno - 1)->expr));
+    const auto *offer = static_cast<const Offer *>(context);
+    const IndexOptInfo *index = offer->sources[var->varno - 1].index;
+    const void *column =
+        index == nullptr
+            ? list_nth(offer->table->read->tables[var->varno - 1].rows->pathtarget->exprs, var->varattno - 1)
+            : list_nth_node(TargetEntry, index->indextlist, var->varattno - 1)->expr;
+    return static_cast<Node *>(copyObjectImpl(column));
 }
 
 // Of what a moment is cut to, PostgreSQL has no statistics.
@@ -193,17 +197,36 @@ static Cost cost_source(const AggregateSource &source) {
            elsewhere * (table->pages * seq_page_cost + Min(table->rows, Max(rows, 1.0)) * cpu_tuple_cost);
 }
 
+// Of joined tables: of numbering values that the engine doesn't compute with.
+static Cost cost_numbers(const Offer &offer) {
+    constexpr double cost_of_value = 0.03;
+    const Program &program = *offer.compiled.program;
+    Cost cost = 0;
+    for (uint32 i = 0; i < program.source_count; i++) {
+        const Source &source = program.sources[i];
+        if (source.numbering == no_numbering)
+            continue;
+        Node *values = over_table(reinterpret_cast<Node *>(source.expression), const_cast<Offer *>(&offer));
+        const RelOptInfo *table = offer.table->read->tables[source.table].relation;
+        cost += cost_of_value * estimate_num_groups(offer.table->root, list_make1(values),
+                                                    Max(table->tuples, table->rows), nullptr, nullptr);
+    }
+    return cost;
+}
+
 static void cost_query(const Offer &offer, double groups, Path *path) {
     const TableAggregate &table = *offer.table;
     const CompiledQuery &compiled = offer.compiled;
     double rows = 0;
     Cost reading = 0;
     for (int i = 0; i < offer.source_count; i++) {
+        if (offer.sources[i].index == nullptr)
+            continue;
         rows += static_cast<double>(offer.sources[i].summary.rows);
         reading += cost_source(offer.sources[i]);
     }
     if (table.plan != nullptr)
-        reading += operators_of(*table.plan) * cpu_operator_cost;
+        reading += operators_of(*table.plan) * cpu_operator_cost + cost_numbers(offer);
     const double selected =
         table.plan == nullptr ? Min(table.input->rows, Max(rows, 1.0)) : table.input->rows;
     const double find = compiled.key_count == 0 ? 0 : groups > kFewGroups ? kFindOperators : kAddOperators;
@@ -235,6 +258,9 @@ static void add_query_path(const Offer &offer, const Candidate &candidate) {
     cost_query(offer, groups, &path->path);
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
     path->custom_paths = list_make1(make_replaced_path(table, offer.row, NIL, nullptr));
+    for (int i = 0; table.read != nullptr && i < table.read->count; i++)
+        if (table.read->tables[i].index == nullptr)
+            path->custom_paths = lappend(path->custom_paths, table.read->tables[i].rows);
     const TopRows top = find_top_rows(table, offer.row);
     path->custom_private = pack_planning({pack_query(offer.query), offer.row, table.having,
                                           offer.maps_may_fail, top.order, top.count, table.set,
@@ -255,6 +281,11 @@ static Refusal compile_offer(Offer *offer) {
         if (node->table == kNoTable)
             continue;
         const AggregateSource &source = offer->sources[node->table];
+        if (source.index == nullptr) {
+            facts[node->table] =
+                guess_input_facts(offer->table->read->tables[node->table].rows->pathtarget->exprs);
+            continue;
+        }
         Relation index = index_open(source.index->indexoid, NoLock);
         facts[node->table] = read_index_facts(index, *source.format);
         index_close(index, NoLock);
@@ -280,7 +311,10 @@ static Refusal compile_offer(Offer *offer) {
 static ExpressionSource source_of(const Offer &offer, Node *expression) {
     List *columns = pull_var_clause(expression, PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS);
     const int number = columns == NIL ? 1 : linitial_node(Var, columns)->varno;
-    return {static_cast<Index>(number), offer.sources[number - 1].index->indexoid};
+    const IndexOptInfo *index = offer.sources[number - 1].index;
+    // Nothing has an input's columns by which they could be shown.
+    return {static_cast<Index>(index == nullptr ? 0 : number),
+            index == nullptr ? InvalidOid : index->indexoid};
 }
 
 // With the query and what it reads.
@@ -337,35 +371,49 @@ bool begin_joined_query(TableAggregate *join) {
         return false;
     }
     join->plan = plan;
-    join->indexed = tables_of_plan(*plan);
+    join->read = tables_of_plan(*plan);
     join->rows = rows;
     return true;
 }
 
+// What a statement calls a table, and of an input its columns.
+static List *names_of(PlannerInfo *root, const ReadTable &table) {
+    const RangeTblEntry *entry = planner_rt_fetch(table.relation->relid, root);
+    List *names = list_make1(makeString(entry->eref->aliasname));
+    for (int i = 0; table.index == nullptr && i < list_length(table.rows->pathtarget->exprs); i++) {
+        const auto *column = list_nth_node(Var, table.rows->pathtarget->exprs, i);
+        names = lappend(
+            names, makeString(get_rte_attribute_name(const_cast<RangeTblEntry *>(entry), column->varattno)));
+    }
+    return names;
+}
+
 static bool consider_joined(const TableAggregate &table) {
-    const IndexedTables &indexed = *table.indexed;
+    const ReadTables &read = *table.read;
     const Candidate candidate = candidate_of(table, nullptr);
     Offer offer = {};
     offer.table = &table;
     Refusal refusal = {};
-    if (!make_tree(table.root, *table.plan, indexed, &offer.tree, &refusal) ||
+    if (!make_tree(table.root, *table.plan, read, &offer.tree, &refusal) ||
         !make_query(table, nullptr, &offer.query, &offer.row, &refusal) || refusal.reason != nullptr) {
         note_declined(candidate, refusal.reason);
         return false;
     }
     replace_lost_columns(&offer.tree, {&offer.query.keys, &offer.query.aggregates});
-    auto *sources = allocate<AggregateSource>(static_cast<size_t>(indexed.count));
+    auto *sources = allocate_zeroed<AggregateSource>(static_cast<size_t>(read.count));
     bool is_any_large = false;
-    for (int i = 0; i < indexed.count; i++) {
-        const IndexOptInfo *index = indexed.indexes[i];
+    for (int i = 0; i < read.count; i++) {
+        const IndexOptInfo *index = read.tables[i].index;
+        offer.names = lappend(offer.names, names_of(table.root, read.tables[i]));
+        offer.query.indexes =
+            lappend_oid(offer.query.indexes, index == nullptr ? InvalidOid : index->indexoid);
+        if (index == nullptr)
+            continue;
         sources[i] = make_source(index->rel, index);
-        offer.query.indexes = lappend_oid(offer.query.indexes, index->indexoid);
-        offer.names = lappend(offer.names,
-                              makeString(planner_rt_fetch(index->rel->relid, table.root)->eref->aliasname));
         is_any_large = is_any_large || may_be_requested(index);
     }
     offer.sources = sources;
-    offer.source_count = indexed.count;
+    offer.source_count = read.count;
     offer.query.conditions = conditions_of(offer.tree);
     return is_any_large && consider_offer(&offer, candidate);
 }

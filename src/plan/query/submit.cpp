@@ -49,12 +49,6 @@ static const char *words_of_problem(const QueryState &state, const char *problem
     return problem != nullptr && state.query.has_barrier ? "the engine gives no answer" : problem;
 }
 
-// Lets gpu.stat tell why the server isn't asked after all.
-static const char *decline(const QueryState &state, const column::RemoteRows &rows, const char *problem) {
-    client::decline(rows.kind, rows.choice, words_of_problem(state, problem));
-    return problem;
-}
-
 // ---- one request ------------------------------------------------------------------------------------------
 
 namespace {
@@ -66,6 +60,15 @@ struct Asking {
 
 }  // namespace
 
+// Lets gpu.stat tell why the server isn't asked after all.
+static const char *decline(const Asking &asking, const char *problem) {
+    const ViewColumns *view = asking.views;
+    while (view->rows == nullptr)
+        view++;
+    client::decline(view->rows->kind, view->rows->choice, words_of_problem(*asking.state, problem));
+    return problem;
+}
+
 // Asks the state's compiled query, or one that it needs the answer of.
 static const char *ask(const Asking &asking, uint64 max_rows) {
     QueryState *state = asking.state;
@@ -75,7 +78,7 @@ static const char *ask(const Asking &asking, uint64 max_rows) {
     if (problem == nullptr && has_variants(state->compiled))
         problem = "equal grouping columns may look different";
     if (problem != nullptr)
-        return decline(*state, *asking.views[0].rows, problem);
+        return decline(asking, problem);
     auto *tables = allocate_zeroed<column::QueryTable>(static_cast<size_t>(state->table_count));
     for (int i = 0; i < state->table_count; i++)
         tables[i] = {asking.views[i].rows, scans[i].by_run, scans[i].own_rows};
@@ -115,8 +118,11 @@ static const char *submit_about_rows(QueryState *state, column::RemoteRows *cons
     const auto count = static_cast<size_t>(state->table_count);
     auto *views = allocate<ViewColumns>(count);
     auto **facts = allocate<const ColumnFacts *>(count);
+    size_t opened = 0;
     for (size_t i = 0; i < count; i++) {
-        views[i] = read_view_columns(rows[i], state->tables[i].columns);
+        const QueriedTable &table = state->tables[i];
+        views[i] = table.index == nullptr ? read_input_columns(&table.input)
+                                          : read_view_columns(rows[opened++], table.columns);
         facts[i] = views[i].facts;
     }
     Compiler compiler = {};
@@ -135,9 +141,9 @@ static const char *submit_about_rows(QueryState *state, column::RemoteRows *cons
         state->layout = lay_out_record(state->compiled);
     }
     MemoryContextSwitchTo(view);
-    if (!is_compiled)
-        return decline(*state, *rows[0], compiler.refusal.reason);
     Asking asking = {state, views};
+    if (!is_compiled)
+        return decline(asking, compiler.refusal.reason);
     const char *problem =
         evaluate_tables({&compiler, state->tree, ask_for_table, &asking}, state->compiled.program);
     return problem != nullptr ? problem : ask(asking, PG_UINT64_MAX);
@@ -152,9 +158,12 @@ void forget_result(QueryState *state) {
 
 static const char *find_groups_on_server(QueryState *state) {
     auto *tables = allocate_zeroed<column::RemoteTable>(static_cast<size_t>(state->table_count));
+    int opened = 0;
     for (int i = 0; i < state->table_count; i++) {
         const QueriedTable &table = state->tables[i];
-        tables[i] = {table.heap, table.index, table.format, table.condition, bms_num_members(table.columns)};
+        if (table.index != nullptr)
+            tables[opened++] = {table.heap, table.index, table.format, table.condition,
+                                bms_num_members(table.columns)};
     }
     const column::RemoteRequest request = {client::RequestKind::RunQuery,
                                            tables[0].columns,
@@ -170,9 +179,8 @@ static const char *find_groups_on_server(QueryState *state) {
         problem = submit_about_rows(state, rows);
         return problem == nullptr;
     };
-    const bool is_answered =
-        column::with_tables_on_server(tables, state->table_count, state->custom.ss.ps.state->es_snapshot,
-                                      request, work, &state->heap_fetches);
+    const bool is_answered = column::with_tables_on_server(
+        tables, opened, state->custom.ss.ps.state->es_snapshot, request, work, &state->heap_fetches);
     if (is_answered)
         return nullptr;
     return problem == nullptr ? "VACUUM changed the index meanwhile" : problem;
@@ -199,6 +207,7 @@ static const char *submit_with_guard(QueryState *state) {
 // Divides a table's conditions, and makes scan keys of those that codes are tested for.
 static bool make_conditions(QueryState *state, TreeNode *node) {
     QueriedTable *table = &state->tables[node->table];
+    table->format = column::make_format(table->index);
     const IndexColumns columns =
         describe_columns(table->format, table->index->rd_opfamily, table->index->rd_indcollation, {}, NIL);
     List *by_code = NIL;
@@ -240,14 +249,21 @@ static void find_columns(QueryState *state, int table) {
 
 static const char *find_groups(QueryState *state) {
     state->tree = unpack_tree(state->packed_tree, state->bound);
-    for (int i = 0; i < state->table_count; i++)
-        state->tables[i].format = column::make_format(state->tables[i].index);
-    for (int i = 0; i < state->tree.count; i++)
-        if (state->tree.nodes[i].table != kNoTable && !make_conditions(state, &state->tree.nodes[i]))
+    for (int i = 0; i < state->tree.count; i++) {
+        TreeNode *node = &state->tree.nodes[i];
+        if (node->table != kNoTable && state->tables[node->table].index != nullptr &&
+            !make_conditions(state, node))
             return "an expression raised an error";
+    }
     for (int i = 0; i < state->table_count; i++) {
+        QueriedTable *table = &state->tables[i];
+        if (table->index == nullptr) {
+            if (const char *problem = read_input(table->plan, &table->input))
+                return problem;
+            continue;
+        }
         find_columns(state, i);
-        pgstat_count_index_scan(state->tables[i].index);
+        pgstat_count_index_scan(table->index);
     }
     const char *problem = submit_with_guard(state);
     return problem != nullptr ? problem : find_unknown_result(state->compiled, state->layout, &state->result);
@@ -262,6 +278,8 @@ void submit(QueryState *state) {
     ResetExprContext(state->expressions);
     MemoryContext caller = MemoryContextSwitchTo(state->work);
     for (int i = 0; i < state->table_count; i++) {
+        if (state->tables[i].index == nullptr)
+            continue;
         PredicateLockRelation(state->tables[i].index, estate->es_snapshot);
         PredicateLockRelation(state->tables[i].heap, estate->es_snapshot);
     }

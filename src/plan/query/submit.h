@@ -7,10 +7,12 @@
 
 namespace pg_gpu::plan::query {
 
-// A table that is read.
+// A table that is read, by its index or as an input.
 struct QueriedTable {
     Relation heap;
-    Relation index;
+    Relation index;   // nullptr: an input
+    PlanState *plan;  // of an input
+    InputRows input;
     const column::Format *format;
     column::Condition condition;  // of the request that is asked, as all from here on
     Bitmapset *columns;           // of the index, from 0 on

@@ -65,8 +65,15 @@ static uint64 count_entries(const ViewColumns *views, const Program &program, ui
     uint64 entries = 0;
     for (uint32 i = 0; i < program.source_count; i++) {
         const Source &source = program.sources[i];
-        const column::ColumnView *view = views[source.table].rows->view;
-        for (int run = 0; run < view->run_count && source.numbering == numbering; run++)
+        if (source.numbering != numbering)
+            continue;
+        const ViewColumns &columns = views[source.table];
+        if (columns.input != nullptr) {
+            entries += columns.input->count;
+            continue;
+        }
+        const column::ColumnView *view = columns.rows->view;
+        for (int run = 0; run < view->run_count; run++)
             entries += view->runs[run].header.column[source.column].distinct;
     }
     return entries;

@@ -1,0 +1,243 @@
+#include "plan/query/inputs.h"
+
+#include "compat.h"
+#include "memory.h"
+#include "plan/query/aggregate_failure.h"
+#include "plan/query/join_path.h"
+
+namespace pg_gpu::plan::query {
+
+// ---- for the planner --------------------------------------------------------------------------------------
+
+// Where PostgreSQL's plan finds other tables empty it doesn't read these rows, so that errors about them stay
+// hidden.
+static bool may_query_fail(const Query *query);
+
+static bool may_entry_fail(const RangeTblEntry *entry) {
+    switch (entry->rtekind) {
+        case RTE_SUBQUERY:
+            return may_query_fail(entry->subquery);
+        case RTE_FUNCTION: {
+            const auto *function = reinterpret_cast<const FuncExpr *>(
+                linitial_node(RangeTblFunction, entry->functions)->funcexpr);
+            return list_length(entry->functions) != 1 || !IsA(function, FuncExpr) ||
+                   (function->funcid != F_GENERATE_SERIES_INT4_INT4 &&
+                    function->funcid != F_GENERATE_SERIES_INT8_INT8 &&
+                    function->funcid != F_UNNEST_ANYARRAY) ||
+                   may_fail(function->args);
+        }
+        case RTE_VALUES:
+            return may_fail(entry->values_lists);
+        default:
+            return false;
+    }
+}
+
+// Conditions in FROM and WHERE.
+static bool add_conditions(Node *node, void *conditions) {
+    auto **list = static_cast<List **>(conditions);
+    if (node == nullptr)
+        return false;
+    if (IsA(node, FromExpr))
+        *list = lappend(*list, reinterpret_cast<const FromExpr *>(node)->quals);
+    else if (IsA(node, JoinExpr))
+        *list = lappend(*list, reinterpret_cast<const JoinExpr *>(node)->quals);
+    else if (!IsA(node, List) && !IsA(node, RangeTblRef))
+        return false;
+    return walk_expression(node, add_conditions, conditions);
+}
+
+static bool may_query_fail(const Query *query) {
+    check_stack_depth();
+    if (query->cteList != NIL || query->hasSubLinks || query->setOperations != nullptr)
+        return true;
+    List *conditions = NIL;
+    add_conditions(reinterpret_cast<Node *>(query->jointree), &conditions);
+    List *given = lappend(get_tlist_exprs(query->targetList, true), query->havingQual);
+    List *aggregates = NIL;
+    ListCell *cell;
+    foreach (cell,
+             pull_var_clause(reinterpret_cast<Node *>(given),
+                             PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_RECURSE_PLACEHOLDERS)) {
+        const auto *aggregate = static_cast<const Aggref *>(lfirst(cell));
+        if (!IsA(aggregate, Aggref))
+            continue;
+        if (aggregate->aggfnoid >= FirstUnpinnedObjectId ||
+            may_fail(get_tlist_exprs(aggregate->args, true)) || may_fail(aggregate->aggfilter))
+            return true;
+        aggregates = lappend(aggregates, lfirst(cell));
+    }
+    if (may_fail(conditions) || may_fail_of_groups(given, aggregates))
+        return true;
+    foreach (cell, query->rtable)
+        if (may_entry_fail(lfirst_node(RangeTblEntry, cell)))
+            return true;
+    return false;
+}
+
+// A WITH query that the table is read from; nullptr: it isn't known.
+static const Query *find_with_query(PlannerInfo *root, const RangeTblEntry *entry) {
+    for (Index i = 0; root != nullptr && i < entry->ctelevelsup; i++)
+        root = root->parent_root;
+    if (root == nullptr)
+        return nullptr;
+    ListCell *cell;
+    foreach (cell, root->parse->cteList) {
+        const auto *with = lfirst_node(CommonTableExpr, cell);
+        if (strcmp(with->ctename, entry->ctename) == 0)
+            return castNode(Query, with->ctequery);
+    }
+    return nullptr;
+}
+
+static bool may_input_fail(PlannerInfo *root, const RelOptInfo *relation) {
+    const RangeTblEntry *entry = planner_rt_fetch(relation->relid, root);
+    if (may_fail(extract_actual_clauses(relation->baserestrictinfo, false)))
+        return true;
+    if (entry->rtekind != RTE_CTE)
+        return may_entry_fail(entry);
+    const Query *query = find_with_query(root, entry);
+    return query == nullptr || entry->self_reference || may_query_fail(query);
+}
+
+// They would be evaluated again where the replaced plan has to answer.
+static bool is_volatile(PlannerInfo *root, const RelOptInfo *relation) {
+    const RangeTblEntry *entry = planner_rt_fetch(relation->relid, root);
+    if (contain_volatile_functions(reinterpret_cast<Node *>(relation->baserestrictinfo)))
+        return true;
+    return entry->rtekind == RTE_SUBQUERY &&
+           contain_volatile_functions(reinterpret_cast<Node *>(entry->subquery));
+}
+
+static bool is_plain_column(const Node *expression) {
+    return IsA(expression, Var) && reinterpret_cast<const Var *>(expression)->varattno > 0;
+}
+
+const char *refuse_input(PlannerInfo *root, RelOptInfo *relation) {
+    if (relation->reloptkind != RELOPT_BASEREL)
+        return "what is joined isn't a table";
+    if (relation->lateral_relids != nullptr || relation->lateral_referencers != nullptr)
+        return "a joined table depends on another table's rows";
+    if (IS_DUMMY_REL(relation))
+        return "no row of a joined table can pass the conditions";
+    switch (relation->rtekind) {
+        case RTE_RELATION:
+        case RTE_FUNCTION:
+        case RTE_VALUES:
+        case RTE_CTE:
+            break;
+        case RTE_SUBQUERY:
+            // Core moves the numbers of what is appended there each time that it makes a plan.
+            if (relation->subroot == nullptr || relation->subroot->append_rel_list != NIL)
+                return "a subquery's rows are of several tables";
+            break;
+        default:
+            return "what is joined isn't a table";
+    }
+    if (relation->rows > kMaxExpectedRows)
+        return "a joined table has no gpu_column index, and more rows than are read without one";
+    if (is_volatile(root, relation))
+        return "conditions of a joined table are volatile";
+    if (may_input_fail(root, relation))
+        return "rows of a joined table may raise errors";
+    const Path *rows = find_serial_path(relation);
+    if (rows == nullptr)
+        return "a joined table is only read by parallel workers";
+    ListCell *cell;
+    foreach (cell, rows->pathtarget->exprs) {
+        const auto *expression = static_cast<const Node *>(lfirst(cell));
+        if (!is_plain_column(expression) || type_of_input(expression).length == -2)
+            return "a joined table gives what isn't its own column";
+    }
+    return nullptr;
+}
+
+column::ColumnType type_of_input(const void *expression) {
+    const auto *node = static_cast<const Node *>(expression);
+    return column::describe_type(exprType(node), exprCollation(node));
+}
+
+// ---- for the executor -------------------------------------------------------------------------------------
+
+namespace {
+
+// What is read, while it grows.
+struct Reading {
+    InputRows *input;
+    uint64 room;
+    size_t bytes;  // of values that aren't integers
+};
+
+}  // namespace
+
+// No session holds more of an input, whatever was expected.
+static constexpr uint64 kMaxRows = 1000000;
+static constexpr size_t kMaxBytes = size_t{64} << 20;
+
+static void add_value(Reading *reading, Datum value, bool is_null, const column::ColumnType &type,
+                      column::TupleValue *added) {
+    *added = {};
+    added->is_null = is_null;
+    if (is_null)
+        return;
+    if (type.is_integer) {
+        added->integer = column::encode_integer(type, value);
+        return;
+    }
+    const column::Bytes bytes = column::bytes_of(type, value);
+    auto *copy = allocate<char>(bytes.length + 1);
+    memcpy(copy, bytes.data, bytes.length);
+    added->bytes = {copy, bytes.length};
+    reading->bytes += bytes.length;
+}
+
+static void add_row(Reading *reading, TupleTableSlot *row) {
+    InputRows *input = reading->input;
+    const auto columns = static_cast<uint64>(input->columns);
+    if (input->count == reading->room) {
+        reading->room *= 2;
+        input->values = reallocate(input->values, reading->room * columns + 1);
+    }
+    slot_getallattrs(row);
+    for (int i = 0; i < input->columns; i++)
+        add_value(reading, row->tts_values[i], row->tts_isnull[i], input->types[i],
+                  &input->values[input->count * columns + static_cast<uint64>(i)]);
+    input->count++;
+}
+
+static TupleTableSlot *next_row(PlanState *plan) {
+    CHECK_FOR_INTERRUPTS();
+    // What the plan opens on its way lasts as long as the plan.
+    MemoryContext caller = MemoryContextSwitchTo(plan->state->es_query_cxt);
+    TupleTableSlot *row = ExecProcNode(plan);
+    MemoryContextSwitchTo(caller);
+    return row;
+}
+
+const char *read_input(PlanState *plan, InputRows *input) {
+    constexpr uint64 first_rows = 256;
+    *input = {};
+    input->descriptor = ExecGetResultType(plan);
+    input->columns = input->descriptor->natts;
+    input->types = allocate<column::ColumnType>(static_cast<size_t>(input->columns) + 1);
+    for (int i = 0; i < input->columns; i++) {
+        const FormData_pg_attribute *column = TupleDescAttr(input->descriptor, i);
+        input->types[i] = column::describe_type(column->atttypid, column->attcollation);
+    }
+    Reading reading = {input, first_rows, 0};
+    input->values = allocate<column::TupleValue>(first_rows * static_cast<uint64>(input->columns) + 1);
+    const ScanDirection direction = plan->state->es_direction;
+    plan->state->es_direction = ForwardScanDirection;
+    MemoryContext caller = MemoryContextSwitchTo(plan->state->es_query_cxt);
+    ExecReScan(plan);
+    MemoryContextSwitchTo(caller);
+    bool has_room = true;
+    for (TupleTableSlot *row = next_row(plan); has_room && !TupIsNull(row); row = next_row(plan)) {
+        add_row(&reading, row);
+        has_room = input->count < kMaxRows && reading.bytes < kMaxBytes;
+    }
+    plan->state->es_direction = direction;
+    return has_room ? nullptr : "a joined table without a gpu_column index has more rows than are read";
+}
+
+}  // namespace pg_gpu::plan::query

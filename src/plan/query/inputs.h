@@ -1,0 +1,34 @@
+// Tables of a query without a gpu_column index, and subqueries, VALUES, functions and the like: the rows of a
+// plan of PostgreSQL's, which the session reads before it asks, and which the request takes along. So these
+// must be few.
+#pragma once
+
+#include "column/tail_tuple.h"
+
+namespace pg_gpu::plan::query {
+
+// Which relations are inputs.
+
+// Of more rows than this no input is expected.
+inline constexpr double kMaxExpectedRows = 100000;
+
+// Why the relation's rows can't be an input; nullptr: they can.
+const char *refuse_input(PlannerInfo *root, RelOptInfo *relation);
+
+// How a column is kept that has this expression.
+column::ColumnType type_of_input(const void *expression);
+
+// The rows, as those of an index's tail are.
+struct InputRows {
+    TupleDesc descriptor;
+    column::ColumnType *types;
+    int columns;
+    column::TupleValue *values;  // row by row
+    uint64 count;
+};
+
+// Reads all rows, from the first one on, in the current memory context. Returns nullptr, or why they can't be
+// an input.
+const char *read_input(PlanState *plan, InputRows *input);
+
+}  // namespace pg_gpu::plan::query
