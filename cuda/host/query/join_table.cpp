@@ -370,8 +370,10 @@ void JoinTable::find(const std::uint64_t *keys, std::uint32_t count, JoinMatches
         std::fill_n(matches, count, JoinMatches{0, keyed_rows_});
     } else if (is_dense_) {
         find_dense(keys, count, matches);
+    } else if (plan_.key_words == 1) {
+        find_by_hash<1>(keys, count, matches);
     } else {
-        find_by_hash(keys, count, matches);
+        find_by_hash<0>(keys, count, matches);
     }
 }
 
@@ -391,13 +393,23 @@ void JoinTable::find_dense(const std::uint64_t *keys, std::uint32_t count, JoinM
     }
 }
 
+template <std::uint32_t key_words>
 void JoinTable::find_by_hash(const std::uint64_t *keys, std::uint32_t count, JoinMatches *matches) const {
+    const std::uint32_t words = key_words == 0 ? plan_.key_words : key_words;
+    const auto is_same = [words](const std::uint64_t *one, const std::uint64_t *other) {
+        std::uint64_t differing = 0;
+        for (std::uint32_t i = 0; i < words; ++i) {
+            differing |= one[i] ^ other[i];
+        }
+        return differing == 0;
+    };
     std::uint64_t codes[rows_ahead];
     std::uint32_t candidates[rows_ahead];
     for (std::uint32_t first = 0; first < count; first += rows_ahead) {
         const std::uint32_t some = std::min(count - first, rows_ahead);
         for (std::uint32_t i = 0; i < some; ++i) {
-            codes[i] = code_of(keys + std::uint64_t{first + i} * plan_.key_words);
+            const std::uint64_t *key = keys + std::uint64_t{first + i} * words;
+            codes[i] = key_words == 1 ? finish_hash(mix_word(0, key[0])) : code_of(key);
             __builtin_prefetch(directory_.data() + (codes[i] >> slot_shift_));
         }
         std::uint32_t candidate_count = 0;
@@ -413,45 +425,45 @@ void JoinTable::find_by_hash(const std::uint64_t *keys, std::uint32_t count, Joi
         for (std::uint32_t k = 0; k < candidate_count; ++k) {
             const std::uint32_t i = candidates[k];
             JoinMatches &own = matches[first + i];
-            own = find_among(own.first, own.end, codes[i], keys + std::uint64_t{first + i} * plan_.key_words);
+            const std::uint64_t *key = keys + std::uint64_t{first + i} * words;
+            if (own.end - own.first > few_rows) {
+                own = find_among_many(own.first, own.end, codes[i], key);
+                continue;
+            }
+            while (own.first < own.end && !is_same(record(own.first), key)) {
+                ++own.first;
+            }
+            while (own.first < own.end && !is_same(record(own.end - 1), key)) {
+                --own.end;
+            }
         }
     }
 }
 
-// Finds the rows of a key among those of its slot.
-JoinMatches JoinTable::find_among(std::uint64_t first, std::uint64_t end, std::uint64_t code,
-                                  const std::uint64_t *key) const {
-    if (end - first > few_rows) {
-        // Is the row's code and key before the one that is looked for?
-        const auto order_of = [&](std::uint64_t row) {
-            const std::uint64_t *own = record(row);
-            const std::uint64_t own_code = code_of(own);
-            return own_code != code ? (own_code < code ? -1 : 1) : compare_keys(own, key);
-        };
-        const auto find_first = [&](std::uint64_t begin, int least_order) {
-            std::uint64_t rows = end - begin;
-            while (rows > 0) {
-                const std::uint64_t half = rows / 2;
-                if (order_of(begin + half) < least_order) {
-                    begin += half + 1;
-                    rows -= half + 1;
-                } else {
-                    rows = half;
-                }
+// Finds the rows of a key among many of a slot, which are in the order of codes and keys.
+JoinMatches JoinTable::find_among_many(std::uint64_t first, std::uint64_t end, std::uint64_t code,
+                                       const std::uint64_t *key) const {
+    const auto order_of = [&](std::uint64_t row) {
+        const std::uint64_t *own = record(row);
+        const std::uint64_t own_code = code_of(own);
+        return own_code != code ? (own_code < code ? -1 : 1) : compare_keys(own, key);
+    };
+    // The first row that isn't before the key, or is behind it.
+    const auto find_first = [&](std::uint64_t begin, int least_order) {
+        std::uint64_t rows = end - begin;
+        while (rows > 0) {
+            const std::uint64_t half = rows / 2;
+            if (order_of(begin + half) < least_order) {
+                begin += half + 1;
+                rows -= half + 1;
+            } else {
+                rows = half;
             }
-            return begin;
-        };
-        const std::uint64_t begin = find_first(first, 0);
-        return {begin, find_first(begin, 1)};
-    }
-    while (first < end && compare_keys(record(first), key) != 0) {
-        ++first;
-    }
-    std::uint64_t behind = first;
-    while (behind < end && compare_keys(record(behind), key) == 0) {
-        ++behind;
-    }
-    return {first, behind};
+        }
+        return begin;
+    };
+    const std::uint64_t begin = find_first(first, 0);
+    return {begin, find_first(begin, 1)};
 }
 
 }  // namespace gpu_engine::host

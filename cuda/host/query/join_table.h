@@ -75,9 +75,11 @@ class JoinTable {
     bool order_slot(Entry *first, Entry *end) const;
     void write_row(const std::uint64_t *from, std::uint64_t row);
     int compare_keys(const std::uint64_t *one, const std::uint64_t *other) const noexcept;
-    JoinMatches find_among(std::uint64_t first, std::uint64_t end, std::uint64_t code,
-                           const std::uint64_t *key) const;
+    JoinMatches find_among_many(std::uint64_t first, std::uint64_t end, std::uint64_t code,
+                                const std::uint64_t *key) const;
     void find_dense(const std::uint64_t *keys, std::uint32_t count, JoinMatches *matches) const;
+    // With `key_words` words a key; 0: as many as the plan has.
+    template <std::uint32_t key_words>
     void find_by_hash(const std::uint64_t *keys, std::uint32_t count, JoinMatches *matches) const;
 
     const std::uint64_t *record(std::uint64_t row) const noexcept {
