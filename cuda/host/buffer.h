@@ -1,8 +1,6 @@
 // Memory of the host engine, counted in its budget.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -22,9 +20,6 @@ class Buffer {
 
   public:
     static constexpr std::size_t alignment = 64;
-    // Of several pages of so many bytes the processor finds the addresses more often.
-    static constexpr std::size_t huge_page = 1 << 21;
-    static constexpr std::uint64_t least_large_bytes = 2 * huge_page;
 
     static constexpr std::uint64_t bytes_for(std::uint64_t size) noexcept {
         return (size * sizeof(Element) + alignment - 1) / alignment * alignment;
@@ -41,15 +36,10 @@ class Buffer {
             throw Failure{
                 make_status(StatusCode::out_of_memory, "the limit of the host's memory is reached")};
         }
-        const bool is_large = bytes >= least_large_bytes;
-        data_ = static_cast<Element *>(std::aligned_alloc(is_large ? huge_page : alignment, bytes));
+        data_ = static_cast<Element *>(std::aligned_alloc(alignment, bytes));
         if (data_ == nullptr) {
             budget.release(bytes);
             throw std::bad_alloc();
-        }
-        if (is_large) {
-            // Tables are read at places far apart. It is only advice, so whether it is taken doesn't matter.
-            static_cast<void>(madvise(data_, bytes, MADV_HUGEPAGE));
         }
         budget_ = &budget;
         bytes_ = bytes;

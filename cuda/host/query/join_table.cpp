@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "gpu_engine/large_pages.h"
 #include "host/query/group_table.h"
 
 namespace gpu_engine::host {
@@ -30,6 +31,13 @@ std::uint64_t tag_of(std::uint64_t code) {
 }
 std::uint64_t end_of(std::uint64_t place) {
     return place >> tag_bits;
+}
+
+// Words that are read at places far apart.
+Buffer<std::uint64_t> begin_words(MemoryBudget &budget, std::uint64_t count) {
+    Buffer<std::uint64_t> words(budget, count);
+    use_large_pages(words.data(), words.bytes());
+    return words;
 }
 
 }  // namespace
@@ -219,7 +227,7 @@ void JoinTable::fill(MemoryBudget &budget, const Workers &workers, const std::ve
     const std::uint32_t words = plan_.build.record_words;
     if (plan_.build_keys.empty()) {
         keyed_rows_ = rows_;
-        records_ = Buffer<std::uint64_t>(budget, rows_ * record_words_);
+        records_ = begin_words(budget, rows_ * record_words_);
         workers.for_pieces(pieces.size(), 1, [&](std::uint64_t begin, std::uint64_t end) {
             for (std::uint64_t piece = begin; piece < end; ++piece) {
                 std::uint64_t row = pieces[piece].at;
@@ -277,8 +285,8 @@ void JoinTable::fill(MemoryBudget &budget, const Workers &workers, const std::ve
     codes = Buffer<std::uint64_t>();
     keyed_rows_ = part_begin[no_part];
     rows_ = query::keeps_build(plan_.kind) ? rows_ : keyed_rows_;
-    records_ = Buffer<std::uint64_t>(budget, rows_ * record_words_);
-    directory_ = Buffer<std::uint64_t>(budget, slots_ + 1);
+    records_ = begin_words(budget, rows_ * record_words_);
+    directory_ = begin_words(budget, slots_ + 1);
     directory_[0] = 0;
     std::atomic<bool> is_unique{true};
     workers.for_pieces(parts, 1, [&](std::uint64_t begin, std::uint64_t end) {
