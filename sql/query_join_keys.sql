@@ -50,7 +50,7 @@ CREATE TEMP TABLE kinds AS SELECT * FROM (VALUES
 
 -- By a column of each type.
 CREATE TEMP TABLE types AS SELECT attnum AS n, attname AS name FROM pg_attribute WHERE attrelid = 'many'::regclass AND attnum > 1;
-SELECT t.name, k.kind, c.rows, c.same FROM types AS t, kinds AS k, compare_query(format(k.query, format('m.%1$I = o.%1$I', t.name))) AS c ORDER BY t.n, k.n;
+SELECT t.name, k.kind, c.* FROM types AS t, kinds AS k, compare_query(format(k.query, format('m.%1$I = o.%1$I', t.name))) AS c ORDER BY t.n, k.n;
 
 -- By columns of two types, expressions, several keys.
 CREATE TEMP TABLE conditions (n int GENERATED ALWAYS AS IDENTITY, condition text);
@@ -69,12 +69,12 @@ INSERT INTO conditions (condition) VALUES
     ('m.number = o.number AND o.number IN (1, 2, 3, 250)'), ('(m.number, m.word) = (o.number, o.word)'), ('(m.number = o.number) = true'), ('m.number IS NOT DISTINCT FROM o.number AND m.word = o.word'),
     ('m.flag = (o.number > 200) AND m.number = o.number'), ('m.code = o.code AND m.code <> ''00000000-0000-0000-0000-000000000000'''), ('m.number = ANY (ARRAY[o.number, o.small])'),
     ('m.number = o.number OR m.small = o.number'), ('m.number = o.number AND (m.word > o.word OR m.id < o.id - 9000)'), ('m = o');
-SELECT c.condition, k.kind, r.rows, r.same FROM conditions AS c, kinds AS k, compare_query(format(k.query, c.condition)) AS r
+SELECT c.condition, k.kind, r.* FROM conditions AS c, kinds AS k, compare_query(format(k.query, c.condition)) AS r
 WHERE k.n IN (1, 1 + (c.n % 4) + CASE WHEN c.condition ~ 'DISTINCT|ANY|OR' AND c.n % 4 = 2 THEN 1 ELSE 0 END)
 ORDER BY c.n, k.n;
 
 -- Keys that are shown as one of the two sides has them: of equal values that look different, those of the named side.
-SELECT rows, same, query FROM compare_all($list$
+SELECT * FROM compare_all($list$
 SELECT m.f8, count(*) FROM many m JOIN others o ON m.f8 = o.f8 WHERE m.f8 > 10 GROUP BY 1
 SELECT o.f8 + 0, count(*) FROM many m JOIN others o ON m.f8 = o.f8 GROUP BY 1
 SELECT m.cents, count(*) FROM many m JOIN others o ON m.cents = o.fine GROUP BY 1
@@ -99,7 +99,7 @@ SELECT max(m.gap), min(o.gap) FROM many m JOIN others o ON m.gap = o.gap
 $list$, 'compare_query');
 
 -- IN and NOT IN, whose answers NULLs of either side decide.
-SELECT rows, same, query FROM compare_all($list$
+SELECT * FROM compare_all($list$
 SELECT count(*), sum(id) FROM many WHERE number IN (SELECT number FROM others)
 SELECT count(*), sum(id) FROM many WHERE number NOT IN (SELECT number FROM others)
 SELECT count(*), sum(id) FROM many WHERE number NOT IN (SELECT number FROM others WHERE number IS NOT NULL)

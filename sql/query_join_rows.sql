@@ -39,27 +39,24 @@ INSERT INTO statements (query) VALUES
     ('SELECT count(*) FROM ticket WHERE visitor NOT IN (SELECT id FROM visitor WHERE city < 40)'),
     ('SELECT n.label, count(*), sum(t.paid) FROM ticket t JOIN tiny n ON t.venue = n.id GROUP BY 1'),
     ('SELECT a.seat, count(*), sum(a.paid - b.paid) FROM ticket a JOIN ticket b ON a.visitor = b.visitor AND a.id < b.id WHERE a.venue < 5 GROUP BY 1');
-SELECT n, c.rows, c.same FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
 
 -- Small tables beside large ones, where the session chooses how to answer.
 SET pg_gpu.path = 'auto';
 SELECT relname, pg_relation_size(oid) / current_setting('block_size')::int < 64 AS small FROM pg_class WHERE relname IN ('ticket_i', 'visitor_i', 'venue_i', 'tiny_i') ORDER BY 1;
 SELECT n, c.rows, c.same FROM statements, compare_query(query) AS c ORDER BY n;
-SET pg_gpu.query_processor = auto;
-SELECT n, c.rows, c.same FROM statements, compare_query(query) AS c ORDER BY n;
-SET pg_gpu.query_processor = always;
 SET pg_gpu.path = 'host';
 -- Runs that are too small for mirrors, of one table and of all.
 SET pg_gpu.min_mirror_entries = 5000;
-SELECT n, c.rows, c.same FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
 SET pg_gpu.min_mirror_entries = 1000000;
-SELECT n, c.rows, c.same FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
 SET pg_gpu.min_mirror_entries = 0;
 
 -- Rows of this transaction in either table, and what a savepoint takes back.
 BEGIN;
 INSERT INTO ticket SELECT i, i % 2500, i % 95, 1.5, '2026-01-01', 'new seat' FROM generate_series(30001, 30500) AS i;
-SELECT n, c.rows, c.same FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
 SAVEPOINT before;
 INSERT INTO visitor SELECT i % 2500, 'newcomer', 7, NULL FROM generate_series(1, 400) AS i;
 DELETE FROM visitor WHERE id % 10 = 3;
@@ -67,14 +64,14 @@ UPDATE ticket SET visitor = visitor + 1 WHERE id % 50 = 4;
 UPDATE venue SET label = 'renamed', rank = rank WHERE id % 7 = 2;
 DELETE FROM tiny WHERE id = 2;
 INSERT INTO tiny VALUES (3, 'three'), (3, 'three again');
-SELECT n, c.rows, c.same FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
 ROLLBACK TO before;
-SELECT n, c.rows, c.same FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
 DELETE FROM tiny;
 DELETE FROM venue;
-SELECT n, c.rows, c.same FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
 ROLLBACK;
-SELECT n, c.rows, c.same FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
 
 -- Cursors see what was there when they were opened.
 BEGIN;
@@ -95,14 +92,14 @@ UPDATE visitor SET points = points + 1, city = 69 - city WHERE id % 20 = 6;
 DELETE FROM visitor WHERE id % 100 = 8;
 INSERT INTO visitor VALUES (NULL, NULL, NULL, NULL), (5, 'fifth', 5, 5);
 UPDATE venue SET later = id WHERE id < 10;
-SELECT n, c.rows, c.same FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
 VACUUM ticket;
-SELECT n, c.rows, c.same FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
 VACUUM visitor, venue;
-SELECT n, c.rows, c.same FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
 SELECT count(*) > 0 AS merged FROM gpu.merge('ticket_i');
 SELECT count(*) > 0 AS merged FROM gpu.merge('visitor_i');
-SELECT n, c.rows, c.same FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
 
 -- Parameters, of plans for any values.
 SET plan_cache_mode = force_generic_plan;
@@ -122,7 +119,7 @@ EXECUTE joined_by (5);
 RESET plan_cache_mode;
 
 -- Joins that run again for each outer row, with its values or without.
-SELECT rows, same, query FROM compare_all($list$
+SELECT * FROM compare_all($list$
 SELECT n.id, s.* FROM tiny n, LATERAL (SELECT count(*) AS c, sum(t.paid) AS p FROM ticket t JOIN visitor v ON t.visitor = v.id WHERE v.city = n.id) AS s
 SELECT n.id, s.* FROM tiny n LEFT JOIN LATERAL (SELECT e.rank, count(*) AS c FROM ticket t JOIN venue e ON t.venue = e.id + n.id GROUP BY 1) AS s ON s.rank = n.id
 SELECT n.id, s.* FROM tiny n, LATERAL (SELECT e.rank, count(*) AS c FROM ticket t JOIN venue e ON t.venue = e.id WHERE t.seat > n.label GROUP BY 1) AS s
@@ -143,7 +140,7 @@ BEGIN;
 WITH s AS (SELECT v.city, count(*) AS c FROM ticket t JOIN visitor v ON t.visitor = v.id GROUP BY 1), w AS (INSERT INTO tiny SELECT city, c::text FROM s WHERE city < 3 RETURNING id, label) SELECT * FROM w ORDER BY 1;
 UPDATE visitor v SET points = s.c FROM (SELECT t.visitor AS id, count(*) AS c FROM ticket t JOIN venue e ON t.venue = e.id WHERE e.rank = 3 GROUP BY 1) AS s WHERE s.id = v.id;
 SELECT sum(points), count(*) FROM visitor;
-SELECT n, c.rows, c.same FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
 ROLLBACK;
 -- Rows that are locked are PostgreSQL's.
 SELECT count(*) FROM (SELECT t.id FROM ticket t JOIN tiny n ON t.venue = n.id FOR UPDATE OF t) AS s;
@@ -153,14 +150,14 @@ CREATE TABLE partly (id int4, label text, extra int4) WITH (autovacuum_enabled =
 INSERT INTO partly SELECT i % 90, 'part ' || i % 8, i FROM generate_series(1, 2000) AS i;
 CREATE INDEX partly_i ON partly USING gpu_column (id, label) WHERE extra > 1000;
 VACUUM ANALYZE partly;
-SELECT rows, same, query FROM compare_all($list$
+SELECT * FROM compare_all($list$
 SELECT p.label, count(*) FROM ticket t JOIN partly p ON t.venue = p.id GROUP BY 1
 SELECT p.label, count(*) FROM ticket t JOIN partly p ON t.venue = p.id WHERE p.extra > 1000 GROUP BY 1
 SELECT p.label, sum(p.extra) FROM ticket t JOIN partly p ON t.venue = p.id WHERE p.extra > 1500 GROUP BY 1
 SELECT count(*) FROM ticket t LEFT JOIN partly p ON t.venue = p.id AND p.extra > 1000
 $list$, 'compare_query');
 CREATE INDEX partly_all ON partly USING gpu_column (id, extra);
-SELECT rows, same, query FROM compare_all($list$
+SELECT * FROM compare_all($list$
 SELECT p.label, count(*) FROM ticket t JOIN partly p ON t.venue = p.id GROUP BY 1
 SELECT count(*), sum(p.extra) FROM ticket t JOIN partly p ON t.venue = p.id
 $list$, 'compare_query');
@@ -172,8 +169,8 @@ GRANT SELECT ON ticket, visitor, venue, tiny, statements TO regress_join_reader;
 ALTER TABLE visitor ENABLE ROW LEVEL SECURITY;
 CREATE POLICY few ON visitor USING (city < 20);
 SET ROLE regress_join_reader;
-SELECT n, c.rows, c.same FROM statements, compare_query(query) AS c ORDER BY n;
-SELECT rows, same, query FROM compare_all($list$
+SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT * FROM compare_all($list$
 SELECT count(*), max(v.city) FROM ticket t JOIN visitor v ON t.visitor = v.id
 SELECT count(*) FROM ticket t JOIN visitor v ON t.visitor = v.id WHERE 10 / (v.city - 30) < 5
 SELECT sum(10 / (v.city - 30)) FROM ticket t JOIN visitor v ON t.visitor = v.id
@@ -192,7 +189,7 @@ GRANT SELECT ON guarded, open_to_all TO regress_join_reader;
 REVOKE SELECT ON visitor FROM regress_join_reader;
 GRANT SELECT (id, city) ON visitor TO regress_join_reader;
 SET ROLE regress_join_reader;
-SELECT rows, same, query FROM compare_all($list$
+SELECT * FROM compare_all($list$
 SELECT count(*) FROM ticket t JOIN guarded v ON t.visitor = v.id WHERE 10 / (v.city - 30) < 5
 SELECT v.name, count(*) FROM ticket t JOIN guarded v ON t.visitor = v.id GROUP BY 1
 SELECT name, count(*), sum(paid) FROM open_to_all GROUP BY 1

@@ -62,7 +62,7 @@ END $$;
 \set ECHO all
 
 -- Two tables.
-SELECT rows, same, query FROM compare_all($list$
+SELECT * FROM compare_all($list$
 SELECT count(*) FROM delivery d JOIN person p ON d.person = p.id
 SELECT count(*), count(p.name), sum(d.weight), avg(p.credit), min(p.born), max(d.note) FROM delivery d JOIN person p ON d.person = p.id
 SELECT p.kind, d.code, count(*), sum(d.weight * p.credit) FROM delivery d JOIN person p ON d.person = p.id GROUP BY 1, 2
@@ -162,7 +162,7 @@ SELECT count(*) FROM delivery d JOIN person p ON d.person = p.id WHERE d.person 
 $list$, 'compare_query');
 
 -- What is computed of joined rows.
-SELECT rows, same, query FROM compare_all($list$
+SELECT * FROM compare_all($list$
 SELECT o.region, count(*) FILTER (WHERE d.express), sum(d.weight) FILTER (WHERE o.population > 100000), avg(d.ratio) FILTER (WHERE d.note = o.note) FROM delivery d JOIN place o ON d.origin = o.id GROUP BY 1
 SELECT o.region, count(DISTINCT d.person), count(DISTINCT d.note), sum(DISTINCT o.population) FROM delivery d JOIN place o ON d.origin = o.id GROUP BY 1
 SELECT p.kind, percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ratio), percentile_disc(0.9) WITHIN GROUP (ORDER BY p.credit), mode() WITHIN GROUP (ORDER BY d.note) FROM delivery d JOIN person p ON d.person = p.id GROUP BY 1
@@ -203,7 +203,7 @@ SELECT d.tableoid::regclass, count(*) FROM delivery d JOIN place o ON d.origin =
 SELECT count(*) FROM delivery d JOIN place o ON d.origin = o.id WHERE random() >= 0 AND o.population < 1000000
 SELECT count(*) FROM delivery d TABLESAMPLE BERNOULLI (100) JOIN place o ON d.origin = o.id
 $list$, 'compare_query');
-SELECT rows, same, query FROM compare_all($list$
+SELECT * FROM compare_all($list$
 SELECT o.region, count(*) AS c FROM delivery d JOIN place o ON d.origin = o.id GROUP BY 1 ORDER BY c DESC, 1 LIMIT 3
 SELECT o.region, count(*) AS c FROM delivery d JOIN place o ON d.origin = o.id GROUP BY 1 ORDER BY 1 NULLS FIRST OFFSET 2
 SELECT p.name, p.id, sum(d.weight) AS w FROM delivery d JOIN person p ON d.person = p.id GROUP BY 1, 2 ORDER BY w DESC NULLS LAST, 2, 1 LIMIT 10
@@ -213,7 +213,7 @@ SELECT d.id, p.name, p.credit FROM delivery d JOIN person p ON d.person = p.id O
 $list$, 'compare_ordered');
 
 -- Errors: of rows that are joined, and of none that a join or a condition removes.
-SELECT rows, same, query FROM compare_all($list$
+SELECT * FROM compare_all($list$
 SELECT sum(100 / (o.id - 5)) FROM delivery d JOIN place o ON d.origin = o.id
 SELECT sum(100 / (o.id - 5)) FROM delivery d JOIN place o ON d.origin = o.id WHERE o.id > 5
 SELECT sum(100 / (o.id - 45)) FROM delivery d JOIN place o ON d.origin = o.id
@@ -239,7 +239,7 @@ $list$, 'compare_query');
 
 -- Little memory for PostgreSQL, and results larger than both sides.
 SET work_mem = '64kB';
-SELECT rows, same, query FROM compare_all($list$
+SELECT * FROM compare_all($list$
 SELECT p.name, count(*), sum(d.weight) FROM delivery d JOIN person p ON d.person = p.id GROUP BY 1
 SELECT d.id, g.since, count(*) FROM delivery d JOIN good g ON d.good = g.id WHERE d.id % 4 = 1 GROUP BY 1, 2
 SELECT count(*), sum(a.id - b.id) FROM delivery a JOIN delivery b ON a.origin = b.origin
