@@ -9,6 +9,7 @@
 #include "gpu_engine/text.h"
 #include "host/column/column.h"
 #include "host/query/queries.h"
+#include "host/strings/strings.h"
 #include "host/parallel.h"
 
 namespace gpu_engine::host {
@@ -84,6 +85,7 @@ class HostEngine final : public Engine {
     Column &column() noexcept override { return column_; }
     Text &text() noexcept override { return text_; }
     query::Queries &queries() noexcept override { return queries_; }
+    Strings *strings() noexcept override { return &strings_; }
 
     Workers workers(const Stream &stream) noexcept { return Workers{arena_, stream}; }
 
@@ -97,6 +99,7 @@ class HostEngine final : public Engine {
     HostColumn column_{*this};
     HostText text_{*this};
     HostQueries queries_{*this};
+    HostStrings strings_{*this};
 };
 
 }  // namespace gpu_engine::host

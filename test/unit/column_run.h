@@ -8,8 +8,10 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <string>
 #include <vector>
 
+#include "bench/strings/front_coding.h"
 #include "gpu_engine/column.h"
 
 namespace column_test {
@@ -29,6 +31,8 @@ struct Column {
     ColumnEncoding encoding = ColumnEncoding::frame;
     bool strings = false;
     std::vector<std::optional<std::uint64_t>> values;
+    // Of strings: what is at these places, in order. Empty: nobody wants them.
+    std::vector<std::string> entries = {};
 };
 
 struct ColumnRun {
@@ -94,6 +98,19 @@ inline std::vector<std::uint64_t> codes_of(const Column &column, const StoredCol
     return codes;
 }
 
+// A dictionary of strings, which the stream grows by.
+inline void store_strings(const std::vector<std::string> &entries, StoredColumn *stored,
+                          std::vector<std::uint64_t> *stream) {
+    gpu_engine::bench::FrontCoded coded = gpu_engine::bench::front_code(entries);
+    stored->string_bytes = coded.bytes.size();
+    coded.bytes.resize((coded.bytes.size() + 7) / 8 * 8);
+    stored->dictionary = {stream->size(), coded.bytes.size() / 8};
+    stream->resize(stream->size() + stored->dictionary.words);
+    std::memcpy(stream->data() + stored->dictionary.first, coded.bytes.data(), coded.bytes.size());
+    stored->blocks = {stream->size(), coded.blocks.size()};
+    stream->insert(stream->end(), coded.blocks.begin(), coded.blocks.end());
+}
+
 // A column's words of the stream, which grows by them.
 inline StoredColumn store_column(const Column &column, std::vector<std::uint64_t> *stream) {
     const auto append_packed = [stream](std::vector<std::uint64_t> values, std::uint32_t bits) {
@@ -124,6 +141,8 @@ inline StoredColumn store_column(const Column &column, std::vector<std::uint64_t
                 entry -= least;
             }
             stored.dictionary = append_packed(entries, stored.entry_bits);
+        } else if (!column.entries.empty()) {
+            store_strings(column.entries, &stored, stream);
         } else {
             // Strings, which a store leaves out.
             stored.dictionary = {stream->size(), 37};

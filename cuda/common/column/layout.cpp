@@ -16,6 +16,14 @@ bool lies_within(const WordArea &area, std::uint64_t words, std::uint64_t stream
     return area.words == words && area.first <= stream_words && area.words <= stream_words - area.first;
 }
 
+bool are_strings_valid(const StoredColumn &column, const StoreLayout &layout) noexcept {
+    return column.string_bytes == 0 ||
+           (lies_within(column.dictionary, column.string_bytes / 8 + (column.string_bytes % 8 != 0 ? 1 : 0),
+                        layout.stream_words) &&
+            lies_within(column.blocks, (column.distinct + string_block - 1) / string_block,
+                        layout.stream_words));
+}
+
 bool is_valid(const StoredColumn &column, const StoreLayout &layout) noexcept {
     const std::uint64_t groups = packed_groups(layout.rows);
     if (column.bits > 64 || column.entry_bits > 64 ||
@@ -25,13 +33,15 @@ bool is_valid(const StoredColumn &column, const StoreLayout &layout) noexcept {
     }
     if (column.encoding != ColumnEncoding::dictionary) {
         return (column.encoding == ColumnEncoding::frame || column.encoding == ColumnEncoding::plain) &&
-               column.strings == 0;
+               column.strings == 0 && column.string_bytes == 0;
     }
     // A part of a run has the whole run's dictionary, which may have more entries than the part has rows.
     return column.distinct <= Column::max_rows && column.bits == bits_for_entries(column.distinct) &&
-           (column.strings != 0 ||
-            lies_within(column.dictionary, packed_groups(column.distinct) * column.entry_bits,
-                        layout.stream_words));
+           (column.strings != 0
+                ? are_strings_valid(column, layout)
+                : column.string_bytes == 0 &&
+                      lies_within(column.dictionary, packed_groups(column.distinct) * column.entry_bits,
+                                  layout.stream_words));
 }
 
 std::uint64_t align(std::uint64_t words) noexcept {
@@ -89,6 +99,17 @@ KeptStream keep_stream(const StoreLayout &layout) {
         kept.column[c].dictionary = keep(&kept, has_integers ? column.dictionary : WordArea{});
     }
     kept.words += kept_alignment;
+    return kept;
+}
+
+KeptStream keep_strings(const StoreLayout &layout) {
+    KeptStream kept;
+    for (std::uint32_t c = 0; c < layout.columns; ++c) {
+        if (layout.column[c].string_bytes > 0) {
+            kept.column[c].dictionary = keep(&kept, layout.column[c].dictionary);
+            kept.column[c].blocks = keep(&kept, layout.column[c].blocks);
+        }
+    }
     return kept;
 }
 

@@ -50,6 +50,7 @@ inline constexpr std::uint64_t kept_alignment = 8;
 struct KeptColumn {
     std::uint64_t null_bits;  // first words
     std::uint64_t dictionary;
+    std::uint64_t blocks;  // of dictionaries of strings, which are kept apart
     std::uint64_t codes;
 };
 
@@ -67,8 +68,9 @@ struct KeptStream {
 // Returns invalid_argument unless a run can have this layout.
 Status check_store_layout(const StoreLayout &layout) noexcept;
 
-// Throws std::bad_alloc.
+// What a store keeps, and what is kept of dictionaries of strings. Throw std::bad_alloc.
 KeptStream keep_stream(const StoreLayout &layout);
+KeptStream keep_strings(const StoreLayout &layout);
 
 // Words on one page that a store keeps.
 struct KeptPiece {

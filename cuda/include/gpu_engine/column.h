@@ -43,15 +43,21 @@ struct StoredColumn {
     ColumnEncoding encoding;
     std::uint8_t bits;        // bits of a code, 0 to 64; in a dictionary those that tell its entries apart
     std::uint8_t entry_bits;  // entry bits of a dictionary's integer, a difference from `base`
-    std::uint8_t strings;     // the dictionary has strings, which are left out
+    std::uint8_t strings;     // the dictionary has strings, which a ColumnStore leaves out (strings.h)
     std::uint32_t reserved;
     std::uint64_t base;
-    std::uint64_t distinct;  // entries of the dictionary
-    WordArea null_bits;      // a bit a row; no words without NULLs. The code of a NULL means nothing
+    std::uint64_t distinct;      // entries of the dictionary
+    std::uint64_t string_bytes;  // of a dictionary of strings; 0: nobody keeps it
+    WordArea null_bits;          // a bit a row; no words without NULLs. The code of a NULL means nothing
     WordArea dictionary;
+    WordArea blocks;  // of strings: at which byte each block of string_block entries begins
     WordArea codes;
 };
-static_assert(sizeof(StoredColumn) == 72);
+static_assert(sizeof(StoredColumn) == 96);
+
+// Strings ascend by their bytes. Each is the number of bytes that it shares with the one before, the number
+// of those that follow (both varints), and these. The first of a block shares nothing.
+inline constexpr std::uint64_t string_block = 64;
 
 // code_slots returns how many codes there are to be counted: entries of a dictionary, or all numbers that the
 // bits can make.

@@ -55,6 +55,7 @@ class Kary;
 class Grid;
 class Column;
 class Text;
+class Strings;
 namespace query {
 class Queries;
 }
@@ -97,6 +98,9 @@ class Engine : public Interface {
     virtual Text &text() noexcept = 0;
     // Queries over columns (gpu_engine/query/query.h).
     virtual query::Queries &queries() noexcept = 0;
+    // Dictionaries of strings, whichever engine has their runs (gpu_engine/strings.h). Only the host engine
+    // has them: null of others.
+    virtual Strings *strings() noexcept { return nullptr; }
 };
 
 struct EngineOptions {

@@ -39,11 +39,12 @@ struct OwnObject {
     Mirrors::Claim claim;
     GridPageColumns columns{};  // this and the next are for points
     GridOptions grid;
-    TextShape lists{};                      // this and the next are for inverted lists
-    std::uint32_t content_bytes = 0;        // content bytes of a page
-    AnyLoader loader;                       // holds what has come, until it is finished
-    AnyObject object;                       // holds it once it is finished
-    std::unique_ptr<LoadInParts> in_parts;  // instead of both, where several engines share it
+    TextShape lists{};                       // this and the next are for inverted lists
+    std::uint32_t content_bytes = 0;         // content bytes of a page
+    AnyLoader loader;                        // holds what has come, until it is finished
+    std::unique_ptr<StringsLoader> strings;  // the same of columns' strings, where these are kept
+    AnyObject object;                        // holds it once it is finished
+    std::unique_ptr<LoadInParts> in_parts;   // instead of both, where several engines share it
 };
 
 // Results that the session hasn't read yet, and the kind of request that reads them.

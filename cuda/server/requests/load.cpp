@@ -167,7 +167,7 @@ void handle_begin_column(Work &work, const protocol::BeginColumn &request, proto
         return;
     }
     const std::uint64_t bytes = load_bytes(*work.engine, request);
-    require_room(work, own, {{work.id, &work.engine->memory(), bytes, bytes}});
+    require_room_for_columns(work, own, request.layout, {{work.id, &work.engine->memory(), bytes, bytes}});
     std::unique_ptr<ColumnLoader> loader;
     check(work.engine->column().open_loader(*work.stream, request.layout, &loader));
     own.loader = AnyLoader(std::move(loader));
@@ -206,6 +206,7 @@ void handle_append_pages(Work &work, const protocol::AppendPages &request, proto
                 refuse("pages have another size");
             }
             check(with_room(work, [&] { return loader->append_pages(*work.stream, images, request.pages); }));
+            append_strings(own, images, request.pages);
         } else if constexpr (std::is_same_v<Loader, GridLoader>) {
             const GridPages pages = {images, request.pages, layout.page_bytes, layout.first_byte};
             check(with_room(work, [&] { return loader->append_pages(*work.stream, pages); }));
@@ -256,7 +257,8 @@ void handle_finish(Work &work, const protocol::HandleRequest &request, protocol:
     work.items = reply.entries;
     work.bytes = reply.bytes;
     if (own.named) {
-        make_mirror(work, whole_run(own.held_by, std::move(own.object)), own.name, own.holder);
+        make_mirror(work, whole_run(own.held_by, std::move(own.object)), own.name, own.holder,
+                    own.strings.get());
         return;
     }
     reply.handle = request.handle;

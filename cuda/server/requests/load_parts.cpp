@@ -90,7 +90,7 @@ void spread_begin_column(Spread &spread, const protocol::BeginColumn &request, p
         room.push_back({share.held_by, &engine.memory(), bytes, bytes});
         own.in_parts->parts.push_back({share.held_by, share.first, nullptr});
     }
-    require_room(work, own, room);
+    require_room_for_columns(work, own, request.layout, std::move(room));
     reply.handle = add_own_object(work, std::move(own));
 }
 
@@ -103,6 +103,7 @@ void spread_append_pages(Spread &spread, const protocol::AppendPages &request, p
     }
     load.is_valid = false;
     append_columns(spread, load, request, images);
+    append_strings(object_in_parts(spread.whole(), request.handle), images, request.pages);
     load.is_valid = true;
     spread.whole().items = request.pages;
     spread.whole().bytes = bytes;
@@ -127,7 +128,8 @@ void spread_finish(Spread &spread, const protocol::HandleRequest &request, proto
     }
     work.items = reply.entries;
     work.bytes = reply.bytes;
-    make_mirror(work, std::move(parts), node.mapped().name, node.mapped().holder);
+    make_mirror(work, std::move(parts), node.mapped().name, node.mapped().holder,
+                node.mapped().strings.get());
 }
 
 void spread_set_dead(Spread &spread, const protocol::SetDead &request, protocol::ReplyHeader &reply) {

@@ -36,6 +36,9 @@ StoreLayout columns_of_rows(const StoreLayout &run, std::uint64_t first, std::ui
             column.dictionary.words == 0) {
             column.dictionary = {0, 0};
         }
+        // The whole run's strings are kept once, whoever has its rows.
+        column.string_bytes = 0;
+        column.blocks = {0, 0};
         layout.stream_words += column.codes.words + column.null_bits.words + column.dictionary.words;
     }
     return layout;

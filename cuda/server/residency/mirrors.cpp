@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
-#include <optional>
 
 namespace gpu_engine::server {
 
@@ -34,7 +33,7 @@ std::uint64_t bytes_of(const Mirror &mirror) {
     for (const MirrorPart &part : mirror.parts) {
         bytes += store_of(part.object)->bytes();
     }
-    return bytes;
+    return bytes + mirror.string_bytes();
 }
 
 std::uint64_t dead_version_of(const Mirror &mirror) {
@@ -150,7 +149,7 @@ Mirrors::Victims Mirrors::victims(const Purpose &purpose, Requested requested) {
 }
 
 Mirrors::Victims Mirrors::victims(EngineId engine, const Purpose &purpose) {
-    return victims(purpose, [engine](const Mirror &mirror) { return mirror.part_on(engine) != nullptr; });
+    return victims(purpose, [engine](const Mirror &mirror) { return mirror.bytes_on(engine) > 0; });
 }
 
 template <typename Wanted>
@@ -174,19 +173,19 @@ void Mirrors::unlink(const Victims &victims, Evicted *evicted) {
         victims, 0, [](std::uint64_t) { return true; }, evicted);
 }
 
-namespace {
-
-// Returns how many bytes must go for `bytes` more to fit; nothing where all of them wouldn't do.
-std::optional<std::uint64_t> lacking_bytes(const MemoryBudget &memory, std::uint64_t bytes) {
+std::optional<std::uint64_t> Mirrors::bytes_to_leave(EngineId engine, const MemoryBudget &memory,
+                                                     std::uint64_t bytes) {
     const std::uint64_t limit = memory.limit();
-    const std::uint64_t used = memory.used();
     if (bytes > limit) {
         return std::nullopt;
     }
-    return used <= limit - bytes ? 0 : used - (limit - bytes);
+    const auto lacking = [&memory, room = limit - bytes] {
+        const std::uint64_t used = memory.used();
+        return used - std::min(used, room);
+    };
+    const std::uint64_t before = lacking();
+    return before > 0 && engine == strings_engine && spaces_.drop(before) ? lacking() : before;
 }
-
-}  // namespace
 
 std::uint64_t Mirrors::bytes_of_all(const Victims &victims, EngineId engine) {
     std::uint64_t bytes = 0;
@@ -201,7 +200,7 @@ std::uint64_t Mirrors::bytes_of_all(const Victims &victims, EngineId engine) {
 bool Mirrors::make_room(EngineId engine, MemoryBudget &memory, std::uint64_t bytes, const Purpose &purpose) {
     Evicted evicted;
     const std::lock_guard lock(mutex_);
-    const std::optional<std::uint64_t> needed = lacking_bytes(memory, bytes);
+    const std::optional<std::uint64_t> needed = bytes_to_leave(engine, memory, bytes);
     if (!needed || *needed == 0) {
         return needed.has_value();
     }
@@ -220,8 +219,8 @@ Mirrors::EngineRoom Mirrors::room_on(EngineId engine, const MemoryBudget &memory
     const std::uint64_t limit = memory.limit();
     const std::uint64_t used = memory.used();
     const std::int64_t lately = microseconds_since_1970() - undisturbed_microseconds;
-    std::uint64_t any = 0;
-    std::uint64_t idle = 0;
+    std::uint64_t any = engine == strings_engine ? spaces_.bytes() : 0;
+    std::uint64_t idle = any;
     for (const Table::iterator &victim : victims(engine, purpose)) {
         const std::uint64_t bytes = victim->second->bytes_on(engine);
         any += bytes;
@@ -256,7 +255,7 @@ Room Mirrors::choose_victims(const NewMirror &mirror, const Purpose &purpose, Vi
     Victims left = victims(purpose, [&mirror](const Mirror &other) {
         return other.engine == mirror.engine ||
                std::any_of(mirror.parts.begin(), mirror.parts.end(), [&other](const NewMirrorPart &part) {
-                   return part.memory != nullptr && other.part_on(part.held_by) != nullptr;
+                   return part.memory != nullptr && other.bytes_on(part.held_by) > 0;
                });
     });
     // Moves mirrors to the chosen ones until what counts of them is as many bytes as are needed.
@@ -303,7 +302,8 @@ Room Mirrors::choose_victims(const NewMirror &mirror, const Purpose &purpose, Vi
         if (part.memory == nullptr) {
             continue;
         }
-        const std::optional<std::uint64_t> needed = lacking_bytes(*part.memory, part.bytes_in_the_making);
+        const std::optional<std::uint64_t> needed =
+            bytes_to_leave(part.held_by, *part.memory, part.bytes_in_the_making);
         if (!needed || (*needed > 0 && !choose(*needed, [&part](const Mirror &other) {
                 return other.bytes_on(part.held_by);
             }))) {
@@ -338,6 +338,9 @@ Room Mirrors::make_room_for(const NewMirror &mirror, const Purpose &purpose, Cla
 }
 
 bool Mirrors::drop_one(EngineId engine, const Purpose &purpose) {
+    if (engine == strings_engine && spaces_.drop(1)) {
+        return true;
+    }
     Evicted evicted;
     const std::lock_guard lock(mutex_);
     bool dropped = false;
@@ -352,6 +355,7 @@ void Mirrors::shrink(EngineId engine, const MemoryBudget &memory) {
     Evicted evicted;
     const std::lock_guard lock(mutex_);
     const std::uint64_t limit = memory.limit();
+    static_cast<void>(bytes_to_leave(engine, memory, 0));
     const std::uint64_t used = memory.used();
     unlink(
         victims(engine, {}), engine,
@@ -470,7 +474,7 @@ std::uint64_t Mirrors::list(protocol::MirrorRow *rows, std::uint64_t capacity,
         for (std::size_t i = 0; i < mirror->parts.size(); ++i) {
             const MirrorPart &part = mirror->parts[i];
             row.entries = store_of(part.object)->entries();
-            row.bytes = store_of(part.object)->bytes();
+            row.bytes = store_of(part.object)->bytes() + (i == 0 ? mirror->string_bytes() : 0);
             row.device = device_of(part.held_by);
             row.kind = static_cast<std::uint32_t>(kind_of(part.object));
             row.part = static_cast<std::uint16_t>(i + 1);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -14,7 +15,9 @@
 
 #include "gpu_engine/engine.h"
 #include "gpu_engine/protocol.h"
+#include "gpu_engine/strings.h"
 #include "server/engine_id.h"
+#include "server/residency/code_spaces.h"
 #include "server/residency/object.h"
 
 namespace gpu_engine::server {
@@ -44,6 +47,10 @@ struct Mirror {
     protocol::EngineName engine{};
     // The parts are in the order of their entries, each on another engine.
     std::vector<MirrorPart> parts;
+    // The whole run's dictionaries of strings, in the machine's memory; null: it has none, or there was no
+    // room.
+    std::shared_ptr<const RunStrings> strings;
+    CodeSpaces *spaces = nullptr;  // that the strings may be members of
     protocol::Holder holder{};
     std::int64_t loaded_at = 0;  // microseconds since 1970
     std::atomic<std::int64_t> last_used{0};
@@ -66,9 +73,20 @@ struct Mirror {
         }
         return nullptr;
     }
+    std::uint64_t string_bytes() const noexcept { return strings != nullptr ? strings->bytes() : 0; }
     std::uint64_t bytes_on(EngineId id) const {
         const MirrorPart *part = part_on(id);
-        return part != nullptr ? store_of(part->object)->bytes() : 0;
+        return (part != nullptr ? store_of(part->object)->bytes() : 0) +
+               (id == strings_engine ? string_bytes() : 0);
+    }
+
+    Mirror() = default;
+    Mirror(const Mirror &) = delete;
+    Mirror &operator=(const Mirror &) = delete;
+    ~Mirror() {
+        if (strings != nullptr) {
+            spaces->forget(strings.get());
+        }
     }
 };
 
@@ -215,6 +233,10 @@ class Mirrors {
 
     MirrorCounts counts(EngineId engine);
 
+    // The code spaces of mirrors' strings. They leave before mirrors do, since they are made of what is in
+    // memory already.
+    CodeSpaces &spaces() noexcept { return spaces_; }
+
     // Returns whether an engine has mirrors of another kind.
     bool has_overflow() const noexcept { return overflow_.load(std::memory_order_relaxed) > 0; }
 
@@ -234,6 +256,10 @@ class Mirrors {
     template <typename Requested>
     Victims victims(const Purpose &purpose, Requested requested);
     Victims victims(EngineId engine, const Purpose &purpose);
+    // How many bytes must go for `bytes` more to fit, once code spaces have gone as far as that helps;
+    // nothing where all of them wouldn't do.
+    std::optional<std::uint64_t> bytes_to_leave(EngineId engine, const MemoryBudget &memory,
+                                                std::uint64_t bytes);
     static std::uint64_t bytes_of_all(const Victims &victims, EngineId engine);
     // Returns the bytes of mirrors and claims for which `counts(name, user)` is true. The mutex is held.
     template <typename Counts>
@@ -250,6 +276,7 @@ class Mirrors {
     void unlink(const Victims &victims, EngineId engine, Wanted wanted, Evicted *evicted);
     void unlink(const Victims &victims, Evicted *evicted);
 
+    CodeSpaces spaces_;  // it outlives the mirrors
     std::mutex mutex_;
     Table table_;
     std::unordered_map<Place, Share, Hash> claimed_;

@@ -1,5 +1,7 @@
 #include "server/residency/own_objects.h"
 
+#include <algorithm>
+
 namespace gpu_engine::server {
 
 using protocol::ReplyResult;
@@ -108,6 +110,36 @@ void require_room(Work &work, OwnObject &own, const std::vector<NewMirrorPart> &
     }
 }
 
+void require_room_for_columns(Work &work, OwnObject &own, const StoreLayout &layout,
+                              std::vector<NewMirrorPart> parts) {
+    Engine &host = work.server().engines().host();
+    const std::uint64_t bytes = host.strings()->bytes_of(layout);
+    if (bytes > 0) {
+        std::vector<NewMirrorPart> with_strings = parts;
+        const auto of_host =
+            std::find_if(with_strings.begin(), with_strings.end(),
+                         [](const NewMirrorPart &part) { return part.held_by == strings_engine; });
+        if (of_host == with_strings.end()) {
+            with_strings.push_back({strings_engine, &host.memory(), bytes, bytes});
+        } else {
+            of_host->bytes += bytes;
+            of_host->bytes_in_the_making += bytes;
+        }
+        const NewMirror mirror = {work.engine_name, own.name, own.holder, std::move(with_strings)};
+        if (work.server().mirrors().make_room_for(mirror, work.purpose, &own.claim) == Room::made &&
+            host.strings()->open_loader(layout, &own.strings).ok()) {
+            return;
+        }
+    }
+    require_room(work, own, parts);
+}
+
+void append_strings(OwnObject &own, const void *images, std::uint32_t pages) {
+    if (own.strings != nullptr && !own.strings->append_pages(images, pages).ok()) {
+        own.strings = nullptr;
+    }
+}
+
 std::vector<MirrorPart> whole_run(EngineId held_by, AnyObject object) {
     std::vector<MirrorPart> parts;
     parts.push_back({held_by, 0, std::move(object)});
@@ -115,11 +147,15 @@ std::vector<MirrorPart> whole_run(EngineId held_by, AnyObject object) {
 }
 
 void make_mirror(Work &work, std::vector<MirrorPart> parts, const RunName &name,
-                 const protocol::Holder &holder) {
+                 const protocol::Holder &holder, StringsLoader *strings) {
     auto mirror = std::make_shared<Mirror>();
     mirror->name = name;
     mirror->engine = work.engine_name;
     mirror->parts = std::move(parts);
+    mirror->spaces = &work.server().mirrors().spaces();
+    if (strings != nullptr) {
+        static_cast<void>(strings->finish(&mirror->strings));
+    }
     mirror->holder = holder;
     mirror->loaded_at = microseconds_since_1970();
     mirror->last_used = mirror->loaded_at;

@@ -38,11 +38,18 @@ bool begin_own(Work &work, const protocol::RunName &name, const protocol::Holder
 // Makes room on each engine for what an object takes there. Throws Failure.
 void require_room(Work &work, OwnObject &own, const std::vector<NewMirrorPart> &parts);
 
+// The same for a run of columns, and for its dictionaries of strings, which then come with its pages. Where
+// there is no room for these they are left out: who needs them reads the pages.
+void require_room_for_columns(Work &work, OwnObject &own, const StoreLayout &layout,
+                              std::vector<NewMirrorPart> parts);
+void append_strings(OwnObject &own, const void *images, std::uint32_t pages);
+
 // Returns a run that one engine has.
 std::vector<MirrorPart> whole_run(EngineId held_by, AnyObject object);
-// Puts a finished run into the table; when its name is taken it is dropped.
+// Puts a finished run into the table; when its name is taken it is dropped. `strings` is the loader of its
+// strings, if it has one.
 void make_mirror(Work &work, std::vector<MirrorPart> parts, const protocol::RunName &name,
-                 const protocol::Holder &holder);
+                 const protocol::Holder &holder, StringsLoader *strings = nullptr);
 
 // Returns the bitmap in the transfer buffer that a request brings for a run; null when no entry is dead.
 const std::uint64_t *bitmap_of(Work &work, const Mirror &mirror, const protocol::SetDead &request);

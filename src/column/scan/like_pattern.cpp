@@ -1,8 +1,6 @@
 #include "column/scan/like_pattern.h"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include "gpu_engine/find_literal.h"
 
 namespace pg_gpu::column {
 
@@ -99,44 +97,6 @@ const LikePattern *read_like_pattern(Oid function, Oid collation, Datum datum) {
 
 // ---- values -----------------------------------------------------------------------------------------------
 
-// Finds where a literal begins in bytes from `at` to `end`; nullptr: it isn't there.
-static const char *find_literal(const char *at, const char *end, const Bytes &literal) {
-    const size_t length = literal.length;
-    if (static_cast<size_t>(end - at) < length)
-        return nullptr;
-#if defined(__SSE2__)
-    // Sixteen places at a time: where the first and the last byte fit. The last places are looked at together
-    // with some of those before.
-    constexpr ptrdiff_t together = sizeof(__m128i);
-    const char *const places_end = end - length + 1;
-    const auto has_rest = [&literal, length](const char *place) {
-        return length <= 2 || memcmp(place + 1, literal.data + 1, length - 2) == 0;
-    };
-    if (places_end - at < together) {
-        for (; at < places_end; at++)
-            if (at[0] == literal.data[0] && at[length - 1] == literal.data[length - 1] && has_rest(at))
-                return at;
-        return nullptr;
-    }
-    const __m128i first = _mm_set1_epi8(literal.data[0]);
-    const __m128i last = _mm_set1_epi8(literal.data[length - 1]);
-    for (;;) {
-        const __m128i firsts = _mm_loadu_si128(reinterpret_cast<const __m128i *>(at));
-        const __m128i lasts = _mm_loadu_si128(reinterpret_cast<const __m128i *>(at + length - 1));
-        auto fitting = static_cast<uint32>(
-            _mm_movemask_epi8(_mm_and_si128(_mm_cmpeq_epi8(firsts, first), _mm_cmpeq_epi8(lasts, last))));
-        for (; fitting != 0; fitting &= fitting - 1)
-            if (has_rest(at + __builtin_ctz(fitting)))
-                return at + __builtin_ctz(fitting);
-        if (places_end - at <= together)
-            return nullptr;
-        at = Min(at + together, places_end - together);
-    }
-#else
-    return static_cast<const char *>(memmem(at, static_cast<size_t>(end - at), literal.data, literal.length));
-#endif
-}
-
 // Takes the first of several places where a literal could be, since that leaves most for the literals behind
 // it.
 static bool has_literals(const LikePattern &pattern, const Bytes &value) {
@@ -165,7 +125,7 @@ static bool has_literals(const LikePattern &pattern, const Bytes &value) {
     }
     for (; left > 0; left--) {
         const Bytes &literal = pattern.literals[next++];
-        at = find_literal(at, end, literal);
+        at = gpu_engine::find_literal(at, end, literal.data, literal.length);
         if (at == nullptr)
             return false;
         at += literal.length;

@@ -25,6 +25,7 @@ static gpu_engine::WordArea area_of(const Area &area) {
 
 static bool describe_run(Relation index, const storage::RunEntry &run, gpu_engine::StoreLayout *layout) {
     static_assert(kMaxColumns <= static_cast<int>(gpu_engine::max_store_columns));
+    static_assert(kDictionaryBlock == gpu_engine::string_block);
     static_assert(static_cast<int>(Encoding::Dictionary) ==
                       static_cast<int>(gpu_engine::ColumnEncoding::dictionary) &&
                   static_cast<int>(Encoding::Frame) == static_cast<int>(gpu_engine::ColumnEncoding::frame) &&
@@ -55,8 +56,14 @@ static bool describe_run(Relation index, const storage::RunEntry &run, gpu_engin
         column->distinct = is_dictionary(header) ? header.distinct : 0;
         column->null_bits = area_of(header.null_bits);
         column->codes = area_of(header.codes);
-        if (is_dictionary(header) && is_integer)
+        // Numerics are compared as numbers, never by their bytes.
+        const bool has_strings = !is_integer && format->types[i].base_type != NUMERICOID;
+        if (is_dictionary(header) && (is_integer || has_strings))
             column->dictionary = area_of(header.dictionary);
+        if (is_dictionary(header) && has_strings) {
+            column->string_bytes = header.dictionary_bytes;
+            column->blocks = area_of(header.blocks);
+        }
     }
     pfree(reader);
     return valid;
