@@ -25,6 +25,7 @@
 #include "gpu_engine/protocol_kary.h"
 #include "gpu_engine/protocol_load.h"
 #include "gpu_engine/protocol_query.h"
+#include "gpu_engine/protocol_strings.h"
 #include "gpu_engine/protocol_text.h"
 
 namespace gpu_engine::protocol {
@@ -46,6 +47,6 @@ constexpr std::uint64_t layout_of(Lists... lists) noexcept {
 // A hash of the sizes and alignments of all structures, by which `hello` tells two builds apart.
 inline constexpr std::uint64_t message_layout =
     layout_of(CommonStructures(), ConnectionStructures(), LoadStructures(), KaryStructures(),
-              GridStructures(), ColumnStructures(), TextStructures(), QueryStructures());
+              GridStructures(), ColumnStructures(), TextStructures(), QueryStructures(), StringStructures());
 
 }  // namespace gpu_engine::protocol

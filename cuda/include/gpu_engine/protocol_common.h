@@ -11,7 +11,7 @@
 namespace gpu_engine::protocol {
 
 // Rises with every change of these headers that a peer could notice.
-inline constexpr std::uint32_t version = 31;
+inline constexpr std::uint32_t version = 32;
 inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
 inline constexpr std::size_t max_message = 8192;
 inline constexpr std::size_t max_runs = 64;  // most runs of a request
@@ -59,6 +59,9 @@ enum class Message : std::uint16_t {
     read_groups,
     run_query,
     read_query,
+    number_strings,
+    read_strings,
+    match_strings,
 };
 
 enum class EngineName : std::uint16_t { host = 0, cuda = 1 };

@@ -14,10 +14,16 @@ struct RunColumnPlace {
     std::uint32_t column;
     std::uint64_t offset;
     std::uint32_t power;
-    std::uint32_t reserved;
+    std::uint32_t space;  // query::RunColumn::space
     std::uint64_t places;
     std::uint64_t values;  // offset, of maps
     std::uint64_t nulls;   // offset, of maps; nowhere: none is NULL
+};
+
+// A dictionary that a code space has: of a run of the request, and a column of strings.
+struct SpaceMemberPlace {
+    std::uint32_t run;
+    std::uint32_t column;
 };
 
 // A source of a scan (query::RunSource): at `columns` lie as many RunColumnPlaces as the scan has columns.
@@ -49,6 +55,10 @@ struct ArrayPlace {
     std::uint32_t count;
     std::uint32_t reserved;
 };
+// At `members` lie SpaceMemberPlaces.
+struct SpacePlace {
+    ArrayPlace members;
+};
 inline constexpr std::uint32_t max_elements = 1U << 20;  // of all arrays together, those of values apart
 
 // Runs a query.
@@ -65,6 +75,7 @@ struct RunQuery {
     ArrayPlace sources;  // RunSourcePlaces
     ArrayPlace inputs;   // InputSourcePlaces
     ArrayPlace tables;   // BlocksPlaces, by table
+    ArrayPlace spaces;   // SpacePlaces
     std::uint64_t max_rows;
     std::uint64_t tests;  // offset of ColumnTestPlaces
     std::uint32_t test_count;
@@ -101,8 +112,8 @@ struct ReadQuery {
 };
 
 using QueryStructures =
-    Structures<RunColumnPlace, RunSourcePlace, InputSourcePlace, InputColumnPlace, ZonePlace, RunQuery,
-               QueryReply, ReadQuery, query::Node, query::Step, query::Constant, query::Accumulator,
-               query::SortKey, query::ZoneTransition>;
+    Structures<RunColumnPlace, SpaceMemberPlace, SpacePlace, RunSourcePlace, InputSourcePlace,
+               InputColumnPlace, ZonePlace, RunQuery, QueryReply, ReadQuery, query::Node, query::Step,
+               query::Constant, query::Accumulator, query::SortKey, query::ZoneTransition>;
 
 }  // namespace gpu_engine::protocol

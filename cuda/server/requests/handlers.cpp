@@ -49,7 +49,8 @@ std::uint32_t bits_of(const Request &request) {
         return request.key_bits;
     } else if constexpr (requires { request.boxes; } || std::is_same_v<Request, protocol::MatchGrid>) {
         return grid_bits;
-    } else if constexpr (requires { request.tests; }) {
+    } else if constexpr (
+        requires { request.tests; } || requires { request.members; } || requires { request.member; }) {
         return column_bits;
     } else {
         return text_bits;
@@ -211,6 +212,9 @@ constexpr Row rows[] = {
     {Message::read_groups, about<handle_read_groups, holders_of_kept<CachedGroups, protocol::ReadGroups>>()},
     {Message::run_query, request_handler<result_run_query, spread_run_query>()},
     {Message::read_query, about<result_read_query, holders_of_kept<KeptRows, protocol::ReadQuery>>()},
+    {Message::number_strings, request_handler<handle_number_strings, spread_number_strings>()},
+    {Message::read_strings, request_handler<handle_read_strings, spread_read_strings>()},
+    {Message::match_strings, request_handler<handle_match_strings, spread_match_strings>()},
     {Message::search_text,
      joint_handler<handle_search_text, spread_search_text, joint_key, join_search_text>()},
     {Message::count_text, request_handler<handle_count_text>()},

@@ -8,6 +8,7 @@
 #include "server/requests/column_tests.h"
 #include "server/requests/results.h"
 #include "server/requests/run_set.h"
+#include "server/requests/space_members.h"
 #include "server/requests/spread.h"
 
 #include "gpu_engine/query/parts.h"
@@ -20,9 +21,9 @@ namespace {
 class ReceivedQuery {
   public:
     // With the runs that are here, and with its inputs if `has_inputs`.
-    ReceivedQuery(const TransferBuffer &buffer, const protocol::RunQuery &request, const RunSet &runs,
-                  bool has_inputs)
-        : buffer_(buffer),
+    ReceivedQuery(Work &work, const protocol::RunQuery &request, const RunSet &runs, bool has_inputs)
+        : buffer_(work.connection.buffer),
+          memory_(work.server().engines().host().memory()),
           nodes_(copy<query::Node>(request.nodes)),
           types_(copy<query::ValueType>(request.types)),
           steps_(copy<query::Step>(request.steps)),
@@ -35,6 +36,7 @@ class ReceivedQuery {
             refuse("the query has more tables than scans");
         }
         read_zones(request);
+        read_spaces(work, request, runs);
         read_sources(request, runs, has_inputs);
     }
 
@@ -105,6 +107,17 @@ class ReceivedQuery {
         }
     }
 
+    void read_spaces(Work &work, const protocol::RunQuery &request, const RunSet &runs) {
+        for (const protocol::SpacePlace &place : copy<protocol::SpacePlace>(request.spaces)) {
+            note_taken(place.members.count);
+            spaces_.push_back({read_members(buffer_, place.members, runs), nullptr});
+            // Not every numbering of a statement is a space.
+            if (place.members.count > 0) {
+                spaces_.back().space = space_of(work, spaces_.back().listed);
+            }
+        }
+    }
+
     // How many columns a source has, and of how many words, its scan says.
     void read_sources(const protocol::RunQuery &request, const RunSet &runs, bool has_inputs) {
         const auto sources = copy<protocol::RunSourcePlace>(request.sources);
@@ -128,7 +141,7 @@ class ReceivedQuery {
                 }
                 tests_.push_back(tests.of_run(i));
                 note_taken(1 + tests_.back().size());
-                run_columns_.push_back(run_columns(sources[i].columns, types));
+                run_columns_.push_back(run_columns(sources[i], types));
                 runs_.push_back({&runs.column(sources[i].run), tests_.back().data(), count(tests_.back()), 0,
                                  run_columns_.back().data()});
                 ++node.runs.count;
@@ -171,16 +184,54 @@ class ReceivedQuery {
                                            : buffer_.part<std::uint64_t>(offset, (places + 63) / 64);
     }
 
-    std::vector<query::RunColumn> run_columns(std::uint64_t offset,
+    // Makes a map of a member's numbers in a code space.
+    void take_numbers(const protocol::RunColumnPlace &place, std::uint32_t run, query::ValueType type,
+                      query::RunColumn *column) {
+        constexpr std::uint32_t max_shift = 63;
+        if (place.space > spaces_.size() || type != query::ValueType::int64 || place.power > max_shift) {
+            refuse("a column has no numbers of a code space");
+        }
+        const Space &space = spaces_[place.space - 1];
+        if (space.space == nullptr) {
+            refuse("a code space has no members");
+        }
+        const auto &places = space.listed.places;
+        const auto found = std::find_if(places.begin(), places.end(), [&](const auto &member) {
+            return member.run == run && member.column == place.column;
+        });
+        if (found == places.end()) {
+            refuse("a column is no member of its code space");
+        }
+        const auto member = static_cast<std::size_t>(found - places.begin());
+        const std::uint32_t *numbers = space.space->numbers(member);
+        column->power = 0;
+        column->offset = 0;
+        if (numbers == nullptr && place.power == 0 && place.offset == 0) {
+            column->form = query::ColumnForm::code;
+            return;
+        }
+        const SpaceMember &dictionary = space.listed.members[member];
+        column->places = dictionary.run->layout().column[dictionary.column].distinct;
+        maps_.push_back(std::make_unique<Scratch<std::uint64_t>>(memory_, column->places));
+        std::uint64_t *values = maps_.back()->data();
+        for (std::uint64_t code = 0; code < column->places; ++code) {
+            values[code] = ((numbers == nullptr ? code : numbers[code]) << place.power) + place.offset;
+        }
+        column->values = values;
+    }
+
+    std::vector<query::RunColumn> run_columns(const protocol::RunSourcePlace &source,
                                               const std::vector<query::ValueType> &types) {
         std::vector<query::RunColumn> columns;
-        for (const protocol::RunColumnPlace &place : copy<protocol::RunColumnPlace>(offset, types.size())) {
+        for (const auto &place : copy<protocol::RunColumnPlace>(source.columns, types.size())) {
             query::RunColumn column = {};
             column.form = static_cast<query::ColumnForm>(place.form);
             column.column = place.column;
             column.offset = place.offset;
             column.power = place.power;
-            if (column.form == query::ColumnForm::map) {
+            if (column.form == query::ColumnForm::map && place.space != 0) {
+                take_numbers(place, source.run, types[columns.size()], &column);
+            } else if (column.form == query::ColumnForm::map) {
                 column.places = place.places;
                 column.values = values_at(place.values, types[columns.size()], place.places);
                 column.nulls = nulls_at(place.nulls, place.places);
@@ -199,7 +250,13 @@ class ReceivedQuery {
         return columns;
     }
 
+    struct Space {
+        ListedMembers listed;
+        std::shared_ptr<const CodeSpace> space;
+    };
+
     const TransferBuffer &buffer_;
+    MemoryBudget &memory_;
     std::uint64_t taken_ = 0;
     std::vector<query::Node> nodes_;
     std::vector<query::ValueType> types_;
@@ -214,6 +271,8 @@ class ReceivedQuery {
     std::vector<std::vector<ColumnTest>> tests_;
     std::vector<std::vector<query::RunColumn>> run_columns_;
     std::vector<std::vector<query::InputColumn>> input_columns_;
+    std::vector<Space> spaces_;
+    std::vector<std::unique_ptr<Scratch<std::uint64_t>>> maps_;
     std::vector<query::Zone> zones_;
     std::vector<query::RunSource> runs_;
     std::vector<query::InputSource> inputs_;
@@ -419,7 +478,7 @@ void result_run_query(Work &work, const protocol::RunQuery &request, protocol::Q
     if (!runs.complete()) {
         return;
     }
-    const ReceivedQuery received(work.connection.buffer, request, runs, true);
+    const ReceivedQuery received(work, request, runs, true);
     KeptRows cached = begin_cached(work);
     cached.result =
         run_here(work, received, runs, request.max_rows, [](const query::Query &query) { return query; });
@@ -435,9 +494,13 @@ void spread_run_query(Spread &spread, const protocol::RunQuery &request, protoco
         // The session may change the query between two parts: that each is one its engine finds out.
         runs.push_back(std::make_unique<RunSet>(spread.work(part), request.run, request.runs, column_bits,
                                                 reply.header));
-        received.push_back(
-            std::make_unique<ReceivedQuery>(whole.connection.buffer, request, *runs.back(), part == 0));
     }
+    // Making a code space takes a stream.
+    spread.run_one(0, [&](Work &work) {
+        for (std::size_t part = 0; part < spread.size(); ++part) {
+            received.push_back(std::make_unique<ReceivedQuery>(work, request, *runs[part], part == 0));
+        }
+    });
     const std::vector<const HeapBlocks *> no_blocks(received.front()->tables().size());
     const query::Query first = received.front()->query(no_blocks, request.max_rows);
     if (const char *problem = query::find_problem(first); problem != nullptr) {

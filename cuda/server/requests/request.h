@@ -82,16 +82,15 @@ inline void check(const Status &status) {
     }
 }
 
-// Runs `call`, which returns a Status. When the call lacks memory, mirrors are dropped and it is run again.
-// No mirror is dropped where all that may be dropped are not enough for what was refused. A device may be
-// short of memory below the limit, because other programs use it; it then doesn't say how much it lacks, and
-// mirrors are dropped one at a time.
+// Runs `call`, which returns a Status. When the call lacks memory of an engine, mirrors are dropped and it is
+// run again. No mirror is dropped where all that may be dropped are not enough for what was refused. A device
+// may be short of memory below the limit, because other programs use it; it then doesn't say how much it
+// lacks, and mirrors are dropped one at a time.
 template <typename Call>
-Status with_room(Work &work, Call &&call) {
+Status with_room_on(Work &work, EngineId id, MemoryBudget &memory, Call &&call) {
     // Other requests may take the memory that was made free, so the number of attempts is limited.
     constexpr int max_refusals = 64;
     Mirrors &mirrors = work.server().mirrors();
-    MemoryBudget &memory = work.engine->memory();
     static_cast<void>(memory.take_refused());
     // The piece that was refused is only the last of several that a call takes. If it finds room once the
     // others have been given back, another caller may have had that room. If it does again, the pieces don't
@@ -108,12 +107,18 @@ Status with_room(Work &work, Call &&call) {
         const bool is_enough = refused > 0 && refused <= memory.free_bytes();
         wanted = is_enough && was_enough ? 2 * std::max(refused, wanted) : refused;
         was_enough = is_enough;
-        if (refused > 0 ? !mirrors.make_room(work.id, memory, wanted, work.purpose)
-                        : !mirrors.drop_one(work.id, work.purpose)) {
+        if (refused > 0 ? !mirrors.make_room(id, memory, wanted, work.purpose)
+                        : !mirrors.drop_one(id, work.purpose)) {
             return status;
         }
     }
     return make_status(StatusCode::out_of_memory, "the engine's memory is taken again as soon as it is free");
+}
+
+// The same where the work's engine computes.
+template <typename Call>
+Status with_room(Work &work, Call &&call) {
+    return with_room_on(work, work.id, work.engine->memory(), call);
 }
 
 // ---- the handlers ----------------------------------------------------------------------------------------
@@ -185,6 +190,19 @@ void handle_read_groups(Work &work, const protocol::ReadGroups &request, protoco
 void result_run_query(Work &work, const protocol::RunQuery &request, protocol::QueryReply &reply);
 void spread_run_query(Spread &spread, const protocol::RunQuery &request, protocol::QueryReply &reply);
 void result_read_query(Work &work, const protocol::ReadQuery &request, protocol::QueryReply &reply);
+
+// These are defined in strings.cpp.
+void handle_number_strings(Work &work, const protocol::NumberStrings &request,
+                           protocol::NumberStringsReply &reply);
+void spread_number_strings(Spread &spread, const protocol::NumberStrings &request,
+                           protocol::NumberStringsReply &reply);
+void handle_read_strings(Work &work, const protocol::ReadStrings &request, protocol::ReadStringsReply &reply);
+void spread_read_strings(Spread &spread, const protocol::ReadStrings &request,
+                         protocol::ReadStringsReply &reply);
+void handle_match_strings(Work &work, const protocol::MatchStrings &request,
+                          protocol::MatchStringsReply &reply);
+void spread_match_strings(Spread &spread, const protocol::MatchStrings &request,
+                          protocol::MatchStringsReply &reply);
 
 // These are defined in text.cpp.
 void handle_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply);

@@ -17,6 +17,9 @@ struct EngineTable {
     gpu_engine::query::InputSource own_rows;
 };
 
+struct QueryTable;
+EngineTable engine_table(const QueryTable &table);
+
 // The query has no sources and no blocks: its scans read these tables, one each. At least one has a set.
 struct EngineQuery {
     const gpu_engine::query::Query *query;

@@ -105,8 +105,9 @@ static protocol::RunColumnPlace put_column(Sheet *sheet, const query::RunColumn 
     place.column = column.column;
     place.offset = column.offset;
     place.power = column.power;
+    place.space = column.space;
     place.nulls = protocol::nowhere;
-    if (column.form == query::ColumnForm::map) {
+    if (column.form == query::ColumnForm::map && column.space == 0) {
         place.places = column.places;
         place.values = put(sheet, column.values, column.places * query::words_of(type));
         place.nulls = put_nulls(sheet, column.nulls, column.places);
@@ -175,6 +176,60 @@ static protocol::ArrayPlace put_tables(Sheet *sheet, const EngineQuery &prepared
     return place;
 }
 
+// ---- code spaces -----------------------------------------------------------------------------------------
+
+// Calls visit(column, run) for all columns of all runs, which have the message's numbers.
+template <typename Visit>
+static void for_columns(const EngineTable *tables, const uint32 *column_counts, uint32 table_count,
+                        Visit visit) {
+    uint32 number = 0;
+    for (uint32 table = 0; table < table_count; table++) {
+        if (tables[table].set == nullptr)
+            continue;
+        const LiveRuns live = live_runs(*tables[table].set);
+        for (int run = 0; run < live.count; run++, number++)
+            for (uint32 i = 0; i < column_counts[table]; i++)
+                visit(tables[table].columns[live.places[run]][i], number);
+    }
+}
+
+SpaceMembers members_of_space(const EngineTable *tables, const uint32 *column_counts, uint32 table_count,
+                              uint32 space) {
+    SpaceMembers members = {nullptr, 0};
+    for (const bool writes : {false, true}) {
+        if (writes)
+            members.places = allocate<protocol::SpaceMemberPlace>(size_t{members.count} + 1);
+        members.count = 0;
+        for_columns(tables, column_counts, table_count, [&](const query::RunColumn &column, uint32 run) {
+            if (column.space != space + 1)
+                return;
+            if (writes)
+                members.places[members.count] = {run, column.column};
+            members.count++;
+        });
+    }
+    return members;
+}
+
+static protocol::ArrayPlace put_spaces(Sheet *sheet, const EngineQuery &prepared) {
+    auto *counts = allocate<uint32>(size_t{prepared.table_count} + 1);
+    for (uint32 table = 0; table < prepared.table_count; table++)
+        counts[table] = scan_of(*prepared.query, table).types.count;
+    uint32 spaces = 0;
+    for_columns(prepared.tables, counts, prepared.table_count,
+                [&](const query::RunColumn &column, uint32) { spaces = Max(spaces, column.space); });
+    auto *places = allocate<protocol::SpacePlace>(size_t{spaces} + 1);
+    for (uint32 i = 0; i < spaces; i++) {
+        const SpaceMembers members = members_of_space(prepared.tables, counts, prepared.table_count, i);
+        places[i] = {put_array(sheet, members.places, members.count)};
+        pfree(members.places);
+    }
+    const protocol::ArrayPlace place = put_array(sheet, places, spaces);
+    pfree(places);
+    pfree(counts);
+    return place;
+}
+
 // ---- tests -----------------------------------------------------------------------------------------------
 
 // Calls visit(test, source) for the tests of all tables: of a table's runs together once for each, unless the
@@ -237,6 +292,7 @@ static void put_query(Sheet *sheet, const EngineQuery &prepared, protocol::RunQu
     message->sources = put_sources(sheet, prepared, sources);
     message->inputs = put_inputs(sheet, prepared);
     message->tables = put_tables(sheet, prepared);
+    message->spaces = put_spaces(sheet, prepared);
     put_tests(sheet, prepared, sources, message);
     message->max_rows = query.max_rows;
     pfree(sources);

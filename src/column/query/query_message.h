@@ -5,6 +5,16 @@
 
 namespace pg_gpu::column {
 
+// Dictionaries that are members of a code space, of which a message names the runs. In the current memory
+// context.
+struct SpaceMembers {
+    gpu_engine::protocol::SpaceMemberPlace *places;
+    uint32 count;
+};
+// Returns those whose columns name the space. column_counts[i]: how many columns each run of a table has.
+SpaceMembers members_of_space(const EngineTable *tables, const uint32 *column_counts, uint32 table_count,
+                              uint32 space);
+
 // How many tests of runs the message has.
 uint64 count_tests(const EngineQuery &prepared);
 

@@ -103,7 +103,7 @@ static const RunColumn **columns_by_place(const QueryTable &table) {
     return by_place;
 }
 
-static EngineTable make_table(const QueryTable &table) {
+EngineTable engine_table(const QueryTable &table) {
     if (table.rows == nullptr)
         return {nullptr, {}, nullptr, nullptr, table.own_rows};
     RemoteRows &rows = *table.rows;
@@ -120,7 +120,7 @@ static uint64 entries_of(const client::RunSet &set) {
 static EngineQuery make_request(const QueryRequest &request) {
     auto *tables = allocate<EngineTable>(request.table_count);
     for (uint32 i = 0; i < request.table_count; i++)
-        tables[i] = make_table(request.tables[i]);
+        tables[i] = engine_table(request.tables[i]);
     EngineQuery prepared = {};
     prepared.query = &request.query;
     prepared.tables = tables;

@@ -430,7 +430,7 @@ static void select_none(ColumnView *view) {
         view->loose[i].selected = false;
 }
 
-static ColumnKeys keys_of_column(const Condition &condition, int column, KeysToApply which) {
+ColumnKeys keys_of_column(const Condition &condition, int column, KeysToApply which) {
     ColumnKeys keys = {column, allocate<const Key *>(condition.count + 1), 0};
     for (int i = 0; i < condition.count; i++) {
         const Key &key = condition.keys[i];

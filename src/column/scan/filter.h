@@ -1,11 +1,15 @@
 // Selects the rows of a view that match a condition.
 #pragma once
 
+#include "column/scan/cached_matches.h"
 #include "column/scan/view.h"
 
 namespace pg_gpu::column {
 
 enum class KeysToApply { Safe, Unsafe };
+
+// Returns the keys of a column that are applied together. In the current memory context.
+ColumnKeys keys_of_column(const Condition &condition, int column, KeysToApply which);
 
 // Takes away the rows that don't match. Unsafe keys' operators see the values of selected rows only.
 void select_matching(ColumnView *view, const Condition &condition, KeysToApply which);

@@ -1,5 +1,7 @@
 #include "column/scan/mirror.h"
+#include "column/scan/cached_results.h"
 #include "column/scan/remote_rows.h"
+#include "column/scan/string_tests.h"
 
 #include "rpc/rpc.h"
 
@@ -148,16 +150,41 @@ static void add_scaled_tests(RemoteRows *rows, int run, const Condition &conditi
     }
 }
 
+// Returns what the server says of the entries of runs, by run, and keeps it for statements to come; nullptr
+// where the session has to look at them. No operator is called, so none sees a value.
+static uint8 **match_runs_on_server(RemoteRows *rows, const Condition &condition, int column,
+                                    KeysToApply which) {
+    ColumnView *view = rows->view;
+    auto **matches = allocate_zeroed<uint8 *>(static_cast<size_t>(view->run_count) + 1);
+    const ColumnKeys keys = keys_of_column(condition, column, which);
+    for (int run = 0; run < view->run_count; run++) {
+        const ColumnHeader &header = view->runs[run].header.column[column];
+        if (!is_remote(view, run) || !is_dictionary(header) ||
+            use_cached_codes(view, run, column, condition, which) != nullptr)
+            continue;
+        const uint64 changes = count_changes();
+        auto *match = allocate_zeroed<uint8>(groups_of(UINT64CONST(1) << header.bits) * kGroup);
+        if (!match_on_server(rows, run, keys, match)) {
+            pfree(match);
+            continue;
+        }
+        matches[run] = match;
+        (void)cache_matching_codes(&view->runs[run], keys, match, changes);
+    }
+    return matches;
+}
+
 // A set of the codes that match the column's keys, for each run. Where values may be nothing an operator is
 // to see, only those that visible rows have are looked at.
 static bool add_code_tests(RemoteRows *rows, const Condition &condition, int column, KeysToApply which) {
     ColumnView *view = rows->view;
     if (!compares_numerics_only(condition, column, which) && !has_counted_codes(*rows, column))
         return false;
+    uint8 **by_server = match_runs_on_server(rows, condition, column, which);
     bool only_selected = false;
     for (int run = 0; run < view->run_count; run++)
-        only_selected = only_selected ||
-                        (is_remote(view, run) && needs_visible_codes(view, run, condition, column, which));
+        only_selected = only_selected || (is_remote(view, run) && by_server[run] == nullptr &&
+                                          needs_visible_codes(view, run, condition, column, which));
     if (only_selected && !count_remote_codes(rows, column))
         return false;
     for (int run = 0; run < view->run_count; run++) {
@@ -173,12 +200,15 @@ static bool add_code_tests(RemoteRows *rows, const Condition &condition, int col
                      rows->set_places[run]);
             continue;
         }
-        auto *match = allocate_zeroed<uint8>(groups_of(codes) * kGroup);
-        if (!only_selected)
-            memset(match, 1, view->runs[run].header.column[column].distinct);
-        for (uint64 code = 0; only_selected && code < view->counted[run].codes; code++)
-            match[code] = view->counted[run].by_code[code] > 0 ? 1 : 0;
-        match_codes(view, run, column, condition, which, match);
+        auto *match = by_server[run];
+        if (match == nullptr) {
+            match = allocate_zeroed<uint8>(groups_of(codes) * kGroup);
+            if (!only_selected)
+                memset(match, 1, view->runs[run].header.column[column].distinct);
+            for (uint64 code = 0; only_selected && code < view->counted[run].codes; code++)
+                match[code] = view->counted[run].by_code[code] > 0 ? 1 : 0;
+            match_codes(view, run, column, condition, which, match);
+        }
         const uint64 words = groups_of(codes);
         auto *set = allocate<uint64>(words + 1);
         for (uint64 word = 0; word < words; word++)

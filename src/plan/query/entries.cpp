@@ -7,10 +7,12 @@
 
 namespace pg_gpu::plan::query {
 
-// Are the bytes of its dictionary, which is sorted by them, in the order of the values?
-static bool is_bytewise(const Numbering &numbering) {
-    return (numbering.type == TEXTOID || numbering.type == VARCHAROID) &&
-           is_c_collation(numbering.order_collation);
+bool is_of_bytes(Oid type) {
+    return type == TEXTOID || type == VARCHAROID || type == BYTEAOID;
+}
+
+bool is_bytewise(Oid type, Oid collation) {
+    return is_of_bytes(type) && (type == BYTEAOID || (OidIsValid(collation) && is_c_collation(collation)));
 }
 
 static bool are_codes_values(const ViewColumns &columns, const Source &source, const Numbering &numbering) {
@@ -19,7 +21,7 @@ static bool are_codes_values(const ViewColumns &columns, const Source &source, c
     const column::ColumnView *view = columns.rows->view;
     if (numbering.has_table || !IsA(source.expression, Var) || view->run_count != 1 ||
         !column::is_remote(view, 0) || !column::is_dictionary(view->runs[0].header.column[source.column]) ||
-        (numbering.is_ordered && !is_bytewise(numbering)))
+        (numbering.is_ordered && !is_bytewise(numbering.type, numbering.order_collation)))
         return false;
     for (uint32 row = 0; row < view->loose_count; row++)
         if (view->loose[row].selected)
@@ -42,30 +44,13 @@ void find_numbers_by_code(const ViewColumns *views, Program *program) {
 
 // ---- the values of results --------------------------------------------------------------------------------
 
-static bool is_result_of(const Result &result, uint32 numbering) {
-    return result.kind == ResultKind::Value && result.argument.kind == Kind::Group &&
-           result.argument.numbering == numbering;
-}
-
 // Marks the codes that records have.
 static void mark_codes(const CompiledQuery &compiled, uint32 numbering, const RecordLayout &layout,
                        column::QueryResult *records, uint64 distinct, uint64 *marks) {
-    const uint64 *record;
-    while (uint64 left = column::next_records(records->records, &record)) {
-        CHECK_FOR_INTERRUPTS();
-        for (; left > 0; left--, record += records->record_words) {
-            for (uint32 i = 0; i < compiled.result_count; i++) {
-                const Result &result = compiled.results[i];
-                if (!is_result_of(result, numbering) ||
-                    (record[result.value / 64] >> (result.value % 64) & 1) != 0)
-                    continue;
-                const uint64 code = record[layout.words[result.value]];
-                if (code < distinct)
-                    marks[code / 64] |= UINT64CONST(1) << (code % 64);
-            }
-        }
-    }
-    column::rewind_records(records->records);
+    for_results_of(compiled, numbering, layout, records, [&](uint64 code) {
+        if (code < distinct)
+            marks[code / 64] |= UINT64CONST(1) << (code % 64);
+    });
 }
 
 // In order and each once; *count of them.

@@ -7,6 +7,33 @@
 
 namespace pg_gpu::plan::query {
 
+// Returns whether a type's values are strings that some collations compare by their bytes.
+bool is_of_bytes(Oid type);
+// Returns whether its values have the order of their bytes by a collation.
+bool is_bytewise(Oid type, Oid collation);
+
+// Calls visit(number) for the values of a numbering that records have.
+template <typename Visit>
+void for_results_of(const CompiledQuery &compiled, uint32 numbering, const RecordLayout &layout,
+                    column::QueryResult *records, Visit visit) {
+    const auto is_result_of = [numbering](const Result &result) {
+        return result.kind == ResultKind::Value && result.argument.kind == Kind::Group &&
+               result.argument.numbering == numbering;
+    };
+    const uint64 *record;
+    while (uint64 left = column::next_records(records->records, &record)) {
+        CHECK_FOR_INTERRUPTS();
+        for (; left > 0; left--, record += records->record_words) {
+            for (uint32 i = 0; i < compiled.result_count; i++) {
+                const Result &result = compiled.results[i];
+                if (is_result_of(result) && (record[result.value / 64] >> (result.value % 64) & 1) == 0)
+                    visit(record[layout.words[result.value]]);
+            }
+        }
+    }
+    column::rewind_records(records->records);
+}
+
 // Which numberings may have a view's codes for numbers. Views are by table.
 void find_numbers_by_code(const ViewColumns *views, Program *program);
 

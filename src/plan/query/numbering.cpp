@@ -204,7 +204,8 @@ static void rank(Numbering *numbering) {
 void finish_numbers(Program *program) {
     MemoryContext caller = MemoryContextSwitchTo(program->context);
     for (uint32 i = 0; i < program->numbering_count; i++)
-        if (program->numberings[i].is_ordered && !program->numberings[i].is_by_code)
+        if (program->numberings[i].is_ordered && !program->numberings[i].is_by_code &&
+            !program->numberings[i].is_by_space)
             rank(&program->numberings[i]);
     for (uint32 i = 0; i < program->numbered_count; i++) {
         const NumberedConstant &numbered = program->numbered[i];
@@ -216,7 +217,7 @@ void finish_numbers(Program *program) {
 }
 
 Datum value_of_number(const Numbering &numbering, uint64 number) {
-    if (!numbering.is_by_code)
+    if (!numbering.is_by_code && !numbering.is_by_space)
         return numbering.ranks == nullptr ? numbering.values->values[number] : numbering.by_rank[number];
     uint64 *const end = numbering.codes + numbering.code_count;
     return numbering.code_values[std::lower_bound(numbering.codes, end, number) - numbering.codes];

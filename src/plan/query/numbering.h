@@ -55,6 +55,8 @@ uint32 number_of(Numbering *numbering, Datum value);
 // by final_number.
 void finish_numbers(Program *program);
 inline uint64 final_number(const Numbering &numbering, uint64 number) {
+    if (numbering.own_numbers != nullptr && number < numbering.values->count)
+        return numbering.own_numbers[number];
     return numbering.ranks == nullptr || number >= numbering.values->count ? number : numbering.ranks[number];
 }
 

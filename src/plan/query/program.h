@@ -6,6 +6,10 @@
 #include "gpu_engine/query/query.h"
 #include "plan/query/aggregate_values.h"
 
+namespace pg_gpu::column {
+struct StringSpace;
+}
+
 namespace pg_gpu::plan::query {
 
 namespace engine = gpu_engine::query;
@@ -102,10 +106,14 @@ struct Numbering {
     Oid collation;  // that equality goes by
     bool is_ordered;
     Oid order_collation;
-    // Made in the executor: what numbers stand for. They are codes of a column's only dictionary (entries.h),
-    // of which these are read, in order; or places in a table, or among its values in their order.
+    // Made in the executor: what numbers stand for. They are codes of a column's only dictionary (entries.h)
+    // or the server's (spaces.h), of which these are read, in order; or places in a table, or among its
+    // values in their order.
     bool has_table;  // so that numbers aren't codes
     bool is_by_code;
+    bool is_by_space;
+    column::StringSpace *space;
+    uint64 *own_numbers;  // the server's, by place in the table, of values that the session has
     int code_table;
     int code_column;
     uint64 *codes;

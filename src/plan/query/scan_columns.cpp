@@ -3,6 +3,7 @@
 #include "plan/query/columns.h"
 #include "plan/query/entries.h"
 #include "plan/query/numbering.h"
+#include "plan/query/spaces.h"
 #include "plan/query/tables.h"
 
 namespace pg_gpu::plan::query {
@@ -212,6 +213,8 @@ static void make_run_column(const ViewColumns &columns, int run, Evaluation *eva
         case SourceKind::Result:
             if (evaluation->numbering != nullptr && evaluation->numbering->is_by_code)
                 made->form = engine::ColumnForm::code;
+            else if (evaluation->numbering != nullptr && evaluation->numbering->is_by_space)
+                make_space_column(columns, run, source.numbering, made);
             else
                 map_results(evaluation, reader, made);
     }
@@ -323,7 +326,9 @@ static const char *make_columns_of_input(const ViewColumns &columns, int table, 
 static const Numbering *ranked_numbering(const Program &program, const Source &source) {
     const Numbering *numbering =
         source.numbering == no_numbering ? nullptr : &program.numberings[source.numbering];
-    return numbering == nullptr || numbering->ranks == nullptr ? nullptr : numbering;
+    return numbering == nullptr || (numbering->ranks == nullptr && numbering->own_numbers == nullptr)
+               ? nullptr
+               : numbering;
 }
 
 static void replace_numbers(const Numbering &numbering, const uint64 *numbers, uint64 count) {
@@ -379,21 +384,39 @@ static void replace_numbers_of_table(const ViewColumns &columns, int table, cons
     }
 }
 
-const char *make_scan_columns(const ViewColumns *views, int count, Program *program, ExprContext *context,
-                              ScanColumns *scans) {
+// *asks_server: are numbers to be the server's where they can be? It becomes false where the server doesn't
+// give them.
+static const char *try_to_make_columns(const ViewColumns *views, int count, Program *program,
+                                       ExprContext *context, bool *asks_server, ScanColumns *scans) {
     find_numbers_by_code(views, program);
+    if (*asks_server)
+        find_numbers_by_space(views, program);
     begin_numbers(program);
     for (int table = 0; table < count; table++)
         if (const char *problem = make_columns_of_table(views[table], table, program, context, &scans[table]))
             return problem;
     if (!number_tables(program))
         return kNoRoomForNumbers;
+    if (*asks_server && !number_by_spaces(views, count, program, scans)) {
+        *asks_server = false;
+        return nullptr;
+    }
     finish_numbers(program);
     if (const char *problem = write_tables(program))
         return problem;
     for (int table = 0; table < count; table++)
         replace_numbers_of_table(views[table], table, *program, scans[table]);
     return nullptr;
+}
+
+const char *make_scan_columns(const ViewColumns *views, int count, Program *program, ExprContext *context,
+                              ScanColumns *scans) {
+    bool asks_server = true;
+    const char *problem = try_to_make_columns(views, count, program, context, &asks_server, scans);
+    if (asks_server || problem != nullptr)
+        return problem;
+    forget_spaces(program);
+    return try_to_make_columns(views, count, program, context, &asks_server, scans);
 }
 
 }  // namespace pg_gpu::plan::query

@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "plan/query/aggregate_output.h"
 #include "plan/query/entries.h"
+#include "plan/query/spaces.h"
 #include "plan/query/nodes.h"
 #include "plan/query/parameters.h"
 #include "plan/query/path.h"
@@ -91,7 +92,8 @@ static const char *ask(const Asking &asking, uint64 max_rows) {
     request.result_context = state->keep;
     request.result_owner = state->owner;
     if (column::run_query(request, &state->result))
-        return read_code_values(asking.views, state->compiled, state->layout, &state->result)
+        return read_code_values(asking.views, state->compiled, state->layout, &state->result) &&
+                       read_space_values(state->compiled, state->layout, &state->result)
                    ? nullptr
                    : "a run was merged meanwhile";
     const char *outcome = words_of_outcome(state->result.outcome);

@@ -2,6 +2,7 @@
 
 #include "plan/query/aggregate_failure.h"
 #include "plan/query/aggregate_top.h"
+#include "plan/query/entries.h"
 #include "plan/query/numbering.h"
 
 namespace pg_gpu::plan::query {
@@ -81,14 +82,19 @@ static uint64 count_entries(const ViewColumns *views, const Program &program, ui
 
 void order_keys(const Compiler &compiler, const ViewColumns *views, const CompiledQuery &compiled,
                 const List *order) {
-    // PostgreSQL sorts the groups in less time than it takes to sort more values.
+    // PostgreSQL sorts the groups in less time than it takes to sort more values, unless the server or a
+    // dictionary has them in order.
     constexpr uint64 max_entries = 1 << 16;
+    const Program &program = *compiled.program;
     Compiler own = compiler;
     for (int i = 0; i < count_items(order); i++) {
         const OrderItem item = order_item(order, i);
         const Result &result = compiled.results[item.result];
-        if (result.kind == ResultKind::Value && result.argument.kind == Kind::Group &&
-            count_entries(views, *compiled.program, result.argument.numbering) <= max_entries)
+        if (result.kind != ResultKind::Value || result.argument.kind != Kind::Group)
+            continue;
+        const uint16 numbering = result.argument.numbering;
+        if ((numbering != no_numbering && is_bytewise(program.numberings[numbering].type, item.collation)) ||
+            count_entries(views, program, numbering) <= max_entries)
             order_numbers(&own, result.argument, item.collation);
     }
 }

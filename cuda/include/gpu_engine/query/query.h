@@ -41,7 +41,9 @@ struct RunColumn {
     std::uint32_t column;  // of the run
     std::uint64_t offset;
     std::uint32_t power;
-    std::uint32_t reserved;
+    // Of requests to the server process, form map: 1 and the number of a code space. The values are the
+    // numbers of its entries, shifted left by `power`, plus `offset`. Engines are always given the values.
+    std::uint32_t space;
     std::uint64_t places;         // form map: codes from here on are NULL (damage)
     const std::uint64_t *values;  // form map
     const std::uint64_t *nulls;   // a bit a code; nullptr: none is NULL
