@@ -469,7 +469,8 @@ Program::Program(const Call &call, const QueryData &data, const Composer &compos
              key_operands_.data(),
              static_cast<std::uint32_t>(stages.size()),
              static_cast<std::uint32_t>(filter_stages),
-             first_own_slot_ + own_slots};
+             // A thread has words of its own that a NULL may be read from.
+             std::max(first_own_slot_ + own_slots, 1U)};
 }
 
 }  // namespace gpu_engine::query::on_device

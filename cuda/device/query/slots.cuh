@@ -70,8 +70,8 @@ GPU_ENGINE_BOTH Access access(const StepRoom &room, Operand operand) {
         case Source::constant:
             return {&room.constants[operand.number].low, 0, 1, 0};
         default:
-            // What a NULL's value is doesn't matter: any words will do.
-            return {slots.values, 0, 0, all_rows};
+            // What a NULL's value is doesn't matter: any words of this thread's will do.
+            return {slots.at(0), 0, 0, all_rows};
     }
 }
 __device__ inline std::uint32_t true_rows(const Access &truth) {
