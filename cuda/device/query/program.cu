@@ -461,13 +461,8 @@ Program::Program(const Call &call, const QueryData &data, const Composer &compos
     stages_ = upload(call, stages);
     joins_ = upload(call, composer.joins_);
     key_operands_ = upload(call, key_operands);
-    view_ = {instructions_.data(),
-             stages_.data(),
-             data.constants.data(),
-             data.zones.data(),
-             joins_.data(),
-             key_operands_.data(),
-             static_cast<std::uint32_t>(stages.size()),
+    view_ = {instructions_.data(), stages_.data(), data.constants.data(), data.zones.data(), joins_.data(),
+             key_operands_.data(), static_cast<std::uint32_t>(stages.size()),
              static_cast<std::uint32_t>(filter_stages),
              // A thread has words of its own that a NULL may be read from.
              std::max(first_own_slot_ + own_slots, 1U)};
