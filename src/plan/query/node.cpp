@@ -53,7 +53,9 @@ static bool take_child_row(QueryState *state, TupleTableSlot *slot) {
     TupleTableSlot *row = ExecProcNode(executable_child(state));
     // With its first row an aggregate has done its work: so long the statement took without the engine, which
     // the choice of a path learns from.
-    client::note_request_done(state->tables[0].index, client::RequestKind::RunQuery);
+    for (int i = 0; i < state->table_count; i++)
+        if (state->tables[i].index != nullptr)
+            client::note_request_done(state->tables[i].index, client::RequestKind::RunQuery);
     if (TupIsNull(row))
         return false;
     const auto columns = static_cast<size_t>(slot->tts_tupleDescriptor->natts);
