@@ -67,11 +67,11 @@ SELECT count(*) FROM sale s JOIN (SELECT id, random() AS q FROM shop) AS p ON p.
 $list$, 'compare_query');
 
 -- The input is the larger side, and has a number that makes PostgreSQL's own plan answer.
-CREATE TABLE measured AS SELECT g AS id, CASE WHEN g = 5 THEN 'NaN'::numeric ELSE g END AS x FROM generate_series(1, 9000) AS g;
-ANALYZE measured;
+CREATE TABLE metered AS SELECT g AS id, CASE WHEN g = 5 THEN 'NaN'::numeric ELSE g END AS x FROM generate_series(1, 9000) AS g;
+ANALYZE metered;
 SELECT * FROM compare_all($list$
-SELECT count(*), avg(m.x), count(s.id) FROM sale s RIGHT JOIN measured m ON s.id = m.id AND s.price > 120
-SELECT avg(m.x), count(s.id), count(t.id) FROM measured m LEFT JOIN sale s ON s.id = m.id LEFT JOIN sale t ON t.id = m.id AND t.price > 12
+SELECT count(*), avg(m.x), count(s.id) FROM sale s RIGHT JOIN metered m ON s.id = m.id AND s.price > 120
+SELECT avg(m.x), count(s.id), count(t.id) FROM metered m LEFT JOIN sale s ON s.id = m.id LEFT JOIN sale t ON t.id = m.id AND t.price > 12
 $list$, 'compare_query');
 -- Parameters and outer rows.
 SET plan_cache_mode = force_generic_plan;

@@ -102,7 +102,8 @@ $node->safe_psql('postgres', 'SELECT gpu.evict_all()');
 $node->safe_psql('postgres', CUDA . "; SELECT gpu.load('$_')") foreach every_index(), 'wide_c', 'wide_k';
 compare_wide('loaded anew');
 is(places(), '0', 'what is loaded anew goes to the device');
-is(sql_value($node, q{SELECT host_memory_used FROM gpu.server}), 0, 'and nothing stays');
+# Dictionaries of strings, which a gpu_column index has few of here, always lie in the machine's memory.
+cmp_ok(sql_value($node, q{SELECT host_memory_used FROM gpu.server}), '<', 4096, 'and nothing else stays');
 change_setting($node, 'pg_gpu.device_memory_limit', '1MB');
 
 # ---- several devices ------------------------------------------------------------------------------------------------------
