@@ -4,7 +4,6 @@
 #include "memory.h"
 #include "plan/query/aggregate_path.h"
 #include "plan/query/inputs.h"
-#include "plan/query/join_path.h"
 #include "settings.h"
 
 namespace pg_gpu::plan::query {
@@ -123,7 +122,7 @@ static const EnginePlan *plan_table(PlannerInfo *root, RelOptInfo *table) {
         plan->index = index;
         plan->operators = table->tuples * kScanOperators;
     } else {
-        plan->rows = find_serial_path(table);
+        plan->rows = cheapest_rows(table);
         plan->operators = plan->rows->total_cost / cpu_operator_cost + plan->rows->rows * kInputOperators;
     }
     return plan;

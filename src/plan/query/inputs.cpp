@@ -3,7 +3,6 @@
 #include "compat.h"
 #include "memory.h"
 #include "plan/query/aggregate_failure.h"
-#include "plan/query/join_path.h"
 
 namespace pg_gpu::plan::query {
 
@@ -113,6 +112,11 @@ static bool is_plain_column(const Node *expression) {
     return IsA(expression, Var) && reinterpret_cast<const Var *>(expression)->varattno > 0;
 }
 
+Path *cheapest_rows(const RelOptInfo *relation) {
+    Path *path = relation->cheapest_total_path;
+    return path == nullptr || path->param_info != nullptr ? nullptr : path;
+}
+
 const char *refuse_input(PlannerInfo *root, RelOptInfo *relation) {
     if (relation->reloptkind != RELOPT_BASEREL)
         return "what is joined isn't a table";
@@ -140,9 +144,9 @@ const char *refuse_input(PlannerInfo *root, RelOptInfo *relation) {
         return "conditions of a joined table are volatile";
     if (may_input_fail(root, relation))
         return "rows of a joined table may raise errors";
-    const Path *rows = find_serial_path(relation);
+    const Path *rows = cheapest_rows(relation);
     if (rows == nullptr)
-        return "a joined table is only read by parallel workers";
+        return "a joined table depends on another table's rows";
     ListCell *cell;
     foreach (cell, rows->pathtarget->exprs) {
         const auto *expression = static_cast<const Node *>(lfirst(cell));

@@ -15,6 +15,10 @@ inline constexpr double kMaxExpectedRows = 100000;
 // Why the relation's rows can't be an input; nullptr: they can.
 const char *refuse_input(PlannerInfo *root, RelOptInfo *relation);
 
+// The cheapest path of a relation's rows, perhaps of parallel workers; nullptr where each needs a row of an outer
+// table.
+Path *cheapest_rows(const RelOptInfo *relation);
+
 // How a column is kept that has this expression.
 column::ColumnType type_of_input(const void *expression);
 

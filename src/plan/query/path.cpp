@@ -5,7 +5,7 @@
 #include "plan/query/aggregates.h"
 #include "plan/query/columns.h"
 #include "plan/query/engine_plan.h"
-#include "plan/query/join_path.h"
+#include "plan/query/inputs.h"
 #include "plan/query/node.h"
 #include "plan/query/tables.h"
 #include "plan/query/top.h"
@@ -363,9 +363,9 @@ static bool may_be_requested(const IndexOptInfo *index) {
 bool begin_joined_query(TableAggregate *join) {
     const char *refused;
     const EnginePlan *plan = find_engine_plan(join->root, join->input, &refused);
-    Path *rows = find_serial_path(join->input);
+    Path *rows = cheapest_rows(join->input);
     if (plan != nullptr && rows == nullptr)
-        refused = "the tables are only joined by parallel workers";
+        refused = "the joined rows depend on an outer table's";
     if (refused != nullptr) {
         note_declined(candidate_of(*join, nullptr), refused);
         return false;
