@@ -39,7 +39,24 @@ struct QueryRun {
     std::vector<std::uint64_t> flag_map;
     std::vector<std::uint64_t> float_nulls;
     std::vector<query::RunColumn> columns;
+    std::vector<std::shared_ptr<const query::KeptMap>> kept;
     std::vector<Row> rows;
+
+    // Has the engine keep some of the maps, whose values are the caller's no more.
+    void keep_maps(Engine &engine, Stream &stream, std::mt19937_64 &random) {
+        for (query::RunColumn &column : columns) {
+            if (column.form == ColumnForm::map && random() % 2 == 0) {
+                kept.emplace_back();
+                EXPECT_TRUE(
+                    engine.queries()
+                        .keep_map(stream, {column.places, 1, column.values, column.nulls}, &kept.back())
+                        .ok());
+                column.kept = kept.back().get();
+                column.places = 0;
+                column.values = column.nulls = nullptr;
+            }
+        }
+    }
 
     void make_columns(std::mt19937_64 &random, bool special_floats) {
         for (std::uint64_t i = 0; i < map_places; ++i) {
@@ -51,12 +68,29 @@ struct QueryRun {
         }
         float_nulls = {random() & random() & random()};
         const std::uint64_t places = 45;  // of 50: codes behind them are NULL
-        columns = {{ColumnForm::integer, 0, first_offset, 0, 0, 0, nullptr, nullptr},
-                   {ColumnForm::integer, 1, 5, 0, 0, 0, nullptr, nullptr},
-                   {ColumnForm::decimal, 6, 7, 3, 0, 0, nullptr, nullptr},
-                   {ColumnForm::map, 2, 0, 0, 0, places, float_map.data(), float_nulls.data()},
-                   {ColumnForm::map, 2, 0, 0, 0, map_places, flag_map.data(), nullptr},
-                   {ColumnForm::code, 2, 0, 0, 0, 0, nullptr, nullptr}};
+        const auto coded = [](ColumnForm form, std::uint32_t column, std::uint64_t offset,
+                              std::uint32_t power) {
+            query::RunColumn made = {};
+            made.form = form;
+            made.column = column;
+            made.offset = offset;
+            made.power = power;
+            return made;
+        };
+        const auto mapped = [&](std::uint64_t count, const std::uint64_t *values,
+                                const std::uint64_t *nulls) {
+            query::RunColumn made = coded(ColumnForm::map, 2, 0, 0);
+            made.places = count;
+            made.values = values;
+            made.nulls = nulls;
+            return made;
+        };
+        columns = {coded(ColumnForm::integer, 0, first_offset, 0),
+                   coded(ColumnForm::integer, 1, 5, 0),
+                   coded(ColumnForm::decimal, 6, 7, 3),
+                   mapped(places, float_map.data(), float_nulls.data()),
+                   mapped(map_places, flag_map.data(), nullptr),
+                   coded(ColumnForm::code, 2, 0, 0)};
         const std::vector<std::uint64_t> codes =
             column_test::codes_of(run.columns[2], pages.layout.column[2]);
         for (std::size_t i = 0; i < run.rows(); ++i) {
@@ -257,6 +291,7 @@ class EngineQuery : public EngineTest {
                         .ok());
         EXPECT_TRUE(loader->finish(*stream_, &run.store).ok());
         run.make_columns(random_, special_floats);
+        run.keep_maps(*engine_, *stream_, random_);
         return run;
     }
     static void add_run(const QueryRun &run, const std::vector<ColumnTest> &tests, TestQuery *query) {
@@ -946,6 +981,50 @@ TYPED_TEST(EngineQuery, MemoryIsLimitedAndGivenBack) {
     EXPECT_EQ(engine->queries().run(*stream, query.view(), &result).code, StatusCode::out_of_memory);
     EXPECT_EQ(result, nullptr);
     EXPECT_EQ(engine->memory().used(), 0U);
+}
+
+// Values of two words, of which some have no room in one, and none that is NULL.
+TYPED_TEST(EngineQuery, KeptMapsAreOfTheirEngineAndType) {
+    QueryRun run = this->make_run(500);
+    const std::uint64_t before = this->engine_->memory().used();
+    for (const bool is_wide : {false, true}) {
+        std::vector<std::uint64_t> values;
+        for (std::uint64_t code = 0; code < map_places; ++code) {
+            values.push_back(code * 3);
+            values.push_back(is_wide && code % 2 == 0 ? code : 0);
+        }
+        const query::MapValues made = {map_places, 2, values.data(), nullptr};
+        std::shared_ptr<const query::KeptMap> kept;
+        ASSERT_TRUE(this->engine_->queries().keep_map(*this->stream_, made, &kept).ok());
+        EXPECT_GE(kept->bytes(), map_places * 2 * sizeof(std::uint64_t));
+        run.columns[0] = {};
+        run.columns[0].form = ColumnForm::map;
+        run.columns[0].column = 2;
+        run.columns[0].kept = kept.get();
+        std::vector<Row> rows;
+        for (const Row &row : run.rows) {
+            const auto code = static_cast<std::uint64_t>(row[5].number);
+            const Wide value = static_cast<Wide>(values[2 * code + 1]) << 64 | values[2 * code];
+            rows.push_back(
+                {row[5].is_null ? Value::null(ValueType::int128) : Value::of(ValueType::int128, value)});
+        }
+        TestQuery query;
+        query.begin({ValueType::int128});
+        this->add_run(run, {}, &query);
+        query.add_node(NodeKind::aggregate);
+        query.add_column(0, ValueType::int128);
+        query.accumulate(AccumulatorKind::greatest, 0);
+        query.accumulate(AccumulatorKind::sum, 0);
+        query.accumulate(AccumulatorKind::count, 0);
+        EXPECT_EQ(this->check(&query, rows), QueryOutcome::answered);
+        // The same as of 64 bits.
+        query.types[0] = query.steps[0].type = ValueType::int64;
+        query.steps[0].width = 8;
+        std::unique_ptr<QueryResult> result;
+        EXPECT_EQ(this->engine_->queries().run(*this->stream_, query.view(), &result).code,
+                  StatusCode::invalid_argument);
+    }
+    EXPECT_EQ(this->engine_->memory().used(), before);
 }
 
 TYPED_TEST(EngineQuery, ACancelledQueryEnds) {

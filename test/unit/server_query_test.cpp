@@ -99,8 +99,12 @@ class ServerQueries : public ServerColumnsTest {
             columns[i].nulls = protocol::nowhere;
         }
         columns[2].places = codes;
-        columns[2].values = give(values);
-        columns[2].nulls = give(nulls);
+        columns[2].name = map_name_;
+        columns[2].values = protocol::nowhere;
+        if (sends_values_) {
+            columns[2].values = give(values);
+            columns[2].nulls = give(nulls);
+        }
         return give(columns);
     }
     protocol::InputSourcePlace give_input() {
@@ -261,6 +265,8 @@ class ServerQueries : public ServerColumnsTest {
 
     std::vector<column_test::ColumnRun> runs_;
     std::vector<Row> input_;
+    query::MapName map_name_{};
+    bool sends_values_ = true;
     std::uint64_t at_ = 0;
 };
 
@@ -284,6 +290,36 @@ TEST_P(ServerQueries, AnswersEqualAPlainReference) {
     EXPECT_EQ(submit_in_portions(request, reply.needed - 16, least), expected);
     EXPECT_EQ(submit_in_portions(request, reply.needed / 2, reply.needed / 3), expected);
     EXPECT_EQ(submit_in_portions(request, 0, reply.needed / 5 + least), expected);
+}
+
+TEST_P(ServerQueries, KeepsMapsByTheirNames) {
+    Groups expected;
+    for (const Row &row : input_) {
+        add(row, &expected);
+    }
+    for_rows([&](const Row &row, std::uint64_t) { add(row, &expected); });
+    sends_values_ = false;
+    EXPECT_EQ(call(lay_out()).header.status.code, StatusCode::invalid_argument);
+    const auto ask = [&](std::uint64_t name, bool sends_values, QueryOutcome outcome) {
+        SCOPED_TRACE("map " + std::to_string(name) + (sends_values ? " whole" : " by its name"));
+        map_name_ = {{name, 5}};
+        sends_values_ = sends_values;
+        const protocol::QueryReply reply = call(lay_out());
+        ASSERT_EQ(Client::result_of(reply.header), ReplyResult::done) << reply.header.status.message;
+        ASSERT_EQ(reply.outcome, static_cast<std::uint32_t>(outcome));
+        if (outcome == QueryOutcome::answered) {
+            Groups groups;
+            take(reply, &groups);
+            EXPECT_EQ(groups, expected);
+        }
+    };
+    ask(1, false, QueryOutcome::lacks_maps);
+    ask(1, true, QueryOutcome::answered);
+    ask(1, false, QueryOutcome::answered);
+    ask(2, false, QueryOutcome::lacks_maps);
+    ask(2, true, QueryOutcome::answered);
+    ask(1, false, QueryOutcome::answered);
+    ask(2, false, QueryOutcome::answered);
 }
 
 TEST_P(ServerQueries, NamesRowsOnUnknownBlocksFirst) {

@@ -247,7 +247,9 @@ void Statement::sort(const std::vector<query::SortKey> &keys, std::uint64_t limi
 query::Query Statement::over(const std::vector<const ColumnStore *> &stores) {
     columns_.clear();
     for (std::uint32_t c = 0; c < fact_columns; ++c) {
-        columns_.push_back({query::ColumnForm::integer, c, 0, 0, 0, 0, nullptr, nullptr});
+        columns_.push_back({});
+        columns_.back().form = query::ColumnForm::integer;
+        columns_.back().column = c;
     }
     runs_.clear();
     for (const ColumnStore *store : stores) {

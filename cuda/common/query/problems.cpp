@@ -342,7 +342,7 @@ bool is_column(const ColumnStore &store, const RunColumn &column, ValueType type
         case ColumnForm::decimal:
             return has_values && is_integer(type) && column.power <= max_power;
         case ColumnForm::map:
-            return column.places == 0 || column.values != nullptr;
+            return column.kept != nullptr || column.places == 0 || column.values != nullptr;
         case ColumnForm::code:
             return type == ValueType::int64;
         case ColumnForm::constant:

@@ -299,6 +299,15 @@ Buffer<std::uint64_t> make_records(const Call &call, const Table &table) {
 
 namespace gpu_engine::device {
 
+Status DeviceQueries::keep_map(Stream &stream, const query::MapValues &values,
+                               std::shared_ptr<const query::KeptMap> *kept) noexcept {
+    return guarded([&] {
+        const Call call(engine_, stream);
+        *kept = std::make_shared<const query::on_device::DeviceKeptMap>(call, values);
+        return Status{};
+    });
+}
+
 Status DeviceQueries::run(Stream &stream, const query::Query &query,
                           std::unique_ptr<query::QueryResult> *result) noexcept {
     return guarded([&] {

@@ -11,6 +11,8 @@ class DeviceQueries final : public query::Queries {
   public:
     explicit DeviceQueries(DeviceEngine &engine) : engine_(engine) {}
 
+    Status keep_map(Stream &stream, const query::MapValues &values,
+                    std::shared_ptr<const query::KeptMap> *kept) noexcept override;
     Status run(Stream &stream, const query::Query &query,
                std::unique_ptr<query::QueryResult> *result) noexcept override;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/query/decimals.h"
+#include "device/query/kept_map.h"
 
 namespace gpu_engine::query::on_device {
 namespace {
@@ -62,13 +63,20 @@ const std::uint64_t *RowSource::hold_nulls(const Call &call, const std::uint64_t
 ColumnView RowSource::view_of_map(const Call &call, const RunColumn &column, const StoredColumn &stored,
                                   ColumnView view) {
     view.reading = Reading::map;
-    view.places = column.places;
-    view.values = hold(call, column.values, column.places * words_of(view.type));
-    view.value_nulls = hold_nulls(call, column.nulls, column.places);
+    if (column.kept != nullptr) {
+        const DeviceKeptMap &kept = kept_map_of(column, words_of(view.type));
+        view.places = kept.places();
+        view.values = kept.values();
+        view.value_nulls = kept.nulls();
+    } else {
+        view.places = column.places;
+        view.values = hold(call, column.values, column.places * words_of(view.type));
+        view.value_nulls = hold_nulls(call, column.nulls, column.places);
+    }
     // Codes beyond a dictionary are damage, of which nobody can tell what it comes to.
     view.lacks_codes = stored.encoding == ColumnEncoding::dictionary
-                           ? column.places < stored.distinct
-                           : stored.bits >= 64 || column.places < std::uint64_t(1) << stored.bits;
+                           ? view.places < stored.distinct
+                           : stored.bits >= 64 || view.places < std::uint64_t(1) << stored.bits;
     return view;
 }
 

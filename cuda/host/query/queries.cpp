@@ -3,6 +3,7 @@
 #include "gpu_engine/guard.h"
 #include "host/engine.h"
 #include "host/heap_blocks.h"
+#include "host/query/kept_map.h"
 #include "host/query/output.h"
 #include "host/query/stage.h"
 
@@ -132,6 +133,15 @@ class QueryRun {
 };
 
 }  // namespace
+
+Status HostQueries::keep_map(Stream &stream, const query::MapValues &values,
+                             std::shared_ptr<const query::KeptMap> *kept) noexcept {
+    return guarded([&] {
+        check_cancelled(stream);
+        *kept = std::make_shared<const HostKeptMap>(engine_.memory(), values);
+        return Status{};
+    });
+}
 
 Status HostQueries::run(Stream &stream, const query::Query &query,
                         std::unique_ptr<query::QueryResult> *result) noexcept {

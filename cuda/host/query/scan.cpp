@@ -7,6 +7,7 @@
 #include "gpu_engine/guard.h"
 #include "host/column/select/unpack.h"
 #include "host/query/combinations.h"
+#include "host/query/kept_map.h"
 #include "host/query/load_words.h"
 
 namespace gpu_engine::host {
@@ -29,14 +30,6 @@ double float64_of_code(std::uint64_t code) {
     return query::float_of_bits((code >> 63) != 0 ? code ^ std::uint64_t(1) << 63 : ~code);
 }
 
-bool are_narrow(const query::RunColumn &map) {
-    bool are = true;
-    for (std::uint64_t code = 0; code < map.places && are; ++code) {
-        are = fits_word(map.values + 2 * code);
-    }
-    return are;
-}
-
 }  // namespace
 
 // ---- runs -------------------------------------------------------------------------------------------------
@@ -56,6 +49,7 @@ RunReader::RunReader(MemoryBudget &budget, const query::Query &query, const quer
 void RunReader::add_column(MemoryBudget &budget, const query::RunColumn &requested, ValueType type) {
     Column column = {};
     column.requested = requested;
+    take_kept_map(query::words_of(type), &column.requested);
     column.type = type;
     column.factor = 1;
     if (requested.form == ColumnForm::constant) {
@@ -72,8 +66,12 @@ void RunReader::add_column(MemoryBudget &budget, const query::RunColumn &request
     if (requested.form == ColumnForm::decimal) {
         column.factor = static_cast<Int128>(query::power_of_ten(static_cast<std::int32_t>(requested.power)));
     }
-    column.is_narrow = type == ValueType::int128 && requested.form == ColumnForm::map &&
-                       requested.places <= parts_->layout.rows && are_narrow(requested);
+    if (type == ValueType::int128 && requested.form == ColumnForm::map) {
+        column.is_narrow =
+            requested.kept != nullptr
+                ? static_cast<const HostKeptMap *>(requested.kept)->is_narrow()
+                : requested.places <= parts_->layout.rows && are_narrow(requested.values, requested.places);
+    }
     const bool is_coded = requested.form == ColumnForm::map || requested.form == ColumnForm::code;
     if (!is_coded && stored.encoding == ColumnEncoding::dictionary) {
         const std::uint64_t *entries = parts_->words.data() + kept.dictionary;

@@ -1,6 +1,7 @@
 // A code space in the machine's memory.
 #pragma once
 
+#include <atomic>
 #include <list>
 #include <mutex>
 #include <string>
@@ -23,6 +24,7 @@ class HostCodeSpace final : public CodeSpace {
     // With the results that are kept.
     std::uint64_t bytes() const noexcept override;
     std::uint64_t entries() const noexcept override { return united_.entries; }
+    std::uint64_t serial() const noexcept override { return serial_; }
     const std::uint32_t *numbers(std::size_t member) const noexcept override {
         return is_single() ? nullptr : united_.numbers[member].data();
     }
@@ -67,7 +69,13 @@ class HostCodeSpace final : public CodeSpace {
     template <typename Visit>
     void visit_entries(const Stream &stream, Visit visit) const;
 
+    static std::uint64_t next_serial() noexcept {
+        static std::atomic<std::uint64_t> last{0};
+        return ++last;
+    }
+
     HostEngine &engine_;
+    const std::uint64_t serial_ = next_serial();
     const std::vector<SpaceMember> members_;
     std::vector<StringArea> areas_;
     StringUnion united_;

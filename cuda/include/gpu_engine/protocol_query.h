@@ -16,8 +16,9 @@ struct RunColumnPlace {
     std::uint32_t power;
     std::uint32_t space;  // query::RunColumn::space
     std::uint64_t places;
-    std::uint64_t values;  // offset, of maps
+    std::uint64_t values;  // offset, of maps; nowhere: it comes by its name alone
     std::uint64_t nulls;   // offset, of maps; nowhere: none is NULL
+    query::MapName name;   // of maps
 };
 
 // A dictionary that a code space has: of a run of the request, and a column of strings.

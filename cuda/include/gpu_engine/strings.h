@@ -96,6 +96,8 @@ class CodeSpace : public Interface {
 
     virtual std::uint64_t bytes() const noexcept = 0;
     virtual std::uint64_t entries() const noexcept = 0;
+    // No other space of the process has this number, nor will have it.
+    virtual std::uint64_t serial() const noexcept = 0;
     // Returns the numbers of a member's codes, which ascend; nullptr: its codes are the numbers.
     virtual const std::uint32_t *numbers(std::size_t member) const noexcept = 0;
 

@@ -1,6 +1,8 @@
 // Queries of typed columns.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -71,7 +73,53 @@ class ReceivedQuery {
         return query;
     }
 
+    // Finds the maps that have names among those that the work's engine keeps, and has it keep the others.
+    // False: one isn't kept that came without values.
+    bool find_maps(Work &work, const RunSet &runs) {
+        for (const NamedMap &named : named_maps_) {
+            query::RunColumn &column = run_columns_[named.source][named.column];
+            KeptMaps &maps = work.server().mirrors().maps();
+            const KeptMaps::Key key = {work.id, runs.mirror(named.run)->name, column.name};
+            std::shared_ptr<const query::KeptMap> kept = maps.find(key);
+            if (kept == nullptr) {
+                column.values = named.make ? named.make() : column.values;
+                if (column.values == nullptr && column.places > 0) {
+                    return false;
+                }
+                kept = keep_map(work, key, {column.places, named.words, column.values, column.nulls});
+            }
+            column.kept = kept.get();
+            kept_maps_.push_back(std::move(kept));
+        }
+        return true;
+    }
+
   private:
+    struct NamedMap {
+        std::size_t source;  // its column is run_columns_[source][column]
+        std::size_t column;
+        std::uint32_t run;
+        std::uint32_t words;
+        std::function<const std::uint64_t *()> make;  // empty: its values came with the request, if at all
+    };
+
+    // Returns nullptr where there is no room, and never has a mirror leave.
+    static std::shared_ptr<const query::KeptMap> keep_map(Work &work, const KeptMaps::Key &key,
+                                                          const query::MapValues &values) {
+        KeptMaps &maps = work.server().mirrors().maps();
+        std::shared_ptr<const query::KeptMap> kept;
+        Status status = work.engine->queries().keep_map(*work.stream, values, &kept);
+        if (status.code == StatusCode::out_of_memory &&
+            maps.drop(work.id, values.places * values.words * sizeof(std::uint64_t))) {
+            status = work.engine->queries().keep_map(*work.stream, values, &kept);
+        }
+        if (status.code == StatusCode::out_of_memory) {
+            return nullptr;
+        }
+        check(status);
+        return maps.add(key, std::move(kept));
+    }
+
     template <typename Element>
     static std::uint32_t count(const std::vector<Element> &elements) {
         return static_cast<std::uint32_t>(elements.size());
@@ -184,10 +232,11 @@ class ReceivedQuery {
                                            : buffer_.part<std::uint64_t>(offset, (places + 63) / 64);
     }
 
-    // Makes a map of a member's numbers in a code space.
+    // Finds the map of a member's numbers in a code space.
     void take_numbers(const protocol::RunColumnPlace &place, std::uint32_t run, query::ValueType type,
-                      query::RunColumn *column) {
-        constexpr std::uint32_t max_shift = 63;
+                      query::RunColumn *column, NamedMap *named) {
+        constexpr std::uint32_t max_shift_bits = 6;
+        constexpr std::uint32_t max_shift = (1 << max_shift_bits) - 1;
         if (place.space > spaces_.size() || type != query::ValueType::int64 || place.power > max_shift) {
             refuse("a column has no numbers of a code space");
         }
@@ -212,12 +261,17 @@ class ReceivedQuery {
         }
         const SpaceMember &dictionary = space.listed.members[member];
         column->places = dictionary.run->layout().column[dictionary.column].distinct;
-        maps_.push_back(std::make_unique<Scratch<std::uint64_t>>(memory_, column->places));
-        std::uint64_t *values = maps_.back()->data();
-        for (std::uint64_t code = 0; code < column->places; ++code) {
-            values[code] = ((numbers == nullptr ? code : numbers[code]) << place.power) + place.offset;
-        }
-        column->values = values;
+        // Sessions' names are hashes, which hardly ever are so small.
+        static_assert(CodeSpace::max_members <= UINT16_MAX);
+        column->name = {{space.space->serial() << 16 | member, place.offset << max_shift_bits | place.power}};
+        named->make = [this, numbers, places = column->places, power = place.power, offset = place.offset] {
+            maps_.push_back(std::make_unique<Scratch<std::uint64_t>>(memory_, places));
+            std::uint64_t *values = maps_.back()->data();
+            for (std::uint64_t code = 0; code < places; ++code) {
+                values[code] = ((numbers == nullptr ? code : numbers[code]) << power) + offset;
+            }
+            return static_cast<const std::uint64_t *>(values);
+        };
     }
 
     std::vector<query::RunColumn> run_columns(const protocol::RunSourcePlace &source,
@@ -229,12 +283,22 @@ class ReceivedQuery {
             column.column = place.column;
             column.offset = place.offset;
             column.power = place.power;
+            const query::ValueType type = types[columns.size()];
+            NamedMap named = {run_columns_.size(), columns.size(), source.run, query::words_of(type), {}};
             if (column.form == query::ColumnForm::map && place.space != 0) {
-                take_numbers(place, source.run, types[columns.size()], &column);
+                take_numbers(place, source.run, type, &column, &named);
             } else if (column.form == query::ColumnForm::map) {
                 column.places = place.places;
-                column.values = values_at(place.values, types[columns.size()], place.places);
-                column.nulls = nulls_at(place.nulls, place.places);
+                column.name = place.name;
+                if (place.values != protocol::nowhere) {
+                    column.values = values_at(place.values, type, place.places);
+                    column.nulls = nulls_at(place.nulls, place.places);
+                } else if (!column.name.is_given()) {
+                    refuse("a map has neither values nor a name");
+                }
+            }
+            if (column.form == query::ColumnForm::map && column.name.is_given()) {
+                named_maps_.push_back(std::move(named));
             }
             columns.push_back(column);
         }
@@ -273,6 +337,8 @@ class ReceivedQuery {
     std::vector<std::vector<query::InputColumn>> input_columns_;
     std::vector<Space> spaces_;
     std::vector<std::unique_ptr<Scratch<std::uint64_t>>> maps_;
+    std::vector<NamedMap> named_maps_;
+    std::vector<std::shared_ptr<const query::KeptMap>> kept_maps_;
     std::vector<query::Zone> zones_;
     std::vector<query::RunSource> runs_;
     std::vector<query::InputSource> inputs_;
@@ -478,7 +544,11 @@ void result_run_query(Work &work, const protocol::RunQuery &request, protocol::Q
     if (!runs.complete()) {
         return;
     }
-    const ReceivedQuery received(work, request, runs, true);
+    ReceivedQuery received(work, request, runs, true);
+    if (!received.find_maps(work, runs)) {
+        reply.outcome = static_cast<std::uint32_t>(query::QueryOutcome::lacks_maps);
+        return;
+    }
     KeptRows cached = begin_cached(work);
     cached.result =
         run_here(work, received, runs, request.max_rows, [](const query::Query &query) { return query; });
@@ -501,6 +571,14 @@ void spread_run_query(Spread &spread, const protocol::RunQuery &request, protoco
             received.push_back(std::make_unique<ReceivedQuery>(work, request, *runs[part], part == 0));
         }
     });
+    std::atomic<bool> has_maps{true};
+    spread.run([&](std::size_t part, Work &work) {
+        has_maps = received[part]->find_maps(work, *runs[part]) && has_maps;
+    });
+    if (!has_maps) {
+        reply.outcome = static_cast<std::uint32_t>(query::QueryOutcome::lacks_maps);
+        return;
+    }
     const std::vector<const HeapBlocks *> no_blocks(received.front()->tables().size());
     const query::Query first = received.front()->query(no_blocks, request.max_rows);
     if (const char *problem = query::find_problem(first); problem != nullptr) {

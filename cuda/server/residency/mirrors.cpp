@@ -183,8 +183,14 @@ std::optional<std::uint64_t> Mirrors::bytes_to_leave(EngineId engine, const Memo
         const std::uint64_t used = memory.used();
         return used - std::min(used, room);
     };
-    const std::uint64_t before = lacking();
-    return before > 0 && engine == strings_engine && spaces_.drop(before) ? lacking() : before;
+    std::uint64_t left = lacking();
+    if (left > 0 && maps_.drop(engine, left)) {
+        left = lacking();
+    }
+    if (left > 0 && engine == strings_engine && spaces_.drop(left)) {
+        left = lacking();
+    }
+    return left;
 }
 
 std::uint64_t Mirrors::bytes_of_all(const Victims &victims, EngineId engine) {
@@ -219,7 +225,7 @@ Mirrors::EngineRoom Mirrors::room_on(EngineId engine, const MemoryBudget &memory
     const std::uint64_t limit = memory.limit();
     const std::uint64_t used = memory.used();
     const std::int64_t lately = microseconds_since_1970() - undisturbed_microseconds;
-    std::uint64_t any = engine == strings_engine ? spaces_.bytes() : 0;
+    std::uint64_t any = maps_.bytes(engine) + (engine == strings_engine ? spaces_.bytes() : 0);
     std::uint64_t idle = any;
     for (const Table::iterator &victim : victims(engine, purpose)) {
         const std::uint64_t bytes = victim->second->bytes_on(engine);
@@ -338,7 +344,7 @@ Room Mirrors::make_room_for(const NewMirror &mirror, const Purpose &purpose, Cla
 }
 
 bool Mirrors::drop_one(EngineId engine, const Purpose &purpose) {
-    if (engine == strings_engine && spaces_.drop(1)) {
+    if (maps_.drop(engine, 1) || (engine == strings_engine && spaces_.drop(1))) {
         return true;
     }
     Evicted evicted;

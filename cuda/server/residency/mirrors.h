@@ -18,6 +18,7 @@
 #include "gpu_engine/strings.h"
 #include "server/engine_id.h"
 #include "server/residency/code_spaces.h"
+#include "server/residency/kept_maps.h"
 #include "server/residency/object.h"
 
 namespace gpu_engine::server {
@@ -51,6 +52,7 @@ struct Mirror {
     // room.
     std::shared_ptr<const RunStrings> strings;
     CodeSpaces *spaces = nullptr;  // that the strings may be members of
+    KeptMaps *maps = nullptr;      // among which may be maps of its codes
     protocol::Holder holder{};
     std::int64_t loaded_at = 0;  // microseconds since 1970
     std::atomic<std::int64_t> last_used{0};
@@ -86,6 +88,9 @@ struct Mirror {
     ~Mirror() {
         if (strings != nullptr) {
             spaces->forget(strings.get());
+        }
+        if (maps != nullptr) {
+            maps->forget(name);
         }
     }
 };
@@ -233,9 +238,10 @@ class Mirrors {
 
     MirrorCounts counts(EngineId engine);
 
-    // The code spaces of mirrors' strings. They leave before mirrors do, since they are made of what is in
-    // memory already.
+    // The code spaces of mirrors' strings, and maps of mirrors' codes. They leave before mirrors do, since
+    // they are made again from what is in memory, or in sessions' memory.
     CodeSpaces &spaces() noexcept { return spaces_; }
+    KeptMaps &maps() noexcept { return maps_; }
 
     // Returns whether an engine has mirrors of another kind.
     bool has_overflow() const noexcept { return overflow_.load(std::memory_order_relaxed) > 0; }
@@ -256,8 +262,8 @@ class Mirrors {
     template <typename Requested>
     Victims victims(const Purpose &purpose, Requested requested);
     Victims victims(EngineId engine, const Purpose &purpose);
-    // How many bytes must go for `bytes` more to fit, once code spaces have gone as far as that helps;
-    // nothing where all of them wouldn't do.
+    // How many bytes must go for `bytes` more to fit, once code spaces and maps have gone as far as that
+    // helps; nothing where all of them wouldn't do.
     std::optional<std::uint64_t> bytes_to_leave(EngineId engine, const MemoryBudget &memory,
                                                 std::uint64_t bytes);
     static std::uint64_t bytes_of_all(const Victims &victims, EngineId engine);
@@ -276,7 +282,9 @@ class Mirrors {
     void unlink(const Victims &victims, EngineId engine, Wanted wanted, Evicted *evicted);
     void unlink(const Victims &victims, Evicted *evicted);
 
-    CodeSpaces spaces_;  // it outlives the mirrors
+    // These outlive the mirrors.
+    CodeSpaces spaces_;
+    KeptMaps maps_;
     std::mutex mutex_;
     Table table_;
     std::unordered_map<Place, Share, Hash> claimed_;

@@ -153,6 +153,7 @@ void make_mirror(Work &work, std::vector<MirrorPart> parts, const RunName &name,
     mirror->engine = work.engine_name;
     mirror->parts = std::move(parts);
     mirror->spaces = &work.server().mirrors().spaces();
+    mirror->maps = &work.server().mirrors().maps();
     if (strings != nullptr) {
         static_cast<void>(strings->finish(&mirror->strings));
     }

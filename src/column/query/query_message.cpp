@@ -109,8 +109,12 @@ static protocol::RunColumnPlace put_column(Sheet *sheet, const query::RunColumn 
     place.nulls = protocol::nowhere;
     if (column.form == query::ColumnForm::map && column.space == 0) {
         place.places = column.places;
-        place.values = put(sheet, column.values, column.places * query::words_of(type));
-        place.nulls = put_nulls(sheet, column.nulls, column.places);
+        place.name = column.name;
+        place.values = protocol::nowhere;
+        if (column.values != nullptr || !column.name.is_given()) {
+            place.values = put(sheet, column.values, column.places * query::words_of(type));
+            place.nulls = put_nulls(sheet, column.nulls, column.places);
+        }
     }
     return place;
 }

@@ -195,7 +195,9 @@ bool run_query(const QueryRequest &request, QueryResult *result) {
         unresolved->visible.known = add_blocks(unresolved->visible.known, look_up(unresolved, from_engine));
     }
     free_records(records);
-    client::decline(kKind, rows->choice, reason_of(result->outcome));
+    // The caller asks again with the maps.
+    if (result->outcome != QueryOutcome::lacks_maps)
+        client::decline(kKind, rows->choice, reason_of(result->outcome));
     return false;
 }
 

@@ -9,17 +9,14 @@ using column::ColumnHeader;
 using column::ColumnType;
 using column::RunReader;
 
-static constexpr int kMaxScale = 38;
-
 // ---- what is gathered of a column -------------------------------------------------------------------------
 
 namespace {
 
 struct Gathered {
     bool any;
-    double limit;                // of integers
-    double most[kMaxScale + 1];  // of decimals, by scale: the greatest number without its point
-    bool has_scale[kMaxScale + 1];
+    double limit;  // of integers
+    DecimalSpan decimals;
     bool may_be_minus_0;  // a float
     const char *problem;
 };
@@ -42,10 +39,14 @@ static void note_float(Gathered *gathered, const ColumnType &type, uint64 least)
     gathered->may_be_minus_0 = gathered->may_be_minus_0 || least < zero;
 }
 
+static void widen(DecimalSpan *span, Int128 number, int scale) {
+    span->has_scale[scale] = true;
+    span->most[scale] = Max(span->most[scale], std::fabs(static_cast<double>(number)));
+}
+
 static void note_decimal(Gathered *gathered, Int128 number, int scale) {
     gathered->any = true;
-    gathered->has_scale[scale] = true;
-    gathered->most[scale] = Max(gathered->most[scale], std::fabs(static_cast<double>(number)));
+    widen(&gathered->decimals, number, scale);
 }
 
 static void note_header(Gathered *gathered, const ColumnType &type, Kind kind, const ColumnHeader &header) {
@@ -68,13 +69,14 @@ static void finish_facts(const Gathered &gathered, ColumnFacts *facts) {
         return;
     int least = -1;
     for (int scale = 0; scale <= kMaxScale; scale++) {
-        if (!gathered.has_scale[scale])
+        if (!gathered.decimals.has_scale[scale])
             continue;
         least = least < 0 ? scale : least;
         facts->scale = static_cast<int16>(scale);
     }
     for (int scale = 0; scale <= facts->scale; scale++)
-        facts->limit = Max(facts->limit, gathered.most[scale] * std::pow(10.0, facts->scale - scale));
+        facts->limit =
+            Max(facts->limit, gathered.decimals.most[scale] * std::pow(10.0, facts->scale - scale));
     facts->shown = least == facts->scale || least < 0 ? facts->scale : kShownByRow;
     if (facts->limit >= kMaxInt128)
         facts->problem = kOddNumber;
@@ -97,8 +99,8 @@ static void guess_decimals(Gathered *gathered, int32 typmod) {
     constexpr double usual_number = 1e9;
     if (typmod < static_cast<int32>(VARHDRSZ)) {
         note_decimal(gathered, 0, 0);
-        gathered->has_scale[usual_scale] = true;
-        gathered->most[usual_scale] = Max(gathered->most[usual_scale], usual_number);
+        gathered->decimals.has_scale[usual_scale] = true;
+        gathered->decimals.most[usual_scale] = Max(gathered->decimals.most[usual_scale], usual_number);
         return;
     }
     const uint32 packed = static_cast<uint32>(typmod) - VARHDRSZ;
@@ -106,8 +108,9 @@ static void guess_decimals(Gathered *gathered, int32 typmod) {
     const auto precision = static_cast<int>(packed >> 16);
     if (scale < 0 || scale > kMaxScale)
         return;
-    gathered->has_scale[scale] = true;
-    gathered->most[scale] = Max(gathered->most[scale], Min(std::pow(10.0, precision), usual_number));
+    gathered->decimals.has_scale[scale] = true;
+    gathered->decimals.most[scale] =
+        Max(gathered->decimals.most[scale], Min(std::pow(10.0, precision), usual_number));
 }
 
 ColumnFacts *read_index_facts(Relation index, const column::Format &format) {
@@ -171,7 +174,10 @@ static DecimalRun *read_decimals(RunReader *reader, const ColumnType &type, int 
         const Datum value = column::datum_of(type, cursor.value, &buffer);
         if (code % column::kBatch == 0)
             CHECK_FOR_INTERRUPTS();
-        if (!column::read_wide(DatumGetNumeric(value), &run->words[2 * code], &run->scales[code]))
+        uint64 *words = &run->words[2 * code];
+        if (column::read_wide(DatumGetNumeric(value), words, &run->scales[code]))
+            widen(&run->span, column::wide_of_words(words[0], words[1]), run->scales[code]);
+        else
             run->has_odd = true;
     }
     column::end_strings(&cursor);
@@ -200,8 +206,12 @@ static const DecimalRun *find_decimals(RunReader *reader, const ColumnType &type
 static void note_decimals(Gathered *gathered, const DecimalRun &run) {
     if (run.has_odd)
         gathered->problem = kOddNumber;
-    for (uint64 i = 0; i < run.count && !run.has_odd; i++)
-        note_decimal(gathered, column::wide_of_words(run.words[2 * i], run.words[2 * i + 1]), run.scales[i]);
+    gathered->any = gathered->any || run.count > 0;
+    for (int scale = 0; scale <= kMaxScale; scale++) {
+        gathered->decimals.has_scale[scale] =
+            gathered->decimals.has_scale[scale] || run.span.has_scale[scale];
+        gathered->decimals.most[scale] = Max(gathered->decimals.most[scale], run.span.most[scale]);
+    }
 }
 
 static void note_loose(Gathered *gathered, const ColumnFacts &facts, const column::TupleValue &value) {

@@ -14,8 +14,17 @@ ColumnFacts *read_index_facts(Relation index, const column::Format &format);
 // The same of an input, of whose columns these are the expressions.
 ColumnFacts *guess_input_facts(const List *columns);
 
+inline constexpr int kMaxScale = 38;
+
+// Which scales numerics have, and the greatest number of each without its point.
+struct DecimalSpan {
+    double most[kMaxScale + 1];
+    bool has_scale[kMaxScale + 1];
+};
+
 // The numerics of a run's dictionary.
 struct DecimalRun {
+    DecimalSpan span;
     uint64 count;
     uint64 *words;  // two of each
     uint8 *scales;
@@ -45,8 +54,12 @@ struct ScanColumns {
     engine::InputSource own_rows;
 };
 
+// How large maps of runs' codes are made: with values, or by names alone, under which the server process may
+// keep them from requests before.
+enum class MapForm : uint8 { Named, Whole };
+
 // Makes them of all tables, of whose views there are as many. Returns nullptr, or why that can't be done.
 const char *make_scan_columns(const ViewColumns *views, int count, Program *program, ExprContext *context,
-                              ScanColumns *scans);
+                              MapForm maps, ScanColumns *scans);
 
 }  // namespace pg_gpu::plan::query

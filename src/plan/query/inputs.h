@@ -15,8 +15,8 @@ inline constexpr double kMaxExpectedRows = 100000;
 // Why the relation's rows can't be an input; nullptr: they can.
 const char *refuse_input(PlannerInfo *root, RelOptInfo *relation);
 
-// The cheapest path of a relation's rows, perhaps of parallel workers; nullptr where each needs a row of an outer
-// table.
+// The cheapest path of a relation's rows, perhaps of parallel workers; nullptr where each needs a row of an
+// outer table.
 Path *cheapest_rows(const RelOptInfo *relation);
 
 // How a column is kept that has this expression.

@@ -2,6 +2,7 @@
 #include "column/format/scaled_numeric.h"
 #include "plan/query/columns.h"
 #include "plan/query/entries.h"
+#include "plan/query/map_names.h"
 #include "plan/query/numbering.h"
 #include "plan/query/spaces.h"
 #include "plan/query/tables.h"
@@ -46,18 +47,20 @@ struct Evaluation {
     ExprState *state;  // nullptr: the values themselves are the results
     TupleTableSlot *row;
     column::ValueBuffer buffer;
+    MapForm maps;
     const char *problem;
 };
 
 }  // namespace
 
 static Evaluation *begin_evaluation(const ViewColumns &columns, Program *program, uint32 number,
-                                    ExprContext *context) {
+                                    ExprContext *context, MapForm maps) {
     Source *source = &program->sources[number];
     auto *evaluation = allocate_zeroed<Evaluation>(1);
     evaluation->facts = &columns.facts[source->column];
     evaluation->source = source;
     evaluation->context = context;
+    evaluation->maps = maps;
     if (source->kind != SourceKind::Result)
         return evaluation;
     if (source->numbering != no_numbering)
@@ -124,9 +127,19 @@ static bool has_room(const Evaluation &evaluation, const ColumnHeader &header) {
     return evaluation.numbering == nullptr || evaluation.state != nullptr || header.base <= kNumberMemory;
 }
 
+// True: the map's name is enough.
+static bool begin_map(const Evaluation &evaluation, uint64 places, engine::RunColumn *made) {
+    made->form = engine::ColumnForm::map;
+    made->places = places;
+    made->name = name_map(*evaluation.source, places);
+    return made->name.is_given() && evaluation.maps == MapForm::Named;
+}
+
 static void map_results(Evaluation *evaluation, RunReader *reader, engine::RunColumn *made) {
     const int number = evaluation->source->column;
     const uint64 count = reader->header.column[number].distinct;
+    if (begin_map(*evaluation, count, made))
+        return;
     if (!has_room(*evaluation, reader->header.column[number])) {
         evaluation->problem = kNoRoomForNumbers;
         return;
@@ -149,13 +162,13 @@ static void map_results(Evaluation *evaluation, RunReader *reader, engine::RunCo
         nulls[code / 64] |= UINT64CONST(1) << (code % 64);
     }
     column::end_strings(&cursor);
-    made->form = engine::ColumnForm::map;
-    made->places = count;
     made->values = values;
     made->nulls = nulls;
 }
 
-static void make_own(const ViewColumns &columns, int run, const Source &source, engine::RunColumn *made) {
+static void make_own(const ViewColumns &columns, int run, const Evaluation &evaluation,
+                     engine::RunColumn *made) {
+    const Source &source = *evaluation.source;
     const ColumnFacts &facts = columns.facts[source.column];
     const ColumnHeader &header = columns.rows->view->runs[run].header.column[source.column];
     switch (facts.kind) {
@@ -182,10 +195,9 @@ static void make_own(const ViewColumns &columns, int run, const Source &source, 
     const auto place = static_cast<size_t>(run) * static_cast<size_t>(columns.rows->view->format->columns) +
                        static_cast<size_t>(source.column);
     const DecimalRun *decimals = columns.decimals[place];
-    made->form = engine::ColumnForm::map;
     // A run in which all rows are NULL has no numbers.
-    made->places = decimals == nullptr ? 0 : decimals->count;
-    made->values = decimals == nullptr ? allocate_zeroed<uint64>(2) : map_decimals(*decimals, source);
+    if (!begin_map(evaluation, decimals == nullptr ? 0 : decimals->count, made))
+        made->values = decimals == nullptr ? allocate_zeroed<uint64>(2) : map_decimals(*decimals, source);
 }
 
 static void make_run_column(const ViewColumns &columns, int run, Evaluation *evaluation,
@@ -195,12 +207,12 @@ static void make_run_column(const ViewColumns &columns, int run, Evaluation *eva
     made->column = static_cast<uint32>(source.column);
     switch (source.kind) {
         case SourceKind::Own:
-            make_own(columns, run, source, made);
+            make_own(columns, run, *evaluation, made);
             return;
         case SourceKind::Shown: {
             const ColumnHeader &header = reader->header.column[source.column];
             if (!column::is_scaled(header)) {
-                make_own(columns, run, source, made);
+                make_own(columns, run, *evaluation, made);
                 return;
             }
             made->form = engine::ColumnForm::constant;
@@ -312,7 +324,7 @@ static const char *make_columns_of_input(const ViewColumns &columns, int table, 
     for (uint32 i = 0; i < program->source_count; i++) {
         if (program->sources[i].table != table)
             continue;
-        Evaluation *evaluation = begin_evaluation(columns, program, i, context);
+        Evaluation *evaluation = begin_evaluation(columns, program, i, context, MapForm::Whole);
         if (const char *problem = make_input_column(*columns.input, evaluation, &made[place++]))
             return problem;
     }
@@ -339,7 +351,7 @@ static void replace_numbers(const Numbering &numbering, const uint64 *numbers, u
 
 // Of one table, before numbers of values are final.
 static const char *make_columns_of_table(const ViewColumns &columns, int table, Program *program,
-                                         ExprContext *context, ScanColumns *scan) {
+                                         ExprContext *context, MapForm maps, ScanColumns *scan) {
     if (columns.input != nullptr)
         return make_columns_of_input(columns, table, program, context, scan);
     const column::ColumnView *view = columns.rows->view;
@@ -352,7 +364,7 @@ static const char *make_columns_of_table(const ViewColumns &columns, int table, 
     for (uint32 i = 0; i < count; i++) {
         if (program->sources[i].table != table)
             continue;
-        Evaluation *evaluation = begin_evaluation(columns, program, i, context);
+        Evaluation *evaluation = begin_evaluation(columns, program, i, context, maps);
         for (int run = 0; run < view->run_count && evaluation->problem == nullptr; run++)
             if (column::is_remote(view, run))
                 make_run_column(columns, run, evaluation, &made[run][place]);
@@ -387,13 +399,15 @@ static void replace_numbers_of_table(const ViewColumns &columns, int table, cons
 // *asks_server: are numbers to be the server's where they can be? It becomes false where the server doesn't
 // give them.
 static const char *try_to_make_columns(const ViewColumns *views, int count, Program *program,
-                                       ExprContext *context, bool *asks_server, ScanColumns *scans) {
+                                       ExprContext *context, MapForm maps, bool *asks_server,
+                                       ScanColumns *scans) {
     find_numbers_by_code(views, program);
     if (*asks_server)
         find_numbers_by_space(views, program);
     begin_numbers(program);
     for (int table = 0; table < count; table++)
-        if (const char *problem = make_columns_of_table(views[table], table, program, context, &scans[table]))
+        if (const char *problem =
+                make_columns_of_table(views[table], table, program, context, maps, &scans[table]))
             return problem;
     if (!number_tables(program))
         return kNoRoomForNumbers;
@@ -410,13 +424,13 @@ static const char *try_to_make_columns(const ViewColumns *views, int count, Prog
 }
 
 const char *make_scan_columns(const ViewColumns *views, int count, Program *program, ExprContext *context,
-                              ScanColumns *scans) {
+                              MapForm maps, ScanColumns *scans) {
     bool asks_server = true;
-    const char *problem = try_to_make_columns(views, count, program, context, &asks_server, scans);
+    const char *problem = try_to_make_columns(views, count, program, context, maps, &asks_server, scans);
     if (asks_server || problem != nullptr)
         return problem;
     forget_spaces(program);
-    return try_to_make_columns(views, count, program, context, &asks_server, scans);
+    return try_to_make_columns(views, count, program, context, maps, &asks_server, scans);
 }
 
 }  // namespace pg_gpu::plan::query

@@ -70,12 +70,12 @@ static const char *decline(const Asking &asking, const char *problem) {
     return problem;
 }
 
-// Asks the state's compiled query, or one that it needs the answer of.
-static const char *ask(const Asking &asking, uint64 max_rows) {
+// Asks with maps of the form; *lacks_maps: the server process wants them whole.
+static const char *ask_with(const Asking &asking, uint64 max_rows, MapForm maps, bool *lacks_maps) {
     QueryState *state = asking.state;
     auto *scans = allocate_zeroed<ScanColumns>(static_cast<size_t>(state->table_count));
     const char *problem = make_scan_columns(asking.views, state->table_count, state->compiled.program,
-                                            state->expressions, scans);
+                                            state->expressions, maps, scans);
     if (problem == nullptr && has_variants(state->compiled))
         problem = "equal grouping columns may look different";
     if (problem != nullptr)
@@ -96,8 +96,16 @@ static const char *ask(const Asking &asking, uint64 max_rows) {
                        read_space_values(state->compiled, state->layout, &state->result)
                    ? nullptr
                    : "a run was merged meanwhile";
+    *lacks_maps = state->result.outcome == engine::QueryOutcome::lacks_maps;
     const char *outcome = words_of_outcome(state->result.outcome);
     return outcome == nullptr ? "the server process gave no answer" : outcome;
+}
+
+// Asks the state's compiled query, or one that it needs the answer of.
+static const char *ask(const Asking &asking, uint64 max_rows) {
+    bool lacks_maps = false;
+    const char *problem = ask_with(asking, max_rows, MapForm::Named, &lacks_maps);
+    return lacks_maps ? ask_with(asking, max_rows, MapForm::Whole, &lacks_maps) : problem;
 }
 
 static const char *ask_for_table(void *context, CompiledQuery *compiled, const RecordLayout &layout,

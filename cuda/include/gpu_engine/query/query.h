@@ -36,6 +36,28 @@ enum class ColumnForm : std::uint32_t {
     code,     // the code itself
     constant,  // `offset`, whatever the run has
 };
+
+// A map of codes that an engine keeps between queries, in its own memory.
+class KeptMap : public Interface {
+  public:
+    virtual std::uint64_t bytes() const noexcept = 0;
+};
+
+// What a map is made of: `words` words a value, and a bit a code that is NULL (nullptr: none is).
+struct MapValues {
+    std::uint64_t places;
+    std::uint32_t words;
+    const std::uint64_t *values;
+    const std::uint64_t *nulls;
+};
+
+// The name by which a session asks the server process for a map that it keeps of a run; 0, 0: it has none.
+struct MapName {
+    std::uint64_t words[2];
+
+    bool is_given() const noexcept { return (words[0] | words[1]) != 0; }
+};
+
 struct RunColumn {
     ColumnForm form;
     std::uint32_t column;  // of the run
@@ -47,6 +69,11 @@ struct RunColumn {
     std::uint64_t places;         // form map: codes from here on are NULL (damage)
     const std::uint64_t *values;  // form map
     const std::uint64_t *nulls;   // a bit a code; nullptr: none is NULL
+    // Form map: places, values and NULLs are those of a map that this engine keeps. nullptr: they are here.
+    const KeptMap *kept;
+    // Of requests to the server process, form map: the map's name, by which alone it may come, without
+    // values.
+    MapName name;
 };
 
 // Rows of a run that pass all tests and are visible by the blocks of the scan's table.
@@ -208,6 +235,7 @@ enum class QueryOutcome : std::uint32_t {
     unresolved,  // rows of a table that pass their run's tests lie on unknown blocks: the caller has to find
                  // out whether they are visible, and to ask again with `blocks` that know it
     too_many_rows,  // more than max_rows
+    lacks_maps,     // of requests to the server process: a map that came by its name alone isn't kept
 };
 
 // ---- answers ----------------------------------------------------------------------------------------------
@@ -250,6 +278,10 @@ class Queries {
     Queries(const Queries &) = delete;
     Queries &operator=(const Queries &) = delete;
     virtual ~Queries() = default;
+
+    // Copies a map to where this engine's queries read it. Keeps no more than there is memory for.
+    virtual Status keep_map(Stream &stream, const MapValues &values,
+                            std::shared_ptr<const KeptMap> *kept) noexcept = 0;
 
     // Runs a query over this engine's stores.
     virtual Status run(Stream &stream, const Query &query, std::unique_ptr<QueryResult> *result) noexcept = 0;
