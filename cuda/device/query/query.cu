@@ -5,6 +5,7 @@
 #include "common/query/plan.h"
 #include "device/column/select/target.h"
 #include "device/cub_calls.cuh"
+#include "device/query/kept_map.h"
 #include "device/query/plain.cuh"
 #include "device/query/operators.h"
 #include "gpu_engine/guard.h"
