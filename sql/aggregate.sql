@@ -1,6 +1,5 @@
 -- Aggregates of one table by the node GpuAggregate: each statement is run with the node and without it, and the answers,
 -- or the kinds of errors, are held against each other.
-SET pg_gpu.enable_query = off;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';
@@ -434,7 +433,7 @@ BEGIN
 END $$;
 RESET pg_gpu.path;
 -- More groups than work_mem has room for take several passes; PostgreSQL's aggregate answers where results of expressions are too many.
-SET work_mem = '64kB';
+SET work_mem = '64kB'; SET pg_gpu.query_processor = off;
 SELECT * FROM compare_all($list$
 SELECT id, word, count(*), sum(num), max(small) FROM agg GROUP BY id, word
 SELECT id, f4, count(*), count(num) FROM agg WHERE id < 2000 GROUP BY id, f4
@@ -448,7 +447,7 @@ DECLARE backwards SCROLL CURSOR FOR SELECT id, big, sum(num), sum(small), sum(id
 FETCH ALL backwards;
 FETCH BACKWARD 2 backwards;
 COMMIT;
-RESET work_mem;
+RESET work_mem; RESET pg_gpu.query_processor;
 
 -- Empty and tiny tables, and indexes that can't answer.
 CREATE TABLE agg_empty (a int, b text, c numeric);

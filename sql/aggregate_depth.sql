@@ -2,7 +2,7 @@
 -- the answers are the same. Were an operand compiled twice, twenty-five levels would take hours, so that the time limit is only to end a test that fails.
 SET enable_seqscan = off;
 -- What GpuQuery says depends on the server process.
-SET pg_gpu.enable_query = off;
+SET pg_gpu.query_processor = off;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
 SET statement_timeout = '10min';

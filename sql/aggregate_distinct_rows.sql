@@ -1,5 +1,4 @@
 -- SELECT DISTINCT of one table by the node GpuAggregate: each statement is run with the node and without it, and the answers are held against each other.
-SET pg_gpu.enable_query = off;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';

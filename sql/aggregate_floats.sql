@@ -1,6 +1,5 @@
 -- Sums and averages of floats whose columns have values of both signs, infinities and NaN, or numbers of many magnitudes. Where floats add up to one that has
 -- no more digits than either, PostgreSQL's own sum has no other bits: each statement is run with the node and without it, and the answers are held against each other.
-SET pg_gpu.enable_query = off;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 SET max_parallel_workers_per_gather = 0;

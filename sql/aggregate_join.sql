@@ -1,7 +1,7 @@
 -- Joins answered by the node GpuAggregate: each statement is run with the node and without it, and the answers, or the kinds of errors, are held
 -- against each other.
 SET max_parallel_workers_per_gather = 0;
-SET pg_gpu.enable_query = off;
+SET pg_gpu.query_processor = off;
 SET timezone = 'UTC';
 -- From PostgreSQL 16 on what aggregates take may be sorted with the groups.
 DO $$ BEGIN PERFORM set_config(name, 'off', false) FROM pg_settings WHERE name = 'enable_presorted_aggregate'; END $$;

@@ -1,6 +1,5 @@
 -- Rows of joined tables, and where codes lead among them, which a session keeps for later statements: what compare() finds with the node and
 -- without it, before and after changes. kept() says how many tables' rows were taken from an earlier statement.
-SET pg_gpu.enable_query = off;
 SET max_parallel_workers_per_gather = 0;
 SET synchronous_commit = on;
 DO $$ BEGIN PERFORM set_config(name, 'off', false) FROM pg_settings WHERE name = 'enable_presorted_aggregate'; END $$;

@@ -1,5 +1,4 @@
 -- Joins with tables whose rows come as groups of their own gpu_column index: what compare() finds with the node and without it.
-SET pg_gpu.enable_query = off;
 SET max_parallel_workers_per_gather = 0;
 DO $$ BEGIN PERFORM set_config(name, 'off', false) FROM pg_settings WHERE name = 'enable_presorted_aggregate'; END $$;
 

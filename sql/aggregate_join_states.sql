@@ -1,7 +1,7 @@
 -- Joins with tables of which a row has several, or which are joined by several columns: a GpuAggregate gives transition states of groups, which
 -- PostgreSQL joins and finalizes. Each statement is run with the node and without it, and the answers, or the kinds of errors, are held against each other.
 SET max_parallel_workers_per_gather = 0;
-SET pg_gpu.enable_query = off;
+SET pg_gpu.query_processor = off;
 SET timezone = 'UTC';
 SET enable_mergejoin = off;
 CREATE TABLE many (id int, item int, shop int8, small int2, day date, tag text, price numeric(8,2), amount int, wide int8, f8 float8, gone text) WITH (autovacuum_enabled = off);

@@ -1,6 +1,5 @@
 -- Results of immutable expressions that a session keeps for later statements: each statement is run several times, before and after
 -- changes, with the node GpuAggregate and without it, and the answers are held against each other.
-SET pg_gpu.enable_query = off;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';

@@ -1,6 +1,5 @@
 -- Groups in the order of their keys: each statement is run with the node GpuAggregate and without it, on pages and by the server process,
 -- and the answers are held against each other row by row, in the order in which they come.
-SET pg_gpu.enable_query = off;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';
@@ -104,10 +103,10 @@ SELECT number, nodes, rows, same FROM unnest(ARRAY[
     WITH ORDINALITY AS q (query, number), compare_order(query) ORDER BY number;
 
 -- Groups that memory has no room for, an error after which the other plan answers, and a column with NaN whose sum it computes.
-SET work_mem = '64kB';
+SET work_mem = '64kB'; SET pg_gpu.query_processor = off;
 SELECT compare_order('SELECT many, word, count(*), max(wide) FROM ordered GROUP BY 1, 2 ORDER BY 2 DESC, 1');
 SELECT takes_passes('SELECT many, word, count(*), max(wide) FROM ordered GROUP BY 1, 2 ORDER BY 2 DESC, 1');
-RESET work_mem;
+RESET work_mem; RESET pg_gpu.query_processor;
 SELECT compare_order('SELECT day, sum(f8) FROM ordered GROUP BY 1 ORDER BY 1 DESC');
 SELECT compare_order('SELECT small, sum(100 / (id - 5)) FROM ordered GROUP BY 1 ORDER BY 1 DESC');
 

@@ -1,6 +1,5 @@
 -- GpuAggregates that parallel workers share: each statement is run by PostgreSQL's own plan, and by the nodes with no, one, two and
 -- four workers, and the answers, or the kinds of errors, are held against each other.
-SET pg_gpu.enable_query = off;
 SET enable_bitmapscan = off;
 SET seq_page_cost = 100;
 SET random_page_cost = 100;

@@ -1,6 +1,5 @@
 -- Aggregates of partitioned tables and inheritance parents by GpuAggregates of their members: each statement is run with the
 -- nodes and without them, and the answers, or the kinds of errors, are held against each other.
-SET pg_gpu.enable_query = off;
 SET enable_bitmapscan = off;
 SET seq_page_cost = 100;
 SET random_page_cost = 100;

@@ -1,6 +1,5 @@
 -- What comes again and again in columns of times that have no codes, months and hours and what to_char shows of them, and what is computed
 -- of such results. Each statement is run with the node and without it, and the answers are held against each other.
-SET pg_gpu.enable_query = off;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';

@@ -1,6 +1,5 @@
 -- Expressions over columns whose values hardly repeat, so that they have no codes: those whose results change at a few places only
 -- are computed by ranges of values. Each statement is run with the node and without it, and the answers are held against each other.
-SET pg_gpu.enable_query = off;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';

@@ -1,7 +1,7 @@
 -- Conditions with sub-selects that don't depend on rows around them, which PostgreSQL's plans look rows up in: each statement is run with the node
 -- and without it, and the answers, or the kinds of errors, are held against each other.
 -- What GpuQuery says depends on the server process.
-SET pg_gpu.enable_query = off;
+SET pg_gpu.query_processor = off;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';
 CREATE TABLE sfact (id int, item int, wide int8, small int2, tag text, caseless text, code char(4), price numeric(8,2), day date, f8 float8) WITH (autovacuum_enabled = off);

@@ -1,5 +1,4 @@
 -- Conditions that operators are asked about, on a dictionary so long that the session keeps the rows that match, not only the codes.
-SET pg_gpu.enable_query = off;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET work_mem = '64MB';

@@ -4,7 +4,7 @@ SET enable_bitmapscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';
 -- What GpuQuery answers depends on the server process.
-SET pg_gpu.enable_query = off;
+SET pg_gpu.query_processor = off;
 -- Variances of floats have other last digits with PostgreSQL's own plan.
 SET extra_float_digits = -4;
 

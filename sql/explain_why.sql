@@ -1,6 +1,6 @@
 -- gpu.explain_why: which nodes a statement's plan could have had, and why it has them or not.
 -- What GpuQuery says depends on the server process.
-SET pg_gpu.enable_query = off;
+SET pg_gpu.query_processor = off;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';
 CREATE TABLE why (a text, b text, n int4, price numeric, at timestamptz, other int4) WITH (autovacuum_enabled = off);

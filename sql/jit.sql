@@ -1,6 +1,5 @@
 -- Expressions that PostgreSQL compiles give what interpreted ones give, in each kind of scan and node. (The other files run without
 -- JIT. Where LLVM isn't installed all is interpreted here, too.)
-SET pg_gpu.enable_query = off;
 SET max_parallel_workers_per_gather = 0;
 SET enable_seqscan = off;
 SET jit_above_cost = 0;

@@ -1,6 +1,6 @@
 -- When the node GpuQuery answers, and when PostgreSQL's own plan below it does: rows that change, values that the engine doesn't have, errors, barriers.
 SET pg_gpu.path = 'host';
-SET pg_gpu.enable_query = on;
+SET pg_gpu.query_processor = always;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 

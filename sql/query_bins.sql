@@ -1,6 +1,6 @@
 -- Bins and time zones in the node GpuQuery: date_bin, AT TIME ZONE and width_bucket. Each statement is run with the node and without it, and the answers
 -- are held against each other.
-SET pg_gpu.enable_query = on;
+SET pg_gpu.query_processor = always;
 SET pg_gpu.path = 'host';
 SET pg_gpu.min_mirror_entries = 0;
 SET enable_seqscan = off;

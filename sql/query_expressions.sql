@@ -1,6 +1,6 @@
 -- Expressions that the node GpuQuery computes: each statement is run with the node and without it, and the answers are held against each other as text,
 -- so that digits behind the point count, too.
-SET pg_gpu.enable_query = on;
+SET pg_gpu.query_processor = always;
 SET pg_gpu.path = 'host';
 SET pg_gpu.min_mirror_entries = 0;
 SET enable_seqscan = off;
@@ -134,7 +134,20 @@ SELECT x, (SELECT sum(CASE WHEN small < x THEN id + 1 END) FROM line) FROM gener
 -- EXPLAIN of PostgreSQL 18 says of a node that it is disabled.
 SET enable_seqscan = on;
 EXPLAIN (COSTS OFF) SELECT sum(CASE WHEN small < 3 THEN id + tax END) FROM line WHERE id > 7;
-SET pg_gpu.enable_query = off;
+RESET pg_gpu.query_processor;
+EXPLAIN (COSTS OFF) SELECT avg(price / tax) FROM line WHERE tax > 0;
+EXPLAIN (COSTS OFF) SELECT sum(price) FROM line WHERE tax > 0;
+-- What GpuAggregate has no room for in memory: groups, distinct values of groups, and numerics. Of an expression PostgreSQL doesn't know how many values it has.
+CREATE FUNCTION nodes_used(queries text[]) RETURNS TABLE (node text, query text) LANGUAGE sql AS $$
+    SELECT w.node, q FROM unnest(queries) WITH ORDINALITY AS u (q, i), gpu.explain_why(q) AS w WHERE w.used ORDER BY i
+$$;
+\set asked '{"SELECT small, count(DISTINCT id) FROM line GROUP BY small","SELECT id, sum(discount) FROM line GROUP BY id","SELECT id % 7, sum(discount) FROM line GROUP BY 1","SELECT small, sum(discount) FROM line GROUP BY small","SELECT sum(price), sum(discount) FROM line"}'
+SET work_mem = '64kB';
+SELECT * FROM nodes_used(:'asked');
+RESET work_mem;
+SELECT * FROM nodes_used(:'asked');
+DROP FUNCTION nodes_used;
+SET pg_gpu.query_processor = off;
 EXPLAIN (COSTS OFF) SELECT avg(price / tax) FROM line WHERE tax > 0;
 
 DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of;

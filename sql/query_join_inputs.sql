@@ -1,5 +1,5 @@
 -- GpuQuery joins tables with a gpu_column index with what has none: tables, partitions, subqueries, WITH, VALUES and functions, whose rows the session reads itself.
-SET pg_gpu.enable_query = on;
+SET pg_gpu.query_processor = always;
 SET pg_gpu.path = 'host';
 SET pg_gpu.min_mirror_entries = 0;
 SET max_parallel_workers_per_gather = 0;

@@ -1,6 +1,6 @@
 -- GpuQuery joins tables by keys of all types: values that are repeated on both sides, NULLs, NaN and -0, numerics of several scales, texts that are padded
 -- or have collations. Each statement is run with the node and without it, and the answers are held against each other.
-SET pg_gpu.enable_query = on;
+SET pg_gpu.query_processor = always;
 SET pg_gpu.path = 'host';
 SET pg_gpu.min_mirror_entries = 0;
 SET max_parallel_workers_per_gather = 0;

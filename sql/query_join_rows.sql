@@ -1,6 +1,6 @@
 -- GpuQuery joins the rows that a statement sees and may see: rows of this and of other transactions, tables that are small, have dropped columns, partial indexes or row
 -- security, plans that are prepared, read by cursors or run again with other values.
-SET pg_gpu.enable_query = on;
+SET pg_gpu.query_processor = always;
 SET pg_gpu.path = 'host';
 SET pg_gpu.min_mirror_entries = 0;
 SET max_parallel_workers_per_gather = 0;

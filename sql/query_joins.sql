@@ -1,6 +1,6 @@
 -- GpuQuery joins tables in all ways that there are: inner, outer, semi and anti joins with further conditions, chains of tables, the same table in two roles, and
 -- what is computed and grouped above them. Each statement is run with the node and without it, and the answers are held against each other.
-SET pg_gpu.enable_query = on;
+SET pg_gpu.query_processor = always;
 SET pg_gpu.path = 'host';
 SET pg_gpu.min_mirror_entries = 0;
 SET max_parallel_workers_per_gather = 0;
@@ -48,7 +48,7 @@ DECLARE
     by_node text[];
 BEGIN
     who := who_answers(query, 'GpuQuery');
-    PERFORM set_config('pg_gpu.enable_query', 'on', true);
+    PERFORM set_config('pg_gpu.query_processor', 'always', true);
     by_node := rows_of(query);
     SET LOCAL pg_gpu.enable_aggregate = off;
     SET LOCAL pg_gpu.enable_join = off;

@@ -1,6 +1,6 @@
 -- Maps of a run's codes that the server process keeps for the node GpuQuery: of numerics, of expressions and of strings' places. Each statement is run
 -- with the node and without it, several times, also after maps have left with their mirrors, and the answers are held against each other.
-SET pg_gpu.enable_query = on;
+SET pg_gpu.query_processor = always;
 SET pg_gpu.path = 'host';
 SET pg_gpu.min_mirror_entries = 0;
 SET enable_nestloop = off;

@@ -1,6 +1,6 @@
 -- Aggregates of numbers that the node GpuQuery computes: moments of floats, several percentiles, intervals, numerics of differing digits, floats as
 -- numerics. Each statement is run with the node and without it.
-SET pg_gpu.enable_query = on;
+SET pg_gpu.query_processor = always;
 SET pg_gpu.path = 'host';
 SET pg_gpu.min_mirror_entries = 0;
 SET enable_seqscan = off;
@@ -135,12 +135,15 @@ SELECT kind, round(sum(a)::numeric, 6) / count(*), sum(fare) / nullif(count(*) F
 SELECT part, kind, max(fare) - min(fare), sum(fare) FILTER (WHERE a > 0) * 100 / sum(fare), avg(ended - started) FILTER (WHERE a > b) FROM trip GROUP BY 1, 2 ORDER BY 4 DESC NULLS LAST, 1, 2 LIMIT 5
 $list$, 'compare_query');
 
--- The engine is asked where parallel workers would cost next to nothing.
+-- The engine is asked where GpuAggregate would cost more than parallel workers.
 SET enable_seqscan = on;
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
+SET pg_gpu.query_processor = off;
+SELECT node, used, cost > other_cost AS costs_more FROM gpu.explain_why($$ SELECT sum(abs(fare - tip)), sum(least(fare, tip)), sum(coalesce(fare, 0) + tip) FROM trip $$);
+SET pg_gpu.query_processor = auto;
 SELECT node, used, cost > other_cost AS costs_more FROM gpu.explain_why($$ SELECT sum(abs(fare - tip)), sum(least(fare, tip)), sum(coalesce(fare, 0) + tip) FROM trip $$);
 
 DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of, nine;

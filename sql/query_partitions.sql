@@ -1,6 +1,6 @@
 -- Partitions whose groups GpuQuery computes, each by itself, as states that PostgreSQL puts together.
 SET pg_gpu.path = 'host';
-SET pg_gpu.enable_query = on;
+SET pg_gpu.query_processor = always;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 

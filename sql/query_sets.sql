@@ -1,5 +1,5 @@
 -- Grouping sets that the node GpuQuery computes, a node for each set. Each statement is run with the nodes and without them.
-SET pg_gpu.enable_query = on;
+SET pg_gpu.query_processor = always;
 SET pg_gpu.path = 'host';
 SET pg_gpu.min_mirror_entries = 0;
 SET enable_seqscan = off;

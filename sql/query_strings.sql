@@ -1,6 +1,6 @@
 -- Strings that the server process numbers for the node GpuQuery: of several runs, with the session's own among and beside them. Each statement is run with
 -- the node and without it, and the answers are held against each other.
-SET pg_gpu.enable_query = on;
+SET pg_gpu.query_processor = always;
 SET pg_gpu.path = 'host';
 SET pg_gpu.min_mirror_entries = 0;
 SET enable_seqscan = off;

@@ -1,6 +1,6 @@
 -- Expressions that the engine doesn't have, over several columns or over columns without a dictionary: the node GpuQuery looks them up in tables of
 -- the combinations that rows have. Each statement is run with the node and without it, and the answers are held against each other.
-SET pg_gpu.enable_query = on;
+SET pg_gpu.query_processor = always;
 SET pg_gpu.path = 'host';
 SET pg_gpu.min_mirror_entries = 0;
 SET enable_seqscan = off;

@@ -1,6 +1,6 @@
 -- Texts, and other values that the engine knows by numbers alone, in the node GpuQuery: values of several columns and constants meet, are ordered,
 -- and computed of several columns. Each statement is run with the node and without it, and the answers are held against each other.
-SET pg_gpu.enable_query = on;
+SET pg_gpu.query_processor = always;
 SET pg_gpu.path = 'host';
 SET pg_gpu.min_mirror_entries = 0;
 SET enable_seqscan = off;
@@ -97,7 +97,17 @@ INSERT INTO tall SELECT 'w' || i FROM generate_series(10, 49) AS i;
 CREATE INDEX tall_i ON tall USING gpu_column (word);
 VACUUM ANALYZE tall;
 SELECT * FROM compare_query('SELECT count(DISTINCT repeat(word, 2400000)) FROM tall');
-DROP TABLE tall;
+-- Many texts are the query processor's where memory has no room for them, and GpuAggregate's otherwise.
+CREATE TABLE said (word text, n int4) WITH (autovacuum_enabled = off);
+INSERT INTO said SELECT 'word ' || i % 5000, i FROM generate_series(1, 20000) AS i;
+CREATE INDEX said_i ON said USING gpu_column (word, n);
+VACUUM ANALYZE said;
+RESET pg_gpu.query_processor;
+SELECT node FROM gpu.explain_why('SELECT word, sum(n) FROM said GROUP BY word') WHERE used;
+SET work_mem = '64MB';
+SELECT node FROM gpu.explain_why('SELECT word, sum(n) FROM said GROUP BY word') WHERE used;
+RESET work_mem;
+DROP TABLE tall, said;
 
 DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of;
 DROP TABLE ride;

@@ -1,5 +1,5 @@
 -- GpuQuery counts the rows that the statement's snapshot sees: whether these are visible is settled before the engine answers.
-SET pg_gpu.enable_query = on;
+SET pg_gpu.query_processor = always;
 SET pg_gpu.path = 'host';
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;

@@ -14,7 +14,7 @@ static int database_quota = 0;
 static bool enable_count_scan = true;
 static bool enable_lookup_join = true;
 static bool enable_aggregate = true;
-static bool enable_query = true;
+static int query = static_cast<int>(QuerySetting::Auto);
 static int map_memory_kb = 32768;
 static int insert_memory_kb = 4096;
 static bool enable_join = true;
@@ -40,6 +40,13 @@ static const config_enum_entry mirror_names[] = {
     {"auto", static_cast<int>(MirrorSetting::Auto), false},
     {"manual", static_cast<int>(MirrorSetting::Manual), false},
     {"off", static_cast<int>(MirrorSetting::Off), false},
+    {nullptr, 0, false},
+};
+
+static const config_enum_entry query_names[] = {
+    {"auto", static_cast<int>(QuerySetting::Auto), false},
+    {"always", static_cast<int>(QuerySetting::Always), false},
+    {"off", static_cast<int>(QuerySetting::Off), false},
     {nullptr, 0, false},
 };
 
@@ -145,10 +152,11 @@ void define_settings() {
         "Enables the planner's use of gpu_column's indexes for aggregates and groups.",
         "A query that only aggregates or groups rows of one table is answered from the index's columns.",
         &enable_aggregate, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
-    DefineCustomBoolVariable(
-        "pg_gpu.enable_query", "Enables the planner's use of the engine's query processor.",
-        "Aggregates, groups and joins of tables with gpu_column's indexes are computed by one request.",
-        &enable_query, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
+    DefineCustomEnumVariable("pg_gpu.query_processor",
+                             "When the engine's query processor aggregates and groups.",
+                             "auto has it compute what GpuAggregate doesn't, always whatever it can.", &query,
+                             static_cast<int>(QuerySetting::Auto), query_names, PGC_USERSET, GUC_EXPLAIN,
+                             nullptr, nullptr, nullptr);
     DefineCustomBoolVariable(
         "pg_gpu.enable_join",
         "Enables the planner's use of gpu_column's indexes for aggregates and groups of joined tables.",
@@ -198,8 +206,8 @@ bool aggregate_enabled() {
     return enable_aggregate;
 }
 
-bool query_enabled() {
-    return enable_query;
+QuerySetting query_setting() {
+    return static_cast<QuerySetting>(query);
 }
 
 size_t map_memory() {

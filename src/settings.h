@@ -10,6 +10,7 @@ namespace pg_gpu {
 enum class PathSetting : int { Auto, Paged, Host, Cuda };
 enum class MirrorSetting : int { Auto, Manual, Off };
 enum class ServerSetting : int { Auto, Off };
+enum class QuerySetting : int { Auto, Always, Off };
 
 void define_settings();
 
@@ -21,8 +22,9 @@ bool lookup_join_enabled();
 
 // Returns whether it may use GpuAggregate over gpu_column's indexes.
 bool aggregate_enabled();
-// Returns whether GpuQuery may stand for what it answers. Else GpuAggregate does.
-bool query_enabled();
+// Auto: GpuQuery stands for what GpuAggregate doesn't answer or would be slower at. Always: for all that it
+// can.
+QuerySetting query_setting();
 // Returns whether the planner may use gpu_column's indexes for ORDER BY with LIMIT.
 bool sort_enabled();
 

@@ -18,7 +18,7 @@ DECLARE
     nodes int := 0;
     who text := 'other plan';
 BEGIN
-    PERFORM set_config('pg_gpu.enable_query', (node = 'GpuQuery')::text, true);
+    PERFORM set_config('pg_gpu.query_processor', CASE node WHEN 'GpuQuery' THEN 'always' ELSE 'off' END, true);
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
         nodes := nodes + (line LIKE '%(' || node || ')%')::int;
     END LOOP;
@@ -37,7 +37,7 @@ DECLARE
 BEGIN
     who := who_answers(query, node);
     -- An error that it caught has set the processor back.
-    PERFORM set_config('pg_gpu.enable_query', (node = 'GpuQuery')::text, true);
+    PERFORM set_config('pg_gpu.query_processor', CASE node WHEN 'GpuQuery' THEN 'always' ELSE 'off' END, true);
     by_node := answer_of(query);
     SET LOCAL pg_gpu.enable_aggregate = off;
     SET LOCAL pg_gpu.enable_count_scan = off;

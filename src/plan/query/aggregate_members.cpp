@@ -160,10 +160,13 @@ static bool is_by_index(const Path *path) {
 
 // Adds to a member's groups the path of one of the two nodes.
 static void consider_member(const TableAggregate &aggregate) {
-    const bool may_be_engine = query_enabled() && aggregate.tree == nullptr && aggregate.set == NIL &&
-                               grouping_is_hashable(aggregate.clauses);
-    if (!may_be_engine || !query::consider_query(aggregate))
-        consider_table(aggregate);
+    const bool may_be_engine = query_setting() != QuerySetting::Off && aggregate.tree == nullptr &&
+                               aggregate.set == NIL && grouping_is_hashable(aggregate.clauses);
+    const bool is_engine_first = query_setting() == QuerySetting::Always;
+    if (may_be_engine && is_engine_first && query::consider_query(aggregate))
+        return;
+    if (!consider_table(aggregate) && may_be_engine && !is_engine_first)
+        query::consider_query(aggregate);
 }
 
 // The cheapest path for each member's groups, which give `target`; NIL when none of them is by an index.

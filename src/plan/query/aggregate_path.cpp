@@ -24,6 +24,12 @@
 
 namespace pg_gpu::plan {
 
+static uint64 offered = 0;
+
+uint64 count_offered() {
+    return offered;
+}
+
 // ---- which queries ----------------------------------------------------------------------------------------
 
 // One table, perhaps a partition, and groups of one kind. Returns nullptr, or why it isn't a query for the
@@ -441,6 +447,7 @@ static void add_aggregate_path(const TableAggregate &table, const AggregateSourc
     path->methods = aggregate_path_methods();
     note_offered(candidate_of(table, sources[0].index), path);
     add_path(table.output, &path->path);
+    offered++;
 }
 
 // Expressions over joined rows aren't over the index, and can't be shown as if they were.

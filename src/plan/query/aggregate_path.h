@@ -120,6 +120,9 @@ const char *consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ou
                             const GroupPathExtraData *extra);
 const char *consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output);
 
+// How many GpuAggregates have been offered by this process.
+uint64 count_offered();
+
 // PostgreSQL's own scan of a table, or of its members where there are any, without workers.
 Path *scan_plainly(PlannerInfo *root, RelOptInfo *table, const List *members);
 

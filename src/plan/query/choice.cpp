@@ -44,6 +44,25 @@ static bool consider_engine(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ou
 
 // ---- the choice -------------------------------------------------------------------------------------------
 
+// Is a path one of ours, or of those that append_paths puts together?
+static bool is_of_nodes(const Path *path) {
+    if (!IsA(path, AppendPath))
+        return IsA(path, CustomPath);
+    const List *parts = reinterpret_cast<const AppendPath *>(path)->subpaths;
+    return parts != NIL && IsA(linitial(parts), CustomPath);
+}
+
+static bool is_own_plan_cheapest(const RelOptInfo *output) {
+    const Path *cheapest = static_cast<const Path *>(linitial(output->pathlist));
+    ListCell *cell;
+    foreach (cell, output->pathlist) {
+        const auto *path = static_cast<const Path *>(lfirst(cell));
+        if (path->total_cost < cheapest->total_cost)
+            cheapest = path;
+    }
+    return !is_of_nodes(cheapest);
+}
+
 static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
                                      RelOptInfo *output, void *extra) {
     if (previous_hook != nullptr)
@@ -53,13 +72,24 @@ static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage,
     if ((stage != UPPERREL_GROUP_AGG && !is_distinct) || output->pathlist == NIL)
         return;
     note_other_paths(root, output);
+    const uint64 offered = count_offered();
+    const QuerySetting setting = aggregate_enabled() ? query_setting() : QuerySetting::Off;
     const auto *groups = is_distinct ? nullptr : static_cast<const GroupPathExtraData *>(extra);
-    if (aggregate_enabled() && query_enabled() && consider_engine(root, input, output, groups))
+    const bool comes_first =
+        setting == QuerySetting::Always ||
+        (setting == QuerySetting::Auto && !is_distinct && input->reloptkind == RELOPT_BASEREL &&
+         has_column_index(input) && query::suits_engine(root, input));
+    if (comes_first && consider_engine(root, input, output, groups))
         return;
     const char *refused =
         is_distinct ? consider_distinct(root, input, output) : consider_groups(root, input, output, groups);
     if (refused != nullptr)
         note_declined({aggregate_path_methods()->CustomName, root, input, output, InvalidOid}, refused);
+    // Where GpuAggregate would cost more than PostgreSQL's own plan, the engine may still cost less. Joins
+    // are only asked of it by the setting, until all engines have them.
+    if (!comes_first && setting == QuerySetting::Auto &&
+        (count_offered() == offered || is_own_plan_cheapest(output)))
+        consider_engine(root, input, output, groups);
 }
 
 void install_aggregate_planner() {

@@ -186,8 +186,9 @@ static void consider_pair(KeptPlans *kept, RelOptInfo *join, const EnginePlan *p
 // away.
 static bool may_be_wanted(const PlannerInfo *root) {
     const Query *query = root->parse;
-    return query_enabled() && aggregate_enabled() && join_enabled() && query->commandType == CMD_SELECT &&
-           root->rowMarks == NIL && root->join_search_private == nullptr &&
+    return query_setting() != QuerySetting::Off && aggregate_enabled() && join_enabled() &&
+           query->commandType == CMD_SELECT && root->rowMarks == NIL &&
+           root->join_search_private == nullptr &&
            (query->hasAggs || query->groupClause != NIL || query->groupingSets != NIL ||
             query->distinctClause != NIL);
 }

@@ -431,4 +431,73 @@ bool consider_query(const TableAggregate &table) {
     return is_offered;
 }
 
+// ---- which node comes first -------------------------------------------------------------------------------
+
+// Of the columns read that are of a kind, the one with the most different values: how many it has.
+static double count_most_values(PlannerInfo *root, const RelOptInfo *input, bool (*is_of_kind)(Oid type)) {
+    List *columns =
+        pull_var_clause(reinterpret_cast<Node *>(root->processed_tlist),
+                        PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_RECURSE_PLACEHOLDERS);
+    double most = 0;
+    ListCell *cell;
+    foreach (cell, columns) {
+        auto *column = static_cast<Node *>(lfirst(cell));
+        if (is_of_kind(exprType(column)))
+            most = Max(most, estimate_num_groups(root, list_make1(column), input->rows, nullptr, nullptr));
+    }
+    return most;
+}
+
+static bool is_numeric(Oid type) {
+    return getBaseType(type) == NUMERICOID;
+}
+
+static constexpr double kManyGroups = 20000;
+
+// So many groups or values of a dictionary are few to GpuAggregate, which holds them in the session's memory
+// and gives up where that has no room.
+static double count_few() {
+    constexpr double bytes_of_group = 40;
+    return Min(kManyGroups, static_cast<double>(get_hash_memory_limit()) / 2 / bytes_of_group);
+}
+
+static bool has_many_groups(PlannerInfo *root, const RelOptInfo *input) {
+    // Fewer distinct values of a whole table are often those of a dictionary.
+    constexpr double many_values = 100000;
+    List *keys = get_sortgrouplist_exprs(const_cast<List *>(grouping_clauses(root)), root->processed_tlist);
+    const double few = keys == NIL ? many_values : count_few();
+    // Of expressions PostgreSQL thinks as many values as their columns have, which mostly are far too many.
+    const auto are_many = [&](const List *values) {
+        List *columns = NIL;
+        for (int i = 0; i < list_length(values); i++)
+            if (IsA(list_nth(values, i), Var))
+                columns = lappend(columns, list_nth(values, i));
+        return columns != NIL && estimate_num_groups(root, columns, input->rows, nullptr, nullptr) > few;
+    };
+    if (are_many(keys))
+        return true;
+    List *aggregates =
+        pull_var_clause(reinterpret_cast<Node *>(root->processed_tlist),
+                        PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS);
+    ListCell *cell;
+    foreach (cell, aggregates) {
+        const auto *aggregate = reinterpret_cast<const Aggref *>(lfirst(cell));
+        if (IsA(aggregate, Aggref) && aggregate->aggdistinct != NIL &&
+            are_many(lappend(list_copy(keys), linitial_node(TargetEntry, aggregate->args)->expr)))
+            return true;
+    }
+    return false;
+}
+
+bool suits_engine(PlannerInfo *root, const RelOptInfo *input) {
+    // With room for them, GpuAggregate is the faster one with many texts: each GpuQuery numbers them anew.
+    constexpr double some_texts = 1000;
+    constexpr double many_texts = 10000;
+    constexpr size_t little_memory = size_t{64} << 20;
+    const bool has_room = get_hash_memory_limit() >= little_memory;
+    if (count_most_values(root, input, type_is_collatable) > (has_room ? many_texts : some_texts))
+        return !has_room;
+    return count_most_values(root, input, is_numeric) > count_few() || has_many_groups(root, input);
+}
+
 }  // namespace pg_gpu::plan::query

@@ -114,7 +114,7 @@ foreach my $question ('SELECT k, sum(x) FROM many GROUP BY k ORDER BY sum(x) DES
 	'SELECT count(*), sum(hashint8(k) * s) FROM (SELECT k, sum(x) AS s FROM many GROUP BY k) AS g')
 {
 	my $expected = sql_value($node, "SET pg_gpu.path = paged; SET pg_gpu.enable_aggregate = off; $question");
-	my $by_host = "SET enable_seqscan = off; SET pg_gpu.path = host; SET pg_gpu.enable_query = off";
+	my $by_host = "SET enable_seqscan = off; SET pg_gpu.path = host; SET pg_gpu.query_processor = off";
 	like(sql_value($node, "$by_host; EXPLAIN $question"), qr/GpuAggregate/, "a node answers: $question");
 	is(sql_value($node, "$by_host; $question"), $expected, 'and adds up groups of several engines');
 }

@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 local $ENV{PG_GPU_SERVER} = server_with('--engines host,host,host --colocated-bytes 0 --testing');
-my $node = new_node('engines', conf => "autovacuum = off\npg_gpu.request_timeout = 60s\npg_gpu.min_mirror_entries = 0\npg_gpu.enable_query = off\n");
+my $node = new_node('engines', conf => "autovacuum = off\npg_gpu.request_timeout = 60s\npg_gpu.min_mirror_entries = 0\npg_gpu.query_processor = off\n");
 
 # Rows in the order of k: each engine's keys are its own, but at the edges. In the order of r all engines have all keys. Two rows of s lie far from
 # their neighbours.

@@ -48,7 +48,7 @@ sub _with
 		@with,
 		'SET enable_partitionwise_aggregate = ' . ($statement->{partitionwise} ? 'on' : 'off'),
 		"SET pg_gpu.path = $variant->{path}",
-		'SET pg_gpu.enable_query = ' . ($variant->{query} // 'on'),
+		'SET pg_gpu.query_processor = ' . ($variant->{processor} // 'auto'),
 		"SET work_mem = '$variant->{work_mem}'",
 		'SET max_parallel_workers_per_gather = ' . ($variant->{workers} // 0),
 		# So that what workers give each by itself doesn't outweigh the work on a few thousand rows.
@@ -105,7 +105,7 @@ sub _difference_of
 	my ($expected, $explained, $shared, $processed, @answers) = $session->ask(
 		_list($statement, '', @without, 'SET max_parallel_workers_per_gather = 0'), _list($statement, 'EXPLAIN (COSTS OFF) ', _with($statement, { path => 'paged', work_mem => '4MB' })),
 		_list($statement, 'EXPLAIN (COSTS OFF) ', _with($statement, { path => 'paged', work_mem => '4MB', workers => 4 })),
-		_list($statement, 'EXPLAIN (COSTS OFF) ', _with($statement, { path => 'host', work_mem => '4MB', query => 'on' })),
+		_list($statement, 'EXPLAIN (COSTS OFF) ', _with($statement, { path => 'host', work_mem => '4MB', processor => 'always' })),
 		map { _list($statement, $_->{explain} ? 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' : '', _with($statement, $_)) } @variants);
 	$session->run('ROLLBACK') if $statement->{transaction};
 	if ($counts)
@@ -123,7 +123,7 @@ sub _difference_of
 	}
 	foreach my $i (0 .. $#variants)
 	{
-		my $where = $variants[$i]{path} . ($variants[$i]{query} ? ", query = $variants[$i]{query}" : '') . ", work_mem = $variants[$i]{work_mem}, workers " . ($variants[$i]{workers} // 0);
+		my $where = $variants[$i]{path} . ($variants[$i]{processor} ? ", processor = $variants[$i]{processor}" : '') . ", work_mem = $variants[$i]{work_mem}, workers " . ($variants[$i]{workers} // 0);
 		if ($variants[$i]{explain})
 		{
 			return "$where: EXPLAIN (ANALYZE) fails with $answers[$i]{error}" if defined $answers[$i]{error} && $answers[$i]{error} =~ /^XX/;
@@ -163,11 +163,11 @@ sub _shrink
 sub _described
 {
 	my ($self, $table, $statement, $difference) = @_;
-	my ($path, $query, $work_mem, $workers) = $difference =~ /^(\w+)(?:, query = (\w+))?, work_mem = (\w+), workers (\d+)/;
+	my ($path, $processor, $work_mem, $workers) = $difference =~ /^(\w+)(?:, processor = (\w+))?, work_mem = (\w+), workers (\d+)/;
 	my $transaction = $statement->{transaction};
 	my $text = join "\n", "-- $difference" =~ s/\n/\n-- /gr, (map { "$_;" } $self->{writers} ? '-- beside other writers' : (), @{ $table->{setup} },
 		@always, $statement->{setting}, $transaction ? ("BEGIN ISOLATION LEVEL $transaction->{level}", @{ $transaction->{changes} }) : (),
-		_with($statement, { path => $path // 'paged', query => $query, work_mem => $work_mem // '4MB', workers => $workers }), _statements_of($statement, '')), '';
+		_with($statement, { path => $path // 'paged', processor => $processor, work_mem => $work_mem // '4MB', workers => $workers }), _statements_of($statement, '')), '';
 	# The tests' output is one of bytes.
 	utf8::encode($text);
 	return $text;
@@ -182,8 +182,8 @@ sub _choose_statement
 	my $statement = random_statement($random, $table);
 	my @variants = map { { path => $_, work_mem => '4MB' } } @{ $self->{paths} };
 	push @variants, { path => $random->pick(@{ $self->{paths} }), work_mem => $random->pick('64kB', '64kB', '200kB') };
-	push @variants, { path => $random->pick(grep { $_ ne 'paged' } @{ $self->{paths} }), query => 'off', work_mem => '4MB', explain => $random->once_in(6) };
-	push @variants, { path => 'host', query => 'on', work_mem => '64kB' } if $statement->{has_joins};
+	push @variants, { path => $random->pick(grep { $_ ne 'paged' } @{ $self->{paths} }), processor => 'always', work_mem => '4MB', explain => $random->once_in(6) };
+	push @variants, { path => 'host', processor => 'always', work_mem => '64kB' } if $statement->{has_joins};
 	push @variants, { path => 'paged', work_mem => $random->pick('4MB', '4MB', '64kB'), workers => $random->pick(1, 2, 4), without_leader => $random->once_in(4), explain => $random->once_in(6) };
 	push @variants, { path => $random->pick(@{ $self->{paths} }), work_mem => $random->pick('4MB', '64kB'), explain => 1 } if $number % 4 == 0;
 	$statement->{variants} = \@variants;
