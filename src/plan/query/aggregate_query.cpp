@@ -15,7 +15,8 @@ List *pack_query(const AggregateQuery &query) {
     rest = lappend(rest, makeBoolean(query.has_bitmap));
     List *packed =
         list_make5(query.indexes, query.conditions, query.keys, query.key_operators, query.aggregates);
-    return lappend(lappend(lappend(lappend(packed, rest), query.joins), query.nulls_first), query.order);
+    packed = lappend(lappend(lappend(lappend(packed, rest), query.joins), query.nulls_first), query.order);
+    return lappend(packed, query.having);
 }
 
 AggregateQuery unpack_query(List *packed) {
@@ -27,7 +28,8 @@ AggregateQuery unpack_query(List *packed) {
             list(4), boolVal(linitial(rest)),
             top,     boolVal(list_nth(rest, 4)),
             list(6), list(7),
-            list(8), boolVal(list_nth(rest, 5))};
+            list(8), boolVal(list_nth(rest, 5)),
+            list(9)};
 }
 
 // ---- expressions over an index ----------------------------------------------------------------------------

@@ -29,6 +29,7 @@ struct AggregateQuery {
     // Of groups: what they come in the order of, as choose_order makes it (aggregate_order.h). NIL: in any.
     List *order;
     bool has_bitmap;  // the conditions are about the rows of a bitmap that other indexes have made
+    List *having;     // of a GpuQuery: conditions on groups (having.h)
 };
 
 inline bool wants_rows(const AggregateQuery &query) {

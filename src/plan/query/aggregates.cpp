@@ -384,7 +384,7 @@ static void drop_unused(CompiledQuery *compiled) {
 bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *compiled) {
     *compiled = {};
     compiled->program = compiler->program;
-    compiled->filter = no_step;
+    compiled->filter = compiled->having.filter = no_step;
     compiled->key_count = static_cast<uint32>(list_length(parts.keys));
     compiled->result_count = compiled->key_count + static_cast<uint32>(list_length(parts.aggregates));
     compiled->keys = allocate_zeroed<uint16>(size_t{compiled->key_count} + 1);
@@ -418,7 +418,7 @@ bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *c
     return true;
 }
 
-ValueType type_of_accumulator(const CompiledQuery &compiled, const engine::Accumulator &accumulator) {
+static ValueType type_of_accumulator(const CompiledQuery &compiled, const engine::Accumulator &accumulator) {
     switch (accumulator.kind) {
         case AccumulatorKind::sum:
             return ValueType::int128;
@@ -431,6 +431,12 @@ ValueType type_of_accumulator(const CompiledQuery &compiled, const engine::Accum
         default:
             return compiled.program->steps[accumulator.argument].type;
     }
+}
+
+ValueType type_of_column(const CompiledQuery &compiled, uint32 column) {
+    return column < compiled.key_count
+               ? compiled.program->steps[compiled.keys[column]].type
+               : type_of_accumulator(compiled, compiled.accumulators[column - compiled.key_count]);
 }
 
 }  // namespace pg_gpu::plan::query

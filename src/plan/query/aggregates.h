@@ -56,6 +56,13 @@ struct Result {
     ArrayType *shape;
 };
 
+// Conditions on groups (having.h), whose steps read the aggregate's columns.
+struct CompiledHaving {
+    NodeSteps steps;
+    uint16 filter;  // no_step: all groups leave the engine
+    bool is_whole;  // no other groups are dropped afterwards
+};
+
 struct CompiledQuery {
     Program *program;
     QueryTree tree;
@@ -67,6 +74,7 @@ struct CompiledQuery {
     uint32 accumulator_count;
     Result *results;  // of keys, then of aggregates
     uint32 result_count;
+    CompiledHaving having;
 };
 
 // Compiles the expressions of an aggregate. False: the compiler says why not.
@@ -91,7 +99,7 @@ void read_result(const CompiledQuery &compiled, const RecordLayout &layout, cons
 const char *find_unknown_result(const CompiledQuery &compiled, const RecordLayout &layout,
                                 column::QueryResult *records);
 
-// The accumulators' types.
-ValueType type_of_accumulator(const CompiledQuery &compiled, const engine::Accumulator &accumulator);
+// The type of a column of the aggregate's rows: of a key, or of an accumulator.
+ValueType type_of_column(const CompiledQuery &compiled, uint32 column);
 
 }  // namespace pg_gpu::plan::query

@@ -180,6 +180,8 @@ Value compile_constant(Compiler *compiler, const Expr *expression) {
 }
 
 static Value compile_column(Compiler *compiler, const Var *column) {
+    if (column->varno == kRowVarno)
+        return compile_row_value(compiler, column);
     if (column->varattno <= 0)
         return refuse_value(compiler, "a system column is computed with", column);
     const ColumnFacts &facts = facts_of(*compiler, column);
@@ -297,7 +299,8 @@ static Value compile_presence(Compiler *compiler, const Var *column) {
 
 Value compile_existence(Compiler *compiler, const Expr *expression) {
     const Expr *inner = without_relabels(expression);
-    if (IsA(inner, Var) && reinterpret_cast<const Var *>(inner)->varattno > 0) {
+    if (IsA(inner, Var) && reinterpret_cast<const Var *>(inner)->varattno > 0 &&
+        compiler->groups == nullptr) {
         const auto *column = reinterpret_cast<const Var *>(inner);
         const ColumnFacts &facts = facts_of(*compiler, column);
         if (facts.kind == Kind::Group || facts.problem != nullptr)

@@ -19,8 +19,19 @@ struct ColumnFacts {
     const char *problem;  // nullptr: values can be computed with
 };
 
+// Conditions on groups read Vars of this number: keys and aggregates, by their place among a group's results.
+inline constexpr int kRowVarno = 1 << 15;
+
+struct CompiledQuery;
+// The columns of an aggregate's rows, for conditions on groups.
+struct GroupColumns {
+    const CompiledQuery *compiled;
+    const ValueType *types;
+};
+
 struct Compiler {
     const ColumnFacts *const *columns;  // by table
+    const GroupColumns *groups;         // nullptr: expressions are over tables' columns
     ExprContext *context;  // nullptr: in the planner, where expressions without columns have any value
     Program *program;
     bool has_barrier;  // some rows must not be seen by expressions that may raise errors
@@ -114,6 +125,9 @@ Value compile_distinct(Compiler *compiler, const DistinctExpr *expression);
 Value compile_null_if(Compiler *compiler, const NullIfExpr *expression);
 Value compile_list(Compiler *compiler, const ScalarArrayOpExpr *any);
 
+// having.cpp
+Value compile_row_value(Compiler *compiler, const Var *value);
+
 // numbers.cpp
 Value widen_to(Compiler *compiler, Value value, ValueType type);
 Value rescale(Compiler *compiler, Value value, int scale);
@@ -121,6 +135,8 @@ Value as_decimal(Value integer);
 // A decimal's number with six bits behind it: how many digits it shows, or how many fewer than can be.
 Value append_shown(Compiler *compiler, const Value &value, bool is_turned);
 Value multiply_decimals(Compiler *compiler, const Value &one, const Value &other);
+// The quotient that numeric_div gives, digit for digit.
+Value divide_decimals(Compiler *compiler, Value one, Value other);
 // Functions and operators over numbers; false: it is none of them.
 bool compile_number_call(Compiler *compiler, Oid function, const List *arguments, Oid result, Value *value);
 

@@ -272,6 +272,25 @@ static void add_aggregate(Building *building, uint64 expected_groups) {
     add_node(building, groups);
 }
 
+// Leaves out the groups that HAVING drops; all columns stay as they are.
+static void add_having(Building *building) {
+    const CompiledQuery &compiled = *building->compiled;
+    engine::Node having = begin_node(engine::NodeKind::compute);
+    having.input = building->nodes.count - 1;
+    having.filter = compiled.having.filter;
+    having.limit = PG_UINT64_MAX;
+    having.steps = {building->steps.count, compiled.having.steps.count};
+    for (uint32 i = 0; i < compiled.having.steps.count; i++)
+        append(&building->steps, compiled.having.steps.steps[i]);
+    having.outputs = {building->outputs.count, compiled.key_count + compiled.accumulator_count};
+    for (uint32 i = 0; i < having.outputs.count; i++) {
+        append(&building->steps,
+               make_step(Operation::column, type_of_column(compiled, i), static_cast<uint16>(i)));
+        append(&building->outputs, static_cast<uint16>(having.steps.count++));
+    }
+    add_node(building, having);
+}
+
 static void add_sort(Building *building, uint32 keys, int64 limit) {
     engine::Node sort = begin_node(engine::NodeKind::sort);
     sort.input = building->nodes.count - 1;
@@ -295,8 +314,12 @@ engine::Query make_engine_query(const CompiledQuery &compiled, const EngineQuery
             add_compute(&building, i);
     }
     add_aggregate(&building, parts.expected_groups);
+    const bool has_having = compiled.having.filter != no_step;
+    if (has_having)
+        add_having(&building);
     engine::SortKey *keys;
-    const uint32 key_count = make_sort_keys(compiled, parts.order, &keys);
+    const uint32 key_count = make_sort_keys(
+        compiled, parts.is_having_tested && !compiled.having.is_whole ? NIL : parts.order, &keys);
     if (key_count > 0)
         add_sort(&building, key_count, parts.count);
     engine::Query query = {};

@@ -121,7 +121,7 @@ static bool may_be_zero(const Compiler *compiler, const Value &value) {
     return constant.low == 0 && constant.high == 0;
 }
 
-static Value divide_decimals(Compiler *compiler, Value one, Value other) {
+Value divide_decimals(Compiler *compiler, Value one, Value other) {
     const uint32 scales = static_cast<uint32>(one.scale) | static_cast<uint32>(other.scale) << 8 |
                           static_cast<uint32>(kQuotientScale) << 16;
     one = widen_to(compiler, one, ValueType::int128);

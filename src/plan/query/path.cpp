@@ -5,6 +5,7 @@
 #include "plan/query/aggregates.h"
 #include "plan/query/columns.h"
 #include "plan/query/engine_plan.h"
+#include "plan/query/having.h"
 #include "plan/query/inputs.h"
 #include "plan/query/node.h"
 #include "plan/query/tables.h"
@@ -46,7 +47,8 @@ struct Offer {
     List *row;
     CompiledQuery compiled;
     bool maps_may_fail;
-    double evaluations;  // of expressions, for tables that are looked into
+    bool is_having_whole;  // the engine tests all of HAVING, if there is any
+    double evaluations;    // of expressions, for tables that are looked into
 };
 
 }  // namespace
@@ -261,7 +263,7 @@ static void add_query_path(const Offer &offer, const Candidate &candidate) {
     for (int i = 0; table.read != nullptr && i < table.read->count; i++)
         if (table.read->tables[i].index == nullptr)
             path->custom_paths = lappend(path->custom_paths, table.read->tables[i].rows);
-    const TopRows top = find_top_rows(table, offer.row);
+    const TopRows top = offer.is_having_whole ? find_top_rows(table, offer.row) : TopRows{};
     path->custom_private = pack_planning({pack_query(offer.query), offer.row, table.having,
                                           offer.maps_may_fail, top.order, top.count, table.set,
                                           table.plan == nullptr ? NIL : pack_tree(offer.tree), offer.names});
@@ -301,8 +303,13 @@ static Refusal compile_offer(Offer *offer) {
     compiler.has_barrier = offer->query.has_barrier;
     compiler.guard = no_step;
     compiler.has_tables = true;
-    compile_query(&compiler, {tree, offer->query.keys, offer->query.key_operators, offer->query.aggregates},
-                  &offer->compiled);
+    bool is_whole;
+    offer->query.having = make_having(*offer->table, offer->row, &is_whole);
+    if (compile_query(&compiler,
+                      {tree, offer->query.keys, offer->query.key_operators, offer->query.aggregates},
+                      &offer->compiled))
+        compile_having(&compiler, offer->query.having, &offer->compiled);
+    offer->is_having_whole = offer->table->having == NIL || (is_whole && offer->compiled.having.is_whole);
     offer->maps_may_fail = compiler.maps_may_fail;
     return compiler.refusal;
 }

@@ -11,10 +11,7 @@ RecordLayout lay_out_record(const CompiledQuery &compiled) {
     uint32 next = engine::null_words(columns);
     for (uint32 i = 0; i < columns; i++) {
         words[i] = next;
-        next += engine::words_of(
-            i < compiled.key_count
-                ? compiled.program->steps[compiled.keys[i]].type
-                : type_of_accumulator(compiled, compiled.accumulators[i - compiled.key_count]));
+        next += engine::words_of(type_of_column(compiled, i));
     }
     words[columns] = next;
     return {columns, words};

@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "plan/query/aggregate_output.h"
 #include "plan/query/entries.h"
+#include "plan/query/having.h"
 #include "plan/query/spaces.h"
 #include "plan/query/nodes.h"
 #include "plan/query/parameters.h"
@@ -85,8 +86,8 @@ static const char *ask_with(const Asking &asking, uint64 max_rows, MapForm maps,
         tables[i] = {asking.views[i].rows, scans[i].by_run, scans[i].own_rows};
     column::QueryRequest request = {};
     request.expected_rows = static_cast<uint64>(Max(Min(state->custom.ss.ps.plan->plan_rows, 1e9), 1.0));
-    request.query =
-        make_engine_query(state->compiled, {state->order, state->count, request.expected_rows, max_rows});
+    request.query = make_engine_query(state->compiled, {state->order, state->custom.ss.ps.qual != nullptr,
+                                                        state->count, request.expected_rows, max_rows});
     request.tables = tables;
     request.table_count = static_cast<uint32>(state->table_count);
     request.result_context = state->keep;
@@ -105,7 +106,15 @@ static const char *ask_with(const Asking &asking, uint64 max_rows, MapForm maps,
 static const char *ask(const Asking &asking, uint64 max_rows) {
     bool lacks_maps = false;
     const char *problem = ask_with(asking, max_rows, MapForm::Named, &lacks_maps);
-    return lacks_maps ? ask_with(asking, max_rows, MapForm::Whole, &lacks_maps) : problem;
+    if (lacks_maps)
+        problem = ask_with(asking, max_rows, MapForm::Whole, &lacks_maps);
+    // A condition on groups may fail on the engine, and hold or not in the session.
+    CompiledHaving *having = &asking.state->compiled.having;
+    if (problem == nullptr || having->filter == no_step ||
+        asking.state->result.outcome != engine::QueryOutcome::failed)
+        return problem;
+    *having = {{}, no_step, false};
+    return ask(asking, max_rows);
 }
 
 static const char *ask_for_table(void *context, CompiledQuery *compiled, const RecordLayout &layout,
@@ -147,6 +156,7 @@ static const char *submit_about_rows(QueryState *state, column::RemoteRows *cons
         &compiler, {state->tree, state->bound.keys, state->bound.key_operators, state->bound.aggregates},
         &state->compiled);
     if (is_compiled) {
+        compile_having(&compiler, state->bound.having, &state->compiled);
         order_keys(compiler, views, state->compiled, state->order);
         state->layout = lay_out_record(state->compiled);
     }
@@ -298,7 +308,8 @@ void submit(QueryState *state) {
     size_t memory = get_hash_memory_limit();
     state->problem = read_subqueries(&state->bound, estate, &memory);
     if (state->problem == nullptr) {
-        for (List **list : {&state->bound.conditions, &state->bound.keys, &state->bound.aggregates})
+        for (List **list :
+             {&state->bound.conditions, &state->bound.keys, &state->bound.aggregates, &state->bound.having})
             *list = bind_parameters(*list, state->expressions);
         const client::Usage before = client::session_usage();
         state->problem = words_of_problem(*state, find_groups(state));

@@ -21,8 +21,8 @@ TopRows find_top_rows(const TableAggregate &table, const List *row) {
     // error about a row that is left out. Groups that are parts of others are only put together above.
     if (count == 0 || table.split != AGGSPLIT_SIMPLE || table.set != NIL ||
         parse->limitOption != LIMIT_OPTION_COUNT || parse->groupClause == NIL || parse->sortClause == NIL ||
-        table.having != NIL || parse->distinctClause != NIL || parse->hasWindowFuncs ||
-        parse->hasTargetSRFs || may_fail_of_groups(table.output->reltarget->exprs, row))
+        parse->distinctClause != NIL || parse->hasWindowFuncs || parse->hasTargetSRFs ||
+        may_fail_of_groups(table.output->reltarget->exprs, row))
         return {NIL, 0};
     List *order = NIL;
     ListCell *cell;
