@@ -114,6 +114,9 @@ inline Node *mutate_expression(Node *node, Node *(*mutator)(Node *, void *), voi
 inline bool walk_expression(Node *node, bool (*walker)(Node *, void *), void *context) {
     return expression_tree_walker(node, walker, context);
 }
+inline bool walk_query(Query *query, bool (*walker)(Node *, void *), void *context, int flags) {
+    return query_tree_walker(query, walker, context, flags);
+}
 #else
 inline bool walk_raw_expression(Node *node, bool (*walker)(Node *, void *), void *context) {
     return raw_expression_tree_walker(
@@ -126,6 +129,10 @@ inline Node *mutate_expression(Node *node, Node *(*mutator)(Node *, void *), voi
 inline bool walk_expression(Node *node, bool (*walker)(Node *, void *), void *context) {
     return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(walker)),
                                   context);
+}
+inline bool walk_query(Query *query, bool (*walker)(Node *, void *), void *context, int flags) {
+    return query_tree_walker(query, reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(walker)),
+                             context, flags);
 }
 #endif
 

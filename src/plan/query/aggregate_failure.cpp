@@ -105,11 +105,11 @@ struct Groups {
 
 // A node of the same type as another one, over so many operands, that can't fail by itself.
 static Node *valid_node(const Node *node, List *operands) {
-    auto *coalesce = makeNode(CoalesceExpr);
-    coalesce->coalescetype = exprType(node);
-    coalesce->args = operands;
-    coalesce->location = -1;
-    return reinterpret_cast<Node *>(coalesce);
+    auto *array = makeNode(ArrayExpr);
+    array->array_typeid = exprType(node);
+    array->elements = operands;
+    array->location = -1;
+    return reinterpret_cast<Node *>(array);
 }
 
 static Node *columns_for_constants(Node *node, void *context) {

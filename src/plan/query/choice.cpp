@@ -6,6 +6,7 @@
 #include "plan/query/engine_plan.h"
 #include "plan/query/join_path.h"
 #include "plan/query/path.h"
+#include "plan/query/unnest.h"
 #include "settings.h"
 
 namespace pg_gpu::plan {
@@ -96,6 +97,7 @@ void install_aggregate_planner() {
     previous_hook = create_upper_paths_hook;
     create_upper_paths_hook = consider_aggregate_paths;
     query::install_engine_planner();
+    query::install_unnesting();
 }
 
 }  // namespace pg_gpu::plan

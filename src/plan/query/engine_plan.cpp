@@ -238,7 +238,8 @@ const EnginePlan *find_engine_plan(PlannerInfo *root, RelOptInfo *join, const ch
             continue;
         if (plan_table(root, table) != nullptr)
             continue;
-        *refused = refuse_table(root, table);
+        // Other things than tables can only be inputs.
+        *refused = table->rtekind == RTE_RELATION ? refuse_table(root, table) : refuse_input(root, table);
         if (*refused == nullptr)
             *refused = "a joined table's index doesn't have a column";
         return nullptr;

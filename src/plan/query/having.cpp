@@ -81,10 +81,10 @@ static bool is_number(Kind kind) {
 
 static Value value_of_sum(const RowColumns &columns, const Result &result) {
     // No table has more rows.
-    constexpr double most_rows = 1e13;
+    constexpr double max_rows = 1e13;
     const bool is_decimal = result.argument.kind == Kind::Decimal;
     Value sum = make_value(read_column(columns, result.value), Kind::Decimal, columns.types[result.value],
-                           Min(result.argument.limit * most_rows, kMaxInt128));
+                           Min(result.argument.limit * max_rows, kMaxInt128));
     sum.scale = sum.shown = is_decimal ? result.argument.scale : static_cast<int16>(0);
     return sum;
 }

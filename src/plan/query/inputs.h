@@ -19,6 +19,9 @@ const char *refuse_input(PlannerInfo *root, RelOptInfo *relation);
 // outer table.
 Path *cheapest_rows(const RelOptInfo *relation);
 
+// May a query's rows raise an error, whichever of them are wanted?
+bool may_query_fail(const Query *query);
+
 // How a column is kept that has this expression.
 column::ColumnType type_of_input(const void *expression);
 

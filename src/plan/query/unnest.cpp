@@ -1,0 +1,406 @@
+#include "plan/query/unnest.h"
+
+#include "compat.h"
+#include "plan/query/inputs.h"
+#include "plan/query/node.h"
+#include "settings.h"
+
+namespace pg_gpu::plan::query {
+
+static planner_hook_type previous_hook = nullptr;
+
+// ---- which sub-selects ------------------------------------------------------------------------------------
+
+namespace {
+
+// Which query levels an expression has Vars of, counted from its own.
+struct Levels {
+    int depth;  // of sub-selects inside the expression
+    bool own;
+    bool outer;    // the next one
+    bool further;  // beyond that
+};
+
+}  // namespace
+
+static void note_level(Levels *levels, Index level) {
+    if (static_cast<int>(level) < levels->depth)
+        return;
+    const int beyond = static_cast<int>(level) - levels->depth;
+    levels->own = levels->own || beyond == 0;
+    levels->outer = levels->outer || beyond == 1;
+    levels->further = levels->further || beyond > 1;
+}
+
+static bool find_levels(Node *node, void *context) {
+    auto *levels = static_cast<Levels *>(context);
+    if (node == nullptr)
+        return false;
+    if (IsA(node, Var))
+        note_level(levels, reinterpret_cast<const Var *>(node)->varlevelsup);
+    if (IsA(node, Aggref))
+        note_level(levels, reinterpret_cast<const Aggref *>(node)->agglevelsup);
+    if (IsA(node, RangeTblEntry)) {
+        const auto *entry = reinterpret_cast<const RangeTblEntry *>(node);
+        if (entry->rtekind == RTE_CTE)
+            note_level(levels, entry->ctelevelsup + 1);
+        return false;
+    }
+    if (!IsA(node, Query))
+        return walk_expression(node, find_levels, context);
+    levels->depth++;
+    const bool found =
+        walk_query(reinterpret_cast<Query *>(node), find_levels, context, QTW_EXAMINE_RTES_BEFORE);
+    levels->depth--;
+    return found;
+}
+
+static Levels levels_of(void *expression) {
+    Levels levels = {};
+    find_levels(static_cast<Node *>(expression), &levels);
+    return levels;
+}
+
+// Is an aggregate NULL of no rows?
+static bool is_null_of_nothing(const Aggref *aggregate) {
+    if (aggregate->aggfnoid >= FirstUnpinnedObjectId || aggregate->aggkind != AGGKIND_NORMAL)
+        return false;
+    switch (aggregate->aggfnoid) {
+        case F_COUNT_:
+        case F_COUNT_ANY:
+        case F_REGR_COUNT:
+            return false;
+        default:
+            return true;
+    }
+}
+
+static bool is_strict(Oid function) {
+    return func_strict(function);
+}
+
+// Is the expression NULL where its aggregates are? It is made of one at least, and of strict calls.
+static bool is_null_with_aggregates(const Node *node) {
+    check_stack_depth();
+    const List *arguments;
+    switch (nodeTag(node)) {
+        case T_Aggref:
+            return is_null_of_nothing(reinterpret_cast<const Aggref *>(node));
+        case T_RelabelType:
+            return is_null_with_aggregates(
+                reinterpret_cast<const Node *>(reinterpret_cast<const RelabelType *>(node)->arg));
+        case T_OpExpr: {
+            const auto *operation = reinterpret_cast<const OpExpr *>(node);
+            if (!is_strict(get_opcode(operation->opno)))
+                return false;
+            arguments = operation->args;
+            break;
+        }
+        case T_FuncExpr: {
+            const auto *call = reinterpret_cast<const FuncExpr *>(node);
+            if (!is_strict(call->funcid) || call->funcretset)
+                return false;
+            arguments = call->args;
+            break;
+        }
+        default:
+            return false;
+    }
+    ListCell *cell;
+    foreach (cell, arguments)
+        if (is_null_with_aggregates(static_cast<const Node *>(lfirst(cell))))
+            return true;
+    return false;
+}
+
+namespace {
+
+// An equality between the sub-select's rows and those around it.
+struct Pair {
+    OpExpr *condition;
+    bool is_inner_first;
+    SortGroupClause group;
+};
+
+struct Nested {
+    Query *query;  // without the pairs
+    Pair *pairs;
+    int count;
+};
+
+}  // namespace
+
+static bool read_pair(Node *condition, Pair *pair) {
+    if (!IsA(condition, OpExpr))
+        return false;
+    auto *equality = reinterpret_cast<OpExpr *>(condition);
+    if (list_length(equality->args) != 2 || contain_volatile_functions(condition))
+        return false;
+    const Levels first = levels_of(linitial(equality->args));
+    const Levels second = levels_of(lsecond(equality->args));
+    const auto is_inner = [](const Levels &levels) { return levels.own && !levels.outer && !levels.further; };
+    const auto is_outer = [](const Levels &levels) { return levels.outer && !levels.own && !levels.further; };
+    if (!(is_inner(first) && is_outer(second)) && !(is_outer(first) && is_inner(second)))
+        return false;
+    pair->condition = equality;
+    pair->is_inner_first = first.own;
+    Node *inner =
+        static_cast<Node *>(pair->is_inner_first ? linitial(equality->args) : lsecond(equality->args));
+    // Rows that the grouping takes to be equal must be equal to the condition, too.
+    Oid less;
+    Oid equal;
+    bool is_hashable;
+    if (contain_subplans(inner) || checkExprHasSubLink(inner) ||
+        exprCollation(inner) != equality->inputcollid)
+        return false;
+    get_sort_group_operators(exprType(inner), false, false, false, &less, &equal, nullptr, &is_hashable);
+    if (!OidIsValid(equal) || !OidIsValid(less) || !is_hashable ||
+        !op_hashjoinable(equality->opno, exprType(inner)) ||
+        !equality_ops_are_compatible(equality->opno, equal))
+        return false;
+    pair->group = {};
+    pair->group.type = T_SortGroupClause;
+    pair->group.eqop = equal;
+    pair->group.sortop = less;
+    pair->group.hashable = is_hashable;
+    return true;
+}
+
+static bool is_plain_aggregate(const Query *query) {
+    return query->commandType == CMD_SELECT && query->hasAggs && !query->hasWindowFuncs &&
+           !query->hasTargetSRFs && !query->hasSubLinks && !query->hasForUpdate &&
+           query->groupClause == NIL && query->groupingSets == NIL && query->havingQual == nullptr &&
+           query->distinctClause == NIL && query->sortClause == NIL && query->limitCount == nullptr &&
+           query->limitOffset == nullptr && query->rowMarks == NIL && query->setOperations == nullptr &&
+           query->cteList == NIL && list_length(query->targetList) == 1;
+}
+
+// Has the sub-select tables alone, joined by WHERE?
+static bool is_of_tables(const Query *query) {
+    ListCell *cell;
+    foreach (cell, query->jointree->fromlist)
+        if (!IsA(lfirst(cell), RangeTblRef))
+            return false;
+    foreach (cell, query->rtable) {
+        const auto *entry = lfirst_node(RangeTblEntry, cell);
+        if (entry->rtekind != RTE_RELATION || entry->tablesample != nullptr)
+            return false;
+    }
+    return query->jointree->fromlist != NIL;
+}
+
+static bool read_nested(const Query *subselect, Nested *nested) {
+    if (!is_plain_aggregate(subselect) || !is_of_tables(subselect))
+        return false;
+    auto *query = static_cast<Query *>(copyObjectImpl(subselect));
+    const auto *target = linitial_node(TargetEntry, query->targetList);
+    const Levels of_target = levels_of(target->expr);
+    if (of_target.outer || of_target.further || contain_volatile_functions(reinterpret_cast<Node *>(query)) ||
+        !is_null_with_aggregates(reinterpret_cast<const Node *>(target->expr)))
+        return false;
+    List *conditions = make_ands_implicit(reinterpret_cast<Expr *>(query->jointree->quals));
+    List *own = NIL;
+    *nested = {query, allocate_zeroed<Pair>(static_cast<size_t>(list_length(conditions)) + 1), 0};
+    ListCell *cell;
+    foreach (cell, conditions) {
+        auto *condition = static_cast<Node *>(lfirst(cell));
+        const Levels levels = levels_of(condition);
+        if (!levels.outer && !levels.further)
+            own = lappend(own, condition);
+        else if (!read_pair(condition, &nested->pairs[nested->count++]))
+            return false;
+    }
+    query->jointree->quals = own == NIL ? nullptr : reinterpret_cast<Node *>(make_ands_explicit(own));
+    // All groups are computed, also those that no row asks for.
+    const Levels left = levels_of(query);
+    return nested->count > 0 && !left.own && !left.outer && !left.further && !may_query_fail(query);
+}
+
+// ---- the statement that joins -----------------------------------------------------------------------------
+
+// Makes the sub-select one of groups: their keys come behind the aggregate.
+static Query *make_groups(const Nested &nested) {
+    Query *query = nested.query;
+    linitial_node(TargetEntry, query->targetList)->resname = pstrdup("value");
+    for (int i = 0; i < nested.count; i++) {
+        const Pair &pair = nested.pairs[i];
+        auto *key = static_cast<Expr *>(copyObjectImpl(pair.is_inner_first ? linitial(pair.condition->args)
+                                                                           : lsecond(pair.condition->args)));
+        TargetEntry *entry =
+            makeTargetEntry(key, static_cast<AttrNumber>(i + 2), psprintf("key%d", i + 1), false);
+        auto *group = makeNode(SortGroupClause);
+        *group = pair.group;
+        group->tleSortGroupRef = entry->ressortgroupref = static_cast<Index>(i + 1);
+        query->targetList = lappend(query->targetList, entry);
+        query->groupClause = lappend(query->groupClause, group);
+    }
+    return query;
+}
+
+static Var *column_of(Index number, const Query *groups, int column) {
+    const auto *entry = list_nth_node(TargetEntry, groups->targetList, column);
+    const auto *value = reinterpret_cast<const Node *>(entry->expr);
+    return makeVar(static_cast<int>(number), static_cast<AttrNumber>(column + 1), exprType(value),
+                   exprTypmod(value), exprCollation(value), 0);
+}
+
+static RangeTblEntry *make_entry(Query *groups) {
+    auto *entry = makeNode(RangeTblEntry);
+    List *names = NIL;
+    ListCell *cell;
+    foreach (cell, groups->targetList)
+        names = lappend(names, makeString(pstrdup(lfirst_node(TargetEntry, cell)->resname)));
+    entry->rtekind = RTE_SUBQUERY;
+    entry->subquery = groups;
+    entry->alias = makeAlias("unnested", NIL);
+    entry->eref = makeAlias("unnested", names);
+    entry->inFromCl = true;
+    return entry;
+}
+
+// Replaces the condition by conditions on the joined groups. False: it isn't one to be replaced.
+static bool unnest_condition(Query *parent, Node *condition, List **conditions) {
+    if (!IsA(condition, OpExpr))
+        return false;
+    const auto *comparison = reinterpret_cast<const OpExpr *>(condition);
+    if (list_length(comparison->args) != 2 || !is_strict(get_opcode(comparison->opno)) ||
+        get_op_rettype(comparison->opno) != BOOLOID)
+        return false;
+    const bool is_first = IsA(linitial(comparison->args), SubLink);
+    auto *link = static_cast<SubLink *>(is_first ? linitial(comparison->args) : lsecond(comparison->args));
+    Node *other = static_cast<Node *>(is_first ? lsecond(comparison->args) : linitial(comparison->args));
+    Nested nested;
+    if (!IsA(link, SubLink) || link->subLinkType != EXPR_SUBLINK || checkExprHasSubLink(other) ||
+        contain_volatile_functions(other) || !read_nested(castNode(Query, link->subselect), &nested))
+        return false;
+    Query *groups = make_groups(nested);
+    parent->rtable = lappend(parent->rtable, make_entry(groups));
+    const auto number = static_cast<Index>(list_length(parent->rtable));
+    auto *reference = makeNode(RangeTblRef);
+    reference->rtindex = static_cast<int>(number);
+    parent->jointree->fromlist = lappend(parent->jointree->fromlist, reference);
+    auto *replaced = static_cast<OpExpr *>(copyObjectImpl(comparison));
+    lfirst(list_nth_cell(replaced->args, is_first ? 0 : 1)) = column_of(number, groups, 0);
+    *conditions = lappend(*conditions, replaced);
+    for (int i = 0; i < nested.count; i++) {
+        const Pair &pair = nested.pairs[i];
+        auto *equality = static_cast<OpExpr *>(copyObjectImpl(pair.condition));
+        ListCell *inner = list_nth_cell(equality->args, pair.is_inner_first ? 0 : 1);
+        ListCell *outer = list_nth_cell(equality->args, pair.is_inner_first ? 1 : 0);
+        lfirst(inner) = column_of(number, groups, i + 1);
+        IncrementVarSublevelsUp(static_cast<Node *>(lfirst(outer)), -1, 1);
+        *conditions = lappend(*conditions, equality);
+    }
+    return true;
+}
+
+static bool unnest_query(Node *node, void *context);
+
+// True: something was replaced.
+static bool unnest_level(Query *query) {
+    if (query->commandType != CMD_SELECT || query->rowMarks != NIL || query->setOperations != nullptr ||
+        query->jointree == nullptr || query->jointree->fromlist == NIL || !query->hasSubLinks)
+        return false;
+    List *conditions = NIL;
+    bool is_changed = false;
+    ListCell *cell;
+    foreach (cell, make_ands_implicit(reinterpret_cast<Expr *>(query->jointree->quals))) {
+        auto *condition = static_cast<Node *>(lfirst(cell));
+        if (unnest_condition(query, condition, &conditions))
+            is_changed = true;
+        else
+            conditions = lappend(conditions, condition);
+    }
+    if (is_changed)
+        query->jointree->quals = reinterpret_cast<Node *>(make_ands_explicit(conditions));
+    return is_changed;
+}
+
+// Looks at all levels, innermost first.
+static bool unnest_query(Node *node, void *context) {
+    if (node == nullptr)
+        return false;
+    if (!IsA(node, Query))
+        return walk_expression(node, unnest_query, context);
+    auto *query = reinterpret_cast<Query *>(node);
+    walk_query(query, unnest_query, context, 0);
+    auto *is_changed = static_cast<bool *>(context);
+    *is_changed = unnest_level(query) || *is_changed;
+    return false;
+}
+
+// ---- the choice -------------------------------------------------------------------------------------------
+
+static PlannedStmt *plan(Query *query, const char *text, int options, ParamListInfo parameters) {
+    return previous_hook != nullptr ? previous_hook(query, text, options, parameters)
+                                    : standard_planner(query, text, options, parameters);
+}
+
+static bool has_sub_selects(Node *node, void *context) {
+    if (node == nullptr)
+        return false;
+    if (!IsA(node, Query))
+        return walk_expression(node, has_sub_selects, context);
+    auto *query = reinterpret_cast<Query *>(node);
+    return query->hasSubLinks || walk_query(query, has_sub_selects, context, 0);
+}
+
+static bool has_node(const Plan *plan);
+
+static bool any_has_node(const List *plans) {
+    ListCell *cell;
+    foreach (cell, plans)
+        if (has_node(static_cast<const Plan *>(lfirst(cell))))
+            return true;
+    return false;
+}
+
+// Is there a GpuQuery in the plan?
+static bool has_node(const Plan *plan) {
+    check_stack_depth();
+    if (plan == nullptr)
+        return false;
+    switch (nodeTag(plan)) {
+        case T_CustomScan: {
+            const auto *scan = reinterpret_cast<const CustomScan *>(plan);
+            return strcmp(scan->methods->CustomName, query_path_methods()->CustomName) == 0 ||
+                   any_has_node(scan->custom_plans);
+        }
+        case T_SubqueryScan:
+            return has_node(reinterpret_cast<const SubqueryScan *>(plan)->subplan);
+        case T_Append:
+            return any_has_node(reinterpret_cast<const Append *>(plan)->appendplans);
+        case T_MergeAppend:
+            return any_has_node(reinterpret_cast<const MergeAppend *>(plan)->mergeplans);
+        default:
+            return has_node(plan->lefttree) || has_node(plan->righttree);
+    }
+}
+
+// Without a GpuQuery the plans of people who have no such index would change, too.
+static bool is_better(const PlannedStmt *joined, const PlannedStmt *usual) {
+    return joined->planTree->total_cost < usual->planTree->total_cost &&
+           (has_node(joined->planTree) || any_has_node(joined->subplans));
+}
+
+static PlannedStmt *plan_unnested(Query *query, const char *text, int options, ParamListInfo parameters) {
+    bool is_changed = false;
+    Query *unnested = nullptr;
+    if (aggregate_enabled() && query_setting() != QuerySetting::Off && join_enabled() &&
+        query->commandType == CMD_SELECT && has_sub_selects(reinterpret_cast<Node *>(query), nullptr)) {
+        unnested = static_cast<Query *>(copyObjectImpl(query));
+        unnest_query(reinterpret_cast<Node *>(unnested), &is_changed);
+    }
+    PlannedStmt *usual = plan(query, text, options, parameters);
+    if (!is_changed)
+        return usual;
+    PlannedStmt *joined = plan(unnested, text, options, parameters);
+    return is_better(joined, usual) ? joined : usual;
+}
+
+void install_unnesting() {
+    previous_hook = planner_hook;
+    planner_hook = plan_unnested;
+}
+
+}  // namespace pg_gpu::plan::query
