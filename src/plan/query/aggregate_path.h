@@ -25,7 +25,8 @@ inline AggregatePlanning read_planning(const CustomPath *path) {
 struct JoinTree;
 namespace query {
 struct EnginePlan;
-}
+struct GivenRows;
+}  // namespace query
 
 // An aggregate over one table, perhaps a partition, or over a join. All expressions are over the table, or
 // over those that are joined.
@@ -53,6 +54,8 @@ struct TableAggregate {
     const query::EnginePlan *plan = nullptr;
     const ReadTables *read = nullptr;
     Path *rows = nullptr;
+    // Of a GpuQuery whose rows are those of the tables themselves (given_rows.h); nullptr: they are groups.
+    const query::GivenRows *given = nullptr;
 };
 
 // A table that the node reads, and its index.

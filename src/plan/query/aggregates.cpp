@@ -356,6 +356,33 @@ static void compile_key(Compiler *compiler, CompiledQuery *compiled, const Expr 
     compiled->keys[number] = value.step;
 }
 
+// ---- rows -------------------------------------------------------------------------------------------------
+
+// A row shows its own value, so that equal ones may look different. Columns that tell how it looks come
+// behind those that are asked for.
+static void compile_given(Compiler *compiler, CompiledQuery *compiled, const Expr *expression,
+                          uint32 number) {
+    const Value value = compile(compiler, expression);
+    if (is_refused(compiler))
+        return;
+    if (value.kind == Kind::Interval && value.shown == kShownByRow)
+        refuse(&compiler->refusal, "an interval may look different from what is computed with",
+               reinterpret_cast<Node *>(const_cast<Expr *>(expression)));
+    Result *result = &compiled->results[number];
+    *result = {};
+    result->kind = ResultKind::Value;
+    result->type = exprType(reinterpret_cast<const Node *>(expression));
+    result->argument = value;
+    result->argument.may_be_minus_0 = false;
+    result->value = static_cast<uint16>(number);
+    result->shown = result->least_shown = result->least_sign = no_step;
+    compiled->keys[number] = value.step;
+    if (value.kind == Kind::Decimal && value.shown == kShownByRow) {
+        result->shown = static_cast<uint16>(compiled->key_count);
+        compiled->keys[compiled->key_count++] = value.shown_step;
+    }
+}
+
 // ---- the whole --------------------------------------------------------------------------------------------
 
 static void drop_unused(CompiledQuery *compiled) {
@@ -387,10 +414,11 @@ bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *c
     compiled->filter = compiled->having.filter = no_step;
     compiled->key_count = static_cast<uint32>(list_length(parts.keys));
     compiled->result_count = compiled->key_count + static_cast<uint32>(list_length(parts.aggregates));
-    compiled->keys = allocate_zeroed<uint16>(size_t{compiled->key_count} + 1);
+    compiled->gives_rows = parts.keys != NIL && parts.key_operators == NIL;
+    compiled->keys = allocate_zeroed<uint16>(2 * size_t{compiled->key_count} + 1);
     compiled->accumulators = allocate_zeroed<engine::Accumulator>(engine::max_accumulators);
     compiled->results = allocate_zeroed<Result>(size_t{compiled->result_count} + 1);
-    if (compiled->key_count > engine::max_keys)
+    if (compiled->key_count > engine::max_keys && !compiled->gives_rows)
         refuse(&compiler->refusal, "there are too many grouping columns");
     compiled->tree = parts.tree;
     compiled->nodes = compile_joins(compiler, parts.tree);
@@ -400,9 +428,14 @@ bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *c
     compiled->filter = compile_conditions(compiler, root_of(parts.tree).conditions);
     if (is_refused(compiler))
         return false;
-    for (uint32 i = 0; i < compiled->key_count && !is_refused(compiler); i++)
-        compile_key(compiler, compiled, static_cast<const Expr *>(list_nth(parts.keys, static_cast<int>(i))),
-                    list_nth_oid(parts.key_operators, static_cast<int>(i)), i);
+    for (int i = 0; i < list_length(parts.keys) && !is_refused(compiler); i++) {
+        const auto *key = static_cast<const Expr *>(list_nth(parts.keys, i));
+        if (compiled->gives_rows)
+            compile_given(compiler, compiled, key, static_cast<uint32>(i));
+        else
+            compile_key(compiler, compiled, key, list_nth_oid(parts.key_operators, i),
+                        static_cast<uint32>(i));
+    }
     uint32 number = compiled->key_count;
     ListCell *cell;
     foreach (cell, parts.aggregates) {

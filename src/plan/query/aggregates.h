@@ -68,6 +68,7 @@ struct CompiledQuery {
     QueryTree tree;
     CompiledNode *nodes;  // by node of the tree
     uint16 filter;        // no_step: all rows
+    bool gives_rows;      // each row that passes leaves the engine: keys are its columns
     uint16 *keys;
     uint32 key_count;
     engine::Accumulator *accumulators;
@@ -81,8 +82,8 @@ struct CompiledQuery {
 struct QueryParts {
     QueryTree tree;  // with the conditions that aren't answered by codes
     const List *keys;
-    const List *key_operators;
-    const List *aggregates;  // Aggrefs
+    const List *key_operators;  // NIL: keys aren't grouped by, but the expressions of rows (gives_rows)
+    const List *aggregates;     // Aggrefs
 };
 bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *compiled);
 

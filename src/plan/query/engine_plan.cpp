@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "memory.h"
 #include "plan/query/aggregate_path.h"
+#include "plan/query/given_rows.h"
 #include "plan/query/inputs.h"
 #include "settings.h"
 
@@ -161,7 +162,8 @@ static bool has_key(const RelOptInfo *join, JoinType type, const List *clauses) 
     return false;
 }
 
-static void consider_pair(KeptPlans *kept, RelOptInfo *join, const EnginePlan *probed,
+// True: it is the cheapest so far.
+static bool consider_pair(KeptPlans *kept, RelOptInfo *join, const EnginePlan *probed,
                           const EnginePlan *build, JoinType type, List *clauses) {
     const double probed_rows = probed->relation->rows;
     const double build_rows = build->relation->rows;
@@ -169,28 +171,42 @@ static void consider_pair(KeptPlans *kept, RelOptInfo *join, const EnginePlan *p
                        probed_rows * kProbeOperators + join->rows * kGiveOperators;
     if (!has_key(join, type, clauses)) {
         if (probed_rows * build_rows > kMaxPairs)
-            return;
+            return false;
         operators += probed_rows * build_rows * kPairOperators;
     }
     auto *plan = const_cast<EnginePlan *>(find_plan(kept, join));
     if (plan != nullptr && plan->operators <= operators)
-        return;
+        return false;
     if (plan == nullptr) {
         plan = allocate_zeroed<EnginePlan>(1);
         kept->plans = lappend(kept->plans, plan);
     }
     *plan = {join, nullptr, nullptr, type, probed, build, clauses, probed->tables + build->tables, operators};
+    return true;
 }
 
-// Is there something above the joins that a GpuQuery could be? A genetic search makes joins that it throws
-// away.
-static bool may_be_wanted(const PlannerInfo *root) {
+static bool has_groups(const Query *query) {
+    return query->hasAggs || query->groupClause != NIL || query->groupingSets != NIL ||
+           (query->distinctClause != NIL && !query->hasDistinctOn);
+}
+
+static bool is_any_indexed(const PlannerInfo *root, const RelOptInfo *join) {
+    for (int i = bms_next_member(join->relids, -1); i >= 0; i = bms_next_member(join->relids, i))
+        if (root->simple_rel_array[i] != nullptr && has_column_index(root->simple_rel_array[i]))
+            return true;
+    return false;
+}
+
+// Is there something above the joins that a GpuQuery could be, or are their rows worth one? A genetic search
+// makes joins that it throws away.
+static bool may_be_wanted(const PlannerInfo *root, const RelOptInfo *join) {
     const Query *query = root->parse;
-    return query_setting() != QuerySetting::Off && aggregate_enabled() && join_enabled() &&
-           query->commandType == CMD_SELECT && root->rowMarks == NIL &&
-           root->join_search_private == nullptr &&
-           (query->hasAggs || query->groupClause != NIL || query->groupingSets != NIL ||
-            query->distinctClause != NIL);
+    if (query_setting() == QuerySetting::Off || !join_enabled() || root->rowMarks != NIL ||
+        root->join_search_private != nullptr)
+        return false;
+    return has_groups(query) ? aggregate_enabled() && query->commandType == CMD_SELECT
+                             : (query->commandType == CMD_SELECT || query->commandType == CMD_INSERT) &&
+                                   is_any_indexed(root, join);
 }
 
 static bool is_known_join(JoinType type) {
@@ -211,7 +227,7 @@ static void consider_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer
                           JoinType type, JoinPathExtraData *extra) {
     if (previous_hook != nullptr)
         previous_hook(root, join, outer, inner, type, extra);
-    if (join->reloptkind != RELOPT_JOINREL || !is_known_join(type) || !may_be_wanted(root) ||
+    if (join->reloptkind != RELOPT_JOINREL || !is_known_join(type) || !may_be_wanted(root, join) ||
         join->lateral_relids != nullptr)
         return;
     MemoryContext caller = MemoryContextSwitchTo(root->planner_cxt);
@@ -220,9 +236,12 @@ static void consider_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer
         kept = keep(root);
     const EnginePlan *probed = plan_of(root, kept, outer);
     const EnginePlan *build = plan_of(root, kept, inner);
-    if (probed != nullptr && build != nullptr && probed->tables + build->tables <= kMaxTables)
-        consider_pair(kept, join, probed, build, type, extra->restrictlist);
+    const bool is_cheapest = probed != nullptr && build != nullptr &&
+                             probed->tables + build->tables <= kMaxTables &&
+                             consider_pair(kept, join, probed, build, type, extra->restrictlist);
     MemoryContextSwitchTo(caller);
+    if (is_cheapest && !has_groups(root->parse) && bms_is_subset(root->all_baserels, join->relids))
+        consider_joined_rows(root, join);
 }
 
 const EnginePlan *find_engine_plan(PlannerInfo *root, RelOptInfo *join, const char **refused) {

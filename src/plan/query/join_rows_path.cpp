@@ -4,6 +4,7 @@
 
 #include "compat.h"
 #include "memory.h"
+#include "plan/query/given_rows.h"
 #include "plan/query/parameters.h"
 #include "plan/query/rows_path.h"
 #include "settings.h"
@@ -73,6 +74,8 @@ static void consider_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer
     if (join == considered || !is_whole_join(root, join) || !is_any_indexed(root, join))
         return;
     note_considered(root, join);
+    if (query_setting() == QuerySetting::Always && query::gives_joined_rows(join))
+        return;
     note_other_paths(root, join);
     const char *refused = consider_rows(root, join);
     if (refused != nullptr)

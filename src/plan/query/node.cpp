@@ -9,6 +9,7 @@
 #include "plan/query/joins_explain.h"
 #include "plan/query/subqueries.h"
 #include "plan/query/submit.h"
+#include "plan/query/top.h"
 #include "request_kinds.h"
 
 namespace pg_gpu::plan::query {
@@ -16,7 +17,8 @@ namespace pg_gpu::plan::query {
 List *pack_planning(const Planning &planning) {
     return list_make5(
         planning.query, planning.row, planning.having,
-        list_make2(makeBoolean(planning.maps_may_fail), makeInteger(static_cast<int>(planning.count))),
+        list_make3(makeBoolean(planning.maps_may_fail), makeInteger(static_cast<int>(planning.count)),
+                   makeBoolean(planning.gives_rows)),
         list_make4(planning.order, planning.set, planning.tree, planning.names));
 }
 
@@ -30,7 +32,8 @@ Planning unpack_planning(List *packed) {
             intVal(lsecond(list(3))),
             static_cast<List *>(lsecond(list(4))),
             static_cast<List *>(lthird(list(4))),
-            static_cast<List *>(lfourth(list(4)))};
+            static_cast<List *>(lfourth(list(4))),
+            boolVal(lthird(list(3)))};
 }
 
 // ---- execution --------------------------------------------------------------------------------------------
@@ -166,8 +169,27 @@ static void rescan_query(CustomScanState *node) {
     state->left = 0;
 }
 
-static void explain_query(CustomScanState *node, List *, ExplainState *explain) {
+// What rows are sorted by that are given.
+static void explain_order(const QueryState *state, List *ancestors, ExplainState *explain) {
+    const auto *plan = castNode(CustomScan, state->custom.ss.ps.plan);
+    List *keys = NIL;
+    for (int i = 0; i < count_items(state->order); i++) {
+        const OrderItem item = order_item(state->order, i);
+        auto *key =
+            reinterpret_cast<Node *>(list_nth_node(TargetEntry, plan->custom_scan_tlist, item.result)->expr);
+        const TypeCacheEntry *type = lookup_type_cache(exprType(key), TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+        keys = lappend(keys, words_of_sort_key({key, item.descends ? type->gt_opr : type->lt_opr,
+                                                item.collation, item.nulls_first},
+                                               &state->custom, ancestors, explain));
+    }
+    if (keys != NIL)
+        ExplainPropertyList("Sort Key", keys, explain);
+}
+
+static void explain_query(CustomScanState *node, List *ancestors, ExplainState *explain) {
     const auto *state = reinterpret_cast<const QueryState *>(node);
+    if (unpack_planning(castNode(CustomScan, node->ss.ps.plan)->custom_private).gives_rows)
+        explain_order(state, ancestors, explain);
     explain_indexes(state->query, explain);
     explain_joins(unpack_tree(state->packed_tree, state->query), state->query, state->names, explain);
     explain_usage(&state->usage, &node->ss.ps, explain);
@@ -177,7 +199,8 @@ static void explain_query(CustomScanState *node, List *, ExplainState *explain) 
         ExplainPropertyText("Fallback Reason", state->problem, explain);
         return;
     }
-    ExplainPropertyUInteger("Groups", nullptr, state->result.rows, explain);
+    ExplainPropertyUInteger(state->compiled.gives_rows ? "Rows Given" : "Groups", nullptr, state->result.rows,
+                            explain);
     if (explain->verbose) {
         ExplainPropertyUInteger("Columns Read", nullptr, state->compiled.program->source_count, explain);
         ExplainPropertyUInteger("Steps", nullptr, state->compiled.program->step_count, explain);
@@ -200,12 +223,15 @@ static Plan *plan_query(PlannerInfo *root, RelOptInfo *, CustomPath *path, List 
     const Planning planning = unpack_planning(path->custom_private);
     auto *scan = makeNode(CustomScan);
     scan->flags = flags_of_plan(path, child_plans);
-    scan->scan.plan.targetlist = of_set(below_grouping(root, target_list), planning.row, planning.set);
+    scan->scan.plan.targetlist = planning.gives_rows
+                                     ? target_list
+                                     : of_set(below_grouping(root, target_list), planning.row, planning.set);
     scan->scan.plan.qual = of_set(planning.having, planning.row, planning.set);
     scan->scan.scanrelid = 0;
     scan->custom_plans = child_plans;
-    scan->custom_private = pack_planning({planning.query, NIL, NIL, planning.maps_may_fail, planning.order,
-                                          planning.count, NIL, planning.tree, planning.names});
+    scan->custom_private =
+        pack_planning({planning.query, NIL, NIL, planning.maps_may_fail, planning.order, planning.count, NIL,
+                       planning.tree, planning.names, planning.gives_rows});
     scan->methods = &scan_methods;
     for (int i = 0; i < list_length(planning.row); i++)
         scan->custom_scan_tlist =

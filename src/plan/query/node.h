@@ -19,6 +19,7 @@ struct Planning {
     List *set;
     List *tree;
     List *names;
+    bool gives_rows;  // its rows are the tables' (given_rows.h)
 };
 List *pack_planning(const Planning &planning);
 Planning unpack_planning(List *packed);

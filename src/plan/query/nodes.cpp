@@ -291,6 +291,22 @@ static void add_having(Building *building) {
     add_node(building, having);
 }
 
+static void add_given(Building *building, uint64 expected_rows) {
+    const CompiledQuery &compiled = *building->compiled;
+    const int root = compiled.tree.count - 1;
+    engine::Node given = begin_node(engine::NodeKind::compute);
+    given.input = building->number[root];
+    given.steps = add_steps(building, compiled.program->steps, compiled.program->step_count,
+                            columns_of(*building, building->own[root]));
+    given.filter = compiled.filter;
+    given.limit = PG_UINT64_MAX;
+    given.outputs = {building->outputs.count, compiled.key_count};
+    for (uint32 i = 0; i < compiled.key_count; i++)
+        append(&building->outputs, compiled.keys[i]);
+    given.expected_rows = expected_rows;
+    add_node(building, given);
+}
+
 static void add_sort(Building *building, uint32 keys, int64 limit) {
     engine::Node sort = begin_node(engine::NodeKind::sort);
     sort.input = building->nodes.count - 1;
@@ -313,7 +329,10 @@ engine::Query make_engine_query(const CompiledQuery &compiled, const EngineQuery
         if (i + 1 < compiled.tree.count && is_computed(compiled.nodes[i]))
             add_compute(&building, i);
     }
-    add_aggregate(&building, parts.expected_groups);
+    if (compiled.gives_rows)
+        add_given(&building, parts.expected_groups);
+    else
+        add_aggregate(&building, parts.expected_groups);
     const bool has_having = compiled.having.filter != no_step;
     if (has_having)
         add_having(&building);

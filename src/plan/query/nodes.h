@@ -10,7 +10,7 @@ struct EngineQueryParts {
     const List *order;
     bool is_having_tested;   // the session does; what it drops, the order must not have counted
     int64 count;             // of the groups that come first by that order
-    uint64 expected_groups;  // a hint
+    uint64 expected_groups;  // or rows that it gives; a hint
     uint64 max_rows;
 };
 engine::Query make_engine_query(const CompiledQuery &compiled, const EngineQueryParts &parts);

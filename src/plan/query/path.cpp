@@ -5,6 +5,8 @@
 #include "plan/query/aggregates.h"
 #include "plan/query/columns.h"
 #include "plan/query/engine_plan.h"
+#include "plan/query/entries.h"
+#include "plan/query/given_rows.h"
 #include "plan/query/having.h"
 #include "plan/query/inputs.h"
 #include "plan/query/node.h"
@@ -187,6 +189,10 @@ static double count_evaluations(const Offer &offer) {
     return all;
 }
 
+static const PathTarget *target_of(const TableAggregate &table) {
+    return table.given != nullptr ? table.given->target : table.output->reltarget;
+}
+
 // ---- costs ------------------------------------------------------------------------------------------------
 
 // Of reading a table.
@@ -199,21 +205,43 @@ static Cost cost_source(const AggregateSource &source) {
            elsewhere * (table->pages * seq_page_cost + Min(table->rows, Max(rows, 1.0)) * cpu_tuple_cost);
 }
 
-// Of joined tables: of numbering values that the engine doesn't compute with.
+// Does the server number the values (spaces.h)?
+static bool is_numbered_by_server(const Source &source, const Numbering &numbering) {
+    return IsA(source.expression, Var) && is_of_bytes(numbering.type) &&
+           (!numbering.is_ordered || is_bytewise(numbering.type, numbering.order_collation));
+}
+
+// Of joined tables and of rows that are given: of numbering values that the engine doesn't compute with.
 static Cost cost_numbers(const Offer &offer) {
     constexpr double cost_of_value = 0.03;
+    constexpr double cost_of_servers = 0.001;
     const Program &program = *offer.compiled.program;
+    const TableAggregate &table = *offer.table;
     Cost cost = 0;
     for (uint32 i = 0; i < program.source_count; i++) {
         const Source &source = program.sources[i];
         if (source.numbering == no_numbering)
             continue;
         Node *values = over_table(reinterpret_cast<Node *>(source.expression), const_cast<Offer *>(&offer));
-        const RelOptInfo *table = offer.table->read->tables[source.table].relation;
-        cost += cost_of_value * estimate_num_groups(offer.table->root, list_make1(values),
-                                                    Max(table->tuples, table->rows), nullptr, nullptr);
+        const RelOptInfo *read =
+            table.read == nullptr ? table.input : table.read->tables[source.table].relation;
+        const bool is_servers =
+            table.given != nullptr && is_numbered_by_server(source, program.numberings[source.numbering]);
+        cost += (is_servers ? cost_of_servers : cost_of_value) *
+                estimate_num_groups(table.root, list_make1(values), Max(read->tuples, read->rows), nullptr,
+                                    nullptr);
     }
     return cost;
+}
+
+// Of a row that leaves the engine as it is: its values are made anew, some of them in memory of their own.
+static Cost cost_given_row(const CompiledQuery &compiled) {
+    double operators = 0;
+    for (uint32 i = 0; i < compiled.result_count; i++) {
+        const Kind kind = compiled.results[i].argument.kind;
+        operators += kind == Kind::Group || kind == Kind::Decimal ? 4 : 1;
+    }
+    return cpu_tuple_cost + operators * cpu_operator_cost;
 }
 
 static void cost_query(const Offer &offer, double groups, Path *path) {
@@ -228,10 +256,16 @@ static void cost_query(const Offer &offer, double groups, Path *path) {
         reading += cost_source(offer.sources[i]);
     }
     if (table.plan != nullptr)
-        reading += operators_of(*table.plan) * cpu_operator_cost + cost_numbers(offer);
+        reading += operators_of(*table.plan) * cpu_operator_cost;
+    if (table.plan != nullptr || table.given != nullptr)
+        reading += cost_numbers(offer);
     const double selected =
         table.plan == nullptr ? Min(table.input->rows, Max(rows, 1.0)) : table.input->rows;
-    const double find = compiled.key_count == 0 ? 0 : groups > kFewGroups ? kFindOperators : kAddOperators;
+    // Rows that are given are collected column by column.
+    const double find = compiled.key_count == 0  ? 0
+                        : table.given != nullptr ? compiled.key_count * kAddOperators
+                        : groups > kFewGroups    ? kFindOperators
+                                                 : kAddOperators;
     const double of_row =
         compiled.program->step_count * kStepOperators + compiled.accumulator_count * kAddOperators + find;
     path->startup_cost = (kMatchOperators + selected * of_row) * cpu_operator_cost + reading;
@@ -239,8 +273,9 @@ static void cost_query(const Offer &offer, double groups, Path *path) {
     path->startup_cost += compiled.program->table_count *
                               ((kMatchOperators + selected * kFindOperators) * cpu_operator_cost + reading) +
                           offer.evaluations * cpu_tuple_cost;
-    path->total_cost = path->startup_cost + groups * cpu_tuple_cost;
-    const PathTarget *target = table.output->reltarget;
+    path->total_cost =
+        path->startup_cost + groups * (table.given != nullptr ? cost_given_row(compiled) : cpu_tuple_cost);
+    const PathTarget *target = target_of(table);
     path->startup_cost += target->cost.startup;
     path->total_cost += target->cost.startup + target->cost.per_tuple * groups;
 }
@@ -249,24 +284,29 @@ static void cost_query(const Offer &offer, double groups, Path *path) {
 
 static void add_query_path(const Offer &offer, const Candidate &candidate) {
     const TableAggregate &table = *offer.table;
-    const double groups = expect_groups(offer);
+    const GivenRows *given = table.given;
+    const double groups = given != nullptr ? expect_given(table) : expect_groups(offer);
     auto *path = makeNode(CustomPath);
     path->path.pathtype = T_CustomScan;
     path->path.parent = table.output;
-    path->path.pathtarget = table.output->reltarget;
-    path->path.rows = table.output->pathlist == NIL
+    path->path.pathtarget = const_cast<PathTarget *>(target_of(table));
+    path->path.pathkeys = given != nullptr ? given->pathkeys : NIL;
+    path->path.rows = given != nullptr || table.output->pathlist == NIL
                           ? groups
                           : Min(groups, linitial_node(Path, table.output->pathlist)->rows);
     cost_query(offer, groups, &path->path);
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-    path->custom_paths = list_make1(make_replaced_path(table, offer.row, NIL, nullptr));
+    path->custom_paths = list_make1(given != nullptr ? make_replaced_rows(table)
+                                                     : make_replaced_path(table, offer.row, NIL, nullptr));
     for (int i = 0; table.read != nullptr && i < table.read->count; i++)
         if (table.read->tables[i].index == nullptr)
             path->custom_paths = lappend(path->custom_paths, table.read->tables[i].rows);
-    const TopRows top = offer.is_having_whole ? find_top_rows(table, offer.row) : TopRows{};
-    path->custom_private = pack_planning({pack_query(offer.query), offer.row, table.having,
-                                          offer.maps_may_fail, top.order, top.count, table.set,
-                                          table.plan == nullptr ? NIL : pack_tree(offer.tree), offer.names});
+    const TopRows top = given != nullptr        ? TopRows{given->order, given->count}
+                        : offer.is_having_whole ? find_top_rows(table, offer.row)
+                                                : TopRows{};
+    path->custom_private = pack_planning(
+        {pack_query(offer.query), offer.row, table.having, offer.maps_may_fail, top.order, top.count,
+         table.set, table.plan == nullptr ? NIL : pack_tree(offer.tree), offer.names, given != nullptr});
     path->methods = query_path_methods();
     note_offered(candidate, path);
     add_path(table.output, &path->path);
@@ -305,9 +345,12 @@ static Refusal compile_offer(Offer *offer) {
     compiler.has_tables = true;
     bool is_whole;
     offer->query.having = make_having(*offer->table, offer->row, &is_whole);
-    if (compile_query(&compiler,
-                      {tree, offer->query.keys, offer->query.key_operators, offer->query.aggregates},
-                      &offer->compiled))
+    const bool is_compiled = compile_query(
+        &compiler, {tree, offer->query.keys, offer->query.key_operators, offer->query.aggregates},
+        &offer->compiled);
+    if (is_compiled && offer->table->given != nullptr)
+        order_given(&compiler, offer->compiled, offer->table->given->order);
+    else if (is_compiled)
         compile_having(&compiler, offer->query.having, &offer->compiled);
     offer->is_having_whole = offer->table->having == NIL || (is_whole && offer->compiled.having.is_whole);
     offer->maps_may_fail = compiler.maps_may_fail;
@@ -337,6 +380,15 @@ static bool consider_offer(Offer *offer, const Candidate &candidate) {
     return refusal.reason == nullptr;
 }
 
+// What the node computes, and the expressions of its rows.
+static bool make_offer_query(const TableAggregate &table, const IndexOptInfo *index, Offer *offer,
+                             Refusal *refusal) {
+    if (table.given == nullptr)
+        return make_query(table, index, &offer->query, &offer->row, refusal) && refusal->reason == nullptr;
+    offer->row = table.given->row;
+    return make_given_query(table, index, &offer->query, refusal);
+}
+
 static bool consider_index(const TableAggregate &table, const IndexOptInfo *index) {
     const Candidate candidate = candidate_of(table, index);
     if (index->indpred != NIL && !index->predOK) {
@@ -345,7 +397,7 @@ static bool consider_index(const TableAggregate &table, const IndexOptInfo *inde
     }
     Offer offer = {};
     Refusal refusal = {};
-    if (!make_query(table, index, &offer.query, &offer.row, &refusal) || refusal.reason != nullptr) {
+    if (!make_offer_query(table, index, &offer, &refusal)) {
         const Index number = table.input->relid;
         note_declined(candidate, refusal, {number, planner_rt_fetch(number, table.root)->relid});
         return false;
@@ -370,7 +422,7 @@ static bool may_be_requested(const IndexOptInfo *index) {
 bool begin_joined_query(TableAggregate *join) {
     const char *refused;
     const EnginePlan *plan = find_engine_plan(join->root, join->input, &refused);
-    Path *rows = cheapest_rows(join->input);
+    Path *rows = join->rows != nullptr ? join->rows : cheapest_rows(join->input);
     if (plan != nullptr && rows == nullptr)
         refused = "the joined rows depend on an outer table's";
     if (refused != nullptr) {
@@ -402,7 +454,7 @@ static bool consider_joined(const TableAggregate &table) {
     offer.table = &table;
     Refusal refusal = {};
     if (!make_tree(table.root, *table.plan, read, &offer.tree, &refusal) ||
-        !make_query(table, nullptr, &offer.query, &offer.row, &refusal) || refusal.reason != nullptr) {
+        !make_offer_query(table, nullptr, &offer, &refusal)) {
         note_declined(candidate, refusal.reason);
         return false;
     }

@@ -5,6 +5,7 @@
 
 #include "compat.h"
 #include "plan/query/aggregate_members.h"
+#include "plan/query/given_rows.h"
 #include "plan/query/parameters.h"
 #include "plan/query/rows_path.h"
 #include "settings.h"
@@ -162,6 +163,11 @@ static void consider_sort_paths(PlannerInfo *root, UpperRelationKind stage, RelO
     if (!IS_JOIN_REL(input) && (input->reloptkind != RELOPT_BASEREL || input->rtekind != RTE_RELATION))
         return;
     note_other_paths(root, output);
+    const bool is_asked = query_setting() != QuerySetting::Off && sort_enabled() && !IS_DUMMY_REL(input) &&
+                          (IS_JOIN_REL(input) ? join_enabled() : has_column_index(input));
+    if (is_asked && query::consider_first_rows(root, input, output) &&
+        query_setting() == QuerySetting::Always)
+        return;
     const char *refused = consider_rows(root, input, output);
     if (refused != nullptr)
         note_declined({sort_path_methods()->CustomName, root, input, output, InvalidOid}, refused);

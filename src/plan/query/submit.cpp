@@ -24,7 +24,7 @@ static const char *words_of_outcome(engine::QueryOutcome outcome) {
         case engine::QueryOutcome::failed:
             return "an expression has no result for some row";
         case engine::QueryOutcome::too_many_rows:
-            return "there are too many groups";
+            return "there are too many groups or rows";
         case engine::QueryOutcome::unresolved:
             return "rows whose visibility isn't known came again and again";
         default:
@@ -155,14 +155,19 @@ static const char *submit_about_rows(QueryState *state, column::RemoteRows *cons
     const bool is_compiled = compile_query(
         &compiler, {state->tree, state->bound.keys, state->bound.key_operators, state->bound.aggregates},
         &state->compiled);
-    if (is_compiled) {
-        compile_having(&compiler, state->bound.having, &state->compiled);
-        order_keys(compiler, views, state->compiled, state->order);
+    const bool gives_rows = state->compiled.gives_rows;
+    const bool is_known =
+        is_compiled && (!gives_rows || order_given(&compiler, state->compiled, state->order));
+    if (is_known) {
+        if (!gives_rows) {
+            compile_having(&compiler, state->bound.having, &state->compiled);
+            order_keys(compiler, views, state->compiled, state->order);
+        }
         state->layout = lay_out_record(state->compiled);
     }
     MemoryContextSwitchTo(view);
     Asking asking = {state, views};
-    if (!is_compiled)
+    if (!is_known)
         return decline(asking, compiler.refusal.reason);
     const char *problem =
         evaluate_tables({&compiler, state->tree, ask_for_table, &asking}, state->compiled.program);

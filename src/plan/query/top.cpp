@@ -14,6 +14,13 @@ static int number_in_row(const List *row, const Node *expression) {
     return -1;
 }
 
+List *add_order_item(List *order, int number, const SortGroupClause &clause, bool descends, Oid collation) {
+    for (const int integer :
+         {number, descends ? 1 : 0, clause.nulls_first ? 1 : 0, static_cast<int>(collation)})
+        order = lappend_int(order, integer);
+    return order;
+}
+
 TopRows find_top_rows(const TableAggregate &table, const List *row) {
     const Query *parse = table.root->parse;
     const int64 count = wanted_rows(parse);
@@ -33,32 +40,19 @@ TopRows find_top_rows(const TableAggregate &table, const List *row) {
         bool descends;
         if (number < 0 || !is_own_order(clause->sortop, exprType(expression), &descends))
             return {NIL, 0};
-        order = lappend_int(lappend_int(lappend_int(order, number), descends ? 1 : 0),
-                            clause->nulls_first ? 1 : 0);
-        order = lappend_int(order, static_cast<int>(exprCollation(expression)));
+        order = add_order_item(order, number, *clause, descends, exprCollation(expression));
     }
     return {order, count};
 }
 
-namespace {
-
-struct OrderItem {
-    int result;
-    bool descends;
-    bool nulls_first;
-    Oid collation;
-};
-
-}  // namespace
-
 static constexpr int kItemIntegers = 4;
 
-static OrderItem order_item(const List *order, int number) {
+OrderItem order_item(const List *order, int number) {
     const auto integer = [&](int place) { return list_nth_int(order, kItemIntegers * number + place); };
     return {integer(0), integer(1) != 0, integer(2) != 0, static_cast<Oid>(integer(3))};
 }
 
-static int count_items(const List *order) {
+int count_items(const List *order) {
     return list_length(order) / kItemIntegers;
 }
 
@@ -97,6 +91,16 @@ void order_keys(const Compiler &compiler, const ViewColumns *views, const Compil
             count_entries(views, program, numbering) <= max_entries)
             order_numbers(&own, result.argument, item.collation);
     }
+}
+
+bool order_given(Compiler *compiler, const CompiledQuery &compiled, const List *order) {
+    for (int i = 0; i < count_items(order); i++) {
+        const OrderItem item = order_item(order, i);
+        const Value &value = compiled.results[item.result].argument;
+        if (value.kind == Kind::Group && !order_numbers(compiler, value, item.collation))
+            return false;
+    }
+    return true;
 }
 
 // Is the order of what was accumulated that of the results?

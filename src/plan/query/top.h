@@ -17,10 +17,25 @@ struct TopRows {
 };
 TopRows find_top_rows(const TableAggregate &table, const List *row);
 
+// The expressions of such an order, one by one.
+struct OrderItem {
+    int result;
+    bool descends;
+    bool nulls_first;
+    Oid collation;
+};
+int count_items(const List *order);
+OrderItem order_item(const List *order, int number);
+List *add_order_item(List *order, int number, const SortGroupClause &clause, bool descends, Oid collation);
+
 // Has numbers of values ordered as the groups are to be, where that is worth it. Before numbers are given.
 // Views are by table.
 void order_keys(const Compiler &compiler, const ViewColumns *views, const CompiledQuery &compiled,
                 const List *order);
+
+// The same of rows that are given (given_rows.h), whose order nothing else makes; false, with the compiler's
+// refusal: the engine doesn't know it.
+bool order_given(Compiler *compiler, const CompiledQuery &compiled, const List *order);
 
 // The same as the engine sorts by, in the current memory context; how many. 0: it doesn't know the order.
 uint32 make_sort_keys(const CompiledQuery &compiled, const List *order, engine::SortKey **keys);

@@ -1,0 +1,243 @@
+#include "plan/query/given_rows.h"
+
+#include "compat.h"
+#include "memory.h"
+#include "plan/query/aggregate_top.h"
+#include "plan/query/engine_plan.h"
+#include "plan/query/node.h"
+#include "plan/query/parameters.h"
+#include "plan/query/path.h"
+#include "plan/query/top.h"
+#include "settings.h"
+
+namespace pg_gpu::plan::query {
+
+// ---- what is asked ----------------------------------------------------------------------------------------
+
+// Adds the columns that expressions read.
+static bool add_columns(List *expressions, List **row, Refusal *refusal) {
+    ListCell *cell;
+    foreach (cell, pull_var_clause(reinterpret_cast<Node *>(expressions), PVC_INCLUDE_PLACEHOLDERS)) {
+        auto *column = static_cast<Node *>(lfirst(cell));
+        if (!IsA(column, Var)) {
+            refuse(refusal, "an outer join's expression is wanted", column);
+            return false;
+        }
+        *row = list_append_unique(*row, column);
+    }
+    return true;
+}
+
+static int number_in_row(const List *row, const Node *expression) {
+    int number = 0;
+    while (number < list_length(row) && !equal(list_nth(row, number), expression))
+        number++;
+    return number;
+}
+
+// What the statement sorts by; expressions without columns don't tell rows apart.
+static bool add_order(PlannerInfo *root, GivenRows *given, Refusal *refusal) {
+    ListCell *cell;
+    foreach (cell, root->parse->sortClause) {
+        const auto *clause = lfirst_node(SortGroupClause, cell);
+        Node *key = get_sortgroupclause_expr(const_cast<SortGroupClause *>(clause), root->processed_tlist);
+        if (!contain_var_clause(key) && !contain_volatile_functions(key))
+            continue;
+        bool descends;
+        if (!is_own_order(clause->sortop, exprType(key), &descends)) {
+            refuse(refusal, "rows aren't sorted by an order of a type's", key);
+            return false;
+        }
+        const int number = number_in_row(given->row, key);
+        if (number == list_length(given->row))
+            given->row = lappend(given->row, key);
+        given->order = add_order_item(given->order, number, *clause, descends, exprCollation(key));
+    }
+    return true;
+}
+
+// A row has a column in any case.
+static void add_any_column(List **row) {
+    if (*row == NIL)
+        *row = list_make1(makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(0), false, true));
+}
+
+bool make_given_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
+                      Refusal *refusal) {
+    *query = {};
+    query->has_barrier = table.root->qual_security_level > 0;
+    query->top = kAllGroups;
+    if (index != nullptr) {
+        query->indexes = list_make1_oid(index->indexoid);
+        if (!add_conditions(table, index, query, refusal))
+            return false;
+    }
+    ListCell *cell;
+    foreach (cell, table.given->row) {
+        auto *expression = static_cast<Node *>(lfirst(cell));
+        Node *over = table.read != nullptr ? over_tables(expression, *table.read, refusal)
+                                           : over_index(expression, index, nullptr, refusal);
+        if (over == nullptr || refusal->reason != nullptr)
+            return false;
+        query->keys = lappend(query->keys, over);
+    }
+    return true;
+}
+
+double expect_given(const TableAggregate &table) {
+    const int64 count = table.given->count;
+    return clamp_row_est(count > 0 ? Min(table.input->rows, static_cast<double>(count)) : table.input->rows);
+}
+
+Path *make_replaced_rows(const TableAggregate &table) {
+    PlannerInfo *root = table.root;
+    PathTarget *target = create_empty_pathtarget();
+    ListCell *cell;
+    foreach (cell, table.given->row)
+        add_column_to_pathtarget(target, static_cast<Expr *>(lfirst(cell)), 0);
+    target = set_pathtarget_cost_width(root, target);
+    Path *rows = table.rows != nullptr ? table.rows : scan_plainly(root, table.input, NIL);
+    rows = reinterpret_cast<Path *>(create_projection_path(root, table.input, rows, target));
+    if (pathkeys_contained_in(table.given->pathkeys, rows->pathkeys))
+        return rows;
+    return reinterpret_cast<Path *>(create_sort_path(root, table.input, rows, table.given->pathkeys,
+                                                     static_cast<double>(table.given->count)));
+}
+
+// ---- statements -------------------------------------------------------------------------------------------
+
+// Rows that INSERT takes are rows like others.
+static const char *refuse_rows(PlannerInfo *root, const RelOptInfo *input) {
+    const Query *query = root->parse;
+    if ((query->commandType != CMD_SELECT && query->commandType != CMD_INSERT) || root->rowMarks != NIL)
+        return "rows are locked or changed";
+    if (input->lateral_relids != nullptr)
+        return "the rows depend on another table's";
+    return has_volatile_subquery(root) ? "a subquery is volatile" : nullptr;
+}
+
+static bool is_of_engine(const Path *path) {
+    return IsA(path, CustomPath) &&
+           reinterpret_cast<const CustomPath *>(path)->methods == query_path_methods();
+}
+
+template <typename PathType>
+static Path *copy_path(const Path *path) {
+    auto *copy = allocate<PathType>(1);
+    memcpy(copy, path, sizeof(PathType));
+    return reinterpret_cast<Path *>(copy);
+}
+
+// The planner frees paths that better ones replace, but for those below them. nullptr: it isn't a join's.
+static Path *copy_join(const Path *path) {
+    switch (nodeTag(path)) {
+        case T_NestPath:
+            return copy_path<NestPath>(path);
+        case T_MergePath:
+            return copy_path<MergePath>(path);
+        case T_HashPath:
+            return copy_path<HashPath>(path);
+        default:
+            return nullptr;
+    }
+}
+
+static const Path *without_projection(const Path *path) {
+    return IsA(path, ProjectionPath) ? reinterpret_cast<const ProjectionPath *>(path)->subpath : path;
+}
+
+// PostgreSQL's own cheapest join of the rows. One that the node has driven away stands by for that.
+static Path *own_rows(const RelOptInfo *join) {
+    Path *cheapest = nullptr;
+    ListCell *cell;
+    foreach (cell, join->pathlist) {
+        const Path *path = without_projection(static_cast<const Path *>(lfirst(cell)));
+        if (is_of_engine(path))
+            path = without_projection(static_cast<const Path *>(
+                linitial(reinterpret_cast<const CustomPath *>(path)->custom_paths)));
+        Path *copy = path->param_info == nullptr ? copy_join(path) : nullptr;
+        if (copy != nullptr && (cheapest == nullptr || copy->total_cost < cheapest->total_cost))
+            cheapest = copy;
+    }
+    return cheapest;
+}
+
+static Candidate candidate_of(const TableAggregate &table) {
+    return {query_path_methods()->CustomName, table.root, table.input, table.output, InvalidOid};
+}
+
+// ---- joins ------------------------------------------------------------------------------------------------
+
+void consider_joined_rows(PlannerInfo *root, RelOptInfo *join) {
+    GivenRows given = {};
+    given.target = join->reltarget;
+    TableAggregate table = {};
+    table.root = root;
+    table.input = table.output = join;
+    table.given = &given;
+    table.rows = own_rows(join);
+    note_other_paths(root, join);
+    Refusal refusal = {refuse_rows(root, join), nullptr};
+    if (table.rows == nullptr || refusal.reason != nullptr ||
+        !add_columns(join->reltarget->exprs, &given.row, &refusal)) {
+        note_declined(candidate_of(table), refusal, {});
+        return;
+    }
+    add_any_column(&given.row);
+    if (begin_joined_query(&table))
+        consider_query(table);
+}
+
+bool gives_joined_rows(const RelOptInfo *join) {
+    ListCell *cell;
+    foreach (cell, join->pathlist)
+        if (is_of_engine(static_cast<const Path *>(lfirst(cell))))
+            return true;
+    return false;
+}
+
+// ---- first rows -------------------------------------------------------------------------------------------
+
+static const char *refuse_first_rows(PlannerInfo *root, const RelOptInfo *input) {
+    const Query *query = root->parse;
+    if (query->hasTargetSRFs)
+        return "a function returns a set";
+    if (query->limitOption != LIMIT_OPTION_COUNT || wanted_rows(query) == 0)
+        return "it isn't known how many rows LIMIT takes, or they are many";
+    if (input->reloptkind == RELOPT_JOINREL)
+        return nullptr;
+    const RangeTblEntry *table = planner_rt_fetch(input->relid, root);
+    if (table->tablesample != nullptr)
+        return "a sample is read";
+    return table->inh ? "the table has partitions or children" : nullptr;
+}
+
+bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output) {
+    GivenRows given = {};
+    given.target = root->upper_targets[UPPERREL_ORDERED];
+    given.pathkeys = root->sort_pathkeys;
+    given.count = wanted_rows(root->parse);
+    TableAggregate table = {};
+    table.root = root;
+    table.input = input;
+    table.output = output;
+    table.given = &given;
+    Refusal refusal = {refuse_rows(root, input), nullptr};
+    if (refusal.reason == nullptr)
+        refusal.reason = refuse_first_rows(root, input);
+    if (refusal.reason != nullptr || !add_columns(given.target->exprs, &given.row, &refusal) ||
+        !add_order(root, &given, &refusal)) {
+        note_declined(candidate_of(table), refusal, {});
+        return false;
+    }
+    if (given.order == NIL)
+        return false;
+    if (input->reloptkind == RELOPT_JOINREL) {
+        table.rows = own_rows(input);
+        if (table.rows == nullptr || !begin_joined_query(&table))
+            return false;
+    }
+    return consider_query(table);
+}
+
+}  // namespace pg_gpu::plan::query

@@ -1,0 +1,39 @@
+// Rows that a GpuQuery gives as its tables have them: the first ones in an order, or all of a join. Above,
+// PostgreSQL computes the target list, so that a row has the columns that this reads, and what it is sorted
+// by.
+#pragma once
+
+#include "plan/query/aggregate_path.h"
+
+namespace pg_gpu::plan::query {
+
+struct GivenRows {
+    List *row;  // expressions over the tables
+    PathTarget *target;
+    List *order;     // as top.h has it; NIL: none
+    List *pathkeys;  // the same
+    int64 count;     // of those that come first; 0: all are wanted
+};
+
+// What the rows are to be computed from: of one table by an index, which conditions must be asked of, too.
+// False, with the reason: it can't be done.
+bool make_given_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
+                      Refusal *refusal);
+
+// How many rows are expected.
+double expect_given(const TableAggregate &table);
+
+// What PostgreSQL would run without the node: it gives the same rows in the same order.
+Path *make_replaced_rows(const TableAggregate &table);
+
+// Offers a path of a join's rows, of a statement without groups whose tables are all joined. PostgreSQL's own
+// paths are those that there are so far.
+void consider_joined_rows(PlannerInfo *root, RelOptInfo *join);
+
+// Is there such a path?
+bool gives_joined_rows(const RelOptInfo *join);
+
+// Offers paths of the first rows of `ORDER BY … LIMIT …` to `output`. False: there are none.
+bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output);
+
+}  // namespace pg_gpu::plan::query
