@@ -8,7 +8,7 @@ namespace gpu_engine::host {
 namespace {
 
 // Rows that can't be among the first are left out when there are so many more than these.
-constexpr std::uint64_t rows_more = 16384;
+constexpr std::uint64_t rows_more = 4096;
 
 bool is_before(const std::uint64_t *one, const std::uint64_t *other, std::uint32_t words) {
     for (std::uint32_t i = 0; i < words; ++i) {
@@ -17,6 +17,25 @@ bool is_before(const std::uint64_t *one, const std::uint64_t *other, std::uint32
         }
     }
     return false;
+}
+
+template <typename Type>
+bool is_less(Type one, Type other) {
+    if constexpr (std::is_same_v<Type, double>) {
+        return query::order_of_float(one) < query::order_of_float(other);
+    } else {
+        return one < other;
+    }
+}
+
+// A bound of values that are kept in fewer bits: no other of them is nearer to it.
+template <typename Type, typename Own>
+Type bound_among(Own bound) {
+    if constexpr (std::is_same_v<Own, Int128> && std::is_same_v<Type, std::int64_t>) {
+        return static_cast<std::int64_t>(std::clamp<Int128>(bound, INT64_MIN, INT64_MAX));
+    } else {
+        return static_cast<Type>(bound);
+    }
 }
 
 void copy_row(const std::uint64_t *from, QueryRows *to) {
@@ -82,7 +101,56 @@ void RowCollector::write_keys(std::uint32_t count) {
     }
 }
 
+// Leaves rows whose first key isn't behind the bound's. The others' columns needn't be loaded. False: there
+// are none.
+bool RowCollector::leave_candidates(TileInput *input) {
+    const query::SortKey &key = sort_.keys.front();
+    const ValueType type = layout_.types[key.column];
+    const std::uint32_t count = input->count();
+    const Vector vector = input->load(key.column, rooms_[key.column]);
+    const std::uint64_t inverted = key.descends != 0 ? UINT64_MAX : 0;
+    const bool is_bound_null = (bound_[0] == 0) == (key.nulls_first != 0);
+    std::uint64_t bound[2] = {};
+    for (std::uint32_t word = 0; word < query::words_of(type); ++word) {
+        bound[word] = bound_[1 + word] ^ inverted;
+    }
+    std::uint16_t positions[query_tile_rows];
+    std::uint32_t left = 0;
+    // NULLs are before a bound that is a value if they come first, and no NULL is behind one. Values are
+    // behind a bound that is NULL if that comes first.
+    const bool leaves_nulls = is_bound_null || key.nulls_first != 0;
+    const auto leave = [&](auto leaves_value) {
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const bool is_null = vector.nulls != nullptr && vector.nulls[i] != 0;
+            positions[left] = static_cast<std::uint16_t>(i);
+            left += (is_null ? leaves_nulls : leaves_value(i)) ? 1 : 0;
+        }
+    };
+    if (is_bound_null) {
+        leave([&](std::uint32_t) { return key.nulls_first == 0; });
+    } else {
+        with_stored(type, [&]<typename Own>(Own) {
+            with_stored(vector.stored(), [&]<typename Type>(Type) {
+                const Type *values = vector.as<Type>();
+                const Type last = bound_among<Type>(value_of_order<Own>(bound));
+                if (key.descends != 0) {
+                    leave([&](std::uint32_t i) { return !is_less(values[i], last); });
+                } else {
+                    leave([&](std::uint32_t i) { return !is_less(last, values[i]); });
+                }
+            });
+        });
+    }
+    if (left < count) {
+        input->keep(positions, left);
+    }
+    return left > 0;
+}
+
 void RowCollector::add(TileInput &input) {
+    if (!bound_.empty() && !sort_.keys.empty() && !leave_candidates(&input)) {
+        return;
+    }
     const std::uint32_t count = input.count();
     for (std::uint32_t i = 0; i < vectors_.size(); ++i) {
         vectors_[i] = input.load(i, rooms_[i]);

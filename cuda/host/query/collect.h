@@ -34,6 +34,7 @@ class RowCollector {
 
   private:
     void write_keys(std::uint32_t count);
+    bool leave_candidates(TileInput *input);
     void leave_first();
 
     MemoryBudget &budget_;

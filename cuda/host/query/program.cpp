@@ -25,13 +25,17 @@ bool may_be_narrow(Operation operation) {
 
 }  // namespace
 
-Program::Program(MemoryBudget &budget, const query::Query &query, const query::Node &node)
+Program::Program(MemoryBudget &budget, const query::Query &query, const query::Node &node, bool defers)
     : query_(query),
       steps_(query.steps + node.steps.first),
       passes_(query::passes_of(query, node)),
+      is_deferred_(node.steps.count),
       contexts_(node.steps.count),
       vectors_(node.steps.count),
       registers_(node.steps.count) {
+    if (defers) {
+        defer_columns();
+    }
     std::uint64_t bytes = 0;
     const auto for_needed = [&](auto visit) {
         for (const query::StepPass &pass : passes_) {
@@ -65,6 +69,34 @@ Program::Program(MemoryBudget &budget, const query::Query &query, const query::N
     // are gathered.
     for (query::StepPass &pass : passes_) {
         std::sort(pass.needed.begin(), pass.needed.end(), std::greater<>());
+    }
+}
+
+void Program::defer_columns() {
+    std::vector<bool> is_taken(is_deferred_.size());
+    for (const query::StepPass &pass : passes_) {
+        if (pass.condition != query::no_step) {
+            is_taken[pass.condition] = true;
+        }
+        for (const std::uint16_t number : pass.steps) {
+            const Step &step = steps_[number];
+            const std::uint16_t taken[3] = {step.left, step.right, step.third};
+            for (std::uint32_t i = 0; i < query::operands_of(step.operation); ++i) {
+                is_taken[taken[i]] = true;
+            }
+            if (step.guard != query::no_step) {
+                is_taken[step.guard] = true;
+            }
+        }
+    }
+    const auto is_plain = [&](std::uint16_t number) {
+        return steps_[number].operation == Operation::column && !is_taken[number];
+    };
+    for (query::StepPass &pass : passes_) {
+        for (const std::uint16_t number : pass.steps) {
+            is_deferred_[number] = is_plain(number);
+        }
+        std::erase_if(pass.steps, is_plain);
     }
 }
 

@@ -68,7 +68,9 @@ Stage::Local &Stage::local() {
                 local->joins[i] =
                     std::make_unique<JoinProbe>(engine_.memory(), workers_, table(i), marks_[i].data());
             } else {
-                local->programs[i] = std::make_unique<Program>(engine_.memory(), query_, own);
+                // Few of the rows that are sorted are among the first.
+                const bool defers = i + 1 == operators_.size() && ends_with(NodeKind::sort);
+                local->programs[i] = std::make_unique<Program>(engine_.memory(), query_, own, defers);
                 local->tiles[i] = std::make_unique<VectorTile>(own.outputs.count);
             }
         }
@@ -279,9 +281,16 @@ TileInput *Stage::compute(Local &own, std::size_t place, TileInput &input) {
         return nullptr;
     }
     VectorTile &outputs = *own.tiles[place];
-    outputs.begin(count);
+    input.keep_first(count);
+    outputs.begin(count, &input);
+    const Program &program = *own.programs[place];
     for (std::uint32_t k = 0; k < computed.outputs.count; ++k) {
-        outputs.set(k, own.programs[place]->step(query_.outputs[computed.outputs.first + k]));
+        const std::uint16_t step = query_.outputs[computed.outputs.first + k];
+        if (program.is_deferred(step)) {
+            outputs.defer(k, program.column_of(step));
+        } else {
+            outputs.set(k, program.step(step));
+        }
     }
     return &outputs;
 }

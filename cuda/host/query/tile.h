@@ -128,15 +128,31 @@ inline void gather_vector(const Vector &from, const std::uint16_t *positions, st
     }
 }
 
-// The outputs of a program as a tile.
+// The outputs of a program as a tile. Columns of its input that nothing was computed of may be loaded when
+// they are asked for, of the rows that are left then; from that on no more rows are left out.
 class VectorTile final : public TileInput {
   public:
-    explicit VectorTile(std::size_t columns) : vectors_(columns) {}
+    explicit VectorTile(std::size_t columns) : vectors_(columns), deferred_(columns) {}
 
-    void begin(std::uint32_t count) noexcept { begin_all(count); }
+    void begin(std::uint32_t count, TileInput *input) noexcept {
+        begin_all(count);
+        input_ = input;
+        is_input_left_ = false;
+    }
     void set(std::size_t column, const Vector &vector) noexcept { vectors_[column] = vector; }
+    void defer(std::size_t column, std::uint32_t of_input) noexcept {
+        vectors_[column] = {};
+        deferred_[column] = of_input;
+    }
     Vector load(std::uint32_t column, const VectorRoom &room) override {
         const Vector &vector = vectors_[column];
+        if (vector.values == nullptr) {
+            if (!all_ && !is_input_left_) {
+                input_->keep(positions_, count_);
+                is_input_left_ = true;
+            }
+            return input_->load(deferred_[column], room);
+        }
         if (all_) {
             return vector;
         }
@@ -146,6 +162,9 @@ class VectorTile final : public TileInput {
 
   private:
     std::vector<Vector> vectors_;
+    std::vector<std::uint32_t> deferred_;
+    TileInput *input_ = nullptr;
+    bool is_input_left_ = false;  // with the rows that this is left with
 };
 
 }  // namespace gpu_engine::host
