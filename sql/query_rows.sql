@@ -142,12 +142,23 @@ SELECT id FROM srt ORDER BY num, id OFFSET 5990 LIMIT 100
 SELECT id FROM srt ORDER BY num, id OFFSET 100000 LIMIT 100
 SELECT id FROM srt ORDER BY num LIMIT 0
 SELECT id FROM srt ORDER BY num, id LIMIT NULL
+SELECT id FROM srt ORDER BY num, id OFFSET 6000
+SELECT id FROM srt ORDER BY num, id LIMIT (SELECT 3) OFFSET (SELECT 1)
+SELECT id FROM srt ORDER BY num, id LIMIT (SELECT NULL::int8)
+SELECT id FROM srt ORDER BY num, id LIMIT (SELECT -1)
+SELECT id FROM srt ORDER BY num, id LIMIT 2 OFFSET (SELECT -1)
+SELECT id FROM srt ORDER BY num, id LIMIT 2 OFFSET (SELECT NULL::int)
+SELECT id FROM srt ORDER BY num, id LIMIT (SELECT 0)
+SELECT id FROM srt ORDER BY num, id LIMIT (SELECT 9223372036854775807) OFFSET 1
+SELECT id FROM srt ORDER BY num, id LIMIT (random() * 0)::int + 2
 SELECT num FROM srt ORDER BY num NULLS FIRST FETCH FIRST 3 ROWS WITH TIES
 -- As a part of others: subqueries, joins, parameters, rescans.
 SELECT sum(num) FROM (SELECT num FROM srt ORDER BY num DESC NULLS LAST LIMIT 10) AS s
 SELECT x, first FROM generate_series(0, 4) AS x, LATERAL (SELECT id AS first FROM srt WHERE small = x ORDER BY num NULLS LAST, id LIMIT 2) AS s ORDER BY 1, 2
 SELECT x, first FROM generate_series(0, 4) AS x, LATERAL (SELECT id AS first FROM srt ORDER BY abs(num - x * 10000), id LIMIT 3) AS s ORDER BY 1, 2
 SELECT x, (SELECT id FROM srt WHERE num > x ORDER BY num, id LIMIT 1) FROM generate_series(-50000, 60000, 25000) AS x ORDER BY 1
+SELECT x, first FROM generate_series(0, 4) AS x, LATERAL (SELECT id AS first FROM srt ORDER BY abs(num - x * 10000), id LIMIT x) AS s ORDER BY 1, 2
+SELECT x, first FROM generate_series(0, 2) AS x, LATERAL (SELECT id AS first FROM srt ORDER BY num, id LIMIT CASE WHEN x = 1 THEN NULL ELSE x END) AS s WHERE first < 100 ORDER BY 1, 2
 (SELECT id FROM srt ORDER BY num, id LIMIT 2) UNION ALL (SELECT id FROM srt ORDER BY big, id LIMIT 2)
 WITH first AS MATERIALIZED (SELECT id, num FROM srt ORDER BY num, id LIMIT 20) SELECT * FROM first WHERE id % 2 = 0
 SELECT id, num, rank() OVER (ORDER BY id) FROM (SELECT id, num FROM srt ORDER BY num, id LIMIT 5) AS s ORDER BY id
@@ -207,11 +218,17 @@ SELECT count(*), count(name), sum(id) FROM taken;
 SELECT * FROM pg_temp.plan_of('SELECT d.id, p.name FROM delivery d JOIN person p ON d.person = p.id WHERE p.town = 5 FOR UPDATE OF d');
 SELECT * FROM pg_temp.plan_of('SELECT id, upper(word) FROM srt WHERE small > 3 ORDER BY num DESC, upper(word) NULLS FIRST, id LIMIT 5');
 SELECT * FROM pg_temp.plan_of('SELECT d.id, p.name || d.note FROM delivery d LEFT JOIN person p ON d.person = p.id ORDER BY d.weight + p.credit DESC, d.id, p.name COLLATE "C", p.id LIMIT 5');
-PREPARE first_of (int) AS SELECT id, num FROM srt WHERE small = $1 ORDER BY num DESC NULLS LAST, id LIMIT 2;
+PREPARE first_of (int, int8) AS SELECT id, num FROM srt WHERE small = $1 ORDER BY num DESC NULLS LAST, id LIMIT $2;
 SET plan_cache_mode = force_generic_plan;
-EXECUTE first_of (3);
-EXECUTE first_of (4);
-EXECUTE first_of (NULL);
+SELECT * FROM pg_temp.plan_of('EXECUTE first_of (3, 2)');
+EXECUTE first_of (3, 2);
+EXECUTE first_of (4, 3);
+EXECUTE first_of (NULL, 3);
+EXECUTE first_of (3, 0);
+EXECUTE first_of (3, -1);
+CREATE TEMP TABLE all_of AS EXECUTE first_of (3, NULL);
+SELECT count(*), count(DISTINCT id) FROM all_of;
+DROP TABLE all_of;
 RESET plan_cache_mode;
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT id, num FROM srt ORDER BY num, id LIMIT 5;
@@ -222,6 +239,11 @@ DECLARE d CURSOR WITH HOLD FOR SELECT id FROM srt ORDER BY num DESC NULLS LAST, 
 COMMIT;
 FETCH ALL d;
 CLOSE d;
+BEGIN;
+DECLARE c CURSOR FOR SELECT id, num FROM srt ORDER BY num, id LIMIT 4;
+FETCH 1 c;
+UPDATE srt SET small = 0 WHERE CURRENT OF c;
+ROLLBACK;
 RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_nestloop; RESET enable_seqscan;
 
 -- Own changes, and rows on pages that aren't all-visible.

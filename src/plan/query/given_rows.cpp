@@ -85,8 +85,15 @@ bool make_given_query(const TableAggregate &table, const IndexOptInfo *index, Ag
 }
 
 double expect_given(const TableAggregate &table) {
-    const int64 count = table.given->count;
-    return clamp_row_est(count > 0 ? Min(table.input->rows, static_cast<double>(count)) : table.input->rows);
+    // Where LIMIT isn't known a tenth of the rows would be PostgreSQL's guess, which few statements mean.
+    constexpr double unknown_rows = 1000;
+    const GivenRows &given = *table.given;
+    double rows = table.input->rows;
+    if (given.count > 0)
+        rows = Min(rows, static_cast<double>(given.count));
+    else if (given.limits != NIL)
+        rows = Min(rows, table.root->limit_tuples > 0 ? table.root->limit_tuples : unknown_rows);
+    return clamp_row_est(rows);
 }
 
 Path *make_replaced_rows(const TableAggregate &table) {
@@ -198,12 +205,29 @@ bool gives_joined_rows(const RelOptInfo *join) {
 
 // ---- first rows -------------------------------------------------------------------------------------------
 
-static const char *refuse_first_rows(PlannerInfo *root, const RelOptInfo *input) {
+static bool is_known(const Node *number) {
+    return number == nullptr || IsA(number, Const);
+}
+
+// What tells how many rows are wanted; NIL: that is known, or all are.
+static List *find_limits(const Query *query) {
+    if (is_known(query->limitCount) && is_known(query->limitOffset))
+        return NIL;
+    List *limits = list_make1(query->limitCount);
+    return query->limitOffset == nullptr ? limits : lappend(limits, query->limitOffset);
+}
+
+static const char *refuse_first_rows(PlannerInfo *root, const RelOptInfo *input, const GivenRows &given) {
     const Query *query = root->parse;
     if (query->hasTargetSRFs)
         return "a function returns a set";
-    if (query->limitOption != LIMIT_OPTION_COUNT || wanted_rows(query) == 0)
-        return "it isn't known how many rows LIMIT takes, or they are many";
+    if (query->limitOption != LIMIT_OPTION_COUNT)
+        return "rows that are equal to the last one are wanted, too";
+    if (given.count == 0 && given.limits == NIL)
+        return "LIMIT takes no rows, or too many";
+    if (contain_volatile_functions(reinterpret_cast<Node *>(given.limits)) ||
+        contain_subplans(reinterpret_cast<Node *>(given.limits)))
+        return "LIMIT or OFFSET isn't the same each time";
     if (input->reloptkind == RELOPT_JOINREL)
         return nullptr;
     const RangeTblEntry *table = planner_rt_fetch(input->relid, root);
@@ -217,6 +241,7 @@ bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *outpu
     given.target = root->upper_targets[UPPERREL_ORDERED];
     given.pathkeys = root->sort_pathkeys;
     given.count = wanted_rows(root->parse);
+    given.limits = find_limits(root->parse);
     TableAggregate table = {};
     table.root = root;
     table.input = input;
@@ -224,7 +249,7 @@ bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *outpu
     table.given = &given;
     Refusal refusal = {refuse_rows(root, input), nullptr};
     if (refusal.reason == nullptr)
-        refusal.reason = refuse_first_rows(root, input);
+        refusal.reason = refuse_first_rows(root, input, given);
     if (refusal.reason != nullptr || !add_columns(given.target->exprs, &given.row, &refusal) ||
         !add_order(root, &given, &refusal)) {
         note_declined(candidate_of(table), refusal, {});

@@ -12,8 +12,12 @@ struct GivenRows {
     PathTarget *target;
     List *order;     // as top.h has it; NIL: none
     List *pathkeys;  // the same
-    int64 count;     // of those that come first; 0: all are wanted
+    int64 count;     // of those that come first; 0: all are wanted, or as many as is told when they are asked
+    List *limits;    // LIMIT's and OFFSET's expressions then
 };
+
+// More rows than that are better sorted by PostgreSQL alone.
+inline constexpr int64 kMaxFirstRows = 1000000;
 
 // What the rows are to be computed from: of one table by an index, which conditions must be asked of, too.
 // False, with the reason: it can't be done.

@@ -19,7 +19,7 @@ List *pack_planning(const Planning &planning) {
         planning.query, planning.row, planning.having,
         list_make3(makeBoolean(planning.maps_may_fail), makeInteger(static_cast<int>(planning.count)),
                    makeBoolean(planning.gives_rows)),
-        list_make4(planning.order, planning.set, planning.tree, planning.names));
+        list_make5(planning.order, planning.set, planning.tree, planning.names, planning.limits));
 }
 
 Planning unpack_planning(List *packed) {
@@ -33,7 +33,8 @@ Planning unpack_planning(List *packed) {
             static_cast<List *>(lsecond(list(4))),
             static_cast<List *>(lthird(list(4))),
             static_cast<List *>(lfourth(list(4))),
-            boolVal(lthird(list(3)))};
+            boolVal(lthird(list(3))),
+            static_cast<List *>(list_nth(list(4), 4))};
 }
 
 // ---- execution --------------------------------------------------------------------------------------------
@@ -135,6 +136,7 @@ static void begin_query(CustomScanState *node, EState *estate, int flags) {
         // The executor has locked the table.
         table->heap = table_open(table->index->rd_index->indrelid, NoLock);
     }
+    state->limits = ExecInitExprList(plan->custom_exprs, &node->ss.ps);
     state->expressions = CreateExprContext(estate);
     state->keep = AllocSetContextCreate(estate->es_query_cxt, "GpuQuery answer", ALLOCSET_DEFAULT_SIZES);
     state->work = AllocSetContextCreate(estate->es_query_cxt, "GpuQuery work", ALLOCSET_DEFAULT_SIZES);
@@ -231,7 +233,8 @@ static Plan *plan_query(PlannerInfo *root, RelOptInfo *, CustomPath *path, List 
     scan->custom_plans = child_plans;
     scan->custom_private =
         pack_planning({planning.query, NIL, NIL, planning.maps_may_fail, planning.order, planning.count, NIL,
-                       planning.tree, planning.names, planning.gives_rows});
+                       planning.tree, planning.names, planning.gives_rows, NIL});
+    scan->custom_exprs = planning.limits;
     scan->methods = &scan_methods;
     for (int i = 0; i < list_length(planning.row); i++)
         scan->custom_scan_tlist =

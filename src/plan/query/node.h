@@ -20,6 +20,7 @@ struct Planning {
     List *tree;
     List *names;
     bool gives_rows;  // its rows are the tables' (given_rows.h)
+    List *limits;     // what tells how many first rows are wanted
 };
 List *pack_planning(const Planning &planning);
 Planning unpack_planning(List *packed);

@@ -304,9 +304,10 @@ static void add_query_path(const Offer &offer, const Candidate &candidate) {
     const TopRows top = given != nullptr        ? TopRows{given->order, given->count}
                         : offer.is_having_whole ? find_top_rows(table, offer.row)
                                                 : TopRows{};
-    path->custom_private = pack_planning(
-        {pack_query(offer.query), offer.row, table.having, offer.maps_may_fail, top.order, top.count,
-         table.set, table.plan == nullptr ? NIL : pack_tree(offer.tree), offer.names, given != nullptr});
+    path->custom_private =
+        pack_planning({pack_query(offer.query), offer.row, table.having, offer.maps_may_fail, top.order,
+                       top.count, table.set, table.plan == nullptr ? NIL : pack_tree(offer.tree), offer.names,
+                       given != nullptr, given != nullptr ? given->limits : NIL});
     path->methods = query_path_methods();
     note_offered(candidate, path);
     add_path(table.output, &path->path);

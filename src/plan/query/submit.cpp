@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "plan/query/aggregate_output.h"
 #include "plan/query/entries.h"
+#include "plan/query/given_rows.h"
 #include "plan/query/having.h"
 #include "plan/query/spaces.h"
 #include "plan/query/nodes.h"
@@ -294,6 +295,27 @@ static const char *find_groups(QueryState *state) {
     return problem != nullptr ? problem : find_unknown_result(state->compiled, state->layout, &state->result);
 }
 
+// NULL and negative numbers are below 0.
+static int64 evaluate_count(void *limit, ExprContext *context) {
+    bool is_null;
+    const Datum value = ExecEvalExprSwitchContext(static_cast<ExprState *>(limit), context, &is_null);
+    return is_null ? -1 : DatumGetInt64(value);
+}
+
+// Finds how many rows Limit takes at most. It raises errors by itself, before it asks for a row.
+static const char *find_count(QueryState *state) {
+    if (state->limits == NIL)
+        return nullptr;
+    const int64 limit = evaluate_count(linitial(state->limits), state->expressions);
+    const int64 offset = list_length(state->limits) < 2
+                             ? 0
+                             : Max(evaluate_count(lsecond(state->limits), state->expressions), int64{0});
+    if (limit < 0 || limit > kMaxFirstRows || offset > kMaxFirstRows)
+        return "too many rows are wanted";
+    state->count = limit + offset;
+    return nullptr;
+}
+
 void submit(QueryState *state) {
     check_stack_depth();
     EState *estate = state->custom.ss.ps.state;
@@ -311,7 +333,9 @@ void submit(QueryState *state) {
     state->owner = CurrentResourceOwner;
     state->bound = state->query;
     size_t memory = get_hash_memory_limit();
-    state->problem = read_subqueries(&state->bound, estate, &memory);
+    state->problem = find_count(state);
+    if (state->problem == nullptr)
+        state->problem = read_subqueries(&state->bound, estate, &memory);
     if (state->problem == nullptr) {
         for (List **list :
              {&state->bound.conditions, &state->bound.keys, &state->bound.aggregates, &state->bound.having})

@@ -26,6 +26,7 @@ struct QueryState {
     bool maps_may_fail;
     List *order;
     int64 count;
+    List *limits;  // ExprStates: of LIMIT and OFFSET, where these tell how many rows are wanted
     QueriedTable *tables;
     int table_count;
     ExprContext *expressions;
