@@ -1,5 +1,6 @@
 -- What EXPLAIN (VERBOSE) tells of expressions in a GpuAggregate and a GpuSort, and EXPLAIN (ANALYZE) of what the server process didn't answer.
 LOAD 'pg_gpu';
+SET pg_gpu.query_processor = off;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';

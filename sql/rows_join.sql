@@ -1,5 +1,6 @@
 -- Rows of joins by the nodes GpuSort (the first ones in an order) and GpuJoin (all of them): each statement is run with the node and without it, and
 -- the answers, or the kinds of errors, are held against each other.
+SET pg_gpu.query_processor = off;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';
 SET synchronous_commit = on;

@@ -1,5 +1,6 @@
 -- ORDER BY with LIMIT over one table by the node GpuSort: each statement is run with the node and without it, and the answers, or the kinds of errors, are
 -- held against each other. Where rows are equal by all sort keys only these are selected.
+SET pg_gpu.query_processor = off;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';

@@ -20,7 +20,7 @@ constexpr std::uint32_t max_probes_of_largest = 1024;
 constexpr std::uint64_t least_slots = 1024;
 constexpr std::uint64_t growth = 16;
 
-constexpr std::size_t front_room = 32 << 10;
+constexpr std::size_t least_front_room = 32 << 10;
 constexpr std::uint64_t least_front_slots = 16;
 constexpr std::uint64_t usual_groups = 32;  // where nobody knows
 constexpr std::uint64_t max_front_slots = 2048;
@@ -277,6 +277,12 @@ class Aggregator {
         device::check_launch("begin_groups_kernel");
     }
 
+    // Bytes of a block's shared memory that groups may take: two blocks have room on a multiprocessor, with
+    // what they compute in.
+    std::size_t front_room() const {
+        return std::max<std::size_t>(least_front_room, call_.engine().shared_bytes() / 8 * 3);
+    }
+
     // What a block may have of groups in front of all others.
     FrontView plan_front() const {
         FrontView front = {};
@@ -285,7 +291,7 @@ class Aggregator {
             std::clamp<std::uint64_t>(std::bit_ceil(2 * std::min<std::uint64_t>(expected, max_front_slots)),
                                       least_front_slots, max_front_slots);
         while (slots > 0 &&
-               front_bytes(static_cast<std::uint32_t>(slots), 1, state_words_, key_words_) > front_room) {
+               front_bytes(static_cast<std::uint32_t>(slots), 1, state_words_, key_words_) > front_room()) {
             slots /= 2;
         }
         // Many more groups than a block has room for would only be looked up twice.
@@ -295,7 +301,7 @@ class Aggregator {
         front.slots = static_cast<std::uint32_t>(slots);
         front.copies = max_copies;
         while (front.copies > 1 &&
-               front_bytes(front.slots, front.copies, state_words_, key_words_) > front_room) {
+               front_bytes(front.slots, front.copies, state_words_, key_words_) > front_room()) {
             front.copies /= 2;
         }
         return front;
@@ -326,7 +332,7 @@ class Aggregator {
         if (view.pass == Pass::add) {
             if (slots_ == 0) {
                 // A warp has a copy.
-                while (threads > 32 && front_bytes(1, threads / 32, state_words_, 0) > front_room) {
+                while (threads > 32 && front_bytes(1, threads / 32, state_words_, 0) > front_room()) {
                     threads /= 2;
                 }
                 view.front = {1, threads / 32, 0};

@@ -8,6 +8,7 @@
 #include "plan/query/parameters.h"
 #include "plan/query/path.h"
 #include "plan/query/top.h"
+#include "plan/query/unnest.h"
 #include "settings.h"
 
 namespace pg_gpu::plan::query {
@@ -115,6 +116,9 @@ Path *make_replaced_rows(const TableAggregate &table) {
 
 // Rows that INSERT takes are rows like others.
 static const char *refuse_rows(PlannerInfo *root, const RelOptInfo *input) {
+    // PostgreSQL's own sorts and joins can.
+    if (may_scan_backward())
+        return "rows of a cursor may be fetched backwards";
     const Query *query = root->parse;
     if ((query->commandType != CMD_SELECT && query->commandType != CMD_INSERT) || root->rowMarks != NIL)
         return "rows are locked or changed";

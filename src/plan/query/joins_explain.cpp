@@ -56,10 +56,23 @@ static void append_tables(StringInfo words, const QueryTree &tree, int node, con
     }
 }
 
+// What gives a parameter its value is looked for in the plan around it, which isn't known here: from
+// PostgreSQL 17 on that would crash. A statement's own parameters are shown by their numbers alone.
+static Node *with_plain_parameters(Node *node, void *context) {
+    if (node == nullptr)
+        return nullptr;
+    if (!IsA(node, Param))
+        return mutate_expression(node, with_plain_parameters, context);
+    auto *parameter = static_cast<Param *>(copyObjectImpl(node));
+    parameter->paramkind = PARAM_EXTERN;
+    return reinterpret_cast<Node *>(parameter);
+}
+
 static void append_conditions(StringInfo words, const char *before, List *conditions, List *context) {
     if (conditions == NIL)
         return;
-    auto *condition = reinterpret_cast<Node *>(make_ands_explicit(conditions));
+    Node *condition =
+        with_plain_parameters(reinterpret_cast<Node *>(make_ands_explicit(conditions)), nullptr);
     appendStringInfo(words, " %s %s", before, deparse_expression(condition, context, true, false));
 }
 

@@ -383,7 +383,7 @@ static bool is_better(const PlannedStmt *joined, const PlannedStmt *usual) {
            (has_node(joined->planTree) || any_has_node(joined->subplans));
 }
 
-static PlannedStmt *plan_unnested(Query *query, const char *text, int options, ParamListInfo parameters) {
+static PlannedStmt *plan_both(Query *query, const char *text, int options, ParamListInfo parameters) {
     bool is_changed = false;
     Query *unnested = nullptr;
     if (aggregate_enabled() && query_setting() != QuerySetting::Off && join_enabled() &&
@@ -398,9 +398,31 @@ static PlannedStmt *plan_unnested(Query *query, const char *text, int options, P
     return is_better(joined, usual) ? joined : usual;
 }
 
+// Is a cursor's statement planned that doesn't say whether rows are fetched backwards?
+static bool is_cursor = false;
+
+bool may_scan_backward() {
+    return is_cursor;
+}
+
+static PlannedStmt *plan_statement(Query *query, const char *text, int options, ParamListInfo parameters) {
+    const bool before = is_cursor;
+    PlannedStmt *planned = nullptr;
+    PG_TRY();
+    {
+        is_cursor = (options & CURSOR_OPT_FAST_PLAN) != 0 &&
+                    (options & (CURSOR_OPT_SCROLL | CURSOR_OPT_NO_SCROLL)) == 0;
+        planned = plan_both(query, text, options, parameters);
+    }
+    PG_FINALLY();
+    { is_cursor = before; }
+    PG_END_TRY();
+    return planned;
+}
+
 void install_unnesting() {
     previous_hook = planner_hook;
-    planner_hook = plan_unnested;
+    planner_hook = plan_statement;
 }
 
 }  // namespace pg_gpu::plan::query

@@ -12,4 +12,7 @@ namespace pg_gpu::plan::query {
 
 void install_unnesting();
 
+// Is a cursor's statement planned whose rows may be fetched backwards, if its plan can do that?
+bool may_scan_backward();
+
 }  // namespace pg_gpu::plan::query
