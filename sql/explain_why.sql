@@ -84,12 +84,13 @@ SELECT * FROM gpu.explain_why('DELETE FROM why');
 SELECT * FROM gpu.explain_why('EXPLAIN SELECT 1');
 SELECT * FROM gpu.explain_why('SELECT count(*) FROM why WHERE n = $1');
 SELECT count(*) FROM gpu.explain_why(NULL);
--- A column of the second table, which row security hides all rows of.
+-- A column of the second table, of which row security hides rows.
 CREATE TABLE other (id int4, n int4) WITH (autovacuum_enabled = off);
 INSERT INTO other SELECT i, i % 70 FROM generate_series(1, 2000) AS i;
 CREATE INDEX other_i ON other USING gpu_column (id, n);
 VACUUM ANALYZE other;
 ALTER TABLE other ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON other USING (id > 5);
 CREATE ROLE why_reader;
 GRANT SELECT ON why, other TO why_reader;
 SET ROLE why_reader;

@@ -118,7 +118,6 @@ SELECT number IN (SELECT number FROM others WHERE flag), count(*) FROM many GROU
 SELECT count(*) FROM many WHERE number = ANY (SELECT number FROM others)
 SELECT count(*) FROM many WHERE number <> ALL (SELECT number FROM others WHERE number > 100)
 SELECT count(*) FROM many WHERE number > ALL (SELECT number FROM others WHERE number < 100)
-SELECT count(*) FROM many m WHERE number IN (SELECT o.number FROM others o WHERE o.word = m.word)
 SELECT count(*) FROM many m WHERE EXISTS (SELECT FROM others o WHERE o.number = m.number AND o.id <> m.id + 9000)
 SELECT count(*) FROM many m WHERE NOT EXISTS (SELECT FROM others o WHERE o.number = m.number AND o.word <> m.word)
 SELECT count(*) FROM many m WHERE EXISTS (SELECT FROM others)
@@ -127,6 +126,8 @@ SELECT count(*) FROM many WHERE number IN (SELECT DISTINCT number FROM others)
 SELECT count(*) FROM many WHERE number IN (SELECT number FROM others GROUP BY number HAVING count(*) > 2)
 SELECT count(*) FROM many WHERE number IN (SELECT number FROM others INTERSECT SELECT small FROM others)
 $list$, 'compare_query');
+-- From PostgreSQL 17 on it becomes a join.
+SELECT rows, same FROM compare_query('SELECT count(*) FROM many m WHERE number IN (SELECT o.number FROM others o WHERE o.word = m.word)');
 
 DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of;
 DROP FUNCTION join_rows;
