@@ -1,5 +1,6 @@
 #include "plan/query/unnest.h"
 
+#include "access_methods.h"
 #include "compat.h"
 #include "plan/query/inputs.h"
 #include "plan/query/node.h"
@@ -189,8 +190,27 @@ static bool is_of_tables(const Query *query) {
     return query->jointree->fromlist != NIL;
 }
 
+// Else no GpuQuery could have the groups, and the statement needn't be planned twice. The tables are locked.
+static bool has_column_index(const Query *query) {
+    bool has_index = false;
+    ListCell *cell;
+    foreach (cell, query->rtable) {
+        Relation table = table_open(lfirst_node(RangeTblEntry, cell)->relid, NoLock);
+        List *indexes = table->rd_rel->relhasindex ? RelationGetIndexList(table) : NIL;
+        ListCell *item;
+        foreach (item, indexes) {
+            Relation index = index_open(lfirst_oid(item), AccessShareLock);
+            has_index = has_index || find_access_method(index) == &gpu_column;
+            index_close(index, NoLock);
+        }
+        list_free(indexes);
+        table_close(table, NoLock);
+    }
+    return has_index;
+}
+
 static bool read_nested(const Query *subselect, Nested *nested) {
-    if (!is_plain_aggregate(subselect) || !is_of_tables(subselect))
+    if (!is_plain_aggregate(subselect) || !is_of_tables(subselect) || !has_column_index(subselect))
         return false;
     auto *query = static_cast<Query *>(copyObjectImpl(subselect));
     const auto *target = linitial_node(TargetEntry, query->targetList);
