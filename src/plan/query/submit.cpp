@@ -134,6 +134,9 @@ static const char *ask_for_table(void *context, CompiledQuery *compiled, const R
 
 // ---- the views --------------------------------------------------------------------------------------------
 
+// What the session evaluates may raise errors, and no subtransaction catches them.
+static constexpr const char *kUnguarded = "an expression may raise an error";
+
 static const char *submit_about_rows(QueryState *state, column::RemoteRows *const *rows) {
     const auto count = static_cast<size_t>(state->table_count);
     auto *views = allocate<ViewColumns>(count);
@@ -170,6 +173,11 @@ static const char *submit_about_rows(QueryState *state, column::RemoteRows *cons
     Asking asking = {state, views};
     if (!is_known)
         return decline(asking, compiler.refusal.reason);
+    // The planner knew less of the columns, so it may have taken such an expression for one of the engine's.
+    if (compiler.maps_may_fail && !state->maps_may_fail) {
+        state->maps_may_fail = true;
+        return kUnguarded;
+    }
     const char *problem =
         evaluate_tables({&compiler, state->tree, ask_for_table, &asking}, state->compiled.program);
     return problem != nullptr ? problem : ask(asking, PG_UINT64_MAX);
@@ -213,11 +221,13 @@ static const char *find_groups_on_server(QueryState *state) {
 }
 
 static const char *submit_with_guard(QueryState *state) {
+    const char *problem = kUnguarded;
     if (!state->maps_may_fail)
-        return find_groups_on_server(state);
+        problem = find_groups_on_server(state);
+    if (problem != kUnguarded)
+        return problem;
     if (IsInParallelMode())
         return "an expression may raise an error, and no subtransaction can be started";
-    const char *problem = nullptr;
     ErrorData *error =
         try_in_subtransaction(CurrentMemoryContext, [&] { problem = find_groups_on_server(state); });
     if (error == nullptr)
