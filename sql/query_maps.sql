@@ -7,13 +7,13 @@ SET enable_nestloop = off;
 SET max_parallel_workers_per_gather = 0;
 
 -- More than 4,096 different values of each, and fewer than would be integers without a dictionary.
-CREATE TABLE reading (id int4, price numeric(12,2), loose numeric, wide numeric(36,4), word text, code text COLLATE "C") WITH (autovacuum_enabled = off);
+CREATE TABLE reading (id int4, price numeric(12,2), loose numeric, wide numeric(36,4), word text, code text COLLATE "C", image bytea) WITH (autovacuum_enabled = off);
 CREATE FUNCTION readings(first int, last int) RETURNS SETOF reading LANGUAGE sql AS $$
 SELECT i, CASE WHEN i % 97 > 0 THEN i * 7 % 6000 / 4.0 END, CASE WHEN i % 3 = 0 THEN i % 5500 ELSE i % 5500 / 8.0 END,
-       (i * 11 % 7000)::numeric * 100000000000000000000.0001, 'word ' || i * 13 % 6100, CASE WHEN i % 50 > 0 THEN md5((i % 5000)::text) END
+       (i * 11 % 7000)::numeric * 100000000000000000000.0001, 'word ' || i * 13 % 6100, CASE WHEN i % 50 > 0 THEN md5((i % 5000)::text) END, decode(md5((i % 5000)::text), 'hex')
 FROM generate_series(first, last) AS i $$;
 INSERT INTO reading SELECT * FROM readings(1, 9000);
-CREATE INDEX reading_i ON reading USING gpu_column (id, price, loose, wide, word, code) WITH (fanout = 64);
+CREATE INDEX reading_i ON reading USING gpu_column (id, price, loose, wide, word, code, image) WITH (fanout = 64);
 INSERT INTO reading SELECT * FROM readings(9001, 18000);
 VACUUM ANALYZE reading;
 SELECT column_name, encoding, distinct_values > 4096 AS are_many FROM gpu.columns('reading_i') WHERE column_name <> 'id' GROUP BY 1, 2, 3 ORDER BY 1;
@@ -47,15 +47,23 @@ SELECT bool_and(c.same = 'same' AND c.who = 'node') AS again FROM statements, co
 SELECT host_memory_used - (SELECT sum(bytes) FROM gpu.mirrors) > 8 * 4 * 4096 AS has_maps FROM gpu.server;
 
 -- Functions of other expressions have maps of their own, and what isn't constant has none.
-SET extra_float_digits = 0;
-SELECT * FROM compare_all($list$
-SELECT sum(length(price::float8::text)) FROM reading
+CREATE DOMAIN short AS text CHECK (value <> '');
+CREATE TEXT SEARCH CONFIGURATION reading_words (COPY = simple);
+CREATE TEMP TABLE shown AS SELECT $list$
+SELECT sum(length(image::text)) FROM reading
+SELECT sum(length(quote_ident(code))) FROM reading
+SELECT sum(length(right(word, 2)::short)) FROM reading
+SELECT sum(length(to_tsvector('reading_words', word))) FROM reading
 SELECT sum(length(word)), sum(length(word || 'x')) FROM reading
-$list$, 'compare_query');
-SET extra_float_digits = 1;
-SELECT * FROM compare_all($list$
-SELECT sum(length(price::float8::text)) FROM reading
-$list$, 'compare_query');
+$list$ AS list;
+SELECT c.* FROM shown, compare_all(list, 'compare_query') AS c;
+SET bytea_output = escape;
+SET quote_all_identifiers = on;
+ALTER TEXT SEARCH CONFIGURATION reading_words DROP MAPPING FOR uint;
+ALTER DOMAIN short ADD CHECK (value <> ' 7');
+SELECT c.* FROM shown, compare_all(list, 'compare_query') AS c;
+RESET bytea_output;
+RESET quote_all_identifiers;
 CREATE FUNCTION weight(word text) RETURNS int LANGUAGE sql IMMUTABLE STRICT AS $$ SELECT length(word) $$;
 SELECT * FROM compare_all($list$
 SELECT sum(weight(word)) FROM reading
@@ -75,3 +83,5 @@ SELECT bool_and(c.same = 'same' AND c.who = 'node') AS again FROM statements, co
 
 DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of, readings, weight;
 DROP TABLE reading;
+DROP DOMAIN short;
+DROP TEXT SEARCH CONFIGURATION reading_words;

@@ -89,6 +89,13 @@ static Settings current_settings() {
             session_timezone,   abbreviations == nullptr ? "" : abbreviations};
 }
 
+void describe_settings(StringInfo text) {
+    const Settings settings = current_settings();
+    appendStringInfo(text, " %d %d %d %d %d %d %s %s", settings.float_digits, settings.bytea,
+                     settings.interval, settings.date, settings.date_order, settings.quotes_all ? 1 : 0,
+                     pg_get_timezone_name(const_cast<pg_tz *>(settings.zone)), settings.abbreviations);
+}
+
 uint64 count_changes() {
     return cached.changes;
 }

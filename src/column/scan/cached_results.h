@@ -31,6 +31,9 @@ inline constexpr int kKeptDecimals = -7;
 // tables and on settings, whatever they are declared to be.
 bool gives_cacheable_results(Oid function);
 
+// Appends the settings that these results depend on.
+void describe_settings(StringInfo text);
+
 // Returns how often the catalogs that results depend on have changed. Results are cached only if the number
 // is that from before they were made.
 uint64 count_changes();

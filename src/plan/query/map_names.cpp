@@ -1,6 +1,8 @@
 #include "plan/query/map_names.h"
 
+#include "column/scan/cached_results.h"
 #include "compat.h"
+#include "plan/query/aggregate_maps.h"
 #include "plan/query/numbering.h"
 
 namespace pg_gpu::plan::query {
@@ -8,11 +10,21 @@ namespace pg_gpu::plan::query {
 // Smaller maps are sent in no time.
 static constexpr uint64 kFewestPlaces = 4096;
 
-// Would the expression's results be the same in any session, at any time?
+// What a type of the users' own has may change, and so may what text is searched for. Nobody would tell the
+// server process.
+static bool has_changing_type(Node *node, void *context) {
+    if (node == nullptr)
+        return false;
+    const Oid type = IsA(node, List) ? InvalidOid : exprType(node);
+    return type >= FirstUnpinnedObjectId || type == REGCONFIGOID || type == REGDICTIONARYOID ||
+           walk_expression(node, has_changing_type, context);
+}
+
+// Would the expression's results be the same in any session with such settings, at any time?
 static bool is_constant(const Source &source) {
     auto *expression = reinterpret_cast<Node *>(source.expression);
-    return source.numbering == no_numbering && !contain_mutable_functions(expression) &&
-           !has_users_function(expression, nullptr);
+    return source.numbering == no_numbering && gives_cacheable_results(expression) &&
+           !has_changing_type(expression, nullptr);
 }
 
 engine::MapName name_map(const Source &source, uint64 places) {
@@ -24,8 +36,10 @@ engine::MapName name_map(const Source &source, uint64 places) {
     appendStringInfo(&text, "%d %d %d %d %d %u ", static_cast<int>(source.kind), source.column,
                      static_cast<int>(source.type), source.scale, static_cast<int>(source.result),
                      source.result_type);
-    if (is_result)
+    if (is_result) {
         appendStringInfoString(&text, nodeToString(source.expression));
+        column::describe_settings(&text);
+    }
     engine::MapName name;
     for (uint64 i = 0; i < lengthof(name.words); i++)
         name.words[i] = hash_bytes_extended(reinterpret_cast<const unsigned char *>(text.data), text.len, i);
