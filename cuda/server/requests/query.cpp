@@ -573,7 +573,9 @@ void spread_run_query(Spread &spread, const protocol::RunQuery &request, protoco
     });
     std::atomic<bool> has_maps{true};
     spread.run([&](std::size_t part, Work &work) {
-        has_maps = received[part]->find_maps(work, *runs[part]) && has_maps;
+        if (!received[part]->find_maps(work, *runs[part])) {
+            has_maps = false;
+        }
     });
     if (!has_maps) {
         reply.outcome = static_cast<std::uint32_t>(query::QueryOutcome::lacks_maps);
