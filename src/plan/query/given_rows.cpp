@@ -29,13 +29,6 @@ static bool add_columns(List *expressions, List **row, Refusal *refusal) {
     return true;
 }
 
-static int number_in_row(const List *row, const Node *expression) {
-    int number = 0;
-    while (number < list_length(row) && !equal(list_nth(row, number), expression))
-        number++;
-    return number;
-}
-
 // What the statement sorts by; expressions without columns don't tell rows apart.
 static bool add_order(PlannerInfo *root, GivenRows *given, Refusal *refusal) {
     ListCell *cell;
@@ -49,9 +42,11 @@ static bool add_order(PlannerInfo *root, GivenRows *given, Refusal *refusal) {
             refuse(refusal, "rows aren't sorted by an order of a type's", key);
             return false;
         }
-        const int number = number_in_row(given->row, key);
-        if (number == list_length(given->row))
+        int number = number_in_row(given->row, key);
+        if (number < 0) {
+            number = list_length(given->row);
             given->row = lappend(given->row, key);
+        }
         given->order = add_order_item(given->order, number, *clause, descends, exprCollation(key));
     }
     return true;

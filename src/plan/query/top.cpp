@@ -7,7 +7,7 @@
 
 namespace pg_gpu::plan::query {
 
-static int number_in_row(const List *row, const Node *expression) {
+int number_in_row(const List *row, const Node *expression) {
     for (int i = 0; i < list_length(row); i++)
         if (equal(list_nth(row, i), expression))
             return i;

@@ -24,6 +24,8 @@ struct OrderItem {
     bool nulls_first;
     Oid collation;
 };
+// The place of an expression among a row's; -1: it isn't there.
+int number_in_row(const List *row, const Node *expression);
 int count_items(const List *order);
 OrderItem order_item(const List *order, int number);
 List *add_order_item(List *order, int number, const SortGroupClause &clause, bool descends, Oid collation);

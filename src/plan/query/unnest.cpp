@@ -76,10 +76,6 @@ static bool is_null_of_nothing(const Aggref *aggregate) {
     }
 }
 
-static bool is_strict(Oid function) {
-    return func_strict(function);
-}
-
 // Is the expression NULL where its aggregates are? It is made of one at least, and of strict calls.
 static bool is_null_with_aggregates(const Node *node) {
     check_stack_depth();
@@ -92,14 +88,14 @@ static bool is_null_with_aggregates(const Node *node) {
                 reinterpret_cast<const Node *>(reinterpret_cast<const RelabelType *>(node)->arg));
         case T_OpExpr: {
             const auto *operation = reinterpret_cast<const OpExpr *>(node);
-            if (!is_strict(get_opcode(operation->opno)))
+            if (!func_strict(get_opcode(operation->opno)))
                 return false;
             arguments = operation->args;
             break;
         }
         case T_FuncExpr: {
             const auto *call = reinterpret_cast<const FuncExpr *>(node);
-            if (!is_strict(call->funcid) || call->funcretset)
+            if (!func_strict(call->funcid) || call->funcretset)
                 return false;
             arguments = call->args;
             break;
@@ -283,7 +279,7 @@ static bool unnest_condition(Query *parent, Node *condition, List **conditions) 
     if (!IsA(condition, OpExpr))
         return false;
     const auto *comparison = reinterpret_cast<const OpExpr *>(condition);
-    if (list_length(comparison->args) != 2 || !is_strict(get_opcode(comparison->opno)) ||
+    if (list_length(comparison->args) != 2 || !func_strict(get_opcode(comparison->opno)) ||
         get_op_rettype(comparison->opno) != BOOLOID)
         return false;
     const bool is_first = IsA(linitial(comparison->args), SubLink);
