@@ -87,6 +87,10 @@ class ReceivedQuery {
                     return false;
                 }
                 kept = keep_map(work, key, {column.places, named.words, column.values, column.nulls});
+                if (kept != nullptr && named.make) {
+                    maps_.pop_back();
+                    column.values = nullptr;
+                }
             }
             column.kept = kept.get();
             kept_maps_.push_back(std::move(kept));
