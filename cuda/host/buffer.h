@@ -3,13 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <new>
 #include <type_traits>
 #include <utility>
 
 #include "gpu_engine/guard.h"
 #include "gpu_engine/memory.h"
+#include "host/blocks.h"
 
 namespace gpu_engine::host {
 
@@ -36,7 +36,7 @@ class Buffer {
             throw Failure{
                 make_status(StatusCode::out_of_memory, "the limit of the host's memory is reached")};
         }
-        data_ = static_cast<Element *>(std::aligned_alloc(alignment, bytes));
+        data_ = static_cast<Element *>(allocate_block(bytes));
         if (data_ == nullptr) {
             budget.release(bytes);
             throw std::bad_alloc();
@@ -52,7 +52,7 @@ class Buffer {
     }
     ~Buffer() {
         if (data_ != nullptr) {
-            std::free(data_);
+            free_block(data_, bytes_);
             budget_->release(bytes_);
         }
     }

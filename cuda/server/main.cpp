@@ -1,4 +1,5 @@
 // pg_gpu_server: the process that owns the device. See README.md.
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@ enum ExitCode : int {
 
 // Threads of sessions need little, and there may be many of them.
 constexpr std::size_t stack_bytes = std::size_t(1) << 20;
+constexpr int kept_bytes = 1 << 20;  // of freed memory, by each thread
 // The server has so long to end its connections. A hung device must not keep the process alive.
 constexpr unsigned stop_seconds = 5;
 
@@ -68,6 +70,13 @@ void raise_descriptor_limit() {
     }
 }
 
+// What a request has freed stays with its thread for the next one, which would otherwise begin with thousands
+// of pages that the system has to find and clear. Larger blocks are host/blocks.h's matter.
+void keep_freed_memory() {
+    static_cast<void>(mallopt(M_TRIM_THRESHOLD, kept_bytes));
+    static_cast<void>(mallopt(M_MMAP_THRESHOLD, kept_bytes));
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -89,6 +98,7 @@ int main(int argc, char **argv) {
         pthread_attr_destroy(&attributes);
     }
     raise_descriptor_limit();
+    keep_freed_memory();
 
     Server server(options, [](const char *reason) {
         log_warning("giving up: %s", reason);
