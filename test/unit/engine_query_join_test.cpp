@@ -214,8 +214,8 @@ TYPED_TEST(EngineQueryJoin, EveryKindOfFewRows) {
 }
 
 TYPED_TEST(EngineQueryJoin, EveryKindOfManyRows) {
-    // Dense keys, and sparse ones; most with a match, and few.
-    for (const std::int64_t factor : {std::int64_t(1), std::int64_t(1) << 40}) {
+    // Dense keys, sparse ones, and those in between; most with a match, and few.
+    for (const std::int64_t factor : {std::int64_t(1), std::int64_t(37), std::int64_t(1) << 40}) {
         this->check_kinds({2100, 900, factor, 9}, {1200, 700, factor, 0}, false);
         this->check_kinds({1100, 20000, factor, 0}, {2500, 1000, factor, 9}, false);
     }

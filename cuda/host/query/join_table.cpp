@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "gpu_engine/large_pages.h"
 #include "host/query/group_table.h"
 
 namespace gpu_engine::host {
@@ -19,6 +18,9 @@ constexpr std::uint64_t piece_rows = std::uint64_t(1) << (QueryRows::piece_bits 
 // A key that is an integer is a place by itself where so many places a row are enough.
 constexpr std::uint64_t dense_places_a_row = 2;
 constexpr std::uint64_t always_dense_places = 1 << 14;
+// And where so many are, a bit for each says first whether any row has the key: far more of these stay in the
+// caches than of a hash table's places.
+constexpr std::uint64_t listed_places_a_row = 64;
 // Rows of a slot that are looked through one after the other.
 constexpr std::uint64_t few_rows = 8;
 // Rows whose places, and then rows, are fetched before they are looked at.
@@ -31,13 +33,6 @@ std::uint64_t tag_of(std::uint64_t code) {
 }
 std::uint64_t end_of(std::uint64_t place) {
     return place >> tag_bits;
-}
-
-// Words that are read at places far apart.
-Buffer<std::uint64_t> begin_words(MemoryBudget &budget, std::uint64_t count) {
-    Buffer<std::uint64_t> words(budget, count);
-    use_large_pages(words.data(), words.bytes());
-    return words;
 }
 
 }  // namespace
@@ -175,8 +170,9 @@ void JoinTable::choose_codes(const Bounds &bounds) {
         const std::uint64_t last =
             static_cast<std::uint64_t>(bounds.greatest) - static_cast<std::uint64_t>(bounds.least);
         is_dense_ = last < std::max(rows_ * dense_places_a_row, always_dense_places);
+        least_ = static_cast<std::uint64_t>(bounds.least);
+        listed_places_ = !is_dense_ && last / listed_places_a_row < rows_ ? last + 1 : 0;
         if (is_dense_) {
-            least_ = static_cast<std::uint64_t>(bounds.least);
             slots_ = last + 1;
             while (last >> part_shift_ >= parts) {
                 ++part_shift_;
@@ -227,7 +223,7 @@ void JoinTable::fill(MemoryBudget &budget, const Workers &workers, const std::ve
     const std::uint32_t words = plan_.build.record_words;
     if (plan_.build_keys.empty()) {
         keyed_rows_ = rows_;
-        records_ = begin_words(budget, rows_ * record_words_);
+        records_ = Buffer<std::uint64_t>(budget, rows_ * record_words_);
         workers.for_pieces(pieces.size(), 1, [&](std::uint64_t begin, std::uint64_t end) {
             for (std::uint64_t piece = begin; piece < end; ++piece) {
                 std::uint64_t row = pieces[piece].at;
@@ -285,8 +281,8 @@ void JoinTable::fill(MemoryBudget &budget, const Workers &workers, const std::ve
     codes = Buffer<std::uint64_t>();
     keyed_rows_ = part_begin[no_part];
     rows_ = query::keeps_build(plan_.kind) ? rows_ : keyed_rows_;
-    records_ = begin_words(budget, rows_ * record_words_);
-    directory_ = begin_words(budget, slots_ + 1);
+    records_ = Buffer<std::uint64_t>(budget, rows_ * record_words_);
+    directory_ = Buffer<std::uint64_t>(budget, slots_ + 1);
     directory_[0] = 0;
     std::atomic<bool> is_unique{true};
     workers.for_pieces(parts, 1, [&](std::uint64_t begin, std::uint64_t end) {
@@ -298,9 +294,25 @@ void JoinTable::fill(MemoryBudget &budget, const Workers &workers, const std::ve
         }
     });
     is_unique_ = is_unique;
+    list_keys(budget, workers);
     for (std::uint64_t row = keyed_rows_; row < rows_; ++row) {
         write_row(entries[row].record, row);
     }
+}
+
+void JoinTable::list_keys(MemoryBudget &budget, const Workers &workers) {
+    if (listed_places_ == 0) {
+        return;
+    }
+    listed_ = Buffer<std::uint64_t>(budget, (listed_places_ + 63) / 64);
+    std::fill_n(listed_.data(), listed_.size(), 0);
+    workers.for_pieces(keyed_rows_, piece_rows, [&](std::uint64_t first, std::uint64_t end) {
+        for (std::uint64_t row = first; row < end; ++row) {
+            const std::uint64_t place = record(row)[0] - least_;
+            std::atomic_ref(listed_[place / 64])
+                .fetch_or(std::uint64_t(1) << (place % 64), std::memory_order_relaxed);
+        }
+    });
 }
 
 // Orders a part's entries by slot and key, and writes its rows and places. Returns whether no two keys are
@@ -378,6 +390,8 @@ void JoinTable::find(const std::uint64_t *keys, std::uint32_t count, JoinMatches
         std::fill_n(matches, count, JoinMatches{0, keyed_rows_});
     } else if (is_dense_) {
         find_dense(keys, count, matches);
+    } else if (listed_places_ > 0) {
+        find_listed(keys, count, matches);
     } else if (plan_.key_words == 1) {
         find_by_hash<1>(keys, count, matches);
     } else {
@@ -398,6 +412,27 @@ void JoinTable::find_dense(const std::uint64_t *keys, std::uint32_t count, JoinM
             const std::uint64_t *place = directory_.data() + (is_there ? slot : 0);
             matches[i] = {end_of(place[0]), is_there ? end_of(place[1]) : end_of(place[0])};
         }
+    }
+}
+
+// Looks only the keys up that some row has.
+void JoinTable::find_listed(const std::uint64_t *keys, std::uint32_t count, JoinMatches *matches) const {
+    std::uint64_t found_keys[query_tile_rows] = {};
+    JoinMatches found[query_tile_rows];
+    std::uint16_t positions[query_tile_rows];
+    std::uint32_t some = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint64_t place = keys[i] - least_;
+        const bool is_inside = place < listed_places_;
+        found_keys[some] = keys[i];
+        positions[some] = static_cast<std::uint16_t>(i);
+        some += static_cast<std::uint32_t>(is_inside) &
+                static_cast<std::uint32_t>(bit_of(listed_.data(), is_inside ? place : 0));
+        matches[i] = {0, 0};
+    }
+    find_by_hash<1>(found_keys, some, found);
+    for (std::uint32_t i = 0; i < some; ++i) {
+        matches[positions[i]] = found[i];
     }
 }
 

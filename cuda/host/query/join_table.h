@@ -70,6 +70,7 @@ class JoinTable {
     bool has_null(const std::uint64_t *from) const;
     std::uint64_t code_of(const std::uint64_t *keys) const noexcept;
     void fill(MemoryBudget &budget, const Workers &workers, const std::vector<Piece> &pieces);
+    void list_keys(MemoryBudget &budget, const Workers &workers);
     bool fill_part(MemoryBudget &budget, std::uint32_t part, const Buffer<Entry> &entries,
                    std::uint64_t first, std::uint64_t end);
     bool order_slot(Entry *first, Entry *end) const;
@@ -78,6 +79,7 @@ class JoinTable {
     JoinMatches find_among_many(std::uint64_t first, std::uint64_t end, std::uint64_t code,
                                 const std::uint64_t *key) const;
     void find_dense(const std::uint64_t *keys, std::uint32_t count, JoinMatches *matches) const;
+    void find_listed(const std::uint64_t *keys, std::uint32_t count, JoinMatches *matches) const;
     // With `key_words` words a key; 0: as many as the plan has.
     template <std::uint32_t key_words>
     void find_by_hash(const std::uint64_t *keys, std::uint32_t count, JoinMatches *matches) const;
@@ -93,6 +95,7 @@ class JoinTable {
     bool is_dense_ = false;  // codes are a key less the least one
     bool has_nulls_ = false;
     std::uint64_t least_ = 0;
+    std::uint64_t listed_places_ = 0;  // from the least key on; 0: keys aren't listed
     std::uint64_t slots_ = 0;
     std::uint32_t slot_shift_ = 0;  // of a code, to its slot
     std::uint32_t part_shift_ = 0;  // of a code, to its part
@@ -104,6 +107,7 @@ class JoinTable {
     Buffer<std::uint64_t> records_;    // keys, then bits of NULLs, then columns that aren't keys
     // The end of each slot's rows << 16, and a bit for each of their codes; in front of them that of none.
     Buffer<std::uint64_t> directory_;
+    Buffer<std::uint64_t> listed_;  // a bit for each place: does any row have the key?
 };
 
 template <typename RowOf>
