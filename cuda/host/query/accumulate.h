@@ -25,6 +25,7 @@ class Accumulating {
     AddResult add(const Program &program, std::uint32_t count, const std::uint32_t *weights);
 
     GroupTable &table() noexcept { return finder_.table(); }
+    GroupFinder &finder() noexcept { return finder_; }
     const GroupTable &set(std::size_t i) const noexcept { return sets_[i]; }
 
   private:

@@ -24,6 +24,61 @@ bool merge_one(const GroupPlan &plan, const std::uint64_t *record, GroupTable *t
     return is_new || plan.merge(table->record(*number), record);
 }
 
+// Has all threads' groups by the same places, if they all have places. Returns how many these are, or
+// GroupFinder::no_places.
+std::uint64_t agree_on_places(const Workers &workers, std::uint64_t groups,
+                              std::vector<std::unique_ptr<Accumulating>> *locals) {
+    if (!std::all_of(locals->begin(), locals->end(),
+                     [](const auto &local) { return local->finder().has_places(); })) {
+        return GroupFinder::no_places;
+    }
+    std::vector<GroupFinder::Window> windows = (*locals)[0]->finder().windows();
+    for (const auto &local : *locals) {
+        GroupFinder::widen(&windows, local->finder().windows());
+    }
+    const std::uint64_t places = GroupFinder::places_of(windows, GroupFinder::most_places(groups));
+    if (places != GroupFinder::no_places) {
+        workers.for_pieces(locals->size(), 1, [&](std::uint64_t first, std::uint64_t last) {
+            for (std::uint64_t thread = first; thread < last; ++thread) {
+                (*locals)[thread]->finder().set_windows(windows, places);
+            }
+        });
+    }
+    return places;
+}
+
+// Puts groups with the same place together, of all places before `end` from `first` on. Returns false where
+// a sum has no room.
+template <typename Note>
+bool merge_places(const GroupPlan &plan, std::vector<std::unique_ptr<Accumulating>> *locals,
+                  std::uint64_t first, std::uint64_t end, GroupTable *table, Note note) {
+    bool has_room = true;
+    for (std::uint64_t place = first; place < end; ++place) {
+        std::uint64_t *merged = nullptr;
+        for (std::size_t thread = 0; thread < locals->size(); ++thread) {
+            GroupFinder &finder = (*locals)[thread]->finder();
+            const GroupTable &own = finder.table();
+            const std::uint32_t *by_place = finder.by_place();
+            if (place + groups_ahead < end && by_place[place + groups_ahead] != 0) {
+                __builtin_prefetch(own.record(by_place[place + groups_ahead] - 1));
+            }
+            if (by_place[place] == 0) {
+                continue;
+            }
+            const std::uint32_t group = by_place[place] - 1;
+            const std::uint64_t *record = own.record(group);
+            if (merged == nullptr) {
+                merged = table->rows().add();
+                std::copy_n(record, plan.record_words, merged);
+            } else {
+                has_room &= plan.merge(merged, record);
+            }
+            note(thread, group, table->count() - 1);
+        }
+    }
+    return has_room;
+}
+
 }  // namespace
 
 bool merge_groups(MemoryBudget &budget, const Workers &workers, const GroupPlan &plan,
@@ -63,6 +118,27 @@ bool merge_groups(MemoryBudget &budget, const Workers &workers, const GroupPlan 
         }
         table->drop_slots();
         merged->tables.push_back(std::move(table));
+        return has_room;
+    }
+    const std::uint64_t places = agree_on_places(workers, groups, locals);
+    if (places != GroupFinder::no_places) {
+        const std::uint64_t part_places = std::max(places / hash_parts + 1, few_groups);
+        merged->tables.resize((places + part_places - 1) / part_places);
+        workers.for_pieces(merged->tables.size(), 1, [&](std::uint64_t first, std::uint64_t last) {
+            for (std::uint64_t part = first; part < last; ++part) {
+                auto table = std::make_unique<GroupTable>(budget, plan.key_words, plan.record_words);
+                const std::uint64_t begin = part * part_places;
+                const bool is_fine =
+                    merge_places(plan, locals, begin, std::min(places, begin + part_places), table.get(),
+                                 [&](std::size_t thread, std::uint64_t group, std::uint64_t number) {
+                                     note(thread, group, part << 32 | number);
+                                 });
+                if (!is_fine) {
+                    has_room = false;
+                }
+                merged->tables[part] = std::move(table);
+            }
+        });
         return has_room;
     }
     std::vector<HashParts> by_part(threads);

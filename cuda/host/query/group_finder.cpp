@@ -6,8 +6,10 @@
 namespace gpu_engine::host {
 namespace {
 
-// Beyond so many places a hash is as quick.
-constexpr std::uint64_t max_places = 1 << 16;
+// So many places are always fine. Of more, there are so many for a group, and no more than the last number.
+constexpr std::uint64_t few_places = 1 << 16;
+constexpr std::uint64_t places_a_group = 8;
+constexpr std::uint64_t max_places = 1 << 22;
 // Rows whose slots, and then records, are fetched before they are looked at.
 constexpr std::uint32_t rows_ahead = 128;
 
@@ -58,7 +60,8 @@ GroupFinder::GroupFinder(MemoryBudget &budget, const GroupPlan &plan)
       numbers_(budget, query_tile_rows),
       places_(budget, query_tile_rows),
       are_small_(std::all_of(plan.key_types.begin(), plan.key_types.end(), may_be_small)),
-      windows_(plan.key_types.size(), Window{0, 0}) {
+      windows_(plan.key_types.size(), Window{0, 0}),
+      needed_(plan.key_types.size()) {
     std::fill_n(numbers_.data(), query_tile_rows, 0);
     if (plan.key_types.empty()) {
         plan_.begin(table_.rows().add());
@@ -83,7 +86,7 @@ void GroupFinder::find(const Program &program, std::uint32_t count) {
         for (std::uint32_t i = 0; i < count; ++i) {
             std::uint32_t &found = by_place_[places_[i]];
             if (found == 0) {
-                found = find_row(i, hash_row(i)) + 1;
+                found = add_row(i) + 1;
             }
             numbers_[i] = found - 1;
         }
@@ -95,7 +98,8 @@ void GroupFinder::find(const Program &program, std::uint32_t count) {
 
 // Makes a number of each row's keys. Returns false where they have too large a range.
 bool GroupFinder::number_keys(const Program &program, std::uint32_t count) {
-    std::vector<Window> needed(windows_.size());
+    const std::uint64_t most =
+        most_places(std::max<std::uint64_t>(plan_.node.expected_rows, table_.count() + count));
     for (std::uint32_t k = 0; k < windows_.size(); ++k) {
         const Vector &vector = key(program, k);
         if (vector.stored() == ValueType::int128 ||
@@ -117,19 +121,11 @@ bool GroupFinder::number_keys(const Program &program, std::uint32_t count) {
                 greatest = std::max(greatest, nulls[i] != 0 ? INT64_MIN : value);
             });
         }
-        // All are NULL.
-        if (least > greatest) {
-            least = windows_[k].least;
-            greatest = least;
-        }
         const std::uint64_t width = static_cast<std::uint64_t>(greatest) - static_cast<std::uint64_t>(least);
-        if (width >= max_places) {
-            are_small_ = false;
-            return false;
-        }
-        needed[k] = {least, width + 1};
+        // All may be NULL.
+        needed_[k] = least > greatest ? Window{0, 0} : Window{least, std::max(width, width + 1)};
     }
-    if (!fit_windows(needed)) {
+    if (!fit_windows(needed_, most)) {
         are_small_ = false;
         return false;
     }
@@ -151,14 +147,52 @@ bool GroupFinder::number_keys(const Program &program, std::uint32_t count) {
     return true;
 }
 
-// Further tiles' keys most likely reach a little further, and each time all groups are looked up anew.
-std::uint64_t GroupFinder::widen_windows(std::vector<Window> *windows, std::uint64_t places) {
-    for (Window &window : *windows) {
-        const std::uint64_t margin = window.places / 16 + 1;
+std::uint64_t GroupFinder::most_places(std::uint64_t groups) noexcept {
+    return std::clamp(std::min(groups, max_places) * places_a_group, few_places, max_places);
+}
+
+std::uint64_t GroupFinder::places_of(const std::vector<Window> &windows, std::uint64_t most) noexcept {
+    std::uint64_t places = 1;
+    for (const Window &window : windows) {
+        // None of both is more than `most`, which is less than 32 bits have.
+        if (window.places >= most || places * (window.places + 1) > most) {
+            return no_places;
+        }
+        places *= window.places + 1;
+    }
+    return places;
+}
+
+void GroupFinder::widen(std::vector<Window> *windows, const std::vector<Window> &others) noexcept {
+    for (std::size_t k = 0; k < windows->size(); ++k) {
+        Window &own = (*windows)[k];
+        const Window &other = others[k];
+        if (own.places == 0 || other.places == 0) {
+            own = own.places == 0 ? other : own;
+            continue;
+        }
+        const std::int64_t least = std::min(own.least, other.least);
+        const std::int64_t last = std::max(last_of(own), last_of(other));
+        const std::uint64_t width = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(least);
+        own = {least, std::max(width, width + 1)};
+    }
+}
+
+// Further tiles' keys most likely reach further, and each time all groups get other places. Keys that ascend
+// reach further with each tile.
+std::uint64_t GroupFinder::leave_margins(std::vector<Window> *windows, std::uint64_t places,
+                                         std::uint64_t most) const {
+    for (std::size_t k = 0; k < windows->size(); ++k) {
+        Window &window = (*windows)[k];
+        if (window.places == 0) {
+            continue;
+        }
+        const bool grew = windows_[k].places > 0 && window.places > windows_[k].places;
+        const std::uint64_t margin = grew ? window.places / 2 + 1 : window.places / 16 + 1;
         const std::uint64_t others = places / (window.places + 1);
         const bool has_room = window.least >= INT64_MIN + static_cast<std::int64_t>(margin) &&
                               last_of(window) <= INT64_MAX - static_cast<std::int64_t>(margin) &&
-                              others * (window.places + 2 * margin + 1) <= max_places;
+                              others * (window.places + 2 * margin + 1) <= most;
         if (has_room) {
             window.least -= static_cast<std::int64_t>(margin);
             window.places += 2 * margin;
@@ -168,37 +202,52 @@ std::uint64_t GroupFinder::widen_windows(std::vector<Window> *windows, std::uint
     return places;
 }
 
-// Makes the windows larger where the tile's keys need that; groups are looked up anew then.
-bool GroupFinder::fit_windows(const std::vector<Window> &needed) {
+// Makes the windows larger where the tile's keys need that. Returns false where they have no room.
+bool GroupFinder::fit_windows(const std::vector<Window> &needed, std::uint64_t most) {
     std::vector<Window> larger = windows_;
-    bool is_same = by_place_.size() > 0;
-    std::uint64_t places = 1;
-    for (std::size_t k = 0; k < windows_.size(); ++k) {
-        Window &window = larger[k];
-        if (window.places == 0) {
-            window = needed[k];
-        }
-        const std::int64_t least = std::min(window.least, needed[k].least);
-        const std::int64_t last = std::max(last_of(window), last_of(needed[k]));
-        const std::uint64_t width = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(least);
-        if (width >= max_places) {
-            return false;
-        }
-        window = {least, width + 1};
-        is_same &= window.least == windows_[k].least && window.places == windows_[k].places;
-        places *= window.places + 1;
-        if (places > max_places) {
-            return false;
-        }
+    widen(&larger, needed);
+    const auto is_same = [](const Window &one, const Window &other) {
+        return one.least == other.least && one.places == other.places;
+    };
+    if (by_place_.size() > 0 && std::equal(larger.begin(), larger.end(), windows_.begin(), is_same)) {
+        return true;
     }
-    if (!is_same) {
-        places = widen_windows(&larger, places);
-        windows_ = larger;
-        by_place_ = Buffer<std::uint32_t>();
-        by_place_ = Buffer<std::uint32_t>(budget_, places);
-        std::fill_n(by_place_.data(), places, 0);
+    std::uint64_t places = places_of(larger, most);
+    if (places == no_places) {
+        return false;
     }
+    places = leave_margins(&larger, places, most);
+    set_windows(larger, places);
     return true;
+}
+
+void GroupFinder::set_windows(const std::vector<Window> &windows, std::uint64_t places) {
+    windows_ = windows;
+    by_place_ = Buffer<std::uint32_t>();
+    by_place_ = Buffer<std::uint32_t>(budget_, places);
+    std::fill_n(by_place_.data(), places, 0);
+    for (std::uint64_t group = 0; group < table_.count(); ++group) {
+        by_place_[place_of(table_.record(group))] = static_cast<std::uint32_t>(group + 1);
+    }
+}
+
+// The place of a group's key.
+std::uint64_t GroupFinder::place_of(const std::uint64_t *record) const noexcept {
+    std::uint64_t place = 0;
+    std::uint64_t factor = 1;
+    std::uint32_t word = 1;
+    for (std::uint32_t k = 0; k < windows_.size(); ++k) {
+        if ((record[0] >> k & 1) == 0) {
+            const std::uint64_t value = plan_.key_types[k] == ValueType::float64
+                                            ? static_cast<std::uint64_t>(static_cast<std::int64_t>(
+                                                  query::float_of_bits(record[word])))
+                                            : record[word];
+            place += (value - static_cast<std::uint64_t>(windows_[k].least) + 1) * factor;
+        }
+        factor *= windows_[k].places + 1;
+        word += query::words_of(plan_.key_types[k]);
+    }
+    return place;
 }
 
 void GroupFinder::write_keys(const Program &program, std::uint32_t count) {
@@ -238,12 +287,10 @@ void GroupFinder::write_keys(const Program &program, std::uint32_t count) {
     }
 }
 
-std::uint64_t GroupFinder::hash_row(std::uint32_t row) const noexcept {
-    std::uint64_t hash = 0;
-    for (std::uint32_t word = 0; word < plan_.key_words; ++word) {
-        hash = mix_word(hash, keys_[std::uint64_t{word} * query_tile_rows + row]);
-    }
-    return finish_hash(hash);
+std::uint32_t GroupFinder::add_row(std::uint32_t row) {
+    const std::uint64_t *keys = keys_.data() + row;
+    return table_.add([keys](std::uint32_t word) { return keys[std::uint64_t{word} * query_tile_rows]; },
+                      [this](std::uint64_t *record) { plan_.begin(record); });
 }
 
 std::uint32_t GroupFinder::find_row(std::uint32_t row, std::uint64_t hash) {

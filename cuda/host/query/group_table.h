@@ -1,6 +1,8 @@
 // Groups by their keys: an open hash table over records, which begin with the words of the key.
 #pragma once
 
+#include <bit>
+
 #include "host/query/rows.h"
 
 namespace gpu_engine::host {
@@ -59,13 +61,9 @@ class GroupTable {
         for (std::uint64_t at = hash & mask_;; at = (at + 1) & mask_) {
             const std::uint64_t slot = slots_[at];
             if (slot == 0) {
-                std::uint64_t *record = rows_.add();
-                for (std::uint32_t i = 0; i < key_words_; ++i) {
-                    record[i] = word_at(i);
-                }
-                begin(record);
+                const std::uint32_t group = add(word_at, begin);
                 slots_[at] = tag | rows_.count();
-                return static_cast<std::uint32_t>(rows_.count() - 1);
+                return group;
             }
             if ((slot & ~number_mask) == tag) {
                 const std::uint64_t group = (slot & number_mask) - 1;
@@ -81,17 +79,31 @@ class GroupTable {
         }
     }
 
+    // Adds a group that isn't there yet, which is found in another way from then on.
+    template <typename WordAt, typename Begin>
+    std::uint32_t add(WordAt word_at, Begin begin) {
+        if (rows_.count() >= max_groups) {
+            throw Failure{make_status(StatusCode::out_of_memory, "a query has too many groups")};
+        }
+        std::uint64_t *record = rows_.add();
+        for (std::uint32_t i = 0; i < key_words_; ++i) {
+            record[i] = word_at(i);
+        }
+        begin(record);
+        return static_cast<std::uint32_t>(rows_.count() - 1);
+    }
+
     // Forgets how groups are found; records stay.
     void drop_slots() { slots_ = Buffer<std::uint64_t>(); }
 
   private:
     static constexpr std::uint64_t number_mask = UINT32_MAX;
+    static constexpr std::uint64_t max_groups = UINT32_MAX / 2;
 
+    // Makes slots for the groups, of which those may have none yet that were found in another way.
     void grow() {
-        if (rows_.count() >= UINT32_MAX / 2) {
-            throw Failure{make_status(StatusCode::out_of_memory, "a query has too many groups")};
-        }
-        const std::uint64_t size = std::max<std::uint64_t>(slots_.size() * 4, 256);
+        const std::uint64_t size =
+            std::max({slots_.size() * 4, std::bit_ceil(rows_.count() * 4), std::uint64_t{256}});
         Buffer<std::uint64_t> slots(*budget_, size);
         std::fill_n(slots.data(), size, 0);
         // The place within a larger table takes bits of the hash that the slot doesn't have.

@@ -206,20 +206,32 @@ void Stage::add_input(const query::InputSource &input) {
 }
 
 void Stage::add_rows(const RowParts &rows, const query::RecordLayout &layout) {
+    // Parts are often smaller than what a thread takes at a time.
+    struct Piece {
+        const QueryRows *part;
+        std::uint64_t first;
+        std::uint64_t end;
+    };
+    constexpr std::uint64_t piece_rows = tiles_a_piece * query_tile_rows;
+    std::vector<Piece> pieces;
     for (const QueryRows &part : rows.parts) {
-        workers_.for_pieces(part.count(), tiles_a_piece * query_tile_rows,
-                            [&](std::uint64_t begin, std::uint64_t end) {
-                                Local &own = local();
-                                RecordTile tile(layout);
-                                part.for_spans(begin, end, query_tile_rows,
-                                               [&](const std::uint64_t *records, std::uint64_t some) {
-                                                   if (!state_->stopped() && !has_enough()) {
-                                                       tile.begin(records, static_cast<std::uint32_t>(some));
-                                                       add_tile(own, tile);
-                                                   }
-                                               });
-                            });
+        for (std::uint64_t first = 0; first < part.count(); first += piece_rows) {
+            pieces.push_back({&part, first, std::min(part.count(), first + piece_rows)});
+        }
     }
+    workers_.for_pieces(pieces.size(), 1, [&](std::uint64_t begin, std::uint64_t end) {
+        Local &own = local();
+        RecordTile tile(layout);
+        for (std::uint64_t i = begin; i < end; ++i) {
+            pieces[i].part->for_spans(pieces[i].first, pieces[i].end, query_tile_rows,
+                                      [&](const std::uint64_t *records, std::uint64_t some) {
+                                          if (!state_->stopped() && !has_enough()) {
+                                              tile.begin(records, static_cast<std::uint32_t>(some));
+                                              add_tile(own, tile);
+                                          }
+                                      });
+        }
+    });
 }
 
 // ---- rows -------------------------------------------------------------------------------------------------
