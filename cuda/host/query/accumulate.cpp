@@ -39,7 +39,9 @@ Accumulating::Accumulating(MemoryBudget &budget, const GroupPlan &plan)
       set_keys_(budget, plan.value_sets.empty() ? 0 : 4 * query_tile_rows) {
     for (const ValueSetPlan &set : plan.value_sets) {
         const std::uint32_t words = 1 + query::words_of(set.type);
+        has_bits_.push_back(plan.only_counts(static_cast<std::uint32_t>(sets_.size())));
         sets_.emplace_back(budget, words, words + 1);
+        bits_.emplace_back(budget);
     }
 }
 
@@ -423,6 +425,12 @@ void Accumulating::add_values(const Program &program, std::size_t number, std::u
     GroupTable &set = sets_[number];
     const Vector &argument = program.step(plan.argument);
     const std::uint8_t *counted = find_counted(program, plan.argument, true, plan.filter, count);
+    if (has_bits_[number]) {
+        if (bits_[number].add(argument, numbers_, groups_, count, counted)) {
+            return;
+        }
+        replace_bits(number);
+    }
     const std::uint32_t words = query::words_of(plan.type);
     std::uint64_t *keys = set_keys_.data();
     std::uint64_t *hashes = keys + 3 * query_tile_rows;
@@ -462,6 +470,26 @@ void Accumulating::add_values(const Program &program, std::size_t number, std::u
             add_all([=](std::uint32_t i, std::uint64_t *key) { order_words(values[i], key); });
         }
     });
+}
+
+// Puts a set's values into its records.
+void Accumulating::replace_bits(std::size_t number) {
+    GroupTable &set = sets_[number];
+    const ValueType type = plan_.value_sets[number].type;
+    const std::uint32_t words = query::words_of(type);
+    bits_[number].for_all([&](std::uint64_t group, std::int64_t value) {
+        std::uint64_t key[3] = {group, 0, 0};
+        if (type == ValueType::int128) {
+            order_words(static_cast<Int128>(value), key + 1);
+        } else {
+            order_words(value, key + 1);
+        }
+        set.find_or_add(
+            set.hash_of(key), [&](std::uint32_t word) { return key[word]; },
+            [words](std::uint64_t *record) { record[1 + words] = 1; });
+    });
+    bits_[number].clear();
+    has_bits_[number] = false;
 }
 
 }  // namespace gpu_engine::host

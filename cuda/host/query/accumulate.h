@@ -6,6 +6,7 @@
 
 #include "host/query/float_chunks.h"
 #include "host/query/group_finder.h"
+#include "host/query/value_bits.h"
 
 namespace gpu_engine::host {
 
@@ -27,6 +28,10 @@ class Accumulating {
     GroupTable &table() noexcept { return finder_.table(); }
     GroupFinder &finder() noexcept { return finder_; }
     const GroupTable &set(std::size_t i) const noexcept { return sets_[i]; }
+    // A set's values are bits as long as these have room, or records of set(i).
+    bool has_bits(std::size_t i) const noexcept { return has_bits_[i]; }
+    const ValueBits &bits(std::size_t i) const noexcept { return bits_[i]; }
+    void replace_bits(std::size_t i);
 
   private:
     // Rows of so few groups are first added up by tile.
@@ -67,6 +72,8 @@ class Accumulating {
     const GroupPlan &plan_;
     GroupFinder finder_;
     std::vector<GroupTable> sets_;  // key: a group's number, then words that order a value; then how often
+    std::vector<ValueBits> bits_;   // where values are only counted
+    std::vector<bool> has_bits_;
     bool has_room_ = true;
     std::uint64_t groups_ = 0;
     const std::uint32_t *numbers_ = nullptr;

@@ -11,6 +11,7 @@ namespace {
 // So few groups are counted by each thread apart: additions to the same word would wait for each other.
 constexpr std::uint64_t few_groups = 4096;
 constexpr std::uint64_t entries_ahead = 16;
+constexpr std::uint64_t words_a_piece = 1 << 14;
 
 class DistinctCounter {
   public:
@@ -31,6 +32,9 @@ class DistinctCounter {
     }
 
     void count(const Workers &workers) {
+        if (count_bits(workers)) {
+            return;
+        }
         const auto has_values = [this](const auto &local) { return local->set(set_).count() > 0; };
         if (std::count_if(locals_.begin(), locals_.end(), has_values) <= 1) {
             // A thread has each value once.
@@ -61,6 +65,53 @@ class DistinctCounter {
     }
 
   private:
+    // Puts the threads' bits together, if all have bits. Returns false where the values are records now.
+    bool count_bits(const Workers &workers) {
+        ValueBits all(budget_);
+        std::vector<std::uint64_t> first_of_part;
+        std::uint64_t groups = 0;
+        for (const QueryRows &part : rows_.parts) {
+            first_of_part.push_back(groups);
+            groups += part.count();
+        }
+        const auto has_room = [&](const auto &local) {
+            const ValueBits &own = local->bits(set_);
+            return local->has_bits(set_) && (own.words() == 0 || all.reach(own.least(), own.words(), groups));
+        };
+        if (!std::all_of(locals_.begin(), locals_.end(), has_room)) {
+            for (const auto &local : locals_) {
+                local->replace_bits(set_);
+            }
+            return false;
+        }
+        for (std::size_t thread = 0; thread < locals_.size(); ++thread) {
+            const ValueBits &own = locals_[thread]->bits(set_);
+            const Buffer<std::uint64_t> &numbers = merged_.numbers[thread];
+            const std::uint64_t own_groups = std::min(own.groups(), numbers.size());
+            workers.for_pieces(
+                own_groups, pieces_of(own.words()), [&](std::uint64_t first, std::uint64_t end) {
+                    for (std::uint64_t group = first; group < end; ++group) {
+                        const std::uint64_t number = numbers[group];
+                        all.add(first_of_part[number >> 32] + (number & UINT32_MAX), own, group);
+                    }
+                });
+        }
+        for (std::size_t part = 0; part < rows_.parts.size(); ++part) {
+            workers.for_pieces(all.words() > 0 ? rows_.parts[part].count() : 0, pieces_of(all.words()),
+                               [&](std::uint64_t first, std::uint64_t end) {
+                                   for (std::uint64_t group = first; group < end; ++group) {
+                                       add(std::uint64_t{part} << 32 | group,
+                                           all.count(first_of_part[part] + group));
+                                   }
+                               });
+        }
+        return true;
+    }
+    // Groups that a thread takes at a time.
+    static std::uint64_t pieces_of(std::uint64_t words) {
+        return std::max<std::uint64_t>(1, words_a_piece / std::max<std::uint64_t>(words, 1));
+    }
+
     // A value's key, with the group's number in the result.
     void read_key(std::size_t thread, const std::uint64_t *record, std::uint64_t *key) const {
         key[0] = merged_.numbers[thread][record[0]];
@@ -123,12 +174,6 @@ class DistinctCounter {
 };
 
 }  // namespace
-
-bool only_counts_values(const GroupPlan &plan, std::uint32_t set) {
-    return std::all_of(plan.accumulators.begin(), plan.accumulators.end(), [&](const AccumulatorPlan &own) {
-        return own.value_set != set || own.requested.kind == query::AccumulatorKind::count;
-    });
-}
 
 void write_distinct_counts(MemoryBudget &budget, const Workers &workers, const GroupPlan &plan,
                            const query::RecordLayout &layout,

@@ -5,10 +5,7 @@
 
 namespace gpu_engine::host {
 
-// Do all accumulators of a set only count its values?
-bool only_counts_values(const GroupPlan &plan, std::uint32_t set);
-
-// Writes the counts into the result's records, in which they are 0.
+// Writes the counts of a set whose values are only counted into the result's records, in which they are 0.
 void write_distinct_counts(MemoryBudget &budget, const Workers &workers, const GroupPlan &plan,
                            const query::RecordLayout &layout,
                            const std::vector<std::unique_ptr<Accumulating>> &locals,

@@ -97,6 +97,12 @@ GroupPlan::GroupPlan(const query::Query &requested, const query::Node &aggregate
     record_words = std::max(record_words, 1U);
 }
 
+bool GroupPlan::only_counts(std::uint32_t set) const noexcept {
+    return std::all_of(accumulators.begin(), accumulators.end(), [&](const AccumulatorPlan &own) {
+        return own.value_set != set || own.requested.kind == AccumulatorKind::count;
+    });
+}
+
 void GroupPlan::begin(std::uint64_t *record) const noexcept {
     std::fill(record + key_words, record + record_words, 0);
     for (const AccumulatorPlan &accumulator : accumulators) {

@@ -47,6 +47,8 @@ struct GroupPlan {
     const query::Step &step(std::uint16_t number) const noexcept {
         return query.steps[node.steps.first + number];
     }
+    // Do all accumulators of a set of values only count them?
+    bool only_counts(std::uint32_t set) const noexcept;
     std::uint32_t seen_at() const noexcept { return key_words; }
     // Sets the words of a record behind the key, as those of a group without rows.
     void begin(std::uint64_t *record) const noexcept;

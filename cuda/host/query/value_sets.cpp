@@ -246,7 +246,7 @@ bool write_value_sets(MemoryBudget &budget, const Workers &workers, const GroupP
                       RowParts *rows) {
     bool has_room = true;
     for (std::uint32_t set = 0; set < plan.value_sets.size(); ++set) {
-        if (only_counts_values(plan, set)) {
+        if (plan.only_counts(set)) {
             write_distinct_counts(budget, workers, plan, layout, locals, merged, set, rows);
             continue;
         }
