@@ -63,7 +63,7 @@ class KeptBlocks {
     }
     bool keep(std::uint32_t number, void *block, std::uint64_t bytes) noexcept {
         const std::lock_guard lock(mutex_);
-        if (bytes_ + bytes > most_kept_bytes) {
+        if (bytes_ + bytes > max_kept_bytes) {
             return false;
         }
         try {

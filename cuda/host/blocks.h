@@ -10,7 +10,7 @@ namespace gpu_engine::host {
 inline constexpr std::uint64_t least_kept_block = 4 << 10;
 inline constexpr std::uint64_t greatest_kept_block = 64 << 20;
 // Of all blocks that nobody uses. They aren't counted in a budget.
-inline constexpr std::uint64_t most_kept_bytes = 256 << 20;
+inline constexpr std::uint64_t max_kept_bytes = 256 << 20;
 
 // Returns nullptr when there is no memory. Blocks begin on a cache line.
 void *allocate_block(std::uint64_t bytes) noexcept;

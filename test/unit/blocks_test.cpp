@@ -28,13 +28,13 @@ TEST(Blocks, AreUsedAnew) {
 
 TEST(Blocks, AreNotKeptWithoutEnd) {
     std::vector<void *> blocks;
-    for (std::uint64_t bytes = 0; bytes < most_kept_bytes + 2 * greatest_kept_block;
+    for (std::uint64_t bytes = 0; bytes < max_kept_bytes + 2 * greatest_kept_block;
          bytes += greatest_kept_block) {
         blocks.push_back(allocate_block(greatest_kept_block));
     }
     for (void *block : blocks) {
         free_block(block, greatest_kept_block);
-        EXPECT_LE(kept_block_bytes(), most_kept_bytes);
+        EXPECT_LE(kept_block_bytes(), max_kept_bytes);
     }
 }
 

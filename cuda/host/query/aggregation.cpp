@@ -36,7 +36,7 @@ std::uint64_t agree_on_places(const Workers &workers, std::uint64_t groups,
     for (const auto &local : *locals) {
         GroupFinder::widen(&windows, local->finder().windows());
     }
-    const std::uint64_t places = GroupFinder::places_of(windows, GroupFinder::most_places(groups));
+    const std::uint64_t places = GroupFinder::places_of(windows, GroupFinder::max_places_for(groups));
     if (places != GroupFinder::no_places) {
         workers.for_pieces(locals->size(), 1, [&](std::uint64_t first, std::uint64_t last) {
             for (std::uint64_t thread = first; thread < last; ++thread) {

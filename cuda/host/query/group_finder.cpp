@@ -99,7 +99,7 @@ void GroupFinder::find(const Program &program, std::uint32_t count) {
 // Makes a number of each row's keys. Returns false where they have too large a range.
 bool GroupFinder::number_keys(const Program &program, std::uint32_t count) {
     const std::uint64_t most =
-        most_places(std::max<std::uint64_t>(plan_.node.expected_rows, table_.count() + count));
+        max_places_for(std::max<std::uint64_t>(plan_.node.expected_rows, table_.count() + count));
     for (std::uint32_t k = 0; k < windows_.size(); ++k) {
         const Vector &vector = key(program, k);
         if (vector.stored() == ValueType::int128 ||
@@ -147,7 +147,7 @@ bool GroupFinder::number_keys(const Program &program, std::uint32_t count) {
     return true;
 }
 
-std::uint64_t GroupFinder::most_places(std::uint64_t groups) noexcept {
+std::uint64_t GroupFinder::max_places_for(std::uint64_t groups) noexcept {
     return std::clamp(std::min(groups, max_places) * places_a_group, few_places, max_places);
 }
 

@@ -26,7 +26,7 @@ class GroupFinder {
     // Makes the windows as large as others, too. Those without places are of no keys.
     static void widen(std::vector<Window> *windows, const std::vector<Window> &others) noexcept;
     // Beyond so many places for so many groups, a hash takes less memory.
-    static std::uint64_t most_places(std::uint64_t groups) noexcept;
+    static std::uint64_t max_places_for(std::uint64_t groups) noexcept;
 
     GroupFinder(MemoryBudget &budget, const GroupPlan &plan);
 
