@@ -24,8 +24,9 @@ constexpr std::size_t least_front_room = 32 << 10;
 constexpr std::uint64_t least_front_slots = 16;
 constexpr std::uint64_t usual_groups = 32;  // where nobody knows
 constexpr std::uint64_t max_front_slots = 2048;
-// Rows of one group wait for each other less where it has copies.
+// Rows of one group wait for each other less where it has copies; of so many groups few are alike in a warp.
 constexpr std::uint32_t max_copies = 8;
+constexpr std::uint64_t lanes_of_copies = 64;
 
 // The digits that sums of floats have at first: of numbers from 2^-32 to 2^81, and smaller ones that are
 // multiples of 2^-84.
@@ -127,7 +128,7 @@ class Aggregator {
                                (!may_lack_rows && accumulator.kind != AccumulatorKind::any_value));
         }
         lay_out_keys(roots, composer);
-        program_ = std::make_unique<Program>(call, data, composer, roots, key_words_);
+        program_ = std::make_unique<Program>(call, data, composer, roots, key_words_, key_words_ > 0);
         keys_.resize(node.outputs.count);
         std::uint32_t word = has_null_word_ ? 1 : 0;
         for (std::uint32_t k = 0; k < node.outputs.count; ++k) {
@@ -300,6 +301,9 @@ class Aggregator {
         }
         front.slots = static_cast<std::uint32_t>(slots);
         front.copies = max_copies;
+        while (front.copies > 1 && expected * front.copies > lanes_of_copies) {
+            front.copies /= 2;
+        }
         while (front.copies > 1 &&
                front_bytes(front.slots, front.copies, state_words_, key_words_) > front_room()) {
             front.copies /= 2;
@@ -328,14 +332,14 @@ class Aggregator {
 
     void run(AggregateView view) {
         std::size_t bytes = 0;
-        unsigned threads = max_threads;
         if (view.pass == Pass::add) {
             if (slots_ == 0) {
-                // A warp has a copy.
-                while (threads > 32 && front_bytes(1, threads / 32, state_words_, 0) > front_room()) {
-                    threads /= 2;
+                // Each thread has a copy, where there is room for so many.
+                std::uint32_t copies = max_threads;
+                while (copies > 1 && front_bytes(1, copies, state_words_, 0) > front_room()) {
+                    copies /= 2;
                 }
-                view.front = {1, threads / 32, 0};
+                view.front = {1, copies, 0};
             } else {
                 const FrontView front = plan_front();
                 view.front = front.slots > 0 ? front : view.front;
@@ -343,9 +347,9 @@ class Aggregator {
             bytes = front_bytes(view.front.slots, view.front.copies, state_words_, key_words_);
         }
         if (slots_ == 0) {
-            add_to_one_group(call_, view, threads, bytes);
+            add_to_one_group(call_, view, bytes);
         } else {
-            add_to_groups_by_key(call_, view, threads, bytes);
+            add_to_groups_by_key(call_, view, bytes);
         }
     }
     void run_all(Pass pass) {

@@ -2,8 +2,8 @@
 
 namespace gpu_engine::query::on_device {
 
-void add_to_groups_by_key(const Call &call, AggregateView view, unsigned threads, std::size_t front_bytes) {
-    launch_aggregate<false>(call, view, threads, front_bytes);
+void add_to_groups_by_key(const Call &call, AggregateView view, std::size_t front_bytes) {
+    launch_aggregate<false>(call, view, front_bytes);
 }
 
 }  // namespace gpu_engine::query::on_device

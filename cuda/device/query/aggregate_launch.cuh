@@ -8,9 +8,8 @@ namespace gpu_engine::query::on_device {
 
 inline constexpr unsigned max_threads = 256;
 
-// Goes over the rows of a source with blocks of at most so many threads; the groups that a block has in front
-// take `front_bytes`.
-void add_to_one_group(const Call &call, AggregateView view, unsigned threads, std::size_t front_bytes);
-void add_to_groups_by_key(const Call &call, AggregateView view, unsigned threads, std::size_t front_bytes);
+// Goes over the rows of a source with blocks whose groups in front take `front_bytes`.
+void add_to_one_group(const Call &call, AggregateView view, std::size_t front_bytes);
+void add_to_groups_by_key(const Call &call, AggregateView view, std::size_t front_bytes);
 
 }  // namespace gpu_engine::query::on_device

@@ -133,25 +133,26 @@ __device__ std::uint32_t find_in_front(const AggregateView &view, const Front &f
     return no_slot;
 }
 
-// Adds an accumulator's words of a block to the group's.
-__device__ inline void join_states(const AggregateView &view, const AccumulatorView &accumulator, Word *state,
-                                   const Word *block_state) {
+// Adds an accumulator's words of a copy of a group in front, `from`, to another's.
+template <Room room>
+__device__ void join_states(const AggregateView &view, const AccumulatorView &accumulator, Word *state,
+                            std::uint32_t state_stride, const Word *copy) {
     const std::uint32_t stride = view.front.copies;
-    const Word *from = block_state + accumulator.word * stride;
-    Word *to = state + accumulator.word;
+    const Word *from = copy + accumulator.word * stride;
+    Word *to = state + accumulator.word * state_stride;
     bool is_first = false;
     if (!accumulator.is_seen) {
-        if ((block_state[accumulator.bit / 64 * stride] >> (accumulator.bit % 64) & 1) == 0) {
+        if ((copy[accumulator.bit / 64 * stride] >> (accumulator.bit % 64) & 1) == 0) {
             return;
         }
-        is_first = mark_seen(state, 1, accumulator.bit);
+        is_first = mark_seen(state, state_stride, accumulator.bit);
     }
     switch (accumulator.kind) {
         case AccumulatorKind::any_value:
             if (is_first) {
                 to[0] = from[0];
                 if (accumulator.type == ValueType::int128) {
-                    to[1] = from[stride];
+                    to[state_stride] = from[stride];
                 }
             }
             break;
@@ -160,7 +161,7 @@ __device__ inline void join_states(const AggregateView &view, const AccumulatorV
                 atomicOr(to, from[0]);
             }
             for (std::uint32_t digit = 1; digit <= accumulator.digits; ++digit) {
-                add_digit<false>(to + digit, static_cast<long long>(from[digit * stride]));
+                add_digit<room>(to + digit * state_stride, static_cast<long long>(from[digit * stride]));
             }
             break;
         default: {
@@ -171,7 +172,22 @@ __device__ inline void join_states(const AggregateView &view, const AccumulatorV
                 part.top =
                     static_cast<Word>(static_cast<long long>(static_cast<std::int32_t>(from[2 * stride])));
             }
-            add_part<false>(accumulator, to, 1, part);
+            add_part<room>(accumulator, to, state_stride, part);
+        }
+    }
+}
+
+// Calls visit(slot, accumulator, copy) for those that have something to be joined, the block's threads side
+// by side.
+template <typename Visit>
+__device__ void for_states(const AggregateView &view, const Front &front, std::uint32_t copies, Visit visit) {
+    const std::uint32_t parts = view.front.slots * view.accumulator_count * copies;
+    for (std::uint32_t i = threadIdx.x; i < parts; i += blockDim.x) {
+        const std::uint32_t slot = i / copies / view.accumulator_count;
+        const AccumulatorView &accumulator = view.accumulators[i / copies % view.accumulator_count];
+        const bool has_rows = view.groups.slots == 0 || front.states[slot] != slot_is_free;
+        if (has_rows && !accumulator.is_ordered && !accumulator.is_shared) {
+            visit(slot, accumulator, i % copies);
         }
     }
 }
@@ -192,25 +208,27 @@ __device__ inline void finish_front(const AggregateView &view, const Front &fron
             key[0] = reinterpret_cast<Word>(record);
         }
     }
-    __syncthreads();
-    const std::uint32_t parts = view.front.slots * view.accumulator_count;
-    for (std::uint32_t i = threadIdx.x; i < parts; i += blockDim.x) {
-        const std::uint32_t slot = i / view.accumulator_count;
-        const AccumulatorView &accumulator = view.accumulators[i % view.accumulator_count];
-        Word *record = groups.records;
-        if (groups.slots > 0) {
-            if (front.states[slot] == slot_is_free) {
-                continue;
-            }
-            record = reinterpret_cast<Word *>(front.keys[static_cast<std::size_t>(slot) * groups.key_words]);
-        }
-        if (record == nullptr || accumulator.is_ordered || accumulator.is_shared) {
-            continue;
-        }
-        for (std::uint32_t copy = 0; copy < view.front.copies; ++copy) {
-            join_states(view, accumulator, record + groups.key_words, front.state(view, slot, copy));
-        }
+    // Copies are joined in pairs, and the last one with the record.
+    for (std::uint32_t copies = view.front.copies / 2; copies > 0; copies /= 2) {
+        __syncthreads();
+        for_states(view, front, copies,
+                   [&](std::uint32_t slot, const AccumulatorView &accumulator, std::uint32_t copy) {
+                       join_states<Room::own>(view, accumulator, front.state(view, slot, copy),
+                                              view.front.copies, front.state(view, slot, copy + copies));
+                   });
     }
+    __syncthreads();
+    for_states(
+        view, front, 1, [&](std::uint32_t slot, const AccumulatorView &accumulator, std::uint32_t copy) {
+            Word *record =
+                groups.slots == 0
+                    ? groups.records
+                    : reinterpret_cast<Word *>(front.keys[static_cast<std::size_t>(slot) * groups.key_words]);
+            if (record != nullptr) {
+                join_states<Room::device>(view, accumulator, record + groups.key_words, 1,
+                                          front.state(view, slot, copy));
+            }
+        });
 }
 
 }  // namespace gpu_engine::query::on_device

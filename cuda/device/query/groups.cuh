@@ -92,11 +92,26 @@ struct Part {
     Word top;
 };
 
+// Where words lie that a row is added to: in the block's shared memory, where they are a thread's own or
+// several threads', or in device memory.
+enum class Room { own, block, device };
+
 // The result is exact though words are added one by one: the thread that makes one overflow adds the carry to
 // the next. In a block's memory the third word has 32 bits.
-template <bool in_block>
+template <Room room>
 __device__ void add_number(Word *words, std::uint32_t stride, const Part &part, bool has_top) {
-    if constexpr (in_block) {
+    if constexpr (room == Room::own) {
+        const Word low = words[0] + part.low;
+        const Word high = words[stride] + part.high;
+        const Word carry = low < part.low ? 1 : 0;
+        words[0] = low;
+        words[stride] = high + carry;
+        if (has_top) {
+            const std::uint32_t carried = (high < part.high ? 1 : 0) + (high + carry < carry ? 1 : 0);
+            *reinterpret_cast<std::uint32_t *>(words + 2 * stride) +=
+                static_cast<std::uint32_t>(part.top) + carried;
+        }
+    } else if constexpr (room == Room::block) {
         std::uint32_t carry = add_pieces(words, part.low, 0);
         carry = add_pieces(words + stride, part.high, carry);
         const std::uint32_t top = static_cast<std::uint32_t>(part.top) + carry;
@@ -196,21 +211,23 @@ __device__ inline Part part_of(const AccumulatorView &accumulator, Word low, Wor
 }
 
 // Adds to an accumulator's words that are no sum of floats and no value of any row.
-template <bool in_block>
+template <Room room>
 __device__ void add_part(const AccumulatorView &accumulator, Word *words, std::uint32_t stride,
                          const Part &part) {
     switch (accumulator.kind) {
         case AccumulatorKind::count_rows:
         case AccumulatorKind::count:
-            if constexpr (in_block) {
-                // A block has fewer than 2^32 rows.
+            // A block has fewer than 2^32 rows.
+            if constexpr (room == Room::own) {
+                *reinterpret_cast<std::uint32_t *>(words) += static_cast<std::uint32_t>(part.low);
+            } else if constexpr (room == Room::block) {
                 atomicAdd(reinterpret_cast<std::uint32_t *>(words), static_cast<std::uint32_t>(part.low));
             } else {
                 atomicAdd(words, part.low);
             }
             break;
         case AccumulatorKind::sum:
-            add_number<in_block>(words, stride, part, accumulator.type == ValueType::int128);
+            add_number<room>(words, stride, part, accumulator.type == ValueType::int128);
             break;
         case AccumulatorKind::least:
         case AccumulatorKind::greatest: {
@@ -269,19 +286,21 @@ __device__ inline bool find_digits(const AccumulatorView &accumulator, double va
     return true;
 }
 
-template <bool in_block>
+template <Room room>
 __device__ void add_digit(Word *word, long long piece) {
     if (piece == 0) {
         return;
     }
-    if constexpr (in_block) {
+    if constexpr (room == Room::own) {
+        *word += static_cast<Word>(piece);
+    } else if constexpr (room == Room::block) {
         add_pieces(word, static_cast<Word>(piece), 0);
     } else {
         atomicAdd(word, static_cast<Word>(piece));
     }
 }
 
-template <bool in_block>
+template <Room room>
 __device__ void add_float_row(const AccumulatorView &accumulator, Word *words, std::uint32_t stride,
                               double value, GroupFlags *flags) {
     FloatDigits digits;
@@ -295,12 +314,12 @@ __device__ void add_float_row(const AccumulatorView &accumulator, Word *words, s
     }
 #pragma unroll
     for (int i = 0; i < 3; ++i) {
-        add_digit<in_block>(words + (1 + digits.first + i) * stride, digits.piece[i]);
+        add_digit<room>(words + (1 + digits.first + i) * stride, digits.piece[i]);
     }
 }
 
 // Adds a row of any kind. `state` are the words behind the key.
-template <bool in_block>
+template <Room room>
 __device__ __noinline__ void add_row(const AccumulatorView &accumulator, Word *state, std::uint32_t stride,
                                      Word low, Word high, GroupFlags *flags) {
     Word *words = state + accumulator.word * stride;
@@ -313,9 +332,9 @@ __device__ __noinline__ void add_row(const AccumulatorView &accumulator, Word *s
             }
         }
     } else if (accumulator.kind == AccumulatorKind::sum_float) {
-        add_float_row<in_block>(accumulator, words, stride, float_of_bits(low), flags);
+        add_float_row<room>(accumulator, words, stride, float_of_bits(low), flags);
     } else {
-        add_part<in_block>(accumulator, words, stride, part_of(accumulator, low, high));
+        add_part<room>(accumulator, words, stride, part_of(accumulator, low, high));
     }
 }
 

@@ -84,19 +84,6 @@ __device__ inline bool may_have_hash(std::uint64_t entry, std::uint64_t hash) {
     return (entry ^ hash) >> 32 == 0;
 }
 
-// Looks from a slot on, whose entry has been read.
-template <typename Key>
-__device__ KeySlot find_from(const JoinTableView &table, std::uint64_t hash, std::uint64_t slot,
-                             std::uint64_t entry, const Key &key) {
-    while (entry != free_slot) {
-        if (may_have_hash(entry, hash) && has_key(table, static_cast<std::uint32_t>(entry), key)) {
-            return {slot, static_cast<std::uint32_t>(entry)};
-        }
-        slot = (slot + 1) & (table.slot_count - 1);
-        entry = table.slots[slot];
-    }
-    return {slot, no_row};
-}
 __device__ inline KeySlot find_dense(const JoinTableView &table, std::uint64_t word) {
     const std::uint64_t slot = word - table.least;
     return {slot, slot < table.span ? table.dense_slots[slot] : no_row};
@@ -107,8 +94,14 @@ __device__ KeySlot find_key(const JoinTableView &table, const Key &key) {
         return find_dense(table, key.word(0, 0));
     }
     const std::uint64_t hash = hash_of_key(table, key);
-    const std::uint64_t slot = hash & (table.slot_count - 1);
-    return find_from(table, hash, slot, table.slots[slot], key);
+    std::uint64_t slot = hash & (table.slot_count - 1);
+    for (std::uint64_t entry = table.slots[slot]; entry != free_slot; entry = table.slots[slot]) {
+        if (may_have_hash(entry, hash) && has_key(table, static_cast<std::uint32_t>(entry), key)) {
+            return {slot, static_cast<std::uint32_t>(entry)};
+        }
+        slot = (slot + 1) & (table.slot_count - 1);
+    }
+    return {slot, no_row};
 }
 
 }  // namespace gpu_engine::query::on_device

@@ -24,7 +24,7 @@ struct ListView {
     std::uint64_t *scratch;
 };
 
-__global__ void __launch_bounds__(max_threads, 2) select_kernel(const __grid_constant__ ListView view) {
+__global__ void __launch_bounds__(max_threads, 4) select_kernel(const __grid_constant__ ListView view) {
     extern __shared__ std::uint64_t shared[];
     Rows rows(view.program, view.source, make_slot_room(shared, view.scratch, view.program.slots));
     const std::uint32_t lane = threadIdx.x % 32;
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(max_threads, 2) select_kernel(const __grid_con
     }
 }
 
-__global__ void __launch_bounds__(max_threads, 2) list_kernel(const __grid_constant__ ListView view) {
+__global__ void __launch_bounds__(max_threads, 4) list_kernel(const __grid_constant__ ListView view) {
     extern __shared__ std::uint64_t shared[];
     Rows rows(view.program, view.source, make_slot_room(shared, view.scratch, view.program.slots));
     const std::uint32_t lane = threadIdx.x % 32;
@@ -103,7 +103,7 @@ class Lister {
     Lister(const Call &call, const QueryData &data, const Composer &composer)
         : call_(call),
           composer_(composer),
-          program_(call, data, composer, composer.columns, 0),
+          program_(call, data, composer, composer.columns, 0, false),
           operands_(upload(call, program_.roots())),
           failed_(call.buffer<std::uint32_t>(1)) {
         call.fill(failed_.data(), 0, sizeof(std::uint32_t));

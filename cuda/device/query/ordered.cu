@@ -70,7 +70,8 @@ struct OrderedView {
 __global__ void add_once_kernel(const __grid_constant__ OrderedView view) {
     const std::uint64_t i = plain_index();
     if (i < view.sorted.count && view.sorted.begins_value(i)) {
-        add_row<false>(view.accumulator, view.state(i), 1, view.low(i), view.high(i), view.groups.flags);
+        add_row<Room::device>(view.accumulator, view.state(i), 1, view.low(i), view.high(i),
+                              view.groups.flags);
     }
 }
 

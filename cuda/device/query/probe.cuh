@@ -20,43 +20,28 @@ struct SlotKey {
 };
 
 // Finds for each of the `active` rows the row of the build side whose key is its own; NULL where there is
-// none. All slots that the keys lead to are read before the first key is compared.
+// none. It isn't unrolled, since warps would wait for its instructions longer than for the slots.
 inline __device__ __noinline__ void probe_rows(const StepRoom &room, const ProgramView &program,
                                                const Instruction &step, std::uint32_t active) {
-    const JoinTableView &table = program.joins[step.detail];
+    const JoinTableView table = program.joins[step.detail];
     const Operand *operands = program.key_operands + step.list_first;
     std::uint32_t wanted = active;
     for (std::uint32_t k = 0; k < step.list_count; ++k) {
         wanted &= ~access(room, operands[k]).nulls;
     }
-    std::uint32_t found[rows_a_thread];
-    if (table.slots == nullptr) {
-#pragma unroll
-        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
-            found[i] = (wanted >> i & 1) != 0 ? find_dense(table, SlotKey{room, operands, i}.word(0, 0)).row
-                                              : no_row;
-        }
-    } else {
-        std::uint64_t hashes[rows_a_thread];
-        std::uint64_t entries[rows_a_thread];
-#pragma unroll
-        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
-            hashes[i] = hash_of_key(table, SlotKey{room, operands, i});
-            entries[i] = (wanted >> i & 1) != 0 ? table.slots[hashes[i] & (table.slot_count - 1)] : free_slot;
-        }
-#pragma unroll
-        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
-            found[i] = find_from(table, hashes[i], hashes[i] & (table.slot_count - 1), entries[i],
-                                 SlotKey{room, operands, i})
-                           .row;
-        }
-    }
     std::uint32_t nulls = 0;
     std::uint64_t *to = room.slots.at(step.to);
-#pragma unroll
+    const bool is_dense = table.slots == nullptr;
+    const Access number = access(room, operands[0]);
+#pragma unroll 1
     for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
-        to[i * room.slots.stride] = found[i];
-        nulls |= (found[i] == no_row ? 1U : 0U) << i;
+        std::uint32_t found = no_row;
+        if ((wanted >> i & 1) != 0) {
+            found = is_dense ? find_dense(table, number.at[i * number.step]).row
+                             : find_key(table, SlotKey{room, operands, i}).row;
+        }
+        to[i * room.slots.stride] = found;
+        nulls |= (found == no_row ? 1U : 0U) << i;
     }
     *room.slots.nulls_at(step.to) = static_cast<std::uint8_t>(nulls);
 }

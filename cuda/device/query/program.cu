@@ -290,7 +290,8 @@ void Composer::add_join(const Query &query, const Node &join, const BuildSide &b
 }
 
 Program::Program(const Call &call, const QueryData &data, const Composer &composer,
-                 const std::vector<Composer::Number> &roots, std::uint32_t own_slots) {
+                 const std::vector<Composer::Number> &roots, std::uint32_t own_slots,
+                 bool are_roots_in_slots) {
     using Number = Composer::Number;
     constexpr Number none = Composer::none;
     const auto &steps = composer.steps_;
@@ -302,6 +303,7 @@ Program::Program(const Call &call, const QueryData &data, const Composer &compos
     for (const Number root : roots) {
         if (root != none) {
             ++uses[root];
+            is_operand[root] = are_roots_in_slots;
         }
     }
     const auto for_gate = [](const Composer::Gate &gate, auto visit) {

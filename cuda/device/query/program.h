@@ -161,10 +161,11 @@ class Composer {
 // What has been put together, as instructions with slots, in device memory.
 class Program {
   public:
-    // `roots` are what the sink takes; none is allowed among them. Further `own_slots` are for the sink.
+    // `roots` are what the sink takes, from slots or, if it can, from columns; none is allowed among them.
+    // Further `own_slots` are for the sink.
     // Throws Failure.
     Program(const Call &call, const QueryData &data, const Composer &composer,
-            const std::vector<Composer::Number> &roots, std::uint32_t own_slots);
+            const std::vector<Composer::Number> &roots, std::uint32_t own_slots, bool are_roots_in_slots);
 
     const ProgramView &view() const noexcept { return view_; }
     const std::vector<Operand> &roots() const noexcept { return roots_; }

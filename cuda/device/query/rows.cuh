@@ -312,7 +312,7 @@ class Rows {
             values->nulls = all_rows;
             return;
         }
-        const Access from = access(room_, operand);
+        const Access from = access(operand);
         const bool is_wide = operand.type == ValueType::int128;
 #pragma unroll
         for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
@@ -320,6 +320,10 @@ class Rows {
             values->high[i] = is_wide ? from.at[i * from.step + from.second] : 0;
         }
         values->nulls = from.nulls;
+    }
+    // Of what isn't read from a column.
+    __device__ Access access(Operand operand) const {
+        return on_device::access(room_, operand);
     }
     // The rows for which a truth value is true.
     __device__ std::uint32_t trues(Operand operand) const {
