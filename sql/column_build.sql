@@ -1,5 +1,5 @@
 -- CREATE INDEX ... USING gpu_column: encodings, sizes, options, what is refused.
-SET pg_gpu.enable_aggregate = off;
+SET pg_gpu.enable_query = off;
 SET search_path = public;
 CREATE TABLE column_build (id int4, few int2, wide int8, float float8, dates date, texts text, names name, uuids uuid,
                            numerics numeric(10, 2), flags bool, arrays int[]);

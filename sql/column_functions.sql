@@ -1,5 +1,5 @@
 -- gpu.count, gpu.histogram, gpu.summary, gpu.dictionary, gpu.columns and gpu.byte_histogram: exact for visible rows.
-SET pg_gpu.enable_aggregate = off;
+SET pg_gpu.enable_query = off;
 SET search_path = public;
 SET timezone = 'UTC';
 CREATE TABLE column_function (k int4, v int8, x float8, y float4, n numeric, t text, d date, ts timestamp, tz timestamptz, b bool);

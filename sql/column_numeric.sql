@@ -122,17 +122,17 @@ BEGIN
         END LOOP;
     END LOOP;
 END $$;
-SET pg_gpu.enable_aggregate = off;
+SET pg_gpu.enable_query = off;
 SELECT * FROM function_differences();
-RESET pg_gpu.enable_aggregate;
+RESET pg_gpu.enable_query;
 
 -- More runs and a tail of the same digits.
 SELECT fill(4001, 4700);
 DELETE FROM money WHERE id % 50 = 3;
 SELECT * FROM comparison WHERE same <> 'same';
-SET pg_gpu.enable_aggregate = off;
+SET pg_gpu.enable_query = off;
 SELECT * FROM function_differences();
-RESET pg_gpu.enable_aggregate;
+RESET pg_gpu.enable_query;
 VACUUM money;
 SELECT count(*) FROM gpu.merge('money_i') WHERE step = 'merge TIDs';
 SELECT column_name, encoding FROM gpu.columns('money_i') WHERE column_name <> 'id';
@@ -145,9 +145,9 @@ INSERT INTO money (id, whole) VALUES (20001, 'NaN'), (20002, '-Infinity'), (2000
 SELECT fill(5001, 5500);
 VACUUM money;
 SELECT * FROM comparison WHERE same <> 'same';
-SET pg_gpu.enable_aggregate = off;
+SET pg_gpu.enable_query = off;
 SELECT * FROM function_differences();
-RESET pg_gpu.enable_aggregate;
+RESET pg_gpu.enable_query;
 SELECT count(*) FROM gpu.merge('money_i') WHERE step = 'merge TIDs';
 SELECT column_name, encoding FROM gpu.columns('money_i') WHERE column_name <> 'id';
 SELECT * FROM gpu.verify('money_i');

@@ -13,9 +13,9 @@ CREATE FUNCTION by_index(name text DEFAULT 'waiting_i', condition text DEFAULT N
 CREATE FUNCTION by_table(name regclass DEFAULT 'waiting', condition text DEFAULT 'true') RETURNS int8 LANGUAGE plpgsql AS $$
 DECLARE n int8;
 BEGIN
-    PERFORM set_config('pg_gpu.enable_aggregate', 'off', true), set_config('pg_gpu.enable_count_scan', 'off', true), set_config('enable_bitmapscan', 'off', true);
+    PERFORM set_config('pg_gpu.enable_query', 'off', true), set_config('pg_gpu.enable_count_scan', 'off', true), set_config('enable_bitmapscan', 'off', true);
     EXECUTE format('SELECT count(*) FROM %s WHERE %s', name, condition) INTO n;
-    PERFORM set_config('pg_gpu.enable_aggregate', 'on', true), set_config('pg_gpu.enable_count_scan', 'on', true), set_config('enable_bitmapscan', 'on', true);
+    PERFORM set_config('pg_gpu.enable_query', 'on', true), set_config('pg_gpu.enable_count_scan', 'on', true), set_config('enable_bitmapscan', 'on', true);
     RETURN n;
 END $$;
 CREATE FUNCTION state() RETURNS TABLE (rows int8, same bool, same_of_word bool, same_without bool, sound bool) LANGUAGE sql AS $$

@@ -1,6 +1,6 @@
 -- Bitmap scans of gpu_column give what a sequential scan gives, for every operator of its family.
 SET search_path = public;
-SET pg_gpu.enable_aggregate = off;
+SET pg_gpu.enable_query = off;
 CREATE TYPE column_mood AS ENUM ('sad', 'ok', 'happy');
 CREATE TABLE column_scan (id int4, i2 int2, i8 int8, f4 float4, f8 float8, d date, ts timestamp, tz timestamptz, t text COLLATE "C", n numeric,
                           b bool, m column_mood, u uuid, ba bytea, iv interval, a int[], r int4range, c "char", bp char(5), j jsonb, x xid, ip inet);

@@ -1,5 +1,5 @@
 -- gpu_column's runs in the server process: residency, what is answered there, and that answers are a sequential scan's.
-SET pg_gpu.enable_aggregate = off;
+SET pg_gpu.enable_query = off;
 LOAD 'pg_gpu';
 SET pg_gpu.path = host;
 SET max_parallel_workers_per_gather = 0;

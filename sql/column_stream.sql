@@ -47,4 +47,4 @@ VACUUM column_stream;
 SELECT * FROM check_stream();
 DROP TABLE column_stream CASCADE;
 DROP FUNCTION check_stream();
-DROP FUNCTION compare, compare_all, who_answers(text, text), answer_of(text);
+DROP FUNCTION compare, compare_all, who_answers(text), answer_of(text);

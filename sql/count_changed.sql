@@ -1,5 +1,5 @@
 -- Counts of ranges beside blocks that aren't all-visible: by ranks, less the entries without a visible row.
-SET pg_gpu.enable_aggregate = off;
+SET pg_gpu.enable_query = off;
 -- What gpu.count, gpu.count_batch and the node say, and whether few entries are looked up in the table without a server process.
 CREATE FUNCTION counted(index regclass, source text, key text, low anyelement, high anyelement, OUT rows bigint, OUT functions bigint[], OUT node text, OUT few bool)
 LANGUAGE plpgsql AS $$

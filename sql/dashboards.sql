@@ -4,7 +4,7 @@ SET enable_bitmapscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';
 -- What GpuQuery answers depends on the server process.
-SET pg_gpu.query_processor = off;
+SET pg_gpu.path = host;
 -- Variances of floats have other last digits with PostgreSQL's own plan.
 SET extra_float_digits = -4;
 
@@ -45,15 +45,13 @@ BEGIN
     END LOOP;
     SELECT coalesce(answered, min(split_part(reason, ':', 1))) INTO answered FROM gpu.explain_why(query) WHERE node <> 'GpuCount' AND NOT used;
     by_node := answer_of(query);
-    SET LOCAL pg_gpu.enable_aggregate = off;
+    SET LOCAL pg_gpu.enable_query = off;
     SET LOCAL pg_gpu.enable_count_scan = off;
-    SET LOCAL pg_gpu.enable_join = off;
-    SET LOCAL pg_gpu.enable_sort = off;
+    SET LOCAL pg_gpu.enable_query = off;
     is_same := by_node = answer_of(query);
-    SET LOCAL pg_gpu.enable_aggregate = on;
+    SET LOCAL pg_gpu.enable_query = on;
     SET LOCAL pg_gpu.enable_count_scan = on;
-    SET LOCAL pg_gpu.enable_join = on;
-    SET LOCAL pg_gpu.enable_sort = on;
+    SET LOCAL pg_gpu.enable_query = on;
 END $$;
 CREATE TABLE statement (number serial, text text);
 INSERT INTO statement (text) VALUES

@@ -1,6 +1,5 @@
 -- gpu.explain_why: which nodes a statement's plan could have had, and why it has them or not.
--- What GpuQuery says depends on the server process.
-SET pg_gpu.query_processor = off;
+SET pg_gpu.path = host;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';
 CREATE TABLE why (a text, b text, n int4, price numeric, at timestamptz, other int4) WITH (autovacuum_enabled = off);
@@ -46,10 +45,10 @@ SELECT * FROM reasons('SELECT count(*) FROM why GROUP BY why');
 SELECT * FROM reasons('SELECT count(a) FROM why WHERE n > 5');
 SELECT * FROM reasons('SELECT count(*) FROM why WHERE n % 2 = 0');
 -- Settings.
-SET pg_gpu.enable_aggregate = off;
+SET pg_gpu.enable_query = off;
 SET pg_gpu.enable_count_scan = off;
 SELECT * FROM reasons('SELECT count(*) FROM why WHERE n > 5');
-RESET pg_gpu.enable_aggregate;
+RESET pg_gpu.enable_query;
 RESET pg_gpu.enable_count_scan;
 -- Each query level, and what is planned within.
 SELECT * FROM reasons('WITH c AS MATERIALIZED (SELECT a, count(*) AS x FROM why GROUP BY a) SELECT max(x) FROM c');

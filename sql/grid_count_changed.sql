@@ -1,5 +1,5 @@
 -- Counts of boxes beside blocks that aren't all-visible: by the grid's directory, less the entries without a visible row.
-SET pg_gpu.enable_aggregate = off;
+SET pg_gpu.enable_query = off;
 CREATE TABLE places (id int4, x int4, y float8, p point, u uuid, n int8, t text) WITH (autovacuum_enabled = off, fillfactor = 90);
 CREATE FUNCTION add_places(first int, last int, what text) RETURNS void LANGUAGE sql AS $$
     INSERT INTO places SELECT i, hashint4(i) % 1000, hashint4(i + 1000000) % 500 / 4.0::float8, point(hashint4(i) % 300, hashint4(-i) % 300),

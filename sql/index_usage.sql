@@ -35,8 +35,10 @@ SELECT used_by($$ SELECT gpu.intersect('usage_text', ARRAY['w3']) $$) AS text_in
 -- Plan nodes.
 SET enable_seqscan = off;
 SELECT used_by($$ SELECT t.v FROM gpu.lookup('usage_kary', ARRAY[1, 2]) AS l JOIN usage_test AS t ON t.ctid = l.tid $$) AS lookup_join;
+SET pg_gpu.path = host;
 SELECT used_by('SELECT v, sum(k) FROM usage_test GROUP BY v') AS aggregate;
 SELECT used_by('SELECT k, v FROM usage_test ORDER BY v DESC, k LIMIT 3') AS first_rows;
+RESET pg_gpu.path;
 SELECT used_by($$ SELECT k FROM usage_test WHERE d @@ 'w3' $$) AS text_scan;
 SELECT used_by('SELECT count(*) FROM usage_test WHERE k BETWEEN 10 AND 20') IN ('usage_kary', 'usage_grid', 'usage_column') AS count_scan;
 -- What only looks at an index isn't a use.

@@ -1,5 +1,6 @@
 -- Expressions that PostgreSQL compiles give what interpreted ones give, in each kind of scan and node. (The other files run without
 -- JIT. Where LLVM isn't installed all is interpreted here, too.)
+SET pg_gpu.path = host;
 SET max_parallel_workers_per_gather = 0;
 SET enable_seqscan = off;
 SET jit_above_cost = 0;

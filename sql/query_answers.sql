@@ -1,6 +1,5 @@
 -- When the node GpuQuery answers, and when PostgreSQL's own plan below it does: rows that change, values that the engine doesn't have, errors, barriers.
-SET pg_gpu.path = 'host';
-SET pg_gpu.query_processor = always;
+SET pg_gpu.path = host;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 
@@ -13,25 +12,24 @@ VACUUM ANALYZE sold;
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none
 \i :compare
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 \set ECHO all
 \set asked 'SELECT part, sum(price * part), sum(CASE WHEN part > 3 THEN loose ELSE 0 END), max(day + 1), count(DISTINCT word) FROM sold GROUP BY part'
 
 -- Rows of the tail, changed and deleted ones, and such that no longer are on all-visible pages.
-SELECT * FROM compare_query(:'asked');
+SELECT * FROM compare(:'asked');
 INSERT INTO sold SELECT i, i % 10, i, i, '2024-01-01', '2024-01-01', 0, 'new' FROM generate_series(1, 100) AS i;
-SELECT * FROM compare_query(:'asked');
+SELECT * FROM compare(:'asked');
 UPDATE sold SET price = price + 1 WHERE id % 7 = 0;
 DELETE FROM sold WHERE id % 11 = 0;
-SELECT * FROM compare_query(:'asked');
+SELECT * FROM compare(:'asked');
 BEGIN;
 DELETE FROM sold WHERE id % 3 = 0;
 INSERT INTO sold (id, part) VALUES (0, 0), (0, NULL);
-SELECT * FROM compare_query(:'asked');
+SELECT * FROM compare(:'asked');
 ROLLBACK;
-SELECT * FROM compare_query(:'asked');
+SELECT * FROM compare(:'asked');
 VACUUM sold;
-SELECT * FROM compare_query(:'asked');
+SELECT * FROM compare(:'asked');
 
 -- Expressions that fail do so in rows that count alone, and PostgreSQL says how.
 SELECT * FROM compare_all($list$
@@ -46,7 +44,7 @@ SELECT sum((id * 1000000)::int8) FROM sold
 SELECT sum((id::int8 * 1000000 * 1000000 * 1000000)) FROM sold
 SELECT sum(ratio * 1e308) FROM sold
 SELECT sum(price / (part - part)) FROM sold
-$list$, 'compare_query');
+$list$);
 
 -- Values that have no finite number, or none at all.
 INSERT INTO sold VALUES (5000, 1, NULL, 'NaN', 'infinity', '-infinity', 'NaN', NULL);
@@ -61,7 +59,7 @@ SELECT count(*) FROM (SELECT round(ratio / 100 - 1) FROM sold GROUP BY 1) AS g
 SELECT round(ratio / 100 - 1) FROM sold WHERE ratio < 100 GROUP BY 1
 SELECT floor(-ratio / 500), count(*) FROM sold GROUP BY 1
 SELECT ratio > 3, ratio = 'NaN', count(*) FROM sold GROUP BY 1, 2
-$list$, 'compare_query');
+$list$);
 DELETE FROM sold WHERE id = 5000;
 VACUUM sold;
 
@@ -69,11 +67,11 @@ VACUUM sold;
 SELECT format('SELECT sum(%s id %s) FROM sold', repeat('1 + (', 100), repeat(')', 100)) AS deep,
        format('SELECT sum(%s 0 %s) FROM sold', string_agg(format('CASE WHEN part = %s THEN price * %s ELSE ', i, i), ''), repeat(' END', 60)) AS cases
 FROM generate_series(1, 60) AS i \gset
-SELECT who, rows, same FROM compare_query(:'deep');
-SELECT who, rows, same FROM compare_query(:'cases');
+SELECT who, rows, same FROM compare(:'deep');
+SELECT who, rows, same FROM compare(:'cases');
 
 -- A list of constants, which the engine gets in their order.
-SELECT * FROM compare_query('SELECT count(*) FROM sold WHERE id NOT IN (SELECT i % 2000 FROM generate_series(1, 3000) AS i WHERE i % 70 < 40)');
+SELECT * FROM compare('SELECT count(*) FROM sold WHERE id NOT IN (SELECT i % 2000 FROM generate_series(1, 3000) AS i WHERE i % 70 < 40)');
 
 -- What the planner refuses.
 SELECT node, reason FROM gpu.explain_why($$ SELECT sum(price * random()) FROM sold $$) WHERE node = 'GpuQuery';
@@ -92,7 +90,7 @@ SELECT sum(price * part) FROM sold WHERE id + part > 100
 SELECT part, count(*), sum(id * part) FROM sold WHERE word = 'w1' GROUP BY part
 SELECT count(*) FILTER (WHERE length(word) > 1) FROM sold
 SELECT count(*) FILTER (WHERE word = 'w1') FROM sold
-$list$, 'compare_query');
+$list$);
 RESET ROLE;
 ALTER TABLE sold DISABLE ROW LEVEL SECURITY;
 DROP POLICY most ON sold;
@@ -105,6 +103,6 @@ EXECUTE stays;
 DROP INDEX sold_i;
 EXECUTE stays;
 
-DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of;
+DROP FUNCTION compare, compare_all, who_answers, answer_of;
 DROP TABLE sold;
 DROP ROLE regress_query_reader;

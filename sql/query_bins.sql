@@ -1,7 +1,6 @@
 -- Bins and time zones in the node GpuQuery: date_bin, AT TIME ZONE and width_bucket. Each statement is run with the node and without it, and the answers
 -- are held against each other.
-SET pg_gpu.query_processor = always;
-SET pg_gpu.path = 'host';
+SET pg_gpu.path = host;
 SET pg_gpu.min_mirror_entries = 0;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
@@ -21,7 +20,6 @@ VACUUM ANALYZE reading;
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none
 \i :compare
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 \set ECHO all
 
 CREATE TEMP TABLE binned AS SELECT $list$
@@ -49,9 +47,9 @@ SELECT date_trunc('day', instant, 'America/New_York'), count(*) FROM reading GRO
 SELECT max(instant AT TIME ZONE 'EST'), max(instant AT TIME ZONE 'nowhere') FROM reading
 SELECT count(*) FROM reading WHERE instant AT TIME ZONE 'America/New_York' < day AND instant AT TIME ZONE 'Asia/Tokyo' > '2020-05-01'
 $list$ AS list;
-SELECT compared.* FROM binned, compare_all(list, 'compare_query') AS compared;
+SELECT compared.* FROM binned, compare_all(list) AS compared;
 INSERT INTO reading VALUES (8000, 'infinity', 'NaN', 'NaN', NULL, 'infinity', '-infinity', 'infinity');
-SELECT compared.* FROM binned, compare_all(list, 'compare_query') AS compared;
+SELECT compared.* FROM binned, compare_all(list) AS compared;
 
-DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of;
+DROP FUNCTION compare, compare_all, who_answers, answer_of;
 DROP TABLE reading;

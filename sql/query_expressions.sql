@@ -1,7 +1,6 @@
 -- Expressions that the node GpuQuery computes: each statement is run with the node and without it, and the answers are held against each other as text,
 -- so that digits behind the point count, too.
-SET pg_gpu.query_processor = always;
-SET pg_gpu.path = 'host';
+SET pg_gpu.path = host;
 SET pg_gpu.min_mirror_entries = 0;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
@@ -26,7 +25,6 @@ INSERT INTO line SELECT 5000 + i, i, i, i * 1.11, 0.05, 0.02, i * 0.125, 0, i / 
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none
 \i :compare
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 \set ECHO all
 
 -- Numerics.
@@ -51,7 +49,7 @@ SELECT var_pop(price), var_samp(price * discount), stddev(small), stddev_pop(man
 SELECT flag, var_pop(price - discount), stddev(small + 1), var_samp(id) FROM line GROUP BY flag
 SELECT sum(price::numeric(10,1)), sum(discount::numeric(6,4)) FROM line
 SELECT count(DISTINCT price), count(DISTINCT loose), sum(DISTINCT discount), avg(DISTINCT small) FROM line
-$list$, 'compare_query');
+$list$);
 
 -- Integers, floats and truth values.
 SELECT * FROM compare_all($list$
@@ -78,7 +76,7 @@ SELECT round(corr(id, small)::numeric, 9), round(covar_pop(id, price)::numeric, 
 SELECT flag, round(regr_intercept(id, small)::numeric, 6), round(regr_r2(small, id)::numeric, 9), round(regr_sxx(id, small)::numeric, 3), round(regr_sxy(id, small)::numeric, 3), round(corr(small, small)::numeric, 9) FROM line GROUP BY flag
 SELECT corr(id, price), regr_count(id, price) FROM line WHERE id + 0 < 0
 SELECT flag, percentile_cont(0.9) WITHIN GROUP (ORDER BY ratio), percentile_disc(0) WITHIN GROUP (ORDER BY day), percentile_disc(1) WITHIN GROUP (ORDER BY id) FROM line WHERE abs(ratio) < 100 GROUP BY flag
-$list$, 'compare_query');
+$list$);
 
 -- Dates and timestamps.
 SELECT * FROM compare_all($list$
@@ -97,7 +95,7 @@ SELECT sum(day - date '1999-01-01'), max(day + interval '1 month'), min(moment -
 SELECT sum(extract(epoch FROM instant - '2001-01-01 00:00:00+00')), avg(extract(epoch FROM moment - '2000-01-01')) FROM line
 SELECT count(*) FROM line WHERE moment > day + 10 AND day < moment
 SELECT count(*) FILTER (WHERE day BETWEEN '2001-01-01' AND '2001-12-31'), count(*) FILTER (WHERE date_trunc('day', moment) = '2000-01-05') FROM line
-$list$, 'compare_query');
+$list$);
 
 -- Columns of which the engine knows codes alone.
 SELECT * FROM compare_all($list$
@@ -108,7 +106,7 @@ SELECT sum(CASE word WHEN 'word 1' THEN price WHEN 'word 2' THEN tax END), count
 SELECT upper(word), length(word), count(*), sum(length(word) * id) FROM line GROUP BY 1, 2
 SELECT count(*) FROM line WHERE word IS NULL OR kind IS NOT NULL AND price * tax > 3
 SELECT word, sum(price * tax) FROM line WHERE word <> 'word 3' AND price + tax > 0 GROUP BY word
-$list$, 'compare_query');
+$list$);
 
 -- Many keys, many aggregates, HAVING, orders and limits.
 SELECT * FROM compare_all($list$
@@ -121,9 +119,9 @@ SELECT DISTINCT small + 1, discount * 2 FROM line
 SELECT DISTINCT extract(month FROM day) FROM line
 SELECT count(*), sum(price * tax), max(small + 1) FROM line WHERE id + 0 < 0
 SELECT small + 1, sum(price * tax) FROM line WHERE id + 0 < 0 GROUP BY 1
-$list$, 'compare_query');
+$list$);
 SELECT string_agg(format('sum(id + %s)', i), ', ') AS sums FROM generate_series(1, 90) AS i \gset
-SELECT who, rows, same FROM compare_all('SELECT ' || :'sums' || ' FROM line', 'compare_query');
+SELECT who, rows, same FROM compare_all('SELECT ' || :'sums' || ' FROM line');
 
 -- Parameters, rescans and a scan within a subquery.
 PREPARE asked(int, numeric) AS SELECT sum(CASE WHEN small < $1 THEN price * $2 ELSE tax END) FROM line;
@@ -134,21 +132,8 @@ SELECT x, (SELECT sum(CASE WHEN small < x THEN id + 1 END) FROM line) FROM gener
 -- EXPLAIN of PostgreSQL 18 says of a node that it is disabled.
 SET enable_seqscan = on;
 EXPLAIN (COSTS OFF) SELECT sum(CASE WHEN small < 3 THEN id + tax END) FROM line WHERE id > 7;
-RESET pg_gpu.query_processor;
-EXPLAIN (COSTS OFF) SELECT avg(price / tax) FROM line WHERE tax > 0;
-EXPLAIN (COSTS OFF) SELECT sum(price) FROM line WHERE tax > 0;
--- What GpuAggregate has no room for in memory: groups, distinct values of groups, and numerics. Of an expression PostgreSQL doesn't know how many values it has.
-CREATE FUNCTION nodes_used(queries text[]) RETURNS TABLE (node text, query text) LANGUAGE sql AS $$
-    SELECT w.node, q FROM unnest(queries) WITH ORDINALITY AS u (q, i), gpu.explain_why(q) AS w WHERE w.used ORDER BY i
-$$;
-\set asked '{"SELECT small, count(DISTINCT id) FROM line GROUP BY small","SELECT id, sum(discount) FROM line GROUP BY id","SELECT id % 7, sum(discount) FROM line GROUP BY 1","SELECT small, sum(discount) FROM line GROUP BY small","SELECT sum(price), sum(discount) FROM line"}'
-SET work_mem = '64kB';
-SELECT * FROM nodes_used(:'asked');
-RESET work_mem;
-SELECT * FROM nodes_used(:'asked');
-DROP FUNCTION nodes_used;
-SET pg_gpu.query_processor = off;
+SET pg_gpu.path = host;
 EXPLAIN (COSTS OFF) SELECT avg(price / tax) FROM line WHERE tax > 0;
 
-DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of;
+DROP FUNCTION compare, compare_all, who_answers, answer_of;
 DROP TABLE line;

@@ -1,7 +1,6 @@
 -- Groups that HAVING drops don't leave the engine of the node GpuQuery. Each statement is run with the node and without it, and the answers are held
 -- against each other; the session tests the groups that leave again.
-SET pg_gpu.query_processor = always;
-SET pg_gpu.path = 'host';
+SET pg_gpu.path = host;
 SET pg_gpu.min_mirror_entries = 0;
 SET max_parallel_workers_per_gather = 0;
 
@@ -18,7 +17,6 @@ VACUUM ANALYZE lot;
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none
 \i :compare
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 -- How many groups leave the engine, and how many of them the session drops.
 CREATE FUNCTION leaving(query text, OUT groups int, OUT dropped int) LANGUAGE plpgsql AS $$
 DECLARE line text;
@@ -56,14 +54,14 @@ SELECT kind, sum(price) FROM lot GROUP BY kind HAVING sum(price) > (SELECT avg(p
 SELECT kind, sum(price) FROM lot GROUP BY kind HAVING kind NOT IN (SELECT kind + 1 FROM lot WHERE id < 300 AND kind IS NOT NULL)
 SELECT kind, day, count(*) FROM lot GROUP BY GROUPING SETS ((kind), (day), ()) HAVING count(*) > 45
 SELECT a.kind, count(*), sum(b.price) FROM lot a JOIN lot b ON a.id = b.id + 7 AND b.is_sold GROUP BY 1 HAVING sum(b.price) > 700 AND a.kind > 100
-$list$, 'compare_query');
+$list$);
 -- With an order and a limit no more groups leave than these want, if the engine tests all of HAVING.
 SELECT * FROM compare_all($list$
 SELECT id, sum(price) FROM lot GROUP BY id HAVING sum(price) > 100 ORDER BY sum(price) DESC, id LIMIT 7
 SELECT kind, count(*) FROM lot GROUP BY kind HAVING sum(price) > 1000 ORDER BY count(*) DESC, kind LIMIT 5 OFFSET 3
 SELECT kind, count(*) FROM lot GROUP BY kind HAVING stddev(price) > 40 ORDER BY count(*) DESC, kind LIMIT 5
 SELECT note, count(*) FROM lot GROUP BY note HAVING note > 'note 4' ORDER BY count(*) DESC, note LIMIT 3
-$list$, 'compare_query');
+$list$);
 SELECT s.query, l.* FROM (VALUES
     ('SELECT id, sum(price) FROM lot GROUP BY id HAVING sum(price) > 100'),
     ('SELECT id, sum(price) FROM lot GROUP BY id HAVING sum(price) > 100 ORDER BY sum(price) DESC, id LIMIT 7'),
@@ -81,5 +79,5 @@ SELECT kind, sum(big::numeric * big * big * big) FROM lot GROUP BY kind HAVING a
 INSERT INTO lot (id, price, loose) VALUES (-1, 'NaN', 'NaN');
 SELECT id, sum(price) FROM lot GROUP BY id HAVING sum(price) > 144.5 ORDER BY id;
 
-DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of, leaving;
+DROP FUNCTION compare, compare_all, who_answers, answer_of, leaving;
 DROP TABLE lot;

@@ -1,6 +1,5 @@
 -- GpuQuery joins tables with a gpu_column index with what has none: tables, partitions, subqueries, WITH, VALUES and functions, whose rows the session reads itself.
-SET pg_gpu.query_processor = always;
-SET pg_gpu.path = 'host';
+SET pg_gpu.path = host;
 SET pg_gpu.min_mirror_entries = 0;
 SET max_parallel_workers_per_gather = 0;
 
@@ -29,7 +28,6 @@ VACUUM ANALYZE sale, shop, rate, empty;
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none
 \i :compare
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 \set ECHO all
 EXPLAIN (COSTS OFF) SELECT p.region, count(*), sum(s.price) FROM sale s LEFT JOIN shop p ON s.shop = p.id AND p.share < s.price GROUP BY 1;
 SELECT * FROM compare_all($list$
@@ -64,7 +62,7 @@ SELECT count(*) FROM (SELECT id FROM sale UNION ALL SELECT id FROM shop) AS u JO
 SELECT count(*) FROM sale s JOIN (SELECT id, 10 / (id - 5) AS q FROM shop) AS p ON p.id = s.shop WHERE p.q > 0
 SELECT count(*) FROM sale s JOIN (SELECT id, 10 / (id - 5) AS q FROM shop WHERE id > 5) AS p ON p.id = s.shop WHERE p.q > 0
 SELECT count(*) FROM sale s JOIN (SELECT id, random() AS q FROM shop) AS p ON p.id = s.shop WHERE p.q > -1
-$list$, 'compare_query');
+$list$);
 
 -- The input is the larger side, and has a number that makes PostgreSQL's own plan answer.
 CREATE TABLE metered AS SELECT g AS id, CASE WHEN g = 5 THEN 'NaN'::numeric ELSE g END AS x FROM generate_series(1, 9000) AS g;
@@ -72,7 +70,7 @@ ANALYZE metered;
 SELECT * FROM compare_all($list$
 SELECT count(*), avg(m.x), count(s.id) FROM sale s RIGHT JOIN metered m ON s.id = m.id AND s.price > 120
 SELECT avg(m.x), count(s.id), count(t.id) FROM metered m LEFT JOIN sale s ON s.id = m.id LEFT JOIN sale t ON t.id = m.id AND t.price > 12
-$list$, 'compare_query');
+$list$);
 -- Parameters and outer rows.
 SET plan_cache_mode = force_generic_plan;
 PREPARE of_region (text, int) AS SELECT p.kind, count(*), sum(s.price) FROM sale s JOIN shop p ON s.shop = p.id + $2 WHERE p.region = $1 GROUP BY 1 ORDER BY 1;
@@ -83,7 +81,7 @@ RESET plan_cache_mode;
 SELECT * FROM compare_all($list$
 SELECT v.region, (SELECT count(*) FROM sale s JOIN shop p ON s.shop = p.id WHERE p.region = v.region) FROM (VALUES ('region 1'), ('region 2'), ('none')) AS v (region)
 SELECT e.n, c.* FROM generate_series(1, 3) AS e (n), LATERAL (SELECT count(*), sum(p.share) FROM sale s JOIN shop p ON s.shop = p.id AND p.id < e.n * 10 WHERE p.id <> 5) AS c
-$list$, 'compare_query');
+$list$);
 
 -- More rows than were expected, and rows of this transaction.
 BEGIN;
@@ -92,7 +90,7 @@ UPDATE shop SET region = 'moved' WHERE id = 7;
 SELECT * FROM compare_all($list$
 SELECT p.region, count(*), sum(s.price) FROM sale s JOIN shop p ON s.shop = p.id GROUP BY 1
 SELECT count(*) FROM sale s LEFT JOIN shop p ON s.shop = p.id AND p.region = 'moved'
-$list$, 'compare_query');
+$list$);
 ROLLBACK;
 
 -- Who may not see the rows, or only some.
@@ -108,8 +106,8 @@ SET ROLE regress_input_reader;
 SELECT * FROM compare_all($list$
 SELECT count(*), max(p.id) FROM sale s JOIN shop p ON s.shop = p.id
 SELECT count(*), max(p.id) FROM sale s LEFT JOIN shop p ON s.shop = p.id
-$list$, 'compare_query');
+$list$);
 RESET ROLE;
 DROP TABLE sale, shop, rate, empty;
-DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of;
+DROP FUNCTION compare, compare_all, who_answers, answer_of;
 DROP ROLE regress_input_reader;

@@ -1,7 +1,6 @@
 -- GpuQuery joins tables by keys of all types: values that are repeated on both sides, NULLs, NaN and -0, numerics of several scales, texts that are padded
 -- or have collations. Each statement is run with the node and without it, and the answers are held against each other.
-SET pg_gpu.query_processor = always;
-SET pg_gpu.path = 'host';
+SET pg_gpu.path = host;
 SET pg_gpu.min_mirror_entries = 0;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'Europe/Berlin';
@@ -37,7 +36,6 @@ VACUUM ANALYZE many, others;
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none
 \i :compare
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 \set ECHO all
 
 -- The kinds of joins by a condition; those that compare rows of both show which of them met.
@@ -50,7 +48,7 @@ CREATE TEMP TABLE kinds AS SELECT * FROM (VALUES
 
 -- By a column of each type.
 CREATE TEMP TABLE types AS SELECT attnum AS n, attname AS name FROM pg_attribute WHERE attrelid = 'many'::regclass AND attnum > 1;
-SELECT t.name, k.kind, c.* FROM types AS t, kinds AS k, compare_query(format(k.query, format('m.%1$I = o.%1$I', t.name))) AS c ORDER BY t.n, k.n;
+SELECT t.name, k.kind, c.* FROM types AS t, kinds AS k, compare(format(k.query, format('m.%1$I = o.%1$I', t.name))) AS c ORDER BY t.n, k.n;
 
 -- By columns of two types, expressions, several keys.
 CREATE TEMP TABLE conditions (n int GENERATED ALWAYS AS IDENTITY, condition text);
@@ -69,7 +67,7 @@ INSERT INTO conditions (condition) VALUES
     ('m.number = o.number AND o.number IN (1, 2, 3, 250)'), ('(m.number, m.word) = (o.number, o.word)'), ('(m.number = o.number) = true'), ('m.number IS NOT DISTINCT FROM o.number AND m.word = o.word'),
     ('m.flag = (o.number > 200) AND m.number = o.number'), ('m.code = o.code AND m.code <> ''00000000-0000-0000-0000-000000000000'''), ('m.number = ANY (ARRAY[o.number, o.small])'),
     ('m.number = o.number OR m.small = o.number'), ('m.number = o.number AND (m.word > o.word OR m.id < o.id - 9000)'), ('m = o');
-SELECT c.condition, k.kind, r.* FROM conditions AS c, kinds AS k, compare_query(format(k.query, c.condition)) AS r
+SELECT c.condition, k.kind, r.* FROM conditions AS c, kinds AS k, compare(format(k.query, c.condition)) AS r
 WHERE k.n IN (1, 1 + (c.n % 4) + CASE WHEN c.condition ~ 'DISTINCT|ANY|OR' AND c.n % 4 = 2 THEN 1 ELSE 0 END)
 ORDER BY c.n, k.n;
 
@@ -96,7 +94,7 @@ SELECT m.mood, o.mood, m.flag, count(*) FROM many m JOIN others o ON m.number = 
 SELECT m.code, m.blob, m.address, count(*) FROM many m JOIN others o ON m.number = o.number GROUP BY 1, 2, 3
 SELECT min(m.word), max(o.plain), min(m.at), max(o.instant), min(o.f4), max(m.f8) FROM many m JOIN others o ON m.number = o.number
 SELECT max(m.gap), min(o.gap) FROM many m JOIN others o ON m.gap = o.gap
-$list$, 'compare_query');
+$list$);
 
 -- IN and NOT IN, whose answers NULLs of either side decide.
 SELECT * FROM compare_all($list$
@@ -125,11 +123,11 @@ SELECT count(*) FROM many m WHERE NOT EXISTS (SELECT FROM others WHERE number > 
 SELECT count(*) FROM many WHERE number IN (SELECT DISTINCT number FROM others)
 SELECT count(*) FROM many WHERE number IN (SELECT number FROM others GROUP BY number HAVING count(*) > 2)
 SELECT count(*) FROM many WHERE number IN (SELECT number FROM others INTERSECT SELECT small FROM others)
-$list$, 'compare_query');
+$list$);
 -- From PostgreSQL 17 on it becomes a join.
-SELECT rows, same FROM compare_query('SELECT count(*) FROM many m WHERE number IN (SELECT o.number FROM others o WHERE o.word = m.word)');
+SELECT rows, same FROM compare('SELECT count(*) FROM many m WHERE number IN (SELECT o.number FROM others o WHERE o.word = m.word)');
 
-DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of;
+DROP FUNCTION compare, compare_all, who_answers, answer_of;
 DROP FUNCTION join_rows;
 DROP TABLE many, others;
 DROP TYPE join_mood;

@@ -1,7 +1,6 @@
 -- GpuQuery joins the rows that a statement sees and may see: rows of this and of other transactions, tables that are small, have dropped columns, partial indexes or row
 -- security, plans that are prepared, read by cursors or run again with other values.
-SET pg_gpu.query_processor = always;
-SET pg_gpu.path = 'host';
+SET pg_gpu.path = host;
 SET pg_gpu.min_mirror_entries = 0;
 SET max_parallel_workers_per_gather = 0;
 
@@ -27,7 +26,6 @@ VACUUM ANALYZE ticket, visitor, venue, tiny;
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none
 \i :compare
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 \set ECHO all
 CREATE TABLE statements (n int GENERATED ALWAYS AS IDENTITY, query text);
 INSERT INTO statements (query) VALUES
@@ -39,24 +37,24 @@ INSERT INTO statements (query) VALUES
     ('SELECT count(*) FROM ticket WHERE visitor NOT IN (SELECT id FROM visitor WHERE city < 40)'),
     ('SELECT n.label, count(*), sum(t.paid) FROM ticket t JOIN tiny n ON t.venue = n.id GROUP BY 1'),
     ('SELECT a.seat, count(*), sum(a.paid - b.paid) FROM ticket a JOIN ticket b ON a.visitor = b.visitor AND a.id < b.id WHERE a.venue < 5 GROUP BY 1');
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 
 -- Small tables beside large ones, where the session chooses how to answer.
 SET pg_gpu.path = 'auto';
 SELECT relname, pg_relation_size(oid) / current_setting('block_size')::int < 64 AS small FROM pg_class WHERE relname IN ('ticket_i', 'visitor_i', 'venue_i', 'tiny_i') ORDER BY 1;
-SELECT n, c.rows, c.same FROM statements, compare_query(query) AS c ORDER BY n;
-SET pg_gpu.path = 'host';
+SELECT n, c.rows, c.same FROM statements, compare(query) AS c ORDER BY n;
+SET pg_gpu.path = host;
 -- Runs that are too small for mirrors, of one table and of all.
 SET pg_gpu.min_mirror_entries = 5000;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 SET pg_gpu.min_mirror_entries = 1000000;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 SET pg_gpu.min_mirror_entries = 0;
 
 -- Rows of this transaction in either table, and what a savepoint takes back.
 BEGIN;
 INSERT INTO ticket SELECT i, i % 2500, i % 95, 1.5, '2026-01-01', 'new seat' FROM generate_series(30001, 30500) AS i;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 SAVEPOINT before;
 INSERT INTO visitor SELECT i % 2500, 'newcomer', 7, NULL FROM generate_series(1, 400) AS i;
 DELETE FROM visitor WHERE id % 10 = 3;
@@ -64,14 +62,14 @@ UPDATE ticket SET visitor = visitor + 1 WHERE id % 50 = 4;
 UPDATE venue SET label = 'renamed', rank = rank WHERE id % 7 = 2;
 DELETE FROM tiny WHERE id = 2;
 INSERT INTO tiny VALUES (3, 'three'), (3, 'three again');
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 ROLLBACK TO before;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 DELETE FROM tiny;
 DELETE FROM venue;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 ROLLBACK;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 
 -- Cursors see what was there when they were opened.
 BEGIN;
@@ -92,14 +90,14 @@ UPDATE visitor SET points = points + 1, city = 69 - city WHERE id % 20 = 6;
 DELETE FROM visitor WHERE id % 100 = 8;
 INSERT INTO visitor VALUES (NULL, NULL, NULL, NULL), (5, 'fifth', 5, 5);
 UPDATE venue SET later = id WHERE id < 10;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 VACUUM ticket;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 VACUUM visitor, venue;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 SELECT count(*) > 0 AS merged FROM gpu.merge('ticket_i');
 SELECT count(*) > 0 AS merged FROM gpu.merge('visitor_i');
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 
 -- Parameters, of plans for any values.
 SET plan_cache_mode = force_generic_plan;
@@ -131,7 +129,7 @@ SELECT count(*) FROM ticket t JOIN visitor v ON t.visitor = v.id WHERE v.city = 
 SELECT count(*), sum(c) FROM (SELECT v.city, count(*) AS c FROM ticket t JOIN visitor v ON t.visitor = v.id GROUP BY 1) AS a JOIN venue e ON a.city = e.id
 WITH s AS MATERIALIZED (SELECT e.rank, count(*) AS c FROM ticket t JOIN venue e ON t.venue = e.id GROUP BY 1) SELECT * FROM s a JOIN s b ON a.rank = b.rank + 1
 SELECT e.rank, count(*) FROM ticket t JOIN venue e ON t.venue = e.id GROUP BY 1 UNION ALL SELECT v.city, count(*) FROM ticket t JOIN visitor v ON t.visitor = v.id GROUP BY 1
-$list$, 'compare_query');
+$list$);
 -- In functions, and what a join's result is written into.
 CREATE FUNCTION joined_of(city_of int) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT count(*) FROM ticket t JOIN visitor v ON t.visitor = v.id WHERE v.city = city_of); END $$;
 SELECT n, joined_of(n) = (SELECT count(*) FROM ticket t, visitor v WHERE t.visitor = v.id AND v.city = n) AS same FROM generate_series(1, 12) AS n ORDER BY n;
@@ -140,7 +138,7 @@ BEGIN;
 WITH s AS (SELECT v.city, count(*) AS c FROM ticket t JOIN visitor v ON t.visitor = v.id GROUP BY 1), w AS (INSERT INTO tiny SELECT city, c::text FROM s WHERE city < 3 RETURNING id, label) SELECT * FROM w ORDER BY 1;
 UPDATE visitor v SET points = s.c FROM (SELECT t.visitor AS id, count(*) AS c FROM ticket t JOIN venue e ON t.venue = e.id WHERE e.rank = 3 GROUP BY 1) AS s WHERE s.id = v.id;
 SELECT sum(points), count(*) FROM visitor;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 ROLLBACK;
 -- Rows that are locked are PostgreSQL's.
 SELECT count(*) FROM (SELECT t.id FROM ticket t JOIN tiny n ON t.venue = n.id FOR UPDATE OF t) AS s;
@@ -155,12 +153,12 @@ SELECT p.label, count(*) FROM ticket t JOIN partly p ON t.venue = p.id GROUP BY 
 SELECT p.label, count(*) FROM ticket t JOIN partly p ON t.venue = p.id WHERE p.extra > 1000 GROUP BY 1
 SELECT p.label, sum(p.extra) FROM ticket t JOIN partly p ON t.venue = p.id WHERE p.extra > 1500 GROUP BY 1
 SELECT count(*) FROM ticket t LEFT JOIN partly p ON t.venue = p.id AND p.extra > 1000
-$list$, 'compare_query');
+$list$);
 CREATE INDEX partly_all ON partly USING gpu_column (id, extra);
 SELECT * FROM compare_all($list$
 SELECT p.label, count(*) FROM ticket t JOIN partly p ON t.venue = p.id GROUP BY 1
 SELECT count(*), sum(p.extra) FROM ticket t JOIN partly p ON t.venue = p.id
-$list$, 'compare_query');
+$list$);
 DROP TABLE partly;
 
 -- Row security: what hidden rows have must not show, in errors either.
@@ -169,7 +167,7 @@ GRANT SELECT ON ticket, visitor, venue, tiny, statements TO regress_join_reader;
 ALTER TABLE visitor ENABLE ROW LEVEL SECURITY;
 CREATE POLICY few ON visitor USING (city < 20);
 SET ROLE regress_join_reader;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 SELECT * FROM compare_all($list$
 SELECT count(*), max(v.city) FROM ticket t JOIN visitor v ON t.visitor = v.id
 SELECT count(*) FROM ticket t JOIN visitor v ON t.visitor = v.id WHERE 10 / (v.city - 30) < 5
@@ -177,7 +175,7 @@ SELECT sum(10 / (v.city - 30)) FROM ticket t JOIN visitor v ON t.visitor = v.id
 SELECT count(*), count(v.id) FROM ticket t LEFT JOIN visitor v ON t.visitor = v.id AND 10 / (v.city - 30) < 5
 SELECT count(*) FROM ticket t WHERE EXISTS (SELECT FROM visitor v WHERE t.visitor = v.id AND 10 / (v.city - 30) < t.paid)
 SELECT count(*) FROM ticket t JOIN visitor v ON t.visitor = 60 / (v.city - 30)
-$list$, 'compare_query');
+$list$);
 RESET ROLE;
 DROP POLICY few ON visitor;
 ALTER TABLE visitor DISABLE ROW LEVEL SECURITY;
@@ -194,7 +192,7 @@ SELECT count(*) FROM ticket t JOIN guarded v ON t.visitor = v.id WHERE 10 / (v.c
 SELECT v.name, count(*) FROM ticket t JOIN guarded v ON t.visitor = v.id GROUP BY 1
 SELECT name, count(*), sum(paid) FROM open_to_all GROUP BY 1
 SELECT v.city, count(*) FROM ticket t JOIN visitor v ON t.visitor = v.id GROUP BY 1
-$list$, 'compare_query');
+$list$);
 SELECT count(v.name) FROM ticket t JOIN visitor v ON t.visitor = v.id;
 SELECT count(*) FROM ticket t JOIN visitor v ON t.visitor = v.id AND v.points > 5;
 RESET ROLE;
@@ -228,4 +226,4 @@ EXECUTE stays;
 
 DROP TABLE ticket, visitor, venue, tiny, statements;
 DROP ROLE regress_join_reader;
-DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of;
+DROP FUNCTION compare, compare_all, who_answers, answer_of;

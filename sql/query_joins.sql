@@ -1,7 +1,6 @@
 -- GpuQuery joins tables in all ways that there are: inner, outer, semi and anti joins with further conditions, chains of tables, the same table in two roles, and
 -- what is computed and grouped above them. Each statement is run with the node and without it, and the answers are held against each other.
-SET pg_gpu.query_processor = always;
-SET pg_gpu.path = 'host';
+SET pg_gpu.path = host;
 SET pg_gpu.min_mirror_entries = 0;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';
@@ -41,23 +40,17 @@ VACUUM ANALYZE delivery, person, place, good, returned, nothing;
 \set ECHO none
 \i :compare
 \i :rows_of
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 -- Also in the same order.
 CREATE FUNCTION compare_ordered(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE plpgsql AS $$
 DECLARE
     by_node text[];
 BEGIN
-    who := who_answers(query, 'GpuQuery');
-    PERFORM set_config('pg_gpu.query_processor', 'always', true);
+    who := who_answers(query);
     by_node := rows_of(query);
-    SET LOCAL pg_gpu.enable_aggregate = off;
-    SET LOCAL pg_gpu.enable_join = off;
-    SET LOCAL pg_gpu.enable_sort = off;
+    SET LOCAL pg_gpu.enable_query = off;
     rows := cardinality(by_node);
     same := CASE WHEN by_node = rows_of(query) THEN 'same' ELSE format('%s instead of %s', by_node, rows_of(query)) END;
-    SET LOCAL pg_gpu.enable_aggregate = on;
-    SET LOCAL pg_gpu.enable_join = on;
-    SET LOCAL pg_gpu.enable_sort = on;
+    SET LOCAL pg_gpu.enable_query = on;
 END $$;
 \set ECHO all
 
@@ -159,7 +152,7 @@ SELECT p.kind, count(*) FROM delivery d JOIN person p ON d.person = p.id WHERE p
 SELECT count(*), count(d.id), count(p.id) FROM (SELECT * FROM delivery WHERE id < 0) d FULL JOIN (SELECT * FROM person WHERE id < 0) p ON d.person = p.id
 SELECT count(*) FROM delivery d JOIN person p ON d.person = p.id AND d.code = p.kind AND d.code <> p.kind
 SELECT count(*) FROM delivery d JOIN person p ON d.person = p.id WHERE d.person IS NULL
-$list$, 'compare_query');
+$list$);
 
 -- What is computed of joined rows.
 SELECT * FROM compare_all($list$
@@ -202,7 +195,7 @@ SELECT d.ctid = '(0,1)', count(*) FROM delivery d JOIN place o ON d.origin = o.i
 SELECT d.tableoid::regclass, count(*) FROM delivery d JOIN place o ON d.origin = o.id GROUP BY 1
 SELECT count(*) FROM delivery d JOIN place o ON d.origin = o.id WHERE random() >= 0 AND o.population < 1000000
 SELECT count(*) FROM delivery d TABLESAMPLE BERNOULLI (100) JOIN place o ON d.origin = o.id
-$list$, 'compare_query');
+$list$);
 SELECT * FROM compare_all($list$
 SELECT o.region, count(*) AS c FROM delivery d JOIN place o ON d.origin = o.id GROUP BY 1 ORDER BY c DESC, 1 LIMIT 3
 SELECT o.region, count(*) AS c FROM delivery d JOIN place o ON d.origin = o.id GROUP BY 1 ORDER BY 1 NULLS FIRST OFFSET 2
@@ -235,7 +228,7 @@ SELECT count(*) FROM delivery d JOIN place o ON d.origin + 32760::int2 = o.id
 SELECT max(d.day + o.population) FROM delivery d JOIN place o ON d.origin = o.id WHERE o.population < 1000
 SELECT max(d.day + o.population * 1000) FROM delivery d JOIN place o ON d.origin = o.id
 SELECT count(*), sum(x.q) FROM delivery d JOIN (SELECT id, 100 / (id - 46) AS q FROM place WHERE id <> 46) AS x ON d.origin = x.id
-$list$, 'compare_query');
+$list$);
 
 -- Little memory for PostgreSQL, and results larger than both sides.
 SET work_mem = '64kB';
@@ -244,8 +237,8 @@ SELECT p.name, count(*), sum(d.weight) FROM delivery d JOIN person p ON d.person
 SELECT d.id, g.since, count(*) FROM delivery d JOIN good g ON d.good = g.id WHERE d.id % 4 = 1 GROUP BY 1, 2
 SELECT count(*), sum(a.id - b.id) FROM delivery a JOIN delivery b ON a.origin = b.origin
 SELECT a.code, count(*) FROM delivery a JOIN delivery b ON a.code = b.code AND a.origin = b.target WHERE a.id < 3000 GROUP BY 1
-$list$, 'compare_query');
+$list$);
 RESET work_mem;
 
 DROP TABLE delivery, person, place, good, returned, nothing;
-DROP FUNCTION compare_ordered, compare_query, compare, compare_all, who_answers, answer_of, rows_of;
+DROP FUNCTION compare_ordered, compare, compare_all, who_answers, answer_of, rows_of;

@@ -1,7 +1,6 @@
 -- Maps of a run's codes that the server process keeps for the node GpuQuery: of numerics, of expressions and of strings' places. Each statement is run
 -- with the node and without it, several times, also after maps have left with their mirrors, and the answers are held against each other.
-SET pg_gpu.query_processor = always;
-SET pg_gpu.path = 'host';
+SET pg_gpu.path = host;
 SET pg_gpu.min_mirror_entries = 0;
 SET enable_nestloop = off;
 SET max_parallel_workers_per_gather = 0;
@@ -22,7 +21,6 @@ SELECT column_name, encoding, distinct_values > 4096 AS are_many FROM gpu.column
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none
 \i :compare
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 \set ECHO all
 CREATE TEMP TABLE statements AS SELECT $list$
 SELECT count(*), sum(price), avg(price), min(price), max(price) FROM reading
@@ -37,13 +35,13 @@ SELECT code, count(*), sum(price) FROM reading GROUP BY code ORDER BY code LIMIT
 SELECT count(DISTINCT price), count(DISTINCT loose), count(DISTINCT word), count(DISTINCT code) FROM reading
 SELECT a.price, count(*) FROM reading a JOIN reading b ON a.word = b.word AND a.price = b.price WHERE a.id < 3000 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 10
 $list$ AS list;
-SELECT c.* FROM statements, compare_all(list, 'compare_query') AS c;
-SELECT bool_and(c.same = 'same' AND c.who = 'node') AS again FROM statements, compare_all(list, 'compare_query') AS c;
+SELECT c.* FROM statements, compare_all(list) AS c;
+SELECT bool_and(c.same = 'same' AND c.who = 'node') AS again FROM statements, compare_all(list) AS c;
 
 -- Maps are counted as what mirrors take, and leave with them.
 SELECT gpu.evict_all() > 0 AS evicted;
 SELECT host_memory_used = 0 AS nothing_left FROM gpu.server;
-SELECT bool_and(c.same = 'same' AND c.who = 'node') AS again FROM statements, compare_all(list, 'compare_query') AS c;
+SELECT bool_and(c.same = 'same' AND c.who = 'node') AS again FROM statements, compare_all(list) AS c;
 SELECT host_memory_used - (SELECT sum(bytes) FROM gpu.mirrors) > 8 * 4 * 4096 AS has_maps FROM gpu.server;
 
 -- Functions of other expressions have maps of their own, and what isn't constant has none.
@@ -56,32 +54,32 @@ SELECT sum(length(right(word, 2)::short)) FROM reading
 SELECT sum(length(to_tsvector('reading_words', word))) FROM reading
 SELECT sum(length(word)), sum(length(word || 'x')) FROM reading
 $list$ AS list;
-SELECT c.* FROM shown, compare_all(list, 'compare_query') AS c;
+SELECT c.* FROM shown, compare_all(list) AS c;
 SET bytea_output = escape;
 SET quote_all_identifiers = on;
 ALTER TEXT SEARCH CONFIGURATION reading_words DROP MAPPING FOR uint;
 ALTER DOMAIN short ADD CHECK (value <> ' 7');
-SELECT c.* FROM shown, compare_all(list, 'compare_query') AS c;
+SELECT c.* FROM shown, compare_all(list) AS c;
 RESET bytea_output;
 RESET quote_all_identifiers;
 CREATE FUNCTION weight(word text) RETURNS int LANGUAGE sql IMMUTABLE STRICT AS $$ SELECT length(word) $$;
 SELECT * FROM compare_all($list$
 SELECT sum(weight(word)) FROM reading
-$list$, 'compare_query');
+$list$);
 CREATE OR REPLACE FUNCTION weight(word text) RETURNS int LANGUAGE sql IMMUTABLE STRICT AS $$ SELECT 2 * length(word) $$;
 SELECT * FROM compare_all($list$
 SELECT sum(weight(word)) FROM reading
-$list$, 'compare_query');
+$list$);
 
 -- Runs are merged, rows come and go.
 DELETE FROM reading WHERE id % 10 = 3;
 INSERT INTO reading SELECT * FROM readings(18001, 19000);
-SELECT bool_and(c.same = 'same' AND c.who = 'node') AS again FROM statements, compare_all(list, 'compare_query') AS c;
+SELECT bool_and(c.same = 'same' AND c.who = 'node') AS again FROM statements, compare_all(list) AS c;
 VACUUM reading;
 REINDEX INDEX reading_i;
-SELECT bool_and(c.same = 'same' AND c.who = 'node') AS again FROM statements, compare_all(list, 'compare_query') AS c;
+SELECT bool_and(c.same = 'same' AND c.who = 'node') AS again FROM statements, compare_all(list) AS c;
 
-DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of, readings, weight;
+DROP FUNCTION compare, compare_all, who_answers, answer_of, readings, weight;
 DROP TABLE reading;
 DROP DOMAIN short;
 DROP TEXT SEARCH CONFIGURATION reading_words;

@@ -1,7 +1,6 @@
 -- Aggregates of numbers that the node GpuQuery computes: moments of floats, several percentiles, intervals, numerics of differing digits, floats as
 -- numerics. Each statement is run with the node and without it.
-SET pg_gpu.query_processor = always;
-SET pg_gpu.path = 'host';
+SET pg_gpu.path = host;
 SET pg_gpu.min_mirror_entries = 0;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
@@ -25,7 +24,6 @@ INSERT INTO trip SELECT i, i, i * 0.1, i / 3.0, i / 3.0, i, 0.1, 1e15, i + 0.5, 
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none
 \i :compare
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 \set ECHO all
 
 -- Moments of floats, of which PostgreSQL rounds more: they agree in nine digits.
@@ -44,9 +42,9 @@ SELECT stddev(a * 1e200), corr(a, b) FROM trip
 SELECT stddev(a * 1e-200) IS NULL FROM trip
 SELECT stddev(a), corr(a, b), regr_count(a, b), var_pop(single) FROM trip WHERE id + 0 < 0
 SELECT kind, nine(stddev(a)) FROM trip GROUP BY kind HAVING stddev(a) > 70.8 AND corr(a, b) < 2
-$list$, 'compare_query');
+$list$);
 -- Sums of squares are exact, where PostgreSQL's plan has variances and correlations of what doesn't vary.
-SELECT who_answers($$ SELECT stddev(flat) FROM trip $$, 'GpuQuery');
+SELECT who_answers($$ SELECT stddev(flat) FROM trip $$);
 SELECT stddev(flat), var_pop(flat), variance(big), covar_pop(flat, flat), corr(flat, a), regr_r2(a, flat), regr_r2(flat, a) FROM trip;
 
 -- Several percentiles.
@@ -60,7 +58,7 @@ SELECT percentile_cont(ARRAY[0.5, 0.6]) WITHIN GROUP (ORDER BY a) FROM trip WHER
 SELECT percentile_cont(ARRAY[0.5, 1.5]) WITHIN GROUP (ORDER BY a) FROM trip
 SELECT percentile_cont(NULL::float8[]) WITHIN GROUP (ORDER BY a) FROM trip
 SELECT percentile_cont('{}'::float8[]) WITHIN GROUP (ORDER BY a) FROM trip
-$list$, 'compare_query');
+$list$);
 
 -- Intervals.
 SELECT * FROM compare_all($list$
@@ -78,7 +76,7 @@ SELECT max(CASE WHEN part > 3 THEN ended - started END), sum(coalesce(ended - st
 SELECT max(CASE WHEN part > 3 THEN ended - started ELSE interval '2 months' END) FROM trip
 SELECT avg(ended - started), sum(ended - started), max(ended - started) FROM trip WHERE id + 0 < 0
 SELECT part, avg(ended - started) FROM trip GROUP BY part HAVING avg(ended - started) > interval '-5 hours'
-$list$, 'compare_query');
+$list$);
 
 -- Numerics that show differing digits.
 SELECT * FROM compare_all($list$
@@ -91,13 +89,13 @@ SELECT max(least(loose, 2.2500)) FROM trip
 SELECT min(loose) FILTER (WHERE part = 1), max(-loose), min(abs(loose)), sum(CASE WHEN part > 2 THEN fare ELSE 0 END), max(CASE WHEN part > 2 THEN fare ELSE 0.125 END) FROM trip
 SELECT part, max(fare / tip), min(tip / fare), sum(fare / tip) FROM trip WHERE tip > 0 AND fare > 0 GROUP BY part
 SELECT loose, max(loose) FROM trip GROUP BY loose ORDER BY max(loose) DESC NULLS LAST, 1 LIMIT 5
-$list$, 'compare_query');
+$list$);
 INSERT INTO trip (id, part, loose) VALUES (0, 0, 1.50), (0, 0, 122.3750);
 SELECT * FROM compare_all($list$
 SELECT loose, count(*) FROM trip GROUP BY loose
 SELECT max(loose) FROM trip
 SELECT sum(loose), sum(greatest(loose, 1)) FROM trip
-$list$, 'compare_query');
+$list$);
 DELETE FROM trip WHERE id = 0;
 
 -- Floats as numerics.
@@ -115,7 +113,7 @@ SELECT count(*) FROM trip WHERE odd::numeric(10,2) > 5
 SELECT sum(CASE WHEN odd < 1e6 AND odd > -1e6 THEN odd::numeric END), count(DISTINCT round(b::numeric, 1)) FROM trip
 SELECT sum(nullif(a::numeric, 0)), sum(coalesce(a::numeric(10,4), 1)), max(round(a::numeric, 2)) FROM trip
 SELECT min(b::numeric) FROM trip
-$list$, 'compare_query');
+$list$);
 -- The nearest decimal of 15 digits, ties to even.
 SELECT sum(x::numeric(30,0)) = sum(x::numeric) AS whole, sum(x::numeric) FROM (SELECT (2::float8 ^ (50 + id % 20)) * (1 + part / 8.0) AS x FROM trip WHERE id > 100) AS s;
 
@@ -127,24 +125,21 @@ SELECT width_bucket(greatest(fare, loose), 0.125, 77.77, 7), sum(width_bucket(pa
 SELECT width_bucket(odd + 1, 0, 300, 4), count(*) FROM trip WHERE id % 400 <> 1 GROUP BY 1
 SELECT sum(width_bucket(odd + 1, 0, 300, 4)) FROM trip
 SELECT sum(width_bucket(a * b, 10, 0, 4)) FROM trip
-$list$, 'compare_query');
+$list$);
 
 -- Several of all at once.
 SELECT * FROM compare_all($list$
 SELECT kind, round(sum(a)::numeric, 6) / count(*), sum(fare) / nullif(count(*) FILTER (WHERE part > 2), 0), avg(DISTINCT part), sum(DISTINCT fare), count(DISTINCT a), nine(stddev(a) / avg(fare)::float8) FROM trip GROUP BY kind HAVING max(ended - started) > interval '1 hour' AND percentile_cont(0.5) WITHIN GROUP (ORDER BY b) > 1
 SELECT part, kind, max(fare) - min(fare), sum(fare) FILTER (WHERE a > 0) * 100 / sum(fare), avg(ended - started) FILTER (WHERE a > b) FROM trip GROUP BY 1, 2 ORDER BY 4 DESC NULLS LAST, 1, 2 LIMIT 5
-$list$, 'compare_query');
+$list$);
 
--- The engine is asked where GpuAggregate would cost more than parallel workers.
+-- The engine is asked where parallel workers would cost next to nothing.
 SET enable_seqscan = on;
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
-SET pg_gpu.query_processor = off;
-SELECT node, used, cost > other_cost AS costs_more FROM gpu.explain_why($$ SELECT sum(abs(fare - tip)), sum(least(fare, tip)), sum(coalesce(fare, 0) + tip) FROM trip $$);
-SET pg_gpu.query_processor = auto;
 SELECT node, used, cost > other_cost AS costs_more FROM gpu.explain_why($$ SELECT sum(abs(fare - tip)), sum(least(fare, tip)), sum(coalesce(fare, 0) + tip) FROM trip $$);
 
-DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of, nine;
+DROP FUNCTION compare, compare_all, who_answers, answer_of, nine;
 DROP TABLE trip;

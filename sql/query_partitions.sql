@@ -1,6 +1,5 @@
 -- Partitions whose groups GpuQuery computes, each by itself, as states that PostgreSQL puts together.
-SET pg_gpu.path = 'host';
-SET pg_gpu.query_processor = always;
+SET pg_gpu.path = host;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 
@@ -26,7 +25,6 @@ VACUUM ANALYZE measured;
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none
 \i :compare
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 \set ECHO all
 
 SELECT * FROM compare_all($list$
@@ -48,7 +46,7 @@ SELECT sum(size + kind), sum(id + 1), sum(price + 1), avg(ratio + 1), corr(ratio
 SELECT kind, sum(size + kind) FROM measured WHERE id < 1000 GROUP BY kind
 SELECT count(DISTINCT size + kind) FROM measured
 SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY size + kind) FROM measured
-$list$, 'compare_query');
+$list$);
 
 -- Rows that change.
 UPDATE measured SET size = size + 1 WHERE id % 9 = 0;
@@ -56,7 +54,7 @@ DELETE FROM measured WHERE id % 17 = 0;
 INSERT INTO measured VALUES (999, 2, 5, 1.5, 1.123, 0.5, 0.25, NULL, 'new');
 SELECT * FROM compare_all($list$
 SELECT kind, count(*), sum(size * 2), sum(id * size), sum(price * size), sum(loose * size), avg(size + kind) FROM measured GROUP BY kind
-$list$, 'compare_query');
+$list$);
 
 -- Inheritance: the parent has rows of its own.
 CREATE TABLE base (id int4, v numeric) WITH (autovacuum_enabled = off);
@@ -69,7 +67,7 @@ VACUUM ANALYZE base, derived;
 SELECT * FROM compare_all($list$
 SELECT id % 3, sum(v * id), avg(v / (id + 1)), count(*) FROM base GROUP BY 1
 SELECT sum(v * id), avg(id / 2.0) FROM ONLY base
-$list$, 'compare_query');
+$list$);
 
-DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of;
+DROP FUNCTION compare, compare_all, who_answers, answer_of;
 DROP TABLE measured, base, derived;

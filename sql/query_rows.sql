@@ -1,7 +1,6 @@
 -- GpuQuery gives rows: the first ones in an order, of one table and of joined ones, and all rows of joins, below whatever PostgreSQL computes of them. Each
 -- statement is run with the node and without it, and the answers are held against each other. Orders are total, or only what is sorted by is selected.
-SET pg_gpu.query_processor = always;
-SET pg_gpu.path = 'host';
+SET pg_gpu.path = host;
 SET pg_gpu.min_mirror_entries = 0;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';
@@ -67,19 +66,12 @@ DECLARE
     own text[] := '{enable_seqscan,enable_hashjoin,enable_mergejoin,enable_nestloop}';
 BEGIN
     FOREACH setting IN ARRAY own LOOP PERFORM set_config(setting, 'off', true); END LOOP;
-    who := who_answers(query, 'GpuQuery');
-    PERFORM set_config('pg_gpu.query_processor', 'always', true);
+    who := who_answers(query);
     by_node := CASE WHEN is_sorted THEN rows_of(query) ELSE answer_of(query) END;
     FOREACH setting IN ARRAY own LOOP PERFORM set_config(setting, 'on', true); END LOOP;
-    PERFORM set_config('pg_gpu.query_processor', 'off', true);
-    SET LOCAL pg_gpu.enable_aggregate = off;
-    SET LOCAL pg_gpu.enable_join = off;
-    SET LOCAL pg_gpu.enable_sort = off;
+    SET LOCAL pg_gpu.enable_query = off;
     without := CASE WHEN is_sorted THEN rows_of(query) ELSE answer_of(query) END;
-    SET LOCAL pg_gpu.enable_aggregate = on;
-    SET LOCAL pg_gpu.enable_join = on;
-    SET LOCAL pg_gpu.enable_sort = on;
-    PERFORM set_config('pg_gpu.query_processor', 'always', true);
+    SET LOCAL pg_gpu.enable_query = on;
     rows := cardinality(by_node);
     same := CASE WHEN by_node = without THEN 'same' ELSE format('with the node %s, without %s', by_node[:5], without[:5]) END;
 END $$;

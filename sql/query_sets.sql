@@ -1,6 +1,5 @@
 -- Grouping sets that the node GpuQuery computes, a node for each set. Each statement is run with the nodes and without them.
-SET pg_gpu.query_processor = always;
-SET pg_gpu.path = 'host';
+SET pg_gpu.path = host;
 SET pg_gpu.min_mirror_entries = 0;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
@@ -17,7 +16,6 @@ VACUUM ANALYZE trip;
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none
 \i :compare
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 \set ECHO all
 
 SELECT * FROM compare_all($list$
@@ -28,8 +26,8 @@ SELECT part + 1, kind, sum(fare + 1) FROM trip GROUP BY GROUPING SETS ((part + 1
 SELECT part, kind, count(*), max(id * 2) FROM trip GROUP BY CUBE (part, kind) ORDER BY 3 DESC, 1, 2 LIMIT 4
 SELECT part, count(*) + 1, stddev(id + 1) FROM trip WHERE id + 0 < 0 GROUP BY GROUPING SETS ((part), ())
 SELECT coalesce(kind, 'all'), part, percentile_disc(0.5) WITHIN GROUP (ORDER BY id) FROM trip GROUP BY ROLLUP (kind, part)
-$list$, 'compare_query');
+$list$);
 EXPLAIN (COSTS OFF) SELECT part, kind, sum(fare * 2) FROM trip GROUP BY ROLLUP (part, kind);
 
-DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of;
+DROP FUNCTION compare, compare_all, who_answers, answer_of;
 DROP TABLE trip;

@@ -1,7 +1,6 @@
 -- Strings that the server process numbers for the node GpuQuery: of several runs, with the session's own among and beside them. Each statement is run with
 -- the node and without it, and the answers are held against each other.
-SET pg_gpu.query_processor = always;
-SET pg_gpu.path = 'host';
+SET pg_gpu.path = host;
 SET pg_gpu.min_mirror_entries = 0;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
@@ -19,7 +18,6 @@ VACUUM ANALYZE visit;
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none
 \i :compare
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 \set ECHO all
 
 CREATE TEMP TABLE statements AS SELECT $list$
@@ -41,29 +39,29 @@ SELECT name, count(*) FROM visit WHERE url LIKE '%part/part%' GROUP BY name
 SELECT url, phrase, name, body, title FROM visit GROUP BY 1, 2, 3, 4, 5
 SELECT mode() WITHIN GROUP (ORDER BY phrase), percentile_disc(0.3) WITHIN GROUP (ORDER BY phrase) FROM visit
 $list$ AS list;
-SELECT compared.* FROM statements, compare_all(list, 'compare_query') AS compared;
+SELECT compared.* FROM statements, compare_all(list) AS compared;
 
 -- Several runs, in which strings come again and others don't.
 INSERT INTO visit SELECT * FROM visits(3500, 9000);
 INSERT INTO visit SELECT id, url || '/more', phrase || 'z', name, body, NULL FROM visits(1, 3000);
-SELECT compared.* FROM statements, compare_all(list, 'compare_query') AS compared;
+SELECT compared.* FROM statements, compare_all(list) AS compared;
 
 -- The session's own rows have strings of runs, and others in front of all, between them and behind.
 INSERT INTO visit VALUES (10001, '', '', 'näme 3', '\x', 'title 1'), (10002, 'http://example.com/', 'zzz', 'zzz', '\xff', ''), (10003, NULL, '0', 'a', '\x00', NULL),
     (10004, 'http://example.com/7', md5('7'), 'näme 7', decode(md5('7'), 'hex') || '\x00'::bytea, 'title 7'), (10005, 'http://example.com/7', md5('7') || ' ', 'näme', '\x0000', 'title'),
     (10006, 'zzz', md5('7') || '!', 'näme', '\x000000', 'title');
-SELECT compared.* FROM statements, compare_all(list, 'compare_query') AS compared;
+SELECT compared.* FROM statements, compare_all(list) AS compared;
 
 -- Deleted rows' strings don't count, and a run in which a column is NULL everywhere has none.
 DELETE FROM visit WHERE id % 3 = 0;
 UPDATE visit SET url = NULL WHERE id < 3000;
-SELECT compared.* FROM statements, compare_all(list, 'compare_query') AS compared;
+SELECT compared.* FROM statements, compare_all(list) AS compared;
 VACUUM visit;
-SELECT compared.* FROM statements, compare_all(list, 'compare_query') AS compared;
+SELECT compared.* FROM statements, compare_all(list) AS compared;
 
 -- What left the server's memory comes again.
 SELECT gpu.evict('visit_i') IS NOT NULL AS evicted;
-SELECT * FROM compare_query('SELECT url, count(*) FROM visit GROUP BY url');
+SELECT * FROM compare('SELECT url, count(*) FROM visit GROUP BY url');
 
-DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of, visits;
+DROP FUNCTION compare, compare_all, who_answers, answer_of, visits;
 DROP TABLE visit;

@@ -1,7 +1,6 @@
 -- Expressions that the engine doesn't have, over several columns or over columns without a dictionary: the node GpuQuery looks them up in tables of
 -- the combinations that rows have. Each statement is run with the node and without it, and the answers are held against each other.
-SET pg_gpu.query_processor = always;
-SET pg_gpu.path = 'host';
+SET pg_gpu.path = host;
 SET pg_gpu.min_mirror_entries = 0;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
@@ -22,7 +21,6 @@ VACUUM ANALYZE ride;
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none
 \i :compare
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 \set ECHO all
 CREATE FUNCTION folded(text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN upper($1) || '!'; END $$;
 CREATE FUNCTION fails_for(text, int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN 10 / length($1) + $2; END $$;
@@ -61,12 +59,12 @@ SELECT sum(10 / length(payment || payment)) FROM ride
 SELECT distance || payment, count(*) FROM ride GROUP BY 1
 SELECT id || payment, count(*) FROM ride GROUP BY 1
 $list$ AS list;
-SELECT compared.* FROM tables, compare_all(list, 'compare_query') AS compared;
+SELECT compared.* FROM tables, compare_all(list) AS compared;
 -- Rows of the tail, and deleted ones.
 INSERT INTO ride VALUES (4000, 'new', 'zone', 'new', 1.25, 3, 'infinity', '2020-10-25 00:30+00', '2000-02-29', 3, true, '00000000-0000-0000-0000-000000000000'),
     (4001, 'aaa', NULL, 'b', -7, NULL, '2019-12-31', '-infinity', 'infinity', 32000, NULL, NULL);
 DELETE FROM ride WHERE id % 13 = 0;
-SELECT compared.* FROM tables, compare_all(list, 'compare_query') AS compared;
+SELECT compared.* FROM tables, compare_all(list) AS compared;
 
 -- Parameters are part of what is looked up.
 PREPARE asked(text) AS SELECT payment || $1 || zone AS name, count(*) FROM ride WHERE small > 7 GROUP BY name ORDER BY name LIMIT 3;
@@ -82,7 +80,7 @@ SELECT * FROM compare_all($list$
 SELECT count(*) FROM ride WHERE (id IS NOT DISTINCT FROM -11 AND moment + interval '1 month' = moment AND payment IS NULL) IS NOT NULL
 SELECT count(*) FROM ride WHERE id < 4000 AND CASE WHEN id < 4000 THEN moment + interval '1 month' END > '2020-03-01'
 SELECT count(*) FROM ride WHERE moment + interval '1 month' > '2020-03-01'
-$list$, 'compare_query');
+$list$);
 
 -- Behind row security nothing that may raise an error is evaluated beforehand.
 CREATE ROLE regress_query_rider;
@@ -93,10 +91,10 @@ SET ROLE regress_query_rider;
 SELECT * FROM compare_all($list$
 SELECT sum(fails_for(payment, small)) FROM ride
 SELECT payment || zone, count(*) FROM ride GROUP BY 1
-$list$, 'compare_query');
+$list$);
 RESET ROLE;
 
-DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of;
+DROP FUNCTION compare, compare_all, who_answers, answer_of;
 DROP TABLE ride;
 DROP FUNCTION folded, fails_for;
 DROP ROLE regress_query_rider;

@@ -1,7 +1,6 @@
 -- Texts, and other values that the engine knows by numbers alone, in the node GpuQuery: values of several columns and constants meet, are ordered,
 -- and computed of several columns. Each statement is run with the node and without it, and the answers are held against each other.
-SET pg_gpu.query_processor = always;
-SET pg_gpu.path = 'host';
+SET pg_gpu.path = host;
 SET pg_gpu.min_mirror_entries = 0;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
@@ -27,7 +26,6 @@ VACUUM ANALYZE ride;
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none
 \i :compare
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 \set ECHO all
 
 -- Constants and columns meet in CASE, COALESCE, NULLIF, GREATEST and LEAST.
@@ -47,7 +45,7 @@ SELECT CASE WHEN flag THEN kind ELSE 'zz' END, coalesce(kind, 'none'), count(*) 
 SELECT coalesce(at, '00:00'), CASE WHEN flag THEN mood ELSE 'glad' END, coalesce(code, '00000000-0000-0000-0000-000000000000'), count(*) FROM ride GROUP BY 1, 2, 3
 SELECT 'all' AS name, count(*) FROM ride WHERE small + id > 3 GROUP BY 1
 $list$ AS list;
-SELECT compared.* FROM choices, compare_all(list, 'compare_query') AS compared;
+SELECT compared.* FROM choices, compare_all(list) AS compared;
 
 -- The order of each collation.
 CREATE TEMP TABLE orders AS SELECT $list$
@@ -76,40 +74,30 @@ SELECT code, at, mood, blob, count(*) FROM ride GROUP BY 1, 2, 3, 4 ORDER BY at 
 SELECT count(DISTINCT word), count(DISTINCT icu), count(DISTINCT kind), count(DISTINCT code) FROM ride
 SELECT max(caseless), caseless, count(*) FROM ride GROUP BY caseless
 $list$ AS list;
-SELECT compared.* FROM orders, compare_all(list, 'compare_query') AS compared;
+SELECT compared.* FROM orders, compare_all(list) AS compared;
 
 -- Rows of the tail have values that no run has, and such that are equal to others without looking the same.
 INSERT INTO ride (id, distance, payment, zone, kind, word, other, icu, caseless, moment, small) VALUES
     (4000, 1, 'new', 'zone', 'new', 'new', 'C', 'Bb', 'other', '2021-01-01', 1), (4001, 100, 'aaa', 'zzz', 'a   ', NULL, '', '', 'same', '2021-01-02', 2);
-SELECT compared.* FROM choices, compare_all(list, 'compare_query') AS compared;
-SELECT compared.* FROM orders, compare_all(list, 'compare_query') AS compared;
+SELECT compared.* FROM choices, compare_all(list) AS compared;
+SELECT compared.* FROM orders, compare_all(list) AS compared;
 INSERT INTO ride (id, caseless, word) VALUES (4002, 'SAME', 'x');
 SELECT * FROM compare_all($list$
 SELECT caseless, count(*) FROM ride GROUP BY caseless
 SELECT max(caseless) FROM ride
 SELECT count(DISTINCT caseless) FROM ride
 SELECT count(*) FROM ride WHERE caseless COLLATE "C" = word OR coalesce(caseless, 'x') = 'Same'
-$list$, 'compare_query');
+$list$);
 
 -- Texts that the session has no room to number: forty of seven megabytes each.
 CREATE TABLE tall (word text) WITH (autovacuum_enabled = off);
 INSERT INTO tall SELECT 'w' || i FROM generate_series(10, 49) AS i;
 CREATE INDEX tall_i ON tall USING gpu_column (word);
 VACUUM ANALYZE tall;
-SELECT * FROM compare_query('SELECT count(DISTINCT repeat(word, 2400000)) FROM tall');
--- Many texts are the query processor's where memory has no room for them, and GpuAggregate's otherwise.
-CREATE TABLE said (word text, n int4) WITH (autovacuum_enabled = off);
-INSERT INTO said SELECT 'word ' || i % 5000, i FROM generate_series(1, 20000) AS i;
-CREATE INDEX said_i ON said USING gpu_column (word, n);
-VACUUM ANALYZE said;
-RESET pg_gpu.query_processor;
-SELECT node FROM gpu.explain_why('SELECT word, sum(n) FROM said GROUP BY word') WHERE used;
-SET work_mem = '64MB';
-SELECT node FROM gpu.explain_why('SELECT word, sum(n) FROM said GROUP BY word') WHERE used;
-RESET work_mem;
-DROP TABLE tall, said;
+SELECT * FROM compare('SELECT count(DISTINCT repeat(word, 2400000)) FROM tall');
+DROP TABLE tall;
 
-DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of;
+DROP FUNCTION compare, compare_all, who_answers, answer_of;
 DROP TABLE ride;
 DROP TYPE mood;
 DROP COLLATION regress_backwards, regress_caseless;

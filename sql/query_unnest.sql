@@ -1,7 +1,6 @@
 -- Sub-selects that compute an aggregate for each row around them, as groups that are joined, where that costs less. Each statement is run with the node
 -- GpuQuery and without it, and the answers are held against each other.
-SET pg_gpu.query_processor = always;
-SET pg_gpu.path = 'host';
+SET pg_gpu.path = host;
 SET pg_gpu.min_mirror_entries = 0;
 SET max_parallel_workers_per_gather = 0;
 
@@ -18,7 +17,6 @@ VACUUM ANALYZE piece, part;
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none
 \i :compare
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 -- Is there a sub-select left that is asked for each row?
 CREATE FUNCTION is_unnested(query text) RETURNS bool LANGUAGE plpgsql AS $$
 DECLARE line text; is_nested bool := false;
@@ -31,10 +29,10 @@ END $$;
 \set ECHO all
 EXPLAIN (COSTS OFF) SELECT count(*) FROM piece p WHERE size < (SELECT 0.5 * avg(size) FROM piece q WHERE q.part = p.part);
 \set asked '{"SELECT count(*), sum(size) FROM piece p WHERE size < (SELECT 0.5 * avg(size) FROM piece q WHERE q.part = p.part)","SELECT t.kind, count(*), sum(p.size) FROM piece p, part t WHERE p.part = t.id AND p.size > (SELECT min(size) + 3 FROM piece q WHERE q.part = t.id AND q.day < date ''2025-06-01'') GROUP BY 1","SELECT count(*) FROM part t WHERE t.least <= (SELECT max(q.size) FROM piece q WHERE q.part = t.id AND q.name = t.name)","SELECT count(*) FROM part t WHERE (SELECT sum(q.wide) FROM piece q WHERE q.wide = t.kind) > t.id","SELECT count(*) FROM piece p LEFT JOIN part t ON t.id = p.part AND t.kind = 3 WHERE p.size >= (SELECT avg(q.size) FROM piece q WHERE q.wide = t.kind)","SELECT count(*) FROM part t WHERE t.id IN (SELECT part FROM piece p WHERE size = (SELECT max(size) FROM piece q WHERE q.part = p.part))","SELECT count(*) FROM (SELECT id, size FROM piece p WHERE size > (SELECT 2 * stddev(size) FROM piece q WHERE q.wide = p.wide)) AS s WHERE id % 2 = 0","SELECT count(*) FROM piece p WHERE size < (SELECT avg(size) FROM piece q WHERE q.part = p.part) AND size > (SELECT min(size) FROM piece q WHERE q.wide = p.wide)","WITH w AS (SELECT part, size FROM piece p WHERE size <> (SELECT max(size) FROM piece q WHERE q.part = p.part)) SELECT count(*), sum(size) FROM w","SELECT count(*) FROM piece p, piece s WHERE p.id = s.id + 1 AND p.ratio < (SELECT max(q.ratio) FROM piece q, part t WHERE q.part = t.id AND t.kind = 2 AND q.wide = s.wide AND q.name = p.name)"}'
-SELECT is_unnested(q), c.same, c.rows, q AS query FROM unnest(:'asked'::text[]) AS q, compare_query(q) AS c;
+SELECT is_unnested(q), c.same, c.rows, q AS query FROM unnest(:'asked'::text[]) AS q, compare(q) AS c;
 -- What must stay as it is: other results of no rows than NULL, other conditions than equality, errors of groups that nobody asks for, and the like.
 \set others '{"SELECT count(*) FROM part t WHERE 0 = (SELECT count(*) FROM piece q WHERE q.part = t.id)","SELECT count(*) FROM part t WHERE t.least >= (SELECT coalesce(sum(size), 0) FROM piece q WHERE q.part = t.id)","SELECT count(*) FROM part t WHERE t.least IS DISTINCT FROM (SELECT max(size) FROM piece q WHERE q.part = t.id)","SELECT count(*) FROM part t WHERE t.least > (SELECT max(size) FROM piece q WHERE q.part < t.id) AND t.id < 20","SELECT count(*) FROM part t WHERE t.least > 3 OR t.least = (SELECT max(size) FROM piece q WHERE q.part = t.id)","SELECT count(*) FROM part t WHERE t.least > (SELECT max(100 / (q.wide - 3)) FROM piece q WHERE q.part = t.id AND q.wide <> 3)","SELECT id, (SELECT max(size) FROM piece q WHERE q.part = t.id) FROM part t WHERE id < 5 ORDER BY 1","SELECT count(*) FROM part t WHERE t.least > (SELECT size FROM piece q WHERE q.part = t.id ORDER BY id LIMIT 1)","SELECT count(*) FROM part t WHERE t.least > (SELECT max(size) FROM piece q WHERE q.part = t.id GROUP BY q.wide ORDER BY 1 LIMIT 1)","SELECT count(*) FROM part t WHERE t.least > (SELECT max(q.size + t.kind) FROM piece q WHERE q.part = t.id)"}'
-SELECT is_unnested(q), c.same, c.rows, q AS query FROM unnest(:'others'::text[]) AS q, compare_query(q) AS c;
+SELECT is_unnested(q), c.same, c.rows, q AS query FROM unnest(:'others'::text[]) AS q, compare(q) AS c;
 -- Without the index of columns, nothing changes.
 DROP INDEX piece_i;
 SELECT is_unnested($$SELECT count(*) FROM piece p WHERE size < (SELECT 0.5 * avg(size) FROM piece q WHERE q.wide = p.wide)$$);
@@ -45,7 +43,7 @@ PREPARE asked (numeric, date) AS SELECT count(*) FROM piece p WHERE size < $1 * 
 EXECUTE asked(0.5, '2025-03-01');
 EXECUTE asked(2, NULL);
 CREATE VIEW above AS SELECT * FROM piece p WHERE size > (SELECT avg(size) FROM piece q WHERE q.part = p.part);
-SELECT * FROM compare_query('SELECT count(*), sum(size) FROM above WHERE wide > 5');
+SELECT * FROM compare('SELECT count(*), sum(size) FROM above WHERE wide > 5');
 CREATE ROLE regress_unnest_reader;
 GRANT SELECT ON part TO regress_unnest_reader;
 SET ROLE regress_unnest_reader;
@@ -58,6 +56,6 @@ RESET ROLE;
 DROP OWNED BY regress_unnest_reader;
 DROP ROLE regress_unnest_reader;
 
-DROP FUNCTION compare_query, compare, compare_all, who_answers, answer_of, is_unnested;
+DROP FUNCTION compare, compare_all, who_answers, answer_of, is_unnested;
 DROP VIEW above;
 DROP TABLE piece, part;

@@ -1,6 +1,5 @@
 -- GpuQuery counts the rows that the statement's snapshot sees: whether these are visible is settled before the engine answers.
-SET pg_gpu.query_processor = always;
-SET pg_gpu.path = 'host';
+SET pg_gpu.path = host;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE seen (id int4, part int4, amount numeric(12,2), word text) WITH (autovacuum_enabled = off, fillfactor = 60);
@@ -12,7 +11,6 @@ VACUUM ANALYZE seen;
 \set compare :source '/test/regress/compare.sql'
 \set ECHO none
 \i :compare
-CREATE FUNCTION compare_query(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$ SELECT * FROM compare($1, 'GpuQuery') $$;
 -- How many requests a statement takes.
 CREATE FUNCTION requests_of(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
@@ -29,7 +27,7 @@ INSERT INTO statements (query) VALUES
   ('SELECT sum(id * part) FROM seen WHERE id BETWEEN 1000 AND 4000'),
   ('SELECT part, sum(id + 1) FROM seen WHERE word LIKE ''word 1%'' AND amount > 100 GROUP BY part');
 
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 SELECT requests_of(query) FROM statements ORDER BY n;
 
 -- Of what this transaction has done itself no block facts can be made, so the engine names rows that the session looks up.
@@ -37,29 +35,29 @@ BEGIN;
 DELETE FROM seen WHERE id % 10 = 3;
 UPDATE seen SET amount = amount + 1 WHERE id % 100 = 7;
 UPDATE seen SET part = part WHERE id % 1000 = 9;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 SELECT requests_of(query) FROM statements ORDER BY n;
 SAVEPOINT before;
 DELETE FROM seen WHERE id < 3000;
 INSERT INTO seen SELECT i, 3, 2.5, 'later' FROM generate_series(20001, 20600) AS i;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 ROLLBACK TO before;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 -- A cursor's snapshot doesn't see what comes after it.
 DECLARE earlier CURSOR FOR SELECT count(*), sum(amount * 2), min(id) FROM seen;
 DELETE FROM seen WHERE id > 4000;
 FETCH earlier;
 SELECT count(*), sum(amount * 2), min(id) FROM seen;
 ROLLBACK;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 
 -- Rows that wait, a tail, raw runs and a second run.
 INSERT INTO seen SELECT i, i % 3, i / 8.0, 'new' FROM generate_series(30001, 30400) AS i;
 INSERT INTO seen VALUES (40000, NULL, NULL, NULL);
 DELETE FROM seen WHERE id % 50 = 1;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 VACUUM seen;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 SELECT requests_of(query) FROM statements ORDER BY n;
 
 -- Of runs that are too small for mirrors the session sends the rows itself, unless there are no others; and no run may have any row that counts.
@@ -67,18 +65,18 @@ SELECT count(*) AS mirrors, sum(entries) AS entries FROM gpu.mirrors WHERE index
 SET pg_gpu.min_mirror_entries = 5000;
 INSERT INTO seen SELECT i, i % 3, i / 16.0, 'newest ' || i % 3 FROM generate_series(50001, 50900) AS i;
 VACUUM seen;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
 SELECT count(*) AS mirrors, sum(entries) AS entries FROM gpu.mirrors WHERE index_name = 'seen_i'::regclass;
 SET pg_gpu.min_mirror_entries = 100000;
-SELECT n, c.* FROM statements, compare_query(query) AS c ORDER BY n;
-SELECT * FROM compare_query('SELECT count(*), sum(amount * 2) FROM seen WHERE id > 900000');
+SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;
+SELECT * FROM compare('SELECT count(*), sum(amount * 2) FROM seen WHERE id > 900000');
 SELECT requests_of('SELECT count(*), sum(amount * 2) FROM seen WHERE id > 900000');
 
 -- A result that work_mem has no room for goes to a file, and is read again.
 SET work_mem = '64kB';
-SELECT * FROM compare_query('SELECT id, count(*), sum(amount * 2) FROM seen GROUP BY id');
+SELECT * FROM compare('SELECT id, count(*), sum(amount * 2) FROM seen GROUP BY id');
 -- An expression that may raise an error is evaluated in a subtransaction, which the file outlives.
-SELECT * FROM compare_query($$SELECT id, sum(('0' || regexp_replace(word, '[^0-9]', '', 'g'))::int) FROM seen GROUP BY id$$);
+SELECT * FROM compare($$SELECT id, sum(('0' || regexp_replace(word, '[^0-9]', '', 'g'))::int) FROM seen GROUP BY id$$);
 SELECT v, count(g), sum(s) FROM (VALUES (0), (1), (2)) AS v (v), LATERAL (SELECT id AS g, sum(amount * 2) AS s FROM seen GROUP BY id HAVING count(*) >= v) AS q GROUP BY v ORDER BY v;
 DROP TABLE seen, statements;
-DROP FUNCTION requests_of, compare_query, compare, compare_all, who_answers, answer_of;
+DROP FUNCTION requests_of, compare, compare_all, who_answers, answer_of;

@@ -23,12 +23,12 @@ BEGIN
     FOREACH q IN ARRAY ARRAY['w1 <-> w2', 'w1 <2> w2', 'w1 <0> w2', 'w1:A', 'w1:B', 'w1:AD & w2:A', '!w1:A', '!(w1 <-> w2)', 'w1 <-> !w2', '!w1 <-> w2', '!w1 <-> !w2', '!(!w1 <-> !w2)',
         'w1 <-> w2 <-> w3', 'w1 <-> (w2 | w3)', '(w1 & w2) <-> w3', 'w1 <-> w2:A', 'w1:A <-> w2:D', 'w1 <-> w:*', 'w:*A', 'w1:* <-> w2:*D', 'w1 <-> w1:*', '(w1 <-> w2) & !(w2 <-> w3)',
         '(w1 <-> w2) | w30:D', '!(w1 <-> w2) & !(w2 <-> w1)', 'nothing <-> w1', 'w1 <-> nothing', '!nothing <-> w1', '!nothing <-> !w1', '(w1 | !nothing) <-> w2', 'w2 <-> (w3 <3> w4)', '!(w1 <-> w2) | w3'] LOOP
-        PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_indexscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('pg_gpu.enable_aggregate', 'off', true);
+        PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_indexscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('pg_gpu.enable_query', 'off', true);
         EXECUTE format('SELECT array_agg(id ORDER BY id) FROM p WHERE tsv @@ %L', q) INTO wanted;
         matched := matched + coalesce(cardinality(wanted), 0);
         FOREACH way IN ARRAY ARRAY['indexscan', 'bitmapscan'] LOOP
             PERFORM set_config('enable_seqscan', 'off', true), set_config('enable_indexscan', (way = 'indexscan')::text, true), set_config('enable_bitmapscan', (way = 'bitmapscan')::text, true),
-                set_config('pg_gpu.enable_aggregate', 'on', true);
+                set_config('pg_gpu.enable_query', 'on', true);
             EXECUTE format('SELECT array_agg(id ORDER BY id) FROM p WHERE tsv @@ %L', q) INTO found;
             EXECUTE format('SELECT count(*) FROM p WHERE tsv @@ %L', q) INTO counted;
             compared := compared + 1;

@@ -8,8 +8,7 @@
 #include "compat.h"
 #include "grid/gpu_grid.h"
 #include "plan/advise/advise.h"
-#include "plan/query/aggregate_scan.h"
-#include "plan/query/rows_scan.h"
+#include "plan/query/node.h"
 #include "plan/count/scan.h"
 #include "plan/substitute_family.h"
 #include "plan/lookup/join.h"
@@ -39,8 +38,7 @@ void _PG_init(void) {
     pg_gpu::storage::set_kind_resolver(pg_gpu::run_kind_of);
     pg_gpu::plan::register_count_scan();
     pg_gpu::plan::register_lookup_join();
-    pg_gpu::plan::register_aggregate_scan();
-    pg_gpu::plan::register_rows_scans();
+    pg_gpu::plan::query::register_query_node();
     pg_gpu::plan::register_search_scan();
     pg_gpu::plan::register_scan_usage();
     pg_gpu::plan::register_advise();

@@ -33,7 +33,6 @@ static const Row &row_of(RequestKind kind) {
         {"count documents", &text::text_lists_cost},
         {"intersect", &text::text_lists_cost},
         {"merge dictionaries", &column::merge_dictionaries_cost},
-        {"aggregate", &column::aggregate_cost},
         {"query", &column::query_cost},
     };
     static_assert(lengthof(rows) == kRequestKinds);

@@ -22,7 +22,6 @@ enum class RequestKind : int {
     CountText,
     IntersectText,
     MergeColumnDictionaries,
-    AggregateColumn,
     RunQuery,
 };
 

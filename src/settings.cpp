@@ -13,12 +13,9 @@ static int database_quota = 0;
 
 static bool enable_count_scan = true;
 static bool enable_lookup_join = true;
-static bool enable_aggregate = true;
-static int query = static_cast<int>(QuerySetting::Auto);
+static bool enable_query = true;
 static int map_memory_kb = 32768;
 static int insert_memory_kb = 4096;
-static bool enable_join = true;
-static bool enable_sort = true;
 static bool enable_search = true;
 static bool enable_block_facts = true;
 
@@ -40,13 +37,6 @@ static const config_enum_entry mirror_names[] = {
     {"auto", static_cast<int>(MirrorSetting::Auto), false},
     {"manual", static_cast<int>(MirrorSetting::Manual), false},
     {"off", static_cast<int>(MirrorSetting::Off), false},
-    {nullptr, 0, false},
-};
-
-static const config_enum_entry query_names[] = {
-    {"auto", static_cast<int>(QuerySetting::Auto), false},
-    {"always", static_cast<int>(QuerySetting::Always), false},
-    {"off", static_cast<int>(QuerySetting::Off), false},
     {nullptr, 0, false},
 };
 
@@ -148,25 +138,9 @@ void define_settings() {
         "A table joined by ctid with gpu.lookup of its index is read while keys are looked up.",
         &enable_lookup_join, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
     DefineCustomBoolVariable(
-        "pg_gpu.enable_aggregate",
-        "Enables the planner's use of gpu_column's indexes for aggregates and groups.",
-        "A query that only aggregates or groups rows of one table is answered from the index's columns.",
-        &enable_aggregate, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
-    DefineCustomEnumVariable("pg_gpu.query_processor",
-                             "When the engine's query processor aggregates and groups.",
-                             "auto has it compute what GpuAggregate doesn't, always whatever it can.", &query,
-                             static_cast<int>(QuerySetting::Auto), query_names, PGC_USERSET, GUC_EXPLAIN,
-                             nullptr, nullptr, nullptr);
-    DefineCustomBoolVariable(
-        "pg_gpu.enable_join",
-        "Enables the planner's use of gpu_column's indexes for aggregates and groups of joined tables.",
-        "Rows of the other tables are looked up by the values of the index's columns.", &enable_join, true,
-        PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
-    DefineCustomBoolVariable(
-        "pg_gpu.enable_sort", "Enables the planner's use of gpu_column's indexes for ORDER BY with LIMIT.",
-        "The first rows of one table in an order are found from the index's columns, and only they are read "
-        "from the table.",
-        &enable_sort, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
+        "pg_gpu.enable_query", "Enables the planner's use of the engine's query processor.",
+        "Aggregates, groups and joins of tables with gpu_column's indexes are computed by one request.",
+        &enable_query, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
     DefineCustomBoolVariable("pg_gpu.enable_search",
                              "Enables the planner's use of gpu_text's indexes together with others.",
                              "The best rows are looked for among those that other indexes leave, and their "
@@ -202,12 +176,8 @@ bool lookup_join_enabled() {
     return enable_lookup_join;
 }
 
-bool aggregate_enabled() {
-    return enable_aggregate;
-}
-
-QuerySetting query_setting() {
-    return static_cast<QuerySetting>(query);
+bool query_enabled() {
+    return enable_query;
 }
 
 size_t map_memory() {
@@ -216,14 +186,6 @@ size_t map_memory() {
 
 size_t insert_memory() {
     return static_cast<size_t>(insert_memory_kb) * 1024;
-}
-
-bool join_enabled() {
-    return enable_join;
-}
-
-bool sort_enabled() {
-    return enable_sort;
 }
 
 bool search_enabled() {

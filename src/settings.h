@@ -10,7 +10,6 @@ namespace pg_gpu {
 enum class PathSetting : int { Auto, Paged, Host, Cuda };
 enum class MirrorSetting : int { Auto, Manual, Off };
 enum class ServerSetting : int { Auto, Off };
-enum class QuerySetting : int { Auto, Always, Off };
 
 void define_settings();
 
@@ -20,16 +19,8 @@ bool count_scan_enabled();
 // Returns whether it may use lookup joins.
 bool lookup_join_enabled();
 
-// Returns whether it may use GpuAggregate over gpu_column's indexes.
-bool aggregate_enabled();
-// Auto: GpuQuery stands for what GpuAggregate doesn't answer or would be slower at. Always: for all that it
-// can.
-QuerySetting query_setting();
-// Returns whether the planner may use gpu_column's indexes for ORDER BY with LIMIT.
-bool sort_enabled();
-
-// Returns whether aggregates may be of joined tables, too.
-bool join_enabled();
+// Returns whether it may use GpuQuery over gpu_column's indexes.
+bool query_enabled();
 
 // Returns whether the planner may use ordered scans of gpu_text's indexes with other indexes' conditions.
 bool search_enabled();

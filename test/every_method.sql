@@ -44,12 +44,12 @@ BEGIN
         ('item_column', 'sum(id) FROM every.item WHERE a > 90 AND label LIKE ''%9%'' AND b < 30000'),
         ('item_text', 'sum(id) FROM every.item WHERE words @@ ''word7 & other3''')
     LOOP
-        FOREACH setting IN ARRAY ARRAY['enable_indexscan', 'enable_bitmapscan', 'enable_indexonlyscan', 'pg_gpu.enable_count_scan', 'pg_gpu.enable_aggregate'] LOOP
+        FOREACH setting IN ARRAY ARRAY['enable_indexscan', 'enable_bitmapscan', 'enable_indexonlyscan', 'pg_gpu.enable_count_scan', 'pg_gpu.enable_query'] LOOP
             PERFORM set_config(setting, 'off', true);
         END LOOP;
         PERFORM set_config('enable_seqscan', 'on', true);
         EXECUTE 'SELECT ' || query INTO without_index;
-        FOREACH setting IN ARRAY ARRAY['enable_indexscan', 'enable_bitmapscan', 'enable_indexonlyscan', 'pg_gpu.enable_count_scan', 'pg_gpu.enable_aggregate'] LOOP
+        FOREACH setting IN ARRAY ARRAY['enable_indexscan', 'enable_bitmapscan', 'enable_indexonlyscan', 'pg_gpu.enable_count_scan', 'pg_gpu.enable_query'] LOOP
             PERFORM set_config(setting, 'on', true);
         END LOOP;
         PERFORM set_config('enable_seqscan', 'off', true);

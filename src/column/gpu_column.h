@@ -5,6 +5,5 @@
 #include "column/column.h"
 #include "column/format/format.h"
 #include "column/operators.h"
-#include "column/query/aggregate_request.h"
 #include "column/query/engine_request.h"
 #include "column/scan/scan.h"

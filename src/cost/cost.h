@@ -14,7 +14,7 @@ static_assert(kPaths == kRecordedPaths);
 // The access methods' request_kinds.h lists the kinds there are. Here a kind is a number, and what its access
 // method says of it.
 enum class RequestKind : int;
-inline constexpr int kRequestKinds = 17;
+inline constexpr int kRequestKinds = 16;
 
 // A request as the cost model sees it.
 struct Request {
@@ -139,10 +139,6 @@ void count_paged(RequestKind kind, uint64 items, const instr_time &taken);
 // Returns how many microseconds longer the part of a request that is about one run takes on pages than on the
 // path, beside other runs. The result is below zero when pages are faster.
 double saved_by_server(const Request &of_run, Path path);
-
-// Returns whether a statement to come is likely to ask the server, as far as settings and the session's own
-// experience tell.
-bool is_server_expected();
 
 // ---- which paths are there --------------------------------------------------------------------------------
 

@@ -16,12 +16,6 @@ bool is_path_forced() {
     return path_setting() == PathSetting::Host || path_setting() == PathSetting::Cuda;
 }
 
-bool is_server_expected() {
-    return is_path_forced() ||
-           (path_setting() == PathSetting::Auto && mirror_setting() != MirrorSetting::Off &&
-            (may_be_there(Path::Host) || may_be_there(Path::Cuda)));
-}
-
 bool may_use_server(uint64 items, uint64 fewest) {
     return is_path_forced() || (path_setting() == PathSetting::Auto && items >= fewest);
 }

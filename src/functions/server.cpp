@@ -150,8 +150,6 @@ static const StatRow stat_rows[] = {
     row_of(client::RequestKind::SortKary, protocol::Message::append_kary),
     row_of(client::RequestKind::MergeKary, protocol::Message::merge_kary),
     row_of(client::RequestKind::MergeColumnDictionaries, protocol::Message::merge_column_dictionaries),
-    row_of(client::RequestKind::AggregateColumn, protocol::Message::aggregate_column),
-    {"read groups", protocol::Message::read_groups, -1},
     row_of(client::RequestKind::RunQuery, protocol::Message::run_query),
     {"read query", protocol::Message::read_query, -1},
     {"load", protocol::Message::append_pages, -1},

@@ -49,32 +49,6 @@ bool has_exact_clause(const IndexPath *path, const RestrictInfo *condition) {
     return false;
 }
 
-// True if the bitmap's rows all satisfy the condition. Of a BitmapAnd one member suffices. A condition that a
-// partial index's predicate implies isn't among the index conditions, and holds for all of its rows.
-static bool is_answered(const Path *bitmap, const RestrictInfo *condition) {
-    check_stack_depth();
-    if (IsA(bitmap, BitmapAndPath)) {
-        ListCell *cell;
-        foreach (cell, reinterpret_cast<const BitmapAndPath *>(bitmap)->bitmapquals)
-            if (is_answered(static_cast<const Path *>(lfirst(cell)), condition))
-                return true;
-        return false;
-    }
-    if (!IsA(bitmap, IndexPath))
-        return false;
-    const auto *path = reinterpret_cast<const IndexPath *>(bitmap);
-    return has_exact_clause(path, condition) || !list_member_ptr(path->indexinfo->indrestrictinfo, condition);
-}
-
-bool answers_exactly(const Path *bitmap, const List *conditions) {
-    const auto *scan = castNode(BitmapHeapPath, const_cast<Path *>(bitmap));
-    ListCell *cell;
-    foreach (cell, conditions)
-        if (!is_answered(scan->bitmapqual, lfirst_node(RestrictInfo, cell)))
-            return false;
-    return true;
-}
-
 // ---- execution --------------------------------------------------------------------------------------------
 
 const table::RowSet *read_bitmap(PlanState *scan) {

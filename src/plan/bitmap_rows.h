@@ -16,10 +16,6 @@ Path *find_bitmap(PlannerInfo *root, const RelOptInfo *relation, List *condition
 // Does a scan of the index answer the condition, without a look at rows?
 bool has_exact_clause(const IndexPath *path, const RestrictInfo *condition);
 
-// Does the bitmap have exactly the rows for which these conditions hold, unless its indexes say otherwise
-// once it is made (RowSet::is_exact)?
-bool answers_exactly(const Path *bitmap, const List *conditions);
-
 // Makes the bitmap of a BitmapHeapScanState, and copies it into the current memory context.
 const table::RowSet *read_bitmap(PlanState *scan);
 

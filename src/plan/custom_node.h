@@ -25,21 +25,6 @@ constexpr CustomExecMethods execution_methods_of(const char *name,
     return methods;
 }
 
-// Adds to a node's methods the callbacks for state that a leader shares with parallel workers.
-constexpr CustomExecMethods shared_methods_of(CustomExecMethods methods,
-                                              decltype(CustomExecMethods::EstimateDSMCustomScan) estimate,
-                                              decltype(CustomExecMethods::InitializeDSMCustomScan) begin,
-                                              decltype(CustomExecMethods::ReInitializeDSMCustomScan) again,
-                                              decltype(CustomExecMethods::InitializeWorkerCustomScan) join,
-                                              decltype(CustomExecMethods::ShutdownCustomScan) leave) {
-    methods.EstimateDSMCustomScan = estimate;
-    methods.InitializeDSMCustomScan = begin;
-    methods.ReInitializeDSMCustomScan = again;
-    methods.InitializeWorkerCustomScan = join;
-    methods.ShutdownCustomScan = leave;
-    return methods;
-}
-
 // Returns the callback that makes a node's state: a zeroed State, whose first member is the CustomScanState
 // `custom`.
 template <typename State, const CustomExecMethods &methods>
@@ -90,26 +75,6 @@ inline CustomScan *make_custom_scan(const CustomPath *path, const CustomScanMeth
     scan->custom_plans = child_plans;
     scan->methods = methods;
     return scan;
-}
-
-// The position of a node among rows that it has at hand. Cursors may ask for them in either direction.
-struct Position {
-    uint64 next;     // those before it have been given
-    bool is_at_end;  // and then that there are no more
-};
-
-// Moves on to the row to be given, which is the one before `next` then. False: there is none. Back from the
-// end the last row comes again.
-inline bool move_on(Position *position, uint64 rows, ScanDirection direction) {
-    if (ScanDirectionIsForward(direction)) {
-        position->is_at_end = position->next == rows;
-        position->next += position->is_at_end ? 0 : 1;
-        return !position->is_at_end;
-    }
-    if (!position->is_at_end && position->next > 0)
-        position->next--;
-    position->is_at_end = false;
-    return position->next > 0;
 }
 
 // Returns the flags of a node's plan. It gives rows backward only if the plan that it replaces, which runs

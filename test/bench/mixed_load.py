@@ -175,7 +175,7 @@ def make_indexes(session, kind):
 
 
 WITHOUT_INDEXES = ('enable_indexscan', 'enable_indexonlyscan', 'enable_bitmapscan', 'enable_nestloop', 'pg_gpu.enable_count_scan',
-                   'pg_gpu.enable_lookup_join', 'pg_gpu.enable_aggregate')
+                   'pg_gpu.enable_lookup_join', 'pg_gpu.enable_query')
 
 
 def differences(session, question, numbers):

@@ -37,7 +37,7 @@ DECLARE
     answer text;
     began timestamptz;
 BEGIN
-    PERFORM set_config('pg_gpu.enable_aggregate', CASE way WHEN 'PostgreSQL' THEN 'off' ELSE 'on' END, true),
+    PERFORM set_config('pg_gpu.enable_query', CASE way WHEN 'PostgreSQL' THEN 'off' ELSE 'on' END, true),
             set_config('pg_gpu.enable_count_scan', CASE way WHEN 'PostgreSQL' THEN 'off' ELSE 'on' END, true),
             set_config('enable_bitmapscan', CASE way WHEN 'PostgreSQL' THEN 'off' ELSE 'on' END, true),
             set_config('pg_gpu.path', CASE way WHEN 'PostgreSQL' THEN 'paged' ELSE way END, true);

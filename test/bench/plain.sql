@@ -56,7 +56,7 @@ DECLARE
     used float8;
     answer text;
 BEGIN
-    PERFORM set_config('pg_gpu.enable_aggregate', CASE way WHEN 'PostgreSQL' THEN 'off' ELSE 'on' END, true),
+    PERFORM set_config('pg_gpu.enable_query', CASE way WHEN 'PostgreSQL' THEN 'off' ELSE 'on' END, true),
             set_config('pg_gpu.enable_count_scan', CASE way WHEN 'PostgreSQL' THEN 'off' ELSE 'on' END, true),
             set_config('enable_bitmapscan', CASE way WHEN 'PostgreSQL' THEN 'off' ELSE 'on' END, true),
             set_config('pg_gpu.path', CASE way WHEN 'PostgreSQL' THEN 'paged' ELSE way END, true);
@@ -113,7 +113,7 @@ DECLARE
     used float8;
 BEGIN
     PERFORM set_config(name, CASE way WHEN 'nodes off' THEN 'off' ELSE 'on' END, true) FROM pg_settings
-        WHERE name IN ('pg_gpu.enable_aggregate', 'pg_gpu.enable_count_scan', 'pg_gpu.enable_join', 'pg_gpu.enable_sort', 'pg_gpu.enable_lookup_join');
+        WHERE name IN ('pg_gpu.enable_query', 'pg_gpu.enable_count_scan', 'pg_gpu.enable_lookup_join');
     EXECUTE query;
     used := processor_ms();
     FOR i IN 1 .. 100 LOOP

@@ -25,7 +25,7 @@ answered, or why none did. With --duckdb, a libduckdb.so, DuckDB answers the sam
 bench/results/. The exit status is 1 when answers differ.
 """
 # PostgreSQL's own plans know no index here.
-OFF = {'pg_gpu.enable_aggregate': 'off', 'pg_gpu.enable_sort': 'off', 'pg_gpu.enable_count_scan': 'off', 'enable_bitmapscan': 'off'}
+OFF = {'pg_gpu.enable_query': 'off', 'pg_gpu.enable_count_scan': 'off', 'enable_bitmapscan': 'off'}
 SECONDS_OF_SESSIONS = 5
 DEVICE_PATIENCE = 60
 

@@ -1,5 +1,4 @@
--- compare(query): runs a statement with the node GpuAggregate, or another, and without it, and holds the answers, or the kinds of
--- errors, against each other.
+-- compare(query): runs a statement with GpuQuery, which the server process answers, and without it, and holds the answers, or the kinds of errors, against each other.
 
 -- What a statement gives, sorted, or the error's code.
 CREATE FUNCTION answer_of(query text) RETURNS text[] LANGUAGE plpgsql AS $$
@@ -11,16 +10,15 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
     RETURN ARRAY[SQLSTATE];
 END $$;
--- Who answers: one node of a kind or several of them, or why one has PostgreSQL's own plan do it; or a plan without the node.
-CREATE FUNCTION who_answers(query text, node text DEFAULT 'GpuAggregate') RETURNS text LANGUAGE plpgsql AS $$
+-- Who answers: one node or several, or why one has PostgreSQL's own plan do it; or a plan without the node.
+CREATE FUNCTION who_answers(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     line text;
     nodes int := 0;
     who text := 'other plan';
 BEGIN
-    PERFORM set_config('pg_gpu.query_processor', CASE node WHEN 'GpuQuery' THEN 'always' ELSE 'off' END, true);
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        nodes := nodes + (line LIKE '%(' || node || ')%')::int;
+        nodes := nodes + (line LIKE '%(GpuQuery)%')::int;
     END LOOP;
     who := CASE nodes WHEN 0 THEN 'other plan' WHEN 1 THEN 'node' ELSE nodes || ' nodes' END;
     FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
@@ -30,22 +28,21 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
     RETURN who || ', ' || SQLSTATE;
 END $$;
-CREATE FUNCTION compare(query text, node text DEFAULT 'GpuAggregate', OUT who text, OUT rows int, OUT same text) LANGUAGE plpgsql AS $$
+CREATE FUNCTION compare(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE plpgsql AS $$
 DECLARE
     by_node text[];
     without text[];
+    path text := coalesce(current_setting('pg_gpu.path', true), 'auto');
 BEGIN
-    who := who_answers(query, node);
-    -- An error that it caught has set the processor back.
-    PERFORM set_config('pg_gpu.query_processor', CASE node WHEN 'GpuQuery' THEN 'always' ELSE 'off' END, true);
+    SET LOCAL pg_gpu.path = host;
+    who := who_answers(query);
     by_node := answer_of(query);
-    SET LOCAL pg_gpu.enable_aggregate = off;
+    PERFORM set_config('pg_gpu.path', path, true);
+    SET LOCAL pg_gpu.enable_query = off;
     SET LOCAL pg_gpu.enable_count_scan = off;
-    SET LOCAL pg_gpu.enable_join = off;
     without := answer_of(query);
-    SET LOCAL pg_gpu.enable_aggregate = on;
+    SET LOCAL pg_gpu.enable_query = on;
     SET LOCAL pg_gpu.enable_count_scan = on;
-    SET LOCAL pg_gpu.enable_join = on;
     rows := cardinality(by_node);
     same := CASE WHEN by_node = without THEN 'same'
                  ELSE format('with the node %s, without %s', (SELECT array_agg(x) FROM (SELECT unnest(by_node) EXCEPT ALL SELECT unnest(without) LIMIT 3) AS s (x)),

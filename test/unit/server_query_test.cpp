@@ -397,11 +397,7 @@ TEST_P(ServerQueries, KeepsNothingForLater) {
               StatusCode::invalid_argument);
     EXPECT_EQ(read_query(256).header.status.code, StatusCode::invalid_argument);
     keep_some();
-    protocol::ReadGroups of_groups{};
-    of_groups.results = results;
-    of_groups.capacity = 256;
-    EXPECT_EQ(client_->call<protocol::AggregateReply>(Message::read_groups, of_groups).header.status.code,
-              StatusCode::invalid_argument);
+    client_->call<protocol::HelloReply>(Message::ping, protocol::RequestHeader{});
     EXPECT_EQ(read_query(256).header.status.code, StatusCode::invalid_argument);
 }
 

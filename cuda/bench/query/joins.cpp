@@ -1,5 +1,5 @@
 // Statements that join.
-#include "bench/aggregate/rows.h"
+#include "bench/query/rows.h"
 #include "bench/query/statements.h"
 
 namespace gpu_engine::bench {

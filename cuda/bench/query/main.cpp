@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "bench/aggregate/rows.h"
+#include "bench/query/rows.h"
 #include "bench/command_line.h"
 #include "bench/query/statements.h"
 #include "bench/results.h"

@@ -1,6 +1,6 @@
 #include "bench/query/statements.h"
 
-#include "bench/aggregate/rows.h"
+#include "bench/query/rows.h"
 
 namespace gpu_engine::bench {
 namespace {

@@ -9,7 +9,7 @@
 
 namespace gpu_engine::bench {
 
-// A query over fact runs (bench/aggregate/rows.h), with the arrays that it refers to.
+// A query over fact runs (bench/query/rows.h), with the arrays that it refers to.
 class Statement {
   public:
     Statement();

@@ -14,8 +14,6 @@ class DeviceColumn final : public Column {
     Status open_loader(Stream &stream, const StoreLayout &layout,
                        std::unique_ptr<ColumnLoader> *loader) noexcept override;
     std::uint64_t store_bytes(const StoreLayout &layout) const noexcept override;
-    Status aggregate(Stream &stream, const AggregateRequest &request,
-                     std::unique_ptr<AggregateOutput> *output) noexcept override;
     Status merge_dictionaries(Stream &stream, const Dictionary<std::uint64_t> &main,
                               const Dictionary<std::uint64_t> &delta,
                               MergedDictionary<std::uint64_t> *merged) noexcept override;

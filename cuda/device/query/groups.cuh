@@ -2,7 +2,7 @@
 // words of its key, then words for which rows have been seen, a bit an accumulator, then each accumulator's.
 #pragma once
 
-#include "common/column/aggregate.h"
+#include "common/query/mix_key.h"
 #include "common/query/sum_float.h"
 #include "device/query/rows.cuh"
 

@@ -1,7 +1,7 @@
 // Finding keys in the build side of a join.
 #pragma once
 
-#include "common/column/aggregate.h"
+#include "common/query/mix_key.h"
 #include "common/query/operation.h"
 #include "device/query/join_view.h"
 

@@ -8,9 +8,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "gpu_engine/aggregate.h"
-#include "gpu_engine/aggregate_keys.h"
-#include "gpu_engine/aggregate_top.h"
 #include "gpu_engine/column_dictionary.h"
 #include "gpu_engine/engine.h"
 #include "gpu_engine/entry.h"
@@ -173,69 +170,6 @@ class ColumnStore : public Store {
                          std::uint64_t capacity, std::uint64_t *found) const noexcept = 0;
 };
 
-// ---- groups ----------------------------------------------------------------------------------------------
-
-// A run, and what the request's program computes with there.
-struct AggregatePart {
-    const ColumnStore *store;
-    const ColumnTest *tests;
-    std::uint32_t test_count;
-    std::uint32_t reserved;
-    const AggregateInput *inputs;  // the inputs of the program, all of them
-};
-
-// A computation over the live rows that pass a part's tests, in all parts together. Rows on unknown blocks
-// are unresolved; with `blocks` null all rows are visible.
-struct AggregateRequest {
-    const AggregateProgram *program;
-    const AggregatePart *parts;
-    std::uint32_t part_count;
-    std::uint32_t reserved;
-    const HeapBlocks *blocks;
-    std::uint64_t max_groups;  // in the result, unresolved rows among them
-    AggregateTop top;          // without effect where there are unresolved rows: they may change the order
-    // Where other engines answer the request for further parts: the rows of all parts. Groups may then be
-    // left in a table that is the same on all of these engines (AggregateOutput::stays_in_table). 0: there
-    // are none.
-    std::uint64_t rows_of_all = 0;
-};
-
-// Groups in the engine's memory. Word w of a group is word w of its record: those of its key come first. That
-// of an unresolved row has one more word, the row's TID (heap block << 16 | offset number), and holds what
-// the row alone comes to; rows that the program's filter keeps out aren't there.
-class AggregateOutput : public Interface {
-  public:
-    // There are no groups unless the outcome is `answered`.
-    virtual AggregateOutcome outcome() const noexcept = 0;
-    virtual std::uint64_t groups() const noexcept = 0;
-    virtual std::uint64_t unresolved() const noexcept = 0;
-    // Returns how many groups there are, where the request was top_only_counts and no row is unresolved:
-    // groups() is 0 then. Returns 0 otherwise.
-    virtual std::uint64_t counted() const noexcept = 0;
-
-    // Copies the records of `count` groups, or unresolved rows, from `first` on.
-    virtual Status read_groups(Stream &stream, std::uint64_t first, std::uint64_t count,
-                               std::uint64_t *records) const noexcept = 0;
-    virtual Status read_unresolved(Stream &stream, std::uint64_t first, std::uint64_t count,
-                                   std::uint64_t *records) const noexcept = 0;
-
-    // ---- of a result that is merged with those of other engines (gpu_engine/aggregate_merge.h) ----
-
-    // Are the groups in a table whose places are the same in the other results? They are best merged there.
-    virtual bool stays_in_table() const noexcept { return false; }
-    // Makes groups ready to be merged by another engine that aren't yet and of which none are left out. Where
-    // there is no memory for that they can still be read.
-    virtual Status list_groups(Stream &) noexcept { return Status{}; }
-    // Marks the spans of all keys' codes that groups have.
-    virtual Status mark_keys(Stream &stream, const AggregateProgram &program,
-                             KeyMarks *marks) const noexcept = 0;
-    // Makes a result of what others must know of these groups: all that they may have too, and of those that
-    // nobody else has the first ones, or their number (counted()). Not where there are unresolved rows.
-    virtual Status leave_out(Stream &stream, const AggregateProgram &program, const SharedKeys &shared,
-                             const AggregateTop &top,
-                             std::unique_ptr<AggregateOutput> *rest) const noexcept = 0;
-};
-
 // A store in the making: pages come in order, each once.
 class ColumnLoader : public Interface {
   public:
@@ -260,12 +194,6 @@ class Column : public Interface {
                                std::unique_ptr<ColumnLoader> *loader) noexcept = 0;
     // The bytes that a store of this layout takes of the engine's memory; 0 for a layout that can't be.
     virtual std::uint64_t store_bytes(const StoreLayout &layout) const noexcept = 0;
-
-    // Computes groups of rows (gpu_engine/aggregate.h) of this engine's stores. A program, inputs or tests
-    // that can't be are invalid_argument. The steps that the program's filter needs are computed for all
-    // rows, the others for rows that pass it. Where a step fails in an unresolved row the request fails.
-    virtual Status aggregate(Stream &stream, const AggregateRequest &request,
-                             std::unique_ptr<AggregateOutput> *result) noexcept = 0;
 
     // The union of two dictionaries, and the maps from their codes to its own. Dictionaries that aren't
     // sorted are invalid_argument or give a wrong result, but no access beyond the arguments. Outputs mustn't

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "gpu_engine/aggregate.h"
 #include "gpu_engine/column.h"
 #include "gpu_engine/protocol_common.h"
 
@@ -62,63 +61,6 @@ struct ColumnReply {
     std::uint64_t found_at[max_runs];
 };
 
-// A program's input in one run (AggregateInput); maps lie in the buffer.
-struct AggregateInputPlace {
-    std::uint8_t kind;  // AggregateInputKind
-    std::uint8_t column_null_is_null;
-    std::uint16_t reserved;
-    std::uint32_t column;
-    std::uint64_t offset;
-    std::uint64_t places;
-    std::uint64_t values;  // offset, of maps and ranges
-    std::uint64_t nulls;   // offset, of maps and ranges; nowhere: none is NULL
-    std::int64_t of_column_null;
-};
-
-// Groups of the rows that pass all tests, of all runs together (Column::aggregate). At `program` lies an
-// AggregateProgram, at `inputs` an AggregateInputPlace for each of its inputs in the first run, then those in
-// the second, and so on.
-struct AggregateColumn {
-    RequestHeader header;
-    std::uint64_t program;
-    std::uint64_t inputs;
-    std::uint64_t tests;  // offset of ColumnTestPlaces
-    std::uint32_t test_count;
-    std::uint32_t reserved;
-    BlocksPlace blocks;
-    std::uint64_t max_groups;  // in the result, unresolved rows among them
-    AggregateTop top;
-    std::uint64_t results;
-    std::uint64_t capacity;
-    std::uint32_t padding;
-    std::uint32_t runs;
-    RunUse run[max_runs];
-};
-
-// The records of groups and of unresolved rows (AggregateOutput); none unless the outcome is answered. Groups
-// come first, and as many records as there is room for. The rest of them the server keeps for read_groups,
-// until the connection asks for anything else, or for nothing for a while.
-struct AggregateReply {
-    ReplyHeader header;
-    std::uint64_t needed;           // bytes of the records here
-    std::uint64_t groups;           // in all
-    std::uint64_t unresolved;       // in all
-    std::uint64_t counted;          // AggregateOutput::counted
-    std::uint64_t groups_here;      // records of groups in the buffer now
-    std::uint64_t unresolved_here;  // and of unresolved rows
-    std::uint64_t groups_at;
-    std::uint64_t unresolved_at;
-    std::uint32_t outcome;  // AggregateOutcome
-    std::uint32_t reserved;
-};
-
-// The next records of what aggregate_column found, on the same engine. The reply is an AggregateReply, too.
-struct ReadGroups {
-    RequestHeader header;
-    std::uint64_t results;
-    std::uint64_t capacity;
-};
-
 // Merges two sorted dictionaries of 64-bit integers (Column::merge_dictionaries). At `entries` the server
 // writes their union, for which there is room for as many entries as both have together, and to each map a
 // code of 32 bits for each entry of that dictionary.
@@ -139,7 +81,6 @@ struct MergeColumnDictionariesReply {
 };
 
 using ColumnStructures = Structures<BeginColumn, ColumnTestPlace, ValueRange, QueryColumn, ColumnReply,
-                                    AggregateInputPlace, AggregateColumn, AggregateReply, ReadGroups,
-                                    AggregateProgram, MergeColumnDictionaries, MergeColumnDictionariesReply>;
+                                    MergeColumnDictionaries, MergeColumnDictionariesReply>;
 
 }  // namespace gpu_engine::protocol

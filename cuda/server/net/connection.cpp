@@ -96,7 +96,7 @@ void Connection::serve() {
                 return;
             case Received::too_late:
                 if (greeted_) {
-                    drop_cached();
+                    drop_kept();
                     continue;
                 }
                 log_warning("process %d hasn't said hello: its connection is closed", process_);
@@ -117,27 +117,25 @@ bool Connection::send(std::size_t bytes) {
     return send_message(socket_, reply_, bytes);
 }
 
-void Connection::keep(Kept cached) {
-    if (std::holds_alternative<std::monostate>(cached_)) {
+void Connection::keep(KeptRows rows) {
+    if (!kept_) {
         set_timeout(socket_, SO_RCVTIMEO, kept_milliseconds);
     }
-    cached_ = std::move(cached);
+    kept_ = std::move(rows);
 }
 
-bool Connection::keeps_for_another(Message type) const noexcept {
-    return std::visit(
-        [type](const auto &cached) {
-            if constexpr (std::is_same_v<decltype(cached), const std::monostate &>) {
-                return false;
-            } else {
-                return type != cached.reader;
-            }
-        },
-        cached_);
+KeptRows Connection::take_kept() {
+    KeptRows taken = kept_ ? std::move(*kept_) : KeptRows{};
+    drop_kept();
+    return taken;
 }
 
-void Connection::drop_cached() {
-    cached_ = {};
+std::optional<EngineId> Connection::holder_of_kept(protocol::EngineName engine) const noexcept {
+    return kept_ && kept_->engine == engine ? std::optional(kept_->held_by) : std::nullopt;
+}
+
+void Connection::drop_kept() {
+    kept_.reset();
     set_timeout(socket_, SO_RCVTIMEO, 0);
 }
 
@@ -204,8 +202,8 @@ bool Connection::result(std::size_t bytes) {
     const Clock::time_point deadline = header->deadline_ms == 0
                                            ? Clock::time_point::max()
                                            : Clock::now() + std::chrono::milliseconds(header->deadline_ms);
-    if (keeps_for_another(static_cast<Message>(header->type))) {
-        drop_cached();
+    if (kept_ && static_cast<Message>(header->type) != Message::read_query) {
+        drop_kept();
     }
     server.watcher().begin(activity_, deadline);
     try {

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <variant>
 
 #include "server/residency/load_in_parts.h"
 #include "server/residency/mirrors.h"
@@ -47,18 +46,8 @@ struct OwnObject {
     std::unique_ptr<LoadInParts> in_parts;   // instead of both, where several engines share it
 };
 
-// Results that the session hasn't read yet, and the kind of request that reads them.
-struct CachedGroups {
-    static constexpr protocol::Message reader = protocol::Message::read_groups;
-    protocol::EngineName engine{};
-    EngineId held_by = 0;
-    std::uint64_t words = 0;  // words of a group's record
-    std::uint64_t groups_given = 0;
-    std::uint64_t unresolved_given = 0;
-    std::unique_ptr<AggregateOutput> result;
-};
+// A query's result that the session hasn't read yet.
 struct KeptRows {
-    static constexpr protocol::Message reader = protocol::Message::read_query;
     protocol::EngineName engine{};
     EngineId held_by = 0;
     std::uint64_t given = 0;
@@ -74,26 +63,13 @@ class Connection {
 
     void serve();
 
-    // Keeps results for the next request. They take memory of the engine, so they go when the next request
-    // isn't their reader, or doesn't come soon.
-    using Kept = std::variant<std::monostate, CachedGroups, KeptRows>;
-    void keep(Kept cached);
-    // Returns an empty one where nothing of this kind is kept.
-    template <typename OfKind>
-    OfKind take_cached() {
-        OfKind taken;
-        if (auto *cached = std::get_if<OfKind>(&cached_)) {
-            taken = std::move(*cached);
-        }
-        drop_cached();
-        return taken;
-    }
+    // Keeps a result for the next request. It takes memory of the engine, so it goes when the next request
+    // isn't its reader, or doesn't come soon.
+    void keep(KeptRows rows);
+    // Returns an empty one where nothing is kept.
+    KeptRows take_kept();
     // Returns the engine that has it, where it is of this kind's.
-    template <typename OfKind>
-    std::optional<EngineId> holder_of_kept(protocol::EngineName engine) const noexcept {
-        const auto *cached = std::get_if<OfKind>(&cached_);
-        return cached != nullptr && cached->engine == engine ? std::optional(cached->held_by) : std::nullopt;
-    }
+    std::optional<EngineId> holder_of_kept(protocol::EngineName engine) const noexcept;
 
     Server &server;
     TransferBuffer buffer;
@@ -143,9 +119,7 @@ class Connection {
     bool send(std::size_t bytes);
     Purpose purpose_of(const protocol::RequestHeader &header) const noexcept;
 
-    void drop_cached();
-    // Is something kept that another request reads?
-    bool keeps_for_another(protocol::Message type) const noexcept;
+    void drop_kept();
 
     const std::uint64_t number_;  // given by the server; no other connection has it
     const int socket_;
@@ -155,7 +129,7 @@ class Connection {
     // A share of each engine's queue, and a stream for each, opened by the first request that computes there.
     std::array<Queue::Share, max_engines> shares_;
     std::array<std::unique_ptr<Stream>, max_engines> streams_;
-    Kept cached_;
+    std::optional<KeptRows> kept_;
     PartThreads part_threads_;
     alignas(16) char request_[protocol::max_message];
     alignas(16) char reply_[protocol::max_message];

@@ -153,9 +153,8 @@ std::vector<EngineId> holders_of_mirror(Work &work, const protocol::SetDead &req
     return work.server().mirrors().holders_of(work.engine_name, request.name);
 }
 
-template <typename Kept, typename Request>
-std::vector<EngineId> holders_of_kept(Work &work, const Request &) {
-    const std::optional<EngineId> holder = work.connection.holder_of_kept<Kept>(work.engine_name);
+std::vector<EngineId> holders_of_kept(Work &work, const protocol::ReadQuery &) {
+    const std::optional<EngineId> holder = work.connection.holder_of_kept(work.engine_name);
     return holder ? std::vector<EngineId>{*holder} : std::vector<EngineId>();
 }
 
@@ -208,10 +207,8 @@ constexpr Row rows[] = {
     {Message::count_column, request_handler<handle_count_column>()},
     {Message::count_column_values, request_handler<handle_count_column>()},
     {Message::match_column, request_handler<handle_match_column>()},
-    {Message::aggregate_column, request_handler<handle_aggregate_column, spread_aggregate_column>()},
-    {Message::read_groups, about<handle_read_groups, holders_of_kept<CachedGroups, protocol::ReadGroups>>()},
     {Message::run_query, request_handler<result_run_query, spread_run_query>()},
-    {Message::read_query, about<result_read_query, holders_of_kept<KeptRows, protocol::ReadQuery>>()},
+    {Message::read_query, about<result_read_query, holders_of_kept>()},
     {Message::number_strings, request_handler<handle_number_strings, spread_number_strings>()},
     {Message::read_strings, request_handler<handle_read_strings, spread_read_strings>()},
     {Message::match_strings, request_handler<handle_match_strings, spread_match_strings>()},

@@ -349,39 +349,39 @@ class ReceivedQuery {
 };
 
 // Copies what comes next to the buffer, and keeps the answer for the next request if there is more.
-void give_rows(Work &work, KeptRows cached, Results &results, protocol::QueryReply &reply) {
-    const query::QueryResult &result = *cached.result;
+void give_rows(Work &work, KeptRows kept, Results &results, protocol::QueryReply &reply) {
+    const query::QueryResult &result = *kept.result;
     const bool are_tids = result.outcome() == query::QueryOutcome::unresolved;
     reply.outcome = static_cast<std::uint32_t>(result.outcome());
     reply.rows = result.rows();
     reply.unresolved = result.unresolved();
     reply.unresolved_table = result.unresolved_table();
     reply.record_words = result.record_words();
-    const std::uint64_t left = (are_tids ? reply.unresolved : reply.rows) - cached.given;
+    const std::uint64_t left = (are_tids ? reply.unresolved : reply.rows) - kept.given;
     if (are_tids) {
         reply.here = std::min(left, results.room<Tid>());
-        check(result.read_unresolved(*work.stream, cached.given, reply.here,
+        check(result.read_unresolved(*work.stream, kept.given, reply.here,
                                      results.take<Tid>(reply.here, &reply.here_at)));
     } else {
         // Without columns a record has no words.
         const std::uint64_t words = std::max<std::uint64_t>(reply.record_words, 1);
         reply.here = std::min(left, results.room<std::uint64_t>() / words);
-        check(result.read_rows(*work.stream, cached.given, reply.here,
+        check(result.read_rows(*work.stream, kept.given, reply.here,
                                results.take<std::uint64_t>(reply.here * words, &reply.here_at)));
     }
-    cached.given += reply.here;
+    kept.given += reply.here;
     reply.needed = results.used();
     work.bytes = results.used();
     if (reply.here < left) {
-        work.connection.keep(std::move(cached));
+        work.connection.keep(std::move(kept));
     }
 }
 
-KeptRows begin_cached(const Work &work) {
-    KeptRows cached;
-    cached.engine = work.engine_name;
-    cached.held_by = work.id;
-    return cached;
+KeptRows begin_kept(const Work &work) {
+    KeptRows kept;
+    kept.engine = work.engine_name;
+    kept.held_by = work.id;
+    return kept;
 }
 
 // Runs a query, or the part of it that `part_of` makes of it, over the runs that are here.
@@ -553,11 +553,11 @@ void result_run_query(Work &work, const protocol::RunQuery &request, protocol::Q
         reply.outcome = static_cast<std::uint32_t>(query::QueryOutcome::lacks_maps);
         return;
     }
-    KeptRows cached = begin_cached(work);
-    cached.result =
+    KeptRows kept = begin_kept(work);
+    kept.result =
         run_here(work, received, runs, request.max_rows, [](const query::Query &query) { return query; });
     Results results(work.connection.buffer, request.results, request.capacity);
-    give_rows(work, std::move(cached), results, reply);
+    give_rows(work, std::move(kept), results, reply);
 }
 
 void spread_run_query(Spread &spread, const protocol::RunQuery &request, protocol::QueryReply &reply) {
@@ -606,21 +606,21 @@ void spread_run_query(Spread &spread, const protocol::RunQuery &request, protoco
         whole.items += spread.work(part).items;
     }
     spread.run_one(0, [&](Work &work) {
-        KeptRows cached = begin_cached(work);
-        cached.result = merge_parts(work, query, parts);
+        KeptRows kept = begin_kept(work);
+        kept.result = merge_parts(work, query, parts);
         Results results(whole.connection.buffer, request.results, request.capacity);
-        give_rows(work, std::move(cached), results, reply);
+        give_rows(work, std::move(kept), results, reply);
         whole.bytes = work.bytes;
     });
 }
 
 void result_read_query(Work &work, const protocol::ReadQuery &request, protocol::QueryReply &reply) {
-    KeptRows cached = work.connection.take_cached<KeptRows>();
-    if (cached.result == nullptr || cached.engine != work.engine_name) {
+    KeptRows kept = work.connection.take_kept();
+    if (kept.result == nullptr || kept.engine != work.engine_name) {
         refuse("there are no rows left to be read");
     }
     Results results(work.connection.buffer, request.results, request.capacity);
-    give_rows(work, std::move(cached), results, reply);
+    give_rows(work, std::move(kept), results, reply);
     work.items = reply.here;
 }
 

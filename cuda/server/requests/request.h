@@ -179,13 +179,6 @@ void handle_match_column(Work &work, const protocol::QueryColumn &request, proto
 void handle_merge_column_dictionaries(Work &work, const protocol::MergeColumnDictionaries &request,
                                       protocol::MergeColumnDictionariesReply &reply);
 
-// These are defined in aggregate.cpp.
-void handle_aggregate_column(Work &work, const protocol::AggregateColumn &request,
-                             protocol::AggregateReply &reply);
-void spread_aggregate_column(Spread &spread, const protocol::AggregateColumn &request,
-                             protocol::AggregateReply &reply);
-void handle_read_groups(Work &work, const protocol::ReadGroups &request, protocol::AggregateReply &reply);
-
 // These are defined in query.cpp.
 void result_run_query(Work &work, const protocol::RunQuery &request, protocol::QueryReply &reply);
 void spread_run_query(Spread &spread, const protocol::RunQuery &request, protocol::QueryReply &reply);

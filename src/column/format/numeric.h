@@ -17,9 +17,6 @@ bool multiply_by_power(Int128 *number, int power);
 // number / 10^scale, showing `shown` digits behind the point, which are all that aren't 0; shown <= scale.
 Numeric make_numeric(Int128 number, int scale, int shown);
 
-// Returns avg() of so many integers as PostgreSQL computes it.
-Numeric average_of_integers(Int128 sum, uint64 count);
-
 inline Int128 wide_of_words(uint64 low, uint64 high) {
     __extension__ typedef unsigned __int128 Unsigned;
     return static_cast<Int128>(static_cast<Unsigned>(high) << 64 | low);

@@ -266,62 +266,6 @@ bool next_span(TidCursor *cursor) {
     return true;
 }
 
-namespace {
-
-// The beginning of a page of TIDs.
-struct TidPageStart {
-    TidPageHead head;
-    TidSpan span;
-};
-
-}  // namespace
-
-// Returns false when the reader is stale.
-static bool read_tid_page_start(RunReader *reader, uint32 page, TidPageStart *start) {
-    uint32 length;
-    if (!read_page(reader, reader->run.sections[kTidSection].first_page + page, 0, sizeof(*start), start,
-                   &length))
-        return false;
-    if (length < sizeof(*start) || start->head.spans == 0 || start->head.first >= reader->run.entries)
-        report_damage(reader, kTidSection, "A page of TIDs has none of the run's.");
-    return true;
-}
-
-uint64 find_first_entry(RunReader *reader, BlockNumber block) {
-    if (block == 0)
-        return 0;
-    // Finds the last of the pages that begin with an earlier block: it has the block's first entry, or ends
-    // before it.
-    uint32 pages = 0;
-    uint64 first = 0;
-    for (uint32 above = reader->run.sections[kTidSection].pages; pages < above;) {
-        const uint32 middle = pages + (above - pages) / 2;
-        TidPageStart start;
-        if (!read_tid_page_start(reader, middle, &start))
-            return 0;
-        if (start.span.block >= block) {
-            above = middle;
-        } else {
-            pages = middle + 1;
-            first = start.head.first;
-        }
-    }
-    if (pages == 0)
-        return 0;
-    TidCursor cursor;
-    begin_tid_cursor(&cursor, reader);
-    cursor.page = pages - 1;
-    cursor.next_ordinal = first;
-    uint64 found = reader->run.entries;
-    while (next_span(&cursor))
-        if (cursor.block >= block) {
-            found = cursor.ordinal;
-            break;
-        }
-    pfree(cursor.content);
-    return reader->stale ? 0 : found;
-}
-
 // ---- columns ----------------------------------------------------------------------------------------------
 
 template <typename Value>
@@ -358,22 +302,6 @@ uint32 next_groups(CodeCursor<Value> *cursor) {
     if (groups > 0)
         unpack(cursor->bits, cursor->words, groups, cursor->values);
     return groups;
-}
-
-// A value may end in the next word.
-void next_few_values(CodeCursor<uint32> *cursor, const uint16 *rows, uint32 count) {
-    if (next_packed_groups(cursor) == 0)
-        return;
-    const uint32 bits = cursor->bits;
-    const uint64 *words = cursor->words;
-    uint32 *values = cursor->values;
-    const auto mask = static_cast<uint32>(low_bits(bits));
-    for (uint32 i = 0; i < count; i++) {
-        const uint32 at = rows[i] * bits;
-        const uint64 *word = words + at / kGroup;
-        const uint32 shift = at % kGroup;
-        values[rows[i]] = static_cast<uint32>(word[0] >> shift | word[1] << 1 << (kGroup - 1 - shift)) & mask;
-    }
 }
 
 template void begin_codes(CodeCursor<uint32> *, RunReader *, const Area &, uint32, uint64, bool);

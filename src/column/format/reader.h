@@ -69,10 +69,6 @@ void begin_tid_cursor(TidCursor *cursor, RunReader *reader);
 // Moves on to the next span; returns false at the end and when stale.
 bool next_span(TidCursor *cursor);
 
-// Returns the ordinal of the first entry whose TID names this block or a later one, or the number of entries
-// where there is none. 0 when stale.
-uint64 find_first_entry(RunReader *reader, BlockNumber block);
-
 // ERROR unless the current span's block is one of the table's: to be called where a row is alive. Dead
 // rows' blocks may have gone.
 inline void check_span(const TidCursor *cursor, BlockNumber heap_blocks) {
@@ -152,8 +148,6 @@ uint32 next_groups(CodeCursor<Value> *cursor);
 // Does the same, but values stay packed: cursor->words has them, and one word more that means nothing.
 template <typename Value>
 uint32 next_packed_groups(CodeCursor<Value> *cursor);
-// Reads only the values of these rows of the next groups, without moving on; the others are undefined.
-void next_few_values(CodeCursor<uint32> *cursor, const uint16 *rows, uint32 count);
 // Does what next_groups does, but batches of which no row is selected, a bit each, are passed over;
 // cursor->group says behind which group the values end.
 template <typename Value>

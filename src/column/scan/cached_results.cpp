@@ -242,26 +242,4 @@ bool share_results(const CacheKey &key, MemoryContext context, const void *resul
     return add_entry(key, context, results, changes, true);
 }
 
-static Entry *entry_of(const void *results) {
-    for (int i = cached.count - 1; i >= 0; i--)
-        if (cached.entries[i]->results == results)
-            return cached.entries[i];
-    return nullptr;
-}
-
-// More than that would make the results leave as soon as others are looked for.
-bool may_grow(const void *results, size_t bytes) {
-    const Entry *entry = entry_of(results);
-    return entry != nullptr && !entry->is_outdated && entry->bytes + bytes <= map_memory() / 2;
-}
-
-void note_growth(const void *results) {
-    Entry *entry = entry_of(results);
-    if (entry == nullptr)
-        return;
-    cached.bytes -= entry->bytes;
-    entry->bytes = MemoryContextMemAllocated(entry->context, true);
-    cached.bytes += entry->bytes;
-}
-
 }  // namespace pg_gpu::column

@@ -1,6 +1,5 @@
 // The results of functions for values of a run's dictionary, which a session keeps for later statements: runs
-// don't change, and neither does what an immutable function gives. Rows of whole tables are cached the same
-// way while nothing in the table changes (whole_table.h).
+// don't change, and neither does what an immutable function gives.
 #pragma once
 
 #include "column/format/format.h"
@@ -16,16 +15,11 @@ struct CacheKey {
     const Node *expression;
 };
 
-// These are the kinds of conditions, of rows of joined tables, of bounds of floats, of lists of values, of
-// the rows that conditions leave, and of those that truth values hold for. Kinds of maps have other numbers.
+// These are the kinds of conditions, and of the rows that conditions leave.
 inline constexpr int kCachedMatches = -1;
-inline constexpr int kCachedRows = -2;
-inline constexpr int kCachedBounds = -3;
-inline constexpr int kCachedLists = -4;
-inline constexpr int kCachedMatchingRows = -5;
-inline constexpr int kCachedTrueRows = -6;
+inline constexpr int kCachedMatchingRows = -2;
 // Numerics of a dictionary, as integers.
-inline constexpr int kKeptDecimals = -7;
+inline constexpr int kKeptDecimals = -3;
 
 // May a function's results be cached? That is so for PostgreSQL's own ones: what others do may depend on
 // tables and on settings, whatever they are declared to be.
@@ -55,10 +49,5 @@ void add_results(const CacheKey &key, MemoryContext context, const void *results
 // The same for results that the statement goes on using, which are then good until the transaction ends.
 // False: there is no room, and the context stays the statement's.
 bool share_results(const CacheKey &key, MemoryContext context, const void *results, uint64 changes);
-
-// Results that are cached may grow in their context, if they have room for so many bytes more; then they are
-// to be noted.
-bool may_grow(const void *results, size_t bytes);
-void note_growth(const void *results);
 
 }  // namespace pg_gpu::column

@@ -55,7 +55,6 @@ struct Condition {
     Key *keys;
     int count;
     bool matches_nothing;
-    const table::RowSet *among;  // nullptr: of all rows
 };
 
 inline bool is_all_safe(const Condition &condition) {

@@ -463,46 +463,20 @@ const uint64 *use_cached_codes(ColumnView *view, int run, int column, const Cond
                : nullptr;
 }
 
-// Counts the rows of a run that match, if it is known which codes do, and returns false when it isn't.
-static bool count_kept_in_run(RunReader *reader, const ColumnKeys &keys, uint64 *count) {
-    const uint64 changes = count_changes();
-    if (find_matching_rows(reader, keys) == nullptr) {
-        const uint64 *codes = use_matching_codes(reader, keys);
-        if (codes == nullptr)
-            return false;
-        uint64 *made = rows_of_codes(reader, keys.column, codes);
-        cache_matching_rows(reader, keys, made, changes);
-        pfree(made);
-    }
-    const uint64 *rows = find_matching_rows(reader, keys);
-    for (uint64 word = 0; rows != nullptr && word < groups_of(reader->run.entries); word++)
-        *count += static_cast<uint64>(__builtin_popcountll(rows[word]));
-    return rows != nullptr;
-}
-
 // Keys that no operator is asked about come to little.
-static MatchingRows find_cached_rows(ColumnView *view, const ColumnKeys &keys, bool count) {
-    MatchingRows found = {true, true, 0};
-    for (int run = 0; run < view->run_count && found.are_cached; run++)
-        found.are_cached = are_rows_cached(view->runs[run], keys);
-    for (int run = 0; run < view->run_count && found.are_cached && count && found.are_counted; run++)
-        found.are_counted = count_kept_in_run(&view->runs[run], keys, &found.matching);
-    return found;
-}
-
-MatchingRows find_cached_rows(ColumnView *view, const Condition &condition, bool count) {
-    MatchingRows all = {false, count, PG_UINT64_MAX};
+bool are_rows_cached(ColumnView *view, const Condition &condition) {
+    bool is_any_evaluated = false;
     for (int column = 0; view->run_count > 0 && column < view->format->columns; column++)
         for (const KeysToApply which : {KeysToApply::Safe, KeysToApply::Unsafe}) {
             const ColumnKeys keys = keys_of_column(condition, column, which);
             if (!needs_evaluation(keys))
                 continue;
-            const MatchingRows found = find_cached_rows(view, keys, count);
-            if (!found.are_cached)
-                return found;
-            all = {true, all.are_counted && found.are_counted, Min(all.matching, found.matching)};
+            for (int run = 0; run < view->run_count; run++)
+                if (!are_rows_cached(view->runs[run], keys))
+                    return false;
+            is_any_evaluated = true;
         }
-    return all;
+    return is_any_evaluated;
 }
 
 void match_codes(ColumnView *view, int run, int column, const Condition &condition, KeysToApply which,

@@ -20,13 +20,7 @@ const uint64 *use_cached_codes(ColumnView *view, int run, int column, const Cond
                                KeysToApply which);
 
 // Does the session keep which rows match each condition that operators are asked about, or is it going to?
-// How many match, whoever sees them, if that is asked for and was found out by an earlier statement?
-struct MatchingRows {
-    bool are_cached;
-    bool are_counted;
-    uint64 matching;
-};
-MatchingRows find_cached_rows(ColumnView *view, const Condition &condition, bool count);
+bool are_rows_cached(ColumnView *view, const Condition &condition);
 
 // Looks at those of a run's codes whose byte is set, and clears those whose values don't match the column's
 // keys. For runs with a dictionary, and integers in at most kMaxListedBits.
@@ -35,22 +29,20 @@ static_assert(kMaxListedBits < kLeastScaledBits);
 void match_codes(ColumnView *view, int run, int column, const Condition &condition, KeysToApply which,
                  uint8 *match);
 
-// Selects the rows on these blocks that the snapshot sees and that match, for `work`, which may run several
+// Selects the rows that the snapshot sees and that match, for `work`, which may run several
 // times, in the view's memory context, and must leave nothing of a run that was stale. Returns heap fetches.
 template <typename Work>
 uint64 with_rows(Relation heap, Relation index, Snapshot snapshot, const Format *format,
-                 const Condition &condition, Work work, const BlockRange &blocks = kAllBlocks) {
+                 const Condition &condition, Work work) {
     storage::CachedRuns cached;
     storage::begin_cached(&cached);
     uint64 heap_fetches = 0;
     for (bool done = false; !done;) {
         CHECK_FOR_INTERRUPTS();
-        ColumnView *view = open_view(heap, index, snapshot, format, condition, &cached, false, blocks);
+        ColumnView *view = open_view(heap, index, snapshot, format, condition, &cached);
         MemoryContext caller = MemoryContextSwitchTo(view->context);
         bool valid = !is_stale(view);
         if (valid) {
-            if (condition.among != nullptr)
-                select_among(view, *condition.among);
             select_matching(view, condition, KeysToApply::Safe);
             valid = select_visible(view);
         }

@@ -81,17 +81,11 @@ void divide_runs(RemoteRows *rows, const client::RunSet &all, const bool *is_loc
     }
 }
 
-// Counting bits takes less time than to send a set of many codes. More than that the session does for the
-// rows that match, and the engine on processors for all, of which it looks up the codes, but by more threads.
-static bool is_local_faster(ColumnView *view, const Condition &condition, const client::Request &request,
-                            const RemoteRequest &remote_request, const client::Choice &choice) {
-    if (remote_request.kind == client::RequestKind::CountColumn && remote_request.columns == 0)
-        return find_cached_rows(view, condition, false).are_cached;
-    if (remote_request.kind != client::RequestKind::AggregateColumn || choice.path != client::Path::Host)
-        return false;
-    const MatchingRows rows = find_cached_rows(view, condition, true);
-    const auto other_threads = static_cast<uint64>(client::host_threads() - 1);
-    return rows.are_cached && rows.are_counted && rows.matching * other_threads <= request.entries;
+// Counting bits takes less time than to send a set of many codes.
+static bool is_local_faster(ColumnView *view, const Condition &condition,
+                            const RemoteRequest &remote_request) {
+    return remote_request.kind == client::RequestKind::CountColumn && remote_request.columns == 0 &&
+           are_rows_cached(view, condition);
 }
 
 client::RunSet runs_of_view(const ColumnView &view) {
@@ -116,7 +110,7 @@ bool open_remote_view(Relation heap, Relation index, Snapshot snapshot, const Fo
         MemoryContext caller = MemoryContextSwitchTo(view->context);
         rows->choice = client::choose_path(request);
         auto *is_local = allocate_zeroed<bool>(static_cast<size_t>(all.count) + 1);
-        const bool is_faster_local = is_local_faster(view, condition, request, remote_request, rows->choice);
+        const bool is_faster_local = is_local_faster(view, condition, remote_request);
         if (is_faster_local)
             client::note_unsuited(remote_request.kind, request.index, "the session keeps which rows match");
         may_use_server =

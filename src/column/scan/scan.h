@@ -10,7 +10,5 @@
 #include "column/scan/mirror.h"
 #include "column/scan/request.h"
 #include "column/scan/request_tests.h"
-#include "column/scan/value_list.h"
 #include "column/scan/values.h"
 #include "column/scan/view.h"
-#include "column/scan/whole_table.h"

@@ -12,9 +12,6 @@ static void add_loose_rows(ColumnView *view, BlockNumber block, const storage::I
     const auto columns = static_cast<size_t>(view->format->columns);
     for_each_tail_tuple(view->index, *view->format, block, tail_tuples,
                         [&](const storage::TailTuple *tail_tuple, const TupleValue *values) {
-                            const BlockNumber heap_block = ItemPointerGetBlockNumberNoCheck(&tail_tuple->tid);
-                            if (heap_block < view->blocks.first || heap_block >= view->blocks.end)
-                                return;
                             if (!table::is_tid_within(tail_tuple->tid, view->heap_blocks))
                                 storage::report_corruption(view->index, block,
                                                            "An entry's TID lies outside the table.");
@@ -68,19 +65,6 @@ static void open_runs(ColumnView *view, const Condition &condition, bool remote)
     view->view.run_count = count;
 }
 
-// Leaves the bits from `first` to before `end`.
-static void leave_between(uint64 *bits, uint64 words, uint64 first, uint64 end) {
-    for (uint64 word = 0; word < words; word++) {
-        const uint64 at = word * 64;
-        if (at + 64 <= first || at >= end)
-            bits[word] = 0;
-        else if (at < first)
-            bits[word] &= ~low_bits(static_cast<uint32>(first - at));
-        if (at < end && end - at < 64)
-            bits[word] &= low_bits(static_cast<uint32>(end - at));
-    }
-}
-
 void read_local_runs(ColumnView *view, int run_number) {
     RunReader *reader = &view->runs[run_number];
     const storage::RunEntry &run = reader->run;
@@ -92,18 +76,10 @@ void read_local_runs(ColumnView *view, int run_number) {
         selected[i] = reader->dead == nullptr ? PG_UINT64_MAX : ~reader->dead[i];
     if (run.entries % 64 != 0)
         selected[words - 1] &= low_bits(run.entries % 64);
-    if (is_all(view->blocks))
-        return;
-    const uint64 first = find_first_entry(reader, view->blocks.first);
-    const uint64 end = find_first_entry(reader, view->blocks.end);
-    if (end < first && !reader->stale)
-        report_damage(reader, kTidSection, "TIDs aren't in order.");
-    leave_between(selected, words, first, end);
 }
 
 ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
-                      const Condition &condition, storage::CachedRuns *cached, bool remote,
-                      const BlockRange &blocks) {
+                      const Condition &condition, storage::CachedRuns *cached, bool remote) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_column view", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
@@ -113,7 +89,6 @@ ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Fo
     view->index = index;
     view->snapshot = snapshot;
     view->format = format;
-    view->blocks = blocks;
     view->view.cached = cached;
     storage::Items tail = {allocate<char>(storage::kContentBytes), 0};
     storage::take_view(index, run_kind(), snapshot, &view->view, storage::copy_tail, &tail);
@@ -239,44 +214,6 @@ static void keep_rows_of_block(const TidCursor &cursor, const BlockRows &rows, u
             keep_rows(selected, ordinal, count, gather_bits(bits_from(rows, word * 64, 64), places));
         ordinal += count;
     }
-}
-
-// Returns the set's part for a block from part `at` on, which is moved on; nullptr: no row of the block is in
-// it.
-static const table::RowSetBlock *find_part(const table::RowSet &set, BlockNumber block, uint32 *at) {
-    while (*at < set.block_count && set.blocks[*at].block < block)
-        ++*at;
-    return *at < set.block_count && set.blocks[*at].block == block ? &set.blocks[*at] : nullptr;
-}
-
-static void select_in_run(ColumnView *view, int run, const table::RowSet &set) {
-    uint64 rows[(MaxHeapTuplesPerPage + 63) / 64];
-    uint64 *selected = view->selected[run];
-    TidCursor cursor;
-    begin_tid_cursor(&cursor, &view->runs[run]);
-    uint32 at = 0;
-    BlockNumber block = 0;
-    while (next_span(&cursor)) {
-        if (cursor.block < block)
-            report_damage(cursor.reader, kTidSection, "TIDs aren't in order.");
-        block = cursor.block;
-        if (!any_selected(selected, cursor.ordinal, cursor.count))
-            continue;
-        memset(rows, 0, sizeof(rows));
-        if (const table::RowSetBlock *part = find_part(set, block, &at))
-            for (int i = 0; i < part->count; i++) {
-                const OffsetNumber place = set.offsets[part->offset + static_cast<uint64>(i)] - 1;
-                rows[place / 64] |= UINT64CONST(1) << (place % 64);
-            }
-        keep_rows_of_block(cursor, {rows, lengthof(rows)}, selected);
-    }
-}
-
-void select_among(ColumnView *view, const table::RowSet &set) {
-    for (int i = 0; i < view->run_count; i++)
-        select_in_run(view, i, set);
-    for (uint32 i = 0; i < view->loose_count; i++)
-        view->loose[i].selected = view->loose[i].selected && table::contains(set, view->loose[i].tid);
 }
 
 // ---- visibility -------------------------------------------------------------------------------------------

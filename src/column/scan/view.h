@@ -21,19 +21,6 @@ struct UnresolvedRow {
     uint32 ordinal;
 };
 
-// Rows by the blocks of the table that their entries' TIDs name: from `first` on, those before `end`. A row
-// that a snapshot sees has one entry, whose TID stays the same as long as the snapshot sees it, so whoever
-// reads all blocks piece by piece, each in a view of its own, sees each row once.
-struct BlockRange {
-    BlockNumber first;
-    BlockNumber end;
-};
-inline constexpr BlockRange kAllBlocks = {0, InvalidBlockNumber};
-
-inline bool is_all(const BlockRange &blocks) {
-    return blocks.first == kAllBlocks.first && blocks.end == kAllBlocks.end;
-}
-
 // The server's counts of one run's column: visible rows by code, and those with NULL.
 struct RemoteCounts {
     uint64 *by_code;
@@ -48,7 +35,6 @@ struct ColumnView {
     Snapshot snapshot;
     const Format *format;
     BlockNumber heap_blocks;
-    BlockRange blocks;  // no rows elsewhere are selected
     storage::View view;
     RunReader *runs;
     uint64 **selected;  // by run; nullptr where the server selects rows (is_remote)
@@ -62,13 +48,12 @@ struct ColumnView {
     uint64 skipped_runs;  // number of runs of which no row can match; they aren't among the others
 };
 
-// Opens a view in which all rows of these blocks are selected that VACUUM has not removed. With `remote` the
+// Opens a view in which all rows are selected that VACUUM has not removed. With `remote` the
 // server is to select the runs' rows, and this session selects only the loose ones and those of runs that it
 // reads locally. Runs are left out of which no row can match the condition. `cached` belongs to the caller,
 // who opens another view when this one's pages are recycled.
 ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
-                      const Condition &condition, storage::CachedRuns *cached, bool remote = false,
-                      const BlockRange &blocks = kAllBlocks);
+                      const Condition &condition, storage::CachedRuns *cached, bool remote = false);
 // Selects a run's rows in this session: all that VACUUM has not removed.
 void read_local_runs(ColumnView *view, int run);
 inline bool is_remote(const ColumnView *view, int run) {
@@ -84,9 +69,6 @@ inline bool is_stale(const ColumnView *view) {
     uint32 position;
     return recycled_run(view, &position) != nullptr;
 }
-
-// Takes away the rows that aren't in the set.
-void select_among(ColumnView *view, const table::RowSet &set);
 
 // Takes away the rows that the snapshot doesn't see. False when a VACUUM ended meanwhile (rule "Trust"): the
 // view is worth nothing then.

@@ -1,7 +1,7 @@
 // Indexes that don't exist, for gpu.advise to plan with. No plan that has one is ever executed.
 #pragma once
 
-#include "column/query/aggregate_parts.h"
+#include "memory.h"
 
 namespace pg_gpu::plan {
 
@@ -20,10 +20,5 @@ IndexOptInfo *make_hypothetical(const Proposal &proposal, RelOptInfo *table);
 
 // Is it made by make_hypothetical? Other extensions make some, too.
 bool is_proposed(const IndexOptInfo *index);
-
-// The results that make_format and summarise_columns would have for a proposed gpu_column index, estimated by
-// the statistics of its table.
-column::Format *make_proposed_format(const IndexOptInfo *index);
-column::IndexSummary summarise_proposed(const IndexOptInfo *index, const column::Format &format);
 
 }  // namespace pg_gpu::plan

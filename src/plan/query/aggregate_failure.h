@@ -1,4 +1,4 @@
-// Errors that expressions of a GpuAggregate may raise.
+// Errors that expressions may raise.
 #pragma once
 
 #include "memory.h"

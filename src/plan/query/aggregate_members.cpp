@@ -1,12 +1,9 @@
 #include "plan/query/aggregate_members.h"
 
 #include "compat.h"
-#include "plan/query/aggregate_sets.h"
 #include "plan/advise/explain_why.h"
-#include "plan/query/join_path.h"
 #include "plan/query/node.h"
 #include "plan/query/path.h"
-#include "settings.h"
 
 namespace pg_gpu::plan {
 
@@ -26,11 +23,11 @@ static Node *translate(PlannerInfo *root, Node *expression, Index table, Index m
     return adjust_appendrel_attrs(root, expression, 1, &place);
 }
 
-List *translate_list(PlannerInfo *root, List *expressions, Index table, Index member) {
+static List *translate_list(PlannerInfo *root, List *expressions, Index table, Index member) {
     return reinterpret_cast<List *>(translate(root, reinterpret_cast<Node *>(expressions), table, member));
 }
 
-PathTarget *translate_target(PlannerInfo *root, PathTarget *target, Index table, Index member) {
+static PathTarget *translate_target(PlannerInfo *root, PathTarget *target, Index table, Index member) {
     PathTarget *translated = copy_pathtarget(target);
     translated->exprs = translate_list(root, target->exprs, table, member);
     return translated;
@@ -71,7 +68,9 @@ static bool add_parts(Node *node, void *context) {
     return false;
 }
 
-PathTarget *make_partial_target(PlannerInfo *root, const PathTarget *target, Node *having) {
+// What groups that are parts of others give, so that a final aggregate can compute the target and HAVING from
+// them: what is grouped by, transition states, and columns that depend on what is grouped by.
+static PathTarget *make_partial_target(PlannerInfo *root, const PathTarget *target, Node *having) {
     PartialTarget partial = {create_empty_pathtarget(), NIL};
     List *keys = NIL;
     for (int i = 0; i < list_length(target->exprs); i++) {
@@ -103,7 +102,8 @@ static bool is_live_member(PlannerInfo *root, Index table, Index member) {
     return true;
 }
 
-const List *live_members(PlannerInfo *root, Index table) {
+// Those of the tables below this one that may have rows, as far as the planner knows: RelOptInfos.
+static const List *live_members(PlannerInfo *root, Index table) {
     List *members = NIL;
     ListCell *cell;
     foreach (cell, root->append_rel_list) {
@@ -114,7 +114,8 @@ const List *live_members(PlannerInfo *root, Index table) {
     return members;
 }
 
-bool is_any_indexed(const List *members) {
+// Has one of them a gpu_column index, whether or not it answers?
+static bool is_any_indexed(const List *members) {
     ListCell *cell;
     foreach (cell, members)
         if (has_column_index(static_cast<const RelOptInfo *>(lfirst(cell))))
@@ -124,7 +125,9 @@ bool is_any_indexed(const List *members) {
 
 // ---- paths ------------------------------------------------------------------------------------------------
 
-RelOptInfo *make_groups(const RelOptInfo *table, PathTarget *target) {
+// A relation for groups of a table, or of a member, which give `target`. It stands beside those that core
+// has, whose paths are part of others already.
+static RelOptInfo *make_groups(const RelOptInfo *table, PathTarget *target) {
     auto *groups = makeNode(RelOptInfo);
     groups->reloptkind = RELOPT_OTHER_UPPER_REL;
     groups->relids = table->relids;
@@ -132,41 +135,26 @@ RelOptInfo *make_groups(const RelOptInfo *table, PathTarget *target) {
     return groups;
 }
 
-TableAggregate aggregate_of_member(const TableAggregate &table, RelOptInfo *member) {
+// The same aggregate of a member. Its groups have a relation of their own, beside those that core has for the
+// member.
+static TableAggregate aggregate_of_member(const TableAggregate &table, RelOptInfo *member) {
     PlannerInfo *root = table.root;
-    const Index from = indexed_table(table)->relid;
+    const Index from = table.input->relid;
     const Index to = member->relid;
-    List *set = table.set == NIL
-                    ? NIL
-                    : list_make2(translate_list(root, absent_keys(table.set), from, to), lsecond(table.set));
     return {root,
-            table.tree == nullptr ? member : table.input,
+            member,
             make_groups(member, translate_target(root, table.output->reltarget, from, to)),
             translate_list(root, table.columns, from, to),
             translate_list(root, table.having, from, to),
             table.split,
             translate_target(root, table.scanned, from, to),
             table.clauses,
-            set,
-            table.tree == nullptr ? nullptr : tree_of_member(root, *table.tree, member)};
+            NIL};
 }
 
 static bool is_by_index(const Path *path) {
-    if (!IsA(path, CustomPath))
-        return false;
-    const CustomPathMethods *methods = reinterpret_cast<const CustomPath *>(path)->methods;
-    return methods == aggregate_path_methods() || methods == query::query_path_methods();
-}
-
-// Adds to a member's groups the path of one of the two nodes.
-static void consider_member(const TableAggregate &aggregate) {
-    const bool may_be_engine = query_setting() != QuerySetting::Off && aggregate.tree == nullptr &&
-                               aggregate.set == NIL && grouping_is_hashable(aggregate.clauses);
-    const bool is_engine_first = query_setting() == QuerySetting::Always;
-    if (may_be_engine && is_engine_first && query::consider_query(aggregate))
-        return;
-    if (!consider_table(aggregate) && may_be_engine && !is_engine_first)
-        query::consider_query(aggregate);
+    return IsA(path, CustomPath) &&
+           reinterpret_cast<const CustomPath *>(path)->methods == query::query_path_methods();
 }
 
 // The cheapest path for each member's groups, which give `target`; NIL when none of them is by an index.
@@ -184,7 +172,7 @@ static List *make_member_paths(PlannerInfo *root, RelOptInfo *table, const List 
         add_path(groups, aggregate_plainly(aggregate, aggregate.input->cheapest_total_path, groups->reltarget,
                                            aggregate.having));
         note_other_paths(root, groups);
-        consider_member(aggregate);
+        query::consider_query(aggregate);
         set_cheapest(groups);
         any_index = any_index || is_by_index(groups->cheapest_total_path);
         paths = lappend(paths, groups->cheapest_total_path);
@@ -209,8 +197,10 @@ static void add_final_path(const TableAggregate &whole, Path *states, AggStrateg
                  grouping_clauses(whole.root), whole.having, &costs, estimate_groups(whole))));
 }
 
-void add_final_paths(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output, List *having,
-                     RelOptInfo *groups, Path *states, bool is_sortable) {
+// Adds to `output`, which holds the groups of `table`, paths that finalize states, which are rows of
+// `groups`. `having` is over the table.
+static void add_final_paths(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output, List *having,
+                            RelOptInfo *groups, Path *states, bool is_sortable) {
     const TableAggregate whole = {root,    table,
                                   output,  columns_over(root, table),
                                   having,  AGGSPLIT_FINAL_DESERIAL,
@@ -239,8 +229,9 @@ static void add_paths_of_members(PlannerInfo *root, RelOptInfo *table, RelOptInf
     add_final_paths(root, table, output, having, groups, append_paths(root, groups, paths), is_sortable);
 }
 
-const char *consider_members(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output, const List *members,
+const char *consider_members(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output,
                              const GroupPathExtraData *extra) {
+    const List *members = live_members(root, table->relid);
     auto *having = reinterpret_cast<List *>(extra->havingQual);
     if (!is_any_indexed(members))
         return "no partition or child has a gpu_column index";

@@ -2,34 +2,26 @@
 
 #include "compat.h"
 #include "expressions.h"
-#include "gpu_engine/aggregate.h"
-#include "plan/query/join_path.h"
 #include "plan/query/subqueries.h"
 
 namespace pg_gpu::plan {
 
 List *pack_query(const AggregateQuery &query) {
-    List *rest = list_make5(makeBoolean(query.has_barrier), makeInteger(query.top.aggregate),
-                            makeInteger(query.top.count), makeBoolean(query.top.descending),
-                            makeBoolean(query.is_of_sets));
-    rest = lappend(rest, makeBoolean(query.has_bitmap));
-    List *packed =
-        list_make5(query.indexes, query.conditions, query.keys, query.key_operators, query.aggregates);
-    packed = lappend(lappend(lappend(lappend(packed, rest), query.joins), query.nulls_first), query.order);
-    return lappend(packed, query.having);
+    return lappend(list_make5(query.indexes, query.conditions, query.keys, query.key_operators,
+                              list_make2(query.aggregates, query.having)),
+                   makeBoolean(query.has_barrier));
 }
 
 AggregateQuery unpack_query(List *packed) {
     const auto list = [packed](int i) { return static_cast<List *>(list_nth(packed, i)); };
-    List *rest = list(5);
-    const TopGroups top = {intVal(list_nth(rest, 1)), intVal(list_nth(rest, 2)), boolVal(list_nth(rest, 3))};
-    return {list(0), list(1),
-            list(2), list(3),
-            list(4), boolVal(linitial(rest)),
-            top,     boolVal(list_nth(rest, 4)),
-            list(6), list(7),
-            list(8), boolVal(list_nth(rest, 5)),
-            list(9)};
+    List *of_groups = list(4);
+    return {list(0),
+            list(1),
+            list(2),
+            list(3),
+            static_cast<List *>(linitial(of_groups)),
+            boolVal(list_nth(packed, 5)),
+            static_cast<List *>(lsecond(of_groups))};
 }
 
 // ---- expressions over an index ----------------------------------------------------------------------------
@@ -43,11 +35,10 @@ namespace {
 
 struct Columns {
     ReadTables tables;
-    const JoinTree *tree;
     Refusal *refusal;
 };
 
-// A column of a table's index, or of a joined row; 0: there is none.
+// A column of a table's index; 0: there is none.
 struct ColumnPlace {
     int table;
     AttrNumber column;
@@ -76,9 +67,7 @@ static ColumnPlace place_of(const Columns &columns, const Var *var) {
     for (int i = 0; i < columns.tables.count; i++)
         if (var->varno == static_cast<int>(columns.tables.tables[i].relation->relid))
             return {i + 1, column_of_table(columns.tables.tables[i], var->varattno)};
-    const IndexOptInfo *index = columns.tables.tables[0].index;
-    return columns.tree == nullptr ? ColumnPlace{}
-                                   : ColumnPlace{1, find_joined_column(*columns.tree, index->ncolumns, var)};
+    return {};
 }
 
 static Node *replace_columns(Node *node, void *context) {
@@ -88,10 +77,10 @@ static Node *replace_columns(Node *node, void *context) {
     switch (nodeTag(node)) {
         case T_Var: {
             const auto *var = reinterpret_cast<const Var *>(node);
-            const bool is_of_one_table = columns->tree == nullptr && columns->tables.count == 1;
-            const ColumnPlace place = is_table_oid(node) && is_of_one_table && var->varlevelsup == 0
-                                          ? ColumnPlace{1, TableOidAttributeNumber}
-                                          : place_of(*columns, var);
+            const ColumnPlace place =
+                is_table_oid(node) && columns->tables.count == 1 && var->varlevelsup == 0
+                    ? ColumnPlace{1, TableOidAttributeNumber}
+                    : place_of(*columns, var);
             if (place.column == 0) {
                 refuse(columns->refusal, "the index doesn't have a column", node);
                 return node;
@@ -132,8 +121,8 @@ static bool has_storage_function(Node *node, void *context) {
     return walk_expression(node, has_storage_function, context);
 }
 
-// No program has more steps, and what is found out about a node takes a look at all below it.
-static constexpr int kMaxDepth = gpu_engine::max_aggregate_steps;
+// What is found out about a node takes a look at all below it.
+static constexpr int kMaxDepth = 192;
 
 static bool is_deeper(Node *node, void *context) {
     auto *depth = static_cast<int *>(context);
@@ -168,13 +157,13 @@ static Node *over_columns(Node *expression, Columns columns) {
     return replaced;
 }
 
-Node *over_index(Node *expression, const IndexOptInfo *index, const JoinTree *tree, Refusal *refusal) {
+Node *over_index(Node *expression, const IndexOptInfo *index, Refusal *refusal) {
     const ReadTable table = {index->rel, index, nullptr};
-    return over_columns(expression, {{&table, 1}, tree, refusal});
+    return over_columns(expression, {{&table, 1}, refusal});
 }
 
 Node *over_tables(Node *expression, const ReadTables &tables, Refusal *refusal) {
-    return over_columns(expression, {tables, nullptr, refusal});
+    return over_columns(expression, {tables, refusal});
 }
 
 bool has_all_columns(const IndexOptInfo *index, Node *expression) {

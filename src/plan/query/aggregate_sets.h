@@ -1,4 +1,4 @@
-// GROUP BY GROUPING SETS, ROLLUP and CUBE: each set is an aggregate of its own, by a GpuAggregate or a
+// GROUP BY GROUPING SETS, ROLLUP and CUBE: each set is an aggregate of its own, by a
 // GpuQuery, and an Append puts them one behind the other.
 #pragma once
 

@@ -1,9 +1,12 @@
 // Transition states as core's partial aggregates give them, for core's final ones to take.
 #pragma once
 
-#include "plan/query/aggregate_numeric.h"
+#include "column/format/numeric.h"
+#include "memory.h"
 
 namespace pg_gpu::plan {
+
+using column::Int128;
 
 // What core's transition state of a variance says.
 struct Deviation {

@@ -25,6 +25,18 @@ bool is_hashable(Oid equality, Oid type) {
     return op_hashjoinable(equality, type) && get_op_hash_functions(equality, &left, &right);
 }
 
+bool has_one_image(Oid type, Oid equality, Oid collation) {
+    const Oid base = getBaseType(type);
+    const TypeCacheEntry *entry = lookup_type_cache(base, TYPECACHE_EQ_OPR | TYPECACHE_BTREE_OPFAMILY);
+    if (entry->eq_opr != equality || !OidIsValid(entry->btree_opf) || base == BPCHAROID)
+        return false;
+    constexpr int16 equal_image = 4;  // BTEQUALIMAGE_PROC
+    const Oid procedure =
+        get_opfamily_proc(entry->btree_opf, entry->btree_opintype, entry->btree_opintype, equal_image);
+    return OidIsValid(procedure) &&
+           DatumGetBool(OidFunctionCall1Coll(procedure, collation, ObjectIdGetDatum(entry->btree_opintype)));
+}
+
 ValueTable *begin_values(const column::ColumnType &type, Oid equality, Oid collation) {
     constexpr uint32 first_room = 64;
     auto *table = allocate_zeroed<ValueTable>(1);

@@ -28,6 +28,9 @@ inline constexpr uint32 kNoValue = UINT32_MAX;
 // rows, but it raises an error where their elements' types have none.
 bool is_hashable(Oid equality, Oid type);
 
+// Do equal values always have the same bytes?
+bool has_one_image(Oid type, Oid equality, Oid collation);
+
 // Allocates in the current memory context.
 ValueTable *begin_values(const column::ColumnType &type, Oid equality, Oid collation);
 

@@ -152,6 +152,17 @@ static void compile_bits(Compiler *compiler, CompiledQuery *compiled, Accumulato
 
 // ---- which aggregate --------------------------------------------------------------------------------------
 
+// Does another function finish the same transition state? An average's own has no sum of squares.
+static bool shares_state(const List *aggregates, const Aggref *aggregate) {
+    ListCell *cell;
+    foreach (cell, aggregates) {
+        const auto *other = lfirst_node(Aggref, cell);
+        if (other->aggtransno == aggregate->aggtransno && other->aggfnoid != aggregate->aggfnoid)
+            return true;
+    }
+    return false;
+}
+
 static void compile_known(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate,
                           const Argument &argument, Result *result) {
     const bool is_counted = result->is_state;
@@ -441,7 +452,11 @@ bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *c
     foreach (cell, parts.aggregates) {
         if (is_refused(compiler))
             return false;
-        compile_aggregate(compiler, compiled, lfirst_node(Aggref, cell), &compiled->results[number++]);
+        Result *result = &compiled->results[number++];
+        compile_aggregate(compiler, compiled, lfirst_node(Aggref, cell), result);
+        if (result->is_state && result->kind == ResultKind::FloatAverage &&
+            shares_state(parts.aggregates, lfirst_node(Aggref, cell)))
+            refuse(&compiler->refusal, "an average shares its transition state");
     }
     if (compiled->program->is_full)
         refuse(&compiler->refusal, "the query has too many steps");

@@ -1,103 +1,122 @@
 #include "plan/query/choice.h"
 
 #include "compat.h"
-#include "plan/query/aggregate_path.h"
+#include "plan/query/aggregate_members.h"
 #include "plan/query/aggregate_sets.h"
 #include "plan/query/engine_plan.h"
-#include "plan/query/join_path.h"
+#include "plan/query/given_rows.h"
+#include "plan/query/node.h"
 #include "plan/query/path.h"
 #include "plan/query/unnest.h"
 #include "settings.h"
 
-namespace pg_gpu::plan {
+namespace pg_gpu::plan::query {
 
 static create_upper_paths_hook_type previous_hook = nullptr;
 
-// ---- the engine's query processor -------------------------------------------------------------------------
-
-// Is it of a kind that there are GpuQueries for?
-static bool is_for_engine(PlannerInfo *root, RelOptInfo *input, bool is_distinct) {
-    if (refuse_statement(root, input) != nullptr || IS_DUMMY_REL(input) ||
-        (is_distinct ? root->parse->hasDistinctOn : refuse_groups(root) != nullptr))
-        return false;
-    if (input->reloptkind == RELOPT_JOINREL)
-        return join_enabled();
-    return input->reloptkind == RELOPT_BASEREL && !is_parent(root, input) && has_column_index(input);
+// Why nothing is asked of the table, though the statement is of the right kind.
+static const char *refuse_relation(PlannerInfo *root, const RelOptInfo *input) {
+    if (!query_enabled())
+        return "pg_gpu.enable_query is off";
+    if (IS_DUMMY_REL(const_cast<RelOptInfo *>(input)))
+        return "no row can pass the conditions";
+    return input->reloptkind == RELOPT_JOINREL || is_parent(root, input) || has_column_index(input)
+               ? nullptr
+               : "the table has no gpu_column index";
 }
 
-// True: it offers a path. `extra` is nullptr of SELECT DISTINCT.
-static bool consider_engine(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
-                            const GroupPathExtraData *extra) {
-    const bool is_distinct = extra == nullptr;
-    if (!is_for_engine(root, input, is_distinct))
-        return false;
-    TableAggregate table =
-        is_distinct ? distinct_rows_of(root, input, output, NIL) : groups_of(root, input, output, extra, NIL);
-    const bool has_sets = !is_distinct && root->parse->groupingSets != NIL;
-    if ((root->numOrderedAggs > 0 ? !grouping_is_sortable(table.clauses)
-                                  : !grouping_is_hashable(table.clauses)) ||
-        (has_sets && groups_by_equals(table)))
-        return false;
-    if (input->reloptkind == RELOPT_JOINREL && !query::begin_joined_query(&table))
-        return false;
-    return has_sets ? consider_sets(table, query::consider_query) : query::consider_query(table);
+// ---- groups -----------------------------------------------------------------------------------------------
+
+// Of grouping sets each is a node of its own. The replaced path sorts where aggregates need that, and else
+// hashes.
+static const char *refuse_clauses(const TableAggregate &table) {
+    if (table.root->parse->groupingSets != NIL && groups_by_equals(table))
+        return "grouping sets have an expression twice";
+    if (table.root->numOrderedAggs > 0)
+        return grouping_is_sortable(table.clauses) ? nullptr : "a grouping column can't be sorted";
+    return grouping_is_hashable(table.clauses) ? nullptr : "a grouping column can't be hashed";
 }
 
-// ---- the choice -------------------------------------------------------------------------------------------
-
-// Is a path one of ours, or of those that append_paths puts together?
-static bool is_of_nodes(const Path *path) {
-    if (!IsA(path, AppendPath))
-        return IsA(path, CustomPath);
-    const List *parts = reinterpret_cast<const AppendPath *>(path)->subpaths;
-    return parts != NIL && IsA(linitial(parts), CustomPath);
+static const char *consider_table(TableAggregate table) {
+    const char *refused = refuse_clauses(table);
+    if (refused != nullptr)
+        return refused;
+    if (table.input->reloptkind == RELOPT_JOINREL && !begin_joined_query(&table))
+        return nullptr;
+    if (table.root->parse->groupingSets != NIL)
+        consider_sets(table, consider_query);
+    else
+        consider_query(table);
+    return nullptr;
 }
 
-static bool is_own_plan_cheapest(const RelOptInfo *output) {
-    const Path *cheapest = static_cast<const Path *>(linitial(output->pathlist));
-    ListCell *cell;
-    foreach (cell, output->pathlist) {
-        const auto *path = static_cast<const Path *>(lfirst(cell));
-        if (path->total_cost < cheapest->total_cost)
-            cheapest = path;
-    }
-    return !is_of_nodes(cheapest);
+// Adds paths; returns why there are none of this kind of statement.
+static const char *consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+                                   const GroupPathExtraData *extra) {
+    const char *refused = refuse_groups(root, input);
+    if (refused == nullptr)
+        refused = refuse_relation(root, input);
+    if (refused != nullptr)
+        return refused;
+    if (!is_parent(root, input))
+        return consider_table(groups_of(root, input, output, extra));
+    if (root->parse->groupingSets != NIL)
+        return "grouping sets of partitions or children can't be put together";
+    if (!grouping_is_hashable(grouping_clauses(root)))
+        return "a grouping column can't be hashed";
+    return consider_members(root, input, output, extra);
 }
 
-static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
-                                     RelOptInfo *output, void *extra) {
+static const char *consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output) {
+    const char *refused = refuse_distinct(root, input);
+    if (refused == nullptr)
+        refused = refuse_relation(root, input);
+    if (refused != nullptr)
+        return refused;
+    return is_parent(root, input) ? "distinct rows of partitions or children can't be put together"
+                                  : consider_table(distinct_rows_of(root, input, output));
+}
+
+// ---- first rows -------------------------------------------------------------------------------------------
+
+static const char *consider_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output) {
+    const char *refused = refuse_relation(root, input);
+    if (refused == nullptr)
+        consider_first_rows(root, input, output);
+    return refused;
+}
+
+// ---- the hook ---------------------------------------------------------------------------------------------
+
+// Where groups or windows are sorted or made distinct, the table is others' business.
+static bool is_of_table(const RelOptInfo *input) {
+    return input->reloptkind == RELOPT_JOINREL ||
+           (input->reloptkind == RELOPT_BASEREL && input->rtekind == RTE_RELATION);
+}
+
+static void consider_stage(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
+                           void *extra) {
     if (previous_hook != nullptr)
         previous_hook(root, stage, input, output, extra);
-    // Where groups or windows are made distinct, the table is others' business.
     const bool is_distinct = stage == UPPERREL_DISTINCT && input->reloptkind != RELOPT_UPPER_REL;
-    if ((stage != UPPERREL_GROUP_AGG && !is_distinct) || output->pathlist == NIL)
+    const bool is_of_first_rows = stage == UPPERREL_ORDERED && root->parse->limitCount != nullptr &&
+                                  root->sort_pathkeys != NIL && is_of_table(input);
+    if (output->pathlist == NIL || (stage != UPPERREL_GROUP_AGG && !is_distinct && !is_of_first_rows))
         return;
     note_other_paths(root, output);
-    const uint64 offered = count_offered();
-    const QuerySetting setting = aggregate_enabled() ? query_setting() : QuerySetting::Off;
-    const auto *groups = is_distinct ? nullptr : static_cast<const GroupPathExtraData *>(extra);
-    const bool comes_first =
-        setting == QuerySetting::Always ||
-        (setting == QuerySetting::Auto && !is_distinct && input->reloptkind == RELOPT_BASEREL &&
-         has_column_index(input) && query::suits_engine(root, input));
-    if (comes_first && consider_engine(root, input, output, groups))
-        return;
     const char *refused =
-        is_distinct ? consider_distinct(root, input, output) : consider_groups(root, input, output, groups);
+        is_distinct        ? consider_distinct(root, input, output)
+        : is_of_first_rows ? consider_rows(root, input, output)
+                           : consider_groups(root, input, output, static_cast<GroupPathExtraData *>(extra));
     if (refused != nullptr)
-        note_declined({aggregate_path_methods()->CustomName, root, input, output, InvalidOid}, refused);
-    // Where GpuAggregate would cost more than PostgreSQL's own plan, the engine may still cost less. Joins
-    // are only asked of it by the setting, until all engines have them.
-    if (!comes_first && setting == QuerySetting::Auto &&
-        (count_offered() == offered || is_own_plan_cheapest(output)))
-        consider_engine(root, input, output, groups);
+        note_declined({query_path_methods()->CustomName, root, input, output, InvalidOid}, refused);
 }
 
-void install_aggregate_planner() {
+void install_query_planner() {
     previous_hook = create_upper_paths_hook;
-    create_upper_paths_hook = consider_aggregate_paths;
-    query::install_engine_planner();
-    query::install_unnesting();
+    create_upper_paths_hook = consider_stage;
+    install_engine_planner();
+    install_unnesting();
 }
 
-}  // namespace pg_gpu::plan
+}  // namespace pg_gpu::plan::query

@@ -1,8 +1,8 @@
-// Which node is offered for a statement's groups: a GpuAggregate, or a GpuQuery.
+// Where the planner is told of GpuQueries: for a statement's groups, its distinct rows, and its first rows.
 #pragma once
 
-namespace pg_gpu::plan {
+namespace pg_gpu::plan::query {
 
-void install_aggregate_planner();
+void install_query_planner();
 
-}  // namespace pg_gpu::plan
+}  // namespace pg_gpu::plan::query

@@ -101,7 +101,7 @@ static const IndexOptInfo *choose_index(const RelOptInfo *table) {
     ListCell *cell;
     foreach (cell, table->indexlist) {
         const auto *index = lfirst_node(IndexOptInfo, cell);
-        if (!is_column_index(index) || index->hypothetical || index->indpred != NIL ||
+        if (!is_column_index(index) || index->indpred != NIL ||
             (smallest != nullptr && smallest->pages <= index->pages))
             continue;
         if (has_all_columns(index, reinterpret_cast<Node *>(table->reltarget->exprs)) &&
@@ -201,10 +201,9 @@ static bool is_any_indexed(const PlannerInfo *root, const RelOptInfo *join) {
 // makes joins that it throws away.
 static bool may_be_wanted(const PlannerInfo *root, const RelOptInfo *join) {
     const Query *query = root->parse;
-    if (query_setting() == QuerySetting::Off || !join_enabled() || root->rowMarks != NIL ||
-        root->join_search_private != nullptr)
+    if (!query_enabled() || root->rowMarks != NIL || root->join_search_private != nullptr)
         return false;
-    return has_groups(query) ? aggregate_enabled() && query->commandType == CMD_SELECT
+    return has_groups(query) ? query->commandType == CMD_SELECT
                              : (query->commandType == CMD_SELECT || query->commandType == CMD_INSERT) &&
                                    is_any_indexed(root, join);
 }

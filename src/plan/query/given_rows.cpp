@@ -62,7 +62,6 @@ bool make_given_query(const TableAggregate &table, const IndexOptInfo *index, Ag
                       Refusal *refusal) {
     *query = {};
     query->has_barrier = table.root->qual_security_level > 0;
-    query->top = kAllGroups;
     if (index != nullptr) {
         query->indexes = list_make1_oid(index->indexoid);
         if (!add_conditions(table, index, query, refusal))
@@ -72,7 +71,7 @@ bool make_given_query(const TableAggregate &table, const IndexOptInfo *index, Ag
     foreach (cell, table.given->row) {
         auto *expression = static_cast<Node *>(lfirst(cell));
         Node *over = table.read != nullptr ? over_tables(expression, *table.read, refusal)
-                                           : over_index(expression, index, nullptr, refusal);
+                                           : over_index(expression, index, refusal);
         if (over == nullptr || refusal->reason != nullptr)
             return false;
         query->keys = lappend(query->keys, over);
@@ -99,7 +98,7 @@ Path *make_replaced_rows(const TableAggregate &table) {
     foreach (cell, table.given->row)
         add_column_to_pathtarget(target, static_cast<Expr *>(lfirst(cell)), 0);
     target = set_pathtarget_cost_width(root, target);
-    Path *rows = table.rows != nullptr ? table.rows : scan_plainly(root, table.input, NIL);
+    Path *rows = table.rows != nullptr ? table.rows : scan_plainly(root, table.input);
     rows = reinterpret_cast<Path *>(create_projection_path(root, table.input, rows, target));
     if (pathkeys_contained_in(table.given->pathkeys, rows->pathkeys))
         return rows;
@@ -192,14 +191,6 @@ void consider_joined_rows(PlannerInfo *root, RelOptInfo *join) {
     add_any_column(&given.row);
     if (begin_joined_query(&table))
         consider_query(table);
-}
-
-bool gives_joined_rows(const RelOptInfo *join) {
-    ListCell *cell;
-    foreach (cell, join->pathlist)
-        if (is_of_engine(static_cast<const Path *>(lfirst(cell))))
-            return true;
-    return false;
 }
 
 // ---- first rows -------------------------------------------------------------------------------------------

@@ -34,9 +34,6 @@ Path *make_replaced_rows(const TableAggregate &table);
 // paths are those that there are so far.
 void consider_joined_rows(PlannerInfo *root, RelOptInfo *join);
 
-// Is there such a path?
-bool gives_joined_rows(const RelOptInfo *join);
-
 // Offers paths of the first rows of `ORDER BY … LIMIT …` to `output`. False: there are none.
 bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output);
 

@@ -2,7 +2,6 @@
 
 #include "column/scan/cached_results.h"
 #include "compat.h"
-#include "plan/query/aggregate_maps.h"
 #include "plan/query/numbering.h"
 
 namespace pg_gpu::plan::query {
@@ -18,6 +17,24 @@ static bool has_changing_type(Node *node, void *context) {
     const Oid type = IsA(node, List) ? InvalidOid : exprType(node);
     return type >= FirstUnpinnedObjectId || type == REGCONFIGOID || type == REGDICTIONARYOID ||
            walk_expression(node, has_changing_type, context);
+}
+
+static bool has_passing_results(Oid function, void *) {
+    return !column::gives_cacheable_results(function);
+}
+
+// A domain's constraints may change, and how XML shows bytes is a setting.
+static bool has_passing_function(Node *node, void *context) {
+    return node != nullptr && (IsA(node, CoerceToDomain) || IsA(node, XmlExpr) ||
+                               check_functions_in_node(node, has_passing_results, context) ||
+                               walk_expression(node, has_passing_function, context));
+}
+
+// Does an expression give the same in every statement, under the settings of cached_results.h? That is so for
+// immutable functions of PostgreSQL's own.
+static bool gives_cacheable_results(const Node *expression) {
+    auto *node = const_cast<Node *>(expression);
+    return !contain_mutable_functions(node) && !has_passing_function(node, nullptr);
 }
 
 // Would the expression's results be the same in any session with such settings, at any time?

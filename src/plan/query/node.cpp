@@ -6,6 +6,7 @@
 #include "plan/custom_node.h"
 #include "plan/query/aggregate_explain.h"
 #include "plan/query/aggregate_sets.h"
+#include "plan/query/choice.h"
 #include "plan/query/joins_explain.h"
 #include "plan/query/subqueries.h"
 #include "plan/query/submit.h"
@@ -252,6 +253,7 @@ const CustomPathMethods *query_path_methods() {
 
 void register_query_node() {
     RegisterCustomScanMethods(&scan_methods);
+    install_query_planner();
 }
 
 }  // namespace pg_gpu::plan::query

@@ -198,7 +198,7 @@ static const PathTarget *target_of(const TableAggregate &table) {
 // Of reading a table.
 static Cost cost_source(const AggregateSource &source) {
     const RelOptInfo *table = source.table;
-    const auto rows = static_cast<double>(source.summary.rows);
+    const auto rows = source.index->tuples;
     // Rows elsewhere are looked up in the table.
     const double elsewhere = 1.0 - table->allvisfrac;
     return rows * kStepOperators * cpu_operator_cost +
@@ -252,7 +252,7 @@ static void cost_query(const Offer &offer, double groups, Path *path) {
     for (int i = 0; i < offer.source_count; i++) {
         if (offer.sources[i].index == nullptr)
             continue;
-        rows += static_cast<double>(offer.sources[i].summary.rows);
+        rows += offer.sources[i].index->tuples;
         reading += cost_source(offer.sources[i]);
     }
     if (table.plan != nullptr)
@@ -296,8 +296,8 @@ static void add_query_path(const Offer &offer, const Candidate &candidate) {
                           : Min(groups, linitial_node(Path, table.output->pathlist)->rows);
     cost_query(offer, groups, &path->path);
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-    path->custom_paths = list_make1(given != nullptr ? make_replaced_rows(table)
-                                                     : make_replaced_path(table, offer.row, NIL, nullptr));
+    path->custom_paths =
+        list_make1(given != nullptr ? make_replaced_rows(table) : make_replaced_path(table, offer.row));
     for (int i = 0; table.read != nullptr && i < table.read->count; i++)
         if (table.read->tables[i].index == nullptr)
             path->custom_paths = lappend(path->custom_paths, table.read->tables[i].rows);
@@ -311,6 +311,16 @@ static void add_query_path(const Offer &offer, const Candidate &candidate) {
     path->methods = query_path_methods();
     note_offered(candidate, path);
     add_path(table.output, &path->path);
+}
+
+// Of an index that is only proposed, too.
+static const ColumnFacts *find_facts(const IndexOptInfo &index) {
+    if (index.hypothetical)
+        return guess_input_facts(get_tlist_exprs(index.indextlist, true));
+    Relation relation = index_open(index.indexoid, NoLock);
+    const ColumnFacts *facts = read_index_facts(relation, *column::make_format(relation));
+    index_close(relation, NoLock);
+    return facts;
 }
 
 static Refusal compile_offer(Offer *offer) {
@@ -329,11 +339,8 @@ static Refusal compile_offer(Offer *offer) {
                 guess_input_facts(offer->table->read->tables[node->table].rows->pathtarget->exprs);
             continue;
         }
-        Relation index = index_open(source.index->indexoid, NoLock);
-        facts[node->table] = read_index_facts(index, *source.format);
-        index_close(index, NoLock);
-        const IndexColumns columns = describe_columns(source.format, source.index->opfamily,
-                                                      source.index->indexcollations, source.summary, NIL);
+        facts[node->table] = find_facts(*source.index);
+        const IndexColumns columns = {source.index->opfamily, source.index->indexcollations};
         List *by_code = NIL;
         List *others = NIL;
         divide_conditions(node->conditions, columns, &by_code, &others);
@@ -390,10 +397,24 @@ static bool make_offer_query(const TableAggregate &table, const IndexOptInfo *in
     return make_given_query(table, index, &offer->query, refusal);
 }
 
+// The engine is the server process's. Why it isn't asked about the index; nullptr: it is.
+static const char *refuse_request(const IndexOptInfo *index) {
+    if (!server_wanted())
+        return "pg_gpu.server is off";
+    if (path_setting() == PathSetting::Paged)
+        return "pg_gpu.path is paged";
+    return client::may_use_server(index->pages, column::kFewestPagesForServer)
+               ? nullptr
+               : "the index is too small for a request to the server process";
+}
+
 static bool consider_index(const TableAggregate &table, const IndexOptInfo *index) {
     const Candidate candidate = candidate_of(table, index);
-    if (index->indpred != NIL && !index->predOK) {
-        note_declined(candidate, "the conditions don't imply those of the partial index");
+    const char *refused = index->indpred != NIL && !index->predOK
+                              ? "the conditions don't imply those of the partial index"
+                              : refuse_request(index);
+    if (refused != nullptr) {
+        note_declined(candidate, refused);
         return false;
     }
     Offer offer = {};
@@ -403,19 +424,12 @@ static bool consider_index(const TableAggregate &table, const IndexOptInfo *inde
         note_declined(candidate, refusal, {number, planner_rt_fetch(number, table.root)->relid});
         return false;
     }
-    const AggregateSource source = make_source(table.input, index);
+    const AggregateSource source = {table.input, index};
     offer.table = &table;
     offer.sources = &source;
     offer.source_count = 1;
     offer.tree = unpack_tree(NIL, offer.query);
     return consider_offer(&offer, candidate);
-}
-
-// The engine is the server process's, which isn't asked about a few pages. That is no reason to be told
-// beside GpuAggregate's: such an index is read in no time.
-static bool may_be_requested(const IndexOptInfo *index) {
-    return server_wanted() && path_setting() != PathSetting::Paged &&
-           client::may_use_server(index->pages, column::kFewestPagesForServer);
 }
 
 // ---- joined tables ----------------------------------------------------------------------------------------
@@ -461,7 +475,8 @@ static bool consider_joined(const TableAggregate &table) {
     }
     replace_lost_columns(&offer.tree, {&offer.query.keys, &offer.query.aggregates});
     auto *sources = allocate_zeroed<AggregateSource>(static_cast<size_t>(read.count));
-    bool is_any_large = false;
+    const char *refused = "no joined table has a gpu_column index";
+    bool is_any_requested = false;
     for (int i = 0; i < read.count; i++) {
         const IndexOptInfo *index = read.tables[i].index;
         offer.names = lappend(offer.names, names_of(table.root, read.tables[i]));
@@ -469,13 +484,18 @@ static bool consider_joined(const TableAggregate &table) {
             lappend_oid(offer.query.indexes, index == nullptr ? InvalidOid : index->indexoid);
         if (index == nullptr)
             continue;
-        sources[i] = make_source(index->rel, index);
-        is_any_large = is_any_large || may_be_requested(index);
+        sources[i] = {index->rel, index};
+        refused = refuse_request(index);
+        is_any_requested = is_any_requested || refused == nullptr;
     }
     offer.sources = sources;
     offer.source_count = read.count;
     offer.query.conditions = conditions_of(offer.tree);
-    return is_any_large && consider_offer(&offer, candidate);
+    if (!is_any_requested) {
+        note_declined(candidate, refused);
+        return false;
+    }
+    return consider_offer(&offer, candidate);
 }
 
 bool consider_query(const TableAggregate &table) {
@@ -485,79 +505,10 @@ bool consider_query(const TableAggregate &table) {
     ListCell *cell;
     foreach (cell, table.input->indexlist) {
         const auto *index = lfirst_node(IndexOptInfo, cell);
-        if (is_column_index(index) && !index->hypothetical && may_be_requested(index))
+        if (is_column_index(index))
             is_offered = consider_index(table, index) || is_offered;
     }
     return is_offered;
-}
-
-// ---- which node comes first -------------------------------------------------------------------------------
-
-// Of the columns read that are of a kind, the one with the most different values: how many it has.
-static double count_most_values(PlannerInfo *root, const RelOptInfo *input, bool (*is_of_kind)(Oid type)) {
-    List *columns =
-        pull_var_clause(reinterpret_cast<Node *>(root->processed_tlist),
-                        PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_RECURSE_PLACEHOLDERS);
-    double most = 0;
-    ListCell *cell;
-    foreach (cell, columns) {
-        auto *column = static_cast<Node *>(lfirst(cell));
-        if (is_of_kind(exprType(column)))
-            most = Max(most, estimate_num_groups(root, list_make1(column), input->rows, nullptr, nullptr));
-    }
-    return most;
-}
-
-static bool is_numeric(Oid type) {
-    return getBaseType(type) == NUMERICOID;
-}
-
-static constexpr double kManyGroups = 20000;
-
-// So many groups or values of a dictionary are few to GpuAggregate, which holds them in the session's memory
-// and gives up where that has no room.
-static double count_few() {
-    constexpr double bytes_of_group = 40;
-    return Min(kManyGroups, static_cast<double>(get_hash_memory_limit()) / 2 / bytes_of_group);
-}
-
-static bool has_many_groups(PlannerInfo *root, const RelOptInfo *input) {
-    // Fewer distinct values of a whole table are often those of a dictionary.
-    constexpr double many_values = 100000;
-    List *keys = get_sortgrouplist_exprs(const_cast<List *>(grouping_clauses(root)), root->processed_tlist);
-    const double few = keys == NIL ? many_values : count_few();
-    // Of expressions PostgreSQL thinks as many values as their columns have, which mostly are far too many.
-    const auto are_many = [&](const List *values) {
-        List *columns = NIL;
-        for (int i = 0; i < list_length(values); i++)
-            if (IsA(list_nth(values, i), Var))
-                columns = lappend(columns, list_nth(values, i));
-        return columns != NIL && estimate_num_groups(root, columns, input->rows, nullptr, nullptr) > few;
-    };
-    if (are_many(keys))
-        return true;
-    List *aggregates =
-        pull_var_clause(reinterpret_cast<Node *>(root->processed_tlist),
-                        PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS);
-    ListCell *cell;
-    foreach (cell, aggregates) {
-        const auto *aggregate = reinterpret_cast<const Aggref *>(lfirst(cell));
-        if (IsA(aggregate, Aggref) && aggregate->aggdistinct != NIL &&
-            are_many(lappend(list_copy(keys), linitial_node(TargetEntry, aggregate->args)->expr)))
-            return true;
-    }
-    return false;
-}
-
-bool suits_engine(PlannerInfo *root, const RelOptInfo *input) {
-    // With room for them, GpuAggregate is the faster one with many texts: each GpuQuery numbers them anew.
-    constexpr double some_texts = 1000;
-    constexpr double many_texts = 10000;
-    constexpr size_t little_memory = size_t{64} << 20;
-    const bool has_room = get_hash_memory_limit() >= little_memory;
-    if (count_most_values(root, input, type_is_collatable) > (has_room ? many_texts : some_texts))
-        return !has_room;
-    return count_most_values(root, input, is_numeric) > count_few() || has_many_groups(root, input);
 }
 
 }  // namespace pg_gpu::plan::query

@@ -12,10 +12,6 @@ bool consider_query(const TableAggregate &table);
 // How the engine could join the tables. False: it can't.
 bool begin_joined_query(TableAggregate *join);
 
-// Are there so many groups, distinct values of groups, texts or numerics that the query processor is the
-// faster one? Where GpuAggregate has no room for them, its request would even give up.
-bool suits_engine(PlannerInfo *root, const RelOptInfo *input);
-
 // The conditions that scan keys are made of, which rows are tested for by their codes, and the others.
 void divide_conditions(const List *conditions, const IndexColumns &columns, List **by_code, List **others);
 

@@ -147,10 +147,13 @@ struct Table {
     uint32 first_list;
     // Made in the executor, by combination.
     uint64 count;
-    uint64 *words;  // of inputs
+    uint64 *values_given;  // of inputs: Datums where they are to be numbered
     bool *nulls;
-    uint64 *results;
+    uint64 *results_given;
     bool *result_nulls;
+    // The same with numbers, which each request may give anew (number_tables).
+    uint64 *words;
+    uint64 *results;
 };
 
 // What a code of an integer must be added to be the integer.
@@ -192,6 +195,9 @@ struct Program {
     Table tables[8];
     uint32 table_count;
     uint32 list_count;
+    // Once lists are written: which one each step names, and how many constants come before them.
+    uint32 *list_of_step;
+    uint32 constants_before_lists;
     engine::Zone zones[8];
     const pg_tz *zone_names[8];  // nullptr: a fixed offset
     uint32 zone_count;

@@ -1,7 +1,6 @@
 #include "plan/query/submit.h"
 
 #include "compat.h"
-#include "plan/query/aggregate_output.h"
 #include "plan/query/entries.h"
 #include "plan/query/given_rows.h"
 #include "plan/query/having.h"
@@ -244,8 +243,7 @@ static const char *submit_with_guard(QueryState *state) {
 static bool make_conditions(QueryState *state, TreeNode *node) {
     QueriedTable *table = &state->tables[node->table];
     table->format = column::make_format(table->index);
-    const IndexColumns columns =
-        describe_columns(table->format, table->index->rd_opfamily, table->index->rd_indcollation, {}, NIL);
+    const IndexColumns columns = {table->index->rd_opfamily, table->index->rd_indcollation};
     List *by_code = NIL;
     List *others = NIL;
     divide_conditions(node->conditions, columns, &by_code, &others);

@@ -94,7 +94,8 @@ static const char *unit_of_pattern(const char *pattern) {
     return has_any({"D", "W", "J", "I"}) ? "day" : "month";
 }
 
-// A call whose moment is cut to that unit.
+// A call whose moment is cut to that unit. Such a pattern shows no zone, so local time is cut: between two
+// jumps of the clocks there needn't be a moment at which an hour begins.
 static Node *with_coarse_moment(Cut *cut, const FuncExpr *call) {
     const auto *pattern = static_cast<const Const *>(lsecond(call->args));
     if (!IsA(pattern, Const) || pattern->constisnull)
@@ -102,16 +103,19 @@ static Node *with_coarse_moment(Cut *cut, const FuncExpr *call) {
     const char *unit = unit_of_pattern(TextDatumGetCString(pattern->constvalue));
     if (unit == nullptr)
         return nullptr;
-    const bool has_zone = call->funcid == F_TO_CHAR_TIMESTAMPTZ_TEXT;
+    auto *moment = static_cast<Expr *>(linitial(call->args));
+    if (call->funcid == F_TO_CHAR_TIMESTAMPTZ_TEXT)
+        moment =
+            reinterpret_cast<Expr *>(makeFuncExpr(F_TIMESTAMP_TIMESTAMPTZ, TIMESTAMPOID, list_make1(moment),
+                                                  InvalidOid, InvalidOid, COERCE_EXPLICIT_CAST));
     Const *name = makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1, CStringGetTextDatum(unit), false, false);
-    FuncExpr *cut_moment =
-        makeFuncExpr(has_zone ? F_DATE_TRUNC_TEXT_TIMESTAMPTZ : F_DATE_TRUNC_TEXT_TIMESTAMP,
-                     has_zone ? TIMESTAMPTZOID : TIMESTAMPOID, list_make2(name, linitial(call->args)),
-                     InvalidOid, DEFAULT_COLLATION_OID, COERCE_EXPLICIT_CALL);
+    FuncExpr *cut_moment = makeFuncExpr(F_DATE_TRUNC_TEXT_TIMESTAMP, TIMESTAMPOID, list_make2(name, moment),
+                                        InvalidOid, DEFAULT_COLLATION_OID, COERCE_EXPLICIT_CALL);
     Node *input = take_input(cut, reinterpret_cast<Node *>(cut_moment));
     if (input == nullptr)
         return nullptr;
     auto *coarse = static_cast<FuncExpr *>(copyObjectImpl(call));
+    coarse->funcid = F_TO_CHAR_TIMESTAMP_TEXT;
     linitial(coarse->args) = input;
     return reinterpret_cast<Node *>(coarse);
 }
@@ -342,7 +346,7 @@ static void evaluate_row(const Evaluation &evaluation, uint64 number) {
         result = evaluation.length == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(result))
                                          : datumCopy(result, evaluation.by_value, evaluation.length);
     table->result_nulls[number] = is_null;
-    table->results[number] = is_null ? 0 : word_of(table->result, result, table->type);
+    table->results_given[number] = is_null ? 0 : word_of(table->result, result, table->type);
     ResetExprContext(context);
     ExecClearTuple(evaluation.row);
 }
@@ -351,9 +355,9 @@ static void evaluate_records(Table *table, const CompiledQuery &compiled, const 
                              column::QueryResult *result, ExprContext *context) {
     const auto width = static_cast<uint64>(table->input_count);
     table->count = result->rows;
-    table->words = allocate_zeroed<uint64>(table->count * width + 1);
+    table->values_given = allocate_zeroed<uint64>(table->count * width + 1);
     table->nulls = allocate_zeroed<bool>(table->count * width + 1);
-    table->results = allocate_zeroed<uint64>(table->count + 1);
+    table->results_given = allocate_zeroed<uint64>(table->count + 1);
     table->result_nulls = allocate_zeroed<bool>(table->count + 1);
     const Evaluation evaluation = begin_evaluation(table, context);
     const uint64 *record;
@@ -369,7 +373,7 @@ static void evaluate_records(Table *table, const CompiledQuery &compiled, const 
                 // Decimals are numbers without their points there as here.
                 const bool is_numbered = table->values[i].numbering != no_numbering;
                 if (!*is_null)
-                    table->words[number * width + i] =
+                    table->values_given[number * width + i] =
                         is_numbered ? static_cast<uint64>(*value) : record[layout.words[i]];
             }
             evaluate_row(evaluation, number);
@@ -434,11 +438,19 @@ static bool number_words(Program *program, uint16 numbering, uint64 *words, cons
     return has_room;
 }
 
+static uint64 *copy_words(const uint64 *words, uint64 count) {
+    auto *copy = allocate<uint64>(count + 1);
+    memcpy(copy, words, count * sizeof(uint64));
+    return copy;
+}
+
 bool number_tables(Program *program) {
     bool has_room = true;
     for (uint32 t = 0; t < program->table_count; t++) {
         Table *table = &program->tables[t];
         const auto width = static_cast<uint64>(table->input_count);
+        table->words = copy_words(table->values_given, table->count * width);
+        table->results = copy_words(table->results_given, table->count);
         for (uint64 i = 0; i < width; i++)
             has_room = has_room && number_words(program, table->values[i].numbering, table->words + i,
                                                 table->nulls + i, table->count, width);
@@ -522,9 +534,24 @@ static const char *write_table(Program *program, const Table &table, uint32 *lis
     return nullptr;
 }
 
+// Remembers what lists that an earlier request has written have changed, or takes these away.
+static void begin_lists(Program *program) {
+    if (program->list_of_step != nullptr) {
+        program->constant_count = program->constants_before_lists;
+        return;
+    }
+    program->constants_before_lists = program->constant_count;
+    program->list_of_step = static_cast<uint32 *>(
+        MemoryContextAllocZero(program->context, (size_t{program->step_count} + 1) * sizeof(uint32)));
+    for (uint32 i = 0; i < program->step_count; i++)
+        if (program->steps[i].operation == Operation::look_up)
+            program->list_of_step[i] = program->steps[i].detail;
+}
+
 const char *write_tables(Program *program) {
     if (program->table_count == 0)
         return nullptr;
+    begin_lists(program);
     // Lists come behind the constants that steps name by numbers of 16 bits.
     const bool was_full = program->is_full;
     auto *lists = allocate_zeroed<uint32>(size_t{program->list_count} + 1);
@@ -535,7 +562,7 @@ const char *write_tables(Program *program) {
     program->is_full = was_full;
     for (uint32 i = 0; i < program->step_count; i++)
         if (program->steps[i].operation == Operation::look_up)
-            program->steps[i].detail = lists[program->steps[i].detail];
+            program->steps[i].detail = lists[program->list_of_step[i]];
     return nullptr;
 }
 

@@ -402,8 +402,8 @@ static bool is_better(const PlannedStmt *joined, const PlannedStmt *usual) {
 static PlannedStmt *plan_both(Query *query, const char *text, int options, ParamListInfo parameters) {
     bool is_changed = false;
     Query *unnested = nullptr;
-    if (aggregate_enabled() && query_setting() != QuerySetting::Off && join_enabled() &&
-        query->commandType == CMD_SELECT && has_sub_selects(reinterpret_cast<Node *>(query), nullptr)) {
+    if (query_enabled() && query->commandType == CMD_SELECT &&
+        has_sub_selects(reinterpret_cast<Node *>(query), nullptr)) {
         unnested = static_cast<Query *>(copyObjectImpl(query));
         unnest_query(reinterpret_cast<Node *>(unnested), &is_changed);
     }

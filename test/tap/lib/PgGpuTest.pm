@@ -322,7 +322,7 @@ CREATE FUNCTION answer_check.force(mode text) RETURNS void LANGUAGE sql AS $$
          set_config('enable_bitmapscan', CASE WHEN mode IN ('bitmap', 'any') THEN 'on' ELSE 'off' END, true),
          set_config('enable_sort', CASE WHEN mode IN ('index', 'index_only') THEN 'off' ELSE 'on' END, true),
          set_config('pg_gpu.enable_count_scan', CASE WHEN mode IN ('count', 'count_rows', 'any') THEN 'on' ELSE 'off' END, true),
-         set_config('pg_gpu.enable_aggregate', CASE WHEN mode = 'any' THEN 'on' ELSE 'off' END, true),
+         set_config('pg_gpu.enable_query', CASE WHEN mode = 'any' THEN 'on' ELSE 'off' END, true),
          -- Otherwise the planner may call costs equal that differ by a tuple or two.
          set_config('cpu_tuple_cost', CASE WHEN mode IN ('count', 'count_rows') THEN '1000' ELSE '0.01' END, true);
 $$;

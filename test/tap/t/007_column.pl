@@ -71,7 +71,7 @@ sub condition
 
 $primary->safe_psql('postgres', <<'SQL');
 -- Scans, counts and functions are compared with plans without an index.
-ALTER DATABASE postgres SET pg_gpu.enable_aggregate = off;
+ALTER DATABASE postgres SET pg_gpu.enable_query = off;
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 -- Returns what differs, as text; empty when nothing does.
 CREATE FUNCTION scan_difference(tab text, condition text) RETURNS text LANGUAGE plpgsql AS $$
@@ -138,18 +138,18 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
 	RETURN ARRAY['error ' || SQLSTATE];
 END $$;
--- Whether the node GpuAggregate answers; an empty text when its answer is the other plan's.
+-- Whether GpuQuery answers; an empty text when its answer is the other plan's.
 CREATE FUNCTION aggregate_difference(query text, OUT node int, OUT difference text) LANGUAGE plpgsql AS $$
 DECLARE
 	by_node text[];
 	without text[];
 	plan json;
 BEGIN
-	PERFORM set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('pg_gpu.enable_aggregate', 'on', true);
+	PERFORM set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('pg_gpu.enable_query', 'on', true);
 	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-	node := CASE WHEN plan::text LIKE '%"GpuAggregate"%' THEN 1 ELSE 0 END;
+	node := CASE WHEN plan::text LIKE '%"GpuQuery"%' THEN 1 ELSE 0 END;
 	by_node := answer_of(query);
-	PERFORM set_config('enable_seqscan', 'on', true), set_config('pg_gpu.enable_aggregate', 'off', true);
+	PERFORM set_config('enable_seqscan', 'on', true), set_config('pg_gpu.enable_query', 'off', true);
 	without := answer_of(query);
 	difference := CASE WHEN by_node = without THEN '' ELSE format(E'%s: %s instead of %s\n', query,
 		(SELECT array_agg(x) FROM (SELECT unnest(by_node) EXCEPT ALL SELECT unnest(without) LIMIT 3) AS s (x)),

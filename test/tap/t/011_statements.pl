@@ -31,6 +31,6 @@ foreach my $round (1 .. test_rounds())
 	}
 }
 cmp_ok($by_node, '>', $asked / 10, "$by_node statements of $asked were answered by nodes");
-is($node->safe_psql('postgres', "SELECT sum(requests) > 50 FROM gpu.stat WHERE request = 'aggregate' AND path = 'host'"), 't', 'the server process has answered');
+is($node->safe_psql('postgres', "SELECT sum(requests) > 50 FROM gpu.stat WHERE request = 'query' AND path = 'host'"), 't', 'the server process has answered');
 $node->stop;
 done_testing();

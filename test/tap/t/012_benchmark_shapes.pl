@@ -1,6 +1,6 @@
 # suite: check
 # The statements of the benchmarks `tpch` and `hits` (test/bench) over few rows: each is answered by PostgreSQL's own plan, and by the plan that the planner
-# chooses with pg_gpu on the paged and the host path, with the same rows in the same order.
+# chooses with pg_gpu on the host path, with the same rows in the same order.
 
 use strict;
 use warnings FATAL => 'all';
@@ -16,8 +16,7 @@ my $bench = "$FindBin::RealBin/../../bench";
 my $node = new_cluster('main', conf => "pg_gpu.request_timeout = 60s\nfsync = off\n");
 
 my %ways = (
-	without => join('', map { "SET pg_gpu.$_ = off;\n" } qw(enable_aggregate enable_sort enable_count_scan)) . "SET enable_bitmapscan = off;\n",
-	paged => "SET pg_gpu.path = paged;\n",
+	without => join('', map { "SET pg_gpu.$_ = off;\n" } qw(enable_query enable_count_scan)) . "SET enable_bitmapscan = off;\n",
 	host => "SET pg_gpu.path = host;\n");
 
 # The names and texts of a benchmark's statements.
@@ -50,12 +49,9 @@ sub compare
 	my @expected = answers($name, $ways{without}, @texts);
 	my $empty = grep { $_ eq '' } @expected;
 	cmp_ok($empty, '<', @statements / 3, "$name: most statements have rows");
-	foreach my $way ('paged', 'host')
-	{
-		my @found = answers($name, $ways{$way}, @texts);
-		is($found[$_], $expected[$_], "$statements[$_][0] on the $way path") foreach 0 .. $#statements;
-	}
-	my @plans = answers($name, $ways{paged}, map { "EXPLAIN (COSTS OFF) $_" } @texts);
+	my @found = answers($name, $ways{host}, @texts);
+	is($found[$_], $expected[$_], "$statements[$_][0] by the server process") foreach 0 .. $#statements;
+	my @plans = answers($name, $ways{host}, map { "EXPLAIN (COSTS OFF) $_" } @texts);
 	my @by_nodes = grep { $plans[$_] =~ /Custom Scan \(Gpu/ } 0 .. $#plans;
 	cmp_ok(scalar @by_nodes, '>=', $at_least, "$name: nodes answer " . join(', ', map { $statements[$_][0] } @by_nodes));
 	return;

@@ -129,7 +129,7 @@ sub check_all
 			+ (SELECT count(*) FROM (SELECT tid, score FROM gpu.search('doc_same', '$query', 5000, 'query') EXCEPT SELECT tid, score FROM gpu.search('doc_tsv', '$query', 5000, 'query')) AS x)";
 		my $answers = $node->safe_psql('postgres', join ';', 'SET enable_seqscan = off', 'SET enable_indexscan = off', $sql, $count,
 			'SET enable_indexscan = on', 'SET enable_bitmapscan = off', $sql, $among, $different,
-			'SET enable_seqscan = on', 'SET enable_indexscan = off', 'SET pg_gpu.enable_aggregate = off', $sql, $count, $among);
+			'SET enable_seqscan = on', 'SET enable_indexscan = off', 'SET pg_gpu.enable_query = off', $sql, $count, $among);
 		my ($bitmap, $counted, $plain, $ordered, $difference, $sequential, $all, $sorted) = split /\n/, $answers, -1;
 		$matched++ if $sequential ne '';
 		$wrong .= "bitmap scan: $query\n" if $bitmap ne $sequential;

@@ -79,13 +79,13 @@ FROM patterns, unnest(ARRAY['t', 'v', 'c', 'y', 'lower(t)', 'substr(v, 2)', 'nul
 	'SELECT count(*) FROM likes WHERE COLUMN LIKE ANY (ARRAY[PATTERN, ''a%''])']) AS query;
 SQL
 	my $plans = $node->safe_psql($database, q{SET enable_seqscan = off; SET enable_bitmapscan = off; EXPLAIN SELECT (count(*), sum(id)) FROM likes WHERE t LIKE '%a'; EXPLAIN SELECT count(*) FROM likes WHERE t LIKE ANY (ARRAY['%a', 'a%'])});
-	like($plans, qr/GpuAggregate.*GpuCount/s, "$encoding: the nodes answer");
+	like($plans, qr/GpuQuery.*GpuCount/s, "$encoding: the nodes answer");
 	my $answers = $node->safe_psql($database, <<'SQL');
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 CREATE TEMP TABLE by_index AS SELECT query, answer_of(query) AS answer FROM queries;
 SET enable_seqscan = on;
-SET pg_gpu.enable_aggregate = off;
+SET pg_gpu.enable_query = off;
 SET pg_gpu.enable_count_scan = off;
 CREATE TEMP TABLE without AS SELECT query, answer_of(query) AS answer FROM queries;
 SELECT query, i.answer, w.answer FROM by_index AS i JOIN without AS w USING (query) WHERE i.answer IS DISTINCT FROM w.answer LIMIT 5;

@@ -86,7 +86,7 @@ VACUUM ANALYZE $table");
 	my $expected = "SELECT count(*) FROM $table WHERE k + 0 BETWEEN 100 AND 59000";
 	my $is_right = sub {
 		my ($title) = @_;
-		my $right = $primary->safe_psql('postgres', "SET pg_gpu.path = paged; SET pg_gpu.enable_aggregate = off; $expected");
+		my $right = $primary->safe_psql('postgres', "SET pg_gpu.path = paged; SET pg_gpu.enable_query = off; $expected");
 		foreach my $way ('SET pg_gpu.path = paged;', $forced)
 		{
 			# Twice in a session, which learns of dead line pointers meanwhile.

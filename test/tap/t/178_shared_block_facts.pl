@@ -46,7 +46,7 @@ sub count_of
 sub in_table
 {
 	my ($table) = @_;
-	return "SET pg_gpu.enable_count_scan = off; SET pg_gpu.enable_aggregate = off; SELECT count(*) FROM $table WHERE k + 0 BETWEEN 1 AND 5000";
+	return "SET pg_gpu.enable_count_scan = off; SET pg_gpu.enable_query = off; SELECT count(*) FROM $table WHERE k + 0 BETWEEN 1 AND 5000";
 }
 
 # Does a statement of this session answer without a look at more than a few rows?
@@ -57,7 +57,7 @@ sub knows
 	my $plan = $session->query_safe("SET enable_seqscan = off; SET enable_bitmapscan = off;
 SET enable_indexscan = off; SET enable_indexonlyscan = off;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT sum(k) FROM $table WHERE k BETWEEN 1 AND 5000");
-	return $plan =~ /GpuAggregate.*Heap Fetches: (\d+)/s ? ($1 <= $few ? 't' : 'f') : $plan;
+	return $plan =~ /GpuQuery.*Heap Fetches: (\d+)/s ? ($1 <= $few ? 't' : 'f') : $plan;
 }
 
 # What a session that has asked nothing yet knows, what it answers, and what is right.

@@ -93,7 +93,7 @@ SELECT gpu.count('one_column', 'v >= ' || :least) AS by_column, gpu.count('one_g
 	(SELECT count(*) FROM one WHERE v + 0 >= :least) AS by_scan \gset
 SET LOCAL enable_seqscan = off;
 SELECT count(k) + 0 * sum(k) AS by_node FROM one WHERE k BETWEEN 1 AND 1000000 \gset
-SET LOCAL pg_gpu.enable_aggregate = off;
+SET LOCAL pg_gpu.enable_query = off;
 SET LOCAL pg_gpu.enable_count_scan = off;
 SET LOCAL enable_seqscan = on;
 SELECT count(*) AS all_by_scan FROM one WHERE k + 0 BETWEEN 1 AND 1000000 \gset

@@ -33,7 +33,7 @@ SQL
 # `off` leaves the nodes out. They are wanted wherever they can be, since tables are small here.
 my %options = (
 	nodes => '-c enable_hashagg=off -c enable_sort=off -c enable_seqscan=off',
-	off => '-c pg_gpu.enable_aggregate=off -c pg_gpu.enable_sort=off -c pg_gpu.enable_count_scan=off');
+	off => '-c pg_gpu.enable_query=off -c pg_gpu.enable_count_scan=off');
 $local->safe_psql('postgres', 'CREATE EXTENSION postgres_fdw');
 for my $way (sort keys %options)
 {
@@ -93,25 +93,25 @@ sub same_answers
 }
 
 # One foreign table.
-same_answers('GpuAggregate', 'SELECT count(*), sum(pieces), avg(amount), min(sold), max(note), stddev(pieces) FROM E', 1);
-same_answers('GpuAggregate', "SELECT note, count(*), sum(amount) FROM E WHERE pieces > 10 AND shop <> 3 GROUP BY note ORDER BY note", 1);
-same_answers('GpuAggregate', 'SELECT shop % 4 AS s, pieces / 10, sum(price) FROM E GROUP BY 1, 2 ORDER BY 1, 2', 1);
-same_answers('GpuAggregate', 'SELECT shop, count(DISTINCT note) FROM E GROUP BY shop HAVING sum(pieces) > 100 ORDER BY shop', 1);
+same_answers('GpuQuery', 'SELECT count(*), sum(pieces), avg(amount), min(sold), max(note), stddev(pieces) FROM E', 1);
+same_answers('GpuQuery', "SELECT note, count(*), sum(amount) FROM E WHERE pieces > 10 AND shop <> 3 GROUP BY note ORDER BY note", 1);
+same_answers('GpuQuery', 'SELECT shop % 4 AS s, pieces / 10, sum(price) FROM E GROUP BY 1, 2 ORDER BY 1, 2', 1);
+same_answers('GpuQuery', 'SELECT shop, count(DISTINCT note) FROM E GROUP BY shop HAVING sum(pieces) > 100 ORDER BY shop', 1);
 # Two tables of one node, joined there.
-same_answers('GpuAggregate', 'SELECT s.town, s.rank, count(*), sum(f.amount) FROM E f JOIN S s ON f.shop = s.shop WHERE s.rank > 0 GROUP BY 1, 2 ORDER BY 1, 2', 1);
-same_answers('GpuAggregate', 'SELECT s.rank, count(*), count(s.town) FROM E f LEFT JOIN S s ON f.shop = s.shop GROUP BY 1 ORDER BY 1', 1);
+same_answers('GpuQuery', 'SELECT s.town, s.rank, count(*), sum(f.amount) FROM E f JOIN S s ON f.shop = s.shop WHERE s.rank > 0 GROUP BY 1, 2 ORDER BY 1, 2', 1);
+same_answers('GpuQuery', 'SELECT s.rank, count(*), count(s.town) FROM E f LEFT JOIN S s ON f.shop = s.shop GROUP BY 1 ORDER BY 1', 1);
 # First rows.
-same_answers('GpuSort', 'SELECT id, amount FROM E ORDER BY amount DESC, id LIMIT 12', 1);
+same_answers('GpuQuery', 'SELECT id, amount FROM E ORDER BY amount DESC, id LIMIT 12', 1);
 # Partitions on two nodes, grouped by the partition key.
-same_answers('GpuAggregate', 'SELECT region, shop, count(*), sum(amount) FROM T GROUP BY region, shop ORDER BY 1, 2', 2);
-same_answers('GpuAggregate', 'SELECT region, max(sold), avg(price) FROM T WHERE pieces < 20 GROUP BY region ORDER BY 1', 2);
+same_answers('GpuQuery', 'SELECT region, shop, count(*), sum(amount) FROM T GROUP BY region, shop ORDER BY 1, 2', 2);
+same_answers('GpuQuery', 'SELECT region, max(sold), avg(price) FROM T WHERE pieces < 20 GROUP BY region ORDER BY 1', 2);
 # What postgres_fdw can't send whole: groups over both nodes, and joins of tables of both.
 same_answers(undef, 'SELECT shop, count(*), sum(amount) FROM T GROUP BY shop ORDER BY 1', 2);
 same_answers(undef, 'SELECT w.town, count(*) FROM E f JOIN W w ON f.shop = w.shop GROUP BY 1 ORDER BY 1', 2);
 
 # Rows that others have changed since, and those of an open transaction of this session's own.
 $_->safe_psql('postgres', "UPDATE sales SET pieces = pieces + 1 WHERE id % 11 = 0; DELETE FROM sales WHERE id % 17 = 0; INSERT INTO sales SELECT * FROM sales WHERE id % 23 = 0") foreach @remotes;
-same_answers('GpuAggregate', 'SELECT region, shop, count(*), sum(pieces) FROM T GROUP BY region, shop ORDER BY 1, 2', 2);
+same_answers('GpuQuery', 'SELECT region, shop, count(*), sum(pieces) FROM T GROUP BY region, shop ORDER BY 1, 2', 2);
 is($local->safe_psql('postgres', <<'SQL'), "0\n1", 'a transaction sees what it changes on the remote node');
 BEGIN;
 DELETE FROM sales_east_nodes WHERE shop = 5;

@@ -71,7 +71,7 @@ sub answers
 	my ($where, $table, $indexes) = @_;
 	my $setting = join('', map { "SET enable_$_ = " . ($where eq 'index' ? 'on; ' : 'off; ') } 'indexscan', 'bitmapscan', 'indexonlyscan');
 	$setting .= 'SET enable_seqscan = ' . ($where eq 'index' ? 'off; ' : 'on; ') . 'SET max_parallel_workers_per_gather = 0; ';
-	$setting .= join('', map { "SET pg_gpu.enable_$_ = off; " } 'count_scan', 'aggregate', 'search');
+	$setting .= join('', map { "SET pg_gpu.enable_$_ = off; " } 'count_scan', 'query', 'search');
 	return $node->safe_psql('postgres', $setting . join('; ', map { "SELECT '$_', count(*), sum(id) FROM $table WHERE $indexes->{$_}[1]" } sort keys %$indexes));
 }
 

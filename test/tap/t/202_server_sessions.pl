@@ -119,7 +119,7 @@ my $by_group = "SET seq_page_cost = 1000; SET enable_bitmapscan = off; SET work_
 foreach my $query ('SELECT k, sum(v) AS s FROM groups GROUP BY k', 'SELECT k, sum(v) AS s FROM groups WHERE k > 90000 GROUP BY k')
 {
 	my $groups = "SELECT md5(string_agg(k || ' ' || s, ',' ORDER BY k)) FROM ($query OFFSET 0) AS g";
-	my $own = sql_value($node, "SET pg_gpu.enable_aggregate = off; $groups");
+	my $own = sql_value($node, "SET pg_gpu.enable_query = off; $groups");
 	is(sql_value($node, "SET pg_gpu.path = host; $by_group $groups"), $own, 'groups that the transfer buffer has no room for');
 	my $plan = sql($node, "SET pg_gpu.path = host; $by_group EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $query")->{out};
 	like($plan, qr/Path: host\n *Requests: (?:[2-9]|\d\d)/, 'come in several requests');
@@ -131,7 +131,7 @@ my $kept = new_session($node);
 $kept->query_safe("SET pg_gpu.path = host; $by_group");
 my $held = sql_value($node, 'SELECT host_memory_used FROM gpu.server');
 my $first = "SELECT count(*) FROM (SELECT k, sum(v) FROM groups GROUP BY k OFFSET 0) AS g";
-is($kept->query_safe($first), sql_value($node, "SET pg_gpu.enable_aggregate = off; $first"), 'a session reads all of them');
+is($kept->query_safe($first), sql_value($node, "SET pg_gpu.enable_query = off; $first"), 'a session reads all of them');
 ok(wait_until(sub { sql_value($node, 'SELECT host_memory_used FROM gpu.server') <= $held }), 'and the server process keeps none');
 $kept->quit;
 

@@ -170,7 +170,7 @@ my %costs;
 foreach my $option ('', 'WITH (scaled_numerics = off)')
 {
 	value("CREATE INDEX paid_i ON paid USING gpu_column (amount) $option");
-	($costs{$option}) = value('EXPLAIN SELECT max(amount) FROM paid') =~ /^Custom Scan \(GpuAggregate\)  \(cost=[\d.]+\.\.([\d.]+)/m;
+	($costs{$option}) = value('EXPLAIN SELECT max(amount) FROM paid') =~ /^Custom Scan \(GpuQuery\)  \(cost=[\d.]+\.\.([\d.]+)/m;
 	value('DROP INDEX paid_i');
 }
 my ($integers, $dictionary) = @costs{'', 'WITH (scaled_numerics = off)'};

@@ -84,7 +84,7 @@ is(sql_value($node, "SELECT count(*) FROM gpu.devices() WHERE memory_used > memo
   if wait_until(sub { return sql_value($node, 'SELECT max(memory_limit) FROM gpu.devices()') <= 1048576 * (int($limit / 1024) + 1) });
 foreach my $question (@questions)
 {
-	is(sql_value($node, "SET pg_gpu.path = host; $question"), sql_value($node, "SET pg_gpu.path = paged; SET pg_gpu.enable_aggregate = off; SET pg_gpu.enable_sort = off; $question"),
+	is(sql_value($node, "SET pg_gpu.path = host; $question"), sql_value($node, "SET pg_gpu.path = paged; SET pg_gpu.enable_query = off; $question"),
 		'with little memory, the same answer');
 }
 is(sql_value($node, 'SELECT count(*) FROM gpu.devices() WHERE memory_used > memory_limit'), 0, 'and no engine has more than it may');
@@ -113,9 +113,9 @@ $node->safe_psql('postgres', 'VACUUM ANALYZE many');
 foreach my $question ('SELECT k, sum(x) FROM many GROUP BY k ORDER BY sum(x) DESC, k LIMIT 9', 'SELECT count(DISTINCT k) FROM many',
 	'SELECT count(*), sum(hashint8(k) * s) FROM (SELECT k, sum(x) AS s FROM many GROUP BY k) AS g')
 {
-	my $expected = sql_value($node, "SET pg_gpu.path = paged; SET pg_gpu.enable_aggregate = off; $question");
-	my $by_host = "SET enable_seqscan = off; SET pg_gpu.path = host; SET pg_gpu.query_processor = off";
-	like(sql_value($node, "$by_host; EXPLAIN $question"), qr/GpuAggregate/, "a node answers: $question");
+	my $expected = sql_value($node, "SET pg_gpu.path = paged; SET pg_gpu.enable_query = off; $question");
+	my $by_host = "SET enable_seqscan = off; SET pg_gpu.path = host";
+	like(sql_value($node, "$by_host; EXPLAIN $question"), qr/GpuQuery/, "a node answers: $question");
 	is(sql_value($node, "$by_host; $question"), $expected, 'and adds up groups of several engines');
 }
 cmp_ok(sql_value($node, q{SELECT count(DISTINCT device) FROM gpu.mirrors WHERE index_name = 'many_i'::regclass AND entries > 20000}), '>', 1,

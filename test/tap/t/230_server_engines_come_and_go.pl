@@ -53,9 +53,9 @@ BEGIN
 		'SELECT k, t, id FROM facts WHERE k > %s ORDER BY k, t, id LIMIT 20']
 	LOOP
 		question := format('SELECT string_agg(q::text, '' '') FROM (' || question || ') AS q', low);
-		PERFORM set_config('pg_gpu.enable_aggregate', 'off', true), set_config('pg_gpu.enable_sort', 'off', true), set_config('pg_gpu.path', 'paged', true);
+		PERFORM set_config('pg_gpu.enable_query', 'off', true), set_config('pg_gpu.path', 'paged', true);
 		EXECUTE question INTO expected;
-		PERFORM set_config('pg_gpu.enable_aggregate', 'on', true), set_config('pg_gpu.enable_sort', 'on', true), set_config('pg_gpu.path', path, true);
+		PERFORM set_config('pg_gpu.enable_query', 'on', true), set_config('pg_gpu.path', path, true);
 		EXECUTE question INTO found;
 		PERFORM faults.must_equal(question, expected, found);
 	END LOOP;

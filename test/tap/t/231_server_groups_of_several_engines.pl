@@ -1,6 +1,5 @@
 # suite: check
-# Groups of several engines in one server process, which stand for devices: where engines have keys of their own each leaves out what the others needn't
-# know, as GpuAggregate does. Against PostgreSQL's own plans.
+# Groups of several engines in one server process, which stand for devices. Against PostgreSQL's own plans.
 
 use strict;
 use warnings FATAL => 'all';
@@ -15,7 +14,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 local $ENV{PG_GPU_SERVER} = server_with('--engines host,host,host --colocated-bytes 0 --testing');
-my $node = new_node('engines', conf => "autovacuum = off\npg_gpu.request_timeout = 60s\npg_gpu.min_mirror_entries = 0\npg_gpu.query_processor = off\n");
+my $node = new_node('engines', conf => "autovacuum = off\npg_gpu.request_timeout = 60s\npg_gpu.min_mirror_entries = 0\n");
 
 # Rows in the order of k: each engine's keys are its own, but at the edges. In the order of r all engines have all keys. Two rows of s lie far from
 # their neighbours.
@@ -33,7 +32,7 @@ sub compare
 	my ($name, @questions) = @_;
 	my $all = join(";", @questions);
 	is( sql_value($node, "SET enable_seqscan = off; SET pg_gpu.path = host; $all"),
-		sql_value($node, "SET pg_gpu.path = paged; SET pg_gpu.enable_aggregate = off; $all"), $name);
+		sql_value($node, "SET pg_gpu.path = paged; SET pg_gpu.enable_query = off; $all"), $name);
 }
 foreach my $columns ('k', 'r', 's', 'k % 90000, r % 3')
 {
@@ -47,7 +46,7 @@ foreach my $columns ('k', 'r', 's', 'k % 90000, r % 3')
 }
 is(sql_value($node, q{SELECT count(DISTINCT device) FROM gpu.mirrors WHERE index_name = 'ordered_i'::regclass}), 3, 'all engines have a part');
 like(sql_value($node, 'SET enable_seqscan = off; SET pg_gpu.path = host; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT k, sum(x) FROM ordered GROUP BY k ORDER BY sum(x) DESC LIMIT 20'),
-	qr/GpuAggregate/, 'and answer');
+	qr/GpuQuery/, 'and answer');
 
 # A row that nobody knows to be visible may change the order, so nothing is left out.
 $node->safe_psql('postgres', 'UPDATE ordered SET x = 100000 WHERE k = 77');

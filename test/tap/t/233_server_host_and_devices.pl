@@ -16,7 +16,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 use constant CUDA => 'SET pg_gpu.path = cuda';
-use constant PAGED => 'SET pg_gpu.path = paged; SET pg_gpu.enable_aggregate = off; SET pg_gpu.enable_sort = off';
+use constant PAGED => 'SET pg_gpu.path = paged; SET pg_gpu.enable_query = off';
 
 local $ENV{PG_GPU_SERVER} = server_with('--engines host,emulated --colocated-bytes 0 --testing');
 my $node = new_node('overflow', conf => "autovacuum = off\njit = off\npg_gpu.request_timeout = 60s\npg_gpu.min_mirror_entries = 0\n"

@@ -4,7 +4,6 @@
 
 #include "device/column/select/codes.cuh"
 #include "device/warp.cuh"
-#include "gpu_engine/aggregate_steps.h"
 #include "gpu_engine/guard.h"
 
 namespace gpu_engine::device {
@@ -110,63 +109,6 @@ __global__ void __launch_bounds__(row_threads)
                 make_uint4(after[0], after[1], after[2], after[3]);
         }
     });
-}
-
-// The places of a map that have numbers that are true.
-struct TruePlaces {
-    CodesView codes;
-    const std::uint64_t *set;
-    std::uint64_t places;
-
-    __device__ bool look(std::uint64_t code) const {
-        const std::uint64_t place = code < places ? code : 0;
-        return (set[place / 64] >> (place % 64) & 1) != 0;
-    }
-};
-constexpr std::uint32_t max_maps_a_launch = 8;
-struct TrueMaps {
-    std::uint32_t count;
-    TruePlaces map[max_maps_a_launch];
-};
-
-// Rows are looked up in one map after the other; codes are read of those only that are left.
-__global__ void __launch_bounds__(row_threads)
-    select_true_kernel(std::uint64_t *selected, std::uint64_t words, const __grid_constant__ TrueMaps maps) {
-    const std::uint32_t lane = threadIdx.x % 32;
-    for_words(selected, words, [&](std::uint64_t first, const std::uint32_t *bits) {
-        std::uint32_t left[words_a_warp] = {bits[0], bits[1], bits[2], bits[3]};
-        std::uint32_t any = UINT32_MAX;
-        for (std::uint32_t number = 0; number < maps.count && any != 0; ++number) {
-            const TruePlaces &map = maps.map[number];
-            const std::uint32_t wanted = rows_of_lane(left);
-            std::uint64_t codes[words_a_warp];
-            map.codes.read(first + lane, wanted, codes);
-            any = 0;
-#pragma unroll
-            for (std::uint32_t i = 0; i < words_a_warp; ++i) {
-                left[i] = __ballot_sync(UINT32_MAX, (wanted >> i & 1) != 0 && map.look(codes[i]));
-                any |= left[i];
-            }
-        }
-        if (lane == 0) {
-            reinterpret_cast<uint4 *>(selected)[first / rows_a_warp] =
-                make_uint4(left[0], left[1], left[2], left[3]);
-        }
-    });
-}
-
-// A warp makes a word of 32 places.
-__global__ void find_true_places_kernel(AggregateInput input, std::uint32_t *set, std::uint64_t words) {
-    const std::uint64_t word = (static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
-    if (word >= words) {
-        return;
-    }
-    const std::uint64_t place = word * 32 + threadIdx.x % 32;
-    const std::uint32_t bits =
-        __ballot_sync(UINT32_MAX, place < input.places && is_true_in_map(input, place));
-    if (threadIdx.x % 32 == 0) {
-        set[word] = bits;
-    }
 }
 
 // Turns a range of values into one of a dictionary's codes.
@@ -338,20 +280,6 @@ class Selector {
         return true;
     }
 
-    // Applies `count` inputs, for all of which is_test() holds.
-    void apply(const AggregateInput *const *inputs, std::size_t count) {
-        for (std::size_t first = 0; first < count; first += max_maps_a_launch) {
-            TrueMaps maps = {};
-            for (std::size_t i = first; i < count && maps.count < max_maps_a_launch; ++i) {
-                leave_nulls(inputs[i]->column, false);
-                maps.map[maps.count++] = true_places(*inputs[i]);
-            }
-            select_true_kernel<<<row_blocks(call_), row_threads, 0, call_.stream()>>>(
-                selection_.words.data(), selection_.words.size(), maps);
-            check_launch("select_true_kernel");
-        }
-    }
-
   private:
     // Leaves a column's NULLs, or all others.
     void leave_nulls(std::uint32_t column, bool wants_null) {
@@ -361,32 +289,6 @@ class Selector {
                 selection_.words.data(), selection_.count, nulls, wants_null ? 0 : UINT64_MAX);
             check_launch("select_nulls_kernel");
         }
-    }
-
-    void find_true_places(AggregateInput input, std::uint64_t *set, std::uint64_t words) {
-        const std::uint64_t bytes = bytes_of_map(input);
-        auto *values = hold((bytes + 7) / 8);
-        call_.copy(reinterpret_cast<char *>(values), static_cast<const char *>(input.values), bytes);
-        input.values = values;
-        if (input.nulls != nullptr) {
-            auto *nulls = hold(words);
-            call_.copy(nulls, input.nulls, words);
-            input.nulls = nulls;
-        }
-        find_true_places_kernel<<<blocks_for(words * 64), threads_a_block, 0, call_.stream()>>>(
-            input, reinterpret_cast<std::uint32_t *>(set), words * 2);
-        check_launch("find_true_places_kernel");
-    }
-
-    TruePlaces true_places(const AggregateInput &input) {
-        const std::uint64_t words = (input.places + 63) / 64;
-        auto *set = hold(words);
-        if (input.kind == AggregateInputKind::bits && input.nulls == nullptr) {
-            call_.copy(set, static_cast<const std::uint64_t *>(input.values), words);
-        } else {
-            find_true_places(input, set, words);
-        }
-        return {{parts_.codes(input.column), parts_.layout.column[input.column].bits}, set, input.places};
     }
 
     std::uint64_t *hold(std::uint64_t words) {
@@ -469,13 +371,6 @@ class Selector {
     HeldBuffers *held_;
 };
 
-// Does the input tell of each code whether rows pass, and of NULL, if the column has any, that they don't?
-bool is_test(const StoreParts &parts, const AggregateInput &input) {
-    const bool null_passes = !input.column_null_is_null && input.of_column_null != 0;
-    return is_map_of_numbers(input) && input.places > 0 &&
-           (!null_passes || parts.null_bits(input.column) == nullptr);
-}
-
 }  // namespace
 
 Selection select_rows(const Call &call, const StoreParts &parts, const DeadBitmap *dead,
@@ -489,7 +384,6 @@ Selection select_rows(const Call &call, const StoreParts &parts, const DeadBitma
         dead != nullptr ? dead->words.data() : nullptr);
     check_launch("select_live_kernel");
     Selector selector(call, parts, selection, held);
-    selection.is_tested = test_count > 0;
     for (std::uint32_t i = 0; i < test_count; ++i) {
         if (!selector.apply(tests[i])) {
             selection.count = 0;
@@ -497,25 +391,6 @@ Selection select_rows(const Call &call, const StoreParts &parts, const DeadBitma
         }
     }
     return selection;
-}
-
-std::vector<bool> select_by_conditions(const Call &call, const StoreParts &parts, const AggregatePlan &plan,
-                                       const AggregateInput *inputs, Selection *selection,
-                                       HeldBuffers *held) {
-    std::vector<bool> taken;
-    std::vector<const AggregateInput *> tests;
-    for (const AggregateCondition &condition : plan.steps.conditions) {
-        const AggregateStep &step = plan.program.step[condition.step];
-        taken.push_back(step.operation == AggregateOperation::input && is_test(parts, inputs[step.left]));
-        if (taken.back()) {
-            tests.push_back(&inputs[step.left]);
-        }
-    }
-    if (!tests.empty() && selection->count > 0) {
-        Selector(call, parts, *selection, held).apply(tests.data(), tests.size());
-        selection->is_tested = true;
-    }
-    return taken;
 }
 
 Buffer<std::uint64_t> split_unresolved(const Call &call, const StoreParts &parts, const KnownBlocks &known,

@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "common/column/aggregate.h"
 #include "device/column/load/store.h"
 #include "device/heap_blocks.h"
 
@@ -12,7 +11,6 @@ namespace gpu_engine::device {
 struct Selection {
     Buffer<std::uint64_t> words;
     std::uint64_t count = 0;  // number of words; 0: no row passes
-    bool is_tested = false;   // a test has been made, so that few rows may be left
 };
 
 // Selects the live rows that pass. Throws Failure for tests that the store can't be asked. It doesn't wait
@@ -22,11 +20,6 @@ struct HeldBuffers {
 };
 Selection select_rows(const Call &call, const StoreParts &parts, const DeadBitmap *dead,
                       const ColumnTest *tests, std::uint32_t test_count, HeldBuffers *held);
-
-// Leaves the rows that pass conditions, if they are inputs that tell of each code whether its rows pass: what
-// a test reads is less than what a program computes of a row. Says of each condition whether that is so.
-std::vector<bool> select_by_conditions(const Call &call, const StoreParts &parts, const AggregatePlan &plan,
-                                       const AggregateInput *inputs, Selection *selection, HeldBuffers *held);
 
 // Leaves only visible rows in the selection. Returns those on unknown blocks, without those that are NULL by
 // `nulls`, which may be null; *found, on the device, becomes their number.

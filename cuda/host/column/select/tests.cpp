@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "gpu_engine/aggregate_steps.h"
 #include "gpu_engine/guard.h"
 #include "gpu_engine/packing.h"
 
@@ -14,8 +13,6 @@ using packing::group;
 // Ranges over codes of at most so many bits are looked up in a table.
 constexpr std::uint32_t max_table_bits = 16;
 
-// Tables are made of inputs only for codes of at most so many bits.
-constexpr std::uint32_t max_input_bits = 22;
 // Codes of so few rows of a group are read one by one.
 constexpr std::uint32_t few_rows = 8;
 // Up to so many rows are looked up in a table one by one.
@@ -60,36 +57,6 @@ void RowTests::add(HostEngine &engine, const StoreParts &parts, const ColumnTest
         add_codes(engine, requested, &test);
     }
     finish(parts.layout.column[requested.column], std::move(test));
-}
-
-std::vector<bool> RowTests::take_conditions(HostEngine &engine, const StoreParts &parts,
-                                            const AggregatePlan &plan, const AggregateInput *inputs) {
-    std::vector<bool> taken;
-    for (const AggregateCondition &condition : plan.steps.conditions) {
-        const AggregateStep &step = plan.program.step[condition.step];
-        taken.push_back(step.operation == AggregateOperation::input &&
-                        add_input(engine, parts, inputs[step.left]));
-    }
-    sort();
-    return taken;
-}
-
-bool RowTests::add_input(HostEngine &engine, const StoreParts &parts, const AggregateInput &input) {
-    Test test = begin(parts, input.column);
-    if (!is_map_of_numbers(input) || input.places == 0 || test.bits > max_input_bits) {
-        return false;
-    }
-    const std::uint64_t codes = std::uint64_t(1) << test.bits;
-    const std::uint64_t places = std::min(codes, input.places);
-    test.way = Way::table;
-    test.null_passes = !input.column_null_is_null && input.of_column_null != 0;
-    test.table = Buffer<std::uint8_t>(engine.memory(), codes);
-    for (std::uint64_t code = 0; code < places; ++code) {
-        test.table[code] = is_true_in_map(input, code) ? 1 : 0;
-    }
-    std::fill(test.table.data() + places, test.table.data() + codes, test.table[0]);
-    finish(parts.layout.column[input.column], std::move(test));
-    return true;
 }
 
 // Makes of a test what is simplest, and keeps it unless all rows pass it.

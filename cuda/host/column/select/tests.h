@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "common/column/aggregate.h"
 #include "host/column/load/store.h"
 #include "host/column/select/unpack.h"
 #include "host/parallel.h"
@@ -18,11 +17,6 @@ class RowTests {
   public:
     // Throws Failure for tests that the store can't be asked.
     RowTests(HostEngine &engine, const StoreParts &parts, const ColumnTest *tests, std::uint32_t count);
-
-    // Makes tests of those of a program's conditions that are inputs, because a code that is tested needs no
-    // number of 64 bits. Says of each condition whether it is a test now.
-    std::vector<bool> take_conditions(HostEngine &engine, const StoreParts &parts, const AggregatePlan &plan,
-                                      const AggregateInput *inputs);
 
     bool none_passes() const noexcept { return none_passes_; }
     // Clears the bits of rows that don't pass, among `groups` groups from `first` on.
@@ -52,7 +46,6 @@ class RowTests {
     void add(HostEngine &engine, const StoreParts &parts, const ColumnTest &test);
     void add_ranges(HostEngine &engine, const StoreParts &parts, const ColumnTest &requested, Test *test);
     void add_codes(HostEngine &engine, const ColumnTest &requested, Test *test);
-    bool add_input(HostEngine &engine, const StoreParts &parts, const AggregateInput &input);
     void finish(const StoredColumn &column, Test test);
     void sort();
     static bool passes(const Test &test, std::uint64_t code);

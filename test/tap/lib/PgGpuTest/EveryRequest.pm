@@ -67,7 +67,7 @@ sub every_question { return @questions; }
 sub compare_with_pages
 {
 	my ($node, $path, $title) = @_;
-	my $own = 'SET pg_gpu.path = paged; SET pg_gpu.enable_aggregate = off; SET pg_gpu.enable_sort = off';
+	my $own = 'SET pg_gpu.path = paged; SET pg_gpu.enable_query = off';
 	my $answered = "SELECT coalesce(sum(requests), 0) FROM gpu.stat WHERE path = '$path'";
 	my $before = sql_value($node, $answered);
 	my $number = 0;

@@ -4,7 +4,7 @@ package PgGpuTest::Fuzz;
 #
 #   my $found = fuzz(random => $random, tables => 10, statements => 30, rows => 3000);
 #   $found->{differences}     texts, each with all that repeats it
-#   $found->{asked}, {by_node}, {by_processor}, {by_workers}, {by_bitmap}, {joins}, {joins_of_processor}, {joined_rows}, {failed}, {undecided}, {rows}
+#   $found->{asked}, {by_node}, {joins}, {failed}, {undecided}, {rows}
 #   $found->{not_answered}    reasons of the node's for leaving a statement to PostgreSQL after all, with their counts
 #
 # With joins => 1 all tables are such that GpuQuery joins them, and most statements do. With writers => 1 other sessions write
@@ -23,10 +23,10 @@ use PgGpuTest::Fuzz::Tables;
 use PgGpuTest::Fuzz::Types;
 
 my @without = (
-	'SET pg_gpu.enable_aggregate = off', 'SET pg_gpu.enable_join = off', 'SET pg_gpu.enable_sort = off', 'SET pg_gpu.enable_count_scan = off', 'SET pg_gpu.enable_lookup_join = off', 'SET enable_seqscan = on',
+	'SET pg_gpu.enable_query = off', 'SET pg_gpu.enable_count_scan = off', 'SET pg_gpu.enable_lookup_join = off', 'SET enable_seqscan = on',
 	'SET enable_indexscan = off', 'SET enable_bitmapscan = off', 'SET work_mem = \'64MB\'');
 my @with = (
-	'SET pg_gpu.enable_aggregate = on', 'SET pg_gpu.enable_join = on', 'SET pg_gpu.enable_sort = on', 'SET pg_gpu.enable_count_scan = on', 'SET pg_gpu.enable_lookup_join = on', 'SET enable_seqscan = off',
+	'SET pg_gpu.enable_query = on', 'SET pg_gpu.enable_count_scan = on', 'SET pg_gpu.enable_lookup_join = on', 'SET enable_seqscan = off',
 	'SET enable_indexscan = on', 'SET enable_bitmapscan = off');
 my @always = (
 	'SET max_parallel_workers_per_gather = 0', "SET plan_cache_mode = force_generic_plan", 'SET extra_float_digits = 1', 'SET parallel_setup_cost = 0', 'SET parallel_tuple_cost = 0',
@@ -48,7 +48,6 @@ sub _with
 		@with,
 		'SET enable_partitionwise_aggregate = ' . ($statement->{partitionwise} ? 'on' : 'off'),
 		"SET pg_gpu.path = $variant->{path}",
-		'SET pg_gpu.query_processor = ' . ($variant->{processor} // 'auto'),
 		"SET work_mem = '$variant->{work_mem}'",
 		'SET max_parallel_workers_per_gather = ' . ($variant->{workers} // 0),
 		# So that what workers give each by itself doesn't outweigh the work on a few thousand rows.
@@ -102,28 +101,21 @@ sub _difference_of
 	my @variants = @{ $statement->{variants} };
 	my $session = $self->{session};
 	$self->_begin($statement);
-	my ($expected, $explained, $shared, $processed, @answers) = $session->ask(
-		_list($statement, '', @without, 'SET max_parallel_workers_per_gather = 0'), _list($statement, 'EXPLAIN (COSTS OFF) ', _with($statement, { path => 'paged', work_mem => '4MB' })),
-		_list($statement, 'EXPLAIN (COSTS OFF) ', _with($statement, { path => 'paged', work_mem => '4MB', workers => 4 })),
-		_list($statement, 'EXPLAIN (COSTS OFF) ', _with($statement, { path => 'host', work_mem => '4MB', processor => 'always' })),
+	my ($expected, $explained, @answers) = $session->ask(
+		_list($statement, '', @without, 'SET max_parallel_workers_per_gather = 0'), _list($statement, 'EXPLAIN (COSTS OFF) ', _with($statement, { path => 'host', work_mem => '4MB' })),
 		map { _list($statement, $_->{explain} ? 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' : '', _with($statement, $_)) } @variants);
 	$session->run('ROLLBACK') if $statement->{transaction};
 	if ($counts)
 	{
 		$counts->{asked}++;
 		$counts->{rows} += @{ $expected->{rows} };
-		$counts->{by_node}++ if grep { $_->[0] =~ /Gpu(?:Aggregate|Count|Join|Sort)/ } @{ $explained->{rows} };
-		$counts->{by_processor}++ if grep { $_->[0] =~ /GpuQuery/ } @{ $processed->{rows} };
-		$counts->{joins_of_processor}++ if grep { $_->[0] =~ /^ *Join: / } @{ $processed->{rows} };
-		$counts->{by_workers}++ if grep { $_->[0] =~ /Parallel Custom Scan \(GpuAggregate\)/ } @{ $shared->{rows} };
-		$counts->{by_bitmap}++ if grep({ $_->[0] =~ /GpuAggregate/ } @{ $explained->{rows} }) && grep { $_->[0] =~ /Bitmap Index Scan/ } @{ $explained->{rows} };
-		$counts->{joins}++ if grep { $_->[0] =~ /Joined By/ } @{ $explained->{rows} };
-		$counts->{joined_rows}++ if grep { $_->[0] =~ /GpuJoin|GpuSort\)$/ } @{ $explained->{rows} };
+		$counts->{by_node}++ if grep { $_->[0] =~ /Gpu(?:Query|Count)/ } @{ $explained->{rows} };
+		$counts->{joins}++ if grep { $_->[0] =~ /^ *Join: / } @{ $explained->{rows} };
 		$counts->{failed}{ $expected->{error} }++ if defined $expected->{error};
 	}
 	foreach my $i (0 .. $#variants)
 	{
-		my $where = $variants[$i]{path} . ($variants[$i]{processor} ? ", processor = $variants[$i]{processor}" : '') . ", work_mem = $variants[$i]{work_mem}, workers " . ($variants[$i]{workers} // 0);
+		my $where = $variants[$i]{path} . ", work_mem = $variants[$i]{work_mem}, workers " . ($variants[$i]{workers} // 0);
 		if ($variants[$i]{explain})
 		{
 			return "$where: EXPLAIN (ANALYZE) fails with $answers[$i]{error}" if defined $answers[$i]{error} && $answers[$i]{error} =~ /^XX/;
@@ -163,11 +155,11 @@ sub _shrink
 sub _described
 {
 	my ($self, $table, $statement, $difference) = @_;
-	my ($path, $processor, $work_mem, $workers) = $difference =~ /^(\w+)(?:, processor = (\w+))?, work_mem = (\w+), workers (\d+)/;
+	my ($path, $work_mem, $workers) = $difference =~ /^(\w+), work_mem = (\w+), workers (\d+)/;
 	my $transaction = $statement->{transaction};
 	my $text = join "\n", "-- $difference" =~ s/\n/\n-- /gr, (map { "$_;" } $self->{writers} ? '-- beside other writers' : (), @{ $table->{setup} },
 		@always, $statement->{setting}, $transaction ? ("BEGIN ISOLATION LEVEL $transaction->{level}", @{ $transaction->{changes} }) : (),
-		_with($statement, { path => $path // 'paged', processor => $processor, work_mem => $work_mem // '4MB', workers => $workers }), _statements_of($statement, '')), '';
+		_with($statement, { path => $path // 'host', work_mem => $work_mem // '4MB', workers => $workers }), _statements_of($statement, '')), '';
 	# The tests' output is one of bytes.
 	utf8::encode($text);
 	return $text;
@@ -182,9 +174,7 @@ sub _choose_statement
 	my $statement = random_statement($random, $table);
 	my @variants = map { { path => $_, work_mem => '4MB' } } @{ $self->{paths} };
 	push @variants, { path => $random->pick(@{ $self->{paths} }), work_mem => $random->pick('64kB', '64kB', '200kB') };
-	push @variants, { path => $random->pick(grep { $_ ne 'paged' } @{ $self->{paths} }), processor => 'always', work_mem => '4MB', explain => $random->once_in(6) };
-	push @variants, { path => 'host', processor => 'always', work_mem => '64kB' } if $statement->{has_joins};
-	push @variants, { path => 'paged', work_mem => $random->pick('4MB', '4MB', '64kB'), workers => $random->pick(1, 2, 4), without_leader => $random->once_in(4), explain => $random->once_in(6) };
+	push @variants, { path => $random->pick(@{ $self->{paths} }), work_mem => $random->pick('4MB', '4MB', '64kB'), workers => $random->pick(1, 2, 4), without_leader => $random->once_in(4), explain => $random->once_in(6) };
 	push @variants, { path => $random->pick(@{ $self->{paths} }), work_mem => $random->pick('4MB', '64kB'), explain => 1 } if $number % 4 == 0;
 	$statement->{variants} = \@variants;
 	$statement->{setting} = 'SET timezone = ' . $random->pick("'UTC'", "'UTC'", "'America/New_York'", "'Asia/Kathmandu'");
@@ -234,8 +224,8 @@ sub fuzz
 	my $self = bless { random => $random, writers => $option{writers}, session => PgGpuTest::Fuzz::Answers->new }, __PACKAGE__;
 	my $session = $self->{session};
 	$session->run($_) foreach @always;
-	$self->{paths} = [ 'paged', 'host', $session->run('SELECT 1 FROM gpu.devices()') ? 'cuda' : () ];
-	my $found = { asked => 0, by_node => 0, by_processor => 0, by_workers => 0, by_bitmap => 0, joins => 0, joins_of_processor => 0, joined_rows => 0, rows => 0, explained => 0, undecided => 0, failed => {}, not_answered => {}, differences => [] };
+	$self->{paths} = [ 'host', $session->run('SELECT 1 FROM gpu.devices()') ? 'cuda' : () ];
+	my $found = { asked => 0, by_node => 0, joins => 0, rows => 0, explained => 0, undecided => 0, failed => {}, not_answered => {}, differences => [] };
 	foreach my $round (1 .. $option{tables})
 	{
 		my $table = random_table($random, "fuzz_$round", $option{rows}, $option{joins}, type_names());

@@ -21,7 +21,7 @@ my $counts = "SELECT gpu.count('waiting_i', 'k > 0'), (SELECT count(*) FROM wait
 sub has_rows
 {
 	my ($node, $many, $what) = @_;
-	my $found = sql_value($node, "SET pg_gpu.enable_aggregate = off; SET pg_gpu.enable_count_scan = off; SET enable_bitmapscan = off; $counts");
+	my $found = sql_value($node, "SET pg_gpu.enable_query = off; SET pg_gpu.enable_count_scan = off; SET enable_bitmapscan = off; $counts");
 	return is($found, "$many|$many|$beside|$beside", "$what: the rows of the index are the table's");
 }
 
