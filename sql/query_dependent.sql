@@ -37,7 +37,7 @@ SELECT number, who, rows, same FROM unnest(ARRAY[
 -- Equal numerics may look different, of which any is shown.
 SELECT number, who, same FROM unnest(ARRAY['SELECT price::numeric(4,1), count(*) FROM visit WHERE price = 3 GROUP BY price', 'SELECT word, price::int, count(*) FROM visit WHERE price = 3 GROUP BY 1, price']) WITH ORDINALITY AS q (query, number), compare(query) ORDER BY number;
 
--- Partitions, whose states are put together.
+-- Partitions.
 CREATE TABLE part (id int4, place int4, word text, small int4, PRIMARY KEY (id, place)) PARTITION BY RANGE (place);
 CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (0) TO (5);
 CREATE TABLE part_2 PARTITION OF part FOR VALUES FROM (5) TO (10);

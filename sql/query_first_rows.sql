@@ -249,7 +249,7 @@ CREATE TABLE srt_bare (id int4, num int4);
 CREATE TABLE srt_bare_child () INHERITS (srt_bare);
 SELECT * FROM sort_reasons('SELECT id FROM srt_bare ORDER BY num LIMIT 5');
 ROLLBACK;
--- Partitions and children: the first rows of each, put together. Columns lie elsewhere in some, and one is partitioned again.
+-- Partitions and children: the first rows of all of them. Columns lie elsewhere in some, and one is partitioned again.
 CREATE TABLE srp (id int4, kind int4, num int4, price numeric(8,2), word text, other text) PARTITION BY LIST (kind);
 CREATE TABLE srp_0 PARTITION OF srp FOR VALUES IN (0) WITH (autovacuum_enabled = off);
 CREATE TABLE srp_1 (other text, word text, gone int4, id int4, kind int4, price numeric(8,2), num int4) WITH (autovacuum_enabled = off);

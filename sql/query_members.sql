@@ -63,7 +63,7 @@ SELECT DISTINCT tableoid::regclass, flag FROM paid
 SELECT tableoid::regclass, count(*) FROM paid_1 GROUP BY 1
 SELECT tableoid::regclass, count(*) FROM paid WHERE tableoid = 'paid_1'::regclass GROUP BY 1
 SELECT tableoid::regclass::text, count(*) FROM paid GROUP BY 1
--- What has no transition states: distinct values, grouping sets, distinct rows.
+-- Distinct values, grouping sets, distinct rows.
 SELECT count(DISTINCT num), count(DISTINCT city), sum(DISTINCT small), avg(DISTINCT big), sum(DISTINCT price), count(DISTINCT at) FILTER (WHERE flag) FROM paid
 SELECT city, flag, count(DISTINCT num), sum(DISTINCT price), count(*), count(DISTINCT sparse) FROM paid GROUP BY city, flag
 SELECT city, flag, count(*), sum(num), grouping(city, flag) FROM paid GROUP BY ROLLUP (city, flag)
@@ -72,7 +72,7 @@ SELECT city::text AS a, city AS b, grouping(city::text, city) FROM paid GROUP BY
 SELECT DISTINCT city, flag FROM paid
 SELECT DISTINCT day + 1 AS next, small FROM paid WHERE num > 0 ORDER BY next DESC, small LIMIT 9
 SELECT city, count(*) FROM paid WHERE day = '2026-01-05' GROUP BY ROLLUP (city)
--- Equal values may look different in other partitions: transition states.
+-- Equal values may look different in other partitions.
 SELECT any_scale + 0.000, count(*) FROM paid GROUP BY any_scale + 0.000
 SELECT f8, count(*) FROM paid GROUP BY f8
 -- Some members; one; none; a level below.

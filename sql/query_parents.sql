@@ -1,4 +1,4 @@
--- Aggregates of partitioned tables and inheritance parents by GpuQueries of their members: each statement is run with the
+-- Aggregates of partitioned tables and inheritance parents by a GpuQuery of all members: each statement is run with the
 -- nodes and without them, and the answers, or the kinds of errors, are held against each other.
 SET pg_gpu.path = host;
 SET enable_bitmapscan = off;
@@ -37,7 +37,7 @@ CREATE INDEX sold_empty_i ON sold_empty USING gpu_column (id, day, city, small, 
 CREATE INDEX sold_default_i ON sold_default USING gpu_column (id, day, city, small, num, big, price, any_scale, flag, f8);
 VACUUM ANALYZE sold;
 
--- Transition states of each member, finalized above.
+-- All members at once.
 SELECT * FROM compare_all($list$
 SELECT count(*), count(num), count(city), sum(small), avg(small), sum(num), avg(num), min(num), max(num) FROM sold
 SELECT sum(big), avg(big), min(big), max(big), sum(big) FILTER (WHERE flag), sum(-big), avg(-big) FROM sold
@@ -54,7 +54,7 @@ SELECT id, sum(num), avg(big) FROM sold GROUP BY id
 SELECT date_trunc('month', day), upper(city), count(*), sum(price) FROM sold WHERE num > small AND price IS NOT NULL GROUP BY 1, 2
 SELECT city FROM sold GROUP BY city
 SELECT day, count(*) FROM sold GROUP BY day
--- Floats whose sums are exact whatever the order; states with a sum of squares are core's.
+-- Floats whose sums are exact whatever the order.
 SELECT sum(f8), avg(f8), avg(f8) FILTER (WHERE id < 0), sum(f8) FILTER (WHERE id < 0), count(f8) FROM sold
 SELECT city, sum(f8), avg(f8), sum((small * 0.25)::float4), avg(small::float4) FROM sold GROUP BY city
 SELECT city, round(avg(f8)::numeric, 6), round(stddev(f8)::numeric, 6) FROM sold GROUP BY city
@@ -104,7 +104,7 @@ $list$);
 -- Plans.
 EXPLAIN (COSTS OFF) SELECT city, sum(num), avg(price) FROM sold WHERE small > 3 GROUP BY city HAVING count(*) > 2;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*) + 1, stddev(num) FROM sold WHERE day BETWEEN '2026-02-03' AND '2026-02-10';
--- Whole aggregates of each member, by the partition key.
+-- By the partition key, where core may aggregate each partition by itself.
 SET enable_partitionwise_aggregate = on;
 SELECT * FROM compare_all($list$
 SELECT day, count(*), sum(num), avg(num), sum(big), avg(price), stddev(num), max(city) FROM sold GROUP BY day
@@ -116,7 +116,7 @@ SELECT city, count(*), sum(num) FROM sold_3 GROUP BY city
 SELECT day + 0, count(*) FROM sold GROUP BY 1
 $list$);
 EXPLAIN (COSTS OFF) SELECT day, count(*), sum(num + small) FROM sold WHERE day < '2026-03-20' GROUP BY day HAVING max(price) > 3 ORDER BY sum(num + small) DESC LIMIT 2;
--- Transition states beside core's own.
+-- All members by one node beside core's aggregates of each.
 SELECT * FROM compare('SELECT city, count(*), sum(num), avg(price) FROM sold GROUP BY city');
 RESET enable_partitionwise_aggregate;
 
@@ -233,7 +233,7 @@ SELECT length(city) + num % 3, count(*) FROM kept GROUP BY 1
 SELECT city, count(*) FROM ONLY kept GROUP BY city
 SELECT city, count(*), avg(num) FROM kept_more GROUP BY city
 $list$);
--- A value that the index can't add up: the member's own plan gives its states.
+-- A value that the index can't add up: PostgreSQL's own plan of all members answers.
 BEGIN;
 UPDATE kept_more SET price = 'NaN' WHERE id IN (1001, 1002);
 SELECT * FROM compare_all($list$

@@ -1,5 +1,6 @@
--- Partitions whose groups GpuQuery computes, each by itself, as states that PostgreSQL puts together.
+-- Partitions and inheritance children, which GpuQuery reads as one table.
 SET pg_gpu.path = host;
+SET pg_gpu.min_mirror_entries = 0;
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 
@@ -69,5 +70,199 @@ SELECT id % 3, sum(v * id), avg(v / (id + 1)), count(*) FROM base GROUP BY 1
 SELECT sum(v * id), avg(id / 2.0) FROM ONLY base
 $list$);
 
-DROP FUNCTION compare, compare_all, who_answers, answer_of;
-DROP TABLE measured, base, derived;
+-- So that PostgreSQL's own plans of few rows cost more.
+SET enable_bitmapscan = off;
+
+-- All members' rows by one node, grouped, distinct, sorted and counted in any way, with rows of a member that has no index of its own.
+EXPLAIN (COSTS OFF) SELECT kind, count(*) FROM measured GROUP BY kind;
+SELECT * FROM compare_all($list$
+SELECT count(*) FROM measured
+SELECT DISTINCT kind, word FROM measured
+SELECT DISTINCT loose FROM measured WHERE size < 900
+SELECT kind, word, count(*), sum(price) FROM measured GROUP BY GROUPING SETS ((kind), (word), (kind, word), ())
+SELECT kind, word, sum(loose) FROM measured GROUP BY ROLLUP (kind, word)
+SELECT word, loose, count(*) FROM measured GROUP BY word, loose
+SELECT loose, min(word), max(word) FROM measured GROUP BY loose HAVING count(*) > 1
+SELECT mode() WITHIN GROUP (ORDER BY word), percentile_cont(0.25) WITHIN GROUP (ORDER BY ratio) FROM measured
+SELECT upper(word) || kind, count(DISTINCT loose), count(*) FILTER (WHERE word LIKE 'w%') FROM measured GROUP BY 1
+SELECT word < 'w2', word IS NULL, count(*) FROM measured GROUP BY 1, 2
+SELECT to_char(moment, 'YYYY-MM-DD'), count(*) FROM measured GROUP BY 1
+SELECT count(*) FROM measured WHERE word IN ('w1', 'w3', 'new') AND kind <> 2
+SELECT count(*), sum(size) FROM measured WHERE word = 'w2' OR size IS NULL
+SELECT count(*) FROM measured WHERE loose > 3 AND price < 400
+SELECT count(tableoid) FROM measured
+SELECT count(measured) FROM measured
+SELECT kind, count(*) FROM measured WHERE id < 0 OR id > 7000 GROUP BY kind
+$list$);
+
+-- First rows, in their order.
+\set rows_of :source '/test/regress/rows_of.sql'
+\set ECHO none
+\i :rows_of
+\set ECHO all
+CREATE FUNCTION compare_rows(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE plpgsql AS $$
+DECLARE
+    by_node text[];
+    without text[];
+BEGIN
+    who := who_answers(query);
+    by_node := rows_of(query);
+    SET LOCAL pg_gpu.enable_query = off;
+    without := rows_of(query);
+    SET LOCAL pg_gpu.enable_query = on;
+    rows := cardinality(by_node);
+    same := CASE WHEN by_node = without THEN 'same' ELSE format('with the node %s, without %s', by_node[:5], without[:5]) END;
+END $$;
+SELECT * FROM compare_all($list$
+SELECT id, word, loose FROM measured ORDER BY ratio DESC NULLS LAST, id LIMIT 10
+SELECT id + 1, word || 'x' FROM measured WHERE kind = 3 ORDER BY word COLLATE "C", id DESC LIMIT 7
+SELECT size + kind, price FROM measured ORDER BY size + kind DESC NULLS FIRST, id LIMIT 12 OFFSET 95
+SELECT loose FROM measured WHERE loose IS NOT NULL ORDER BY loose, id LIMIT 20
+SELECT id, v FROM base ORDER BY v, id LIMIT 9
+$list$, 'compare_rows');
+
+-- Sub-partitions, by list, range and hash, some pruned; a member with an index of other columns, and one with an index in another order.
+CREATE TABLE sale (region text COLLATE "C", day date, shop int4, amount numeric, items int8) PARTITION BY LIST (region);
+CREATE TABLE sale_north PARTITION OF sale FOR VALUES IN ('north') PARTITION BY RANGE (day);
+CREATE TABLE sale_north_1 (items int8, amount numeric, gone text, shop int4, day date, region text COLLATE "C") WITH (autovacuum_enabled = off);
+ALTER TABLE sale_north_1 DROP COLUMN gone;
+ALTER TABLE sale_north ATTACH PARTITION sale_north_1 FOR VALUES FROM ('2024-01-01') TO ('2024-07-01');
+CREATE TABLE sale_north_2 PARTITION OF sale_north FOR VALUES FROM ('2024-07-01') TO ('2025-01-01') WITH (autovacuum_enabled = off);
+CREATE TABLE sale_south PARTITION OF sale FOR VALUES IN ('south', 'east') PARTITION BY HASH (shop);
+CREATE TABLE sale_south_0 PARTITION OF sale_south FOR VALUES WITH (MODULUS 2, REMAINDER 0) WITH (autovacuum_enabled = off);
+CREATE TABLE sale_south_1 PARTITION OF sale_south FOR VALUES WITH (MODULUS 2, REMAINDER 1) WITH (autovacuum_enabled = off);
+CREATE TABLE sale_other PARTITION OF sale DEFAULT WITH (autovacuum_enabled = off);
+INSERT INTO sale
+SELECT (ARRAY['north', 'south', 'east', 'west', NULL])[1 + i % 5], date '2024-01-01' + i % 366, i * 7 % 50, CASE WHEN i % 9 > 0 THEN round(i / 8.0, i % 4) END, i % 20
+FROM generate_series(1, 4000) AS i;
+CREATE INDEX ON sale_north_1 USING gpu_column (region, day, shop, amount, items);
+CREATE INDEX ON sale_north_2 USING gpu_column (items, amount, shop, day, region);
+CREATE INDEX ON sale_south_0 USING gpu_column (day, region, shop, amount, items);
+CREATE INDEX ON sale_south_1 USING gpu_column (region, day, shop, amount, items);
+CREATE INDEX ON sale_other USING gpu_column (region, day, shop);
+CREATE TABLE shop (id int4, name text, opened date) PARTITION BY RANGE (id);
+CREATE TABLE shop_1 PARTITION OF shop FOR VALUES FROM (0) TO (20) WITH (autovacuum_enabled = off);
+CREATE TABLE shop_2 (opened date, name text, id int4) WITH (autovacuum_enabled = off);
+ALTER TABLE shop ATTACH PARTITION shop_2 FOR VALUES FROM (20) TO (60);
+INSERT INTO shop SELECT i, CASE WHEN i % 7 > 0 THEN 'shop ' || i % 12 END, date '2024-01-01' + i * 5 FROM generate_series(0, 44) AS i;
+CREATE INDEX ON shop_1 USING gpu_column (id, name, opened);
+CREATE INDEX ON shop_2 USING gpu_column (id, name, opened);
+CREATE TABLE town (shop int4, town text) WITH (autovacuum_enabled = off);
+INSERT INTO town SELECT i, 'town ' || i % 5 FROM generate_series(5, 54) AS i;
+CREATE INDEX ON town USING gpu_column (shop, town);
+VACUUM ANALYZE sale, shop, town;
+EXPLAIN (COSTS OFF) SELECT s.name, sum(amount) FROM sale JOIN shop AS s ON s.id = sale.shop WHERE region IN ('north', 'south') GROUP BY 1;
+SELECT * FROM compare_all($list$
+SELECT region, count(*), sum(amount), avg(amount), min(amount), max(day) FROM sale GROUP BY region
+SELECT region, shop, count(*) FROM sale GROUP BY CUBE (region, shop)
+SELECT date_trunc('month', day), sum(amount * items) FROM sale GROUP BY 1
+SELECT day, count(*) FROM sale WHERE region = 'north' AND day >= '2024-08-01' GROUP BY day
+SELECT count(*), sum(items) FROM sale WHERE region = 'south' AND shop = 14
+SELECT count(*) FROM sale WHERE region IS NULL
+SELECT DISTINCT amount FROM sale WHERE region = 'north'
+SELECT DISTINCT region, items % 3 FROM sale
+SELECT count(*) FROM sale WHERE region = 'nowhere'
+-- Joins: a dimension, a dimension with partitions, both.
+SELECT t.town, count(*), sum(amount) FROM sale JOIN town AS t USING (shop) GROUP BY 1
+SELECT s.name, count(*), sum(amount) FROM sale JOIN shop AS s ON s.id = sale.shop GROUP BY 1
+SELECT s.name, t.town, sum(items) FROM sale JOIN shop AS s ON s.id = sale.shop JOIN town AS t ON t.shop = s.id WHERE region <> 'east' GROUP BY 1, 2
+SELECT s.name, count(*), count(s.id), sum(amount) FROM sale LEFT JOIN shop AS s ON s.id = sale.shop AND s.opened < day GROUP BY 1
+SELECT s.name, count(*), count(sale.day) FROM shop AS s LEFT JOIN sale ON s.id = sale.shop AND sale.items = 3 GROUP BY 1
+SELECT t.town, count(*), sum(amount) FROM sale FULL JOIN town AS t ON t.shop = sale.shop GROUP BY 1
+SELECT region, count(*) FROM sale WHERE EXISTS (SELECT FROM shop WHERE id = sale.shop AND name IS NOT NULL) GROUP BY 1
+SELECT region, count(*) FROM sale WHERE NOT EXISTS (SELECT FROM shop WHERE id = sale.shop AND opened > sale.day) GROUP BY 1
+SELECT name, count(*) FROM shop WHERE EXISTS (SELECT FROM sale WHERE shop = shop.id AND region = 'south') GROUP BY 1
+SELECT count(*) FROM shop WHERE id NOT IN (SELECT shop FROM sale WHERE amount > 400)
+SELECT a.region, b.region, count(*) FROM sale AS a JOIN sale AS b ON a.day = b.day AND a.shop = b.shop GROUP BY 1, 2
+SELECT count(*) FROM sale AS a JOIN sale AS b ON a.day = b.day WHERE a.region = 'north' AND b.region = 'south' AND a.items > b.items
+SELECT count(DISTINCT s.name), sum(DISTINCT items) FROM sale JOIN shop AS s ON s.id = sale.shop
+-- Rows of joins.
+SELECT sale.day, s.name, amount FROM sale JOIN shop AS s ON s.id = sale.shop WHERE items = 7 AND amount > 200
+SELECT s.name, t.town, opened FROM shop AS s LEFT JOIN town AS t ON t.shop = s.id
+$list$);
+SELECT * FROM compare_all($list$
+SELECT region, day, amount FROM sale WHERE items < 15 ORDER BY amount DESC NULLS LAST, day, shop, items LIMIT 15
+SELECT s.name, amount, day FROM sale JOIN shop AS s ON s.id = sale.shop ORDER BY amount NULLS LAST, day, s.id, items LIMIT 11
+$list$, 'compare_rows');
+
+-- Parameters of a generic plan prune when it begins; also where a table is read twice.
+SET plan_cache_mode = force_generic_plan;
+PREPARE by_region(text, date) AS SELECT region, count(*), sum(amount) FROM sale WHERE region = $1 AND day >= $2 GROUP BY region;
+PREPARE joined(text) AS SELECT s.name, count(*) FROM sale JOIN shop AS s ON s.id = sale.shop WHERE region = $1 GROUP BY 1 ORDER BY 1 LIMIT 3;
+PREPARE twice(text) AS SELECT count(*) FROM sale AS a JOIN sale AS b ON a.day = b.day AND a.shop = b.shop WHERE a.region = $1;
+PREPARE below(int8) AS SELECT kind, count(*), sum(size) FROM measured WHERE id < $1 GROUP BY kind ORDER BY kind;
+EXPLAIN (COSTS OFF) EXECUTE by_region('north', '2024-08-01');
+EXECUTE by_region('north', '2024-08-01');
+EXECUTE by_region('east', '2024-08-01');
+EXECUTE by_region('west', '2023-08-01');
+EXECUTE by_region('nowhere', '2024-08-01');
+EXECUTE by_region(NULL, NULL);
+EXECUTE joined('south');
+EXECUTE joined('north');
+EXECUTE twice('north');
+EXECUTE twice('east');
+EXECUTE below(900);
+EXECUTE below(1);
+EXECUTE below(3050);
+SET pg_gpu.enable_query = off;
+SET enable_seqscan = on;
+DEALLOCATE ALL;
+PREPARE by_region(text, date) AS SELECT region, count(*), sum(amount) FROM sale WHERE region = $1 AND day >= $2 GROUP BY region;
+PREPARE joined(text) AS SELECT s.name, count(*) FROM sale JOIN shop AS s ON s.id = sale.shop WHERE region = $1 GROUP BY 1 ORDER BY 1 LIMIT 3;
+PREPARE twice(text) AS SELECT count(*) FROM sale AS a JOIN sale AS b ON a.day = b.day AND a.shop = b.shop WHERE a.region = $1;
+PREPARE below(int8) AS SELECT kind, count(*), sum(size) FROM measured WHERE id < $1 GROUP BY kind ORDER BY kind;
+EXECUTE by_region('north', '2024-08-01');
+EXECUTE by_region('east', '2024-08-01');
+EXECUTE by_region('west', '2023-08-01');
+EXECUTE joined('south');
+EXECUTE joined('north');
+EXECUTE twice('north');
+EXECUTE twice('east');
+EXECUTE below(900);
+EXECUTE below(3050);
+RESET pg_gpu.enable_query;
+SET enable_seqscan = off;
+RESET plan_cache_mode;
+
+-- Rows of one's own, deleted and changed ones, of several members at once, also where a partition gets other rows than the planner knew.
+CREATE FUNCTION compare_changed() RETURNS SETOF record LANGUAGE sql AS $$
+    SELECT c.who, c.rows, c.same, c.query FROM compare_all($list$
+SELECT region, count(*), sum(amount), min(amount), max(day), count(DISTINCT shop) FROM sale GROUP BY region
+SELECT s.name, count(*), sum(amount) FROM sale JOIN shop AS s ON s.id = sale.shop GROUP BY 1
+SELECT s.name, count(*), count(sale.day) FROM shop AS s LEFT JOIN sale ON s.id = sale.shop AND sale.items = 3 GROUP BY 1
+SELECT DISTINCT amount FROM sale WHERE shop < 20
+SELECT region, items, count(*) FROM sale GROUP BY ROLLUP (region, items)
+$list$) AS c $$;
+BEGIN;
+INSERT INTO sale SELECT (ARRAY['north', 'south', 'east', 'west'])[1 + i % 4], date '2024-02-01' + i % 300, i % 50, i * 0.00125, 3 FROM generate_series(1, 200) AS i;
+INSERT INTO shop VALUES (45, 'new', '2024-05-05'), (14, NULL, NULL);
+DELETE FROM sale WHERE items = 5;
+UPDATE sale SET region = 'north' WHERE items = 6 AND region = 'south';
+SELECT * FROM compare_changed() AS c (who text, rows int, same text, query text);
+ROLLBACK;
+SELECT * FROM compare_changed() AS c (who text, rows int, same text, query text);
+DELETE FROM sale WHERE items = 5 OR shop = 3;
+UPDATE sale SET amount = amount + 0.5 WHERE items = 6;
+SELECT * FROM compare_changed() AS c (who text, rows int, same text, query text);
+VACUUM sale;
+TRUNCATE sale_north_2;
+SELECT * FROM compare_changed() AS c (who text, rows int, same text, query text);
+INSERT INTO sale SELECT 'north', date '2024-09-01', 4, 'NaN', 3 FROM generate_series(1, 3) AS i;
+SELECT * FROM compare_changed() AS c (who text, rows int, same text, query text);
+
+-- Row security of the parent.
+DELETE FROM sale WHERE amount = 'NaN';
+CREATE ROLE partitions_reader;
+GRANT SELECT ON sale, shop TO partitions_reader;
+ALTER TABLE sale ENABLE ROW LEVEL SECURITY;
+CREATE POLICY visible ON sale USING (shop < 30);
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO partitions_reader;
+SET ROLE partitions_reader;
+SELECT * FROM compare_changed() AS c (who text, rows int, same text, query text);
+RESET ROLE;
+REVOKE ALL ON sale, shop FROM partitions_reader;
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM partitions_reader;
+DROP ROLE partitions_reader;
+
+DROP FUNCTION compare_rows, compare_changed, rows_of, compare, compare_all, who_answers, answer_of;
+DROP TABLE measured, base, derived, sale, shop, town;

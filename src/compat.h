@@ -117,7 +117,14 @@ inline bool walk_expression(Node *node, bool (*walker)(Node *, void *), void *co
 inline bool walk_query(Query *query, bool (*walker)(Node *, void *), void *context, int flags) {
     return query_tree_walker(query, walker, context, flags);
 }
+inline bool walk_plan_states(PlanState *state, bool (*walker)(PlanState *, void *), void *context) {
+    return planstate_tree_walker(state, walker, context);
+}
 #else
+inline bool walk_plan_states(PlanState *state, bool (*walker)(PlanState *, void *), void *context) {
+    return planstate_tree_walker(state, reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(walker)),
+                                 context);
+}
 inline bool walk_raw_expression(Node *node, bool (*walker)(Node *, void *), void *context) {
     return raw_expression_tree_walker(
         node, reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(walker)), context);

@@ -371,6 +371,9 @@ const char *problem_of_scan(const Query &query, const Node &node) noexcept {
             (run.columns == nullptr && node.types.count > 0)) {
             return "a run has no store, tests or columns";
         }
+        if (node.table != no_table && run.table >= query.block_count - node.table) {
+            return "a run's table is none of the query's";
+        }
         for (std::uint32_t k = 0; k < node.types.count; ++k) {
             if (!is_column(*run.store, run.columns[k], types[k])) {
                 return "a run's column doesn't fit the scan's";

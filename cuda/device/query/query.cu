@@ -2,6 +2,8 @@
 // needs all rows; what comes out of that is a table, which the next pipeline reads.
 #include "device/query/query.h"
 
+#include <algorithm>
+
 #include "common/query/plan.h"
 #include "device/column/select/target.h"
 #include "device/cub_calls.cuh"
@@ -212,40 +214,64 @@ class Execution {
         for (std::uint32_t i = 0; i < scan.runs.count; ++i) {
             sources->emplace_back(call_, query_, scan, query_.runs[scan.runs.first + i]);
         }
-        if (scan.table != no_table && query_.blocks[scan.table] != nullptr) {
-            settle_visibility(scan.table, *sources);
-        }
+        settle_visibility(scan, *sources);
         for (std::uint32_t i = 0; i < scan.inputs.count; ++i) {
             sources->emplace_back(call_, query_, scan, query_.inputs[scan.inputs.first + i]);
         }
     }
 
-    void settle_visibility(std::uint32_t table, std::deque<RowSource> &sources) const {
-        const KnownBlocks &known = device::known_of(*query_.blocks[table]);
-        const Buffer<std::uint64_t> found = call_.buffer<std::uint64_t>(sources.size());
-        call_.fill(found.data(), 0, sources.size() * sizeof(std::uint64_t));
-        for (std::size_t i = 0; i < sources.size(); ++i) {
-            sources[i].split_unknown(call_, known, found.data() + i);
-        }
+    void settle_visibility(const Node &scan, std::deque<RowSource> &sources) const {
         std::vector<std::uint64_t> counts(sources.size());
-        call_.copy(counts.data(), static_cast<const std::uint64_t *>(found.data()), counts.size());
-        call_.wait();
-        std::uint64_t all = 0;
-        for (const std::uint64_t count : counts) {
-            all += count;
-        }
-        if (all == 0) {
+        if (!split_unknown(scan, sources, &counts)) {
             return;
+        }
+        // Rows of one table are enough.
+        std::size_t first = 0;
+        while (counts[first] == 0) {
+            ++first;
+        }
+        const std::uint32_t table = table_number(scan, query_.runs[scan.runs.first + first]);
+        std::size_t end = first;
+        std::uint64_t all = 0;
+        while (end < sources.size() && table_number(scan, query_.runs[scan.runs.first + end]) == table) {
+            all += counts[end++];
         }
         RowsUnresolved unresolved = {call_.buffer<Tid>(all), table};
         Tid *to = unresolved.tids.data();
-        for (std::size_t i = 0; i < sources.size(); ++i) {
+        for (std::size_t i = first; i < end; ++i) {
             if (counts[i] > 0) {
                 device::list_tids(call_, sources[i].parts(), sources[i].unknown(), counts[i], to);
                 to += counts[i];
             }
         }
         throw unresolved;
+    }
+
+    // Returns whether any of the runs has rows on unknown blocks; *counts, by run, are how many.
+    bool split_unknown(const Node &scan, std::deque<RowSource> &sources,
+                       std::vector<std::uint64_t> *counts) const {
+        if (sources.empty()) {
+            return false;
+        }
+        const Buffer<std::uint64_t> found = call_.buffer<std::uint64_t>(sources.size());
+        bool is_any_split = false;
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+            const std::uint32_t table = table_number(scan, query_.runs[scan.runs.first + i]);
+            if (table == no_table || query_.blocks[table] == nullptr) {
+                continue;
+            }
+            if (!is_any_split) {
+                call_.fill(found.data(), 0, sources.size() * sizeof(std::uint64_t));
+                is_any_split = true;
+            }
+            sources[i].split_unknown(call_, device::known_of(*query_.blocks[table]), found.data() + i);
+        }
+        if (!is_any_split) {
+            return false;
+        }
+        call_.copy(counts->data(), static_cast<const std::uint64_t *>(found.data()), counts->size());
+        call_.wait();
+        return std::any_of(counts->begin(), counts->end(), [](std::uint64_t count) { return count > 0; });
     }
 
     const Call &call_;

@@ -83,11 +83,11 @@ class QueryRun {
         std::vector<query::SumScale> scales;
         for (int round = 0;; ++round) {
             Stage stage(engine_, workers_, query_, tables_, source.node, nodes, is_last, scales, &state_);
-            add_sources(source, &stage);
+            const std::uint32_t last_table = add_sources(source, &stage);
             RowParts rows = stage.finish();
             if (state_.is_unresolved) {
                 unresolved_ = stage.take_unresolved();
-                unresolved_table_ = query_.nodes[source.node].table;
+                unresolved_table_ = last_table;
             }
             if (!stage.misfits() || state_.stopped()) {
                 return rows;
@@ -106,21 +106,29 @@ class QueryRun {
         return stage.needed_scales();
     }
 
-    void add_sources(const Source &source, Stage *stage) const {
+    // Returns the table of the last runs: unresolved rows of one are enough, and are all of that.
+    std::uint32_t add_sources(const Source &source, Stage *stage) const {
         const query::Node &node = query_.nodes[source.node];
+        std::uint32_t table = query::no_table;
         if (node.kind != NodeKind::scan) {
             stage->add_rows(source.rows, query::RecordLayout(query::column_types(query_, source.node)));
         } else {
-            const HeapBlocks *blocks = node.table == query::no_table ? nullptr : query_.blocks[node.table];
-            const KnownBlocks *known = blocks == nullptr ? nullptr : &known_of(*blocks);
             for (std::uint32_t i = 0; i < node.runs.count; ++i) {
-                stage->add_run(query_.runs[node.runs.first + i], known);
+                const query::RunSource &run = query_.runs[node.runs.first + i];
+                const std::uint32_t own = query::table_number(node, run);
+                if (own != table && state_.is_unresolved) {
+                    break;
+                }
+                table = own;
+                const HeapBlocks *blocks = table == query::no_table ? nullptr : query_.blocks[table];
+                stage->add_run(run, blocks == nullptr ? nullptr : &known_of(*blocks));
             }
             for (std::uint32_t i = 0; i < node.inputs.count; ++i) {
                 stage->add_input(query_.inputs[node.inputs.first + i]);
             }
         }
         stage->add_unmatched();
+        return table;
     }
 
     HostEngine &engine_;

@@ -31,8 +31,8 @@ struct SpaceMemberPlace {
 // Its tests are those of the request that are for all runs, or for the source with this number.
 struct RunSourcePlace {
     std::uint64_t columns;
-    std::uint32_t run;  // of the request
-    std::uint32_t reserved;
+    std::uint32_t run;    // of the request
+    std::uint32_t table;  // query::RunSource::table
 };
 
 // At `columns` lie as many InputColumnPlaces as the scan has columns.
@@ -61,6 +61,9 @@ struct SpacePlace {
     ArrayPlace members;
 };
 inline constexpr std::uint32_t max_elements = 1U << 20;  // of all arrays together, those of values apart
+
+// A scan may have many tables, such as partitions.
+inline constexpr std::uint32_t max_query_tables = 4096;
 
 // Runs a query.
 struct RunQuery {

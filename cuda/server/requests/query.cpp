@@ -34,8 +34,8 @@ class ReceivedQuery {
           accumulators_(copy<query::Accumulator>(request.accumulators)),
           sort_keys_(copy<query::SortKey>(request.sort_keys)),
           tables_(copy<protocol::BlocksPlace>(request.tables)) {
-        if (tables_.size() > query::max_nodes) {
-            refuse("the query has more tables than scans");
+        if (tables_.size() > protocol::max_query_tables) {
+            refuse("the query has too many tables");
         }
         read_zones(request);
         read_spaces(work, request, runs);
@@ -194,8 +194,8 @@ class ReceivedQuery {
                 tests_.push_back(tests.of_run(i));
                 note_taken(1 + tests_.back().size());
                 run_columns_.push_back(run_columns(sources[i], types));
-                runs_.push_back({&runs.column(sources[i].run), tests_.back().data(), count(tests_.back()), 0,
-                                 run_columns_.back().data()});
+                runs_.push_back({&runs.column(sources[i].run), tests_.back().data(), count(tests_.back()),
+                                 sources[i].table, run_columns_.back().data()});
                 ++node.runs.count;
             });
             for_span(its_inputs, inputs.size(), [&](std::uint32_t i) {
@@ -481,12 +481,10 @@ class PartRows {
 class NoResult : public query::QueryResult {
   public:
     NoResult(MemoryBudget &memory, query::QueryOutcome outcome, const std::vector<PartRows> &parts)
-        : outcome_(outcome), count_(count(parts)), tids_(memory, count_) {
+        : outcome_(outcome), table_(first_table(parts)), count_(count(parts, table_)), tids_(memory, count_) {
         Tid *end = tids_.data();
         for (const PartRows &part : parts) {
-            if (part.unresolved() > 0) {
-                // A query that is divided has one scan.
-                table_ = part.unresolved_table();
+            if (is_of_table(part, table_)) {
                 end = std::copy_n(part.tids(), part.unresolved(), end);
             }
         }
@@ -507,17 +505,31 @@ class NoResult : public query::QueryResult {
     }
 
   private:
-    static std::uint64_t count(const std::vector<PartRows> &parts) {
+    // Each part names all of its rows of the first table that has any there. So only of the first one of all
+    // parts it is known that no part has others: the caller is going to take blocks for known that have them.
+    static bool is_of_table(const PartRows &part, std::uint32_t table) {
+        return part.unresolved() > 0 && part.unresolved_table() == table;
+    }
+    static std::uint32_t first_table(const std::vector<PartRows> &parts) {
+        std::uint32_t first = query::no_table;
+        for (const PartRows &part : parts) {
+            if (part.unresolved() > 0) {
+                first = std::min(first, part.unresolved_table());
+            }
+        }
+        return first;
+    }
+    static std::uint64_t count(const std::vector<PartRows> &parts, std::uint32_t table) {
         std::uint64_t count = 0;
         for (const PartRows &part : parts) {
-            count += part.unresolved();
+            count += is_of_table(part, table) ? part.unresolved() : 0;
         }
         return count;
     }
 
     const query::QueryOutcome outcome_;
+    const std::uint32_t table_;
     const std::uint64_t count_;
-    std::uint32_t table_ = 0;
     const Scratch<Tid> tids_;
 };
 

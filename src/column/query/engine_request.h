@@ -15,12 +15,14 @@ struct EngineTable {
     const client::VisibleBlocks *visible;
     const gpu_engine::query::RunColumn *const *columns;  // by run of the set: as many as the scan has
     gpu_engine::query::InputSource own_rows;
+    uint32 scan;  // as a QueryTable's
 };
 
 struct QueryTable;
 EngineTable engine_table(const QueryTable &table);
 
-// The query has no sources and no blocks: its scans read these tables, one each. At least one has a set.
+// The query has no sources and no blocks: its scans read these tables, one each or several that come one
+// behind the other. At least one has a set.
 struct EngineQuery {
     const gpu_engine::query::Query *query;
     const EngineTable *tables;
@@ -34,6 +36,9 @@ struct RecordSink {
     void (*take)(void *context, const uint64 *records, uint32 words, uint64 count);
     void *context;
 };
+
+// The scan that reads a table.
+const gpu_engine::query::Node &scan_of(const gpu_engine::query::Query &query, const EngineTable &table);
 
 struct EngineQueryResult {
     gpu_engine::query::QueryOutcome outcome;

@@ -76,24 +76,41 @@ static TableSources *sources_of_tables(const EngineQuery &prepared) {
     return sources;
 }
 
-static protocol::ArrayPlace put_nodes(Sheet *sheet, const query::Query &query, const TableSources *sources) {
+static uint32 first_of_scan(const EngineQuery &prepared, uint32 scan) {
+    uint32 table = 0;
+    while (prepared.tables[table].scan != scan)
+        table++;
+    return table;
+}
+
+static protocol::ArrayPlace put_nodes(Sheet *sheet, const EngineQuery &prepared,
+                                      const TableSources *sources) {
+    const query::Query &query = *prepared.query;
     auto *nodes = allocate<query::Node>(query.node_count);
     memcpy(nodes, query.nodes, query.node_count * sizeof(*nodes));
     for (uint32 i = 0; i < query.node_count; i++) {
         if (nodes[i].kind != query::NodeKind::scan)
             continue;
-        const TableSources &own = sources[nodes[i].table];
-        nodes[i].runs = {own.first_source, static_cast<uint32>(own.live.count)};
-        nodes[i].inputs = {own.input, own.inputs};
+        nodes[i].runs = {};
+        nodes[i].inputs = {};
+        const uint32 table = first_of_scan(prepared, nodes[i].table);
+        nodes[i].runs.first = sources[table].first_source;
+        nodes[i].inputs.first = sources[table].input;
+        for (uint32 own = table; own < prepared.table_count && prepared.tables[own].scan == nodes[i].table;
+             own++) {
+            nodes[i].runs.count += static_cast<uint32>(sources[own].live.count);
+            nodes[i].inputs.count += sources[own].inputs;
+        }
+        nodes[i].table = table;
     }
     const protocol::ArrayPlace place = put_array(sheet, nodes, query.node_count);
     pfree(nodes);
     return place;
 }
 
-static const query::Node &scan_of(const query::Query &query, uint32 table) {
+const query::Node &scan_of(const query::Query &query, const EngineTable &table) {
     uint32 node = 0;
-    while (query.nodes[node].kind != query::NodeKind::scan || query.nodes[node].table != table)
+    while (query.nodes[node].kind != query::NodeKind::scan || query.nodes[node].table != table.scan)
         node++;
     return query.nodes[node];
 }
@@ -125,13 +142,14 @@ static protocol::ArrayPlace put_sources(Sheet *sheet, const EngineQuery &prepare
     uint32 count = 0;
     for (uint32 table = 0; table < prepared.table_count; table++) {
         const LiveRuns &live = sources[table].live;
-        const query::Span types = scan_of(*prepared.query, table).types;
+        const query::Span types = scan_of(*prepared.query, prepared.tables[table]).types;
+        const uint32 of_scan = table - first_of_scan(prepared, prepared.tables[table].scan);
         auto *columns = allocate<protocol::RunColumnPlace>(size_t{types.count} + 1);
         for (int run = 0; run < live.count; run++) {
             const query::RunColumn *of_run = prepared.tables[table].columns[live.places[run]];
             for (uint32 i = 0; i < types.count; i++)
                 columns[i] = put_column(sheet, of_run[i], prepared.query->types[types.first + i]);
-            places[count] = {put(sheet, columns, types.count), count, 0};
+            places[count] = {put(sheet, columns, types.count), count, of_scan};
             count++;
         }
         pfree(columns);
@@ -146,7 +164,7 @@ static protocol::ArrayPlace put_inputs(Sheet *sheet, const EngineQuery &prepared
         const query::InputSource &source = prepared.tables[table].own_rows;
         if (source.rows == 0)
             continue;
-        const query::Span types = scan_of(*prepared.query, table).types;
+        const query::Span types = scan_of(*prepared.query, prepared.tables[table]).types;
         auto *columns = allocate<protocol::InputColumnPlace>(size_t{types.count} + 1);
         for (uint32 i = 0; i < types.count; i++)
             columns[i] = {put(sheet, source.columns[i].values,
@@ -218,7 +236,7 @@ SpaceMembers members_of_space(const EngineTable *tables, const uint32 *column_co
 static protocol::ArrayPlace put_spaces(Sheet *sheet, const EngineQuery &prepared) {
     auto *counts = allocate<uint32>(size_t{prepared.table_count} + 1);
     for (uint32 table = 0; table < prepared.table_count; table++)
-        counts[table] = scan_of(*prepared.query, table).types.count;
+        counts[table] = scan_of(*prepared.query, prepared.tables[table]).types.count;
     uint32 spaces = 0;
     for_columns(prepared.tables, counts, prepared.table_count,
                 [&](const query::RunColumn &column, uint32) { spaces = Max(spaces, column.space); });
@@ -285,7 +303,7 @@ static void put_tests(Sheet *sheet, const EngineQuery &prepared, const TableSour
 static void put_query(Sheet *sheet, const EngineQuery &prepared, protocol::RunQuery *message) {
     const query::Query &query = *prepared.query;
     TableSources *sources = sources_of_tables(prepared);
-    message->nodes = put_nodes(sheet, query, sources);
+    message->nodes = put_nodes(sheet, prepared, sources);
     message->types = put_array(sheet, query.types, query.type_count);
     message->steps = put_array(sheet, query.steps, query.step_count);
     message->constants = put_array(sheet, query.constants, query.constant_count);

@@ -105,9 +105,10 @@ static const RunColumn **columns_by_place(const QueryTable &table) {
 
 EngineTable engine_table(const QueryTable &table) {
     if (table.rows == nullptr)
-        return {nullptr, {}, nullptr, nullptr, table.own_rows};
+        return {nullptr, {}, nullptr, nullptr, table.own_rows, table.scan};
     RemoteRows &rows = *table.rows;
-    return {&rows.set, {rows.tests, rows.test_count}, &rows.visible, columns_by_place(table), table.own_rows};
+    return {&rows.set, {rows.tests, rows.test_count}, &rows.visible, columns_by_place(table), table.own_rows,
+            table.scan};
 }
 
 static uint64 entries_of(const client::RunSet &set) {
@@ -128,14 +129,13 @@ static EngineQuery make_request(const QueryRequest &request) {
     prepared.request.kind = kKind;
     prepared.request.results = request.expected_rows;
     double codes = 0;
-    for (uint32 i = 0; i < request.query.node_count; i++) {
-        const gpu_engine::query::Node &node = request.query.nodes[i];
-        if (node.kind != gpu_engine::query::NodeKind::scan || tables[node.table].set == nullptr)
+    for (uint32 i = 0; i < request.table_count; i++) {
+        if (tables[i].set == nullptr)
             continue;
-        const uint64 entries = entries_of(*tables[node.table].set);
-        prepared.request.runs += tables[node.table].set->count;
+        const uint64 entries = entries_of(*tables[i].set);
+        prepared.request.runs += tables[i].set->count;
         prepared.request.entries += entries;
-        codes += static_cast<double>(entries) * node.types.count;
+        codes += static_cast<double>(entries) * scan_of(request.query, tables[i]).types.count;
     }
     if (prepared.request.entries > 0)
         prepared.request.columns =

@@ -45,13 +45,14 @@ struct QueryTable {
     // By run of the view, where is_remote: as many as the scan has columns.
     const gpu_engine::query::RunColumn *const *columns;
     gpu_engine::query::InputSource own_rows;
+    uint32 scan;  // the table of the query's node that reads it
 };
 
 struct QueryRequest {
-    // A scan's table is a number of those below, each of which one scan reads: the request adds runs, inputs
-    // and blocks.
+    // A scan's table is a number by which the tables below name the scan that reads them: the request adds
+    // runs, inputs and blocks.
     gpu_engine::query::Query query;
-    const QueryTable *tables;  // at least one has rows
+    const QueryTable *tables;  // in the order of their scans, each of which has one; at least one has rows
     uint32 table_count;
     uint64 expected_rows;  // of the result
     MemoryContext result_context;

@@ -3,7 +3,6 @@
 #include "access_methods.h"
 #include "compat.h"
 #include "plan/query/aggregate_failure.h"
-#include "plan/query/aggregate_members.h"
 #include "plan/query/aggregate_sets.h"
 #include "plan/advise/hypothetical.h"
 #include "plan/query/parameters.h"
@@ -272,10 +271,11 @@ Path *aggregate_plainly(const TableAggregate &table, Path *rows, PathTarget *tar
     if (order != NIL)
         rows = reinterpret_cast<Path *>(create_sort_path(root, table.input, rows, order, -1));
     AggClauseCosts costs = {};
-    get_agg_clause_costs(root, table.split, &costs);
+    get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
     const AggStrategy strategy = table.clauses == NIL ? AGG_PLAIN : is_sorted ? AGG_SORTED : AGG_HASHED;
-    return reinterpret_cast<Path *>(create_agg_path(root, table.output, rows, target, strategy, table.split,
-                                                    table.clauses, having, &costs, estimate_groups(table)));
+    return reinterpret_cast<Path *>(create_agg_path(root, table.output, rows, target, strategy,
+                                                    AGGSPLIT_SIMPLE, table.clauses, having, &costs,
+                                                    estimate_groups(table)));
 }
 
 Path *scan_plainly(PlannerInfo *root, RelOptInfo *table) {
@@ -300,18 +300,13 @@ Path *append_paths(PlannerInfo *root, RelOptInfo *output, List *paths) {
 
 // ---- statements -------------------------------------------------------------------------------------------
 
-bool is_parent(PlannerInfo *root, const RelOptInfo *input) {
-    return input->reloptkind != RELOPT_JOINREL && planner_rt_fetch(input->relid, root)->inh;
-}
-
 TableAggregate groups_of(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
                          const GroupPathExtraData *extra) {
     return {root,
             input,
             output,
-            below_grouping(root, columns_over(root, input)),
+            below_grouping(root, extra->targetList),
             below_grouping(root, reinterpret_cast<List *>(extra->havingQual)),
-            AGGSPLIT_SIMPLE,
             input->reltarget,
             grouping_clauses(root),
             NIL};
@@ -336,9 +331,7 @@ static List *distinct_clauses(PlannerInfo *root) {
 TableAggregate distinct_rows_of(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output) {
     // The planner leaves it empty.
     output->reltarget = root->upper_targets[UPPERREL_DISTINCT];
-    return {root, input,           output,           columns_over(root, input),
-            NIL,  AGGSPLIT_SIMPLE, input->reltarget, distinct_clauses(root),
-            NIL};
+    return {root, input, output, root->processed_tlist, NIL, input->reltarget, distinct_clauses(root), NIL};
 }
 
 }  // namespace pg_gpu::plan

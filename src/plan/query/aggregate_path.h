@@ -19,7 +19,6 @@ struct TableAggregate {
     RelOptInfo *output;  // its groups, of which there are paths; reltarget is what they give
     List *columns;       // the query's target list
     List *having;
-    AggSplit split;       // are aggregates' values wanted, or serialized states?
     PathTarget *scanned;  // what PostgreSQL's aggregate takes from a scan of the table
     List *clauses;        // SortGroupClauses: what is grouped by
     List *set;            // of grouping sets one: as pack_set makes it (aggregate_sets.h); else NIL
@@ -30,12 +29,6 @@ struct TableAggregate {
     Path *rows = nullptr;
     // Where the rows are those of the tables themselves (given_rows.h); nullptr: they are groups.
     const query::GivenRows *given = nullptr;
-};
-
-// A table that the node reads, and its index.
-struct AggregateSource {
-    RelOptInfo *table;
-    const IndexOptInfo *index;
 };
 
 bool is_column_index(const IndexOptInfo *index);
@@ -61,8 +54,6 @@ double estimate_groups(const TableAggregate &table);
 // Why the statement's groups or distinct rows aren't for a node; nullptr: they may be.
 const char *refuse_groups(PlannerInfo *root, const RelOptInfo *input);
 const char *refuse_distinct(PlannerInfo *root, const RelOptInfo *input);
-
-bool is_parent(PlannerInfo *root, const RelOptInfo *input);
 
 // The statement's groups of these rows, and the same of SELECT DISTINCT, whose rows are groups of the
 // table's.

@@ -54,6 +54,9 @@ static AttrNumber column_of_table(const ReadTable &table, AttrNumber attribute) 
                 return static_cast<AttrNumber>(i + 1);
         return 0;
     }
+    // A parent's columns have the numbers of its attributes.
+    if (table.members != nullptr)
+        return attribute;
     const List *columns = table.rows->pathtarget->exprs;
     for (int i = 0; i < list_length(columns); i++)
         if (list_nth_node(Var, columns, i)->varattno == attribute)
@@ -158,7 +161,7 @@ static Node *over_columns(Node *expression, Columns columns) {
 }
 
 Node *over_index(Node *expression, const IndexOptInfo *index, Refusal *refusal) {
-    const ReadTable table = {index->rel, index, nullptr};
+    const ReadTable table = {index->rel, index, nullptr, nullptr};
     return over_columns(expression, {{&table, 1}, refusal});
 }
 

@@ -29,11 +29,34 @@ AggregateQuery unpack_query(List *packed);
 // subquery, of a whole row, of how a value is stored.
 Node *over_index(Node *expression, const IndexOptInfo *index, Refusal *refusal);
 
-// A table that is read, by its index, or as the rows of a plan that gives these columns.
-struct ReadTable {
+namespace query {
+
+// By attribute of a table with members, from 0 on: the member's column, from 1 on; 0: it isn't read.
+using MemberColumns = const AttrNumber *;
+
+// A partition or child (members.h), which is read by its index, or as the rows of a plan.
+struct MemberTable {
     RelOptInfo *relation;
     const IndexOptInfo *index;  // nullptr: of a plan
     Path *rows;                 // of a plan
+    MemberColumns columns;
+};
+
+struct Members {
+    const MemberTable *members;
+    int count;
+    int attributes;  // the parent's
+};
+
+}  // namespace query
+
+// A table that is read, by its index, by those of its partitions or children, or as the rows of a plan that
+// gives these columns.
+struct ReadTable {
+    RelOptInfo *relation;
+    const IndexOptInfo *index;
+    const query::Members *members;
+    Path *rows;
 };
 struct ReadTables {
     const ReadTable *tables;

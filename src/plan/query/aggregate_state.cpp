@@ -64,26 +64,6 @@ static Datum bytes_of(const Serialized &state) {
     return PointerGetDatum(bytes);
 }
 
-Datum state_of_average(uint64 count, int64 sum) {
-    Datum values[] = {Int64GetDatum(static_cast<int64>(count)), Int64GetDatum(sum)};
-    return PointerGetDatum(
-        construct_array(values, 2, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
-}
-
-// Aggregates that need the third number are answered by core alone.
-Datum state_of_floats(uint64 count, float8 sum) {
-    Datum values[] = {Float8GetDatum(static_cast<float8>(count)), Float8GetDatum(sum), Float8GetDatum(0)};
-    return PointerGetDatum(
-        construct_array(values, 3, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
-}
-
-Datum state_of_integers(uint64 count, Int128 sum) {
-    Serialized state = {};
-    put(&state, count, sizeof(uint64));
-    put_number(&state, sum);
-    return bytes_of(state);
-}
-
 Datum state_of_deviation(const Deviation &deviation) {
     Serialized state = {};
     put(&state, deviation.count, sizeof(uint64));
@@ -103,18 +83,6 @@ Datum state_of_squares(uint64 count, Numeric sum, Numeric squares, int scale) {
     for (int i = 0; i < 3; i++)
         put(&state, 0, sizeof(uint64));
     return bytes_of(state);
-}
-
-// Core's state of one value, which is the sum, says all but how many there were.
-Datum state_of_numerics(uint64 count, Numeric sum) {
-    bool is_null;
-    const Datum state =
-        call_support(F_NUMERIC_AVG_ACCUM, {Datum{0}, true}, {NumericGetDatum(sum), false}, &is_null);
-    bytea *bytes =
-        DatumGetByteaP(call_support(F_NUMERIC_AVG_SERIALIZE, {state, false}, {Datum{0}, true}, &is_null));
-    const uint64 in_order = pg_hton64(count);
-    memcpy(VARDATA(bytes), &in_order, sizeof(in_order));
-    return PointerGetDatum(bytes);
 }
 
 Datum call_support(Oid function, NullableDatum first, NullableDatum second, bool *is_null) {

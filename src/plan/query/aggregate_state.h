@@ -16,13 +16,9 @@ struct Deviation {
 };
 
 // All of them in the current memory context.
-Datum state_of_average(uint64 count, int64 sum);       // int8[], of int2 and int4
-Datum state_of_floats(uint64 count, float8 sum);       // float8[], without the sum of squares
-Datum state_of_integers(uint64 count, Int128 sum);     // as int8_avg_serialize gives it
 Datum state_of_deviation(const Deviation &deviation);  // as numeric_poly_serialize gives it
 Datum state_of_squares(uint64 count, Numeric sum, Numeric squares,
-                       int scale);                   // as numeric_serialize gives it
-Datum state_of_numerics(uint64 count, Numeric sum);  // as numeric_avg_serialize gives it
+                       int scale);  // as numeric_serialize gives it
 
 // Calls an aggregate's support function, which looks for the memory of its state there where an Agg node has
 // it.

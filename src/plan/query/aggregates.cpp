@@ -98,10 +98,6 @@ static void compile_extreme(Compiler *compiler, CompiledQuery *compiled, const A
 static void compile_interval_sum(Compiler *compiler, CompiledQuery *compiled, const Argument &argument,
                                  ResultKind kind, Result *result) {
     const Value &value = argument.value;
-    if (result->is_state) {
-        refuse(&compiler->refusal, "sums of intervals aren't put together");
-        return;
-    }
     if (value.kind != Kind::Interval || value.shown == kShownByRow || argument.is_distinct) {
         refuse(&compiler->refusal, "an interval isn't one between moments");
         return;
@@ -152,20 +148,8 @@ static void compile_bits(Compiler *compiler, CompiledQuery *compiled, Accumulato
 
 // ---- which aggregate --------------------------------------------------------------------------------------
 
-// Does another function finish the same transition state? An average's own has no sum of squares.
-static bool shares_state(const List *aggregates, const Aggref *aggregate) {
-    ListCell *cell;
-    foreach (cell, aggregates) {
-        const auto *other = lfirst_node(Aggref, cell);
-        if (other->aggtransno == aggregate->aggtransno && other->aggfnoid != aggregate->aggfnoid)
-            return true;
-    }
-    return false;
-}
-
 static void compile_known(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate,
                           const Argument &argument, Result *result) {
-    const bool is_counted = result->is_state;
     switch (aggregate->aggfnoid) {
         case F_SUM_INT2:
         case F_SUM_INT4:
@@ -174,7 +158,7 @@ static void compile_known(Compiler *compiler, CompiledQuery *compiled, const Agg
         case F_SUM_INT8:
         case F_SUM_NUMERIC:
             result->kind = ResultKind::Sum;
-            return compile_sum(compiler, compiled, argument, is_counted, result);
+            return compile_sum(compiler, compiled, argument, false, result);
         case F_SUM_FLOAT4:
         case F_SUM_FLOAT8:
             result->kind = ResultKind::FloatSum;
@@ -303,7 +287,6 @@ static void compile_aggregate(Compiler *compiler, CompiledQuery *compiled, const
     if (is_refused(compiler))
         return;
     *result = make_result(ResultKind::Value, aggregate, {});
-    result->is_state = aggregate->aggsplit == AGGSPLIT_INITIAL_SERIAL;
     Guarded guarded = {compiler, compiler->guard};
     if (filter != no_step)
         guarded = begin_guarded(compiler, filter);
@@ -452,11 +435,7 @@ bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *c
     foreach (cell, parts.aggregates) {
         if (is_refused(compiler))
             return false;
-        Result *result = &compiled->results[number++];
-        compile_aggregate(compiler, compiled, lfirst_node(Aggref, cell), result);
-        if (result->is_state && result->kind == ResultKind::FloatAverage &&
-            shares_state(parts.aggregates, lfirst_node(Aggref, cell)))
-            refuse(&compiler->refusal, "an average shares its transition state");
+        compile_aggregate(compiler, compiled, lfirst_node(Aggref, cell), &compiled->results[number++]);
     }
     if (compiled->program->is_full)
         refuse(&compiler->refusal, "the query has too many steps");

@@ -45,7 +45,6 @@ struct Result {
     uint16 products;
     FinalFunctions functions;  // Deviation, Regression, FloatMoments
     bool is_wide;              // Deviation: by states of numerics
-    bool is_state;             // serialized, to be combined with those of other tables
     const FloatColumns *floats;
     // ShownExtreme: the same with other digits behind it. IntervalSum, IntervalAverage: the sum of what days
     // leave. BetweenIntervals: the interval above.

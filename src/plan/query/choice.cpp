@@ -1,10 +1,11 @@
 #include "plan/query/choice.h"
 
 #include "compat.h"
-#include "plan/query/aggregate_members.h"
+#include "plan/query/aggregate_path.h"
 #include "plan/query/aggregate_sets.h"
 #include "plan/query/engine_plan.h"
 #include "plan/query/given_rows.h"
+#include "plan/query/members.h"
 #include "plan/query/node.h"
 #include "plan/query/path.h"
 #include "plan/query/unnest.h"
@@ -20,9 +21,9 @@ static const char *refuse_relation(PlannerInfo *root, const RelOptInfo *input) {
         return "pg_gpu.enable_query is off";
     if (IS_DUMMY_REL(const_cast<RelOptInfo *>(input)))
         return "no row can pass the conditions";
-    return input->reloptkind == RELOPT_JOINREL || is_parent(root, input) || has_column_index(input)
-               ? nullptr
-               : "the table has no gpu_column index";
+    return input->reloptkind == RELOPT_JOINREL || has_any_index(root, input) ? nullptr
+           : is_parent_table(root, input) ? "no partition or child has a gpu_column index"
+                                          : "the table has no gpu_column index";
 }
 
 // ---- groups -----------------------------------------------------------------------------------------------
@@ -41,7 +42,8 @@ static const char *consider_table(TableAggregate table) {
     const char *refused = refuse_clauses(table);
     if (refused != nullptr)
         return refused;
-    if (table.input->reloptkind == RELOPT_JOINREL && !begin_joined_query(&table))
+    if ((table.input->reloptkind == RELOPT_JOINREL || is_parent_table(table.root, table.input)) &&
+        !begin_joined_query(&table))
         return nullptr;
     if (table.root->parse->groupingSets != NIL)
         consider_sets(table, consider_query);
@@ -56,25 +58,14 @@ static const char *consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptI
     const char *refused = refuse_groups(root, input);
     if (refused == nullptr)
         refused = refuse_relation(root, input);
-    if (refused != nullptr)
-        return refused;
-    if (!is_parent(root, input))
-        return consider_table(groups_of(root, input, output, extra));
-    if (root->parse->groupingSets != NIL)
-        return "grouping sets of partitions or children can't be put together";
-    if (!grouping_is_hashable(grouping_clauses(root)))
-        return "a grouping column can't be hashed";
-    return consider_members(root, input, output, extra);
+    return refused != nullptr ? refused : consider_table(groups_of(root, input, output, extra));
 }
 
 static const char *consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output) {
     const char *refused = refuse_distinct(root, input);
     if (refused == nullptr)
         refused = refuse_relation(root, input);
-    if (refused != nullptr)
-        return refused;
-    return is_parent(root, input) ? "distinct rows of partitions or children can't be put together"
-                                  : consider_table(distinct_rows_of(root, input, output));
+    return refused != nullptr ? refused : consider_table(distinct_rows_of(root, input, output));
 }
 
 // ---- first rows -------------------------------------------------------------------------------------------

@@ -77,6 +77,7 @@ static void finish_facts(const Gathered &gathered, ColumnFacts *facts) {
     for (int scale = 0; scale <= facts->scale; scale++)
         facts->limit =
             Max(facts->limit, gathered.decimals.most[scale] * std::pow(10.0, facts->scale - scale));
+    facts->has_scale = least >= 0;
     facts->shown = least == facts->scale || least < 0 ? facts->scale : kShownByRow;
     if (facts->limit >= kMaxInt128)
         facts->problem = kOddNumber;
@@ -89,6 +90,63 @@ static ColumnFacts *begin_facts(const ColumnType *types, int count) {
         facts[i].kind = kind_of_type(types[i].base_type);
     }
     return facts;
+}
+
+// ---- of members -------------------------------------------------------------------------------------------
+
+static bool is_kept_alike(const ColumnType &one, const ColumnType &other) {
+    return one.type == other.type && one.base_type == other.base_type && one.collation == other.collation &&
+           one.length == other.length && one.by_value == other.by_value &&
+           one.is_integer == other.is_integer && one.is_ordered == other.is_ordered &&
+           one.width == other.width && one.code == other.code;
+}
+
+static void combine_decimals(ColumnFacts *facts, const ColumnFacts &other) {
+    if (!other.has_scale)
+        return;
+    if (!facts->has_scale) {
+        facts->has_scale = true;
+        facts->limit = other.limit;
+        facts->scale = other.scale;
+        facts->shown = other.shown;
+        return;
+    }
+    const int16 scale = Max(facts->scale, other.scale);
+    facts->limit = Max(facts->limit * std::pow(10.0, scale - facts->scale),
+                       other.limit * std::pow(10.0, scale - other.scale));
+    if (facts->shown != other.shown)
+        facts->shown = kShownByRow;
+    facts->scale = scale;
+    if (facts->limit >= kMaxInt128)
+        facts->problem = kOddNumber;
+}
+
+static void combine_column(ColumnFacts *facts, const ColumnFacts &other) {
+    if (facts->problem == nullptr)
+        facts->problem = other.problem;
+    facts->may_be_minus_0 = facts->may_be_minus_0 || other.may_be_minus_0;
+    if (facts->kind == Kind::Decimal)
+        combine_decimals(facts, other);
+    else
+        facts->limit = Max(facts->limit, other.limit);
+}
+
+ColumnFacts *combine_facts(const ColumnFacts *const *facts, const MemberColumns *columns, int members,
+                           int attributes) {
+    auto *combined = allocate_zeroed<ColumnFacts>(static_cast<size_t>(attributes) + 1);
+    for (int i = 0; i < attributes; i++) {
+        // All members have the same ones.
+        if (columns[0][i] == 0)
+            continue;
+        combined[i] = facts[0][columns[0][i] - 1];
+        for (int member = 1; member < members; member++) {
+            const ColumnFacts &other = facts[member][columns[member][i] - 1];
+            if (!is_kept_alike(combined[i].type, other.type))
+                return nullptr;
+            combine_column(&combined[i], other);
+        }
+    }
+    return combined;
 }
 
 // ---- for the planner --------------------------------------------------------------------------------------
@@ -239,8 +297,12 @@ ViewColumns read_view_columns(column::RemoteRows *rows, const Bitmapset *used) {
     const column::Format &format = *view->format;
     const auto columns = static_cast<size_t>(format.columns);
     ViewColumns found = {
-        rows, begin_facts(format.types, format.columns),
-        allocate_zeroed<const DecimalRun *>(columns * static_cast<size_t>(view->run_count) + 1), nullptr};
+        rows,
+        begin_facts(format.types, format.columns),
+        allocate_zeroed<const DecimalRun *>(columns * static_cast<size_t>(view->run_count) + 1),
+        nullptr,
+        0,
+        nullptr};
     for (int i = bms_next_member(used, -1); i >= 0; i = bms_next_member(used, i)) {
         auto *gathered = allocate_zeroed<Gathered>(1);
         for (int run = 0; run < view->run_count; run++) {
@@ -265,7 +327,7 @@ ViewColumns read_view_columns(column::RemoteRows *rows, const Bitmapset *used) {
 }
 
 ViewColumns read_input_columns(const InputRows *input) {
-    ViewColumns found = {nullptr, begin_facts(input->types, input->columns), nullptr, input};
+    ViewColumns found = {nullptr, begin_facts(input->types, input->columns), nullptr, input, 0, nullptr};
     for (int i = 0; i < input->columns; i++) {
         Gathered gathered = {};
         for (uint64 row = 0; row < input->count; row++)

@@ -4,12 +4,18 @@
 #include "column/query/query_request.h"
 #include "plan/query/expression.h"
 #include "plan/query/inputs.h"
+#include "plan/query/members.h"
 
 namespace pg_gpu::plan::query {
 
 // By the headers of all runs, for the planner, which doesn't know the rows of the tail. In the current memory
 // context.
 ColumnFacts *read_index_facts(Relation index, const column::Format &format);
+
+// Of a table whose rows are its members': the columns that any of these read. nullptr: they keep values of a
+// column in several ways.
+ColumnFacts *combine_facts(const ColumnFacts *const *facts, const MemberColumns *columns, int members,
+                           int attributes);
 
 // The same of an input, of whose columns these are the expressions.
 ColumnFacts *guess_input_facts(const List *columns);
@@ -37,7 +43,20 @@ struct ViewColumns {
     ColumnFacts *facts;
     const DecimalRun **decimals;  // by run and column; nullptr: it has no dictionary of numerics
     const InputRows *input;
+    int table;              // of the query's, from 0 on
+    MemberColumns columns;  // of a member of that table; nullptr: columns are numbered as the table's
 };
+
+// Those of all tables, in their order: a table with members has one of each.
+struct TableViews {
+    const ViewColumns *views;
+    int count;
+};
+
+// The view's column, from 0 on, for one of its table's.
+inline int column_of_view(const ViewColumns &view, int column) {
+    return view.columns == nullptr ? column : view.columns[column] - 1;
+}
 
 inline bool is_empty(const column::ColumnHeader &header, uint64 entries) {
     return header.nulls >= entries;
@@ -58,8 +77,8 @@ struct ScanColumns {
 // keep them from requests before.
 enum class MapForm : uint8 { Named, Whole };
 
-// Makes them of all tables, of whose views there are as many. Returns nullptr, or why that can't be done.
-const char *make_scan_columns(const ViewColumns *views, int count, Program *program, ExprContext *context,
-                              MapForm maps, ScanColumns *scans);
+// Makes them by view. Returns nullptr, or why that can't be done.
+const char *make_scan_columns(const TableViews &views, Program *program, ExprContext *context, MapForm maps,
+                              ScanColumns *scans);
 
 }  // namespace pg_gpu::plan::query

@@ -5,6 +5,7 @@
 #include "plan/query/aggregate_path.h"
 #include "plan/query/given_rows.h"
 #include "plan/query/inputs.h"
+#include "plan/query/members.h"
 #include "settings.h"
 
 namespace pg_gpu::plan::query {
@@ -12,6 +13,7 @@ namespace pg_gpu::plan::query {
 struct EnginePlan {
     RelOptInfo *relation;
     const IndexOptInfo *index;  // of a table
+    const Members *members;     // of one with partitions or children
     Path *rows;                 // of an input (inputs.h)
     // Of a join.
     JoinType type;
@@ -84,8 +86,11 @@ static const char *refuse_table(PlannerInfo *root, RelOptInfo *table) {
     if (table->reloptkind != RELOPT_BASEREL || table->rtekind != RTE_RELATION)
         return "what is joined isn't a table";
     const RangeTblEntry *entry = planner_rt_fetch(table->relid, root);
-    if (entry->inh)
-        return "a joined table has partitions or children";
+    if (entry->inh) {
+        const char *refused;
+        find_members(root, table, &refused);
+        return refused;
+    }
     if (entry->tablesample != nullptr)
         return "a sample is read";
     if (table->lateral_relids != nullptr || table->lateral_referencers != nullptr)
@@ -112,7 +117,29 @@ static const IndexOptInfo *choose_index(const RelOptInfo *table) {
     return smallest;
 }
 
+static const EnginePlan *plan_parent(PlannerInfo *root, RelOptInfo *parent, const char **refused) {
+    const Members *members = find_members(root, parent, refused);
+    if (members == nullptr)
+        return nullptr;
+    auto *plan = allocate_zeroed<EnginePlan>(1);
+    plan->relation = parent;
+    plan->members = members;
+    plan->tables = 1;
+    for (int i = 0; i < members->count; i++) {
+        const MemberTable &member = members->members[i];
+        plan->operators += member.index != nullptr ? member.relation->tuples * kScanOperators
+                                                   : member.rows->total_cost / cpu_operator_cost +
+                                                         member.rows->rows * kInputOperators;
+    }
+    return plan;
+}
+
 static const EnginePlan *plan_table(PlannerInfo *root, RelOptInfo *table) {
+    const char *refused;
+    const EnginePlan *of_members =
+        is_parent_table(root, table) ? plan_parent(root, table, &refused) : nullptr;
+    if (of_members != nullptr)
+        return of_members;
     const IndexOptInfo *index = refuse_table(root, table) == nullptr ? choose_index(table) : nullptr;
     if (index == nullptr && refuse_input(root, table) != nullptr)
         return nullptr;
@@ -181,7 +208,9 @@ static bool consider_pair(KeptPlans *kept, RelOptInfo *join, const EnginePlan *p
         plan = allocate_zeroed<EnginePlan>(1);
         kept->plans = lappend(kept->plans, plan);
     }
-    *plan = {join, nullptr, nullptr, type, probed, build, clauses, probed->tables + build->tables, operators};
+    *plan = {
+        join,     nullptr, nullptr, nullptr, type, probed, build, clauses, probed->tables + build->tables,
+        operators};
     return true;
 }
 
@@ -190,16 +219,18 @@ static bool has_groups(const Query *query) {
            (query->distinctClause != NIL && !query->hasDistinctOn);
 }
 
-static bool is_any_indexed(const PlannerInfo *root, const RelOptInfo *join) {
-    for (int i = bms_next_member(join->relids, -1); i >= 0; i = bms_next_member(join->relids, i))
-        if (root->simple_rel_array[i] != nullptr && has_column_index(root->simple_rel_array[i]))
+static bool is_any_indexed(PlannerInfo *root, const RelOptInfo *join) {
+    for (int i = bms_next_member(join->relids, -1); i >= 0; i = bms_next_member(join->relids, i)) {
+        const RelOptInfo *table = root->simple_rel_array[i];
+        if (table != nullptr && has_any_index(root, table))
             return true;
+    }
     return false;
 }
 
 // Is there something above the joins that a GpuQuery could be, or are their rows worth one? A genetic search
 // makes joins that it throws away.
-static bool may_be_wanted(const PlannerInfo *root, const RelOptInfo *join) {
+static bool may_be_wanted(PlannerInfo *root, const RelOptInfo *join) {
     const Query *query = root->parse;
     if (!query_enabled() || root->rowMarks != NIL || root->join_search_private != nullptr)
         return false;
@@ -244,6 +275,8 @@ static void consider_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer
 }
 
 const EnginePlan *find_engine_plan(PlannerInfo *root, RelOptInfo *join, const char **refused) {
+    if (is_parent_table(root, join))
+        return plan_parent(root, join, refused);
     const KeptPlans *kept = find_kept(root);
     const EnginePlan *plan = kept == nullptr ? nullptr : find_plan(kept, join);
     *refused = nullptr;
@@ -275,7 +308,7 @@ double operators_of(const EnginePlan &plan) {
 static void collect_tables(const EnginePlan &plan, ReadTable *tables, int *count) {
     check_stack_depth();
     if (plan.probed == nullptr) {
-        tables[(*count)++] = {plan.relation, plan.index, plan.rows};
+        tables[(*count)++] = {plan.relation, plan.index, plan.members, plan.rows};
         return;
     }
     collect_tables(*plan.probed, tables, count);
@@ -330,7 +363,7 @@ static int grow(const Growth &growth, const EnginePlan &plan) {
     if (plan.probed == nullptr) {
         node.table = growth.tree->table_count++;
         // The plan of an input has tested its own.
-        foreach (cell, plan.index == nullptr ? NIL : plan.relation->baserestrictinfo)
+        foreach (cell, plan.rows != nullptr ? NIL : plan.relation->baserestrictinfo)
             if (!add_condition(growth, lfirst_node(RestrictInfo, cell),
                                plan.relation->baserestrict_min_security, &node.conditions))
                 return -1;

@@ -9,7 +9,7 @@ namespace pg_gpu::plan::query {
 
 struct EnginePlan;
 
-// nullptr: there is none, and *refused says why.
+// Of a join, or of a table with partitions or children. nullptr: there is none, and *refused says why.
 const EnginePlan *find_engine_plan(PlannerInfo *root, RelOptInfo *join, const char **refused);
 
 // In operators.

@@ -15,12 +15,26 @@ bool is_bytewise(Oid type, Oid collation) {
     return is_of_bytes(type) && (type == BYTEAOID || (OidIsValid(collation) && is_c_collation(collation)));
 }
 
+// The view that has all of a table's rows; nullptr: there are several.
+static const ViewColumns *only_view(const TableViews &views, int table) {
+    const ViewColumns *found = nullptr;
+    for (int i = 0; i < views.count; i++) {
+        if (views.views[i].table != table)
+            continue;
+        if (found != nullptr)
+            return nullptr;
+        found = &views.views[i];
+    }
+    return found;
+}
+
 static bool are_codes_values(const ViewColumns &columns, const Source &source, const Numbering &numbering) {
     if (columns.input != nullptr)
         return false;
     const column::ColumnView *view = columns.rows->view;
     if (numbering.has_table || !IsA(source.expression, Var) || view->run_count != 1 ||
-        !column::is_remote(view, 0) || !column::is_dictionary(view->runs[0].header.column[source.column]) ||
+        !column::is_remote(view, 0) ||
+        !column::is_dictionary(view->runs[0].header.column[column_of_view(columns, source.column)]) ||
         (numbering.is_ordered && !is_bytewise(numbering.type, numbering.order_collation)))
         return false;
     for (uint32 row = 0; row < view->loose_count; row++)
@@ -29,16 +43,19 @@ static bool are_codes_values(const ViewColumns &columns, const Source &source, c
     return has_one_image(source.result_type, numbering.equality, source.collation);
 }
 
-void find_numbers_by_code(const ViewColumns *views, Program *program) {
+void find_numbers_by_code(const TableViews &views, Program *program) {
     for (uint32 i = 0; i < program->source_count; i++) {
         const Source &source = program->sources[i];
         if (source.numbering == no_numbering)
             continue;
         Numbering *numbering = &program->numberings[source.numbering];
-        numbering->is_by_code = is_of_one_source(*program, source.numbering) &&
-                                are_codes_values(views[source.table], source, *numbering);
-        numbering->code_table = source.table;
-        numbering->code_column = source.column;
+        const ViewColumns *view = only_view(views, source.table);
+        numbering->is_by_code = view != nullptr && is_of_one_source(*program, source.numbering) &&
+                                are_codes_values(*view, source, *numbering);
+        if (!numbering->is_by_code)
+            continue;
+        numbering->code_view = static_cast<int>(view - views.views);
+        numbering->code_column = column_of_view(*view, source.column);
     }
 }
 
@@ -81,7 +98,7 @@ static bool read_values(const ViewColumns &columns, Numbering *numbering) {
     return read == numbering->code_count && !reader->stale;
 }
 
-bool read_code_values(const ViewColumns *views, const CompiledQuery &compiled, const RecordLayout &layout,
+bool read_code_values(const TableViews &views, const CompiledQuery &compiled, const RecordLayout &layout,
                       column::QueryResult *records) {
     Program *program = compiled.program;
     MemoryContext caller = MemoryContextSwitchTo(program->context);
@@ -90,7 +107,7 @@ bool read_code_values(const ViewColumns *views, const CompiledQuery &compiled, c
         Numbering *numbering = &program->numberings[i];
         if (!numbering->is_by_code)
             continue;
-        const ViewColumns &columns = views[numbering->code_table];
+        const ViewColumns &columns = views.views[numbering->code_view];
         const uint64 distinct = columns.rows->view->runs[0].header.column[numbering->code_column].distinct;
         auto *marks = allocate_zeroed<uint64>(distinct / 64 + 1);
         mark_codes(compiled, i, layout, records, distinct, marks);

@@ -34,12 +34,12 @@ void for_results_of(const CompiledQuery &compiled, uint32 numbering, const Recor
     column::rewind_records(records->records);
 }
 
-// Which numberings may have a view's codes for numbers. Views are by table.
-void find_numbers_by_code(const ViewColumns *views, Program *program);
+// Which numberings may have a view's codes for numbers.
+void find_numbers_by_code(const TableViews &views, Program *program);
 
 // Reads the values that records have, while the views are open; in the program's memory context.
 // False: the run is stale.
-bool read_code_values(const ViewColumns *views, const CompiledQuery &compiled, const RecordLayout &layout,
+bool read_code_values(const TableViews &views, const CompiledQuery &compiled, const RecordLayout &layout,
                       column::QueryResult *records);
 
 }  // namespace pg_gpu::plan::query

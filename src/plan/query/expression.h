@@ -14,6 +14,7 @@ struct ColumnFacts {
     Kind kind;
     double limit;         // of absolute values, as in Value
     int16 scale;          // of decimals: no value has more digits behind the point
+    bool has_scale;       // of decimals: there are numbers
     int16 shown;          // of decimals: as many digits are shown of all; kShownByRow: more of some
     bool may_be_minus_0;  // of floats
     const char *problem;  // nullptr: values can be computed with

@@ -4,6 +4,7 @@
 #include "memory.h"
 #include "plan/query/aggregate_top.h"
 #include "plan/query/engine_plan.h"
+#include "plan/query/members.h"
 #include "plan/query/node.h"
 #include "plan/query/parameters.h"
 #include "plan/query/path.h"
@@ -220,10 +221,7 @@ static const char *refuse_first_rows(PlannerInfo *root, const RelOptInfo *input,
         return "LIMIT or OFFSET isn't the same each time";
     if (input->reloptkind == RELOPT_JOINREL)
         return nullptr;
-    const RangeTblEntry *table = planner_rt_fetch(input->relid, root);
-    if (table->tablesample != nullptr)
-        return "a sample is read";
-    return table->inh ? "the table has partitions or children" : nullptr;
+    return planner_rt_fetch(input->relid, root)->tablesample != nullptr ? "a sample is read" : nullptr;
 }
 
 bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output) {
@@ -251,6 +249,8 @@ bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *outpu
         table.rows = own_rows(input);
         if (table.rows == nullptr || !begin_joined_query(&table))
             return false;
+    } else if (is_parent_table(root, input) && !begin_joined_query(&table)) {
+        return false;
     }
     return consider_query(table);
 }

@@ -35,7 +35,7 @@ List *make_having(const TableAggregate &table, const List *row, bool *is_whole) 
     ListCell *cell;
     foreach (cell, table.having) {
         auto *condition = static_cast<Node *>(lfirst(cell));
-        if (table.set == NIL && table.split == AGGSPLIT_SIMPLE && !contain_volatile_functions(condition)) {
+        if (table.set == NIL && !contain_volatile_functions(condition)) {
             Node *over = over_row(condition, const_cast<List *>(row));
             if (!has_others(over, nullptr)) {
                 fix_opfuncids(over);

@@ -8,6 +8,7 @@
 #include "plan/query/aggregate_sets.h"
 #include "plan/query/choice.h"
 #include "plan/query/joins_explain.h"
+#include "plan/query/members.h"
 #include "plan/query/subqueries.h"
 #include "plan/query/submit.h"
 #include "plan/query/top.h"
@@ -20,7 +21,8 @@ List *pack_planning(const Planning &planning) {
         planning.query, planning.row, planning.having,
         list_make3(makeBoolean(planning.maps_may_fail), makeInteger(static_cast<int>(planning.count)),
                    makeBoolean(planning.gives_rows)),
-        list_make5(planning.order, planning.set, planning.tree, planning.names, planning.limits));
+        lappend(list_make5(planning.order, planning.set, planning.tree, planning.names, planning.limits),
+                planning.members));
 }
 
 Planning unpack_planning(List *packed) {
@@ -35,7 +37,8 @@ Planning unpack_planning(List *packed) {
             static_cast<List *>(lthird(list(4))),
             static_cast<List *>(lfourth(list(4))),
             boolVal(lthird(list(3))),
-            static_cast<List *>(list_nth(list(4), 4))};
+            static_cast<List *>(list_nth(list(4), 4)),
+            static_cast<List *>(list_nth(list(4), 5))};
 }
 
 // ---- execution --------------------------------------------------------------------------------------------
@@ -109,6 +112,66 @@ static TupleTableSlot *execute_query(CustomScanState *node) {
 
 // ---- begin and end ----------------------------------------------------------------------------------------
 
+// How many of the query's tables have this member?
+static int count_uses(const List *members, Oid table) {
+    int uses = 0;
+    ListCell *cell;
+    foreach (cell, members) {
+        const auto *packed = static_cast<const List *>(lfirst(cell));
+        if (packed != NIL && list_member_oid(static_cast<const List *>(linitial(packed)), table))
+            uses++;
+    }
+    return uses;
+}
+
+// A table of the query's, or a member of one, to be read by the index, or by the node's next input.
+static QueriedTable *add_table(QueryState *state, int table, Oid index, int *next_plan) {
+    QueriedTable *added = &state->tables[state->table_count++];
+    added->table = table;
+    added->index_oid = index;
+    added->plan_number = OidIsValid(index) ? 0 : (*next_plan)++;
+    return added;
+}
+
+// Adds the members of a table that may have rows, but for one where none has any.
+static void add_members(QueryState *state, int table, const List *members, const List *pruned,
+                        int *next_plan) {
+    const auto *packed = static_cast<const List *>(list_nth(members, table));
+    const int count = count_members(packed);
+    int added = 0;
+    for (int i = 0; i < count; i++) {
+        const PackedMember member = unpack_member(packed, i);
+        const bool is_only = i + 1 == count && added == 0;
+        if (!is_only && list_member_oid(pruned, member.table) && count_uses(members, member.table) == 1) {
+            *next_plan += OidIsValid(member.index) ? 0 : 1;
+            state->pruned++;
+            continue;
+        }
+        QueriedTable *own = add_table(state, table, member.index, next_plan);
+        own->columns_of_member = member.columns;
+        own->attributes = member.attributes;
+        added++;
+    }
+}
+
+// Lists what is read: tables without members, or the members.
+static void list_tables(QueryState *state, const List *members, const List *pruned) {
+    const int count = list_length(state->query.indexes);
+    const auto members_of = [&](int i) {
+        return members == NIL ? 0 : count_members(static_cast<const List *>(list_nth(members, i)));
+    };
+    int most = 0;
+    for (int i = 0; i < count; i++)
+        most += Max(members_of(i), 1);
+    state->tables = allocate_zeroed<QueriedTable>(static_cast<size_t>(most));
+    int next_plan = 1;
+    for (int i = 0; i < count; i++)
+        if (members_of(i) == 0)
+            add_table(state, i, list_nth_oid(state->query.indexes, i), &next_plan);
+        else
+            add_members(state, i, members, pruned, &next_plan);
+}
+
 static void begin_query(CustomScanState *node, EState *estate, int flags) {
     auto *state = reinterpret_cast<QueryState *>(node);
     const auto *plan = castNode(CustomScan, node->ss.ps.plan);
@@ -122,18 +185,19 @@ static void begin_query(CustomScanState *node, EState *estate, int flags) {
     state->maps_may_fail = planning.maps_may_fail;
     state->order = planning.order;
     state->count = planning.count;
+    list_tables(state, planning.members,
+                planning.members == NIL
+                    ? NIL
+                    : find_pruned_tables(static_cast<PlanState *>(linitial(node->custom_ps))));
     if ((flags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
         return;
-    state->table_count = list_length(state->query.indexes);
-    state->tables = allocate_zeroed<QueriedTable>(static_cast<size_t>(state->table_count));
-    int next_plan = 1;
     for (int i = 0; i < state->table_count; i++) {
         QueriedTable *table = &state->tables[i];
-        if (!OidIsValid(list_nth_oid(state->query.indexes, i))) {
-            table->plan = static_cast<PlanState *>(list_nth(node->custom_ps, next_plan++));
+        if (!OidIsValid(table->index_oid)) {
+            table->plan = static_cast<PlanState *>(list_nth(node->custom_ps, table->plan_number));
             continue;
         }
-        table->index = index_open(list_nth_oid(state->query.indexes, i), AccessShareLock);
+        table->index = index_open(table->index_oid, AccessShareLock);
         // The executor has locked the table.
         table->heap = table_open(table->index->rd_index->indrelid, NoLock);
     }
@@ -193,7 +257,13 @@ static void explain_query(CustomScanState *node, List *ancestors, ExplainState *
     const auto *state = reinterpret_cast<const QueryState *>(node);
     if (unpack_planning(castNode(CustomScan, node->ss.ps.plan)->custom_private).gives_rows)
         explain_order(state, ancestors, explain);
-    explain_indexes(state->query, explain);
+    AggregateQuery read = state->query;
+    read.indexes = NIL;
+    for (int i = 0; i < state->table_count; i++)
+        read.indexes = lappend_oid(read.indexes, state->tables[i].index_oid);
+    explain_indexes(read, explain);
+    if (state->pruned > 0)
+        ExplainPropertyInteger("Tables Removed", nullptr, state->pruned, explain);
     explain_joins(unpack_tree(state->packed_tree, state->query), state->query, state->names, explain);
     explain_usage(&state->usage, &node->ss.ps, explain);
     if (!explain->analyze || !state->is_requested)
@@ -234,7 +304,7 @@ static Plan *plan_query(PlannerInfo *root, RelOptInfo *, CustomPath *path, List 
     scan->custom_plans = child_plans;
     scan->custom_private =
         pack_planning({planning.query, NIL, NIL, planning.maps_may_fail, planning.order, planning.count, NIL,
-                       planning.tree, planning.names, planning.gives_rows, NIL});
+                       planning.tree, planning.names, planning.gives_rows, NIL, planning.members});
     scan->custom_exprs = planning.limits;
     scan->methods = &scan_methods;
     for (int i = 0; i < list_length(planning.row); i++)

@@ -21,6 +21,7 @@ struct Planning {
     List *names;
     bool gives_rows;  // its rows are the tables' (given_rows.h)
     List *limits;     // what tells how many first rows are wanted
+    List *members;    // by table, as pack_members makes them (members.h); NIL: no table has any
 };
 List *pack_planning(const Planning &planning);
 Planning unpack_planning(List *packed);

@@ -2,14 +2,12 @@
 
 #include "compat.h"
 #include "plan/query/aggregate_failure.h"
-#include "plan/query/aggregates.h"
-#include "plan/query/columns.h"
 #include "plan/query/engine_plan.h"
 #include "plan/query/entries.h"
 #include "plan/query/given_rows.h"
 #include "plan/query/having.h"
-#include "plan/query/inputs.h"
 #include "plan/query/node.h"
+#include "plan/query/offer.h"
 #include "plan/query/tables.h"
 #include "plan/query/top.h"
 #include "settings.h"
@@ -25,35 +23,19 @@ static constexpr double kFewGroups = 10000;
 // A request, its answer, and what comes before and behind.
 static constexpr double kMatchOperators = 8000.0;
 
+bool is_tested_by_code(Node *condition, const IndexColumns &columns) {
+    IndexCondition read;
+    return !may_fail(condition) && read_index_condition(condition, columns, &read);
+}
+
 void divide_conditions(const List *conditions, const IndexColumns &columns, List **by_code, List **others) {
     ListCell *cell;
     foreach (cell, conditions) {
         auto *condition = static_cast<Node *>(lfirst(cell));
-        IndexCondition read;
-        List **list =
-            !may_fail(condition) && read_index_condition(condition, columns, &read) ? by_code : others;
+        List **list = is_tested_by_code(condition, columns) ? by_code : others;
         *list = lappend(*list, condition);
     }
 }
-
-namespace {
-
-// What a path is made of.
-struct Offer {
-    const TableAggregate *table;
-    const AggregateSource *sources;  // by table of the tree; one without an index is an input
-    int source_count;
-    QueryTree tree;
-    AggregateQuery query;
-    List *names;  // of joined tables
-    List *row;
-    CompiledQuery compiled;
-    bool maps_may_fail;
-    bool is_having_whole;  // the engine tests all of HAVING, if there is any
-    double evaluations;    // of expressions, for tables that are looked into
-};
-
-}  // namespace
 
 static Candidate candidate_of(const TableAggregate &table, const IndexOptInfo *index) {
     return {query_path_methods()->CustomName, table.root, table.input, table.output,
@@ -117,22 +99,6 @@ static double expect_groups(const Offer &offer) {
 
 // ---- tables -----------------------------------------------------------------------------------------------
 
-// The expression over tables in place of their indexes.
-static Node *over_table(Node *node, void *context) {
-    if (node == nullptr)
-        return nullptr;
-    if (!IsA(node, Var))
-        return mutate_expression(node, over_table, context);
-    const auto *var = reinterpret_cast<const Var *>(node);
-    const auto *offer = static_cast<const Offer *>(context);
-    const IndexOptInfo *index = offer->sources[var->varno - 1].index;
-    const void *column =
-        index == nullptr
-            ? list_nth(offer->table->read->tables[var->varno - 1].rows->pathtarget->exprs, var->varattno - 1)
-            : list_nth_node(TargetEntry, index->indextlist, var->varattno - 1)->expr;
-    return static_cast<Node *>(copyObjectImpl(column));
-}
-
 // Of what a moment is cut to, PostgreSQL has no statistics.
 static bool has_narrowing_call(Node *node, void *context) {
     if (node == nullptr)
@@ -162,7 +128,7 @@ static double estimate_combinations(const Offer &offer, const Table &looked_up) 
     double combinations = 1;
     ListCell *cell;
     foreach (cell, looked_up.inputs) {
-        Node *input = over_table(static_cast<Node *>(lfirst(cell)), const_cast<Offer *>(&offer));
+        Node *input = over_statement(offer, static_cast<Node *>(lfirst(cell)));
         if (has_narrowing_call(input, nullptr))
             combinations *= Min(narrow_values,
                                 estimate_num_groups(table.root, list_make1(input), rows, nullptr, nullptr));
@@ -196,9 +162,9 @@ static const PathTarget *target_of(const TableAggregate &table) {
 // ---- costs ------------------------------------------------------------------------------------------------
 
 // Of reading a table.
-static Cost cost_source(const AggregateSource &source) {
-    const RelOptInfo *table = source.table;
-    const auto rows = source.index->tuples;
+static Cost cost_index(const IndexOptInfo &index) {
+    const RelOptInfo *table = index.rel;
+    const double rows = index.tuples;
     // Rows elsewhere are looked up in the table.
     const double elsewhere = 1.0 - table->allvisfrac;
     return rows * kStepOperators * cpu_operator_cost +
@@ -222,7 +188,7 @@ static Cost cost_numbers(const Offer &offer) {
         const Source &source = program.sources[i];
         if (source.numbering == no_numbering)
             continue;
-        Node *values = over_table(reinterpret_cast<Node *>(source.expression), const_cast<Offer *>(&offer));
+        Node *values = over_statement(offer, reinterpret_cast<Node *>(source.expression));
         const RelOptInfo *read =
             table.read == nullptr ? table.input : table.read->tables[source.table].relation;
         const bool is_servers =
@@ -249,12 +215,11 @@ static void cost_query(const Offer &offer, double groups, Path *path) {
     const CompiledQuery &compiled = offer.compiled;
     double rows = 0;
     Cost reading = 0;
-    for (int i = 0; i < offer.source_count; i++) {
-        if (offer.sources[i].index == nullptr)
-            continue;
-        rows += offer.sources[i].index->tuples;
-        reading += cost_source(offer.sources[i]);
-    }
+    for (int i = 0; i < offer.table_count; i++)
+        for (int k = 0; k < offer.tables[i].count; k++) {
+            rows += offer.tables[i].indexes[k]->tuples;
+            reading += cost_index(*offer.tables[i].indexes[k]);
+        }
     if (table.plan != nullptr)
         reading += operators_of(*table.plan) * cpu_operator_cost;
     if (table.plan != nullptr || table.given != nullptr)
@@ -298,29 +263,19 @@ static void add_query_path(const Offer &offer, const Candidate &candidate) {
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
     path->custom_paths =
         list_make1(given != nullptr ? make_replaced_rows(table) : make_replaced_path(table, offer.row));
-    for (int i = 0; table.read != nullptr && i < table.read->count; i++)
-        if (table.read->tables[i].index == nullptr)
-            path->custom_paths = lappend(path->custom_paths, table.read->tables[i].rows);
+    if (table.read != nullptr)
+        path->custom_paths = list_concat(path->custom_paths, plans_of_inputs(*table.read));
     const TopRows top = given != nullptr        ? TopRows{given->order, given->count}
                         : offer.is_having_whole ? find_top_rows(table, offer.row)
                                                 : TopRows{};
     path->custom_private =
         pack_planning({pack_query(offer.query), offer.row, table.having, offer.maps_may_fail, top.order,
                        top.count, table.set, table.plan == nullptr ? NIL : pack_tree(offer.tree), offer.names,
-                       given != nullptr, given != nullptr ? given->limits : NIL});
+                       given != nullptr, given != nullptr ? given->limits : NIL,
+                       table.read == nullptr ? NIL : pack_all_members(table.root, *table.read)});
     path->methods = query_path_methods();
     note_offered(candidate, path);
     add_path(table.output, &path->path);
-}
-
-// Of an index that is only proposed, too.
-static const ColumnFacts *find_facts(const IndexOptInfo &index) {
-    if (index.hypothetical)
-        return guess_input_facts(get_tlist_exprs(index.indextlist, true));
-    Relation relation = index_open(index.indexoid, NoLock);
-    const ColumnFacts *facts = read_index_facts(relation, *column::make_format(relation));
-    index_close(relation, NoLock);
-    return facts;
 }
 
 static Refusal compile_offer(Offer *offer) {
@@ -328,23 +283,14 @@ static Refusal compile_offer(Offer *offer) {
     QueryTree tree = offer->tree;
     tree.nodes = allocate<TreeNode>(static_cast<size_t>(tree.count));
     memcpy(tree.nodes, offer->tree.nodes, static_cast<size_t>(tree.count) * sizeof(TreeNode));
-    auto **facts = allocate<const ColumnFacts *>(static_cast<size_t>(offer->source_count));
+    auto **facts = allocate<const ColumnFacts *>(static_cast<size_t>(offer->table_count));
     for (int i = 0; i < tree.count; i++) {
         TreeNode *node = &tree.nodes[i];
         if (node->table == kNoTable)
             continue;
-        const AggregateSource &source = offer->sources[node->table];
-        if (source.index == nullptr) {
-            facts[node->table] =
-                guess_input_facts(offer->table->read->tables[node->table].rows->pathtarget->exprs);
-            continue;
-        }
-        facts[node->table] = find_facts(*source.index);
-        const IndexColumns columns = {source.index->opfamily, source.index->indexcollations};
-        List *by_code = NIL;
-        List *others = NIL;
-        divide_conditions(node->conditions, columns, &by_code, &others);
-        node->conditions = others;
+        facts[node->table] = find_table_facts(*offer, node);
+        if (facts[node->table] == nullptr)
+            return {"partitions or children keep a column in several ways", nullptr};
     }
     compiler.columns = facts;
     compiler.program = begin_program();
@@ -363,16 +309,6 @@ static Refusal compile_offer(Offer *offer) {
     offer->is_having_whole = offer->table->having == NIL || (is_whole && offer->compiled.having.is_whole);
     offer->maps_may_fail = compiler.maps_may_fail;
     return compiler.refusal;
-}
-
-// The index that a refused expression is over.
-static ExpressionSource source_of(const Offer &offer, Node *expression) {
-    List *columns = pull_var_clause(expression, PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS);
-    const int number = columns == NIL ? 1 : linitial_node(Var, columns)->varno;
-    const IndexOptInfo *index = offer.sources[number - 1].index;
-    // Nothing has an input's columns by which they could be shown.
-    return {static_cast<Index>(index == nullptr ? 0 : number),
-            index == nullptr ? InvalidOid : index->indexoid};
 }
 
 // With the query and what it reads.
@@ -424,10 +360,10 @@ static bool consider_index(const TableAggregate &table, const IndexOptInfo *inde
         note_declined(candidate, refusal, {number, planner_rt_fetch(number, table.root)->relid});
         return false;
     }
-    const AggregateSource source = {table.input, index};
+    const TableIndexes indexes = {&index, 1};
     offer.table = &table;
-    offer.sources = &source;
-    offer.source_count = 1;
+    offer.tables = &indexes;
+    offer.table_count = 1;
     offer.tree = unpack_tree(NIL, offer.query);
     return consider_offer(&offer, candidate);
 }
@@ -438,6 +374,9 @@ bool begin_joined_query(TableAggregate *join) {
     const char *refused;
     const EnginePlan *plan = find_engine_plan(join->root, join->input, &refused);
     Path *rows = join->rows != nullptr ? join->rows : cheapest_rows(join->input);
+    // Core has rows of partitions computed what stands above them.
+    if (plan != nullptr && join->given != nullptr && is_parent_table(join->root, join->input))
+        rows = read_plainly(join->root, join->input, *tables_of_plan(*plan)->tables[0].members);
     if (plan != nullptr && rows == nullptr)
         refused = "the joined rows depend on an outer table's";
     if (refused != nullptr) {
@@ -448,18 +387,6 @@ bool begin_joined_query(TableAggregate *join) {
     join->read = tables_of_plan(*plan);
     join->rows = rows;
     return true;
-}
-
-// What a statement calls a table, and of an input its columns.
-static List *names_of(PlannerInfo *root, const ReadTable &table) {
-    const RangeTblEntry *entry = planner_rt_fetch(table.relation->relid, root);
-    List *names = list_make1(makeString(entry->eref->aliasname));
-    for (int i = 0; table.index == nullptr && i < list_length(table.rows->pathtarget->exprs); i++) {
-        const auto *column = list_nth_node(Var, table.rows->pathtarget->exprs, i);
-        names = lappend(
-            names, makeString(get_rte_attribute_name(const_cast<RangeTblEntry *>(entry), column->varattno)));
-    }
-    return names;
 }
 
 static bool consider_joined(const TableAggregate &table) {
@@ -474,7 +401,7 @@ static bool consider_joined(const TableAggregate &table) {
         return false;
     }
     replace_lost_columns(&offer.tree, {&offer.query.keys, &offer.query.aggregates});
-    auto *sources = allocate_zeroed<AggregateSource>(static_cast<size_t>(read.count));
+    auto *tables = allocate_zeroed<TableIndexes>(static_cast<size_t>(read.count));
     const char *refused = "no joined table has a gpu_column index";
     bool is_any_requested = false;
     for (int i = 0; i < read.count; i++) {
@@ -482,14 +409,14 @@ static bool consider_joined(const TableAggregate &table) {
         offer.names = lappend(offer.names, names_of(table.root, read.tables[i]));
         offer.query.indexes =
             lappend_oid(offer.query.indexes, index == nullptr ? InvalidOid : index->indexoid);
-        if (index == nullptr)
-            continue;
-        sources[i] = {index->rel, index};
-        refused = refuse_request(index);
-        is_any_requested = is_any_requested || refused == nullptr;
+        tables[i] = indexes_of(read.tables[i]);
+        for (int k = 0; k < tables[i].count; k++) {
+            refused = refuse_request(tables[i].indexes[k]);
+            is_any_requested = is_any_requested || refused == nullptr;
+        }
     }
-    offer.sources = sources;
-    offer.source_count = read.count;
+    offer.tables = tables;
+    offer.table_count = read.count;
     offer.query.conditions = conditions_of(offer.tree);
     if (!is_any_requested) {
         note_declined(candidate, refused);

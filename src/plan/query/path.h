@@ -12,7 +12,9 @@ bool consider_query(const TableAggregate &table);
 // How the engine could join the tables. False: it can't.
 bool begin_joined_query(TableAggregate *join);
 
-// The conditions that scan keys are made of, which rows are tested for by their codes, and the others.
+// Is a condition one that scan keys are made of, which rows are tested for by their codes?
+bool is_tested_by_code(Node *condition, const IndexColumns &columns);
+// Those that are, and the others.
 void divide_conditions(const List *conditions, const IndexColumns &columns, List **by_code, List **others);
 
 }  // namespace pg_gpu::plan::query

@@ -114,7 +114,7 @@ struct Numbering {
     bool is_by_space;
     column::StringSpace *space;
     uint64 *own_numbers;  // the server's, by place in the table, of values that the session has
-    int code_table;
+    int code_view;
     int code_column;
     uint64 *codes;
     Datum *code_values;

@@ -62,7 +62,7 @@ static Datum read_deviation(const RecordLayout &layout, const Result &result, co
     } else {
         state = state_of_deviation({count, sum, squares});
     }
-    return result.is_state ? state : finish_deviation(result.functions, state, is_null);
+    return finish_deviation(result.functions, state, is_null);
 }
 
 static Numeric times(Numeric one, Numeric other) {
@@ -99,21 +99,7 @@ static Datum read_regression(const RecordLayout &layout, const Result &result, c
                      differences(sum(result.products, x_scale + y_scale), x, y)};
     ArrayType *array =
         construct_array(state, lengthof(state), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
-    if (result.is_state)
-        return PointerGetDatum(array);
     return call_support(result.functions.finish, {PointerGetDatum(array), false}, {Datum{0}, true}, is_null);
-}
-
-// Sums and averages as PostgreSQL's transition states of so many values.
-static Datum read_state(const RecordLayout &layout, const Result &result, const uint64 *record) {
-    const auto count = static_cast<uint64>(number_of_column(layout, record, result.count));
-    const Int128 sum = number_of_column(layout, record, result.value);
-    if (result.kind == ResultKind::FloatAverage)
-        return state_of_floats(count, real_of_column(layout, record, result.value));
-    if (result.argument.kind == Kind::Decimal)
-        return state_of_numerics(count, read_sum(layout, result, record));
-    return result.argument.width == 8 ? state_of_integers(count, sum)
-                                      : state_of_average(count, static_cast<int64>(sum));
 }
 
 static FloatSums read_float_sums(const RecordLayout &layout, const FloatColumns &columns,
@@ -150,8 +136,6 @@ static Datum read_float_moments(const RecordLayout &layout, const Result &result
         values[i] = Float8GetDatum(state[i]);
     ArrayType *array =
         construct_array(values, count, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
-    if (result.is_state)
-        return PointerGetDatum(array);
     return call_support(result.functions.finish, {PointerGetDatum(array), false}, {Datum{0}, true}, is_null);
 }
 
@@ -349,12 +333,6 @@ void read_result(const CompiledQuery &compiled, const RecordLayout &layout, cons
     double real = real_of_column(layout, record, result.value);
     if (meaning.kind == Kind::Float && real == 0 && result.least_sign != no_step)
         real = number_of_column(layout, record, result.least_sign) != 0 ? -0.0 : 0.0;
-    const bool is_sum = result.kind == ResultKind::Sum || result.kind == ResultKind::Average ||
-                        result.kind == ResultKind::FloatAverage;
-    if (result.is_state && is_sum) {
-        *value = read_state(layout, result, record);
-        return;
-    }
     switch (result.kind) {
         case ResultKind::Integer:
             *value = Int64GetDatum(static_cast<int64>(number_of_column(layout, record, result.value)));

@@ -53,9 +53,22 @@ struct Evaluation {
 
 }  // namespace
 
+// A source by the columns of the view.
+static Source *source_of_view(const ViewColumns &columns, Program *program, uint32 number) {
+    Source *source = &program->sources[number];
+    if (columns.columns == nullptr)
+        return source;
+    auto *own = allocate<Source>(1);
+    *own = *source;
+    own->column = column_of_view(columns, source->column);
+    own->expression =
+        reinterpret_cast<Expr *>(over_member(reinterpret_cast<Node *>(source->expression), columns.columns));
+    return own;
+}
+
 static Evaluation *begin_evaluation(const ViewColumns &columns, Program *program, uint32 number,
                                     ExprContext *context, MapForm maps) {
-    Source *source = &program->sources[number];
+    Source *source = source_of_view(columns, program, number);
     auto *evaluation = allocate_zeroed<Evaluation>(1);
     evaluation->facts = &columns.facts[source->column];
     evaluation->source = source;
@@ -317,12 +330,12 @@ static const char *make_input_column(const InputRows &input, Evaluation *evaluat
     return nullptr;
 }
 
-static const char *make_columns_of_input(const ViewColumns &columns, int table, Program *program,
-                                         ExprContext *context, ScanColumns *scan) {
+static const char *make_columns_of_input(const ViewColumns &columns, Program *program, ExprContext *context,
+                                         ScanColumns *scan) {
     auto *made = allocate_zeroed<engine::InputColumn>(size_t{program->source_count} + 1);
     uint32 place = 0;
     for (uint32 i = 0; i < program->source_count; i++) {
-        if (program->sources[i].table != table)
+        if (program->sources[i].table != columns.table)
             continue;
         Evaluation *evaluation = begin_evaluation(columns, program, i, context, MapForm::Whole);
         if (const char *problem = make_input_column(*columns.input, evaluation, &made[place++]))
@@ -349,11 +362,11 @@ static void replace_numbers(const Numbering &numbering, const uint64 *numbers, u
         own[i] = final_number(numbering, own[i]);
 }
 
-// Of one table, before numbers of values are final.
-static const char *make_columns_of_table(const ViewColumns &columns, int table, Program *program,
-                                         ExprContext *context, MapForm maps, ScanColumns *scan) {
+// Of one view, before numbers of values are final.
+static const char *make_columns_of_view(const ViewColumns &columns, Program *program, ExprContext *context,
+                                        MapForm maps, ScanColumns *scan) {
     if (columns.input != nullptr)
-        return make_columns_of_input(columns, table, program, context, scan);
+        return make_columns_of_input(columns, program, context, scan);
     const column::ColumnView *view = columns.rows->view;
     const size_t count = program->source_count;
     auto **made = allocate_zeroed<engine::RunColumn *>(static_cast<size_t>(view->run_count) + 1);
@@ -362,7 +375,7 @@ static const char *make_columns_of_table(const ViewColumns &columns, int table, 
     auto *own = allocate_zeroed<column::OwnColumn>(count + 1);
     uint32 place = 0;
     for (uint32 i = 0; i < count; i++) {
-        if (program->sources[i].table != table)
+        if (program->sources[i].table != columns.table)
             continue;
         Evaluation *evaluation = begin_evaluation(columns, program, i, context, maps);
         for (int run = 0; run < view->run_count && evaluation->problem == nullptr; run++)
@@ -370,7 +383,7 @@ static const char *make_columns_of_table(const ViewColumns &columns, int table, 
                 make_run_column(columns, run, evaluation, &made[run][place]);
         if (evaluation->problem != nullptr)
             return evaluation->problem;
-        own[place++] = {program->sources[i].column, program->sources[i].type, convert_loose, evaluation};
+        own[place++] = {evaluation->source->column, program->sources[i].type, convert_loose, evaluation};
     }
     scan->by_run = const_cast<const engine::RunColumn **>(made);
     return column::take_own_rows(columns.rows, own, place, &scan->own_rows)
@@ -378,12 +391,12 @@ static const char *make_columns_of_table(const ViewColumns &columns, int table, 
                : "rows of the tail can't be read";
 }
 
-static void replace_numbers_of_table(const ViewColumns &columns, int table, const Program &program,
-                                     const ScanColumns &scan) {
+static void replace_numbers_of_view(const ViewColumns &columns, const Program &program,
+                                    const ScanColumns &scan) {
     const column::ColumnView *view = columns.rows == nullptr ? nullptr : columns.rows->view;
     uint32 place = 0;
     for (uint32 i = 0; i < program.source_count; i++) {
-        if (program.sources[i].table != table)
+        if (program.sources[i].table != columns.table)
             continue;
         if (const Numbering *numbering = ranked_numbering(program, program.sources[i])) {
             for (int run = 0; view != nullptr && run < view->run_count; run++)
@@ -398,39 +411,37 @@ static void replace_numbers_of_table(const ViewColumns &columns, int table, cons
 
 // *asks_server: are numbers to be the server's where they can be? It becomes false where the server doesn't
 // give them.
-static const char *try_to_make_columns(const ViewColumns *views, int count, Program *program,
-                                       ExprContext *context, MapForm maps, bool *asks_server,
-                                       ScanColumns *scans) {
+static const char *try_to_make_columns(const TableViews &views, Program *program, ExprContext *context,
+                                       MapForm maps, bool *asks_server, ScanColumns *scans) {
     find_numbers_by_code(views, program);
     if (*asks_server)
         find_numbers_by_space(views, program);
     begin_numbers(program);
-    for (int table = 0; table < count; table++)
-        if (const char *problem =
-                make_columns_of_table(views[table], table, program, context, maps, &scans[table]))
+    for (int i = 0; i < views.count; i++)
+        if (const char *problem = make_columns_of_view(views.views[i], program, context, maps, &scans[i]))
             return problem;
     if (!number_tables(program))
         return kNoRoomForNumbers;
-    if (*asks_server && !number_by_spaces(views, count, program, scans)) {
+    if (*asks_server && !number_by_spaces(views, program, scans)) {
         *asks_server = false;
         return nullptr;
     }
     finish_numbers(program);
     if (const char *problem = write_tables(program))
         return problem;
-    for (int table = 0; table < count; table++)
-        replace_numbers_of_table(views[table], table, *program, scans[table]);
+    for (int i = 0; i < views.count; i++)
+        replace_numbers_of_view(views.views[i], *program, scans[i]);
     return nullptr;
 }
 
-const char *make_scan_columns(const ViewColumns *views, int count, Program *program, ExprContext *context,
-                              MapForm maps, ScanColumns *scans) {
+const char *make_scan_columns(const TableViews &views, Program *program, ExprContext *context, MapForm maps,
+                              ScanColumns *scans) {
     bool asks_server = true;
-    const char *problem = try_to_make_columns(views, count, program, context, maps, &asks_server, scans);
+    const char *problem = try_to_make_columns(views, program, context, maps, &asks_server, scans);
     if (asks_server || problem != nullptr)
         return problem;
     forget_spaces(program);
-    return try_to_make_columns(views, count, program, context, maps, &asks_server, scans);
+    return try_to_make_columns(views, program, context, maps, &asks_server, scans);
 }
 
 }  // namespace pg_gpu::plan::query

@@ -34,7 +34,7 @@ static uint64 count_entries(const ViewColumns &columns, int column) {
     return entries;
 }
 
-static bool may_be_servers(const ViewColumns *views, const Program &program, uint32 number) {
+static bool may_be_servers(const TableViews &views, const Program &program, uint32 number) {
     const Numbering &numbering = program.numberings[number];
     if (numbering.has_table || numbering.is_by_code || !is_of_bytes(numbering.type) ||
         (numbering.is_ordered && !is_bytewise(numbering.type, numbering.order_collation)))
@@ -44,14 +44,19 @@ static bool may_be_servers(const ViewColumns *views, const Program &program, uin
         const Source &source = program.sources[i];
         if (source.numbering != number)
             continue;
-        if (!is_numbered_by_bytes(views[source.table], source, numbering))
-            return false;
-        entries += count_entries(views[source.table], source.column);
+        for (int k = 0; k < views.count; k++) {
+            const ViewColumns &view = views.views[k];
+            if (view.table != source.table)
+                continue;
+            if (!is_numbered_by_bytes(view, source, numbering))
+                return false;
+            entries += count_entries(view, column_of_view(view, source.column));
+        }
     }
     return entries >= column::kFewestServerStrings;
 }
 
-void find_numbers_by_space(const ViewColumns *views, Program *program) {
+void find_numbers_by_space(const TableViews &views, Program *program) {
     for (uint32 i = 0; i < program->numbering_count; i++)
         program->numberings[i].is_by_space = may_be_servers(views, *program, i);
 }
@@ -94,12 +99,13 @@ static void set_numbers(const column::StringSpace &space) {
     }
 }
 
-bool number_by_spaces(const ViewColumns *views, int count, Program *program, const ScanColumns *scans) {
-    auto *tables = allocate_zeroed<column::SpaceTable>(static_cast<size_t>(count));
-    for (int i = 0; i < count; i++) {
-        tables[i].table = {views[i].rows, scans[i].by_run, scans[i].own_rows};
+bool number_by_spaces(const TableViews &views, Program *program, const ScanColumns *scans) {
+    auto *tables = allocate_zeroed<column::SpaceTable>(static_cast<size_t>(views.count));
+    for (int i = 0; i < views.count; i++) {
+        const ViewColumns &view = views.views[i];
+        tables[i].table = {view.rows, scans[i].by_run, scans[i].own_rows, static_cast<uint32>(view.table)};
         for (uint32 k = 0; k < program->source_count; k++)
-            tables[i].column_count += program->sources[k].table == i ? 1 : 0;
+            tables[i].column_count += program->sources[k].table == view.table ? 1 : 0;
     }
     for (uint32 i = 0; i < program->numbering_count; i++) {
         Numbering *numbering = &program->numberings[i];
@@ -108,7 +114,7 @@ bool number_by_spaces(const ViewColumns *views, int count, Program *program, con
         auto *space = allocate_zeroed<column::StringSpace>(1);
         space->number = i;
         space->tables = tables;
-        space->table_count = static_cast<uint32>(count);
+        space->table_count = static_cast<uint32>(views.count);
         if (!number_by_space(space, numbering))
             return false;
         set_numbers(*space);

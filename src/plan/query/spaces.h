@@ -10,14 +10,14 @@ namespace pg_gpu::plan::query {
 
 // Finds which numberings may be the server's: of columns' own strings, which are equal as their bytes are,
 // and in no other order than theirs.
-void find_numbers_by_space(const ViewColumns *views, Program *program);
+void find_numbers_by_space(const TableViews &views, Program *program);
 
 // Makes a column of a run a member of its numbering's code space, if its dictionary has entries.
 void make_space_column(const ViewColumns &columns, int run, uint16 numbering, engine::RunColumn *made);
 
 // Has the session's own strings numbered: constants and those of its own rows. Returns false where the server
 // doesn't number strings of these runs.
-bool number_by_spaces(const ViewColumns *views, int count, Program *program, const ScanColumns *scans);
+bool number_by_spaces(const TableViews &views, Program *program, const ScanColumns *scans);
 
 // Makes the session number all strings instead.
 void forget_spaces(Program *program);

@@ -57,14 +57,14 @@ namespace {
 
 struct Asking {
     QueryState *state;
-    const ViewColumns *views;  // by table
+    TableViews views;
 };
 
 }  // namespace
 
 // Lets gpu.stat tell why the server isn't asked after all.
 static const char *decline(const Asking &asking, const char *problem) {
-    const ViewColumns *view = asking.views;
+    const ViewColumns *view = asking.views.views;
     while (view->rows == nullptr)
         view++;
     client::decline(view->rows->kind, view->rows->choice, words_of_problem(*asking.state, problem));
@@ -75,15 +75,16 @@ static const char *decline(const Asking &asking, const char *problem) {
 static const char *ask_with(const Asking &asking, uint64 max_rows, MapForm maps, bool *lacks_maps) {
     QueryState *state = asking.state;
     auto *scans = allocate_zeroed<ScanColumns>(static_cast<size_t>(state->table_count));
-    const char *problem = make_scan_columns(asking.views, state->table_count, state->compiled.program,
-                                            state->expressions, maps, scans);
+    const char *problem =
+        make_scan_columns(asking.views, state->compiled.program, state->expressions, maps, scans);
     if (problem == nullptr && has_variants(state->compiled))
         problem = "equal grouping columns may look different";
     if (problem != nullptr)
         return decline(asking, problem);
     auto *tables = allocate_zeroed<column::QueryTable>(static_cast<size_t>(state->table_count));
     for (int i = 0; i < state->table_count; i++)
-        tables[i] = {asking.views[i].rows, scans[i].by_run, scans[i].own_rows};
+        tables[i] = {asking.views.views[i].rows, scans[i].by_run, scans[i].own_rows,
+                     static_cast<uint32>(state->tables[i].table)};
     column::QueryRequest request = {};
     request.expected_rows = static_cast<uint64>(Max(Min(state->custom.ss.ps.plan->plan_rows, 1e9), 1.0));
     request.query = make_engine_query(state->compiled, {state->order, state->custom.ss.ps.qual != nullptr,
@@ -136,17 +137,41 @@ static const char *ask_for_table(void *context, CompiledQuery *compiled, const R
 // What the session evaluates may raise errors, and no subtransaction catches them.
 static constexpr const char *kUnguarded = "an expression may raise an error";
 
-static const char *submit_about_rows(QueryState *state, column::RemoteRows *const *rows) {
-    const auto count = static_cast<size_t>(state->table_count);
-    auto *views = allocate<ViewColumns>(count);
+// What is known of the tables' columns, by table; nullptr: members of one keep them in several ways.
+static const ColumnFacts **combine_views(const QueryState &state, const ViewColumns *views) {
+    const auto count = static_cast<size_t>(state.table_count);
     auto **facts = allocate<const ColumnFacts *>(count);
-    size_t opened = 0;
-    for (size_t i = 0; i < count; i++) {
-        const QueriedTable &table = state->tables[i];
-        views[i] = table.index == nullptr ? read_input_columns(&table.input)
-                                          : read_view_columns(rows[opened++], table.columns);
-        facts[i] = views[i].facts;
+    auto **of_members = allocate<const ColumnFacts *>(count);
+    auto *columns = allocate<MemberColumns>(count);
+    for (int i = 0; i < state.table_count;) {
+        const int table = state.tables[i].table;
+        const int attributes = state.tables[i].attributes;
+        int members = 0;
+        for (; i < state.table_count && state.tables[i].table == table; i++) {
+            of_members[members] = views[i].facts;
+            columns[members++] = views[i].columns;
+        }
+        facts[table] =
+            columns[0] == nullptr ? of_members[0] : combine_facts(of_members, columns, members, attributes);
+        if (facts[table] == nullptr)
+            return nullptr;
     }
+    return facts;
+}
+
+static const char *submit_about_rows(QueryState *state, column::RemoteRows *const *rows) {
+    auto *opened = allocate<ViewColumns>(static_cast<size_t>(state->table_count));
+    for (int i = 0; i < state->table_count; i++) {
+        const QueriedTable &table = state->tables[i];
+        opened[i] = table.index == nullptr ? read_input_columns(&table.input)
+                                           : read_view_columns(*rows++, table.columns);
+        opened[i].table = table.table;
+        opened[i].columns = table.columns_of_member;
+    }
+    const TableViews views = {opened, state->table_count};
+    const ColumnFacts **facts = combine_views(*state, opened);
+    if (facts == nullptr)
+        return decline({state, views}, "partitions or children keep a column in several ways");
     Compiler compiler = {};
     compiler.columns = facts;
     compiler.context = state->expressions;
@@ -198,6 +223,8 @@ static const char *find_groups_on_server(QueryState *state) {
             tables[opened++] = {table.heap, table.index, table.format, table.condition,
                                 bms_num_members(table.columns)};
     }
+    if (opened == 0)
+        return "no table with a gpu_column index is left";
     const column::RemoteRequest request = {client::RequestKind::RunQuery,
                                            tables[0].columns,
                                            static_cast<uint64>(state->custom.ss.ps.plan->plan_rows),
@@ -239,20 +266,17 @@ static const char *submit_with_guard(QueryState *state) {
 
 // ---- the tables -------------------------------------------------------------------------------------------
 
-// Divides a table's conditions, and makes scan keys of those that codes are tested for.
-static bool make_conditions(QueryState *state, TreeNode *node) {
-    QueriedTable *table = &state->tables[node->table];
-    table->format = column::make_format(table->index);
-    const IndexColumns columns = {table->index->rd_opfamily, table->index->rd_indcollation};
-    List *by_code = NIL;
-    List *others = NIL;
-    divide_conditions(node->conditions, columns, &by_code, &others);
-    node->conditions = others;
+// Makes scan keys of a table's conditions that codes are tested for.
+static bool make_condition(QueryState *state, QueriedTable *table, const IndexColumns &columns,
+                           const List *by_code) {
     const int count = list_length(by_code);
     auto *keys = allocate_zeroed<ScanKeyData>(static_cast<size_t>(count) + 1);
     for (int i = 0; i < count; i++) {
+        auto *condition = static_cast<Node *>(list_nth(by_code, i));
+        if (table->columns_of_member != nullptr)
+            condition = over_member(condition, table->columns_of_member);
         IndexCondition read;
-        read_index_condition(static_cast<Node *>(list_nth(by_code, i)), columns, &read);
+        read_index_condition(condition, columns, &read);
         if (!make_scan_key(state->expressions, columns, read, &keys[i]))
             return false;
     }
@@ -260,12 +284,43 @@ static bool make_conditions(QueryState *state, TreeNode *node) {
     return true;
 }
 
+// Divides a table's conditions, of all members alike, and makes scan keys of some.
+static bool make_conditions(QueryState *state, TreeNode *node) {
+    const auto most = static_cast<size_t>(state->table_count);
+    auto **tables = allocate<QueriedTable *>(most);
+    auto *columns = allocate<IndexColumns>(most);
+    auto *numbers = allocate<MemberColumns>(most);
+    int count = 0;
+    for (int i = 0; i < state->table_count; i++) {
+        QueriedTable *table = &state->tables[i];
+        if (table->table != node->table || table->index == nullptr)
+            continue;
+        table->format = column::make_format(table->index);
+        tables[count] = table;
+        numbers[count] = table->columns_of_member;
+        columns[count++] = {table->index->rd_opfamily, table->index->rd_indcollation};
+    }
+    if (count == 0)
+        return true;
+    List *by_code = NIL;
+    List *others = NIL;
+    if (numbers[0] == nullptr)
+        divide_conditions(node->conditions, columns[0], &by_code, &others);
+    else
+        divide_common_conditions(node->conditions, columns, numbers, count, &by_code, &others);
+    node->conditions = others;
+    for (int i = 0; i < count; i++)
+        if (!make_condition(state, tables[i], columns[i], by_code))
+            return false;
+    return true;
+}
+
 // Which columns of a table steps read.
-static void find_columns(QueryState *state, int table) {
+static void find_columns(QueryState *state, QueriedTable *table) {
     Bitmapset *attributes = nullptr;
     const auto add = [&](const List *list) {
-        pull_varattnos(reinterpret_cast<Node *>(const_cast<List *>(list)), static_cast<Index>(table + 1),
-                       &attributes);
+        pull_varattnos(reinterpret_cast<Node *>(const_cast<List *>(list)),
+                       static_cast<Index>(table->table + 1), &attributes);
     };
     for (int i = 0; i < state->tree.count; i++) {
         add(state->tree.nodes[i].conditions);
@@ -273,11 +328,13 @@ static void find_columns(QueryState *state, int table) {
     }
     add(state->bound.keys);
     add(state->bound.aggregates);
-    state->tables[table].columns = nullptr;
+    table->columns = nullptr;
     for (int i = bms_next_member(attributes, -1); i >= 0; i = bms_next_member(attributes, i)) {
         const int column = i + FirstLowInvalidHeapAttributeNumber - 1;
-        if (column >= 0)
-            state->tables[table].columns = bms_add_member(state->tables[table].columns, column);
+        if (column < 0)
+            continue;
+        const MemberColumns own = table->columns_of_member;
+        table->columns = bms_add_member(table->columns, own == nullptr ? column : own[column] - 1);
     }
 }
 
@@ -285,8 +342,7 @@ static const char *find_groups(QueryState *state) {
     state->tree = unpack_tree(state->packed_tree, state->bound);
     for (int i = 0; i < state->tree.count; i++) {
         TreeNode *node = &state->tree.nodes[i];
-        if (node->table != kNoTable && state->tables[node->table].index != nullptr &&
-            !make_conditions(state, node))
+        if (node->table != kNoTable && !make_conditions(state, node))
             return "an expression raised an error";
     }
     for (int i = 0; i < state->table_count; i++) {
@@ -296,7 +352,7 @@ static const char *find_groups(QueryState *state) {
                 return problem;
             continue;
         }
-        find_columns(state, i);
+        find_columns(state, table);
         pgstat_count_index_scan(table->index);
     }
     const char *problem = submit_with_guard(state);

@@ -7,8 +7,13 @@
 
 namespace pg_gpu::plan::query {
 
-// A table that is read, by its index or as an input.
+// A table that is read, or a member of one, by its index or as an input.
 struct QueriedTable {
+    int table;                        // of the tree
+    MemberColumns columns_of_member;  // nullptr: it isn't one
+    int attributes;                   // of that table
+    Oid index_oid;                    // invalid: an input
+    int plan_number;                  // of an input, among the node's children
     Relation heap;
     Relation index;   // nullptr: an input
     PlanState *plan;  // of an input
@@ -26,9 +31,10 @@ struct QueryState {
     bool maps_may_fail;
     List *order;
     int64 count;
-    List *limits;  // ExprStates: of LIMIT and OFFSET, where these tell how many rows are wanted
-    QueriedTable *tables;
+    List *limits;          // ExprStates: of LIMIT and OFFSET, where these tell how many rows are wanted
+    QueriedTable *tables;  // in the order of the tree's
     int table_count;
+    int pruned;  // members that aren't read
     ExprContext *expressions;
     MemoryContext work;   // of a request
     MemoryContext keep;   // of the answer

@@ -25,10 +25,10 @@ TopRows find_top_rows(const TableAggregate &table, const List *row) {
     const Query *parse = table.root->parse;
     const int64 count = wanted_rows(parse);
     // What comes between the groups and the limit must not take rows away, make several of one, or raise an
-    // error about a row that is left out. Groups that are parts of others are only put together above.
-    if (count == 0 || table.split != AGGSPLIT_SIMPLE || table.set != NIL ||
-        parse->limitOption != LIMIT_OPTION_COUNT || parse->groupClause == NIL || parse->sortClause == NIL ||
-        parse->distinctClause != NIL || parse->hasWindowFuncs || parse->hasTargetSRFs ||
+    // error about a row that is left out.
+    if (count == 0 || table.set != NIL || parse->limitOption != LIMIT_OPTION_COUNT ||
+        parse->groupClause == NIL || parse->sortClause == NIL || parse->distinctClause != NIL ||
+        parse->hasWindowFuncs || parse->hasTargetSRFs ||
         may_fail_of_groups(table.output->reltarget->exprs, row))
         return {NIL, 0};
     List *order = NIL;
@@ -56,25 +56,30 @@ int count_items(const List *order) {
     return list_length(order) / kItemIntegers;
 }
 
-static uint64 count_entries(const ViewColumns *views, const Program &program, uint16 numbering) {
+static uint64 count_entries(const ViewColumns &columns, int column) {
+    if (columns.input != nullptr)
+        return columns.input->count;
+    const column::ColumnView *view = columns.rows->view;
+    uint64 entries = 0;
+    for (int run = 0; run < view->run_count; run++)
+        entries += view->runs[run].header.column[column].distinct;
+    return entries;
+}
+
+static uint64 count_entries(const TableViews &views, const Program &program, uint16 numbering) {
     uint64 entries = 0;
     for (uint32 i = 0; i < program.source_count; i++) {
         const Source &source = program.sources[i];
         if (source.numbering != numbering)
             continue;
-        const ViewColumns &columns = views[source.table];
-        if (columns.input != nullptr) {
-            entries += columns.input->count;
-            continue;
-        }
-        const column::ColumnView *view = columns.rows->view;
-        for (int run = 0; run < view->run_count; run++)
-            entries += view->runs[run].header.column[source.column].distinct;
+        for (int k = 0; k < views.count; k++)
+            if (views.views[k].table == source.table)
+                entries += count_entries(views.views[k], column_of_view(views.views[k], source.column));
     }
     return entries;
 }
 
-void order_keys(const Compiler &compiler, const ViewColumns *views, const CompiledQuery &compiled,
+void order_keys(const Compiler &compiler, const TableViews &views, const CompiledQuery &compiled,
                 const List *order) {
     // PostgreSQL sorts the groups in less time than it takes to sort more values, unless the server or a
     // dictionary has them in order.

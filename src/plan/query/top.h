@@ -32,7 +32,7 @@ List *add_order_item(List *order, int number, const SortGroupClause &clause, boo
 
 // Has numbers of values ordered as the groups are to be, where that is worth it. Before numbers are given.
 // Views are by table.
-void order_keys(const Compiler &compiler, const ViewColumns *views, const CompiledQuery &compiled,
+void order_keys(const Compiler &compiler, const TableViews &views, const CompiledQuery &compiled,
                 const List *order);
 
 // The same of rows that are given (given_rows.h), whose order nothing else makes; false, with the compiler's

@@ -76,12 +76,12 @@ struct RunColumn {
     MapName name;
 };
 
-// Rows of a run that pass all tests and are visible by the blocks of the scan's table.
+// Rows of a run that pass all tests and are visible by the blocks of its table.
 struct RunSource {
     const ColumnStore *store;
     const ColumnTest *tests;
     std::uint32_t test_count;
-    std::uint32_t reserved;
+    std::uint32_t table;       // of the scan's tables, from 0 on: runs come in the order of these
     const RunColumn *columns;  // as many as the scan has
 };
 
@@ -163,7 +163,7 @@ struct SortKey {
     std::uint16_t reserved;
 };
 
-// The table of a scan all of whose rows are visible, such as one of nothing but inputs.
+// Of a scan all of whose rows are visible, such as one of nothing but inputs.
 inline constexpr std::uint32_t no_table = UINT32_MAX;
 
 struct Node {
@@ -171,7 +171,7 @@ struct Node {
     std::uint32_t input;   // node number; a scan has none
     std::uint32_t build;   // join: node number
     JoinKind join;         // join
-    std::uint32_t table;   // scan: number of the query's `blocks`, or no_table
+    std::uint32_t table;   // scan: number of its first table's among the query's `blocks`, or no_table
     Span types;            // scan
     Span runs;             // scan
     Span inputs;           // scan
@@ -188,6 +188,11 @@ struct Node {
     std::uint64_t limit;          // sort: UINT64_MAX: all rows. compute: stop after so many rows, whichever
     std::uint64_t expected_rows;  // of the result, as the planner thinks; a hint
 };
+
+// The number of a run's table among the query's `blocks`, or no_table.
+constexpr std::uint32_t table_number(const Node &scan, const RunSource &run) noexcept {
+    return scan.table == no_table ? no_table : scan.table + run.table;
+}
 
 struct Zone {
     const ZoneTransition *transitions;
