@@ -349,7 +349,9 @@ static Value choose(Compiler *compiler, uint16 condition, Value one, Value other
     if (!bring_together(compiler, &one, &other))
         return {};
     Value value = one.is_null ? other : one;
-    value.is_null = one.is_null && other.is_null;
+    // A condition may fail though it chooses one NULL or another, so its step must stay. Numbers of values
+    // need to know that there are none.
+    value.is_null = one.is_null && other.is_null && value.kind == Kind::Group;
     value.width = Max(one.width, other.width);
     value.limit = Max(one.limit, other.limit);
     value.may_be_minus_0 = one.may_be_minus_0 || other.may_be_minus_0;
