@@ -89,6 +89,8 @@ INSERT INTO skip_parts SELECT i, i / 4001 FROM generate_series(1, 8000) AS i;
 CREATE INDEX skip_parts_0_i ON skip_parts_0 USING gpu_column (k, v);
 CREATE INDEX skip_parts_1_i ON skip_parts_1 USING gpu_column (v, k);
 VACUUM ANALYZE skip_parts;
+SET pg_gpu.path = 'host';
+SET pg_gpu.min_mirror_entries = 0;
 SELECT condition, c.rows, c.same, c.any_skipped FROM (VALUES ('k < 100'), ('k > 7990'), ('k > 9000'), ('k BETWEEN 3990 AND 4010'), ('k = ANY (ARRAY[1, 8000])')) AS s (condition),
     compare_skipped('SELECT v, count(*), sum(k) FROM skip_parts WHERE ' || condition || ' GROUP BY v') AS c;
 

@@ -145,7 +145,8 @@ DECLARE
 	without text[];
 	plan json;
 BEGIN
-	PERFORM set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('pg_gpu.enable_query', 'on', true);
+	PERFORM set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('pg_gpu.enable_query', 'on', true),
+		set_config('pg_gpu.path', CASE current_setting('pg_gpu.path', true) WHEN 'cuda' THEN 'cuda' ELSE 'host' END, true);
 	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
 	node := CASE WHEN plan::text LIKE '%"GpuQuery"%' THEN 1 ELSE 0 END;
 	by_node := answer_of(query);

@@ -1,4 +1,4 @@
-# suite: check host
+# suite: check
 # LIKE is told by a value's bytes where an encoding lets it: random strings and patterns in several encodings, each as a condition and as
 # a FILTER, by the index and by PostgreSQL's own plan. Characters share bytes with others' beginnings and ends, and what LIKE treats
 # specially stands in strings as well as in patterns. PG_GPU_TEST_SEED chooses others.
@@ -21,7 +21,7 @@ my %characters = (
 $characters{UTF8} = [ grep { $_ ne 'e6a5' } @{ $characters{UTF8} } ];
 
 my $random = new_random(16);
-my $node = new_cluster('main', extension => 0);
+my $node = new_cluster('main', extension => 0, conf => "pg_gpu.path = host\n");
 my ($strings, $patterns) = (few_or_many(300, 2000), few_or_many(60, 400));
 
 # So many characters; special ones once in a while.

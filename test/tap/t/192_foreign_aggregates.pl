@@ -30,9 +30,9 @@ VACUUM ANALYZE shops;
 SQL
 }
 
-# `off` leaves the nodes out. They are wanted wherever they can be, since tables are small here.
+# `off` leaves the nodes out. They are wanted wherever they can be, and the server process is asked, though tables are small here.
 my %options = (
-	nodes => '-c enable_hashagg=off -c enable_sort=off -c enable_seqscan=off',
+	nodes => '-c pg_gpu.path=host -c enable_hashagg=off -c enable_sort=off -c enable_seqscan=off',
 	off => '-c pg_gpu.enable_query=off -c pg_gpu.enable_count_scan=off');
 $local->safe_psql('postgres', 'CREATE EXTENSION postgres_fdw');
 for my $way (sort keys %options)
