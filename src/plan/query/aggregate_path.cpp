@@ -5,6 +5,7 @@
 #include "plan/query/aggregate_failure.h"
 #include "plan/query/aggregate_sets.h"
 #include "plan/advise/hypothetical.h"
+#include "plan/query/inputs.h"
 #include "plan/query/parameters.h"
 
 namespace pg_gpu::plan {
@@ -132,7 +133,9 @@ bool add_conditions(const TableAggregate &table, const IndexOptInfo *index, Aggr
     return true;
 }
 
-List *row_of(const TableAggregate &table, Refusal *refusal) {
+// Expressions of the node's tuples: what is grouped by, what depends on that, then the aggregates that target
+// and HAVING are computed from; they mean nothing where it refuses.
+static List *row_of(const TableAggregate &table, Refusal *refusal) {
     List *keys = get_sortgrouplist_exprs(table.clauses, table.columns);
     // A set's rows have NULL in place of the keys that it leaves out.
     Targets targets = {list_concat_copy(keys, absent_keys(table.set)),
@@ -259,7 +262,8 @@ static PathTarget *grouped_target(const TableAggregate &table) {
                : set_pathtarget_cost_width(table.root, target);
 }
 
-Path *aggregate_plainly(const TableAggregate &table, Path *rows, PathTarget *target, List *having) {
+// PostgreSQL's own aggregate over these rows of the table, before scan target and groups.
+static Path *aggregate_plainly(const TableAggregate &table, Path *rows, PathTarget *target) {
     PlannerInfo *root = table.root;
     rows = reinterpret_cast<Path *>(create_projection_path(root, table.input, rows, grouped_target(table)));
     // Aggregates of distinct values need their groups one after the other, and from PostgreSQL 16 on perhaps
@@ -274,12 +278,13 @@ Path *aggregate_plainly(const TableAggregate &table, Path *rows, PathTarget *tar
     get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
     const AggStrategy strategy = table.clauses == NIL ? AGG_PLAIN : is_sorted ? AGG_SORTED : AGG_HASHED;
     return reinterpret_cast<Path *>(create_agg_path(root, table.output, rows, target, strategy,
-                                                    AGGSPLIT_SIMPLE, table.clauses, having, &costs,
+                                                    AGGSPLIT_SIMPLE, table.clauses, NIL, &costs,
                                                     estimate_groups(table)));
 }
 
-Path *scan_plainly(PlannerInfo *root, RelOptInfo *table) {
-    return create_seqscan_path(root, table, nullptr, 0);
+Path *plain_rows(const TableAggregate &table) {
+    Path *rows = table.rows != nullptr ? table.rows : query::cheapest_rows(table.input);
+    return rows != nullptr ? rows : create_seqscan_path(table.root, table.input, nullptr, 0);
 }
 
 Path *make_replaced_path(const TableAggregate &table, const List *row) {
@@ -290,8 +295,7 @@ Path *make_replaced_path(const TableAggregate &table, const List *row) {
                                      ? list_nth_node(SortGroupClause, table.clauses, i)->tleSortGroupRef
                                      : 0);
     set_pathtarget_cost_width(table.root, target);
-    Path *rows = table.rows != nullptr ? table.rows : scan_plainly(table.root, table.input);
-    return aggregate_plainly(table, rows, target, NIL);
+    return aggregate_plainly(table, plain_rows(table), target);
 }
 
 Path *append_paths(PlannerInfo *root, RelOptInfo *output, List *paths) {

@@ -36,10 +36,6 @@ bool is_column_index(const IndexOptInfo *index);
 // Is there one, whether or not it answers?
 bool has_column_index(const RelOptInfo *table);
 
-// Expressions of the node's tuples: what is grouped by, what depends on that, then the aggregates that target
-// and HAVING are computed from; they mean nothing where it refuses.
-List *row_of(const TableAggregate &table, Refusal *refusal);
-
 // What the node would compute from this index of a table; false, with the reason, when it can't. *row are the
 // expressions of its tuples. Over joined tables there is no index, and conditions are the caller's.
 bool make_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query, List **row,
@@ -61,14 +57,12 @@ TableAggregate groups_of(PlannerInfo *root, RelOptInfo *input, RelOptInfo *outpu
                          const GroupPathExtraData *extra);
 TableAggregate distinct_rows_of(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output);
 
-// PostgreSQL's own scan of a table, without workers.
-Path *scan_plainly(PlannerInfo *root, RelOptInfo *table);
+// PostgreSQL's cheapest path of the rows that are aggregated, or given. The fallback must not read a whole
+// table where an index would do.
+Path *plain_rows(const TableAggregate &table);
 
-// PostgreSQL's own aggregate over these rows of the table, before scan target and groups.
-Path *aggregate_plainly(const TableAggregate &table, Path *rows, PathTarget *target, List *having);
-
-// What PostgreSQL would run without parallel workers: it stands by for what the engine can't answer after
-// all. It gives the node's own tuples before HAVING.
+// What PostgreSQL would run: its aggregate over plain_rows(). It stands by for what the engine can't answer
+// after all, and gives the node's own tuples before HAVING.
 Path *make_replaced_path(const TableAggregate &table, const List *row);
 
 // The rows of several paths one behind the other.

@@ -99,7 +99,7 @@ Path *make_replaced_rows(const TableAggregate &table) {
     foreach (cell, table.given->row)
         add_column_to_pathtarget(target, static_cast<Expr *>(lfirst(cell)), 0);
     target = set_pathtarget_cost_width(root, target);
-    Path *rows = table.rows != nullptr ? table.rows : scan_plainly(root, table.input);
+    Path *rows = plain_rows(table);
     rows = reinterpret_cast<Path *>(create_projection_path(root, table.input, rows, target));
     if (pathkeys_contained_in(table.given->pathkeys, rows->pathkeys))
         return rows;
