@@ -178,30 +178,6 @@ inline List *below_grouping(PlannerInfo *root, List *expressions) {
     return reinterpret_cast<List *>(below_grouping(root, reinterpret_cast<Node *>(expressions)));
 }
 
-// The relids of what two relations are joined to. From 16 on an outer join is one of them; `special` is
-// nullptr for inner joins.
-inline Relids joined_relids(const RelOptInfo *left, const RelOptInfo *right,
-                            [[maybe_unused]] const SpecialJoinInfo *special) {
-    Relids relids = bms_union(left->relids, right->relids);
-#if PG_VERSION_NUM >= 160000
-    if (special != nullptr && special->ojrelid != 0)
-        relids = bms_add_member(relids, static_cast<int>(special->ojrelid));
-#endif
-    return relids;
-}
-
-// Returns the conditions of this join of two relations; the planner has made the join relation before.
-inline List *join_conditions(PlannerInfo *root, const RelOptInfo *join, RelOptInfo *left, RelOptInfo *right,
-                             SpecialJoinInfo *special) {
-    List *conditions = NIL;
-#if PG_VERSION_NUM >= 160000
-    build_join_rel(root, join->relids, left, right, special, NIL, &conditions);
-#else
-    build_join_rel(root, join->relids, left, right, special, &conditions);
-#endif
-    return conditions;
-}
-
 // Finds the btree family and operand type that an operator orders by, and which way. Returns false when it is
 // no ordering operator.
 inline bool find_ordering(Oid operator_oid, Oid *family, Oid *operand, bool *descends) {
@@ -215,15 +191,6 @@ inline bool find_ordering(Oid operator_oid, Oid *family, Oid *operand, bool *des
     *descends = strategy == BTGreaterStrategyNumber;
 #endif
     return found;
-}
-
-// Returns the operator that the pathkey sorts values of the type by; InvalidOid when there is none.
-inline Oid operator_of_pathkey(const PathKey *pathkey, Oid type) {
-#if PG_VERSION_NUM >= 180000
-    return get_opfamily_member_for_cmptype(pathkey->pk_opfamily, type, type, pathkey->pk_cmptype);
-#else
-    return get_opfamily_member(pathkey->pk_opfamily, type, type, static_cast<int16>(pathkey->pk_strategy));
-#endif
 }
 
 // Allocates memory that a setting's check hook hands to its assign hook, and that PostgreSQL frees; nullptr

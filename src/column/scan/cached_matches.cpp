@@ -82,7 +82,9 @@ static size_t bytes_of_rows(const RunReader &reader) {
     return groups_of(reader.run.entries) * sizeof(uint64);
 }
 
-bool are_rows_worth_caching(const RunReader &reader, int column) {
+// Are rows worth keeping, because looking their codes up takes longer than reading a bit each, and takes the
+// room that codes have?
+static bool are_rows_worth_caching(const RunReader &reader, int column) {
     // Fewer codes' bits stay in a processor's nearest cache.
     constexpr uint64 fewest_codes = 65536;
     constexpr uint64 rows_per_code = 16;

@@ -22,10 +22,6 @@ const uint64 *use_matching_codes(RunReader *reader, const ColumnKeys &keys);
 const uint64 *cache_matching_codes(RunReader *reader, const ColumnKeys &keys, const uint8 *match,
                                    uint64 changes);
 
-// Are rows worth keeping, because looking their codes up takes longer than reading a bit each, and takes the
-// room that codes have?
-bool are_rows_worth_caching(const RunReader &reader, int column);
-
 // Are those of keys, and may they be cached?
 bool are_rows_cached(const RunReader &reader, const ColumnKeys &keys);
 
