@@ -35,13 +35,13 @@ def arguments(description, size, default, meaning):
     parser.add_argument(f'--{size}', dest='size', type=float, default=default, help=f'{meaning} ({default:g})')
     parser.add_argument('--runs', type=int, default=7, help='of a statement on each path; the first is not counted (7)')
     parser.add_argument('--postgres-runs', type=int, metavar='RUNS', help='of PostgreSQL\'s own plans; one run alone is counted; with 0 answers are compared with the first path\'s (half of --runs, 3 at least)')
-    parser.add_argument('--paths', default='paged,host,cuda,auto', help='(paged,host,cuda,auto; cuda where there is a device; paged:2 is the paged path with two parallel workers at most)')
-    parser.add_argument('--workers', type=int, default=min(8, os.cpu_count() or 1), help='parallel workers of PostgreSQL\'s plans, and of paths that don\'t name their own (processors, 8 at most)')
+    parser.add_argument('--paths', default='host,cuda,auto', help='(host,cuda,auto; cuda where there is a device)')
+    parser.add_argument('--workers', type=int, default=min(8, os.cpu_count() or 1), help='parallel workers of PostgreSQL\'s plans, also where paths have them (processors, 8 at most)')
     parser.add_argument('--sessions', type=int, default=0, help='then the statements by so many sessions at once, beside one session, on the last path')
     parser.add_argument('--statements', default='', metavar='NAME,…', help='(all)')
     parser.add_argument('--duckdb', metavar='LIBRARY', help='a libduckdb.so')
     parser.add_argument('--threads', type=int, default=os.cpu_count() or 1, help='of DuckDB (processors)')
-    parser.add_argument('--devices', action='append', default=[], metavar='NUMBER,…', help='the paths other than paged on these devices (pg_gpu.devices); given several times, one after the other')
+    parser.add_argument('--devices', action='append', default=[], metavar='NUMBER,…', help='the paths on these devices (pg_gpu.devices); given several times, one after the other')
     parser.add_argument('--set', action='append', default=[], metavar='NAME=VALUE', help='a server setting')
     parser.add_argument('--commit', help='what is measured, where the sources are not under git')
     parser.add_argument('--output', metavar='DIR', default=os.path.join(ROOT, 'bench', 'results'))
@@ -143,8 +143,7 @@ def nodes_of_ours(plan):
 
 
 def settings_of(path, workers):
-    name, _, own = path.partition(':')
-    return {'pg_gpu.path': name, 'max_parallel_workers_per_gather': own or workers}
+    return {'pg_gpu.path': path, 'max_parallel_workers_per_gather': workers}
 
 
 def measure(server, session, name, settings, sql, runs):
@@ -198,10 +197,9 @@ def prepare(server, name, size, options):
 
 def load(session, paths, tables):
     for path in paths:
-        if not path.startswith('paged'):
-            session.settings({'pg_gpu.path': path} if path != 'auto' else {})
-            for table in tables:
-                session.run(f"SELECT gpu.load('{table}_columns')")
+        session.settings({'pg_gpu.path': path} if path != 'auto' else {})
+        for table in tables:
+            session.run(f"SELECT gpu.load('{table}_columns')")
 
 
 def is_on_device(way):
