@@ -282,7 +282,7 @@ static Path *aggregate_plainly(const TableAggregate &table, Path *rows, PathTarg
                                                     estimate_groups(table)));
 }
 
-Path *plain_rows(const TableAggregate &table) {
+static Path *plain_rows(const TableAggregate &table) {
     Path *rows = table.rows != nullptr ? table.rows : query::cheapest_rows(table.input);
     return rows != nullptr ? rows : create_seqscan_path(table.root, table.input, nullptr, 0);
 }

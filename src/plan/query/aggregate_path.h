@@ -57,12 +57,9 @@ TableAggregate groups_of(PlannerInfo *root, RelOptInfo *input, RelOptInfo *outpu
                          const GroupPathExtraData *extra);
 TableAggregate distinct_rows_of(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output);
 
-// PostgreSQL's cheapest path of the rows that are aggregated, or given. The fallback must not read a whole
-// table where an index would do.
-Path *plain_rows(const TableAggregate &table);
-
-// What PostgreSQL would run: its aggregate over plain_rows(). It stands by for what the engine can't answer
-// after all, and gives the node's own tuples before HAVING.
+// What PostgreSQL would run: its aggregate over its cheapest path of the rows, so that the fallback doesn't
+// read a whole table where an index would do. It stands by for what the engine can't answer after all, and
+// gives the node's own tuples before HAVING.
 Path *make_replaced_path(const TableAggregate &table, const List *row);
 
 // The rows of several paths one behind the other.

@@ -99,7 +99,8 @@ Path *make_replaced_rows(const TableAggregate &table) {
     foreach (cell, table.given->row)
         add_column_to_pathtarget(target, static_cast<Expr *>(lfirst(cell)), 0);
     target = set_pathtarget_cost_width(root, target);
-    Path *rows = plain_rows(table);
+    // The table's own paths compute the statement's target list by now, and no longer give what it reads.
+    Path *rows = table.rows != nullptr ? table.rows : create_seqscan_path(root, table.input, nullptr, 0);
     rows = reinterpret_cast<Path *>(create_projection_path(root, table.input, rows, target));
     if (pathkeys_contained_in(table.given->pathkeys, rows->pathkeys))
         return rows;
