@@ -5,6 +5,7 @@
 #include "plan/query/aggregate_failure.h"
 #include "plan/query/aggregate_sets.h"
 #include "plan/advise/hypothetical.h"
+#include "plan/query/engine_plan.h"
 #include "plan/query/inputs.h"
 #include "plan/query/parameters.h"
 
@@ -20,7 +21,7 @@ static const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) 
         return "rows are locked or changed";
     if (has_volatile_subquery(root))
         return "a subquery is volatile";
-    if (input->reloptkind == RELOPT_JOINREL)
+    if (input->reloptkind == RELOPT_JOINREL || query::has_nested_groups(root, input))
         return nullptr;
     if ((input->reloptkind != RELOPT_BASEREL && input->reloptkind != RELOPT_OTHER_MEMBER_REL) ||
         input->rtekind != RTE_RELATION)
@@ -152,7 +153,7 @@ static List *row_of(const TableAggregate &table, Refusal *refusal) {
 
 static Node *over_columns(const TableAggregate &table, const IndexOptInfo *index, Node *expression,
                           Refusal *refusal) {
-    return table.read != nullptr ? over_tables(expression, *table.read, refusal)
+    return table.read != nullptr ? over_tables(expression, *table.read, table.scope, refusal)
                                  : over_index(expression, index, refusal);
 }
 

@@ -26,6 +26,7 @@ struct TableAggregate {
     // own path of the joined rows; nullptr: it is over one table.
     const query::EnginePlan *plan = nullptr;
     const ReadTables *read = nullptr;
+    int scope = 0;  // of the tables among these
     Path *rows = nullptr;
     // Where the rows are those of the tables themselves (given_rows.h); nullptr: they are groups.
     const query::GivenRows *given = nullptr;

@@ -35,6 +35,7 @@ namespace {
 
 struct Columns {
     ReadTables tables;
+    int scope;
     Refusal *refusal;
 };
 
@@ -65,11 +66,18 @@ static AttrNumber column_of_table(const ReadTable &table, AttrNumber attribute) 
 }
 
 static ColumnPlace place_of(const Columns &columns, const Var *var) {
+    const ReadTables &all = columns.tables;
+    const auto is_of = [&](const auto &read) {
+        return read.scope == columns.scope && var->varno == static_cast<int>(read.relation->relid);
+    };
     if (var->varattno <= 0 || var->varlevelsup != 0)
         return {};
-    for (int i = 0; i < columns.tables.count; i++)
-        if (var->varno == static_cast<int>(columns.tables.tables[i].relation->relid))
-            return {i + 1, column_of_table(columns.tables.tables[i], var->varattno)};
+    for (int i = 0; i < all.count; i++)
+        if (is_of(all.tables[i]))
+            return {i + 1, column_of_table(all.tables[i], var->varattno)};
+    for (int i = 0; i < all.groups_count; i++)
+        if (is_of(all.groups[i]))
+            return {all.count + i + 1, var->varattno};
     return {};
 }
 
@@ -80,10 +88,10 @@ static Node *replace_columns(Node *node, void *context) {
     switch (nodeTag(node)) {
         case T_Var: {
             const auto *var = reinterpret_cast<const Var *>(node);
-            const ColumnPlace place =
-                is_table_oid(node) && columns->tables.count == 1 && var->varlevelsup == 0
-                    ? ColumnPlace{1, TableOidAttributeNumber}
-                    : place_of(*columns, var);
+            const ColumnPlace place = is_table_oid(node) && columns->tables.count == 1 &&
+                                              columns->tables.groups_count == 0 && var->varlevelsup == 0
+                                          ? ColumnPlace{1, TableOidAttributeNumber}
+                                          : place_of(*columns, var);
             if (place.column == 0) {
                 refuse(columns->refusal, "the index doesn't have a column", node);
                 return node;
@@ -161,12 +169,12 @@ static Node *over_columns(Node *expression, Columns columns) {
 }
 
 Node *over_index(Node *expression, const IndexOptInfo *index, Refusal *refusal) {
-    const ReadTable table = {index->rel, index, nullptr, nullptr};
-    return over_columns(expression, {{&table, 1}, refusal});
+    const ReadTable table = {0, nullptr, index->rel, index, nullptr, nullptr};
+    return over_columns(expression, {{&table, 1, nullptr, 0}, 0, refusal});
 }
 
-Node *over_tables(Node *expression, const ReadTables &tables, Refusal *refusal) {
-    return over_columns(expression, {tables, refusal});
+Node *over_tables(Node *expression, const ReadTables &tables, int scope, Refusal *refusal) {
+    return over_columns(expression, {tables, scope, refusal});
 }
 
 bool has_all_columns(const IndexOptInfo *index, Node *expression) {

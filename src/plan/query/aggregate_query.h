@@ -53,19 +53,34 @@ struct Members {
 // A table that is read, by its index, by those of its partitions or children, or as the rows of a plan that
 // gives these columns.
 struct ReadTable {
+    int scope;
+    PlannerInfo *root;
     RelOptInfo *relation;
     const IndexOptInfo *index;
     const query::Members *members;
     Path *rows;
 };
+
+// A subquery whose groups the engine computes.
+struct ReadGroups {
+    int scope;
+    PlannerInfo *root;
+    RelOptInfo *relation;
+};
+
+// Those of a statement, whose scope is 0, and of subqueries in it: each time that one is read it has a scope
+// of its own.
 struct ReadTables {
     const ReadTable *tables;
     int count;
+    const ReadGroups *groups;
+    int groups_count;
 };
 
-// The same over several tables: Vars have their table's number, from 1 on, and the column's of its index or
-// plan.
-Node *over_tables(Node *expression, const ReadTables &tables, Refusal *refusal);
+// The same over several tables of a scope: Vars have their table's number, from 1 on,
+// and the column's of its index or plan. Groups have the numbers behind those of all tables, and the columns
+// of the subquery's target list.
+Node *over_tables(Node *expression, const ReadTables &tables, int scope, Refusal *refusal);
 
 // Does the index have all columns of its table that the expression has?
 bool has_all_columns(const IndexOptInfo *index, Node *expression);

@@ -1,6 +1,7 @@
 #include "plan/query/accumulators.h"
 
 #include "compat.h"
+#include "plan/query/nested_groups.h"
 #include "plan/query/numbering.h"
 
 namespace pg_gpu::plan::query {
@@ -379,73 +380,7 @@ static void compile_given(Compiler *compiler, CompiledQuery *compiled, const Exp
 
 // ---- the whole --------------------------------------------------------------------------------------------
 
-static void drop_unused(CompiledQuery *compiled) {
-    const size_t most = size_t{1} + compiled->key_count + 2 * size_t{compiled->accumulator_count};
-    auto **kept = allocate<uint16 *>(most);
-    uint32 count = 0;
-    kept[count++] = &compiled->filter;
-    for (uint32 i = 0; i < compiled->key_count; i++)
-        kept[count++] = &compiled->keys[i];
-    for (uint32 i = 0; i < compiled->accumulator_count; i++) {
-        kept[count++] = &compiled->accumulators[i].argument;
-        kept[count++] = &compiled->accumulators[i].filter;
-    }
-    drop_unused_steps(compiled->program, kept, count);
-    pfree(kept);
-    const auto nodes = static_cast<uint32>(compiled->tree.count);
-    auto *steps = allocate<NodeSteps>(2 * size_t{nodes});
-    for (uint32 i = 0; i < nodes; i++) {
-        steps[2 * i] = compiled->nodes[i].rows;
-        steps[2 * i + 1] = compiled->nodes[i].pairs;
-    }
-    drop_unused_sources(compiled->program, steps, 2 * nodes);
-    pfree(steps);
-}
-
-bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *compiled) {
-    *compiled = {};
-    compiled->program = compiler->program;
-    compiled->filter = compiled->having.filter = no_step;
-    compiled->key_count = static_cast<uint32>(list_length(parts.keys));
-    compiled->result_count = compiled->key_count + static_cast<uint32>(list_length(parts.aggregates));
-    compiled->gives_rows = parts.keys != NIL && parts.key_operators == NIL;
-    compiled->keys = allocate_zeroed<uint16>(2 * size_t{compiled->key_count} + 1);
-    compiled->accumulators = allocate_zeroed<engine::Accumulator>(engine::max_accumulators);
-    compiled->results = allocate_zeroed<Result>(size_t{compiled->result_count} + 1);
-    if (compiled->key_count > engine::max_keys && !compiled->gives_rows)
-        refuse(&compiler->refusal, "there are too many grouping columns");
-    compiled->tree = parts.tree;
-    compiled->nodes = compile_joins(compiler, parts.tree);
-    if (is_refused(compiler))
-        return false;
-    // Rows of which the filter isn't true have no steps.
-    compiled->filter = compile_conditions(compiler, root_of(parts.tree).conditions);
-    if (is_refused(compiler))
-        return false;
-    for (int i = 0; i < list_length(parts.keys) && !is_refused(compiler); i++) {
-        const auto *key = static_cast<const Expr *>(list_nth(parts.keys, i));
-        if (compiled->gives_rows)
-            compile_given(compiler, compiled, key, static_cast<uint32>(i));
-        else
-            compile_key(compiler, compiled, key, list_nth_oid(parts.key_operators, i),
-                        static_cast<uint32>(i));
-    }
-    uint32 number = compiled->key_count;
-    ListCell *cell;
-    foreach (cell, parts.aggregates) {
-        if (is_refused(compiler))
-            return false;
-        compile_aggregate(compiler, compiled, lfirst_node(Aggref, cell), &compiled->results[number++]);
-    }
-    if (compiled->program->is_full)
-        refuse(&compiler->refusal, "the query has too many steps");
-    if (is_refused(compiler))
-        return false;
-    drop_unused(compiled);
-    return true;
-}
-
-static ValueType type_of_accumulator(const CompiledQuery &compiled, const engine::Accumulator &accumulator) {
+static ValueType type_of_accumulator(const Program &program, const engine::Accumulator &accumulator) {
     switch (accumulator.kind) {
         case AccumulatorKind::sum:
             return ValueType::int128;
@@ -456,14 +391,95 @@ static ValueType type_of_accumulator(const CompiledQuery &compiled, const engine
         case AccumulatorKind::count:
             return ValueType::int64;
         default:
-            return compiled.program->steps[accumulator.argument].type;
+            return program.steps[accumulator.argument].type;
     }
 }
 
-ValueType type_of_column(const CompiledQuery &compiled, uint32 column) {
-    return column < compiled.key_count
-               ? compiled.program->steps[compiled.keys[column]].type
-               : type_of_accumulator(compiled, compiled.accumulators[column - compiled.key_count]);
+static const ValueType *types_of_columns(const CompiledQuery &compiled) {
+    const Program &program = *compiled.program;
+    auto *types = allocate<ValueType>(size_t{compiled.key_count} + compiled.accumulator_count + 1);
+    for (uint32 i = 0; i < compiled.key_count; i++)
+        types[i] = program.steps[compiled.keys[i]].type;
+    for (uint32 i = 0; i < compiled.accumulator_count; i++)
+        types[compiled.key_count + i] = type_of_accumulator(program, compiled.accumulators[i]);
+    return types;
+}
+
+static void drop_unused_steps(const CompiledQuery &compiled, uint16 *filter) {
+    const size_t most = size_t{1} + compiled.key_count + 2 * size_t{compiled.accumulator_count};
+    auto **kept = allocate<uint16 *>(most);
+    uint32 count = 0;
+    kept[count++] = filter;
+    for (uint32 i = 0; i < compiled.key_count; i++)
+        kept[count++] = &compiled.keys[i];
+    for (uint32 i = 0; i < compiled.accumulator_count; i++) {
+        kept[count++] = &compiled.accumulators[i].argument;
+        kept[count++] = &compiled.accumulators[i].filter;
+    }
+    drop_unused_steps(compiled.program, kept, count);
+    pfree(kept);
+}
+
+bool compile_groups(Compiler *compiler, const QueryParts &parts, const List *conditions,
+                    CompiledQuery *compiled) {
+    compiled->program = compiler->program;
+    compiled->having.filter = no_step;
+    compiled->key_count = static_cast<uint32>(list_length(parts.keys));
+    compiled->result_count = compiled->key_count + static_cast<uint32>(list_length(parts.aggregates));
+    compiled->gives_rows = parts.keys != NIL && parts.key_operators == NIL;
+    compiled->keys = allocate_zeroed<uint16>(2 * size_t{compiled->key_count} + 1);
+    compiled->accumulators = allocate_zeroed<engine::Accumulator>(engine::max_accumulators);
+    compiled->results = allocate_zeroed<Result>(size_t{compiled->result_count} + 1);
+    if (compiled->key_count > engine::max_keys && !compiled->gives_rows)
+        refuse(&compiler->refusal, "there are too many grouping columns");
+    // Rows of which the filter isn't true have no steps.
+    compiled->filter = compile_conditions(compiler, conditions);
+    for (int i = 0; i < list_length(parts.keys) && !is_refused(compiler); i++) {
+        const auto *key = static_cast<const Expr *>(list_nth(parts.keys, i));
+        if (compiled->gives_rows)
+            compile_given(compiler, compiled, key, static_cast<uint32>(i));
+        else
+            compile_key(compiler, compiled, key, list_nth_oid(parts.key_operators, i),
+                        static_cast<uint32>(i));
+    }
+    uint32 number = compiled->key_count;
+    ListCell *cell;
+    foreach (cell, parts.aggregates)
+        if (!is_refused(compiler))
+            compile_aggregate(compiler, compiled, lfirst_node(Aggref, cell), &compiled->results[number++]);
+    if (compiled->program->is_full)
+        refuse(&compiler->refusal, "the query has too many steps");
+    if (is_refused(compiler))
+        return false;
+    drop_unused_steps(*compiled, &compiled->filter);
+    compiled->types = types_of_columns(*compiled);
+    return true;
+}
+
+// Of the columns that the nodes' steps read.
+static void drop_unused_columns(const CompiledQuery &compiled) {
+    const auto nodes = static_cast<uint32>(compiled.tree.count);
+    auto *steps = allocate<NodeSteps>(3 * size_t{nodes});
+    uint32 count = 0;
+    for (uint32 i = 0; i < nodes; i++) {
+        const CompiledNode &node = compiled.nodes[i];
+        steps[count++] = node.rows;
+        steps[count++] = node.pairs;
+        if (node.groups != nullptr)
+            steps[count++] = node.groups->steps;
+    }
+    drop_unused_sources(compiled.program, steps, count);
+    pfree(steps);
+}
+
+bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *compiled) {
+    *compiled = {};
+    compiled->tree = parts.tree;
+    compiled->nodes = compile_joins(compiler, parts.tree);
+    if (is_refused(compiler) || !compile_groups(compiler, parts, root_of(parts.tree).conditions, compiled))
+        return false;
+    drop_unused_columns(*compiled);
+    return true;
 }
 
 }  // namespace pg_gpu::plan::query

@@ -72,7 +72,8 @@ struct CompiledQuery {
     uint32 key_count;
     engine::Accumulator *accumulators;
     uint32 accumulator_count;
-    Result *results;  // of keys, then of aggregates
+    const ValueType *types;  // of keys, then of accumulators
+    Result *results;         // of keys, then of aggregates
     uint32 result_count;
     CompiledHaving having;
 };
@@ -86,6 +87,11 @@ struct QueryParts {
 };
 bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *compiled);
 
+// The same without the joins below: the conditions of the node whose rows are grouped, keys and aggregates.
+// Their steps are the program's.
+bool compile_groups(Compiler *compiler, const QueryParts &parts, const List *conditions,
+                    CompiledQuery *compiled);
+
 // A result as PostgreSQL gives it, in the current memory context, of a record of the aggregate's rows.
 struct RecordLayout {
     uint32 columns;
@@ -98,8 +104,5 @@ void read_result(const CompiledQuery &compiled, const RecordLayout &layout, cons
 // Why a result of some record is known by PostgreSQL's own plan alone; nullptr: none is.
 const char *find_unknown_result(const CompiledQuery &compiled, const RecordLayout &layout,
                                 column::QueryResult *records);
-
-// The type of a column of the aggregate's rows: of a key, or of an accumulator.
-ValueType type_of_column(const CompiledQuery &compiled, uint32 column);
 
 }  // namespace pg_gpu::plan::query

@@ -21,7 +21,8 @@ static const char *refuse_relation(PlannerInfo *root, const RelOptInfo *input) {
         return "pg_gpu.enable_query is off";
     if (IS_DUMMY_REL(const_cast<RelOptInfo *>(input)))
         return "no row can pass the conditions";
-    return input->reloptkind == RELOPT_JOINREL || has_any_index(root, input) ? nullptr
+    return input->reloptkind == RELOPT_JOINREL || has_any_index(root, input) || has_nested_groups(root, input)
+               ? nullptr
            : is_parent_table(root, input) ? "no partition or child has a gpu_column index"
                                           : "the table has no gpu_column index";
 }
@@ -42,7 +43,8 @@ static const char *consider_table(TableAggregate table) {
     const char *refused = refuse_clauses(table);
     if (refused != nullptr)
         return refused;
-    if ((table.input->reloptkind == RELOPT_JOINREL || is_parent_table(table.root, table.input)) &&
+    if ((table.input->reloptkind == RELOPT_JOINREL || is_parent_table(table.root, table.input) ||
+         has_nested_groups(table.root, table.input)) &&
         !begin_joined_query(&table))
         return nullptr;
     if (table.root->parse->groupingSets != NIL)

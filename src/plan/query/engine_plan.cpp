@@ -6,21 +6,27 @@
 #include "plan/query/given_rows.h"
 #include "plan/query/inputs.h"
 #include "plan/query/members.h"
+#include "plan/query/nested_groups.h"
+#include "plan/query/parameters.h"
 #include "settings.h"
 
 namespace pg_gpu::plan::query {
 
 struct EnginePlan {
+    PlannerInfo *root;
     RelOptInfo *relation;
     const IndexOptInfo *index;  // of a table
     const Members *members;     // of one with partitions or children
     Path *rows;                 // of an input (inputs.h)
+    // Of a subquery, whose rows are groups of those that `probed` gives.
+    const TableAggregate *groups;
     // Of a join.
     JoinType type;
     const EnginePlan *probed;
     const EnginePlan *build;
     List *clauses;  // RestrictInfos
     int tables;
+    int all_groups;  // its own and those below
     double operators;
 };
 
@@ -35,7 +41,7 @@ static constexpr double kGiveOperators = 0.05;
 static constexpr double kPairOperators = 0.02;
 // More pairs take the engine too long.
 static constexpr double kMaxPairs = 1e10;
-static constexpr int kMaxTables = 24;
+static constexpr int kMaxNodes = engine::max_nodes - 8;
 
 static set_join_pathlist_hook_type previous_hook = nullptr;
 
@@ -47,6 +53,7 @@ namespace {
 struct KeptPlans {
     const PlannerInfo *root;
     List *plans;
+    const TableAggregate *groups;  // that the subquery's rows are; nullptr: the engine doesn't compute them
     KeptPlans *next;
 };
 
@@ -69,10 +76,12 @@ static void forget(void *forgotten) {
 }
 
 static KeptPlans *keep(PlannerInfo *root) {
+    if (KeptPlans *kept = find_kept(root))
+        return kept;
     auto *kept = static_cast<KeptPlans *>(MemoryContextAllocZero(root->planner_cxt, sizeof(KeptPlans)));
     auto *callback = static_cast<MemoryContextCallback *>(
         MemoryContextAllocZero(root->planner_cxt, sizeof(MemoryContextCallback)));
-    *kept = {root, NIL, all_kept};
+    *kept = {root, NIL, nullptr, all_kept};
     callback->func = forget;
     callback->arg = kept;
     MemoryContextRegisterResetCallback(root->planner_cxt, callback);
@@ -122,6 +131,7 @@ static const EnginePlan *plan_parent(PlannerInfo *root, RelOptInfo *parent, cons
     if (members == nullptr)
         return nullptr;
     auto *plan = allocate_zeroed<EnginePlan>(1);
+    plan->root = root;
     plan->relation = parent;
     plan->members = members;
     plan->tables = 1;
@@ -134,30 +144,6 @@ static const EnginePlan *plan_parent(PlannerInfo *root, RelOptInfo *parent, cons
     return plan;
 }
 
-static const EnginePlan *plan_table(PlannerInfo *root, RelOptInfo *table) {
-    const char *refused;
-    const EnginePlan *of_members =
-        is_parent_table(root, table) ? plan_parent(root, table, &refused) : nullptr;
-    if (of_members != nullptr)
-        return of_members;
-    const IndexOptInfo *index = refuse_table(root, table) == nullptr ? choose_index(table) : nullptr;
-    if (index == nullptr && refuse_input(root, table) != nullptr)
-        return nullptr;
-    auto *plan = allocate_zeroed<EnginePlan>(1);
-    plan->relation = table;
-    plan->tables = 1;
-    if (index != nullptr) {
-        plan->index = index;
-        plan->operators = table->tuples * kScanOperators;
-    } else {
-        plan->rows = cheapest_rows(table);
-        plan->operators = plan->rows->total_cost / cpu_operator_cost + plan->rows->rows * kInputOperators;
-    }
-    return plan;
-}
-
-// ---- joins ------------------------------------------------------------------------------------------------
-
 static const EnginePlan *find_plan(const KeptPlans *kept, const RelOptInfo *relation) {
     ListCell *cell;
     foreach (cell, kept->plans) {
@@ -167,6 +153,125 @@ static const EnginePlan *find_plan(const KeptPlans *kept, const RelOptInfo *rela
     }
     return nullptr;
 }
+
+static const EnginePlan *plan_table(PlannerInfo *root, RelOptInfo *table);
+
+// Are rows read by plans? Those of a subquery's have numbers that mean nothing to the statement around it.
+static bool has_inputs(const EnginePlan &plan) {
+    check_stack_depth();
+    if (plan.probed != nullptr)
+        return has_inputs(*plan.probed) || (plan.build != nullptr && has_inputs(*plan.build));
+    for (int i = 0; plan.members != nullptr && i < plan.members->count; i++)
+        if (plan.members->members[i].index == nullptr)
+            return true;
+    return plan.rows != nullptr;
+}
+
+// How a subquery in FROM, or a WITH query that stays one, is planned; nullptr: it is something else.
+static PlannerInfo *find_subroot(PlannerInfo *root, const RelOptInfo *subquery) {
+    const RangeTblEntry *entry = planner_rt_fetch(subquery->relid, root);
+    if (entry->rtekind == RTE_SUBQUERY)
+        return entry->security_barrier ? nullptr : subquery->subroot;
+    if (entry->rtekind != RTE_CTE || entry->self_reference)
+        return nullptr;
+    for (Index i = 0; root != nullptr && i < entry->ctelevelsup; i++)
+        root = root->parent_root;
+    for (int i = 0; root != nullptr && i < list_length(root->cte_plan_ids); i++) {
+        const int plan = list_nth_int(root->cte_plan_ids, i);
+        if (plan > 0 &&
+            strcmp(list_nth_node(CommonTableExpr, root->parse->cteList, i)->ctename, entry->ctename) == 0)
+            return list_nth_node(PlannerInfo, root->glob->subroots, plan - 1);
+    }
+    return nullptr;
+}
+
+double find_operators(double groups) {
+    constexpr double few_groups = 10000;
+    return groups > few_groups ? 0.5 : 0.02;
+}
+
+// Is a sub-select of the subquery's evaluated anew where parameters from outside change? That happens when
+// PostgreSQL's plan of the subquery is begun again, which isn't run.
+static bool has_dependent_init_plan(const PlannerInfo *subquery) {
+    ListCell *cell;
+    foreach (cell, subquery->init_plans) {
+        const int plan = lfirst_node(SubPlan, cell)->plan_id;
+        auto *query =
+            reinterpret_cast<Node *>(list_nth_node(PlannerInfo, subquery->glob->subroots, plan - 1)->parse);
+        if (has_parameter_of_plan(query, nullptr))
+            return true;
+        for (Index level = 1; level <= subquery->query_level; level++)
+            if (contain_vars_of_level(query, static_cast<int>(level)))
+                return true;
+    }
+    return false;
+}
+
+// Of a subquery; nullptr: it isn't one that the engine computes.
+static const EnginePlan *plan_groups(PlannerInfo *root, RelOptInfo *subquery) {
+    check_stack_depth();
+    if (subquery->reloptkind != RELOPT_BASEREL || subquery->lateral_relids != nullptr ||
+        subquery->lateral_referencers != nullptr || IS_DUMMY_REL(subquery))
+        return nullptr;
+    PlannerInfo *own = find_subroot(root, subquery);
+    const KeptPlans *kept = own == nullptr ? nullptr : find_kept(own);
+    if (kept == nullptr || kept->groups == nullptr || has_dependent_init_plan(own))
+        return nullptr;
+    RelOptInfo *input = kept->groups->input;
+    const EnginePlan *below =
+        input->reloptkind == RELOPT_JOINREL ? find_plan(kept, input) : plan_table(own, input);
+    if (below == nullptr || has_inputs(*below))
+        return nullptr;
+    auto *plan = allocate_zeroed<EnginePlan>(1);
+    plan->root = root;
+    plan->relation = subquery;
+    plan->groups = kept->groups;
+    plan->probed = below;
+    plan->tables = below->tables;
+    plan->all_groups = below->all_groups + 1;
+    plan->operators =
+        below->operators + input->rows * find_operators(subquery->rows) + subquery->rows * kGiveOperators;
+    return plan;
+}
+
+bool has_nested_groups(PlannerInfo *root, const RelOptInfo *relation) {
+    return plan_groups(root, const_cast<RelOptInfo *>(relation)) != nullptr;
+}
+
+void keep_groups(const TableAggregate &table) {
+    PlannerInfo *root = table.root;
+    MemoryContext caller = MemoryContextSwitchTo(root->planner_cxt);
+    auto *groups = allocate<TableAggregate>(1);
+    *groups = table;
+    keep(root)->groups = groups;
+    MemoryContextSwitchTo(caller);
+}
+
+static const EnginePlan *plan_table(PlannerInfo *root, RelOptInfo *table) {
+    const char *refused;
+    const EnginePlan *of_members =
+        is_parent_table(root, table) ? plan_parent(root, table, &refused) : nullptr;
+    if (of_members != nullptr)
+        return of_members;
+    const EnginePlan *groups = plan_groups(root, table);
+    const IndexOptInfo *index = refuse_table(root, table) == nullptr ? choose_index(table) : nullptr;
+    if (index == nullptr && refuse_input(root, table) != nullptr)
+        return groups;
+    auto *plan = allocate_zeroed<EnginePlan>(1);
+    plan->root = root;
+    plan->relation = table;
+    plan->tables = 1;
+    if (index != nullptr) {
+        plan->index = index;
+        plan->operators = table->tuples * kScanOperators;
+    } else {
+        plan->rows = cheapest_rows(table);
+        plan->operators = plan->rows->total_cost / cpu_operator_cost + plan->rows->rows * kInputOperators;
+    }
+    return groups != nullptr && groups->operators < plan->operators ? groups : plan;
+}
+
+// ---- joins ------------------------------------------------------------------------------------------------
 
 static const EnginePlan *plan_of(PlannerInfo *root, KeptPlans *kept, RelOptInfo *relation) {
     const EnginePlan *plan = find_plan(kept, relation);
@@ -189,8 +294,15 @@ static bool has_key(const RelOptInfo *join, JoinType type, const List *clauses) 
     return false;
 }
 
+// How many nodes of the engine's it takes at most: computing is a node of its own behind tables and joins,
+// and groups are an aggregate and what is computed of it.
+static int count_nodes(const EnginePlan &plan) {
+    const int joins = plan.tables - 1;
+    return 2 * plan.tables + 2 * joins + 3 * plan.all_groups;
+}
+
 // True: it is the cheapest so far.
-static bool consider_pair(KeptPlans *kept, RelOptInfo *join, const EnginePlan *probed,
+static bool consider_pair(PlannerInfo *root, KeptPlans *kept, RelOptInfo *join, const EnginePlan *probed,
                           const EnginePlan *build, JoinType type, List *clauses) {
     const double probed_rows = probed->relation->rows;
     const double build_rows = build->relation->rows;
@@ -208,9 +320,16 @@ static bool consider_pair(KeptPlans *kept, RelOptInfo *join, const EnginePlan *p
         plan = allocate_zeroed<EnginePlan>(1);
         kept->plans = lappend(kept->plans, plan);
     }
-    *plan = {
-        join,     nullptr, nullptr, nullptr, type, probed, build, clauses, probed->tables + build->tables,
-        operators};
+    *plan = {};
+    plan->root = root;
+    plan->relation = join;
+    plan->type = type;
+    plan->probed = probed;
+    plan->build = build;
+    plan->clauses = clauses;
+    plan->tables = probed->tables + build->tables;
+    plan->all_groups = probed->all_groups + build->all_groups;
+    plan->operators = operators;
     return true;
 }
 
@@ -221,8 +340,8 @@ static bool has_groups(const Query *query) {
 
 static bool is_any_indexed(PlannerInfo *root, const RelOptInfo *join) {
     for (int i = bms_next_member(join->relids, -1); i >= 0; i = bms_next_member(join->relids, i)) {
-        const RelOptInfo *table = root->simple_rel_array[i];
-        if (table != nullptr && has_any_index(root, table))
+        RelOptInfo *table = root->simple_rel_array[i];
+        if (table != nullptr && (has_any_index(root, table) || plan_groups(root, table) != nullptr))
             return true;
     }
     return false;
@@ -261,14 +380,12 @@ static void consider_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer
         join->lateral_relids != nullptr)
         return;
     MemoryContext caller = MemoryContextSwitchTo(root->planner_cxt);
-    KeptPlans *kept = find_kept(root);
-    if (kept == nullptr)
-        kept = keep(root);
+    KeptPlans *kept = keep(root);
     const EnginePlan *probed = plan_of(root, kept, outer);
     const EnginePlan *build = plan_of(root, kept, inner);
     const bool is_cheapest = probed != nullptr && build != nullptr &&
-                             probed->tables + build->tables <= kMaxTables &&
-                             consider_pair(kept, join, probed, build, type, extra->restrictlist);
+                             count_nodes(*probed) + count_nodes(*build) <= kMaxNodes &&
+                             consider_pair(root, kept, join, probed, build, type, extra->restrictlist);
     MemoryContextSwitchTo(caller);
     if (is_cheapest && !has_groups(root->parse) && bms_is_subset(root->all_baserels, join->relids))
         consider_joined_rows(root, join);
@@ -277,6 +394,11 @@ static void consider_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer
 const EnginePlan *find_engine_plan(PlannerInfo *root, RelOptInfo *join, const char **refused) {
     if (is_parent_table(root, join))
         return plan_parent(root, join, refused);
+    if (IS_SIMPLE_REL(join)) {
+        const EnginePlan *groups = plan_groups(root, join);
+        *refused = groups == nullptr ? "what is aggregated isn't a table" : nullptr;
+        return groups;
+    }
     const KeptPlans *kept = find_kept(root);
     const EnginePlan *plan = kept == nullptr ? nullptr : find_plan(kept, join);
     *refused = nullptr;
@@ -305,29 +427,48 @@ double operators_of(const EnginePlan &plan) {
 
 // ---- the tree ---------------------------------------------------------------------------------------------
 
-static void collect_tables(const EnginePlan &plan, ReadTable *tables, int *count) {
+namespace {
+
+// The numbers of scopes are given in the order in which plans are walked.
+struct Collection {
+    int scopes;
+    ReadTable *tables;
+    int count;
+    ReadGroups *groups;
+    int groups_count;
+};
+
+}  // namespace
+
+static void collect_tables(const EnginePlan &plan, int scope, Collection *collection) {
     check_stack_depth();
     if (plan.probed == nullptr) {
-        tables[(*count)++] = {plan.relation, plan.index, plan.members, plan.rows};
+        collection->tables[collection->count++] = {scope,      plan.root,    plan.relation,
+                                                   plan.index, plan.members, plan.rows};
         return;
     }
-    collect_tables(*plan.probed, tables, count);
-    collect_tables(*plan.build, tables, count);
+    collect_tables(*plan.probed, plan.groups != nullptr ? ++collection->scopes : scope, collection);
+    if (plan.groups != nullptr)
+        collection->groups[collection->groups_count++] = {scope, plan.root, plan.relation};
+    else
+        collect_tables(*plan.build, scope, collection);
 }
 
 const ReadTables *tables_of_plan(const EnginePlan &plan) {
-    auto *tables = allocate<ReadTable>(static_cast<size_t>(plan.tables));
+    Collection collection = {0, allocate<ReadTable>(static_cast<size_t>(plan.tables)), 0,
+                             allocate<ReadGroups>(static_cast<size_t>(plan.all_groups) + 1), 0};
+    collect_tables(plan, 0, &collection);
     auto *all = allocate<ReadTables>(1);
-    *all = {tables, 0};
-    collect_tables(plan, tables, &all->count);
+    *all = {collection.tables, collection.count, collection.groups, collection.groups_count};
     return all;
 }
 
 namespace {
 
 struct Growth {
-    PlannerInfo *root;
     const ReadTables *tables;
+    int scope;
+    int *scopes;
     QueryTree *tree;
     Refusal *refusal;
 };
@@ -335,61 +476,87 @@ struct Growth {
 }  // namespace
 
 // Conditions behind a security barrier must not see rows that it keeps out, not even by raising errors.
-static bool keeps_barrier(const Growth &growth, const RestrictInfo *condition, Index least_security) {
-    return growth.root->qual_security_level == 0 || condition->leakproof ||
+static bool keeps_barrier(const EnginePlan &plan, const RestrictInfo *condition) {
+    const Index least_security = plan.build == nullptr ? plan.relation->baserestrict_min_security : 0;
+    return plan.root->qual_security_level == 0 || condition->leakproof ||
            condition->security_level <= least_security;
 }
 
-static bool add_condition(const Growth &growth, const RestrictInfo *condition, Index least_security,
+static bool add_condition(const Growth &growth, const EnginePlan &plan, const RestrictInfo *condition,
                           List **conditions) {
     auto *clause = reinterpret_cast<Node *>(condition->clause);
     if (condition->pseudoconstant)
         refuse(growth.refusal, "a condition isn't about rows", clause);
-    else if (!keeps_barrier(growth, condition, least_security))
+    else if (!keeps_barrier(plan, condition))
         refuse(growth.refusal, "a condition must not see rows that a security barrier hides", clause);
     if (growth.refusal->reason != nullptr)
         return false;
-    *conditions = lappend(*conditions, over_tables(clause, *growth.tables, growth.refusal));
+    *conditions = lappend(*conditions, over_tables(clause, *growth.tables, growth.scope, growth.refusal));
     return growth.refusal->reason == nullptr;
+}
+
+static bool add_own_conditions(const Growth &growth, const EnginePlan &plan, TreeNode *node) {
+    ListCell *cell;
+    foreach (cell, plan.relation->baserestrictinfo)
+        if (!add_condition(growth, plan, lfirst_node(RestrictInfo, cell), &node->conditions))
+            return false;
+    return true;
+}
+
+static bool add_join_conditions(const Growth &growth, const EnginePlan &plan, TreeNode *node) {
+    ListCell *cell;
+    foreach (cell, plan.clauses) {
+        const auto *condition = lfirst_node(RestrictInfo, cell);
+        // What stands above an outer join is asked of its rows.
+        const bool is_above =
+            IS_OUTER_JOIN(plan.type) && RINFO_IS_PUSHED_DOWN(condition, plan.relation->relids);
+        if (!add_condition(growth, plan, condition, is_above ? &node->conditions : &node->pairs))
+            return false;
+    }
+    return true;
 }
 
 // Returns the node's number; below 0: it is refused.
 static int grow(const Growth &growth, const EnginePlan &plan) {
     check_stack_depth();
+    QueryTree *tree = growth.tree;
     TreeNode node = {};
-    node.table = kNoTable;
     node.rows = plan.relation->rows;
-    ListCell *cell;
-    if (plan.probed == nullptr) {
-        node.table = growth.tree->table_count++;
-        // The plan of an input has tested its own.
-        foreach (cell, plan.rows != nullptr ? NIL : plan.relation->baserestrictinfo)
-            if (!add_condition(growth, lfirst_node(RestrictInfo, cell),
-                               plan.relation->baserestrict_min_security, &node.conditions))
-                return -1;
-    } else {
-        node.join = plan.type;
-        node.probed = grow(growth, *plan.probed);
-        node.build = node.probed < 0 ? -1 : grow(growth, *plan.build);
-        if (node.build < 0)
+    Growth below = growth;
+    if (plan.groups != nullptr)
+        below.scope = ++*growth.scopes;
+    if (plan.probed != nullptr) {
+        node.probed = grow(below, *plan.probed);
+        if (node.probed < 0)
             return -1;
-        foreach (cell, plan.clauses) {
-            const auto *condition = lfirst_node(RestrictInfo, cell);
-            // What stands above an outer join is asked of its rows.
-            const bool is_above =
-                IS_OUTER_JOIN(plan.type) && RINFO_IS_PUSHED_DOWN(condition, plan.relation->relids);
-            if (!add_condition(growth, condition, 0, is_above ? &node.conditions : &node.pairs))
-                return -1;
-        }
     }
-    growth.tree->nodes[growth.tree->count] = node;
-    return growth.tree->count++;
+    if (plan.build != nullptr) {
+        node.kind = TreeKind::Join;
+        node.join = plan.type;
+        node.build = grow(growth, *plan.build);
+        if (node.build < 0 || !add_join_conditions(growth, plan, &node))
+            return -1;
+    } else if (plan.groups != nullptr) {
+        node.kind = TreeKind::Groups;
+        node.table = growth.tables->count + tree->groups_count++;
+        if (!add_groups(*plan.groups, *growth.tables, below.scope, &node, growth.refusal) ||
+            !add_own_conditions(growth, plan, &node))
+            return -1;
+    } else {
+        node.table = tree->table_count++;
+        // The plan of an input has tested its own.
+        if (plan.rows == nullptr && !add_own_conditions(growth, plan, &node))
+            return -1;
+    }
+    tree->nodes[tree->count] = node;
+    return tree->count++;
 }
 
-bool make_tree(PlannerInfo *root, const EnginePlan &plan, const ReadTables &tables, QueryTree *tree,
-               Refusal *refusal) {
-    *tree = {allocate_zeroed<TreeNode>(2 * static_cast<size_t>(plan.tables)), 0, 0};
-    return grow({root, &tables, tree, refusal}, plan) >= 0;
+bool make_tree(const EnginePlan &plan, const ReadTables &tables, QueryTree *tree, Refusal *refusal) {
+    const int most = 2 * plan.tables + plan.all_groups;
+    *tree = {allocate_zeroed<TreeNode>(static_cast<size_t>(most)), 0, 0, 0};
+    int scopes = 0;
+    return grow({&tables, 0, &scopes, tree, refusal}, plan) >= 0;
 }
 
 void install_engine_planner() {

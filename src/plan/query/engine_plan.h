@@ -2,25 +2,34 @@
 // of joins: for each relation that it makes, the cheapest by what the engine does for a row.
 #pragma once
 
-#include "plan/query/aggregate_query.h"
+#include "plan/query/aggregate_path.h"
 #include "plan/query/tree.h"
 
 namespace pg_gpu::plan::query {
 
 struct EnginePlan;
 
-// Of a join, or of a table with partitions or children. nullptr: there is none, and *refused says why.
+// Of a join, of a table with partitions or children, or of a subquery. nullptr: there is none, and *refused
+// says why.
 const EnginePlan *find_engine_plan(PlannerInfo *root, RelOptInfo *join, const char **refused);
 
 // In operators.
 double operators_of(const EnginePlan &plan);
 
+// What it costs to find a row's group among so many, in operators.
+double find_operators(double groups);
+
 // What is read of the plan's tables, by number.
 const ReadTables *tables_of_plan(const EnginePlan &plan);
 
 // The tree over these tables. False, with the reason, when an expression can't be asked of their indexes.
-bool make_tree(PlannerInfo *root, const EnginePlan &plan, const ReadTables &tables, QueryTree *tree,
-               Refusal *refusal);
+bool make_tree(const EnginePlan &plan, const ReadTables &tables, QueryTree *tree, Refusal *refusal);
+
+// Is it such a subquery?
+bool has_nested_groups(PlannerInfo *root, const RelOptInfo *relation);
+
+// Remembers that the engine could compute these groups, which are a subquery's rows, for what is around it.
+void keep_groups(const TableAggregate &groups);
 
 void install_engine_planner();
 

@@ -184,6 +184,8 @@ static Value compile_column(Compiler *compiler, const Var *column) {
         return compile_row_value(compiler, column);
     if (column->varattno <= 0)
         return refuse_value(compiler, "a system column is computed with", column);
+    if (is_of_groups(*compiler, column))
+        return compile_groups_column(compiler, column);
     const ColumnFacts &facts = facts_of(*compiler, column);
     if (facts.kind == Kind::Group)
         return compile_group(compiler, column);
@@ -300,7 +302,7 @@ static Value compile_presence(Compiler *compiler, const Var *column) {
 Value compile_existence(Compiler *compiler, const Expr *expression) {
     const Expr *inner = without_relabels(expression);
     if (IsA(inner, Var) && reinterpret_cast<const Var *>(inner)->varattno > 0 &&
-        compiler->groups == nullptr) {
+        !is_of_groups(*compiler, reinterpret_cast<const Var *>(inner))) {
         const auto *column = reinterpret_cast<const Var *>(inner);
         const ColumnFacts &facts = facts_of(*compiler, column);
         if (facts.kind == Kind::Group || facts.problem != nullptr)

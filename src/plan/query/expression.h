@@ -24,15 +24,13 @@ struct ColumnFacts {
 inline constexpr int kRowVarno = 1 << 15;
 
 struct CompiledQuery;
-// The columns of an aggregate's rows, for conditions on groups.
-struct GroupColumns {
-    const CompiledQuery *compiled;
-    const ValueType *types;
-};
+struct CompiledGroups;
 
 struct Compiler {
     const ColumnFacts *const *columns;  // by table
-    const GroupColumns *groups;         // nullptr: expressions are over tables' columns
+    int table_count;
+    const CompiledGroups *const *nested;  // of subqueries, by the numbers behind those of tables
+    const CompiledQuery *groups;          // expressions are over its results; nullptr: over tables' columns
     ExprContext *context;  // nullptr: in the planner, where expressions without columns have any value
     Program *program;
     bool has_barrier;  // some rows must not be seen by expressions that may raise errors
@@ -46,7 +44,12 @@ struct Compiler {
     Refusal refusal;
 };
 
-// Of a column that isn't one of the system's.
+// Is it a column of groups (nested_groups.h)?
+inline bool is_of_groups(const Compiler &compiler, const Var *column) {
+    return column->varno > compiler.table_count;
+}
+
+// Of a table's column that isn't one of the system's.
 inline const ColumnFacts &facts_of(const Compiler &compiler, const Var *column) {
     return compiler.columns[column->varno - 1][column->varattno - 1];
 }
@@ -128,6 +131,9 @@ Value compile_list(Compiler *compiler, const ScalarArrayOpExpr *any);
 
 // having.cpp
 Value compile_row_value(Compiler *compiler, const Var *value);
+
+// nested_groups.cpp
+Value compile_groups_column(Compiler *compiler, const Var *column);
 
 // numbers.cpp
 Value widen_to(Compiler *compiler, Value value, ValueType type);

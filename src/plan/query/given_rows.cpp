@@ -71,7 +71,7 @@ bool make_given_query(const TableAggregate &table, const IndexOptInfo *index, Ag
     ListCell *cell;
     foreach (cell, table.given->row) {
         auto *expression = static_cast<Node *>(lfirst(cell));
-        Node *over = table.read != nullptr ? over_tables(expression, *table.read, refusal)
+        Node *over = table.read != nullptr ? over_tables(expression, *table.read, table.scope, refusal)
                                            : over_index(expression, index, refusal);
         if (over == nullptr || refusal->reason != nullptr)
             return false;

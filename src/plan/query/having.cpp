@@ -1,7 +1,10 @@
 #include "plan/query/having.h"
 
+#include <limits>
+
 #include "compat.h"
 #include "expressions.h"
+#include "plan/query/accumulators.h"
 
 namespace pg_gpu::plan::query {
 
@@ -29,99 +32,122 @@ static bool has_others(Node *node, void *context) {
     return walk_expression(node, has_others, context);
 }
 
+Node *over_results(Node *expression, const List *row) {
+    if (contain_volatile_functions(expression))
+        return nullptr;
+    Node *over = over_row(expression, const_cast<List *>(row));
+    if (has_others(over, nullptr))
+        return nullptr;
+    fix_opfuncids(over);
+    return over;
+}
+
 List *make_having(const TableAggregate &table, const List *row, bool *is_whole) {
     List *conditions = NIL;
     *is_whole = true;
     ListCell *cell;
     foreach (cell, table.having) {
         auto *condition = static_cast<Node *>(lfirst(cell));
-        if (table.set == NIL && !contain_volatile_functions(condition)) {
-            Node *over = over_row(condition, const_cast<List *>(row));
-            if (!has_others(over, nullptr)) {
-                fix_opfuncids(over);
-                conditions = lappend(conditions, over);
-                continue;
-            }
-        }
-        *is_whole = false;
+        Node *over = table.set == NIL ? over_results(condition, row) : nullptr;
+        if (over != nullptr)
+            conditions = lappend(conditions, over);
+        else
+            *is_whole = false;
     }
     return conditions;
 }
 
 // ---- the compiler -----------------------------------------------------------------------------------------
 
-namespace {
-
-// The aggregate's columns, of which the conditions' steps read some.
-struct RowColumns {
-    Program *program;
-    const ValueType *types;
-};
-
-}  // namespace
-
-static uint16 read_column(const RowColumns &columns, uint16 number) {
-    return add_step(columns.program, make_step(Operation::column, columns.types[number], number));
+static uint16 read_column(Compiler *compiler, uint16 number) {
+    return add_step(compiler->program, make_step(Operation::column, compiler->groups->types[number], number));
 }
 
-// Is the number that a key or an extreme has all that SQL compares?
-static bool is_number(Kind kind) {
-    switch (kind) {
-        case Kind::Boolean:
-        case Kind::Integer:
-        case Kind::Decimal:
-        case Kind::Float:
-        case Kind::Date:
-        case Kind::Timestamp:
-            return true;
-        default:
-            return false;
-    }
-}
-
-static Value value_of_sum(const RowColumns &columns, const Result &result) {
+static Value value_of_sum(Compiler *compiler, const Result &result) {
     // No table has more rows.
     constexpr double max_rows = 1e13;
-    const bool is_decimal = result.argument.kind == Kind::Decimal;
-    Value sum = make_value(read_column(columns, result.value), Kind::Decimal, columns.types[result.value],
-                           Min(result.argument.limit * max_rows, kMaxInt128));
-    sum.scale = sum.shown = is_decimal ? result.argument.scale : static_cast<int16>(0);
+    const Value &argument = result.argument;
+    const bool is_decimal = argument.kind == Kind::Decimal;
+    Value sum = make_value(read_column(compiler, result.value), Kind::Decimal,
+                           compiler->groups->types[result.value], Min(argument.limit * max_rows, kMaxInt128));
+    sum.scale = is_decimal ? argument.scale : static_cast<int16>(0);
+    sum.shown = is_decimal ? argument.shown : static_cast<int16>(0);
+    if (sum.shown == kShownByRow)
+        sum.shown_step = read_column(compiler, result.shown);
     return sum;
 }
 
-static Value value_of_result(Compiler *compiler, const RowColumns &columns, const Result &result) {
+// Where finite numbers' sum isn't, PostgreSQL raises an error: the step that divides by 0 there fails.
+static Value value_of_float_sum(Compiler *compiler, const Result &result) {
+    Program *program = compiler->program;
+    const auto constant = [&](double number) {
+        return constant_step(program,
+                             static_cast<Int128>(static_cast<uint64>(DatumGetInt64(Float8GetDatum(number)))),
+                             ValueType::float64);
+    };
+    const auto compute = [&](Operation operation, uint16 one, uint16 other) {
+        return add_step(program, make_step(operation, ValueType::float64, one, other));
+    };
+    uint16 sum = read_column(compiler, result.value);
+    const bool is_short = result.type == FLOAT4OID;
+    if (is_short) {
+        engine::Step rounded = make_step(Operation::float_to_float, ValueType::float64, sum);
+        rounded.width = 4;
+        sum = add_guarded(compiler, rounded, true);
+    }
+    const uint16 infinity = constant(std::numeric_limits<double>::infinity());
+    const uint16 size = compute(Operation::absolute, sum, no_step);
+    const uint16 is_infinite =
+        add_step(program, make_step(Operation::equal, ValueType::boolean, size, infinity));
+    const uint16 divisor = add_step(
+        program, make_step(Operation::choose, ValueType::float64, is_infinite, constant(0), constant(1)));
+    sum = add_guarded(compiler, make_step(Operation::divide, ValueType::float64, sum, divisor), true);
+    Value value = make_value(sum, Kind::Float, ValueType::float64);
+    value.width = is_short ? 4 : 8;
+    return value;
+}
+
+static Value value_of_result(Compiler *compiler, const Result &result) {
     // Of a decimal that shows other digits in other rows, averages have other digits, too.
     const bool is_uniform = result.argument.kind != Kind::Decimal || result.argument.shown != kShownByRow;
     switch (result.kind) {
         case ResultKind::Value: {
-            if (!is_number(result.argument.kind))
-                break;
             Value value = result.argument;
-            value.step = read_column(columns, result.value);
-            value.type = columns.types[result.value];
-            value.shown = value.scale;
+            value.step = read_column(compiler, result.value);
+            value.type = compiler->groups->types[result.value];
+            if (!is_uniform)
+                value.shown_step = read_column(compiler, result.shown);
             value.real = no_step;
             // A count has no argument that limits it.
             value.limit = value.limit > 0 ? value.limit : kMaxInt64;
             return value;
         }
         case ResultKind::Integer: {
-            Value sum = widen_to(compiler, value_of_sum(columns, result), ValueType::int64);
+            Value sum = widen_to(compiler, value_of_sum(compiler, result), ValueType::int64);
             sum.kind = Kind::Integer;
             sum.width = 8;
             sum.limit = kMaxInt64;
             return sum;
         }
         case ResultKind::Sum:
-            return value_of_sum(columns, result);
+            return value_of_sum(compiler, result);
         case ResultKind::Average: {
             if (!is_uniform)
                 break;
-            Value sum = value_of_sum(columns, result);
-            sum.shown = result.argument.kind == Kind::Decimal ? result.argument.shown : static_cast<int16>(0);
-            const Value count = make_value(read_column(columns, result.count), Kind::Decimal,
-                                           columns.types[result.count], kMaxInt64);
-            return divide_decimals(compiler, sum, count);
+            const Value count = make_value(read_column(compiler, result.count), Kind::Decimal,
+                                           compiler->groups->types[result.count], kMaxInt64);
+            return divide_decimals(compiler, value_of_sum(compiler, result), count);
+        }
+        case ResultKind::FloatSum:
+            return value_of_float_sum(compiler, result);
+        case ResultKind::FloatAverage: {
+            Value average = value_of_float_sum(compiler, result);
+            const uint16 count = add_step(
+                compiler->program,
+                make_step(Operation::to_float, ValueType::float64, read_column(compiler, result.count)));
+            average.step = add_guarded(
+                compiler, make_step(Operation::divide, ValueType::float64, average.step, count), true);
+            return average;
         }
         default:
             break;
@@ -130,13 +156,10 @@ static Value value_of_result(Compiler *compiler, const RowColumns &columns, cons
 }
 
 Value compile_row_value(Compiler *compiler, const Var *value) {
-    const CompiledQuery &compiled = *compiler->groups->compiled;
-    return value_of_result(compiler, {compiler->program, compiler->groups->types},
-                           compiled.results[value->varattno - 1]);
+    return value_of_result(compiler, compiler->groups->results[value->varattno - 1]);
 }
 
-// PostgreSQL computes all results of a group before HAVING: an error of theirs mustn't be missed.
-static bool may_fail(const CompiledQuery &compiled) {
+bool may_results_fail(const CompiledQuery &compiled) {
     for (uint32 i = 0; i < compiled.result_count; i++) {
         switch (compiled.results[i].kind) {
             case ResultKind::FloatSum:
@@ -153,42 +176,29 @@ static bool may_fail(const CompiledQuery &compiled) {
 }
 
 void compile_having(Compiler *compiler, const List *conditions, CompiledQuery *compiled) {
-    if (conditions == NIL || may_fail(*compiled))
+    if (conditions == NIL || may_results_fail(*compiled))
         return;
-    const uint32 columns = compiled->key_count + compiled->accumulator_count;
-    auto *types = allocate<ValueType>(size_t{columns} + 1);
-    for (uint32 i = 0; i < columns; i++)
-        types[i] = type_of_column(*compiled, i);
-    const GroupColumns groups = {compiled, types};
-    const bool had_tables = compiler->has_tables;
-    compiler->groups = &groups;
-    compiler->has_tables = false;
-    const NodeSteps before = begin_node_steps(compiler->program);
     bool is_whole = true;
     uint16 all = no_step;
-    ListCell *cell;
-    foreach (cell, conditions) {
-        const uint16 step = compile_truth(compiler, static_cast<const Expr *>(lfirst(cell)));
-        if (is_refused(compiler)) {
-            compiler->refusal = {};
-            is_whole = false;
-            continue;
+    compiled->having.steps = over_groups(compiler, *compiled, [&] {
+        ListCell *cell;
+        foreach (cell, conditions) {
+            const uint16 step = compile_truth(compiler, static_cast<const Expr *>(lfirst(cell)));
+            if (is_refused(compiler)) {
+                compiler->refusal = {};
+                is_whole = false;
+                continue;
+            }
+            all = both(compiler, all, step);
         }
-        all = all == no_step ? step
-                             : add_step(compiler->program,
-                                        make_step(Operation::logical_and, ValueType::boolean, all, step));
-    }
-    if (all != no_step && !compiler->program->is_full) {
-        uint16 *kept[] = {&all};
-        drop_unused_steps(compiler->program, kept, lengthof(kept));
-    }
-    const bool is_full = compiler->program->is_full;
-    compiled->having.steps = begin_node_steps(compiler->program, before);
-    compiled->having.filter = is_full ? no_step : all;
+        if (all != no_step && !compiler->program->is_full) {
+            uint16 *kept[] = {&all};
+            drop_unused_steps(compiler->program, kept, lengthof(kept));
+        }
+    });
+    compiled->having.filter = compiler->program->is_full ? no_step : all;
     compiled->having.is_whole = is_whole && compiled->having.filter != no_step;
     compiler->program->is_full = false;
-    compiler->groups = nullptr;
-    compiler->has_tables = had_tables;
 }
 
 }  // namespace pg_gpu::plan::query

@@ -2,6 +2,7 @@
 
 #include "compat.h"
 #include "plan/query/accumulators.h"
+#include "plan/query/nested_groups.h"
 
 namespace pg_gpu::plan::query {
 
@@ -179,15 +180,32 @@ static void compile_join(Compiler *compiler, const QueryTree &tree, int number, 
         drop_unused(compiler->program, &own->pairs, &own->match, nullptr, 0);
 }
 
+// By node: are its rows grouped by the one above, or the query's own groups?
+static bool *find_grouped(const QueryTree &tree) {
+    auto *is_grouped = allocate_zeroed<bool>(static_cast<size_t>(tree.count));
+    is_grouped[tree.count - 1] = true;
+    for (int i = 0; i < tree.count; i++)
+        if (tree.nodes[i].kind == TreeKind::Groups)
+            is_grouped[tree.nodes[i].probed] = true;
+    return is_grouped;
+}
+
 CompiledNode *compile_joins(Compiler *compiler, const QueryTree &tree) {
     auto *nodes = allocate_zeroed<CompiledNode>(static_cast<size_t>(tree.count));
+    auto **nested = allocate<const CompiledGroups *>(static_cast<size_t>(tree.groups_count) + 1);
+    compiler->table_count = tree.table_count;
+    compiler->nested = nested;
+    const bool *is_grouped = find_grouped(tree);
     const bool may_have_tables = compiler->has_tables;
     compiler->has_tables = false;
     for (int i = 0; i < tree.count && !is_refused(compiler); i++) {
         nodes[i].filter = nodes[i].match = no_step;
-        if (tree.nodes[i].table == kNoTable)
+        if (tree.nodes[i].kind == TreeKind::Join)
             compile_join(compiler, tree, i, nodes);
-        if (i + 1 < tree.count && !is_refused(compiler))
+        if (tree.nodes[i].kind == TreeKind::Groups)
+            nodes[i].groups = nested[tree.nodes[i].table - tree.table_count] =
+                compile_nested(compiler, tree, i);
+        if (!is_grouped[i] && !is_refused(compiler))
             begin_rows(compiler, tree.nodes[i], &nodes[i]);
     }
     compiler->has_tables = may_have_tables;

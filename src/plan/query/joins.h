@@ -6,6 +6,8 @@
 
 namespace pg_gpu::plan::query {
 
+struct CompiledGroups;
+
 struct CompiledNode {
     // Of the node's rows: which of them pass, and what the join above compares. Those of the root are the
     // aggregate's steps.
@@ -16,6 +18,8 @@ struct CompiledNode {
     // Of a join: which pairs of rows with equal keys match.
     NodeSteps pairs;
     uint16 match;  // no_step: all
+    // Of groups (nested_groups.h), which take the conditions of the node below along.
+    const CompiledGroups *groups;
 };
 
 // Conditions that are all to hold, each needed in rows of which those before it are true: a step, or no_step

@@ -22,9 +22,11 @@ static RangeTblEntry *make_entry(Oid index, List *names) {
 static List *deparse_context_of(const AggregateQuery &query, const List *names) {
     auto *statement = makeNode(PlannedStmt);
     List *tables = NIL;
-    for (int i = 0; i < list_length(query.indexes); i++) {
-        statement->rtable = lappend(statement->rtable, make_entry(list_nth_oid(query.indexes, i),
-                                                                  static_cast<List *>(list_nth(names, i))));
+    for (int i = 0; i < list_length(names); i++) {
+        // Behind the tables come groups.
+        const Oid index = i < list_length(query.indexes) ? list_nth_oid(query.indexes, i) : InvalidOid;
+        statement->rtable =
+            lappend(statement->rtable, make_entry(index, static_cast<List *>(list_nth(names, i))));
         tables = lappend(tables, const_cast<char *>(name_of(names, i)));
     }
     return deparse_context_for_plan_tree(statement, tables);
@@ -68,12 +70,49 @@ static Node *with_plain_parameters(Node *node, void *context) {
     return reinterpret_cast<Node *>(parameter);
 }
 
+static const char *words_of(Node *expression, List *context) {
+    return deparse_expression(with_plain_parameters(expression, nullptr), context, true, false);
+}
+
 static void append_conditions(StringInfo words, const char *before, List *conditions, List *context) {
-    if (conditions == NIL)
+    if (conditions != NIL)
+        appendStringInfo(words, " %s %s", before,
+                         words_of(reinterpret_cast<Node *>(make_ands_explicit(conditions)), context));
+}
+
+static void append_join(StringInfo words, const QueryTree &tree, int number, const List *names,
+                        List *context) {
+    const TreeNode &node = tree.nodes[number];
+    append_tables(words, tree, node.probed, names);
+    appendStringInfo(words, " %s ", words_of_join(node));
+    append_tables(words, tree, node.build, names);
+    append_conditions(words, "ON", node.pairs, context);
+    append_conditions(words, "WHERE", node.conditions, context);
+}
+
+static void append_groups(StringInfo words, const QueryTree &tree, int number, const List *names,
+                          List *context) {
+    const TreeNode &node = tree.nodes[number];
+    appendStringInfo(words, "%s IS ", quote_identifier(name_of(names, node.table)));
+    append_tables(words, tree, node.probed, names);
+    const char *separator = " GROUP BY ";
+    ListCell *cell;
+    foreach (cell, node.keys) {
+        appendStringInfo(words, "%s%s", separator, words_of(static_cast<Node *>(lfirst(cell)), context));
+        separator = ", ";
+    }
+    append_conditions(words, "WHERE", node.conditions, context);
+}
+
+// Shows properties of one name, which formats other than text have as a list.
+static void explain_list(const char *name, const char *names, List *words, ExplainState *explain) {
+    if (explain->format != EXPLAIN_FORMAT_TEXT) {
+        ExplainPropertyList(names, words, explain);
         return;
-    Node *condition =
-        with_plain_parameters(reinterpret_cast<Node *>(make_ands_explicit(conditions)), nullptr);
-    appendStringInfo(words, " %s %s", before, deparse_expression(condition, context, true, false));
+    }
+    ListCell *cell;
+    foreach (cell, words)
+        ExplainPropertyText(name, static_cast<const char *>(lfirst(cell)), explain);
 }
 
 void explain_joins(const QueryTree &tree, const AggregateQuery &query, const List *names,
@@ -82,26 +121,23 @@ void explain_joins(const QueryTree &tree, const AggregateQuery &query, const Lis
         return;
     List *context = deparse_context_of(query, names);
     List *joins = NIL;
+    List *groups = NIL;
     for (int i = 0; i < tree.count; i++) {
-        const TreeNode &node = tree.nodes[i];
-        if (node.table != kNoTable)
+        if (tree.nodes[i].kind == TreeKind::Table)
             continue;
         StringInfoData words;
         initStringInfo(&words);
-        append_tables(&words, tree, node.probed, names);
-        appendStringInfo(&words, " %s ", words_of_join(node));
-        append_tables(&words, tree, node.build, names);
-        append_conditions(&words, "ON", node.pairs, context);
-        append_conditions(&words, "WHERE", node.conditions, context);
-        joins = lappend(joins, words.data);
+        if (tree.nodes[i].kind == TreeKind::Join) {
+            append_join(&words, tree, i, names, context);
+            joins = lappend(joins, words.data);
+        } else {
+            append_groups(&words, tree, i, names, context);
+            groups = lappend(groups, words.data);
+        }
     }
-    if (explain->format != EXPLAIN_FORMAT_TEXT) {
-        ExplainPropertyList("Joins", joins, explain);
-        return;
-    }
-    ListCell *cell;
-    foreach (cell, joins)
-        ExplainPropertyText("Join", static_cast<const char *>(lfirst(cell)), explain);
+    explain_list("Join", "Joins", joins, explain);
+    if (groups != NIL)
+        explain_list("Subquery", "Subqueries", groups, explain);
 }
 
 }  // namespace pg_gpu::plan::query

@@ -26,7 +26,7 @@ static bool has_other_column(Node *node, void *context) {
         return walk_expression(node, has_other_column, context);
     const auto *column = reinterpret_cast<const Var *>(node);
     const Var *first = search->column;
-    if (column->varattno <= 0 || column->varno == kRowVarno ||
+    if (column->varattno <= 0 || is_of_groups(*search->compiler, column) ||
         (first != nullptr && (column->varno != first->varno || column->varattno != first->varattno)))
         return true;
     search->column = column;

@@ -43,18 +43,29 @@ Planning unpack_planning(List *packed) {
 
 // ---- execution --------------------------------------------------------------------------------------------
 
-static PlanState *executable_child(QueryState *state) {
+// Begins the child anew, since until now it is only there to be shown. Sub-selects that the request has asked
+// for keep their values, because what has given them has no more rows. Scans of WITH queries share the rows
+// that the first one begun reads, so the child that was shown stays as well.
+static void begin_child(QueryState *state) {
+    EState *estate = state->custom.ss.ps.state;
+    MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
     ListCell *first = list_head(state->custom.custom_ps);
-    if (!state->is_child_begun) {
-        EState *estate = state->custom.ss.ps.state;
-        MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
-        Plan *plan = child_plan(state);
-        ExecEndNode(static_cast<PlanState *>(lfirst(first)));
-        lfirst(first) = ExecInitNode(plan, estate, state->flags);
-        state->is_child_begun = true;
-        MemoryContextSwitchTo(caller);
-    }
-    return static_cast<PlanState *>(lfirst(first));
+    const int count = list_length(estate->es_plannedstmt->paramExecTypes);
+    auto *is_known = allocate_zeroed<bool>(static_cast<size_t>(count) + 1);
+    for (int i = 0; i < count; i++)
+        is_known[i] = estate->es_param_exec_vals[i].execPlan == nullptr;
+    state->shown_child = static_cast<PlanState *>(lfirst(first));
+    lfirst(first) = ExecInitNode(child_plan(state), estate, state->flags);
+    for (int i = 0; i < count; i++)
+        if (is_known[i])
+            estate->es_param_exec_vals[i].execPlan = nullptr;
+    MemoryContextSwitchTo(caller);
+}
+
+static PlanState *executable_child(QueryState *state) {
+    if (state->shown_child == nullptr)
+        begin_child(state);
+    return static_cast<PlanState *>(linitial(state->custom.custom_ps));
 }
 
 static bool take_child_row(QueryState *state, TupleTableSlot *slot) {
@@ -217,6 +228,7 @@ static void end_query(CustomScanState *node) {
         index_close(state->tables[i].index, NoLock);
     }
     end_children(node);
+    ExecEndNode(state->shown_child);
 }
 
 static void rescan_query(CustomScanState *node) {

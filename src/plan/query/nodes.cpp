@@ -1,5 +1,6 @@
 #include "plan/query/nodes.h"
 
+#include "plan/query/nested_groups.h"
 #include "plan/query/top.h"
 
 namespace pg_gpu::plan::query {
@@ -36,6 +37,7 @@ struct Building {
     Items<ValueType> types;
     Items<engine::Step> steps;
     Items<uint16> outputs;
+    Items<engine::Accumulator> accumulators;
     // By node of the tree: which sources are read above it, which its own rows have, and the engine's node.
     bool **above;
     bool **own;
@@ -72,8 +74,12 @@ static void mark_below(Building *building, int number) {
     bool *is_read = building->own[number];
     memcpy(is_read, building->above[number], program.source_count * sizeof(bool));
     mark_read(own.rows.steps, own.rows.count, is_read);
-    if (node.table != kNoTable)
+    if (node.kind == TreeKind::Table)
         return;
+    if (node.kind == TreeKind::Groups) {
+        mark_read(own.groups->steps.steps, own.groups->steps.count, building->above[node.probed]);
+        return;
+    }
     auto *is_joined = allocate_zeroed<bool>(size_t{program.source_count} + 1);
     memcpy(is_joined, is_read, program.source_count * sizeof(bool));
     mark_read(own.pairs.steps, own.pairs.count, is_joined);
@@ -256,39 +262,68 @@ static void add_join(Building *building, int number) {
     building->number[number] = add_node(building, join);
 }
 
-static void add_aggregate(Building *building, uint64 expected_groups) {
-    const CompiledQuery &compiled = *building->compiled;
-    const int root = compiled.tree.count - 1;
+// Of the rows of a node of the tree.
+static uint32 add_aggregate(Building *building, int grouped, const CompiledQuery &compiled,
+                            const NodeSteps &steps, uint64 expected_groups) {
     engine::Node groups = begin_node(engine::NodeKind::aggregate);
-    groups.input = building->number[root];
-    groups.steps = add_steps(building, compiled.program->steps, compiled.program->step_count,
-                             columns_of(*building, building->own[root]));
+    groups.input = building->number[grouped];
+    groups.steps =
+        add_steps(building, steps.steps, steps.count, columns_of(*building, building->own[grouped]));
     groups.filter = compiled.filter;
     groups.outputs = {building->outputs.count, compiled.key_count};
     for (uint32 i = 0; i < compiled.key_count; i++)
         append(&building->outputs, compiled.keys[i]);
-    groups.accumulators = {0, compiled.accumulator_count};
+    groups.accumulators = {building->accumulators.count, compiled.accumulator_count};
+    for (uint32 i = 0; i < compiled.accumulator_count; i++)
+        append(&building->accumulators, compiled.accumulators[i]);
     groups.expected_rows = expected_groups;
-    add_node(building, groups);
+    return add_node(building, groups);
+}
+
+// Begins a computation over the columns of an aggregate.
+static engine::Node begin_over_groups(Building *building, uint32 groups, const NodeSteps &steps,
+                                      uint16 filter) {
+    engine::Node compute = begin_node(engine::NodeKind::compute);
+    compute.input = groups;
+    compute.filter = filter;
+    compute.limit = PG_UINT64_MAX;
+    compute.steps = {building->steps.count, steps.count};
+    for (uint32 i = 0; i < steps.count; i++)
+        append(&building->steps, steps.steps[i]);
+    compute.outputs = {building->outputs.count, 0};
+    return compute;
 }
 
 // Leaves out the groups that HAVING drops; all columns stay as they are.
 static void add_having(Building *building) {
     const CompiledQuery &compiled = *building->compiled;
-    engine::Node having = begin_node(engine::NodeKind::compute);
-    having.input = building->nodes.count - 1;
-    having.filter = compiled.having.filter;
-    having.limit = PG_UINT64_MAX;
-    having.steps = {building->steps.count, compiled.having.steps.count};
-    for (uint32 i = 0; i < compiled.having.steps.count; i++)
-        append(&building->steps, compiled.having.steps.steps[i]);
-    having.outputs = {building->outputs.count, compiled.key_count + compiled.accumulator_count};
+    engine::Node having =
+        begin_over_groups(building, building->nodes.count - 1, compiled.having.steps, compiled.having.filter);
+    having.outputs.count = compiled.key_count + compiled.accumulator_count;
     for (uint32 i = 0; i < having.outputs.count; i++) {
-        append(&building->steps,
-               make_step(Operation::column, type_of_column(compiled, i), static_cast<uint16>(i)));
+        append(&building->steps, make_step(Operation::column, compiled.types[i], static_cast<uint16>(i)));
         append(&building->outputs, static_cast<uint16>(having.steps.count++));
     }
     add_node(building, having);
+}
+
+// A subquery's groups, and of these the columns that are read.
+static void add_nested(Building *building, int number) {
+    const CompiledQuery &compiled = *building->compiled;
+    const TreeNode &node = compiled.tree.nodes[number];
+    const CompiledGroups &groups = *compiled.nodes[number].groups;
+    const auto expected = static_cast<uint64>(Max(node.rows, 1.0));
+    const uint32 aggregate = add_aggregate(building, node.probed, groups.query, groups.steps, expected);
+    engine::Node compute = begin_over_groups(building, aggregate, groups.column_steps, groups.filter);
+    const Columns own = columns_of(*building, building->own[number]);
+    for (uint32 i = 0; i < own.count; i++) {
+        const Source &source = compiled.program->sources[own.sources[i]];
+        append(&building->outputs, source.kind == SourceKind::Shown ? groups.shown[source.column]
+                                                                    : groups.values[source.column].step);
+    }
+    compute.outputs.count = own.count;
+    compute.expected_rows = expected;
+    building->number[number] = add_node(building, compute);
 }
 
 static void add_given(Building *building, uint64 expected_rows) {
@@ -322,17 +357,25 @@ engine::Query make_engine_query(const CompiledQuery &compiled, const EngineQuery
     building.compiled = &compiled;
     mark_all(&building);
     for (int i = 0; i < compiled.tree.count; i++) {
-        if (compiled.tree.nodes[i].table == kNoTable)
-            add_join(&building, i);
-        else
-            add_scan(&building, i);
+        switch (compiled.tree.nodes[i].kind) {
+            case TreeKind::Table:
+                add_scan(&building, i);
+                break;
+            case TreeKind::Join:
+                add_join(&building, i);
+                break;
+            case TreeKind::Groups:
+                add_nested(&building, i);
+                break;
+        }
         if (i + 1 < compiled.tree.count && is_computed(compiled.nodes[i]))
             add_compute(&building, i);
     }
     if (compiled.gives_rows)
         add_given(&building, parts.expected_groups);
     else
-        add_aggregate(&building, parts.expected_groups);
+        add_aggregate(&building, compiled.tree.count - 1, compiled,
+                      {program.steps, program.step_count, 0, nullptr}, parts.expected_groups);
     const bool has_having = compiled.having.filter != no_step;
     if (has_having)
         add_having(&building);
@@ -354,8 +397,8 @@ engine::Query make_engine_query(const CompiledQuery &compiled, const EngineQuery
     query.constant_count = program.constant_count;
     query.outputs = building.outputs.items;
     query.output_count = building.outputs.count;
-    query.accumulators = compiled.accumulators;
-    query.accumulator_count = compiled.accumulator_count;
+    query.accumulators = building.accumulators.items;
+    query.accumulator_count = building.accumulators.count;
     query.zones = program.zones;
     query.zone_count = program.zone_count;
     query.max_rows = parts.max_rows;

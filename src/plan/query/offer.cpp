@@ -31,8 +31,8 @@ TableIndexes indexes_of(const ReadTable &table) {
     return {indexes, count};
 }
 
-List *names_of(PlannerInfo *root, const ReadTable &table) {
-    const RangeTblEntry *entry = planner_rt_fetch(table.relation->relid, root);
+List *names_of(const ReadTable &table) {
+    const RangeTblEntry *entry = planner_rt_fetch(table.relation->relid, table.root);
     List *names = list_make1(makeString(entry->eref->aliasname));
     if (table.members != nullptr)
         return list_concat(names, entry->eref->colnames);
@@ -44,6 +44,11 @@ List *names_of(PlannerInfo *root, const ReadTable &table) {
     return names;
 }
 
+List *names_of(const ReadGroups &groups) {
+    const RangeTblEntry *entry = planner_rt_fetch(groups.relation->relid, groups.root);
+    return lcons(makeString(entry->eref->aliasname), list_copy(entry->eref->colnames));
+}
+
 // ---- expressions ------------------------------------------------------------------------------------------
 
 static Node *replace_columns(Node *node, void *context) {
@@ -53,6 +58,11 @@ static Node *replace_columns(Node *node, void *context) {
         return mutate_expression(node, replace_columns, context);
     const auto *var = reinterpret_cast<const Var *>(node);
     const auto *offer = static_cast<const Offer *>(context);
+    if (var->varno > offer->table_count) {
+        const ReadGroups &groups = offer->table->read->groups[var->varno - 1 - offer->table_count];
+        return reinterpret_cast<Node *>(makeVar(static_cast<int>(groups.relation->relid), var->varattno,
+                                                var->vartype, var->vartypmod, var->varcollid, 0));
+    }
     const ReadTable *table = find_read(*offer, var->varno - 1);
     if (has_members(table))
         return reinterpret_cast<Node *>(makeVar(static_cast<int>(table->relation->relid), var->varattno,
@@ -71,6 +81,8 @@ Node *over_statement(const Offer &offer, Node *expression) {
 ExpressionSource source_of(const Offer &offer, Node *expression) {
     List *columns = pull_var_clause(expression, PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS);
     const int number = columns == NIL ? 1 : linitial_node(Var, columns)->varno;
+    if (number > offer.table_count)
+        return {0, InvalidOid};
     const TableIndexes &own = offer.tables[number - 1];
     // Nothing has an input's columns by which they could be shown, or those of a table with members.
     if (own.count == 0 || has_members(find_read(offer, number - 1)))
@@ -148,11 +160,11 @@ List *plans_of_inputs(const ReadTables &tables) {
     return plans;
 }
 
-List *pack_all_members(PlannerInfo *root, const ReadTables &tables) {
+List *pack_all_members(const ReadTables &tables) {
     List *members = NIL;
     bool is_any_parent = false;
     for (int i = 0; i < tables.count; i++) {
-        members = lappend(members, pack_members(root, tables.tables[i].members));
+        members = lappend(members, pack_members(tables.tables[i].root, tables.tables[i].members));
         is_any_parent = is_any_parent || tables.tables[i].members != nullptr;
     }
     return is_any_parent ? members : NIL;

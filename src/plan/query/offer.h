@@ -19,7 +19,7 @@ struct Offer {
     int table_count;
     QueryTree tree;
     AggregateQuery query;
-    List *names;  // of joined tables
+    List *names;  // of joined tables, then of groups
     List *row;
     CompiledQuery compiled;
     bool maps_may_fail;
@@ -29,8 +29,9 @@ struct Offer {
 
 TableIndexes indexes_of(const ReadTable &table);
 
-// What a statement calls a table, and of an input or a table with members its columns.
-List *names_of(PlannerInfo *root, const ReadTable &table);
+// What a statement calls a table, and of an input, a table with members or a subquery its columns.
+List *names_of(const ReadTable &table);
+List *names_of(const ReadGroups &groups);
 
 // An expression of the query over the statement's tables.
 Node *over_statement(const Offer &offer, Node *expression);
@@ -46,6 +47,6 @@ const ColumnFacts *find_table_facts(const Offer &offer, TreeNode *node);
 List *plans_of_inputs(const ReadTables &tables);
 
 // The members of all tables, for the executor; NIL: none has any.
-List *pack_all_members(PlannerInfo *root, const ReadTables &tables);
+List *pack_all_members(const ReadTables &tables);
 
 }  // namespace pg_gpu::plan::query

@@ -26,6 +26,16 @@ List *bind_parameters(List *expressions, ExprContext *context) {
     return reinterpret_cast<List *>(bind(reinterpret_cast<Node *>(expressions), context));
 }
 
+bool has_parameter_of_plan(Node *node, void *context) {
+    if (node == nullptr)
+        return false;
+    if (IsA(node, Query))
+        return walk_query(reinterpret_cast<Query *>(node), has_parameter_of_plan, context, 0);
+    if (IsA(node, Param))
+        return reinterpret_cast<const Param *>(node)->paramkind == PARAM_EXEC;
+    return walk_expression(node, has_parameter_of_plan, context);
+}
+
 // Those of WITH are evaluated where they are read.
 static bool is_of_with(const PlannerInfo *root, int plan_id) {
     for (; root != nullptr; root = root->parent_root)

@@ -6,6 +6,7 @@
 #include "plan/query/entries.h"
 #include "plan/query/given_rows.h"
 #include "plan/query/having.h"
+#include "plan/query/nested_groups.h"
 #include "plan/query/node.h"
 #include "plan/query/offer.h"
 #include "plan/query/tables.h"
@@ -14,12 +15,10 @@
 
 namespace pg_gpu::plan::query {
 
-// What the engine does for a row, in operator costs: a step, adding to an accumulator of a group at hand, and
-// finding a group among many. An engine has several threads, or a device's.
+// What the engine does for a row, in operator costs: a step, and adding to an accumulator of a group at hand.
+// An engine has several threads, or a device's.
 static constexpr double kStepOperators = 0.02;
 static constexpr double kAddOperators = 0.02;
-static constexpr double kFindOperators = 0.5;
-static constexpr double kFewGroups = 10000;
 // A request, its answer, and what comes before and behind.
 static constexpr double kMatchOperators = 8000.0;
 
@@ -189,13 +188,14 @@ static Cost cost_numbers(const Offer &offer) {
         if (source.numbering == no_numbering)
             continue;
         Node *values = over_statement(offer, reinterpret_cast<Node *>(source.expression));
-        const RelOptInfo *read =
-            table.read == nullptr ? table.input : table.read->tables[source.table].relation;
+        const ReadTable read = table.read == nullptr
+                                   ? ReadTable{0, table.root, table.input, nullptr, nullptr, nullptr}
+                                   : table.read->tables[source.table];
         const bool is_servers =
             table.given != nullptr && is_numbered_by_server(source, program.numberings[source.numbering]);
         cost += (is_servers ? cost_of_servers : cost_of_value) *
-                estimate_num_groups(table.root, list_make1(values), Max(read->tuples, read->rows), nullptr,
-                                    nullptr);
+                estimate_num_groups(read.root, list_make1(values),
+                                    Max(read.relation->tuples, read.relation->rows), nullptr, nullptr);
     }
     return cost;
 }
@@ -229,15 +229,15 @@ static void cost_query(const Offer &offer, double groups, Path *path) {
     // Rows that are given are collected column by column.
     const double find = compiled.key_count == 0  ? 0
                         : table.given != nullptr ? compiled.key_count * kAddOperators
-                        : groups > kFewGroups    ? kFindOperators
-                                                 : kAddOperators;
+                                                 : find_operators(groups);
     const double of_row =
         compiled.program->step_count * kStepOperators + compiled.accumulator_count * kAddOperators + find;
     path->startup_cost = (kMatchOperators + selected * of_row) * cpu_operator_cost + reading;
     // Combinations for a table are found as groups are.
-    path->startup_cost += compiled.program->table_count *
-                              ((kMatchOperators + selected * kFindOperators) * cpu_operator_cost + reading) +
-                          offer.evaluations * cpu_tuple_cost;
+    path->startup_cost +=
+        compiled.program->table_count *
+            ((kMatchOperators + selected * find_operators(selected)) * cpu_operator_cost + reading) +
+        offer.evaluations * cpu_tuple_cost;
     path->total_cost =
         path->startup_cost + groups * (table.given != nullptr ? cost_given_row(compiled) : cpu_tuple_cost);
     const PathTarget *target = target_of(table);
@@ -272,10 +272,22 @@ static void add_query_path(const Offer &offer, const Candidate &candidate) {
         pack_planning({pack_query(offer.query), offer.row, table.having, offer.maps_may_fail, top.order,
                        top.count, table.set, table.plan == nullptr ? NIL : pack_tree(offer.tree), offer.names,
                        given != nullptr, given != nullptr ? given->limits : NIL,
-                       table.read == nullptr ? NIL : pack_all_members(table.root, *table.read)});
+                       table.read == nullptr ? NIL : pack_all_members(*table.read)});
     path->methods = query_path_methods();
     note_offered(candidate, path);
     add_path(table.output, &path->path);
+}
+
+// Has the statement around it compute these groups, too, if the engine knows all of a group's columns.
+static void keep_nestable(Compiler *compiler, const Offer &offer) {
+    List *having;
+    List *columns;
+    CompiledGroups groups = {};
+    groups.query = offer.compiled;
+    if (offer.compiled.program->table_count == 0 &&
+        make_group_expressions(*offer.table, offer.row, &having, &columns) &&
+        compile_group_columns(compiler, having, columns, &groups))
+        keep_groups(*offer.table);
 }
 
 static Refusal compile_offer(Offer *offer) {
@@ -286,7 +298,7 @@ static Refusal compile_offer(Offer *offer) {
     auto **facts = allocate<const ColumnFacts *>(static_cast<size_t>(offer->table_count));
     for (int i = 0; i < tree.count; i++) {
         TreeNode *node = &tree.nodes[i];
-        if (node->table == kNoTable)
+        if (node->kind != TreeKind::Table)
             continue;
         facts[node->table] = find_table_facts(*offer, node);
         if (facts[node->table] == nullptr)
@@ -308,7 +320,10 @@ static Refusal compile_offer(Offer *offer) {
         compile_having(&compiler, offer->query.having, &offer->compiled);
     offer->is_having_whole = offer->table->having == NIL || (is_whole && offer->compiled.having.is_whole);
     offer->maps_may_fail = compiler.maps_may_fail;
-    return compiler.refusal;
+    const Refusal refusal = compiler.refusal;
+    if (refusal.reason == nullptr && is_nestable(*offer->table))
+        keep_nestable(&compiler, *offer);
+    return refusal;
 }
 
 // With the query and what it reads.
@@ -395,7 +410,7 @@ static bool consider_joined(const TableAggregate &table) {
     Offer offer = {};
     offer.table = &table;
     Refusal refusal = {};
-    if (!make_tree(table.root, *table.plan, read, &offer.tree, &refusal) ||
+    if (!make_tree(*table.plan, read, &offer.tree, &refusal) ||
         !make_offer_query(table, nullptr, &offer, &refusal)) {
         note_declined(candidate, refusal.reason);
         return false;
@@ -406,7 +421,7 @@ static bool consider_joined(const TableAggregate &table) {
     bool is_any_requested = false;
     for (int i = 0; i < read.count; i++) {
         const IndexOptInfo *index = read.tables[i].index;
-        offer.names = lappend(offer.names, names_of(table.root, read.tables[i]));
+        offer.names = lappend(offer.names, names_of(read.tables[i]));
         offer.query.indexes =
             lappend_oid(offer.query.indexes, index == nullptr ? InvalidOid : index->indexoid);
         tables[i] = indexes_of(read.tables[i]);
@@ -415,9 +430,11 @@ static bool consider_joined(const TableAggregate &table) {
             is_any_requested = is_any_requested || refused == nullptr;
         }
     }
+    for (int i = 0; i < read.groups_count; i++)
+        offer.names = lappend(offer.names, names_of(read.groups[i]));
     offer.tables = tables;
     offer.table_count = read.count;
-    offer.query.conditions = conditions_of(offer.tree);
+    offer.query.conditions = expressions_of(offer.tree);
     if (!is_any_requested) {
         note_declined(candidate, refused);
         return false;

@@ -11,7 +11,7 @@ RecordLayout lay_out_record(const CompiledQuery &compiled) {
     uint32 next = engine::null_words(columns);
     for (uint32 i = 0; i < columns; i++) {
         words[i] = next;
-        next += engine::words_of(type_of_column(compiled, i));
+        next += engine::words_of(compiled.types[i]);
     }
     words[columns] = next;
     return {columns, words};

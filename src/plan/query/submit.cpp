@@ -323,8 +323,9 @@ static void find_columns(QueryState *state, QueriedTable *table) {
                        static_cast<Index>(table->table + 1), &attributes);
     };
     for (int i = 0; i < state->tree.count; i++) {
-        add(state->tree.nodes[i].conditions);
-        add(state->tree.nodes[i].pairs);
+        const TreeNode &node = state->tree.nodes[i];
+        for (const List *list : {node.conditions, node.pairs, node.keys, node.aggregates})
+            add(list);
     }
     add(state->bound.keys);
     add(state->bound.aggregates);
@@ -342,7 +343,7 @@ static const char *find_groups(QueryState *state) {
     state->tree = unpack_tree(state->packed_tree, state->bound);
     for (int i = 0; i < state->tree.count; i++) {
         TreeNode *node = &state->tree.nodes[i];
-        if (node->table != kNoTable && !make_conditions(state, node))
+        if (node->kind == TreeKind::Table && !make_conditions(state, node))
             return "an expression raised an error";
     }
     for (int i = 0; i < state->table_count; i++) {

@@ -49,7 +49,7 @@ struct QueryState {
     const uint64 *records;
     uint64 left;
     bool is_requested;
-    bool is_child_begun;
+    PlanState *shown_child;  // once another one has been begun to be run
     int flags;
     const char *problem;  // why the child answers; nullptr: it doesn't
     uint64 heap_fetches;

@@ -5,13 +5,11 @@
 
 namespace pg_gpu::plan::query {
 
-static constexpr int kNodeIntegers = 7;
-
 Bitmapset *tables_of(const QueryTree &tree, int node) {
     check_stack_depth();
     const TreeNode &own = tree.nodes[node];
-    return own.table != kNoTable ? bms_make_singleton(own.table)
-                                 : bms_join(tables_of(tree, own.probed), tables_of(tree, own.build));
+    return own.kind != TreeKind::Join ? bms_make_singleton(own.table)
+                                      : bms_join(tables_of(tree, own.probed), tables_of(tree, own.build));
 }
 
 static Node *with_nulls(Node *node, void *context) {
@@ -31,74 +29,79 @@ static void replace_columns(List **expressions, Bitmapset *tables) {
 
 void replace_lost_columns(QueryTree *tree, std::initializer_list<List **> lists) {
     for (int i = 0; i < tree->count; i++) {
-        if (tree->nodes[i].table != kNoTable || tree->nodes[i].join != JOIN_ANTI)
+        if (tree->nodes[i].kind != TreeKind::Join || tree->nodes[i].join != JOIN_ANTI)
             continue;
         Bitmapset *lost = tables_of(*tree, tree->nodes[i].build);
         replace_columns(&tree->nodes[i].conditions, lost);
         for (int above = i + 1; above < tree->count; above++) {
-            replace_columns(&tree->nodes[above].conditions, lost);
-            replace_columns(&tree->nodes[above].pairs, lost);
+            TreeNode *node = &tree->nodes[above];
+            for (List **list : {&node->conditions, &node->pairs, &node->keys, &node->aggregates})
+                replace_columns(list, lost);
         }
         for (List **list : lists)
             replace_columns(list, lost);
     }
 }
 
+// The lists of expressions that a node has.
+static constexpr List *TreeNode::*kLists[] = {&TreeNode::conditions, &TreeNode::pairs,  &TreeNode::keys,
+                                              &TreeNode::aggregates, &TreeNode::having, &TreeNode::columns};
+
+// A node begins with what it is, followed by how many expressions it has of each list, then its operators.
 List *pack_tree(const QueryTree &tree) {
     constexpr double max_rows = 1e9;
     List *packed = NIL;
     for (int i = 0; i < tree.count; i++) {
         const TreeNode &node = tree.nodes[i];
-        const int numbers[kNodeIntegers] = {node.table,
-                                            static_cast<int>(node.join),
-                                            node.probed,
-                                            node.build,
-                                            static_cast<int>(Min(node.rows, max_rows)),
-                                            list_length(node.conditions),
-                                            list_length(node.pairs)};
-        for (const int number : numbers)
+        for (const int number : {static_cast<int>(node.kind), node.table, static_cast<int>(node.join),
+                                 node.probed, node.build, static_cast<int>(Min(node.rows, max_rows))})
             packed = lappend_int(packed, number);
+        for (List *TreeNode::*list : kLists)
+            packed = lappend_int(packed, list_length(node.*list));
+        ListCell *cell;
+        foreach (cell, node.key_operators)
+            packed = lappend_int(packed, static_cast<int>(lfirst_oid(cell)));
     }
     return packed;
 }
 
-List *conditions_of(const QueryTree &tree) {
-    List *conditions = NIL;
+List *expressions_of(const QueryTree &tree) {
+    List *expressions = NIL;
     for (int i = 0; i < tree.count; i++)
-        conditions = list_concat(list_concat(conditions, tree.nodes[i].conditions), tree.nodes[i].pairs);
-    return conditions;
-}
-
-// The next `count` conditions.
-static List *take_conditions(const List *conditions, int count, int *next) {
-    List *taken = NIL;
-    for (; count > 0; count--)
-        taken = lappend(taken, list_nth(conditions, (*next)++));
-    return taken;
+        for (List *TreeNode::*list : kLists)
+            expressions = list_concat(expressions, tree.nodes[i].*list);
+    return expressions;
 }
 
 static QueryTree tree_of_table(const AggregateQuery &query) {
     auto *node = allocate_zeroed<TreeNode>(1);
     node->conditions = query.conditions;
-    return {node, 1, 1};
+    return {node, 1, 1, 0};
 }
 
 QueryTree unpack_tree(const List *packed, const AggregateQuery &query) {
     if (packed == NIL)
         return tree_of_table(query);
-    QueryTree tree = {nullptr, list_length(packed) / kNodeIntegers, list_length(query.indexes)};
-    tree.nodes = allocate_zeroed<TreeNode>(static_cast<size_t>(tree.count));
-    int next = 0;
-    for (int i = 0; i < tree.count; i++) {
-        const auto number = [&](int place) { return list_nth_int(packed, i * kNodeIntegers + place); };
-        TreeNode *node = &tree.nodes[i];
-        node->table = number(0);
-        node->join = static_cast<JoinType>(number(1));
-        node->probed = number(2);
-        node->build = number(3);
-        node->rows = number(4);
-        node->conditions = take_conditions(query.conditions, number(5), &next);
-        node->pairs = take_conditions(query.conditions, number(6), &next);
+    QueryTree tree = {};
+    tree.nodes = allocate_zeroed<TreeNode>(static_cast<size_t>(list_length(packed)));
+    int place = 0;
+    int expression = 0;
+    const auto next = [&] { return list_nth_int(packed, place++); };
+    while (place < list_length(packed)) {
+        TreeNode *node = &tree.nodes[tree.count++];
+        node->kind = static_cast<TreeKind>(next());
+        node->table = next();
+        node->join = static_cast<JoinType>(next());
+        node->probed = next();
+        node->build = next();
+        node->rows = next();
+        for (List *TreeNode::*list : kLists)
+            for (int left = next(); left > 0; left--)
+                node->*list = lappend(node->*list, list_nth(query.conditions, expression++));
+        for (int i = 0; i < list_length(node->keys); i++)
+            node->key_operators = lappend_oid(node->key_operators, static_cast<Oid>(next()));
+        tree.table_count += node->kind == TreeKind::Table ? 1 : 0;
+        tree.groups_count += node->kind == TreeKind::Groups ? 1 : 0;
     }
     return tree;
 }

@@ -7,23 +7,38 @@
 
 namespace pg_gpu::plan::query {
 
-// A table, or a join of two nodes before it. All expressions are over tables' columns: a Var has its table's
-// number, from 1 on, and the column's of that table's index.
+enum class TreeKind : uint8 {
+    Table,
+    Join,    // of two nodes before it
+    Groups,  // of a node before it: a subquery that the engine computes, too
+};
+
+// All expressions are over tables' columns: a Var has its table's number, from 1 on, and the column's of that
+// table's index. The rows of groups have the columns of a table of their own, which the subquery's target
+// list numbers.
 struct TreeNode {
-    int table;  // from 0 on; kNoTable: it is a join
+    TreeKind kind;
+    int table;  // Table: from 0 on. Groups: behind those of all tables
     JoinType join;
-    int probed;  // nodes
+    int probed;  // nodes; Groups: whose rows are grouped
     int build;
     double rows;       // as the planner expects
     List *conditions;  // what a row of the node must pass
-    List *pairs;       // of a join: which rows of the two sides match
+    List *pairs;       // Join: which rows of the two sides match
+    // Groups, over the columns of the tables below.
+    List *keys;
+    List *key_operators;  // OIDs: each key's equality
+    List *aggregates;     // Aggrefs
+    // Groups, over keys and aggregates (having.h): conditions, and what its columns are.
+    List *having;
+    List *columns;
 };
-inline constexpr int kNoTable = -1;
 
 struct QueryTree {
     TreeNode *nodes;
     int count;
     int table_count;
+    int groups_count;
 };
 
 inline const TreeNode &root_of(const QueryTree &tree) {
@@ -37,10 +52,10 @@ Bitmapset *tables_of(const QueryTree &tree, int node);
 // query's keys or aggregates.
 void replace_lost_columns(QueryTree *tree, std::initializer_list<List **> lists);
 
-// A tree is packed as numbers alone, which can be copied. Its conditions are the query's, one node's behind
-// those of the nodes before it.
+// A tree is packed as numbers alone, which can be copied. Its expressions are the query's conditions, one
+// node's behind those of the nodes before it.
 List *pack_tree(const QueryTree &tree);
-List *conditions_of(const QueryTree &tree);
+List *expressions_of(const QueryTree &tree);
 
 // With the conditions of the query; NIL: of one table.
 QueryTree unpack_tree(const List *packed, const AggregateQuery &query);

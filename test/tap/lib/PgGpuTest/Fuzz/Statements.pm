@@ -365,6 +365,21 @@ sub _body_kinds
 	return @kinds;
 }
 
+# Counts of the columns from one on, and of their distinct values where these are told exactly.
+sub _counts
+{
+	my ($from, @kinds) = @_;
+	return map { ("count(s.r$_)", $kinds[ $_ - 1 ] eq 'exact' ? "count(DISTINCT s.r$_)" : ()) } ($from .. scalar @kinds);
+}
+
+# Groups that are joined with their like, by all of their keys.
+sub _joined_sql
+{
+	my ($sql, $body, @kinds) = @_;
+	my $on = join(' AND ', map { "s.r$_ = o.r$_" } (1 .. scalar @{ $body->{keys} }));
+	return 'SELECT ' . join(', ', 'count(*)', _counts(1, @kinds)) . " FROM ($sql) AS s LEFT JOIN ($sql) AS o ON $on";
+}
+
 # What stands around a body: its text from the body's, and the kinds of its columns.
 my %forms = (
 	plain => { sql => sub { $_[0] }, kinds => sub { @_ } },
@@ -372,6 +387,11 @@ my %forms = (
 		sql => sub { "SELECT count(*), count(s.r1), count(DISTINCT s.*) > 0 FROM ($_[0]) AS s" },
 		kinds => sub { ('exact') x 3 }
 	},
+	nested => {
+		sql => sub { my ($sql, $body, @kinds) = @_; 'SELECT ' . join(', ', 's.r1', 'count(*)', _counts(2, @kinds)) . " FROM ($sql) AS s GROUP BY 1" },
+		kinds => sub { ($_[0], ('exact') x (1 + _counts(2, @_))) }
+	},
+	joined => { sql => \&_joined_sql, kinds => sub { ('exact') x (1 + _counts(1, @_)) } },
 	windowed => {
 		sql => sub { "SELECT s.*, count(*) OVER (), rank() OVER (ORDER BY s.r1), count(*) OVER (PARTITION BY s.r1) FROM ($_[0]) AS s" },
 		kinds => sub { (@_, ('exact') x 3) }
@@ -380,7 +400,12 @@ my %forms = (
 	lateral => { sql => sub { "SELECT o.n, s.* FROM outer_rows AS o, LATERAL ($_[0]) AS s" }, kinds => sub { ('exact', @_) } },
 	scalar => { sql => sub { "SELECT o.n, ($_[0]) FROM outer_rows AS o" }, kinds => sub { ('exact', @_) } },);
 
-sub sql_of { my ($statement) = @_; return $forms{ $statement->{form} }{sql}->(_body_sql($statement->{body})); }
+sub sql_of
+{
+	my ($statement) = @_;
+	my $body = $statement->{body};
+	return $forms{ $statement->{form} }{sql}->(_body_sql($body), $body, _body_kinds($body));
+}
 
 sub _finish
 {
@@ -399,7 +424,7 @@ sub random_statement
 	my $made = PgGpuTest::Fuzz::Expressions->new($random, @columns);
 	$made->{table} = $table->{name} if $random->once_in(3);
 	$made->{own} = { map { $_->{name} => 1 } @columns } if _may_look_up($table);
-	my $form = $random->pick(('plain') x 12, 'counted', 'windowed', 'materialized', 'lateral', 'scalar');
+	my $form = $random->pick(('plain') x 12, ('nested') x 2, 'joined', 'counted', 'windowed', 'materialized', 'lateral', 'scalar');
 	$made->{outer} = { int4 => 'o.i4', int8 => 'o.i8', text => 'o.t', date => 'o.d', numeric => 'o.n4' } if $form =~ /lateral|scalar/;
 	$made->{parameters} = [] if !$made->{outer} && $random->once_in(5);
 	my $body = _body($random, $made, $table, $table->{for_joins} || $random->once_in(2) ? _joins($random, $table) : ());
@@ -410,9 +435,11 @@ sub random_statement
 	}
 	# Ranks of numbers that differ in their last digits may differ.
 	my $first = (_body_kinds($body))[0];
-	$form = 'plain' if $form =~ /windowed|counted/ && $first =~ /approximate|ignored/;
+	$form = 'plain' if $form =~ /windowed|counted|nested/ && $first =~ /approximate|ignored/;
 	my @kinds = _body_kinds($body);
-	$form = 'plain' if $form =~ /windowed|counted|lateral/ && grep { $_ eq 'ignored' } @kinds;
+	# Rows would meet too often.
+	$form = 'nested' if $form eq 'joined' && ($body->{rows} || !@{ $body->{keys} } || $body->{sets});
+	$form = 'plain' if $form =~ /windowed|counted|lateral|nested|joined/ && grep { $_ eq 'ignored' } @kinds;
 	# Nor need a row be computed that a LIMIT leaves out.
 	my $has_limit = $body->{order} && (defined $body->{order}{limit} || $body->{order}{with_ties});
 	# Without groups the first of all values may be found before all rows are read.
@@ -433,7 +460,7 @@ sub simpler_statements
 	my $body = $statement->{body};
 	my @simpler;
 	my $add = sub { push @simpler, _finish({ %$statement, body => { %$body, @_ } }); };
-	push @simpler, _finish({ %$statement, form => 'plain' }) if $statement->{form} =~ /counted|windowed|materialized/;
+	push @simpler, _finish({ %$statement, form => 'plain' }) if $statement->{form} =~ /counted|windowed|materialized|nested|joined/;
 	$add->(order => undef) if $body->{order};
 	$add->(sets => undef) if $body->{sets};
 	$add->(windows => undef) if $body->{windows};
