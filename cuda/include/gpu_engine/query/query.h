@@ -228,7 +228,7 @@ struct Query {
 };
 
 // The bounds within which a query may be; others are invalid_argument.
-inline constexpr std::uint32_t max_nodes = 64;
+inline constexpr std::uint32_t max_nodes = 128;
 inline constexpr std::uint32_t max_steps = 4096;  // of a node
 inline constexpr std::uint32_t max_keys = 64;     // of an aggregate, and of a join
 inline constexpr std::uint32_t max_accumulators = 512;
