@@ -27,7 +27,8 @@ CREATE FUNCTION ask() RETURNS TABLE (number bigint, who text, same text) LANGUAG
         'SELECT sum(price), avg(price), stddev(price), max(price), sum(price * 2 - 1), sum(coalesce(length(word), 100)) FROM mapped',
         'SELECT small, sum(price), sum(length(f8::text)), count(lower(word)) FROM mapped WHERE f8::text LIKE ''%3'' GROUP BY small',
         'SELECT small, sum(length(word)) FROM mapped WHERE price > 100 AND length(word) % 2 = 0 AND sqrt(price) > 3 GROUP BY small',
-        'SELECT small, count(*) FROM mapped WHERE word LIKE ''%1%'' AND word NOT LIKE ''%2'' GROUP BY small']) WITH ORDINALITY AS q (query, number), compare(query) AS c ORDER BY number $$;
+        'SELECT small, count(*) FROM mapped WHERE word LIKE ''%1%'' AND word NOT LIKE ''%2'' GROUP BY small',
+        'SELECT upper(left(word, 7)), split_part(word, ''d'', 2) > '' 2'', count(*), min(replace(word, ''r'', ''l'')), max(nullif(right(word, 1), ''3'')) FROM mapped GROUP BY 1, 2']) WITH ORDINALITY AS q (query, number), compare(query) AS c ORDER BY number $$;
 SELECT * FROM ask();
 SELECT * FROM ask();
 -- A function is replaced; a setting that functions show values by changes; and what a function depends on though it is declared not to.

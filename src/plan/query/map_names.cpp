@@ -37,16 +37,27 @@ static bool gives_cacheable_results(const Node *expression) {
     return !contain_mutable_functions(node) && !has_passing_function(node, nullptr);
 }
 
-// Would the expression's results be the same in any session with such settings, at any time?
-static bool is_constant(const Source &source) {
-    auto *expression = reinterpret_cast<Node *>(source.expression);
-    return source.numbering == no_numbering && gives_cacheable_results(expression) &&
-           !has_changing_type(expression, nullptr);
+bool is_constant(const Expr *expression) {
+    auto *node = reinterpret_cast<Node *>(const_cast<Expr *>(expression));
+    return gives_cacheable_results(node) && !has_changing_type(node, nullptr);
+}
+
+// Appends an expression, wherever a statement's text has it.
+static void append_expression(StringInfo text, const Expr *expression) {
+    constexpr const char *place = " :location ";
+    const char *rest = nodeToString(expression);
+    for (const char *found = strstr(rest, place); found != nullptr; found = strstr(rest, place)) {
+        appendBinaryStringInfo(text, rest, static_cast<int>(found - rest));
+        rest = found + strlen(place);
+        rest += strspn(rest, "-0123456789");
+    }
+    appendStringInfoString(text, rest);
 }
 
 engine::MapName name_map(const Source &source, uint64 places) {
     const bool is_result = source.kind == SourceKind::Result;
-    if (places < kFewestPlaces || (is_result && !is_constant(source)))
+    if (places < kFewestPlaces ||
+        (is_result && (source.numbering != no_numbering || !is_constant(source.expression))))
         return {};
     StringInfoData text;
     initStringInfo(&text);
@@ -54,7 +65,7 @@ engine::MapName name_map(const Source &source, uint64 places) {
                      static_cast<int>(source.type), source.scale, static_cast<int>(source.result),
                      source.result_type);
     if (is_result) {
-        appendStringInfoString(&text, nodeToString(source.expression));
+        append_expression(&text, source.expression);
         column::describe_settings(&text);
     }
     engine::MapName name;

@@ -6,6 +6,9 @@
 
 namespace pg_gpu::plan::query {
 
+// Would the expression's results be the same in any session with settings that are alike, at any time?
+bool is_constant(const Expr *expression);
+
 // Of the map of a source, if that is worth it, and if the map depends on nothing else; else none.
 engine::MapName name_map(const Source &source, uint64 places);
 

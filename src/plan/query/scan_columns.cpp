@@ -2,6 +2,8 @@
 #include "column/format/scaled_numeric.h"
 #include "plan/query/columns.h"
 #include "plan/query/entries.h"
+#include "column/scan/cached_results.h"
+#include "plan/query/kept_results.h"
 #include "plan/query/map_names.h"
 #include "plan/query/numbering.h"
 #include "plan/query/spaces.h"
@@ -159,6 +161,16 @@ static void map_results(Evaluation *evaluation, RunReader *reader, engine::RunCo
     }
     auto *values = allocate_zeroed<uint64>(count + 1);
     uint64 *nulls = nullptr;
+    const bool may_be_kept = evaluation->numbering != nullptr && evaluation->state != nullptr;
+    const ResultsOfRun run = {reader, evaluation->source, column::count_changes()};
+    bool has_room_for_kept = true;
+    if (may_be_kept && number_kept_results(run, evaluation->numbering, values, &nulls, &has_room_for_kept)) {
+        if (!has_room_for_kept)
+            evaluation->problem = kNoRoomForNumbers;
+        made->values = values;
+        made->nulls = nulls;
+        return;
+    }
     column::StringCursor cursor;
     column::begin_strings(&cursor, reader, number);
     while (evaluation->problem == nullptr && column::next_string(&cursor)) {
@@ -177,6 +189,8 @@ static void map_results(Evaluation *evaluation, RunReader *reader, engine::RunCo
     column::end_strings(&cursor);
     made->values = values;
     made->nulls = nulls;
+    if (may_be_kept && evaluation->problem == nullptr)
+        keep_results(run, *evaluation->numbering, values, nulls);
 }
 
 static void make_own(const ViewColumns &columns, int run, const Evaluation &evaluation,
