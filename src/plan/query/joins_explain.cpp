@@ -80,13 +80,40 @@ static void append_conditions(StringInfo words, const char *before, List *condit
                          words_of(reinterpret_cast<Node *>(make_ands_explicit(conditions)), context));
 }
 
+static bool is_of_node(const QueryTree &tree, const void *expression, int node) {
+    Relids tables = pull_varnos(nullptr, static_cast<Node *>(const_cast<void *>(expression)));
+    const Bitmapset *own = tables_of(tree, node);
+    int table = -1;
+    while ((table = bms_next_member(tables, table)) >= 0)
+        if (!bms_is_member(table - 1, own))
+            return false;
+    return !bms_is_empty(tables);
+}
+
+// Conditions with the probed side's expression first, whichever way PostgreSQL's planner has turned them.
+static List *with_probed_first(const QueryTree &tree, const TreeNode &join) {
+    List *conditions = NIL;
+    ListCell *cell;
+    foreach (cell, join.pairs) {
+        auto *condition = static_cast<Node *>(copyObjectImpl(lfirst(cell)));
+        auto *operation = reinterpret_cast<OpExpr *>(condition);
+        if (IsA(condition, OpExpr) && list_length(operation->args) == 2 &&
+            OidIsValid(get_commutator(operation->opno)) &&
+            is_of_node(tree, linitial(operation->args), join.build) &&
+            is_of_node(tree, lsecond(operation->args), join.probed))
+            CommuteOpExpr(operation);
+        conditions = lappend(conditions, condition);
+    }
+    return conditions;
+}
+
 static void append_join(StringInfo words, const QueryTree &tree, int number, const List *names,
                         List *context) {
     const TreeNode &node = tree.nodes[number];
     append_tables(words, tree, node.probed, names);
     appendStringInfo(words, " %s ", words_of_join(node));
     append_tables(words, tree, node.build, names);
-    append_conditions(words, "ON", node.pairs, context);
+    append_conditions(words, "ON", with_probed_first(tree, node), context);
     append_conditions(words, "WHERE", node.conditions, context);
 }
 

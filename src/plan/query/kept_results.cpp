@@ -11,7 +11,7 @@ static constexpr int kKeptResults = -4;
 // Others are evaluated in no time.
 static constexpr uint64 kFewestPlaces = 128;
 // More values than these take memory, and a while to be numbered.
-static constexpr uint32 kMostValues = 1 << 16;
+static constexpr uint32 kMaxValues = 1 << 16;
 static constexpr uint32 kNull = UINT32_MAX;
 
 namespace {
@@ -93,7 +93,7 @@ void keep_results(const ResultsOfRun &run, const Numbering &numbering, const uin
     MemoryContextSwitchTo(caller);
     const uint32 most = numbering.values->count;
     auto *place_of = allocate_zeroed<uint32>(size_t{most} + 1);  // by number: place + 1
-    auto *numbers = allocate<uint32>(size_t{Min(most, kMostValues)} + 1);
+    auto *numbers = allocate<uint32>(size_t{Min(most, kMaxValues)} + 1);
     uint32 count = 0;
     bool are_few = true;
     for (uint64 code = 0; code < places && are_few; code++) {
@@ -101,7 +101,7 @@ void keep_results(const ResultsOfRun &run, const Numbering &numbering, const uin
         if (nulls != nullptr && (nulls[code / 64] >> (code % 64) & 1) != 0)
             continue;
         uint32 *place = &place_of[values[code]];
-        are_few = *place != 0 || count < kMostValues;
+        are_few = *place != 0 || count < kMaxValues;
         if (*place == 0 && are_few) {
             numbers[count] = static_cast<uint32>(values[code]);
             *place = ++count;

@@ -1,9 +1,10 @@
 #include "plan/query/unnest.h"
 
-#include "access_methods.h"
 #include "compat.h"
 #include "plan/query/inputs.h"
 #include "plan/query/node.h"
+#include "plan/query/not_in.h"
+#include "plan/query/sub_selects.h"
 #include "settings.h"
 
 namespace pg_gpu::plan::query {
@@ -11,56 +12,6 @@ namespace pg_gpu::plan::query {
 static planner_hook_type previous_hook = nullptr;
 
 // ---- which sub-selects ------------------------------------------------------------------------------------
-
-namespace {
-
-// Which query levels an expression has Vars of, counted from its own.
-struct Levels {
-    int depth;  // of sub-selects inside the expression
-    bool own;
-    bool outer;    // the next one
-    bool further;  // beyond that
-};
-
-}  // namespace
-
-static void note_level(Levels *levels, Index level) {
-    if (static_cast<int>(level) < levels->depth)
-        return;
-    const int beyond = static_cast<int>(level) - levels->depth;
-    levels->own = levels->own || beyond == 0;
-    levels->outer = levels->outer || beyond == 1;
-    levels->further = levels->further || beyond > 1;
-}
-
-static bool find_levels(Node *node, void *context) {
-    auto *levels = static_cast<Levels *>(context);
-    if (node == nullptr)
-        return false;
-    if (IsA(node, Var))
-        note_level(levels, reinterpret_cast<const Var *>(node)->varlevelsup);
-    if (IsA(node, Aggref))
-        note_level(levels, reinterpret_cast<const Aggref *>(node)->agglevelsup);
-    if (IsA(node, RangeTblEntry)) {
-        const auto *entry = reinterpret_cast<const RangeTblEntry *>(node);
-        if (entry->rtekind == RTE_CTE)
-            note_level(levels, entry->ctelevelsup + 1);
-        return false;
-    }
-    if (!IsA(node, Query))
-        return walk_expression(node, find_levels, context);
-    levels->depth++;
-    const bool found =
-        walk_query(reinterpret_cast<Query *>(node), find_levels, context, QTW_EXAMINE_RTES_BEFORE);
-    levels->depth--;
-    return found;
-}
-
-static Levels levels_of(void *expression) {
-    Levels levels = {};
-    find_levels(static_cast<Node *>(expression), &levels);
-    return levels;
-}
 
 // Is an aggregate NULL of no rows?
 static bool is_null_of_nothing(const Aggref *aggregate) {
@@ -172,39 +123,6 @@ static bool is_plain_aggregate(const Query *query) {
            query->cteList == NIL && list_length(query->targetList) == 1;
 }
 
-// Has the sub-select tables alone, joined by WHERE?
-static bool is_of_tables(const Query *query) {
-    ListCell *cell;
-    foreach (cell, query->jointree->fromlist)
-        if (!IsA(lfirst(cell), RangeTblRef))
-            return false;
-    foreach (cell, query->rtable) {
-        const auto *entry = lfirst_node(RangeTblEntry, cell);
-        if (entry->rtekind != RTE_RELATION || entry->tablesample != nullptr)
-            return false;
-    }
-    return query->jointree->fromlist != NIL;
-}
-
-// Else no GpuQuery could have the groups, and the statement needn't be planned twice. The tables are locked.
-static bool has_column_index(const Query *query) {
-    bool has_index = false;
-    ListCell *cell;
-    foreach (cell, query->rtable) {
-        Relation table = table_open(lfirst_node(RangeTblEntry, cell)->relid, NoLock);
-        List *indexes = table->rd_rel->relhasindex ? RelationGetIndexList(table) : NIL;
-        ListCell *item;
-        foreach (item, indexes) {
-            Relation index = index_open(lfirst_oid(item), AccessShareLock);
-            has_index = has_index || find_access_method(index) == &gpu_column;
-            index_close(index, NoLock);
-        }
-        list_free(indexes);
-        table_close(table, NoLock);
-    }
-    return has_index;
-}
-
 static bool read_nested(const Query *subselect, Nested *nested) {
     if (!is_plain_aggregate(subselect) || !is_of_tables(subselect) || !has_column_index(subselect))
         return false;
@@ -260,20 +178,6 @@ static Var *column_of(Index number, const Query *groups, int column) {
                    exprTypmod(value), exprCollation(value), 0);
 }
 
-static RangeTblEntry *make_entry(Query *groups) {
-    auto *entry = makeNode(RangeTblEntry);
-    List *names = NIL;
-    ListCell *cell;
-    foreach (cell, groups->targetList)
-        names = lappend(names, makeString(pstrdup(lfirst_node(TargetEntry, cell)->resname)));
-    entry->rtekind = RTE_SUBQUERY;
-    entry->subquery = groups;
-    entry->alias = makeAlias("unnested", NIL);
-    entry->eref = makeAlias("unnested", names);
-    entry->inFromCl = true;
-    return entry;
-}
-
 // Replaces the condition by conditions on the joined groups. False: it isn't one to be replaced.
 static bool unnest_condition(Query *parent, Node *condition, List **conditions) {
     if (!IsA(condition, OpExpr))
@@ -322,7 +226,7 @@ static bool unnest_level(Query *query) {
     ListCell *cell;
     foreach (cell, make_ands_implicit(reinterpret_cast<Expr *>(query->jointree->quals))) {
         auto *condition = static_cast<Node *>(lfirst(cell));
-        if (unnest_condition(query, condition, &conditions))
+        if (unnest_condition(query, condition, &conditions) || replace_not_in(condition, &conditions))
             is_changed = true;
         else
             conditions = lappend(conditions, condition);
