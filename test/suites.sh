@@ -237,11 +237,11 @@ set_up() {
 # now and then keep a VACUUM from marking pages all-visible, and with them the plans and counts that tests expect. The TAP
 # tests have it on. Plans that tests leave the planner for want of others look dear, and with JIT would be compiled for longer
 # than they run; sql/jit.sql has it on. On a busy machine the server process takes its time, and tests show what it answers; also
-# of small tables.
+# of small tables, for which requests must cost little.
 start_cluster() {
     "$root/contrib/scripts/private-cluster" start "$logs/$1" --fast \
         --set autovacuum=off --set jit=off --set max_prepared_transactions=10 --set pg_gpu.request_timeout=60s \
-        --set pg_gpu.min_mirror_entries=0
+        --set pg_gpu.min_mirror_entries=0 --set parallel_setup_cost=200
 }
 
 # The cluster that a lane works with.
@@ -333,8 +333,9 @@ pgtap() {
     (cd "$root" && limited pg_prove --verbose --dbname pg_gpu_pgtap test/pgtap/*.sql)
 }
 
+# Pages show what users see, whose requests cost what they do.
 documentation() {
-    (cd "$root" && limited test/documentation)
+    (cd "$root" && PGOPTIONS='-c parallel_setup_cost=1000' limited test/documentation)
 }
 
 # The TAP files of a round, by the words of their headers "# suite: ...": check; host, those of check that are also run with

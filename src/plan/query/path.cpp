@@ -19,8 +19,12 @@ namespace pg_gpu::plan::query {
 // An engine has several threads, or a device's.
 static constexpr double kStepOperators = 0.02;
 static constexpr double kAddOperators = 0.02;
-// A request, its answer, and what comes before and behind.
-static constexpr double kMatchOperators = 8000.0;
+// A request is handed to another process, as work is to parallel workers, which takes longer to begin: half a
+// millisecond, in which PostgreSQL reads a hundred pages one after the other.
+static Cost cost_request() {
+    constexpr double part = 0.1;
+    return part * parallel_setup_cost;
+}
 
 bool is_tested_by_code(Node *condition, const IndexColumns &columns) {
     IndexCondition read;
@@ -232,11 +236,11 @@ static void cost_query(const Offer &offer, double groups, Path *path) {
                                                  : find_operators(groups);
     const double of_row =
         compiled.program->step_count * kStepOperators + compiled.accumulator_count * kAddOperators + find;
-    path->startup_cost = (kMatchOperators + selected * of_row) * cpu_operator_cost + reading;
+    path->startup_cost = cost_request() + selected * of_row * cpu_operator_cost + reading;
     // Combinations for a table are found as groups are.
     path->startup_cost +=
         compiled.program->table_count *
-            ((kMatchOperators + selected * find_operators(selected)) * cpu_operator_cost + reading) +
+            (cost_request() + selected * find_operators(selected) * cpu_operator_cost + reading) +
         offer.evaluations * cpu_tuple_cost;
     path->total_cost =
         path->startup_cost + groups * (table.given != nullptr ? cost_given_row(compiled) : cpu_tuple_cost);
