@@ -108,6 +108,20 @@ SELECT count(*), max(p.id) FROM sale s JOIN shop p ON s.shop = p.id
 SELECT count(*), max(p.id) FROM sale s LEFT JOIN shop p ON s.shop = p.id
 $list$);
 RESET ROLE;
+-- Series of moments and of steps, of which some may raise errors, so that PostgreSQL's plan reads them where it comes to them.
+SELECT * FROM compare_all($list$
+SELECT d::date, count(s.id), sum(s.price) FROM generate_series(date '2025-02-01', date '2025-03-10', interval '1 day') AS d LEFT JOIN sale s ON s.day = d::date GROUP BY 1
+SELECT d, count(s.id) FROM generate_series(timestamp '2025-01-01', timestamp '2025-06-01' - interval '1 day', '1 month') AS d LEFT JOIN sale s ON date_trunc('month', s.moment) = d GROUP BY 1
+SELECT d::date, count(s.id) FROM generate_series(timestamptz '2025-03-10 00:00+00', timestamptz '2025-02-20 00:00+00', '-12 hours') AS d LEFT JOIN sale s ON s.day = d::date GROUP BY 1
+SELECT count(*), count(s.id) FROM generate_series(current_date - 3, now(), '1 day') AS d LEFT JOIN sale s ON s.day = d::date
+SELECT g, count(s.id) FROM generate_series(100, 1, -9) AS g LEFT JOIN sale s ON s.shop = g GROUP BY 1
+SELECT g, count(s.id) FROM generate_series(1::int8, 30, 4) AS g LEFT JOIN sale s ON s.shop = g GROUP BY 1
+SELECT count(s.id) FROM generate_series(timestamp '2025-01-01', timestamp '2025-06-01', '0 days') AS d LEFT JOIN sale s ON s.moment = d
+SELECT count(s.id) FROM empty e, generate_series(timestamp '2025-01-01', timestamp '2025-06-01', '0 days') AS d LEFT JOIN sale s ON s.moment = d WHERE e.id > 0
+SELECT count(s.id) FROM generate_series(1, 10, 0) AS g LEFT JOIN sale s ON s.shop = g
+SELECT count(s.id) FROM generate_series(timestamp '294276-12-30', timestamp '294276-12-31 23:59', '10 hours') AS d LEFT JOIN sale s ON s.moment = d
+SELECT count(s.id) FROM generate_series(timestamp '2025-01-01', NULL, '1 day') AS d LEFT JOIN sale s ON s.moment = d
+$list$);
 DROP TABLE sale, shop, rate, empty;
 DROP FUNCTION compare, compare_all, who_answers, answer_of;
 DROP ROLE regress_input_reader;

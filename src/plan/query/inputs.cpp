@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "memory.h"
 #include "plan/query/aggregate_failure.h"
+#include "plan/query/series.h"
 
 namespace pg_gpu::plan::query {
 
@@ -17,11 +18,10 @@ static bool may_entry_fail(const RangeTblEntry *entry) {
         case RTE_FUNCTION: {
             const auto *function = reinterpret_cast<const FuncExpr *>(
                 linitial_node(RangeTblFunction, entry->functions)->funcexpr);
-            return list_length(entry->functions) != 1 || !IsA(function, FuncExpr) ||
-                   (function->funcid != F_GENERATE_SERIES_INT4_INT4 &&
-                    function->funcid != F_GENERATE_SERIES_INT8_INT8 &&
-                    function->funcid != F_UNNEST_ANYARRAY) ||
-                   may_fail(function->args);
+            if (list_length(entry->functions) != 1 || !IsA(function, FuncExpr))
+                return true;
+            return function->funcid == F_UNNEST_ANYARRAY ? may_fail(function->args)
+                                                         : may_series_fail(function);
         }
         case RTE_VALUES:
             return may_fail(entry->values_lists);
