@@ -27,6 +27,10 @@ struct JoinPlan {
 
     std::uint32_t probed_columns() const noexcept { return static_cast<std::uint32_t>(probed_types.size()); }
     bool has_filter() const noexcept { return node.filter != query::no_step; }
+    // Is all that matters whether there is a row with a key?
+    bool wants_existence() const noexcept {
+        return (kind == query::JoinKind::semi || kind == query::JoinKind::anti) && !has_filter();
+    }
 };
 
 // The words by which keys are found: equal keys have equal ones.

@@ -70,7 +70,11 @@ JoinTable::JoinTable(MemoryBudget &budget, const Workers &workers, const query::
     has_null_key_ = bounds.has_null_key;
     lay_out(bounds);
     choose_codes(bounds);
-    fill(budget, workers, pieces);
+    if (is_listed_alone_) {
+        list_existing(budget, workers, pieces);
+    } else {
+        fill(budget, workers, pieces);
+    }
 }
 
 // ---- the rows ---------------------------------------------------------------------------------------------
@@ -169,8 +173,14 @@ void JoinTable::choose_codes(const Bounds &bounds) {
     if (bounds.least <= bounds.greatest) {
         const std::uint64_t last =
             static_cast<std::uint64_t>(bounds.greatest) - static_cast<std::uint64_t>(bounds.least);
-        is_dense_ = last < std::max(rows_ * dense_places_a_row, always_dense_places);
         least_ = static_cast<std::uint64_t>(bounds.least);
+        is_listed_alone_ =
+            plan_.wants_existence() && (last / listed_places_a_row < rows_ || last < always_dense_places);
+        if (is_listed_alone_) {
+            listed_places_ = last + 1;
+            return;
+        }
+        is_dense_ = last < std::max(rows_ * dense_places_a_row, always_dense_places);
         listed_places_ = !is_dense_ && last / listed_places_a_row < rows_ ? last + 1 : 0;
         if (is_dense_) {
             slots_ = last + 1;
@@ -211,23 +221,25 @@ int JoinTable::compare_keys(const std::uint64_t *one, const std::uint64_t *other
 
 // ---- filling it -------------------------------------------------------------------------------------------
 
-void JoinTable::fill(MemoryBudget &budget, const Workers &workers, const std::vector<Piece> &pieces) {
-    const auto for_records = [](const Piece &piece, std::uint32_t words, auto visit) {
-        piece.part->for_spans(piece.first, piece.end, piece_rows,
-                              [&](const std::uint64_t *from, std::uint64_t count) {
-                                  for (std::uint64_t i = 0; i < count; ++i, from += words) {
-                                      visit(from);
-                                  }
-                              });
-    };
+template <typename Visit>
+void JoinTable::for_records(const Piece &piece, Visit visit) const {
     const std::uint32_t words = plan_.build.record_words;
+    piece.part->for_spans(piece.first, piece.end, piece_rows,
+                          [&](const std::uint64_t *from, std::uint64_t count) {
+                              for (std::uint64_t i = 0; i < count; ++i, from += words) {
+                                  visit(from);
+                              }
+                          });
+}
+
+void JoinTable::fill(MemoryBudget &budget, const Workers &workers, const std::vector<Piece> &pieces) {
     if (plan_.build_keys.empty()) {
         keyed_rows_ = rows_;
         records_ = Buffer<std::uint64_t>(budget, rows_ * record_words_);
         workers.for_pieces(pieces.size(), 1, [&](std::uint64_t begin, std::uint64_t end) {
             for (std::uint64_t piece = begin; piece < end; ++piece) {
                 std::uint64_t row = pieces[piece].at;
-                for_records(pieces[piece], words, [&](const std::uint64_t *from) { write_row(from, row++); });
+                for_records(pieces[piece], [&](const std::uint64_t *from) { write_row(from, row++); });
             }
         });
         is_unique_ = rows_ <= 1;
@@ -242,7 +254,7 @@ void JoinTable::fill(MemoryBudget &budget, const Workers &workers, const std::ve
         for (std::uint64_t piece = begin; piece < end; ++piece) {
             std::uint64_t *own = counts.data() + piece * (parts + 1);
             std::uint64_t row = pieces[piece].at;
-            for_records(pieces[piece], words, [&](const std::uint64_t *from) {
+            for_records(pieces[piece], [&](const std::uint64_t *from) {
                 if (has_null_key_ && has_null(from)) {
                     ++own[no_part];
                 } else {
@@ -270,7 +282,7 @@ void JoinTable::fill(MemoryBudget &budget, const Workers &workers, const std::ve
         for (std::uint64_t piece = begin; piece < end; ++piece) {
             std::uint64_t *next = counts.data() + piece * (parts + 1);
             std::uint64_t row = pieces[piece].at;
-            for_records(pieces[piece], words, [&](const std::uint64_t *from) {
+            for_records(pieces[piece], [&](const std::uint64_t *from) {
                 const bool is_null = has_null_key_ && has_null(from);
                 const std::uint64_t code = is_null ? 0 : codes[row];
                 entries[next[is_null ? no_part : code >> part_shift_]++] = {code, from};
@@ -300,6 +312,16 @@ void JoinTable::fill(MemoryBudget &budget, const Workers &workers, const std::ve
     }
 }
 
+void JoinTable::list_key(std::uint64_t key) noexcept {
+    const std::uint64_t place = key - least_;
+    const std::uint64_t bit = std::uint64_t(1) << (place % 64);
+    const std::atomic_ref word(listed_[place / 64]);
+    // Many rows have the same key.
+    if ((word.load(std::memory_order_relaxed) & bit) == 0) {
+        word.fetch_or(bit, std::memory_order_relaxed);
+    }
+}
+
 void JoinTable::list_keys(MemoryBudget &budget, const Workers &workers) {
     if (listed_places_ == 0) {
         return;
@@ -308,11 +330,26 @@ void JoinTable::list_keys(MemoryBudget &budget, const Workers &workers) {
     std::fill_n(listed_.data(), listed_.size(), 0);
     workers.for_pieces(keyed_rows_, piece_rows, [&](std::uint64_t first, std::uint64_t end) {
         for (std::uint64_t row = first; row < end; ++row) {
-            const std::uint64_t place = record(row)[0] - least_;
-            std::atomic_ref(listed_[place / 64])
-                .fetch_or(std::uint64_t(1) << (place % 64), std::memory_order_relaxed);
+            list_key(record(row)[0]);
         }
     });
+}
+
+void JoinTable::list_existing(MemoryBudget &budget, const Workers &workers,
+                              const std::vector<Piece> &pieces) {
+    const std::uint32_t key_word = plan_.build.words[plan_.build_keys[0]];
+    listed_ = Buffer<std::uint64_t>(budget, (listed_places_ + 63) / 64);
+    std::fill_n(listed_.data(), listed_.size(), 0);
+    workers.for_pieces(pieces.size(), 1, [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t piece = begin; piece < end; ++piece) {
+            for_records(pieces[piece], [&](const std::uint64_t *from) {
+                if (!has_null_key_ || !has_null(from)) {
+                    list_key(from[key_word]);
+                }
+            });
+        }
+    });
+    keyed_rows_ = rows_;
 }
 
 // Orders a part's entries by slot and key, and writes its rows and places. Returns whether no two keys are
@@ -388,6 +425,8 @@ bool JoinTable::order_slot(Entry *first, Entry *end) const {
 void JoinTable::find(const std::uint64_t *keys, std::uint32_t count, JoinMatches *matches) const {
     if (plan_.build_keys.empty() || keyed_rows_ == 0) {
         std::fill_n(matches, count, JoinMatches{0, keyed_rows_});
+    } else if (is_listed_alone_) {
+        find_existing(keys, count, matches);
     } else if (is_dense_) {
         find_dense(keys, count, matches);
     } else if (listed_places_ > 0) {
@@ -412,6 +451,16 @@ void JoinTable::find_dense(const std::uint64_t *keys, std::uint32_t count, JoinM
             const std::uint64_t *place = directory_.data() + (is_there ? slot : 0);
             matches[i] = {end_of(place[0]), is_there ? end_of(place[1]) : end_of(place[0])};
         }
+    }
+}
+
+// A key has one match, which is no row, or none.
+void JoinTable::find_existing(const std::uint64_t *keys, std::uint32_t count, JoinMatches *matches) const {
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint64_t place = keys[i] - least_;
+        const bool is_inside = place < listed_places_;
+        const bool is_there = is_inside && bit_of(listed_.data(), place);
+        matches[i] = {0, std::uint64_t{is_there}};
     }
 }
 

@@ -69,8 +69,12 @@ class JoinTable {
     void write_keys(const std::uint64_t *from, std::uint64_t *keys) const;
     bool has_null(const std::uint64_t *from) const;
     std::uint64_t code_of(const std::uint64_t *keys) const noexcept;
+    template <typename Visit>
+    void for_records(const Piece &piece, Visit visit) const;
     void fill(MemoryBudget &budget, const Workers &workers, const std::vector<Piece> &pieces);
     void list_keys(MemoryBudget &budget, const Workers &workers);
+    void list_existing(MemoryBudget &budget, const Workers &workers, const std::vector<Piece> &pieces);
+    void list_key(std::uint64_t key) noexcept;
     bool fill_part(MemoryBudget &budget, std::uint32_t part, const Buffer<Entry> &entries,
                    std::uint64_t first, std::uint64_t end);
     bool order_slot(Entry *first, Entry *end) const;
@@ -80,6 +84,7 @@ class JoinTable {
                                 const std::uint64_t *key) const;
     void find_dense(const std::uint64_t *keys, std::uint32_t count, JoinMatches *matches) const;
     void find_listed(const std::uint64_t *keys, std::uint32_t count, JoinMatches *matches) const;
+    void find_existing(const std::uint64_t *keys, std::uint32_t count, JoinMatches *matches) const;
     // With `key_words` words a key; 0: as many as the plan has.
     template <std::uint32_t key_words>
     void find_by_hash(const std::uint64_t *keys, std::uint32_t count, JoinMatches *matches) const;
@@ -96,6 +101,7 @@ class JoinTable {
     bool has_nulls_ = false;
     std::uint64_t least_ = 0;
     std::uint64_t listed_places_ = 0;  // from the least key on; 0: keys aren't listed
+    bool is_listed_alone_ = false;     // there are no rows, since nothing else is asked for
     std::uint64_t slots_ = 0;
     std::uint32_t slot_shift_ = 0;  // of a code, to its slot
     std::uint32_t part_shift_ = 0;  // of a code, to its part
