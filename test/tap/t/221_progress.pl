@@ -1,4 +1,4 @@
-# suite: check
+# suite: long
 # gpu.progress: merges, merge workers, gpu.verify, gpu.load and gpu.calibrate show while they work, with tuples done and in
 # all, and are gone when they end, are cancelled or fail.
 

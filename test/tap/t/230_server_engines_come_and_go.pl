@@ -1,4 +1,4 @@
-# suite: check
+# suite: long
 # Three host engines in one server process stand for devices, and share each run that can be divided; then emulated devices do whose memory is too small, so that the host engine has the
 # rest. While clients write and ask, engines are lost, runs are dropped and
 # loaded again elsewhere, limits change, and the process is killed: every statement gives the right answer, for each access method.

@@ -1,4 +1,4 @@
-# suite: check
+# suite: long
 # Groups of several engines in one server process, which stand for devices. Against PostgreSQL's own plans.
 
 use strict;

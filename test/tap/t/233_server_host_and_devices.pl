@@ -1,4 +1,4 @@
-# suite: check
+# suite: long
 # What devices have no room for lies with the host engine, and questions are asked of both: emulated devices are the devices. Indexes are larger than one device, and than all of
 # them; runs are divided between devices and host; nothing leaves that is used while there is room; an index that fits nowhere is read on pages.
 
