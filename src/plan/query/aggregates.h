@@ -2,7 +2,7 @@
 #pragma once
 
 #include "column/query/query_request.h"
-#include "plan/query/aggregate_deviation.h"
+#include "plan/query/deviation.h"
 #include "plan/query/expression.h"
 #include "plan/query/float_moments.h"
 #include "plan/query/joins.h"

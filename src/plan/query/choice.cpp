@@ -1,10 +1,10 @@
 #include "plan/query/choice.h"
 
 #include "compat.h"
-#include "plan/query/aggregate_path.h"
-#include "plan/query/aggregate_sets.h"
 #include "plan/query/engine_plan.h"
 #include "plan/query/given_rows.h"
+#include "plan/query/grouping_sets.h"
+#include "plan/query/groups.h"
 #include "plan/query/members.h"
 #include "plan/query/node.h"
 #include "plan/query/path.h"

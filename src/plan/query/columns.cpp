@@ -1,7 +1,7 @@
 #include "plan/query/columns.h"
 
-#include "column/scan/cached_results.h"
 #include "column/format/scaled_numeric.h"
+#include "column/scan/cached_results.h"
 
 namespace pg_gpu::plan::query {
 

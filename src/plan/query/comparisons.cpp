@@ -1,6 +1,6 @@
 // Comparisons, and what is made of them.
 #include "compat.h"
-#include "plan/query/aggregate_failure.h"
+#include "plan/query/failure.h"
 #include "plan/query/numbering.h"
 
 namespace pg_gpu::plan::query {

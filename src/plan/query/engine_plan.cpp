@@ -2,8 +2,8 @@
 
 #include "compat.h"
 #include "memory.h"
-#include "plan/query/aggregate_path.h"
 #include "plan/query/given_rows.h"
+#include "plan/query/groups.h"
 #include "plan/query/inputs.h"
 #include "plan/query/members.h"
 #include "plan/query/nested_groups.h"

@@ -2,7 +2,7 @@
 // of joins: for each relation that it makes, the cheapest by what the engine does for a row.
 #pragma once
 
-#include "plan/query/aggregate_path.h"
+#include "plan/query/groups.h"
 #include "plan/query/tree.h"
 
 namespace pg_gpu::plan::query {

@@ -2,7 +2,7 @@
 
 #include "column/dictionary_entries.h"
 #include "compat.h"
-#include "plan/query/aggregate_compile.h"
+#include "plan/query/index_conditions.h"
 #include "plan/query/numbering.h"
 
 namespace pg_gpu::plan::query {

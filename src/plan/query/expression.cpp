@@ -2,7 +2,7 @@
 
 #include "compat.h"
 #include "expressions.h"
-#include "plan/query/aggregate_failure.h"
+#include "plan/query/failure.h"
 #include "plan/query/numbering.h"
 #include "plan/query/tables.h"
 #include "plan/query/zone.h"

@@ -2,7 +2,6 @@
 
 #include "compat.h"
 #include "memory.h"
-#include "plan/query/aggregate_top.h"
 #include "plan/query/engine_plan.h"
 #include "plan/query/members.h"
 #include "plan/query/node.h"
@@ -10,6 +9,7 @@
 #include "plan/query/path.h"
 #include "plan/query/top.h"
 #include "plan/query/unnest.h"
+#include "plan/query/wanted_rows.h"
 #include "settings.h"
 
 namespace pg_gpu::plan::query {

@@ -3,7 +3,7 @@
 // by.
 #pragma once
 
-#include "plan/query/aggregate_path.h"
+#include "plan/query/groups.h"
 
 namespace pg_gpu::plan::query {
 

@@ -2,8 +2,8 @@
 // again, so that conditions which the engine doesn't know may be left out.
 #pragma once
 
-#include "plan/query/aggregate_path.h"
 #include "plan/query/aggregates.h"
+#include "plan/query/groups.h"
 
 namespace pg_gpu::plan::query {
 

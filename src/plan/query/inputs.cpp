@@ -2,7 +2,7 @@
 
 #include "compat.h"
 #include "memory.h"
-#include "plan/query/aggregate_failure.h"
+#include "plan/query/failure.h"
 #include "plan/query/series.h"
 
 namespace pg_gpu::plan::query {

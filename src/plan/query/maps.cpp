@@ -1,7 +1,7 @@
 // Expressions over a column of which the engine knows codes alone: PostgreSQL evaluates them once for each
 // entry of the column's dictionaries.
 #include "compat.h"
-#include "plan/query/aggregate_failure.h"
+#include "plan/query/failure.h"
 #include "plan/query/numbering.h"
 
 namespace pg_gpu::plan::query {

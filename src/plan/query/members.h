@@ -3,8 +3,8 @@
 // of the rows that the session reads of it.
 #pragma once
 
-#include "plan/query/aggregate_compile.h"
-#include "plan/query/aggregate_query.h"
+#include "plan/query/index_conditions.h"
+#include "plan/query/query.h"
 
 namespace pg_gpu::plan::query {
 

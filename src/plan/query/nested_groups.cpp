@@ -1,7 +1,7 @@
 #include "plan/query/nested_groups.h"
 
 #include "compat.h"
-#include "plan/query/aggregate_sets.h"
+#include "plan/query/grouping_sets.h"
 #include "plan/query/having.h"
 
 namespace pg_gpu::plan::query {

@@ -3,8 +3,8 @@
 // which the engine computes in the same query as what is around them, so that their rows never leave it.
 #pragma once
 
-#include "plan/query/aggregate_path.h"
 #include "plan/query/aggregates.h"
+#include "plan/query/groups.h"
 #include "plan/query/tree.h"
 
 namespace pg_gpu::plan::query {

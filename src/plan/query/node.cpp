@@ -4,13 +4,13 @@
 
 #include "compat.h"
 #include "plan/custom_node.h"
-#include "plan/query/aggregate_explain.h"
-#include "plan/query/aggregate_sets.h"
 #include "plan/query/choice.h"
+#include "plan/query/explain.h"
+#include "plan/query/grouping_sets.h"
 #include "plan/query/joins_explain.h"
 #include "plan/query/members.h"
-#include "plan/query/subqueries.h"
 #include "plan/query/submit.h"
+#include "plan/query/subqueries.h"
 #include "plan/query/top.h"
 #include "request_kinds.h"
 

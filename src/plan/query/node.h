@@ -5,9 +5,9 @@
 
 namespace pg_gpu::plan::query {
 
-// custom_private of a path: the packed query (aggregate_query.h), the expressions of the node's own tuples,
+// custom_private of a path: the packed query (query.h), the expressions of the node's own tuples,
 // HAVING's conditions, whether a map's expression may raise an error, which groups are wanted (top.h), of
-// grouping sets one (aggregate_sets.h), and how tables are joined (tree.h), with names: a List of
+// grouping sets one (grouping_sets.h), and how tables are joined (tree.h), with names: a List of
 // Strings for each table, its own, and of an input its columns'.
 struct Planning {
     List *query;

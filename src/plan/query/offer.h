@@ -1,8 +1,8 @@
 // What a path is made of while it is planned: the query, and what it reads of each table.
 #pragma once
 
-#include "plan/query/aggregate_path.h"
 #include "plan/query/aggregates.h"
+#include "plan/query/groups.h"
 #include "plan/query/tree.h"
 
 namespace pg_gpu::plan::query {

@@ -1,9 +1,9 @@
 #include "plan/query/path.h"
 
 #include "compat.h"
-#include "plan/query/aggregate_failure.h"
 #include "plan/query/engine_plan.h"
 #include "plan/query/entries.h"
+#include "plan/query/failure.h"
 #include "plan/query/given_rows.h"
 #include "plan/query/having.h"
 #include "plan/query/nested_groups.h"

@@ -1,8 +1,8 @@
 // Planning a GpuQuery: which statements it answers, from which index, and what it costs.
 #pragma once
 
-#include "plan/query/aggregate_compile.h"
-#include "plan/query/aggregate_path.h"
+#include "plan/query/groups.h"
+#include "plan/query/index_conditions.h"
 
 namespace pg_gpu::plan::query {
 

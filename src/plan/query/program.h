@@ -4,7 +4,7 @@
 
 #include "column/format/numeric.h"
 #include "gpu_engine/query/query.h"
-#include "plan/query/aggregate_values.h"
+#include "plan/query/value_table.h"
 
 namespace pg_gpu::column {
 struct StringSpace;

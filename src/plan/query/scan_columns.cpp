@@ -1,8 +1,8 @@
 // How runs' codes and loose rows' values become the columns of a query's scans.
 #include "column/format/scaled_numeric.h"
+#include "column/scan/cached_results.h"
 #include "plan/query/columns.h"
 #include "plan/query/entries.h"
-#include "column/scan/cached_results.h"
 #include "plan/query/kept_results.h"
 #include "plan/query/map_names.h"
 #include "plan/query/numbering.h"

@@ -1,7 +1,7 @@
 #include "plan/query/series.h"
 
 #include "compat.h"
-#include "plan/query/aggregate_failure.h"
+#include "plan/query/failure.h"
 
 namespace pg_gpu::plan::query {
 

@@ -1,7 +1,7 @@
 // What requests that differ in constants alone have in common, for what is learned of their times.
 #pragma once
 
-#include "plan/query/aggregate_query.h"
+#include "plan/query/query.h"
 
 namespace pg_gpu::plan::query {
 

@@ -2,8 +2,8 @@
 
 #include "column/query/string_space.h"
 #include "column/scan/string_tests.h"
-#include "plan/query/aggregate_compile.h"
 #include "plan/query/entries.h"
+#include "plan/query/index_conditions.h"
 #include "plan/query/numbering.h"
 #include "sort.h"
 

@@ -3,7 +3,7 @@
 // value of.
 #pragma once
 
-#include "plan/query/aggregate_query.h"
+#include "plan/query/query.h"
 
 namespace pg_gpu::plan {
 

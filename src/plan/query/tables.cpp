@@ -1,7 +1,7 @@
 #include "plan/query/tables.h"
 
 #include "compat.h"
-#include "plan/query/aggregate_failure.h"
+#include "plan/query/failure.h"
 #include "plan/query/numbering.h"
 
 #include "catalog/pg_collation_d.h"

@@ -1,9 +1,9 @@
 #include "plan/query/top.h"
 
-#include "plan/query/aggregate_failure.h"
-#include "plan/query/aggregate_top.h"
 #include "plan/query/entries.h"
+#include "plan/query/failure.h"
 #include "plan/query/numbering.h"
+#include "plan/query/wanted_rows.h"
 
 namespace pg_gpu::plan::query {
 

@@ -2,9 +2,9 @@
 // the whole ORDER BY. Of those that it doesn't distinguish any may come first, as in PostgreSQL's own plan.
 #pragma once
 
-#include "plan/query/aggregate_path.h"
 #include "plan/query/aggregates.h"
 #include "plan/query/columns.h"
+#include "plan/query/groups.h"
 
 namespace pg_gpu::plan::query {
 

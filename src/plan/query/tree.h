@@ -3,7 +3,7 @@
 
 #include <initializer_list>
 
-#include "plan/query/aggregate_query.h"
+#include "plan/query/query.h"
 
 namespace pg_gpu::plan::query {
 

@@ -1,4 +1,4 @@
-#include "plan/query/aggregate_deviation.h"
+#include "plan/query/deviation.h"
 
 namespace pg_gpu::plan {
 

@@ -1,4 +1,4 @@
-#include "plan/query/aggregate_state.h"
+#include "plan/query/transition_state.h"
 
 namespace pg_gpu::plan {
 

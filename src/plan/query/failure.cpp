@@ -1,4 +1,4 @@
-#include "plan/query/aggregate_failure.h"
+#include "plan/query/failure.h"
 
 #include "compat.h"
 #include "subtransaction.h"

@@ -1,9 +1,9 @@
-#include "plan/query/aggregate_compile.h"
+#include "plan/query/index_conditions.h"
 
 #include "compat.h"
 #include "expressions.h"
-#include "plan/query/aggregate_failure.h"
-#include "plan/query/aggregate_query.h"
+#include "plan/query/failure.h"
+#include "plan/query/query.h"
 
 namespace pg_gpu::plan {
 

@@ -2,7 +2,7 @@
 // they are computed from, and the aggregate of PostgreSQL's that stands by.
 #pragma once
 
-#include "plan/query/aggregate_query.h"
+#include "plan/query/query.h"
 
 namespace pg_gpu::plan {
 
@@ -21,7 +21,7 @@ struct TableAggregate {
     List *having;
     PathTarget *scanned;  // what PostgreSQL's aggregate takes from a scan of the table
     List *clauses;        // SortGroupClauses: what is grouped by
-    List *set;            // of grouping sets one: as pack_set makes it (aggregate_sets.h); else NIL
+    List *set;            // of grouping sets one: as pack_set makes it (grouping_sets.h); else NIL
     // Over joined tables: how the engine joins them (engine_plan.h), what is read of them, and PostgreSQL's
     // own path of the joined rows; nullptr: it is over one table.
     const query::EnginePlan *plan = nullptr;

@@ -1,4 +1,4 @@
-#include "plan/query/aggregate_explain.h"
+#include "plan/query/explain.h"
 
 #include "compat.h"
 

@@ -1,4 +1,4 @@
-#include "plan/query/aggregate_values.h"
+#include "plan/query/value_table.h"
 
 #include "compat.h"
 

@@ -1,7 +1,7 @@
 // Variances and standard deviations, by core's final functions.
 #pragma once
 
-#include "plan/query/aggregate_state.h"
+#include "plan/query/transition_state.h"
 
 namespace pg_gpu::plan {
 

@@ -2,7 +2,7 @@
 // GpuQuery, and an Append puts them one behind the other.
 #pragma once
 
-#include "plan/query/aggregate_path.h"
+#include "plan/query/groups.h"
 
 namespace pg_gpu::plan {
 

@@ -1,7 +1,7 @@
 // EXPLAIN of what a query is answered from, and of what its rows are sorted by.
 #pragma once
 
-#include "plan/query/aggregate_query.h"
+#include "plan/query/query.h"
 
 namespace pg_gpu::plan {
 

@@ -1,4 +1,4 @@
-#include "plan/query/aggregate_query.h"
+#include "plan/query/query.h"
 
 #include "compat.h"
 #include "expressions.h"

@@ -1,11 +1,11 @@
-#include "plan/query/aggregate_path.h"
+#include "plan/query/groups.h"
 
 #include "access_methods.h"
 #include "compat.h"
-#include "plan/query/aggregate_failure.h"
-#include "plan/query/aggregate_sets.h"
 #include "plan/advise/hypothetical.h"
 #include "plan/query/engine_plan.h"
+#include "plan/query/failure.h"
+#include "plan/query/grouping_sets.h"
 #include "plan/query/inputs.h"
 #include "plan/query/parameters.h"
 

@@ -1,4 +1,4 @@
-#include "plan/query/aggregate_top.h"
+#include "plan/query/wanted_rows.h"
 
 #include "compat.h"
 
