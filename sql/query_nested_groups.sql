@@ -79,6 +79,19 @@ SELECT p.kind, s.total FROM shop p JOIN (SELECT shop, sum(price) AS total, max(n
 SELECT p.kind, s.total, s.name FROM shop p JOIN (SELECT shop, sum(price) AS total, max(name) AS name FROM sale GROUP BY 1) AS s ON s.shop = p.id ORDER BY s.total DESC, s.shop LIMIT 5
 SELECT r.note, count(*), sum(s.n) FROM plain r JOIN (SELECT shop, count(*) AS n FROM sale GROUP BY 1) AS s ON s.shop = r.id GROUP BY 1
 $list$);
+-- First groups in an order, and grouping sets of groups.
+EXPLAIN (COSTS OFF) WITH s AS (SELECT shop, sum(price) AS total FROM sale GROUP BY 1) SELECT shop % 10, total FROM s ORDER BY total * 2 DESC NULLS LAST, shop LIMIT 5;
+SELECT * FROM compare_all($list$
+WITH s AS (SELECT shop, sum(price) AS total, min(name) AS name FROM sale GROUP BY 1) SELECT name, shop, total / 2 FROM s ORDER BY total DESC NULLS LAST, shop LIMIT 7
+WITH s AS (SELECT shop, sum(loose) AS total, avg(ratio) AS a FROM sale GROUP BY 1) SELECT shop, total FROM s WHERE a > 0.5 ORDER BY total, shop NULLS FIRST OFFSET 3 LIMIT 4
+SELECT * FROM (SELECT name, place, max(moment) AS last FROM sale GROUP BY 1, 2) AS s ORDER BY place COLLATE "C", last DESC LIMIT 6
+SELECT p.kind, s.total FROM shop p JOIN (SELECT shop, sum(price) AS total FROM sale GROUP BY 1) AS s ON s.shop = p.id ORDER BY p.least * s.total DESC NULLS LAST, p.id LIMIT 5
+SELECT * FROM (SELECT DISTINCT name, shop FROM sale) AS s ORDER BY name DESC NULLS LAST, shop LIMIT 5
+SELECT shop FROM (SELECT shop, count(*) AS n FROM sale GROUP BY 1) AS s ORDER BY n DESC, shop LIMIT 0
+SELECT n, m, count(*), grouping(n) FROM (SELECT shop, count(*) AS n, count(price) % 2 AS m FROM sale GROUP BY 1) AS s GROUP BY ROLLUP (1, 2)
+SELECT DISTINCT n FROM (SELECT shop, count(*) AS n FROM sale GROUP BY 1) AS s ORDER BY 1 DESC LIMIT 2
+SELECT percentile_disc(0.4) WITHIN GROUP (ORDER BY loose), percentile_disc(1) WITHIN GROUP (ORDER BY loose) FROM sale GROUP BY item % 4
+$list$);
 -- What isn't the engine's: PostgreSQL computes what is around the groups, or all of it.
 SELECT * FROM compare_all($list$
 SELECT n, count(*) FROM (SELECT shop, count(*) AS n FROM sale GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 20) AS s GROUP BY 1

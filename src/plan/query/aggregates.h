@@ -46,8 +46,8 @@ struct Result {
     FinalFunctions functions;  // Deviation, Regression, FloatMoments
     bool is_wide;              // Deviation: by states of numerics
     const FloatColumns *floats;
-    // ShownExtreme: the same with other digits behind it. IntervalSum, IntervalAverage: the sum of what days
-    // leave. BetweenIntervals: the interval above.
+    // ShownExtreme: the same with other digits behind it; no_step: it is any row's value. IntervalSum,
+    // IntervalAverage: the sum of what days leave. BetweenIntervals: the interval above.
     uint16 rest;
     uint16 least_shown;  // of a key that is a decimal shown by row: the fewest digits
     float8 fraction;     // BetweenIntervals

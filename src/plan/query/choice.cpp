@@ -82,9 +82,10 @@ static const char *consider_rows(PlannerInfo *root, RelOptInfo *input, RelOptInf
 // ---- the hook ---------------------------------------------------------------------------------------------
 
 // Where groups or windows are sorted or made distinct, the table is others' business.
-static bool is_of_table(const RelOptInfo *input) {
+static bool is_of_table(PlannerInfo *root, const RelOptInfo *input) {
     return input->reloptkind == RELOPT_JOINREL ||
-           (input->reloptkind == RELOPT_BASEREL && input->rtekind == RTE_RELATION);
+           (input->reloptkind == RELOPT_BASEREL &&
+            (input->rtekind == RTE_RELATION || has_nested_groups(root, input)));
 }
 
 static void consider_stage(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
@@ -93,7 +94,7 @@ static void consider_stage(PlannerInfo *root, UpperRelationKind stage, RelOptInf
         previous_hook(root, stage, input, output, extra);
     const bool is_distinct = stage == UPPERREL_DISTINCT && input->reloptkind != RELOPT_UPPER_REL;
     const bool is_of_first_rows = stage == UPPERREL_ORDERED && root->parse->limitCount != nullptr &&
-                                  root->sort_pathkeys != NIL && is_of_table(input);
+                                  root->sort_pathkeys != NIL && is_of_table(root, input);
     if (output->pathlist == NIL || (stage != UPPERREL_GROUP_AGG && !is_distinct && !is_of_first_rows))
         return;
     note_other_paths(root, output);

@@ -250,6 +250,11 @@ bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *outpu
         table.rows = own_rows(input);
         if (table.rows == nullptr || !begin_joined_query(&table))
             return false;
+    } else if (has_nested_groups(root, input)) {
+        // Its rows before what the statement computes of them.
+        table.rows = const_cast<Path *>(without_projection(input->cheapest_total_path));
+        if (table.rows->param_info != nullptr || !begin_joined_query(&table))
+            return false;
     } else if (is_parent_table(root, input) && !begin_joined_query(&table)) {
         return false;
     }

@@ -20,6 +20,13 @@ bool is_ordered_set(const Aggref *aggregate) {
     }
 }
 
+// Is the value one of the rows' that shows as many digits as the row's does? Equal ones may come in any
+// order.
+static bool is_shown_beside(const Aggref *aggregate, const Value &value) {
+    return aggregate->aggfnoid == F_PERCENTILE_DISC_FLOAT8_ANYELEMENT && value.kind == Kind::Decimal &&
+           value.shown == kShownByRow;
+}
+
 static bool is_ordered(Compiler *compiler, const Aggref *aggregate, const Argument &argument) {
     const Value &value = argument.value;
     const auto *order = linitial_node(SortGroupClause, aggregate->aggorder);
@@ -29,26 +36,37 @@ static bool is_ordered(Compiler *compiler, const Aggref *aggregate, const Argume
     return list_length(aggregate->aggorder) == 1 &&
            order->sortop == lookup_type_cache(getBaseType(type), TYPECACHE_LT_OPR)->lt_opr &&
            value.kind != Kind::Boolean &&
-           ((value.kind != Kind::Decimal && value.kind != Kind::Interval) || value.shown != kShownByRow);
+           ((value.kind != Kind::Decimal && value.kind != Kind::Interval) || value.shown != kShownByRow ||
+            is_shown_beside(aggregate, value));
 }
 
 static void compile_percentile(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate,
                                const Argument &argument, float8 fraction, Result *result) {
     const uint32 constant = add_constant(
         compiler->program, static_cast<Int128>(static_cast<uint64>(DatumGetInt64(Float8GetDatum(fraction)))));
-    const auto find = [&](AccumulatorKind kind) {
-        return accumulate(compiled, kind, argument.value.step, argument.filter, false, constant);
+    const auto find = [&](AccumulatorKind kind, const Value &value) {
+        return accumulate(compiled, kind, value.step, argument.filter, false, constant);
     };
+    if (is_shown_beside(aggregate, argument.value)) {
+        const Value with_shown = append_shown(compiler, argument.value, false);
+        if (is_refused(compiler))
+            return;
+        result->kind = ResultKind::ShownExtreme;
+        result->value = find(AccumulatorKind::percentile_discrete, with_shown);
+        result->rest = no_step;
+        return;
+    }
     const bool is_discrete = aggregate->aggfnoid == F_PERCENTILE_DISC_FLOAT8_ANYELEMENT ||
                              aggregate->aggfnoid == F_PERCENTILE_DISC__FLOAT8_ANYELEMENT;
     if (is_discrete || argument.value.kind != Kind::Interval) {
         result->value =
-            find(is_discrete ? AccumulatorKind::percentile_discrete : AccumulatorKind::percentile_continuous);
+            find(is_discrete ? AccumulatorKind::percentile_discrete : AccumulatorKind::percentile_continuous,
+                 argument.value);
         return;
     }
     result->kind = ResultKind::BetweenIntervals;
-    result->value = find(AccumulatorKind::percentile_below);
-    result->rest = find(AccumulatorKind::percentile_above);
+    result->value = find(AccumulatorKind::percentile_below, argument.value);
+    result->rest = find(AccumulatorKind::percentile_above, argument.value);
     result->count = accumulate(compiled, AccumulatorKind::count, argument.value.step, argument.filter);
     result->fraction = fraction;
 }

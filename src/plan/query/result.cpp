@@ -274,7 +274,8 @@ static const char *find_problem_of(const RecordLayout &layout, const Result &res
             constexpr int most = (1 << kShownBits) - 1;
             const Int128 number = number_of_column(layout, record, result.value);
             const int shown = shown_of_bits(number);
-            if (shown + shown_of_bits(number_of_column(layout, record, result.rest)) != most)
+            if (result.rest != no_step &&
+                shown + shown_of_bits(number_of_column(layout, record, result.rest)) != most)
                 return "equal numerics show different digits";
             Int128 whole = number >> kShownBits;
             is_known = column::multiply_by_power(&whole, shown - result.argument.scale);
