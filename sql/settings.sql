@@ -104,8 +104,10 @@ SET pg_gpu.costs = 'load = 1', 'transfer = 2';
 SELECT name, value FROM gpu.costs WHERE value <> default_value ORDER BY name COLLATE "C";
 -- As by default, which the plan leaves out.
 SET jit = on;
+SET parallel_setup_cost = 1000;
 EXPLAIN (SETTINGS, COSTS OFF) SELECT;
 RESET jit;
+RESET parallel_setup_cost;
 RESET pg_gpu.costs;
 SELECT count(*) AS changed FROM gpu.costs WHERE value <> default_value;
 -- Per role, from the configuration, and before the library is loaded.
