@@ -545,4 +545,14 @@ inline IndexScanDesc begin_scan_of_node(IndexScanState *node) {
                            node->iss_NumScanKeys, node->iss_NumOrderByKeys);
 }
 
+// From PostgreSQL 16 on a column says which outer joins may make it NULL.
+inline void mark_nulled(Var *column, Index join) {
+#if PG_VERSION_NUM >= 160000
+    column->varnullingrels = bms_add_member(column->varnullingrels, static_cast<int>(join));
+#else
+    static_cast<void>(column);
+    static_cast<void>(join);
+#endif
+}
+
 }  // namespace pg_gpu

@@ -296,9 +296,7 @@ static void compile_aggregate(Compiler *compiler, CompiledQuery *compiled, const
         compile_regression(compiler, compiled, aggregate, filter, result);
     } else if (aggregate->aggfnoid == F_COUNT_ || aggregate->aggfnoid == F_COUNT_ANY) {
         compile_count(compiler, compiled, aggregate, filter, result);
-        result->argument.kind = Kind::Integer;
-        result->argument.type = ValueType::int64;
-        result->argument.width = 8;
+        result->argument = make_value(no_step, Kind::Integer, ValueType::int64);
     } else {
         const Value value = compile(compiler, linitial_node(TargetEntry, aggregate->args)->expr);
         if (!is_refused(compiler)) {

@@ -2,8 +2,10 @@
 
 #include "compat.h"
 #include "plan/query/inputs.h"
+#include "plan/query/correlated.h"
 #include "plan/query/node.h"
 #include "plan/query/not_in.h"
+#include "plan/query/outer_groups.h"
 #include "plan/query/sub_selects.h"
 #include "settings.h"
 
@@ -61,121 +63,8 @@ static bool is_null_with_aggregates(const Node *node) {
     return false;
 }
 
-namespace {
-
-// An equality between the sub-select's rows and those around it.
-struct Pair {
-    OpExpr *condition;
-    bool is_inner_first;
-    SortGroupClause group;
-};
-
-struct Nested {
-    Query *query;  // without the pairs
-    Pair *pairs;
-    int count;
-};
-
-}  // namespace
-
-static bool read_pair(Node *condition, Pair *pair) {
-    if (!IsA(condition, OpExpr))
-        return false;
-    auto *equality = reinterpret_cast<OpExpr *>(condition);
-    if (list_length(equality->args) != 2 || contain_volatile_functions(condition))
-        return false;
-    const Levels first = levels_of(linitial(equality->args));
-    const Levels second = levels_of(lsecond(equality->args));
-    const auto is_inner = [](const Levels &levels) { return levels.own && !levels.outer && !levels.further; };
-    const auto is_outer = [](const Levels &levels) { return levels.outer && !levels.own && !levels.further; };
-    if (!(is_inner(first) && is_outer(second)) && !(is_outer(first) && is_inner(second)))
-        return false;
-    pair->condition = equality;
-    pair->is_inner_first = first.own;
-    Node *inner =
-        static_cast<Node *>(pair->is_inner_first ? linitial(equality->args) : lsecond(equality->args));
-    // Rows that the grouping takes to be equal must be equal to the condition, too.
-    Oid less;
-    Oid equal;
-    bool is_hashable;
-    if (contain_subplans(inner) || checkExprHasSubLink(inner) ||
-        exprCollation(inner) != equality->inputcollid)
-        return false;
-    get_sort_group_operators(exprType(inner), false, false, false, &less, &equal, nullptr, &is_hashable);
-    if (!OidIsValid(equal) || !OidIsValid(less) || !is_hashable ||
-        !op_hashjoinable(equality->opno, exprType(inner)) ||
-        !equality_ops_are_compatible(equality->opno, equal))
-        return false;
-    pair->group = {};
-    pair->group.type = T_SortGroupClause;
-    pair->group.eqop = equal;
-    pair->group.sortop = less;
-    pair->group.hashable = is_hashable;
-    return true;
-}
-
-static bool is_plain_aggregate(const Query *query) {
-    return query->commandType == CMD_SELECT && query->hasAggs && !query->hasWindowFuncs &&
-           !query->hasTargetSRFs && !query->hasSubLinks && !query->hasForUpdate &&
-           query->groupClause == NIL && query->groupingSets == NIL && query->havingQual == nullptr &&
-           query->distinctClause == NIL && query->sortClause == NIL && query->limitCount == nullptr &&
-           query->limitOffset == nullptr && query->rowMarks == NIL && query->setOperations == nullptr &&
-           query->cteList == NIL && list_length(query->targetList) == 1;
-}
-
-static bool read_nested(const Query *subselect, Nested *nested) {
-    if (!is_plain_aggregate(subselect) || !is_of_tables(subselect) || !has_column_index(subselect))
-        return false;
-    auto *query = static_cast<Query *>(copyObjectImpl(subselect));
-    const auto *target = linitial_node(TargetEntry, query->targetList);
-    const Levels of_target = levels_of(target->expr);
-    if (of_target.outer || of_target.further || contain_volatile_functions(reinterpret_cast<Node *>(query)) ||
-        !is_null_with_aggregates(reinterpret_cast<const Node *>(target->expr)))
-        return false;
-    List *conditions = make_ands_implicit(reinterpret_cast<Expr *>(query->jointree->quals));
-    List *own = NIL;
-    *nested = {query, allocate_zeroed<Pair>(static_cast<size_t>(list_length(conditions)) + 1), 0};
-    ListCell *cell;
-    foreach (cell, conditions) {
-        auto *condition = static_cast<Node *>(lfirst(cell));
-        const Levels levels = levels_of(condition);
-        if (!levels.outer && !levels.further)
-            own = lappend(own, condition);
-        else if (!read_pair(condition, &nested->pairs[nested->count++]))
-            return false;
-    }
-    query->jointree->quals = own == NIL ? nullptr : reinterpret_cast<Node *>(make_ands_explicit(own));
-    // All groups are computed, also those that no row asks for.
-    const Levels left = levels_of(query);
-    return nested->count > 0 && !left.own && !left.outer && !left.further && !may_query_fail(query);
-}
-
-// ---- the statement that joins -----------------------------------------------------------------------------
-
-// Makes the sub-select one of groups: their keys come behind the aggregate.
-static Query *make_groups(const Nested &nested) {
-    Query *query = nested.query;
-    linitial_node(TargetEntry, query->targetList)->resname = pstrdup("value");
-    for (int i = 0; i < nested.count; i++) {
-        const Pair &pair = nested.pairs[i];
-        auto *key = static_cast<Expr *>(copyObjectImpl(pair.is_inner_first ? linitial(pair.condition->args)
-                                                                           : lsecond(pair.condition->args)));
-        TargetEntry *entry =
-            makeTargetEntry(key, static_cast<AttrNumber>(i + 2), psprintf("key%d", i + 1), false);
-        auto *group = makeNode(SortGroupClause);
-        *group = pair.group;
-        group->tleSortGroupRef = entry->ressortgroupref = static_cast<Index>(i + 1);
-        query->targetList = lappend(query->targetList, entry);
-        query->groupClause = lappend(query->groupClause, group);
-    }
-    return query;
-}
-
-static Var *column_of(Index number, const Query *groups, int column) {
-    const auto *entry = list_nth_node(TargetEntry, groups->targetList, column);
-    const auto *value = reinterpret_cast<const Node *>(entry->expr);
-    return makeVar(static_cast<int>(number), static_cast<AttrNumber>(column + 1), exprType(value),
-                   exprTypmod(value), exprCollation(value), 0);
+static const Node *value_of(const Correlated &correlated) {
+    return reinterpret_cast<const Node *>(linitial_node(TargetEntry, correlated.query->targetList)->expr);
 }
 
 // Replaces the condition by conditions on the joined groups. False: it isn't one to be replaced.
@@ -189,28 +78,22 @@ static bool unnest_condition(Query *parent, Node *condition, List **conditions) 
     const bool is_first = IsA(linitial(comparison->args), SubLink);
     auto *link = static_cast<SubLink *>(is_first ? linitial(comparison->args) : lsecond(comparison->args));
     Node *other = static_cast<Node *>(is_first ? lsecond(comparison->args) : linitial(comparison->args));
-    Nested nested;
+    Correlated correlated;
     if (!IsA(link, SubLink) || link->subLinkType != EXPR_SUBLINK || checkExprHasSubLink(other) ||
-        contain_volatile_functions(other) || !read_nested(castNode(Query, link->subselect), &nested))
+        contain_volatile_functions(other) ||
+        !read_correlated(castNode(Query, link->subselect), &correlated) ||
+        !is_null_with_aggregates(value_of(correlated)))
         return false;
-    Query *groups = make_groups(nested);
+    Query *groups = make_groups(correlated);
     parent->rtable = lappend(parent->rtable, make_entry(groups));
     const auto number = static_cast<Index>(list_length(parent->rtable));
     auto *reference = makeNode(RangeTblRef);
     reference->rtindex = static_cast<int>(number);
     parent->jointree->fromlist = lappend(parent->jointree->fromlist, reference);
     auto *replaced = static_cast<OpExpr *>(copyObjectImpl(comparison));
-    lfirst(list_nth_cell(replaced->args, is_first ? 0 : 1)) = column_of(number, groups, 0);
-    *conditions = lappend(*conditions, replaced);
-    for (int i = 0; i < nested.count; i++) {
-        const Pair &pair = nested.pairs[i];
-        auto *equality = static_cast<OpExpr *>(copyObjectImpl(pair.condition));
-        ListCell *inner = list_nth_cell(equality->args, pair.is_inner_first ? 0 : 1);
-        ListCell *outer = list_nth_cell(equality->args, pair.is_inner_first ? 1 : 0);
-        lfirst(inner) = column_of(number, groups, i + 1);
-        IncrementVarSublevelsUp(static_cast<Node *>(lfirst(outer)), -1, 1);
-        *conditions = lappend(*conditions, equality);
-    }
+    lfirst(list_nth_cell(replaced->args, is_first ? 0 : 1)) = column_of_groups(number, groups, 0);
+    *conditions =
+        list_concat(lappend(*conditions, replaced), equalities_with_groups(correlated, number, groups));
     return true;
 }
 
@@ -233,7 +116,7 @@ static bool unnest_level(Query *query) {
     }
     if (is_changed)
         query->jointree->quals = reinterpret_cast<Node *>(make_ands_explicit(conditions));
-    return is_changed;
+    return join_outer_groups(query) || is_changed;
 }
 
 // Looks at all levels, innermost first.

@@ -380,6 +380,15 @@ sub _joined_sql
 	return 'SELECT ' . join(', ', 'count(*)', _counts(1, @kinds)) . " FROM ($sql) AS s LEFT JOIN ($sql) AS o ON $on";
 }
 
+# Groups, each beside an aggregate of the table's rows that have its first key.
+sub _beside_sql
+{
+	my ($sql, $body) = @_;
+	my $key = $body->{keys}[0]{sql};
+	my $of = "FROM $body->{table} AS q WHERE q.$key = s.r1";
+	return "SELECT s.r1, (SELECT count(*) $of), (SELECT count(DISTINCT q.$key) + 1 $of) FROM ($sql) AS s WHERE (SELECT count(q.$key) $of) <> 2";
+}
+
 # What stands around a body: its text from the body's, and the kinds of its columns.
 my %forms = (
 	plain => { sql => sub { $_[0] }, kinds => sub { @_ } },
@@ -391,6 +400,7 @@ my %forms = (
 		sql => sub { my ($sql, $body, @kinds) = @_; 'SELECT ' . join(', ', 's.r1', 'count(*)', _counts(2, @kinds)) . " FROM ($sql) AS s GROUP BY 1" },
 		kinds => sub { ($_[0], ('exact') x (1 + _counts(2, @_))) }
 	},
+	beside => { sql => \&_beside_sql, kinds => sub { ($_[0], 'exact', 'exact') } },
 	joined => { sql => \&_joined_sql, kinds => sub { ('exact') x (1 + _counts(1, @_)) } },
 	windowed => {
 		sql => sub { "SELECT s.*, count(*) OVER (), rank() OVER (ORDER BY s.r1), count(*) OVER (PARTITION BY s.r1) FROM ($_[0]) AS s" },
@@ -424,7 +434,7 @@ sub random_statement
 	my $made = PgGpuTest::Fuzz::Expressions->new($random, @columns);
 	$made->{table} = $table->{name} if $random->once_in(3);
 	$made->{own} = { map { $_->{name} => 1 } @columns } if _may_look_up($table);
-	my $form = $random->pick(('plain') x 12, ('nested') x 2, 'joined', 'counted', 'windowed', 'materialized', 'lateral', 'scalar');
+	my $form = $random->pick(('plain') x 12, ('nested') x 2, 'joined', 'beside', 'counted', 'windowed', 'materialized', 'lateral', 'scalar');
 	$made->{outer} = { int4 => 'o.i4', int8 => 'o.i8', text => 'o.t', date => 'o.d', numeric => 'o.n4' } if $form =~ /lateral|scalar/;
 	$made->{parameters} = [] if !$made->{outer} && $random->once_in(5);
 	my $body = _body($random, $made, $table, $table->{for_joins} || $random->once_in(2) ? _joins($random, $table) : ());
@@ -435,11 +445,13 @@ sub random_statement
 	}
 	# Ranks of numbers that differ in their last digits may differ.
 	my $first = (_body_kinds($body))[0];
-	$form = 'plain' if $form =~ /windowed|counted|nested/ && $first =~ /approximate|ignored/;
+	$form = 'plain' if $form =~ /windowed|counted|nested|beside/ && $first =~ /approximate|ignored/;
 	my @kinds = _body_kinds($body);
+	# PostgreSQL goes through the table for each group.
+	$form = 'nested' if $form eq 'beside' && ($body->{rows} || $table->{rows} > 3000 || !@{ $body->{keys} } || $body->{keys}[0]{sql} !~ /^c\d+$/);
 	# Rows would meet too often.
 	$form = 'nested' if $form eq 'joined' && ($body->{rows} || !@{ $body->{keys} } || $body->{sets});
-	$form = 'plain' if $form =~ /windowed|counted|lateral|nested|joined/ && grep { $_ eq 'ignored' } @kinds;
+	$form = 'plain' if $form =~ /windowed|counted|lateral|nested|joined|beside/ && grep { $_ eq 'ignored' } @kinds;
 	# Nor need a row be computed that a LIMIT leaves out.
 	my $has_limit = $body->{order} && (defined $body->{order}{limit} || $body->{order}{with_ties});
 	# Without groups the first of all values may be found before all rows are read.
@@ -460,7 +472,7 @@ sub simpler_statements
 	my $body = $statement->{body};
 	my @simpler;
 	my $add = sub { push @simpler, _finish({ %$statement, body => { %$body, @_ } }); };
-	push @simpler, _finish({ %$statement, form => 'plain' }) if $statement->{form} =~ /counted|windowed|materialized|nested|joined/;
+	push @simpler, _finish({ %$statement, form => 'plain' }) if $statement->{form} =~ /counted|windowed|materialized|nested|joined|beside/;
 	$add->(order => undef) if $body->{order};
 	$add->(sets => undef) if $body->{sets};
 	$add->(windows => undef) if $body->{windows};

@@ -1,0 +1,156 @@
+#include "plan/query/outer_groups.h"
+
+#include "compat.h"
+#include "plan/query/correlated.h"
+#include "plan/query/sub_selects.h"
+
+namespace pg_gpu::plan::query {
+
+// ---- what is given of no rows -----------------------------------------------------------------------------
+
+static Const *value_of_nothing(const Aggref &aggregate) {
+    const bool is_count = aggregate.aggfnoid == F_COUNT_ || aggregate.aggfnoid == F_COUNT_ANY ||
+                          aggregate.aggfnoid == F_REGR_COUNT;
+    int16 length;
+    bool by_value;
+    get_typlenbyval(aggregate.aggtype, &length, &by_value);
+    return makeConst(aggregate.aggtype, -1, aggregate.aggcollid, length, Int64GetDatum(0), !is_count,
+                     by_value);
+}
+
+static bool has_users_aggregate(Node *node, void *context) {
+    return node != nullptr && ((IsA(node, Aggref) &&
+                                reinterpret_cast<const Aggref *>(node)->aggfnoid >= FirstUnpinnedObjectId) ||
+                               walk_expression(node, has_users_aggregate, context));
+}
+
+static Node *without_rows(Node *node, void *context) {
+    if (node == nullptr)
+        return nullptr;
+    return IsA(node, Aggref)
+               ? reinterpret_cast<Node *>(value_of_nothing(*reinterpret_cast<const Aggref *>(node)))
+               : mutate_expression(node, without_rows, context);
+}
+
+// A constant; nullptr: it isn't known.
+static Const *find_value_of_nothing(Node *value) {
+    if (has_users_aggregate(value, nullptr))
+        return nullptr;
+    Node *constant = eval_const_expressions(nullptr, without_rows(value, nullptr));
+    return IsA(constant, Const) ? reinterpret_cast<Const *>(constant) : nullptr;
+}
+
+// ---- the join ---------------------------------------------------------------------------------------------
+
+static Index add_entry(Query *query, RangeTblEntry *entry) {
+    query->rtable = lappend(query->rtable, entry);
+    return static_cast<Index>(list_length(query->rtable));
+}
+
+static RangeTblEntry *make_join_entry() {
+    auto *entry = makeNode(RangeTblEntry);
+    entry->rtekind = RTE_JOIN;
+    entry->jointype = JOIN_LEFT;
+    entry->eref = makeAlias("unnested_join", NIL);
+    entry->inFromCl = true;
+    return entry;
+}
+
+// Joins all of FROM with the groups.
+static void join_groups(Query *query, Index groups, Index join, List *equalities) {
+    FromExpr *from = query->jointree;
+    auto *reference = makeNode(RangeTblRef);
+    reference->rtindex = static_cast<int>(groups);
+    auto *joined = makeNode(JoinExpr);
+    joined->jointype = JOIN_LEFT;
+    joined->larg = list_length(from->fromlist) == 1
+                       ? static_cast<Node *>(linitial(from->fromlist))
+                       : reinterpret_cast<Node *>(makeFromExpr(from->fromlist, nullptr));
+    joined->rarg = reinterpret_cast<Node *>(reference);
+    joined->quals = reinterpret_cast<Node *>(make_ands_explicit(equalities));
+    joined->rtindex = static_cast<int>(join);
+    from->fromlist = list_make1(joined);
+}
+
+// What stands for the sub-select above the join.
+static Node *value_above(const Query *groups, Index number, Index join, Const *of_nothing) {
+    Var *value = column_of_groups(number, groups, 0);
+    Var *key = column_of_groups(number, groups, 1);
+    mark_nulled(value, join);
+    mark_nulled(key, join);
+    if (of_nothing->constisnull)
+        return reinterpret_cast<Node *>(value);
+    auto *test = makeNode(NullTest);
+    test->arg = &key->xpr;
+    test->nulltesttype = IS_NULL;
+    test->location = -1;
+    auto *when = makeNode(CaseWhen);
+    when->expr = &test->xpr;
+    when->result = &of_nothing->xpr;
+    when->location = -1;
+    auto *choice = makeNode(CaseExpr);
+    choice->casetype = exprType(reinterpret_cast<Node *>(value));
+    choice->casecollid = exprCollation(reinterpret_cast<Node *>(value));
+    choice->args = list_make1(when);
+    choice->defresult = &value->xpr;
+    choice->location = -1;
+    return reinterpret_cast<Node *>(choice);
+}
+
+// nullptr: the sub-select is of another kind.
+static Node *join_sub_select(Query *query, const SubLink *link) {
+    Correlated correlated;
+    if (link->subLinkType != EXPR_SUBLINK || !read_correlated(castNode(Query, link->subselect), &correlated))
+        return nullptr;
+    const auto *target = linitial_node(TargetEntry, correlated.query->targetList);
+    Const *of_nothing = find_value_of_nothing(reinterpret_cast<Node *>(target->expr));
+    if (of_nothing == nullptr)
+        return nullptr;
+    Query *groups = make_groups(correlated);
+    const Index number = add_entry(query, make_entry(groups));
+    const Index join = add_entry(query, make_join_entry());
+    join_groups(query, number, join, equalities_with_groups(correlated, number, groups));
+    return value_above(groups, number, join, of_nothing);
+}
+
+// ---- the statement ----------------------------------------------------------------------------------------
+
+namespace {
+
+struct Replacing {
+    Query *query;
+    bool is_any_replaced;
+};
+
+}  // namespace
+
+static Node *replace_sub_selects(Node *node, void *context) {
+    if (node == nullptr)
+        return nullptr;
+    if (IsA(node, Query))
+        return node;
+    auto *replacing = static_cast<Replacing *>(context);
+    if (IsA(node, SubLink)) {
+        Node *value = join_sub_select(replacing->query, reinterpret_cast<const SubLink *>(node));
+        replacing->is_any_replaced = replacing->is_any_replaced || value != nullptr;
+        return value != nullptr ? value : node;
+    }
+    return mutate_expression(node, replace_sub_selects, context);
+}
+
+// Above groups columns mean something else.
+static bool is_of_rows(const Query *query) {
+    return !query->hasAggs && query->groupClause == NIL && query->groupingSets == NIL &&
+           !query->hasTargetSRFs;
+}
+
+bool join_outer_groups(Query *query) {
+    Replacing replacing = {query, false};
+    query->jointree->quals = replace_sub_selects(query->jointree->quals, &replacing);
+    if (is_of_rows(query))
+        query->targetList = reinterpret_cast<List *>(
+            replace_sub_selects(reinterpret_cast<Node *>(query->targetList), &replacing));
+    return replacing.is_any_replaced;
+}
+
+}  // namespace pg_gpu::plan::query
