@@ -72,10 +72,8 @@ bool compile_group_columns(Compiler *compiler, const List *having, const List *c
         return false;
     }
     const auto count = static_cast<size_t>(list_length(columns));
-    groups->column_count = list_length(columns);
     groups->values = allocate_zeroed<Value>(count + 1);
     groups->shown = allocate_zeroed<uint16>(count + 1);
-    auto *types = allocate_zeroed<ValueType>(count + 1);
     auto **kept = allocate<uint16 *>(2 * count + 1);
     uint32 kept_count = 0;
     groups->column_steps = over_groups(compiler, groups->query, [&] {
@@ -86,7 +84,6 @@ bool compile_group_columns(Compiler *compiler, const List *having, const List *c
             *value = compile(compiler, static_cast<const Expr *>(list_nth(columns, static_cast<int>(i))));
             if (value->kind == Kind::Interval && value->shown == kShownByRow)
                 refuse(&compiler->refusal, "a subquery's intervals may look different");
-            types[i] = value->type;
             groups->shown[i] =
                 value->kind == Kind::Decimal && value->shown == kShownByRow ? value->shown_step : no_step;
             kept[kept_count++] = &value->step;
@@ -95,7 +92,6 @@ bool compile_group_columns(Compiler *compiler, const List *having, const List *c
         if (!is_refused(compiler))
             drop_unused_steps(compiler->program, kept, kept_count);
     });
-    groups->types = types;
     return !is_refused(compiler);
 }
 

@@ -31,10 +31,8 @@ struct CompiledGroups {
     // Over the aggregate's columns.
     NodeSteps column_steps;
     uint16 filter;  // no_step: all groups
-    int column_count;
-    Value *values;           // by column of the subquery: a step of these
-    const ValueType *types;  // of its values
-    uint16 *shown;           // the step that tells how many digits a decimal shows; no_step: the value tells
+    Value *values;  // by column of the subquery: a step of these
+    uint16 *shown;  // the step that tells how many digits a decimal shows; no_step: the value tells
 };
 
 // Compiles conditions and columns over the results. False, with the compiler's refusal: the engine can't
