@@ -19,7 +19,7 @@ VACUUM (FREEZE, ANALYZE) visit, city;
 \i :compare
 \set ECHO all
 
-SELECT number, regexp_replace(who, '^\d nodes', 'node') AS who, rows, same FROM unnest(ARRAY[
+SELECT number, who, rows, same FROM unnest(ARRAY[
     'SELECT id, word, small, count(*) FROM visit GROUP BY id', 'SELECT id, word, small + 1, count(*) FROM visit GROUP BY id, word, small, price', 'SELECT word, upper(word), sum(other) FROM visit GROUP BY id HAVING small > 3',
     'SELECT id, word, count(*) FROM visit GROUP BY id ORDER BY word, id LIMIT 5', 'SELECT id, price, paid, at FROM visit GROUP BY id, price',
     'SELECT c.id, c.name, c.state, count(*), sum(v.small) FROM visit v JOIN city c ON v.city = c.id GROUP BY c.id', 'SELECT c.name, c.people / 7, avg(v.price) FROM visit v JOIN city c ON v.city = c.id WHERE v.paid GROUP BY c.id HAVING c.state <> ''state 1''',

@@ -27,7 +27,15 @@ VACUUM ANALYZE sale, shop, empty, plain;
 \i :compare
 \set ECHO all
 EXPLAIN (COSTS OFF) SELECT n, count(*) FROM (SELECT shop, count(*) AS n FROM sale WHERE price > 10 GROUP BY 1 HAVING sum(price) > 50) AS s WHERE n % 2 = 0 GROUP BY 1;
-EXPLAIN (COSTS OFF, FORMAT yaml) SELECT p.kind, sum(s.total) FROM shop p JOIN (SELECT shop, name, sum(price) AS total FROM sale GROUP BY 1, 2) AS s ON s.shop = p.id AND s.name <> p.name GROUP BY 1;
+CREATE FUNCTION plan_as_json(query text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+    RETURN plan;
+END $$;
+SELECT plan #> '{0,Plan,Joins}' AS joins, plan #> '{0,Plan,Subqueries}' AS subqueries
+FROM plan_as_json($$SELECT p.kind, sum(s.total) FROM shop p JOIN (SELECT shop, name, sum(price) AS total FROM sale GROUP BY 1, 2) AS s ON s.shop = p.id AND s.name <> p.name GROUP BY 1$$) AS plan;
+DROP FUNCTION plan_as_json;
 -- Groups of groups, and groups that are joined.
 SELECT * FROM compare_all($list$
 SELECT n, count(*) FROM (SELECT shop, count(*) AS n FROM sale GROUP BY 1) AS s GROUP BY 1

@@ -14,8 +14,10 @@ VACUUM ANALYZE trip;
 
 \getenv source PG_ABS_SRCDIR
 \set compare :source '/test/regress/compare.sql'
+\set plan_of :source '/test/regress/plan_of.sql'
 \set ECHO none
 \i :compare
+\i :plan_of
 \set ECHO all
 
 SELECT * FROM compare_all($list$
@@ -27,7 +29,7 @@ SELECT part, kind, count(*), max(id * 2) FROM trip GROUP BY CUBE (part, kind) OR
 SELECT part, count(*) + 1, stddev(id + 1) FROM trip WHERE id + 0 < 0 GROUP BY GROUPING SETS ((part), ())
 SELECT coalesce(kind, 'all'), part, percentile_disc(0.5) WITHIN GROUP (ORDER BY id) FROM trip GROUP BY ROLLUP (kind, part)
 $list$);
-EXPLAIN (COSTS OFF) SELECT part, kind, sum(fare * 2) FROM trip GROUP BY ROLLUP (part, kind);
+SELECT plan FROM pg_temp.plan_of($$SELECT part, kind, sum(fare * 2) FROM trip GROUP BY ROLLUP (part, kind)$$);
 
 DROP FUNCTION compare, compare_all, who_answers, answer_of;
 DROP TABLE trip;

@@ -43,14 +43,12 @@ inline TupleTableSlot *project(CustomScanState *node) {
                                               : ExecProject(node->ss.ps.ps_ProjInfo);
 }
 
-// Begins the plan's children, the others than the first one with flags of their own.
-inline void begin_children(CustomScanState *node, EState *estate, int flags, int flags_of_others) {
-    const List *plans = castNode(CustomScan, node->ss.ps.plan)->custom_plans;
+// Begins the plan's children.
+inline void begin_children(CustomScanState *node, EState *estate, int flags) {
     ListCell *cell;
-    foreach (cell, plans)
+    foreach (cell, castNode(CustomScan, node->ss.ps.plan)->custom_plans)
         node->custom_ps =
-            lappend(node->custom_ps, ExecInitNode(static_cast<Plan *>(lfirst(cell)), estate,
-                                                  cell == list_head(plans) ? flags : flags_of_others));
+            lappend(node->custom_ps, ExecInitNode(static_cast<Plan *>(lfirst(cell)), estate, flags));
 }
 
 inline void report_children_of_changed_parameters(CustomScanState *node) {

@@ -10,7 +10,7 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
     RETURN ARRAY[SQLSTATE];
 END $$;
--- Who answers: one node or several, or why one has PostgreSQL's own plan do it; or a plan without the node.
+-- Who answers: a node, or why it has PostgreSQL's own plan do it; or a plan without one. How many there are, versions of PostgreSQL decide.
 CREATE FUNCTION who_answers(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     line text;
@@ -20,7 +20,7 @@ BEGIN
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
         nodes := nodes + (line LIKE '%(GpuQuery)%')::int;
     END LOOP;
-    who := CASE nodes WHEN 0 THEN 'other plan' WHEN 1 THEN 'node' ELSE nodes || ' nodes' END;
+    who := CASE nodes WHEN 0 THEN 'other plan' ELSE 'node' END;
     FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
         who := coalesce(substring(line FROM 'Fallback Reason: (.*)'), who);
     END LOOP;

@@ -106,7 +106,7 @@ static TupleTableSlot *execute_count_scan(CustomScanState *node) {
 }
 
 static void begin_count_scan(CustomScanState *node, EState *estate, int flags) {
-    begin_children(node, estate, flags, flags);
+    begin_children(node, estate, flags);
 }
 
 static void rescan_count_scan(CustomScanState *node) {

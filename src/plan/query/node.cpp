@@ -183,11 +183,18 @@ static void list_tables(QueryState *state, const List *members, const List *prun
             add_members(state, i, members, pruned, &next_plan);
 }
 
+static PlanState *begin_plan(CustomScanState *node, int number, EState *estate, int flags) {
+    auto *plan = static_cast<Plan *>(list_nth(castNode(CustomScan, node->ss.ps.plan)->custom_plans, number));
+    PlanState *begun = ExecInitNode(plan, estate, flags);
+    node->custom_ps = lappend(node->custom_ps, begun);
+    return begun;
+}
+
 static void begin_query(CustomScanState *node, EState *estate, int flags) {
     auto *state = reinterpret_cast<QueryState *>(node);
     const auto *plan = castNode(CustomScan, node->ss.ps.plan);
     // The first one checks EXECUTE on the aggregates and on all functions in their expressions.
-    begin_children(node, estate, flags | EXEC_FLAG_EXPLAIN_ONLY, flags);
+    PlanState *child = begin_plan(node, 0, estate, flags | EXEC_FLAG_EXPLAIN_ONLY);
     const Planning planning = unpack_planning(plan->custom_private);
     state->flags = flags;
     state->query = unpack_query(planning.query);
@@ -196,18 +203,17 @@ static void begin_query(CustomScanState *node, EState *estate, int flags) {
     state->maps_may_fail = planning.maps_may_fail;
     state->order = planning.order;
     state->count = planning.count;
-    list_tables(state, planning.members,
-                planning.members == NIL
-                    ? NIL
-                    : find_pruned_tables(static_cast<PlanState *>(linitial(node->custom_ps))));
+    list_tables(state, planning.members, planning.members == NIL ? NIL : find_pruned_tables(child));
+    // A plan of a member that PostgreSQL has pruned mustn't be begun.
+    for (int i = 0; i < state->table_count; i++)
+        if (!OidIsValid(state->tables[i].index_oid))
+            state->tables[i].plan = begin_plan(node, state->tables[i].plan_number, estate, flags);
     if ((flags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
         return;
     for (int i = 0; i < state->table_count; i++) {
         QueriedTable *table = &state->tables[i];
-        if (!OidIsValid(table->index_oid)) {
-            table->plan = static_cast<PlanState *>(list_nth(node->custom_ps, table->plan_number));
+        if (!OidIsValid(table->index_oid))
             continue;
-        }
         table->index = index_open(table->index_oid, AccessShareLock);
         // The executor has locked the table.
         table->heap = table_open(table->index->rd_index->indrelid, NoLock);

@@ -96,7 +96,7 @@ static TupleTableSlot *execute_search(CustomScanState *node) {
 static void begin_search(CustomScanState *node, EState *estate, int flags) {
     SearchState *state = state_of(node);
     const auto *plan = castNode(CustomScan, node->ss.ps.plan);
-    begin_children(node, estate, flags, flags);
+    begin_children(node, estate, flags);
     state->scan = castNode(IndexScanState, linitial(node->custom_ps));
     if (list_length(node->custom_ps) > 1)
         state->bitmap = static_cast<PlanState *>(lsecond(node->custom_ps));
