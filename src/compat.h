@@ -555,4 +555,15 @@ inline void mark_nulled(Var *column, Index join) {
 #endif
 }
 
+// From PostgreSQL 18 on what an executor has pruned mustn't be opened.
+inline bool is_relation_pruned(const EState &estate, Index relation) {
+#if PG_VERSION_NUM >= 180000
+    return !bms_is_member(static_cast<int>(relation), estate.es_unpruned_relids);
+#else
+    static_cast<void>(estate);
+    static_cast<void>(relation);
+    return false;
+#endif
+}
+
 }  // namespace pg_gpu

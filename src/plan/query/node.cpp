@@ -144,24 +144,32 @@ static QueriedTable *add_table(QueryState *state, int table, Oid index, int *nex
     return added;
 }
 
-// Adds the members of a table that may have rows, but for one where none has any.
+static void add_member(QueryState *state, int table, const PackedMember &member, int *next_plan) {
+    QueriedTable *own = add_table(state, table, member.index, next_plan);
+    own->columns_of_member = member.columns;
+    own->attributes = member.attributes;
+}
+
+// Adds the members of a table that may have rows, and one with an index where none has any.
 static void add_members(QueryState *state, int table, const List *members, const List *pruned,
                         int *next_plan) {
     const auto *packed = static_cast<const List *>(list_nth(members, table));
     const int count = count_members(packed);
-    int added = 0;
+    const int before = state->table_count;
+    int indexed = 0;
     for (int i = 0; i < count; i++) {
         const PackedMember member = unpack_member(packed, i);
-        const bool is_only = i + 1 == count && added == 0;
-        if (!is_only && list_member_oid(pruned, member.table) && count_uses(members, member.table) == 1) {
+        indexed = OidIsValid(member.index) ? i : indexed;
+        if (list_member_oid(pruned, member.table) && count_uses(members, member.table) == 1) {
             *next_plan += OidIsValid(member.index) ? 0 : 1;
             state->pruned++;
-            continue;
+        } else {
+            add_member(state, table, member, next_plan);
         }
-        QueriedTable *own = add_table(state, table, member.index, next_plan);
-        own->columns_of_member = member.columns;
-        own->attributes = member.attributes;
-        added++;
+    }
+    if (state->table_count == before) {
+        add_member(state, table, unpack_member(packed, indexed), next_plan);
+        state->pruned--;
     }
 }
 
@@ -183,8 +191,29 @@ static void list_tables(QueryState *state, const List *members, const List *prun
             add_members(state, i, members, pruned, &next_plan);
 }
 
+static Plan *own_plan(const CustomScanState *node, int number) {
+    return static_cast<Plan *>(list_nth(castNode(CustomScan, node->ss.ps.plan)->custom_plans, number));
+}
+
+// Is it a plan of a member that PostgreSQL has pruned, so that it mustn't be begun?
+static bool is_pruned(const Plan *plan, const EState *estate) {
+    while (!IsA(plan, BitmapHeapScan) && plan->lefttree != nullptr)
+        plan = plan->lefttree;
+    switch (nodeTag(plan)) {
+        case T_SeqScan:
+        case T_IndexScan:
+        case T_IndexOnlyScan:
+        case T_BitmapHeapScan:
+        case T_TidScan:
+        case T_TidRangeScan:
+            return is_relation_pruned(*estate, reinterpret_cast<const Scan *>(plan)->scanrelid);
+        default:
+            return false;
+    }
+}
+
 static PlanState *begin_plan(CustomScanState *node, int number, EState *estate, int flags) {
-    auto *plan = static_cast<Plan *>(list_nth(castNode(CustomScan, node->ss.ps.plan)->custom_plans, number));
+    Plan *plan = own_plan(node, number);
     PlanState *begun = ExecInitNode(plan, estate, flags);
     node->custom_ps = lappend(node->custom_ps, begun);
     return begun;
@@ -204,10 +233,15 @@ static void begin_query(CustomScanState *node, EState *estate, int flags) {
     state->order = planning.order;
     state->count = planning.count;
     list_tables(state, planning.members, planning.members == NIL ? NIL : find_pruned_tables(child));
-    // A plan of a member that PostgreSQL has pruned mustn't be begun.
-    for (int i = 0; i < state->table_count; i++)
-        if (!OidIsValid(state->tables[i].index_oid))
-            state->tables[i].plan = begin_plan(node, state->tables[i].plan_number, estate, flags);
+    for (int i = 0; i < state->table_count; i++) {
+        QueriedTable *table = &state->tables[i];
+        if (OidIsValid(table->index_oid))
+            continue;
+        if (is_pruned(own_plan(node, table->plan_number), estate))
+            state->is_any_role_pruned = true;
+        else
+            table->plan = begin_plan(node, table->plan_number, estate, flags);
+    }
     if ((flags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
         return;
     for (int i = 0; i < state->table_count; i++) {

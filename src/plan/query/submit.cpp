@@ -398,7 +398,8 @@ void submit(QueryState *state) {
     state->owner = CurrentResourceOwner;
     state->bound = state->query;
     size_t memory = get_hash_memory_limit();
-    state->problem = find_count(state);
+    state->problem = state->is_any_role_pruned ? "a partition is read in one role, and pruned in another"
+                                               : find_count(state);
     if (state->problem == nullptr)
         state->problem = read_subqueries(&state->bound, estate, &memory);
     if (state->problem == nullptr) {

@@ -34,7 +34,8 @@ struct QueryState {
     List *limits;          // ExprStates: of LIMIT and OFFSET, where these tell how many rows are wanted
     QueriedTable *tables;  // in the order of the tree's
     int table_count;
-    int pruned;  // members that aren't read
+    int pruned;               // members that aren't read
+    bool is_any_role_pruned;  // of a table that is read in two roles
     ExprContext *expressions;
     MemoryContext work;   // of a request
     MemoryContext keep;   // of the answer
