@@ -254,7 +254,8 @@ def run(name, description, size, default, meaning):
     figures, wrong = {}, []
     with tempfile.TemporaryDirectory(prefix='pg_gpu-bench-') as directory:
         os.chmod(directory, 0o755)
-        server = Server(directory, (setting.split('=', 1) for setting in options.set))
+        # Sorts and hash tables have what users have who set nothing.
+        server = Server(directory, [('work_mem', '4MB'), *(setting.split('=', 1) for setting in options.set)])
         try:
             server.start()
             session, rows = prepare(server, name, size, options)
