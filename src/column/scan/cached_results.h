@@ -20,6 +20,8 @@ inline constexpr int kCachedMatches = -1;
 inline constexpr int kCachedMatchingRows = -2;
 // Numerics of a dictionary, as integers.
 inline constexpr int kKeptDecimals = -3;
+// Which of a few values an expression gives for each entry.
+inline constexpr int kKeptResults = -4;
 
 // May a function's results be cached? That is so for PostgreSQL's own ones: what others do may depend on
 // tables and on settings, whatever they are declared to be.

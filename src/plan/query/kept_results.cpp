@@ -7,7 +7,6 @@
 
 namespace pg_gpu::plan::query {
 
-static constexpr int kKeptResults = -4;
 // Others are evaluated in no time.
 static constexpr uint64 kFewestPlaces = 128;
 // More values than these take memory, and a while to be numbered.
@@ -26,7 +25,7 @@ struct KeptResults {
 }  // namespace
 
 static column::CacheKey key_of(const ResultsOfRun &run) {
-    return {run.reader->index, run.reader->run.run_id, run.source->column, kKeptResults,
+    return {run.reader->index, run.reader->run.run_id, run.source->column, column::kKeptResults,
             reinterpret_cast<const Node *>(run.source->expression)};
 }
 

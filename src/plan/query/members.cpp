@@ -310,6 +310,29 @@ struct ScannedTables {
 
 }  // namespace
 
+static bool is_scan(const Plan *plan) {
+    switch (nodeTag(plan)) {
+        case T_SeqScan:
+        case T_IndexScan:
+        case T_IndexOnlyScan:
+        case T_BitmapHeapScan:
+        case T_TidScan:
+        case T_TidRangeScan:
+        case T_ForeignScan:
+        case T_CustomScan:
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool is_pruned(const Plan *plan, const EState *estate) {
+    while (!is_scan(plan) && plan->lefttree != nullptr)
+        plan = plan->lefttree;
+    const auto *scan = reinterpret_cast<const Scan *>(plan);
+    return is_scan(plan) && scan->scanrelid > 0 && is_relation_pruned(*estate, scan->scanrelid);
+}
+
 static void add_scanned(Plan *plan, ScannedTables *scanned);
 
 static void add_all(const List *plans, ScannedTables *scanned) {
@@ -332,17 +355,11 @@ static void add_scanned(Plan *plan, ScannedTables *scanned) {
     check_stack_depth();
     if (plan == nullptr)
         return;
+    if (is_scan(plan)) {
+        add_table(reinterpret_cast<const Scan *>(plan), scanned);
+        return;
+    }
     switch (nodeTag(plan)) {
-        case T_SeqScan:
-        case T_IndexScan:
-        case T_IndexOnlyScan:
-        case T_BitmapHeapScan:
-        case T_TidScan:
-        case T_TidRangeScan:
-        case T_ForeignScan:
-        case T_CustomScan:
-            add_table(reinterpret_cast<const Scan *>(plan), scanned);
-            break;
         case T_Append:
             add_all(reinterpret_cast<const Append *>(plan)->appendplans, scanned);
             break;

@@ -52,4 +52,7 @@ void divide_common_conditions(const List *conditions, const IndexColumns *column
 // The tables none of whose rows PostgreSQL's plan would read, which has been begun: OIDs.
 List *find_pruned_tables(PlanState *plan);
 
+// Is it a plan of a member's rows that PostgreSQL has pruned, so that it mustn't be begun?
+bool is_pruned(const Plan *plan, const EState *estate);
+
 }  // namespace pg_gpu::plan::query

@@ -195,23 +195,6 @@ static Plan *own_plan(const CustomScanState *node, int number) {
     return static_cast<Plan *>(list_nth(castNode(CustomScan, node->ss.ps.plan)->custom_plans, number));
 }
 
-// Is it a plan of a member that PostgreSQL has pruned, so that it mustn't be begun?
-static bool is_pruned(const Plan *plan, const EState *estate) {
-    while (!IsA(plan, BitmapHeapScan) && plan->lefttree != nullptr)
-        plan = plan->lefttree;
-    switch (nodeTag(plan)) {
-        case T_SeqScan:
-        case T_IndexScan:
-        case T_IndexOnlyScan:
-        case T_BitmapHeapScan:
-        case T_TidScan:
-        case T_TidRangeScan:
-            return is_relation_pruned(*estate, reinterpret_cast<const Scan *>(plan)->scanrelid);
-        default:
-            return false;
-    }
-}
-
 static PlanState *begin_plan(CustomScanState *node, int number, EState *estate, int flags) {
     Plan *plan = own_plan(node, number);
     PlanState *begun = ExecInitNode(plan, estate, flags);

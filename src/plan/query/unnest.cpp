@@ -1,7 +1,6 @@
 #include "plan/query/unnest.h"
 
 #include "compat.h"
-#include "plan/query/inputs.h"
 #include "plan/query/correlated.h"
 #include "plan/query/node.h"
 #include "plan/query/not_in.h"
