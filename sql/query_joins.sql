@@ -240,5 +240,13 @@ SELECT a.code, count(*) FROM delivery a JOIN delivery b ON a.code = b.code AND a
 $list$);
 RESET work_mem;
 
+-- As many tables as pages promise.
+CREATE TABLE link (id int4, name text) WITH (autovacuum_enabled = off);
+INSERT INTO link SELECT i, 'name ' || i % 30 FROM generate_series(1, 4000) AS i;
+CREATE INDEX link_i ON link USING gpu_column (id, name);
+VACUUM ANALYZE link;
+SELECT c.* FROM compare((SELECT 'SELECT count(*), max(t1.name) FROM ' || string_agg(CASE g WHEN 1 THEN 'link AS t1' ELSE format('JOIN link AS t%s ON t%s.id = t%s.id', g, g, g - 1) END, ' ' ORDER BY g)
+                         FROM generate_series(1, 30) AS g)) AS c;
+DROP TABLE link;
 DROP TABLE delivery, person, place, good, returned, nothing;
 DROP FUNCTION compare_ordered, compare, compare_all, who_answers, answer_of, rows_of;
