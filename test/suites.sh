@@ -129,20 +129,26 @@ tell_progress() {
     printf '      %d:%02d  %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$line"
 }
 
-# lane FUNCTION: its suites run beside those of other lanes. await_lanes waits for all.
+# lane FUNCTION: its suites run beside those of other lanes. await_lanes waits for all. A lane that gets to its end leaves a
+# file. What wait says of a process that ended long ago isn't asked: bash forgets it once a later child has the same number,
+# and a run starts more processes than there are numbers.
 lanes=()
-lane() { "$1" & lanes+=($!); }
+lane() {
+    rm -f "$logs/lane-$1"
+    { "$1"; touch "$logs/lane-$1"; } &
+    lanes+=("$1:$!")
+}
 await_lanes() {
-    local pid broken=no next=$((SECONDS + 15))
-    for pid in "${lanes[@]}"; do
-        while kill -0 "$pid" 2>/dev/null; do
+    local lane broken= next=$((SECONDS + 15))
+    for lane in "${lanes[@]}"; do
+        while [ ! -e "$logs/lane-${lane%:*}" ] && kill -0 "${lane#*:}" 2>/dev/null; do
             sleep 0.5
             [ $SECONDS -lt $next ] || { tell_progress; next=$((SECONDS + 15)); }
         done
-        wait "$pid" || broken=yes
+        [ -e "$logs/lane-${lane%:*}" ] || broken+=" ${lane%:*}"
     done
     lanes=()
-    [ $broken = no ] || record lanes 0 1 0 0 'FAILED (a lane ended before its suites)'
+    [ -z "$broken" ] || record lanes 0 1 0 0 "FAILED (ended before its suites:$broken)"
 }
 
 show_failures() {
@@ -248,10 +254,10 @@ start_cluster() {
 use_cluster() { eval "$("$root/contrib/scripts/private-cluster" env "$logs/$1")"; }
 
 tear_down() {
-    local pid pid_file cluster
+    local lane pid pid_file cluster
     # A run that is interrupted leaves no lane behind.
-    for pid in "${lanes[@]}"; do
-        kill "$pid" 2>/dev/null || true
+    for lane in "${lanes[@]}"; do
+        kill "${lane#*:}" 2>/dev/null || true
     done
     for cluster in cluster host; do
         if [ -e "$logs/$cluster/place" ]; then
