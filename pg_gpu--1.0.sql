@@ -412,53 +412,53 @@ AS 'MODULE_PATHNAME', 'pg_gpu_text_distance_typed'
 LANGUAGE C STRICT STABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.distance(text, tsquery) IS 'implementation of <@> operator';
 
-CREATE OPERATOR pg_catalog.@@@ (
+CREATE OPERATOR @extschema@.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = text,
     RIGHTARG = gpu.bm25_query,
     RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
-COMMENT ON OPERATOR pg_catalog.@@@ (text, gpu.bm25_query) IS 'matches what was typed';
+COMMENT ON OPERATOR @extschema@.@@@ (text, gpu.bm25_query) IS 'matches what was typed';
 
-CREATE OPERATOR pg_catalog.<@> (
+CREATE OPERATOR @extschema@.<@> (
     FUNCTION = gpu.distance,
     LEFTARG = text,
     RIGHTARG = gpu.bm25_query
 );
-COMMENT ON OPERATOR pg_catalog.<@> (text, gpu.bm25_query) IS 'minus the BM25 score; 0 without a match';
+COMMENT ON OPERATOR @extschema@.<@> (text, gpu.bm25_query) IS 'minus the BM25 score; 0 without a match';
 
-CREATE OPERATOR pg_catalog.@@@ (
+CREATE OPERATOR @extschema@.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = text,
     RIGHTARG = text,
     RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
-COMMENT ON OPERATOR pg_catalog.@@@ (text, text) IS 'matches what was typed';
+COMMENT ON OPERATOR @extschema@.@@@ (text, text) IS 'matches what was typed';
 
-CREATE OPERATOR pg_catalog.<@> (
+CREATE OPERATOR @extschema@.<@> (
     FUNCTION = gpu.distance,
     LEFTARG = text,
     RIGHTARG = text
 );
-COMMENT ON OPERATOR pg_catalog.<@> (text, text) IS 'minus the BM25 score; 0 without a match';
+COMMENT ON OPERATOR @extschema@.<@> (text, text) IS 'minus the BM25 score; 0 without a match';
 
-CREATE OPERATOR pg_catalog.@@@ (
+CREATE OPERATOR @extschema@.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = text,
     RIGHTARG = tsquery,
     RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
-COMMENT ON OPERATOR pg_catalog.@@@ (text, tsquery) IS 'matches what was typed';
+COMMENT ON OPERATOR @extschema@.@@@ (text, tsquery) IS 'matches what was typed';
 
-CREATE OPERATOR pg_catalog.<@> (
+CREATE OPERATOR @extschema@.<@> (
     FUNCTION = gpu.distance,
     LEFTARG = text,
     RIGHTARG = tsquery
 );
-COMMENT ON OPERATOR pg_catalog.<@> (text, tsquery) IS 'minus the BM25 score; 0 without a match';
+COMMENT ON OPERATOR @extschema@.<@> (text, tsquery) IS 'minus the BM25 score; 0 without a match';
 
 CREATE FUNCTION gpu.matches(jsonb, gpu.bm25_query)
 RETURNS bool
@@ -496,53 +496,53 @@ AS 'MODULE_PATHNAME', 'pg_gpu_text_distance_typed'
 LANGUAGE C STRICT STABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.distance(jsonb, tsquery) IS 'implementation of <@> operator';
 
-CREATE OPERATOR pg_catalog.@@@ (
+CREATE OPERATOR @extschema@.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = jsonb,
     RIGHTARG = gpu.bm25_query,
     RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
-COMMENT ON OPERATOR pg_catalog.@@@ (jsonb, gpu.bm25_query) IS 'matches what was typed';
+COMMENT ON OPERATOR @extschema@.@@@ (jsonb, gpu.bm25_query) IS 'matches what was typed';
 
-CREATE OPERATOR pg_catalog.<@> (
+CREATE OPERATOR @extschema@.<@> (
     FUNCTION = gpu.distance,
     LEFTARG = jsonb,
     RIGHTARG = gpu.bm25_query
 );
-COMMENT ON OPERATOR pg_catalog.<@> (jsonb, gpu.bm25_query) IS 'minus the BM25 score; 0 without a match';
+COMMENT ON OPERATOR @extschema@.<@> (jsonb, gpu.bm25_query) IS 'minus the BM25 score; 0 without a match';
 
-CREATE OPERATOR pg_catalog.@@@ (
+CREATE OPERATOR @extschema@.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = jsonb,
     RIGHTARG = text,
     RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
-COMMENT ON OPERATOR pg_catalog.@@@ (jsonb, text) IS 'matches what was typed';
+COMMENT ON OPERATOR @extschema@.@@@ (jsonb, text) IS 'matches what was typed';
 
-CREATE OPERATOR pg_catalog.<@> (
+CREATE OPERATOR @extschema@.<@> (
     FUNCTION = gpu.distance,
     LEFTARG = jsonb,
     RIGHTARG = text
 );
-COMMENT ON OPERATOR pg_catalog.<@> (jsonb, text) IS 'minus the BM25 score; 0 without a match';
+COMMENT ON OPERATOR @extschema@.<@> (jsonb, text) IS 'minus the BM25 score; 0 without a match';
 
-CREATE OPERATOR pg_catalog.@@@ (
+CREATE OPERATOR @extschema@.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = jsonb,
     RIGHTARG = tsquery,
     RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
-COMMENT ON OPERATOR pg_catalog.@@@ (jsonb, tsquery) IS 'matches what was typed';
+COMMENT ON OPERATOR @extschema@.@@@ (jsonb, tsquery) IS 'matches what was typed';
 
-CREATE OPERATOR pg_catalog.<@> (
+CREATE OPERATOR @extschema@.<@> (
     FUNCTION = gpu.distance,
     LEFTARG = jsonb,
     RIGHTARG = tsquery
 );
-COMMENT ON OPERATOR pg_catalog.<@> (jsonb, tsquery) IS 'minus the BM25 score; 0 without a match';
+COMMENT ON OPERATOR @extschema@.<@> (jsonb, tsquery) IS 'minus the BM25 score; 0 without a match';
 
 CREATE FUNCTION gpu.matches(text[], gpu.bm25_query)
 RETURNS bool
@@ -580,53 +580,53 @@ AS 'MODULE_PATHNAME', 'pg_gpu_text_distance_typed'
 LANGUAGE C STRICT STABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.distance(text[], tsquery) IS 'implementation of <@> operator';
 
-CREATE OPERATOR pg_catalog.@@@ (
+CREATE OPERATOR @extschema@.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = text[],
     RIGHTARG = gpu.bm25_query,
     RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
-COMMENT ON OPERATOR pg_catalog.@@@ (text[], gpu.bm25_query) IS 'matches what was typed';
+COMMENT ON OPERATOR @extschema@.@@@ (text[], gpu.bm25_query) IS 'matches what was typed';
 
-CREATE OPERATOR pg_catalog.<@> (
+CREATE OPERATOR @extschema@.<@> (
     FUNCTION = gpu.distance,
     LEFTARG = text[],
     RIGHTARG = gpu.bm25_query
 );
-COMMENT ON OPERATOR pg_catalog.<@> (text[], gpu.bm25_query) IS 'minus the BM25 score; 0 without a match';
+COMMENT ON OPERATOR @extschema@.<@> (text[], gpu.bm25_query) IS 'minus the BM25 score; 0 without a match';
 
-CREATE OPERATOR pg_catalog.@@@ (
+CREATE OPERATOR @extschema@.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = text[],
     RIGHTARG = text,
     RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
-COMMENT ON OPERATOR pg_catalog.@@@ (text[], text) IS 'matches what was typed';
+COMMENT ON OPERATOR @extschema@.@@@ (text[], text) IS 'matches what was typed';
 
-CREATE OPERATOR pg_catalog.<@> (
+CREATE OPERATOR @extschema@.<@> (
     FUNCTION = gpu.distance,
     LEFTARG = text[],
     RIGHTARG = text
 );
-COMMENT ON OPERATOR pg_catalog.<@> (text[], text) IS 'minus the BM25 score; 0 without a match';
+COMMENT ON OPERATOR @extschema@.<@> (text[], text) IS 'minus the BM25 score; 0 without a match';
 
-CREATE OPERATOR pg_catalog.@@@ (
+CREATE OPERATOR @extschema@.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = text[],
     RIGHTARG = tsquery,
     RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
-COMMENT ON OPERATOR pg_catalog.@@@ (text[], tsquery) IS 'matches what was typed';
+COMMENT ON OPERATOR @extschema@.@@@ (text[], tsquery) IS 'matches what was typed';
 
-CREATE OPERATOR pg_catalog.<@> (
+CREATE OPERATOR @extschema@.<@> (
     FUNCTION = gpu.distance,
     LEFTARG = text[],
     RIGHTARG = tsquery
 );
-COMMENT ON OPERATOR pg_catalog.<@> (text[], tsquery) IS 'minus the BM25 score; 0 without a match';
+COMMENT ON OPERATOR @extschema@.<@> (text[], tsquery) IS 'minus the BM25 score; 0 without a match';
 
 -- views
 
@@ -707,20 +707,20 @@ COMMENT ON OPERATOR FAMILY gpu.document_ops USING gpu_text IS 'full-text search 
 
 CREATE OPERATOR CLASS gpu.text_document_ops
 DEFAULT FOR TYPE text USING gpu_text FAMILY gpu.document_ops AS
-    OPERATOR 1 @@@ (text, gpu.bm25_query),
-    OPERATOR 2 <@> (text, gpu.bm25_query) FOR ORDER BY pg_catalog.float_ops;
+    OPERATOR 1 @extschema@.@@@ (text, gpu.bm25_query),
+    OPERATOR 2 @extschema@.<@> (text, gpu.bm25_query) FOR ORDER BY pg_catalog.float_ops;
 COMMENT ON OPERATOR CLASS gpu.text_document_ops USING gpu_text IS 'words of text, with their frequencies';
 
 CREATE OPERATOR CLASS gpu.jsonb_document_ops
 DEFAULT FOR TYPE jsonb USING gpu_text FAMILY gpu.document_ops AS
-    OPERATOR 1 @@@ (jsonb, gpu.bm25_query),
-    OPERATOR 2 <@> (jsonb, gpu.bm25_query) FOR ORDER BY pg_catalog.float_ops;
+    OPERATOR 1 @extschema@.@@@ (jsonb, gpu.bm25_query),
+    OPERATOR 2 @extschema@.<@> (jsonb, gpu.bm25_query) FOR ORDER BY pg_catalog.float_ops;
 COMMENT ON OPERATOR CLASS gpu.jsonb_document_ops USING gpu_text IS 'words of a documents strings, with their frequencies';
 
 CREATE OPERATOR CLASS gpu.text_array_document_ops
 DEFAULT FOR TYPE text[] USING gpu_text FAMILY gpu.document_ops AS
-    OPERATOR 1 @@@ (text[], gpu.bm25_query),
-    OPERATOR 2 <@> (text[], gpu.bm25_query) FOR ORDER BY pg_catalog.float_ops;
+    OPERATOR 1 @extschema@.@@@ (text[], gpu.bm25_query),
+    OPERATOR 2 @extschema@.<@> (text[], gpu.bm25_query) FOR ORDER BY pg_catalog.float_ops;
 COMMENT ON OPERATOR CLASS gpu.text_array_document_ops USING gpu_text IS 'words of all elements, with their frequencies';
 
 CREATE OPERATOR FAMILY gpu.bool_ops USING gpu_kary;

@@ -42,9 +42,13 @@ SELECT count(*) AS indexes_left FROM pg_index WHERE indrelid = 'install_test'::r
 SELECT count(*) AS schemas_left FROM pg_namespace WHERE nspname = 'gpu';
 CREATE INDEX install_test_k ON install_test USING gpu_kary (k);
 
--- Its schema isn't for choice: no DROP SCHEMA of a user's may take the indexes along.
+-- Its schema is for choice. It can't be changed later, nor does it go unless CASCADE takes the extension along.
 CREATE SCHEMA install_elsewhere;
 CREATE EXTENSION pg_gpu SCHEMA install_elsewhere;
+SELECT DISTINCT oprnamespace::regnamespace, oprname FROM pg_operator WHERE oprname IN ('@@@', '<@>') AND oid >= 16384 ORDER BY 2;
+ALTER EXTENSION pg_gpu SET SCHEMA public;
+DROP SCHEMA install_elsewhere;
+DROP EXTENSION pg_gpu;
 DROP SCHEMA install_elsewhere;
 
 -- And comes back.

@@ -4,9 +4,11 @@ SELECT no_plan();
 
 SELECT has_schema('gpu', 'schema gpu exists');
 SELECT has_extension('pg_gpu', 'extension pg_gpu is here');
-SELECT is((SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'pg_gpu'), 'pg_catalog',
-          'the extension belongs to no schema that a user may drop');
-SELECT is((SELECT extrelocatable FROM pg_extension WHERE extname = 'pg_gpu'), false, 'nor can it be moved to one');
+SELECT is((SELECT string_agg(DISTINCT oprnamespace::regnamespace || ' ' || oprname, ', ' ORDER BY oprnamespace::regnamespace || ' ' || oprname)
+           FROM pg_operator JOIN pg_depend ON classid = 'pg_operator'::regclass AND objid = pg_operator.oid
+           JOIN pg_extension ON refclassid = 'pg_extension'::regclass AND refobjid = pg_extension.oid AND extname = 'pg_gpu'),
+          'gpu <=>, public <@>, public @@@', 'operators that users write are in the schema that the extension was made in');
+SELECT is((SELECT extrelocatable FROM pg_extension WHERE extname = 'pg_gpu'), false, 'which can''t be changed later');
 SELECT is((SELECT installed_version FROM pg_available_extensions WHERE name = 'pg_gpu'),
           (SELECT default_version FROM pg_available_extensions WHERE name = 'pg_gpu'), 'the default version is installed');
 
