@@ -10,6 +10,7 @@ use FindBin;
 use lib "$FindBin::RealBin/../lib";
 use PgGpuTest::Faults;
 use PgGpuTest;
+use List::Util qw(min);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
@@ -30,12 +31,12 @@ sub checkpoint_of
 	return $out =~ /REDO location:\s+(\S+)/ ? $1 : die 'pg_controldata shows no checkpoint';
 }
 
-# Counts the blocks that differ in two states of a file.
+# Counts the blocks that two states of a file have both, and that differ. VACUUM may have cut the file.
 sub changed_blocks
 {
 	my ($old, $new) = @_;
-	return scalar grep { substr($old, $_ * BLOCK_SIZE, BLOCK_SIZE) ne substr($new, $_ * BLOCK_SIZE, BLOCK_SIZE) }
-		0 .. length($old) / BLOCK_SIZE - 1;
+	my $blocks = min(length($old), length($new)) / BLOCK_SIZE;
+	return scalar grep { substr($old, $_ * BLOCK_SIZE, BLOCK_SIZE) ne substr($new, $_ * BLOCK_SIZE, BLOCK_SIZE) } 0 .. $blocks - 1;
 }
 
 # Puts a file that was $old at the checkpoint and is $new now into a state that a power cut could leave.
@@ -46,8 +47,10 @@ sub lose_writes
 	my $blocks = length($new) / BLOCK_SIZE;
 	my %changed = (kept => 0, lost => 0, torn => 0);
 
-	# The end of a file that has grown may be missing altogether.
+	# The end of a file that has grown may be missing altogether, and that of one that was cut may be there again.
 	$blocks = random_int($old_blocks, $blocks) if $blocks > $old_blocks && rand() < 0.5;
+	$new .= substr($old, length($new)) if $blocks < $old_blocks && rand() < 0.5;
+	$blocks = length($new) / BLOCK_SIZE if $blocks < $old_blocks;
 	my $result = '';
 	for my $block (0 .. $blocks - 1)
 	{
