@@ -41,25 +41,25 @@ CREATE VIEW comparison AS SELECT number, c.who, c.rows, c.same FROM asked, compa
 SELECT * FROM comparison;
 -- Again, with what is kept; then without the rows that are gone, and with new ones.
 SELECT number, rows, same FROM comparison WHERE same <> 'same';
-SELECT number, rows, same FROM comparison WHERE same <> 'same';
+SELECT number, rows, same FROM comparison WHERE same <> 'same' AND number % 3 = 1;
 BEGIN;
 DELETE FROM words WHERE id % 10 = 7;
-SELECT number, rows, same FROM comparison WHERE same <> 'same';
+SELECT number, rows, same FROM comparison WHERE same <> 'same' AND number % 3 = 2;
 ROLLBACK;
-SELECT number, rows, same FROM comparison WHERE same <> 'same';
+SELECT number, rows, same FROM comparison WHERE same <> 'same' AND number % 3 = 0;
 DELETE FROM words WHERE id % 50 = 3;
 SELECT fill_words(80001, 80900);
-SELECT number, rows, same FROM comparison WHERE same <> 'same';
+SELECT number, rows, same FROM comparison WHERE same <> 'same' AND number % 3 = 1;
 VACUUM words;
-SELECT number, rows, same FROM comparison WHERE same <> 'same';
+SELECT number, rows, same FROM comparison WHERE same <> 'same' AND number % 3 = 2;
 SELECT count(*) FROM gpu.merge('words_i') WHERE step = 'merge TIDs';
-SELECT number, rows, same FROM comparison WHERE same <> 'same';
+SELECT number, rows, same FROM comparison WHERE same <> 'same' AND number % 3 = 0;
 -- Room for codes and not for rows, and for neither.
 SET pg_gpu.map_memory = '32kB';
-SELECT number, rows, same FROM comparison WHERE same <> 'same';
-SELECT number, rows, same FROM comparison WHERE same <> 'same';
+SELECT number, rows, same FROM comparison WHERE same <> 'same' AND number % 3 = 1;
+SELECT number, rows, same FROM comparison WHERE same <> 'same' AND number % 3 = 2;
 SET pg_gpu.map_memory = 0;
-SELECT number, rows, same FROM comparison WHERE same <> 'same';
+SELECT number, rows, same FROM comparison WHERE same <> 'same' AND number % 3 = 0;
 RESET pg_gpu.map_memory;
 -- What all aggregates are filtered by. Groups without such rows are groups nevertheless.
 CREATE TABLE label (k int4 PRIMARY KEY, name text);

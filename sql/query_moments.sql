@@ -122,7 +122,7 @@ SELECT zone, set_config('timezone', zone, false) IS NOT NULL AS is_set,
        by_ranges('SELECT to_char(to_timestamp(recent / 1000::float8), ''YYYY-MM-DD HH24''), count(*), sum(seconds) FROM ranged_seconds GROUP BY 1') AS shown,
        by_ranges('SELECT date_trunc(''day'', to_timestamp(seconds) AT TIME ZONE ''Europe/Berlin''), date_trunc(''month'', to_timestamp(seconds), ''Pacific/Apia''), count(*) FROM ranged_seconds GROUP BY 1, 2') AS zones,
        by_ranges('SELECT count(*) FROM ranged_seconds WHERE to_timestamp(seconds)::date > ''2010-03-28'' OR milliseconds < 0') AS condition
-FROM unnest(ARRAY['UTC', 'Europe/Berlin', 'America/St_Johns', 'Pacific/Apia', 'America/Sao_Paulo']) AS zone;
+FROM unnest(ARRAY['Europe/Berlin', 'America/St_Johns', 'Pacific/Apia']) AS zone;
 SELECT by_ranges('SELECT date_trunc(''day'', to_timestamp(recent / -20000)), count(*) FROM ranged_seconds GROUP BY 1'), by_ranges('SELECT date_trunc(''day'', to_timestamp(recent / -1000.0)), count(*) FROM ranged_seconds GROUP BY 1'),
        by_ranges('SELECT date_trunc(''hour'', to_timestamp(round(extract(epoch FROM zoned) / 7000) * 7000)), count(*) FROM ranged GROUP BY 1');
 INSERT INTO ranged_seconds (milliseconds, fraction) VALUES (9e18, 'Infinity');
