@@ -125,6 +125,8 @@ SELECT zone, set_config('timezone', zone, false) IS NOT NULL AS is_set,
 FROM unnest(ARRAY['Europe/Berlin', 'America/St_Johns', 'Pacific/Apia']) AS zone;
 SELECT by_ranges('SELECT date_trunc(''day'', to_timestamp(recent / -20000)), count(*) FROM ranged_seconds GROUP BY 1'), by_ranges('SELECT date_trunc(''day'', to_timestamp(recent / -1000.0)), count(*) FROM ranged_seconds GROUP BY 1'),
        by_ranges('SELECT date_trunc(''hour'', to_timestamp(round(extract(epoch FROM zoned) / 7000) * 7000)), count(*) FROM ranged GROUP BY 1');
+-- Of integers so great that not all digits fit a float, and of floats between two microseconds.
+SELECT by_ranges('SELECT to_timestamp(milliseconds / 10), count(*) FROM ranged_seconds GROUP BY 1'), by_ranges('SELECT to_timestamp(fraction / 3), count(*), min(to_timestamp(fraction * -1.1)) FROM ranged_seconds GROUP BY 1');
 INSERT INTO ranged_seconds (milliseconds, fraction) VALUES (9e18, 'Infinity');
 SELECT by_ranges('SELECT date_trunc(''day'', to_timestamp(milliseconds / 1000)), count(*) FROM ranged_seconds GROUP BY 1'), by_ranges('SELECT date_trunc(''day'', to_timestamp(fraction)), count(*) FROM ranged_seconds GROUP BY 1');
 SET timezone = 'UTC';

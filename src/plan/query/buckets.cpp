@@ -46,11 +46,7 @@ static uint16 is_between(Compiler *compiler, uint16 is_below, uint16 is_above) {
 static Value bucket_of_float(Compiler *compiler, const Value &value, float8 low, float8 high, int32 count) {
     if (!(low < high) || std::isinf(high - low) || std::isinf(low) || std::isinf(high))
         return refuse_value(compiler, "bounds of buckets don't ascend");
-    const auto real = [&](float8 number) {
-        return constant_step(compiler->program,
-                             static_cast<Int128>(static_cast<uint64>(DatumGetInt64(Float8GetDatum(number)))),
-                             ValueType::float64);
-    };
+    const auto real = [&](float8 number) { return constant_step(compiler->program, number); };
     const uint16 is_below = logic(compiler, Operation::less, value.step, real(low));
     const uint16 is_above = logic(compiler, Operation::less_or_equal, real(high), value.step);
     // NaN is an error.

@@ -80,11 +80,7 @@ static Value value_of_sum(Compiler *compiler, const Result &result) {
 // Where finite numbers' sum isn't, PostgreSQL raises an error: the step that divides by 0 there fails.
 static Value value_of_float_sum(Compiler *compiler, const Result &result) {
     Program *program = compiler->program;
-    const auto constant = [&](double number) {
-        return constant_step(program,
-                             static_cast<Int128>(static_cast<uint64>(DatumGetInt64(Float8GetDatum(number)))),
-                             ValueType::float64);
-    };
+    const auto constant = [&](float8 number) { return constant_step(program, number); };
     const auto compute = [&](Operation operation, uint16 one, uint16 other) {
         return add_step(program, make_step(operation, ValueType::float64, one, other));
     };

@@ -100,20 +100,22 @@ static const Named *find_named(const Named (&all)[count], const List *arguments)
 
 // ---- functions --------------------------------------------------------------------------------------------
 
-static Value compile_truncation(Compiler *compiler, const List *arguments, bool has_zone) {
+// Without a zone for timestamps that have none.
+static Value compile_truncation(Compiler *compiler, const List *arguments, pg_tz *zone) {
     const NamedUnit *named = find_named(units, arguments);
     const Value value = compile(compiler, static_cast<const Expr *>(lsecond(arguments)));
     if (is_refused(compiler))
         return {};
     if (named == nullptr || value.kind != Kind::Timestamp)
         return refuse_value(compiler, "a unit of time isn't known");
-    const bool is_shifted = has_zone && named->unit >= TimeUnit::minute;
-    const uint16 local = is_shifted ? shift_step(compiler, Operation::shift_zone, value.step) : value.step;
+    const bool is_shifted = zone != nullptr && named->unit >= TimeUnit::minute;
+    const uint16 local =
+        is_shifted ? shift_step(compiler, Operation::shift_zone, value.step, zone) : value.step;
     engine::Step step = make_step(Operation::truncate_timestamp, ValueType::int64, local);
     step.detail = static_cast<uint32>(named->unit);
     uint16 cut = add_guarded(compiler, step, true);
     if (is_shifted && named->unit >= TimeUnit::day) {
-        cut = shift_step(compiler, Operation::unshift_zone, cut);
+        cut = shift_step(compiler, Operation::unshift_zone, cut, zone);
     } else if (is_shifted) {
         // Within a day the offset stays that of the moment itself, which local time doesn't tell where clocks
         // are set back.
@@ -127,6 +129,15 @@ static Value compile_truncation(Compiler *compiler, const List *arguments, bool 
                                                            : 1001.0 * DAYS_PER_YEAR) *
                           USECS_PER_DAY;
     return moment(Kind::Timestamp, cut, value.limit + length);
+}
+
+// date_trunc() by the clocks of a zone that is named.
+static Value compile_truncation_in_zone(Compiler *compiler, const List *arguments) {
+    const auto *name = static_cast<const Const *>(lthird(arguments));
+    pg_tz *zone = IsA(name, Const) && !name->constisnull ? zone_of_name(*name) : nullptr;
+    return zone == nullptr
+               ? refuse_value(compiler, "a time zone isn't a constant, or not a name of one", name)
+               : compile_truncation(compiler, arguments, zone);
 }
 
 static Value field_value(uint16 step, int16 scale, double limit) {
@@ -377,11 +388,75 @@ static Value compile_move(Compiler *compiler, const List *arguments, bool is_bac
     return moment(Kind::Timestamp, step, value.limit + months + rest);
 }
 
+// ---- seconds since 1970 -----------------------------------------------------------------------------------
+
+static constexpr int64 kUnixToPostgres =
+    static_cast<int64>(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY;
+
+// The integer that float8 is cast from, where to_timestamp() loses nothing of it; nullptr: there is none.
+static const Expr *whole_seconds(const Expr *seconds) {
+    if (!IsA(seconds, FuncExpr))
+        return nullptr;
+    const auto *cast = reinterpret_cast<const FuncExpr *>(seconds);
+    return cast->funcid == F_FLOAT8_INT2 || cast->funcid == F_FLOAT8_INT4 || cast->funcid == F_FLOAT8_INT8
+               ? static_cast<const Expr *>(linitial(cast->args))
+               : nullptr;
+}
+
+// Fails beyond kMaxMicros: sums with what is left up to the greatest number then overflow.
+static uint16 within_limit(Compiler *compiler, uint16 micros) {
+    constexpr int64 left = PG_INT64_MAX - static_cast<int64>(kMaxMicros);
+    for (const Operation there : {Operation::add, Operation::subtract}) {
+        const Operation back = there == Operation::add ? Operation::subtract : Operation::add;
+        micros = add_number(compiler, there, micros, left).step;
+        micros = add_number(compiler, back, micros, left).step;
+    }
+    return micros;
+}
+
+// to_timestamp(float8): the steps of float8_timestamptz(), or the same with integers where floats would have
+// all digits.
+static Value compile_seconds(Compiler *compiler, const List *arguments) {
+    constexpr double max_exact = 9.0e15;
+    const auto *seconds = static_cast<const Expr *>(linitial(arguments));
+    const Expr *whole = whole_seconds(seconds);
+    const Value value = compile(compiler, whole != nullptr ? whole : seconds);
+    if (is_refused(compiler))
+        return {};
+    if (value.is_null)
+        return null_value(compiler, TIMESTAMPTZOID);
+    const double limit = (value.limit + kUnixToPostgres) * USECS_PER_SEC;
+    if (whole != nullptr && limit > kMaxMicros)
+        return refuse_value(compiler, "a timestamp may be infinite, or out of range");
+    if (whole != nullptr && limit <= max_exact) {
+        const Value moved = add_number(compiler, Operation::subtract, value.step, kUnixToPostgres);
+        return moment(Kind::Timestamp,
+                      add_number(compiler, Operation::multiply, moved.step, USECS_PER_SEC).step, limit);
+    }
+    const Value real = whole != nullptr ? to_real(compiler, value) : value;
+    const auto with = [&](Operation operation, uint16 step, float8 number) {
+        const uint16 constant = constant_step(compiler->program, number);
+        return add_guarded(compiler, make_step(operation, ValueType::float64, step, constant), true);
+    };
+    const uint16 moved = with(Operation::subtract, real.step, kUnixToPostgres);
+    engine::Step step = make_step(Operation::float_to_integer, ValueType::int64,
+                                  with(Operation::multiply, moved, USECS_PER_SEC));
+    step.width = 8;
+    return moment(Kind::Timestamp, within_limit(compiler, add_guarded(compiler, step, true)), kMaxMicros);
+}
+
 bool compile_moment_call(Compiler *compiler, Oid function, const List *arguments, Value *value) {
     switch (function) {
+        case F_TO_TIMESTAMP_FLOAT8:
+            *value = compile_seconds(compiler, arguments);
+            return true;
         case F_DATE_TRUNC_TEXT_TIMESTAMP:
         case F_DATE_TRUNC_TEXT_TIMESTAMPTZ:
-            *value = compile_truncation(compiler, arguments, function == F_DATE_TRUNC_TEXT_TIMESTAMPTZ);
+            *value = compile_truncation(
+                compiler, arguments, function == F_DATE_TRUNC_TEXT_TIMESTAMPTZ ? session_timezone : nullptr);
+            return true;
+        case F_DATE_TRUNC_TEXT_TIMESTAMPTZ_TEXT:
+            *value = compile_truncation_in_zone(compiler, arguments);
             return true;
         case F_EXTRACT_TEXT_DATE:
         case F_EXTRACT_TEXT_TIMESTAMP:

@@ -178,9 +178,12 @@ static Value compute_integer(Compiler *compiler, Operation operation, const Valu
     if (operation == Operation::multiply)
         limit = one.limit * other.limit;
     if (operation == Operation::divide || operation == Operation::modulo) {
+        const bool has_divisor = !may_be_zero(compiler, other);
+        limit = operation == Operation::modulo ? Min(one.limit, other.limit)
+                : has_divisor                  ? one.limit / other.limit
+                                               : one.limit;
         // The least integer has no opposite.
-        limit = one.limit;
-        may_fail = may_be_zero(compiler, other) || one.limit >= most;
+        may_fail = !has_divisor || one.limit >= most;
     }
     engine::Step step = make_step(operation, ValueType::int64, one.step, other.step);
     step.width = width;

@@ -110,6 +110,7 @@ static bool has_narrowing_call(Node *node, void *context) {
         switch (reinterpret_cast<const FuncExpr *>(node)->funcid) {
             case F_DATE_TRUNC_TEXT_TIMESTAMP:
             case F_DATE_TRUNC_TEXT_TIMESTAMPTZ:
+            case F_DATE_TRUNC_TEXT_TIMESTAMPTZ_TEXT:
             case F_EXTRACT_TEXT_DATE:
             case F_EXTRACT_TEXT_TIMESTAMP:
             case F_EXTRACT_TEXT_TIMESTAMPTZ:

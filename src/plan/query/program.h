@@ -223,6 +223,12 @@ inline uint16 constant_step(Program *program, Int128 value, ValueType type) {
                     make_step(Operation::constant, type, static_cast<uint16>(add_constant(program, value))));
 }
 
+inline uint16 constant_step(Program *program, float8 value) {
+    return constant_step(program,
+                         static_cast<Int128>(static_cast<uint64>(DatumGetInt64(Float8GetDatum(value)))),
+                         ValueType::float64);
+}
+
 // Has steps added to another node's from here on, and returns those so far.
 NodeSteps begin_node_steps(Program *program, const NodeSteps &steps = {});
 

@@ -85,8 +85,7 @@ uint16 shift_step(Compiler *compiler, Operation operation, uint16 step, pg_tz *z
 
 // ---- AT TIME ZONE -----------------------------------------------------------------------------------------
 
-// A zone's name that PostgreSQL doesn't take for an abbreviation; nullptr: it may be one, or is none.
-static pg_tz *zone_of_name(const Const &name) {
+pg_tz *zone_of_name(const Const &name) {
     char spelled[TZ_STRLEN_MAX + 1];
     text_to_cstring_buffer(DatumGetTextPP(name.constvalue), spelled, sizeof(spelled));
     const bool is_name = strchr(spelled, '/') != nullptr || pg_strcasecmp(spelled, "UTC") == 0 ||
