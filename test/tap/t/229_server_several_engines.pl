@@ -1,4 +1,4 @@
-# suite: check
+# suite: long
 # Three host engines in one server process stand for devices: runs are shared out among them, questions are asked of all that
 # have runs, and the answers are added up; an engine that is lost ends alone; limits are so small that no engine could hold
 # all of an index.
