@@ -44,7 +44,8 @@ static void close_files(const RowFiles &files) {
         BufFileClose(files.files[i]);
 }
 
-static Scales choose_from_files(GridWriter *grid, const RowFiles &files, RowStatistics *statistics) {
+static Scales choose_from_files(GridWriter *grid, const RowFiles &files, uint16 tight,
+                                RowStatistics *statistics, uint16 *loose) {
     const Format &format = *grid->format;
     const auto words = static_cast<uint64>(format.row_words);
     const uint64 step = Max((files.rows + kMaxSampleRows - 1) / kMaxSampleRows, uint64{1});
@@ -59,12 +60,15 @@ static Scales choose_from_files(GridWriter *grid, const RowFiles &files, RowStat
                 memcpy(sample + sampled++ * words, rows + i * words, words * sizeof(uint64));
     });
     const double wanted = ceil(static_cast<double>(files.rows) / kCellRows);
-    const Scales scales = choose_scales(format, *statistics, sample, sampled, wanted, grid->rule);
+    *loose = loose_dimensions(format, *statistics, tight);
+    const Scales scales = *loose != 0
+                              ? tight_scales(format, *statistics, *loose)
+                              : choose_scales(format, *statistics, sample, sampled, wanted, grid->rule);
     pfree(sample);
     return scales;
 }
 
-static uint32 add_grid_of_files(GridWriter *grid, const RowFiles &files);
+static uint32 add_grid_of_files(GridWriter *grid, const RowFiles &files, uint16 tight);
 
 static void add_rows_of_files(GridWriter *grid, const RowFiles &files) {
     for_each_rows(grid, files,
@@ -73,7 +77,7 @@ static void add_rows_of_files(GridWriter *grid, const RowFiles &files) {
 
 // Loads rows of cells [first, end), which fit in memory.
 static void add_loaded_cells(GridWriter *grid, const Scales &scales, uint32 word, uint32 first, uint32 end,
-                             const RowFiles &files) {
+                             const RowFiles &files, uint16 tight) {
     const auto words = static_cast<size_t>(grid->format->row_words);
     auto *rows = allocate<uint64>((files.rows + 1) * words);
     auto *scratch = allocate<uint64>((files.rows + 1) * words);
@@ -82,20 +86,20 @@ static void add_loaded_cells(GridWriter *grid, const Scales &scales, uint32 word
         load_rows(*grid, files.files[i], rows + loaded * words, files.counts[i]);
         loaded += files.counts[i];
     }
-    add_cells(grid, scales, word, first, end, rows, scratch, loaded);
+    add_cells(grid, scales, word, first, end, rows, scratch, loaded, tight);
     pfree(scratch);
     pfree(rows);
 }
 
 // Adds the rows of cells [first, end), `counts` of them in each.
 static void add_dealt_cells(GridWriter *grid, const Scales &scales, uint32 word, uint32 first, uint32 end,
-                            const uint64 *counts, const RowFiles &files) {
+                            const uint64 *counts, const RowFiles &files, uint16 tight) {
     check_stack_depth();
     if (files.rows <= grid->max_rows)
-        return add_loaded_cells(grid, scales, word, first, end, files);
+        return add_loaded_cells(grid, scales, word, first, end, files, tight);
     if (end - first == 1) {
         begin_cell(grid, scales, word, first);
-        const uint32 child = add_grid_of_files(grid, files);
+        const uint32 child = add_grid_of_files(grid, files, tight);
         if (child != 0)
             return link_cell(grid, scales, word, first, child);
         add_rows_of_files(grid, files);
@@ -132,16 +136,17 @@ static void add_dealt_cells(GridWriter *grid, const Scales &scales, uint32 word,
     pfree(groups);
     for (uint32 i = 0; i < count; i++)
         add_dealt_cells(grid, scales, word, starts[i], starts[i + 1], counts + (starts[i] - first),
-                        {&dealt[i], &rows_of[i], 1, rows_of[i]});
+                        {&dealt[i], &rows_of[i], 1, rows_of[i]}, tight);
 }
 
 // Writes the rows as a grid, closes the files and returns the word at which the grid begins, or does nothing
 // and returns 0.
-static uint32 add_grid_of_files(GridWriter *grid, const RowFiles &files) {
+static uint32 add_grid_of_files(GridWriter *grid, const RowFiles &files, uint16 tight) {
     const Format &format = *grid->format;
     RowStatistics statistics;
-    const Scales scales = choose_from_files(grid, files, &statistics);
-    const uint32 word = are_identical(format, statistics) ? 0 : place_grid(grid, scales);
+    uint16 loose;
+    const Scales scales = choose_from_files(grid, files, tight, &statistics, &loose);
+    const uint32 word = loose == 0 && are_identical(format, statistics) ? 0 : place_grid(grid, scales);
     if (word != 0) {
         auto *counts = allocate_zeroed<uint64>(scales.cells);
         const auto words = static_cast<uint64>(format.row_words);
@@ -149,7 +154,8 @@ static uint32 add_grid_of_files(GridWriter *grid, const RowFiles &files) {
             for (uint64 i = 0; i < count; i++)
                 counts[cell_of(format, scales, rows + i * words)]++;
         });
-        add_dealt_cells(grid, scales, word, 0, scales.cells, counts, files);
+        add_dealt_cells(grid, scales, word, 0, scales.cells, counts, files,
+                        static_cast<uint16>(tight | loose));
         begin_cell(grid, scales, word, scales.cells);
         pfree(counts);
     }
@@ -158,7 +164,7 @@ static uint32 add_grid_of_files(GridWriter *grid, const RowFiles &files) {
 }
 
 void add_grid_from_files(GridWriter *grid, const RowFiles &files) {
-    if (add_grid_of_files(grid, files) != 0)
+    if (add_grid_of_files(grid, files, 0) != 0)
         return;
     const Format &format = *grid->format;
     RowStatistics statistics;

@@ -121,13 +121,14 @@ static void scatter_rows(const uint64 *rows, uint64 *to, uint64 count, int words
     }
 }
 
-static uint32 add_child_grid(GridWriter *grid, uint64 *rows, uint64 *scratch, uint64 count);
+static uint32 add_child_grid(GridWriter *grid, uint64 *rows, uint64 *scratch, uint64 count, uint16 tight);
 
 // Writes a cell's rows, which are in `rows`.
 static void add_cell(GridWriter *grid, const Scales &scales, uint32 word, uint32 cell, uint64 *rows,
-                     uint64 *scratch, uint64 count) {
+                     uint64 *scratch, uint64 count, uint16 tight) {
     begin_cell(grid, scales, word, cell);
-    const uint32 child = is_large_cell(*grid->format, count) ? add_child_grid(grid, rows, scratch, count) : 0;
+    const uint32 child =
+        is_large_cell(*grid->format, count) ? add_child_grid(grid, rows, scratch, count, tight) : 0;
     if (child != 0)
         link_cell(grid, scales, word, cell, child);
     else
@@ -135,7 +136,7 @@ static void add_cell(GridWriter *grid, const Scales &scales, uint32 word, uint32
 }
 
 void add_cells(GridWriter *grid, const Scales &scales, uint32 word, uint32 first, uint32 end, uint64 *rows,
-               uint64 *scratch, uint64 count) {
+               uint64 *scratch, uint64 count, uint16 tight) {
     const Format &format = *grid->format;
     const auto words = static_cast<uint64>(format.row_words);
     auto *cells = allocate<uint32>(count + 1);
@@ -159,7 +160,7 @@ void add_cells(GridWriter *grid, const Scales &scales, uint32 word, uint32 first
     for (uint32 cell = 0; cell < end - first; cell++) {
         CHECK_FOR_INTERRUPTS();
         add_cell(grid, scales, word, first + cell, scratch + begin * words, rows + begin * words,
-                 ends[cell] - begin);
+                 ends[cell] - begin, tight);
         begin = ends[cell];
     }
     pfree(ends);
@@ -182,18 +183,21 @@ static Scales scales_of(GridWriter *grid, const RowStatistics &statistics, const
 
 // Adds the rows as a grid; the word it begins at, or 0, without adding them, when there is nothing to part or
 // no room in the directory.
-static uint32 add_child_grid(GridWriter *grid, uint64 *rows, uint64 *scratch, uint64 count) {
+static uint32 add_child_grid(GridWriter *grid, uint64 *rows, uint64 *scratch, uint64 count, uint16 tight) {
     check_stack_depth();
     const Format &format = *grid->format;
     RowStatistics statistics;
     begin_statistics(&statistics);
     add_statistics(format, &statistics, rows, count);
-    if (are_identical(format, statistics))
+    const uint16 loose = loose_dimensions(format, statistics, tight);
+    if (loose == 0 && are_identical(format, statistics))
         return 0;
-    const Scales scales = scales_of(grid, statistics, rows);
+    const Scales scales =
+        loose != 0 ? tight_scales(format, statistics, loose) : scales_of(grid, statistics, rows);
     const uint32 word = place_grid(grid, scales);
     if (word != 0) {
-        add_cells(grid, scales, word, 0, scales.cells, rows, scratch, count);
+        add_cells(grid, scales, word, 0, scales.cells, rows, scratch, count,
+                  static_cast<uint16>(tight | loose));
         begin_cell(grid, scales, word, scales.cells);
     }
     free_scales(format, scales);
@@ -201,7 +205,7 @@ static uint32 add_child_grid(GridWriter *grid, uint64 *rows, uint64 *scratch, ui
 }
 
 void add_grid(GridWriter *grid, uint64 *rows, uint64 *scratch, uint64 count) {
-    if (add_child_grid(grid, rows, scratch, count) != 0)
+    if (add_child_grid(grid, rows, scratch, count, 0) != 0)
         return;
     RowStatistics statistics;
     begin_statistics(&statistics);

@@ -70,8 +70,9 @@ void link_cell(GridWriter *grid, const Scales &scales, uint32 word, uint32 cell,
 
 void free_scales(const Format &format, const Scales &scales);
 
-// Adds the rows of cells [first, end) of a placed grid, which fit in memory.
+// Adds the rows of cells [first, end) of a placed grid, which fit in memory. In the dimensions `tight` (a bit
+// each) borders of cells already say which value points have (loose_dimensions).
 void add_cells(GridWriter *grid, const Scales &scales, uint32 word, uint32 first, uint32 end, uint64 *rows,
-               uint64 *scratch, uint64 count);
+               uint64 *scratch, uint64 count, uint16 tight);
 
 }  // namespace pg_gpu::grid

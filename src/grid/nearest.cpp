@@ -38,15 +38,21 @@ static bool read_interval(NearestSearch *search, const OpenGrid &grid, int i, ui
     if (coordinate + 1 < grid.head.intervals[dimension]) {
         if (!read_words(reader, grid.head.starts[dimension] + coordinate, 1, &code))
             return fail_in_directory(*search, grid.run);
-        *high = decode_float<double>(code);
+        *high = decode_float<double>(code - 1);
     }
     return true;
 }
 
-// Returns a distance that is no more than that of any point between these bounds.
+// Returns a distance that is no more than that of any point between these bounds. Where only one point is, it
+// is that point's, so that rows that have been read come before others that lie there, too.
 static uint64 least_distance(const Order &order, const double *low, const double *high) {
     if (order.is_null)
         return kNullDistance;
+    if (low[0] == high[0] && low[1] == high[1]) {
+        const uint64 distance = try_distance(order, {low[0], low[1]});
+        if (distance != kFailed)
+            return distance;
+    }
     const double from[2] = {order.from.x, order.from.y};
     double away[2];
     for (int i = 0; i < 2; i++) {
@@ -155,6 +161,8 @@ static bool open_cells(NearestSearch *search, const Candidate &candidate) {
     begin[search->dimensions[1]] = candidate.y;
     end[search->dimensions[1]] = candidate.y + 1;
     std::copy_n(begin, format.dimension_count, at);
+    const uint64 distance =
+        candidate.kind == Kind::Cells ? least_distance(search->orders[0], low, high) : candidate.distance;
     for (;;) {
         CHECK_FOR_INTERRUPTS();
         uint64 number = 0;
@@ -172,7 +180,7 @@ static bool open_cells(NearestSearch *search, const Candidate &candidate) {
                 return false;
         } else if (cells[0].first < cells[1].first &&
                    !push_range(search, grid.run,
-                               {cells[0].first, cells[1].first, cells[0].page, tested, false})) {
+                               {cells[0].first, cells[1].first, cells[0].page, tested, false}, distance)) {
             return false;
         }
         int i = format.dimension_count - 1;
@@ -273,6 +281,8 @@ void restart_nearest(NearestSearch *search) {
     search->grid_count = search->grid_room = 0;
     search->pages = nullptr;
     search->page_count = search->page_room = 0;
+    search->ranges = nullptr;
+    search->range_count = search->range_room = 0;
     search->groups = nullptr;
     search->group_count = search->group_room = 0;
     search->further = nullptr;
@@ -300,7 +310,7 @@ static bool start(NearestSearch *search) {
         const double low[2] = {-HUGE_VAL, -HUGE_VAL};
         const double high[2] = {HUGE_VAL, HUGE_VAL};
         if (run.access_method_data[0] == 0
-                ? !push_range(search, i, whole_run(*scan.format, scan.condition, run))
+                ? !push_range(search, i, whole_run(*scan.format, scan.condition, run), 0)
                 : !push_grid(search, i, root_word(*scan.format), low, high))
             return false;
     }
@@ -317,9 +327,17 @@ static Step next_candidate(NearestSearch *search, Candidate *next) {
         *next = pop(search);
         if (next->kind == Kind::Row)
             return Step::Entry;
-        if (next->kind == Kind::Group)
+        if (next->kind == Kind::Group) {
             open_group(search, next->source);
-        else if ((next->kind == Kind::Cells && !push_neighbours(search, *next)) || !open_cells(search, *next))
+            continue;
+        }
+        if (next->kind == Kind::Range) {
+            const UnreadRange range = search->ranges[next->source];
+            if (!push_range(search, range.run, range.entries, next->distance))
+                return Step::Recycled;
+            continue;
+        }
+        if ((next->kind == Kind::Cells && !push_neighbours(search, *next)) || !open_cells(search, *next))
             return Step::Recycled;
     }
 }

@@ -19,13 +19,14 @@ inline uint64 code_of_distance(double distance) {
 // A lower bound is taken down by this factor, so that it is one whatever is rounded on the way.
 inline constexpr double kRoundingMargin = 16 * DBL_EPSILON;
 
-enum class Kind : uint32 { Cells, NullCells, Group, Row };
+enum class Kind : uint32 { Cells, NullCells, Range, Group, Row };
 
-// A candidate is all cells of a grid at a pair of coordinates, a group of rows, or a row.
+// A candidate is all cells of a grid at a pair of coordinates, entries of a cell on pages that haven't been
+// read, a group of rows, or a row.
 struct Candidate {
     uint64 distance;  // but of a row: not above the first distance of any of their rows
     Kind kind;
-    uint32 source;  // number of the grid, of the group, or of the row's page
+    uint32 source;  // number of the grid, of the range, of the group, or of the row's page
     uint32 x;       // of cells: their coordinates
     uint32 y;
 };
@@ -72,6 +73,12 @@ struct RowPage {
     EntryPage page;
 };
 
+// The entries of a cell whose pages haven't been read.
+struct UnreadRange {
+    int run;
+    EntryRange entries;
+};
+
 struct RoughRow {
     double square;  // square of its distance, roughly; 0 where that is no good; infinite without a distance
     uint32 place;   // on the page
@@ -101,6 +108,9 @@ struct NearestSearch {
     RowPage *pages;
     uint32 page_count;
     uint32 page_room;
+    UnreadRange *ranges;
+    uint32 range_count;
+    uint32 range_room;
     Group *groups;
     uint32 group_count;
     uint32 group_room;
@@ -115,8 +125,13 @@ struct NearestSearch {
 // Adds the tail's matches.
 void push_tail(NearestSearch *search);
 
-// Adds the live matches among a run's entries. Returns false when a page was recycled.
-bool push_range(NearestSearch *search, int run, const EntryRange &range);
+// Adds the live matches among a run's entries, of which none is nearer than `distance`: those on the first
+// page as a group, and the others as a range. Returns false when a page was recycled.
+bool push_range(NearestSearch *search, int run, const EntryRange &range, uint64 distance);
+
+// Returns the distance of a point without raising an error: kFailed where PostgreSQL may raise one.
+inline constexpr uint64 kFailed = PG_UINT64_MAX - 1;
+uint64 try_distance(const Order &order, const Point &point);
 
 // Puts the first of a group's rows into the heap, and the group again.
 void open_group(NearestSearch *search, uint32 number);

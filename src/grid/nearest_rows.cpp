@@ -21,6 +21,13 @@ static uint64 distance_of(const Format &format, const Order &order, const uint64
                               : distance_between(point, order.from);
 }
 
+uint64 try_distance(const Order &order, const Point &point) {
+    const double distance = std::hypot(point.x - order.from.x, point.y - order.from.y);
+    if (order.gives_bounds)
+        return code_of_distance(distance);
+    return distance < DBL_MAX / 2 ? distance_between(point, order.from) : kFailed;
+}
+
 void read_place(const NearestSearch &search, const RowPage &page, uint32 place, uint64 *row) {
     const Format &format = *search.scan->format;
     if (page.tail == nullptr)
@@ -155,12 +162,12 @@ static bool copy_page(NearestSearch *search, int run_number, uint32 number, uint
     return true;
 }
 
-bool push_range(NearestSearch *search, int run_number, const EntryRange &range) {
+bool push_range(NearestSearch *search, int run_number, const EntryRange &range, uint64 distance) {
     const Scan &scan = *search->scan;
     const storage::RunEntry &run = scan.reader.view.runs[run_number];
     const Order &order = search->orders[0];
-    uint64 at = range.begin;
-    for (uint32 number = range.page; at < range.end; number++) {
+    const uint64 at = range.begin;
+    for (uint32 number = range.page;; number++) {
         CHECK_FOR_INTERRUPTS();
         uint32 copied;
         if (!copy_page(search, run_number, number, &copied))
@@ -196,9 +203,15 @@ bool push_range(NearestSearch *search, int run_number, const EntryRange &range) 
                                            place};
         }
         push_group(search, search->group_count - 1);
-        at = end;
+        if (end < range.end) {
+            UnreadRange *rest = add_to(&search->ranges, &search->range_count, &search->range_room);
+            *rest = {run_number, range};
+            rest->entries.begin = end;
+            rest->entries.page = number + 1;
+            push(search, {distance, Kind::Range, search->range_count - 1, 0, 0});
+        }
+        return true;
     }
-    return true;
 }
 
 }  // namespace pg_gpu::grid

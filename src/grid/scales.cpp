@@ -185,6 +185,41 @@ Scales choose_scales(const Format &format, const RowStatistics &statistics, cons
     return scales;
 }
 
+uint16 loose_dimensions(const Format &format, const RowStatistics &statistics, uint16 tight) {
+    // Some pages of rows.
+    constexpr uint64 kManyRows = 4096;
+    // A grid has three coordinates for each.
+    constexpr int kMaxAtOnce = 2;
+    uint16 loose = 0;
+    if (statistics.rows < kManyRows)
+        return 0;
+    for (int i = 0; i < format.dimension_count && std::popcount(loose) < kMaxAtOnce; i++) {
+        const Lane &lane = format.lanes[format.dimension_lanes[i]];
+        if (format.columns[lane.column].is_point && ((tight >> i) & 1) == 0 &&
+            statistics.low[i] == statistics.high[i] && !statistics.has_nulls[i])
+            loose |= static_cast<uint16>(1U << i);
+    }
+    return loose;
+}
+
+Scales tight_scales(const Format &format, const RowStatistics &statistics, uint16 dimensions) {
+    Scales scales = {};
+    for (int i = 0; i < format.dimension_count; i++) {
+        scales.has_nulls[i] = statistics.has_nulls[i];
+        scales.intervals[i] = has_values(statistics, i) ? 1 : 0;
+        scales.starts[i] = allocate<uint64>(2);
+        if (((dimensions >> i) & 1) == 0)
+            continue;
+        const uint64 value = statistics.low[i];
+        if (value > 0)
+            scales.starts[i][scales.intervals[i]++ - 1] = value;
+        if (value < PG_UINT64_MAX)
+            scales.starts[i][scales.intervals[i]++ - 1] = value + 1;
+    }
+    lay_out_cells(format, &scales);
+    return scales;
+}
+
 Scales single_cell(const Format &format, const RowStatistics &statistics) {
     Scales scales = {};
     for (int i = 0; i < format.dimension_count; i++) {

@@ -41,6 +41,14 @@ uint64 sample_size(const Format &format, uint64 rows, double cells);
 Scales choose_scales(const Format &format, const RowStatistics &statistics, const uint64 *sample,
                      uint64 sample_count, double wanted, SplitRule rule);
 
+// Returns the dimensions (a bit each) of points in which many rows all have one value, but for those that are
+// `tight`, at most two: in these a cell's borders are to say which value it is. A search for the nearest goes
+// by borders, and would have to read all of the rows.
+uint16 loose_dimensions(const Format &format, const RowStatistics &statistics, uint16 tight);
+
+// Makes scales that part the one value of these dimensions from all others.
+Scales tight_scales(const Format &format, const RowStatistics &statistics, uint16 dimensions);
+
 // Makes the scales of rows that are all identical.
 Scales single_cell(const Format &format, const RowStatistics &statistics);
 
