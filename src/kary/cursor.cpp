@@ -1,5 +1,6 @@
 // Moving through one sorted source of a scan, a leaf page at a time.
 
+#include "kary/dead_rows.h"
 #include "kary/scan.h"
 #include "keys/keys.h"
 
@@ -136,6 +137,37 @@ bool resolve_batch(Scan<Key> *scan, Source<Key> *source) {
     return true;
 }
 
+// Passes over a leaf page all of whose entries the session knows to be dead. Returns whether it is one.
+template <typename Key>
+static bool pass_over_dead(const Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
+    const DeadRows *known = known_dead_rows(scan->descriptor->indexRelation, scan->view.vacuum_seq);
+    if (known == nullptr || scan->condition.has_points ||
+        !is_known_dead(*known, DeadLeaf{cursor->run->run_id, leaf}))
+        return false;
+    // It isn't known where its keys lie, so that the next page decides where the range ends.
+    cursor->first_key = kHighestKey<Key>;
+    cursor->last_key = key_from<Key>(0);
+    cursor->count = 0;
+    cursor->leaf = leaf;
+    return true;
+}
+
+template <typename Key>
+void drop_known_dead(const Scan<Key> *scan, Source<Key> *source) {
+    const DeadRows *known = known_dead_rows(scan->descriptor->indexRelation, scan->view.vacuum_seq);
+    if (known == nullptr)
+        return;
+    uint32 kept = 0;
+    for (uint32 i = 0; i < source->count; i++) {
+        if (is_known_dead(*known, source->tids[i]))
+            continue;
+        source->keys[kept] = source->keys[i];
+        source->tids[kept] = source->tids[i];
+        kept++;
+    }
+    source->count = kept;
+}
+
 template <typename Key>
 static void load_tail(Scan<Key> *scan, Cursor<Key> *cursor) {
     const SortEntry<Key> *entries = scan->tail + cursor->partition.first;
@@ -166,7 +198,7 @@ static uint32 filter_places(const Condition<Key> &condition, const Key *keys, ui
 }
 
 template <typename Key>
-static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
+static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf, bool *is_whole) {
     const storage::RunEntry &run = *cursor->run;
     const auto leaf_number = static_cast<uint32>(leaf);
     const storage::RunPage leaf_page = read_leaf<Key>(scan->descriptor->indexRelation, run, leaf_number);
@@ -194,6 +226,7 @@ static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
             cursor->last_key > ranges.high ? upper_bound(keys, share_count, ranges.high) : share_count;
         cursor->count = end > first ? end - first : 0;
     }
+    *is_whole = !scattered && condition.filter_count == 0 && cursor->count == entries;
     if (condition.filter_count > 0) {
         cursor->count = filter_places(condition, keys, first, cursor->count, scattered, places);
         scattered = true;
@@ -247,15 +280,22 @@ static void end_search(Scan<Key> *scan) {
 template <typename Key>
 bool load_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
     CHECK_FOR_INTERRUPTS();
+    bool is_whole = false;
     if (cursor->run == nullptr) {
         load_tail(scan, cursor);
+    } else if (scan->skips_dead && pass_over_dead(scan, cursor, leaf)) {
+        return true;
     } else {
-        if (!load_run_leaf(scan, cursor, leaf))
+        if (!load_run_leaf(scan, cursor, leaf, &is_whole))
             return false;
         end_search(scan);
     }
     storage::check_snapshot_of_view(scan->descriptor->indexRelation, scan->kind,
                                     scan->descriptor->xs_snapshot);
+    if (scan->skips_dead)
+        drop_known_dead(scan, static_cast<Source<Key> *>(cursor));
+    if (scan->skips_dead && is_whole && cursor->count == 0)
+        note_dead_leaf(scan->descriptor->indexRelation, scan->view.vacuum_seq, {cursor->run->run_id, leaf});
     if (scan->resolve && !resolve_batch(scan, cursor))
         return false;
     cursor->leaf = leaf;
@@ -465,6 +505,7 @@ bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &po
     template Step ensure_backward(Scan<Key> *, Cursor<Key> *);                                   \
     template bool load_leaf(Scan<Key> *, Cursor<Key> *, int64);                                  \
     template void place_in_batch(const Scan<Key> *, Source<Key> *, const Position<Key> &, bool); \
+    template void drop_known_dead(const Scan<Key> *, Source<Key> *);                             \
     template bool resolve_batch(Scan<Key> *, Source<Key> *);                                     \
     template bool seek_position(Scan<Key> *, Cursor<Key> *, const Position<Key> &, bool);
 PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)

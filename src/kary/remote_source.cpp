@@ -423,6 +423,8 @@ static bool load_items(Scan<Key> *scan, uint32 begin, uint32 end, Keep keep) {
     remote->microseconds += client::microseconds_since(began);
     remote->step = to - from < end - begin ? to - from : Min(remote->step * 8, kLargestStep);
     drop_filtered(scan);
+    if (scan->skips_dead)
+        drop_known_dead(scan, static_cast<Source<Key> *>(remote));
     return !scan->resolve || resolve_batch(scan, remote);
 }
 

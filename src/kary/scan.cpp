@@ -2,6 +2,7 @@
 #include "kary/scan.h"
 
 #include "compat.h"
+#include "kary/dead_rows.h"
 #include "kary/mirror.h"
 #include "request_kinds.h"
 
@@ -112,6 +113,13 @@ static bool may_meet_other_rows(const SnapshotData *snapshot) {
     return !IsMVCCSnapshot(snapshot) && !is_planners_look(snapshot);
 }
 
+// Notes that the row of the entry last returned is dead to everybody.
+template <typename Key>
+[[gnu::noinline]] static void note_dead(const Scan<Key> *scan) {
+    if (scan->skips_dead && scan->last.valid && scan->checked == nullptr)
+        note_dead_row(scan->descriptor->indexRelation, scan->view.vacuum_seq, scan->last.tid);
+}
+
 // Takes any step; leaves the scan streaming where the next ones only need the fields that follow_stream sets.
 template <typename Key>
 [[gnu::noinline]] static bool take_step(Scan<Key> *scan, bool forward) {
@@ -119,8 +127,10 @@ template <typename Key>
     scan->streaming = false;
     if (descriptor->xs_want_itup && !scan->index_only)
         prepare_index_only(scan);
-    if (!scan->started && scan->checked == nullptr)
+    if (!scan->started && scan->checked == nullptr) {
         read_keys(scan);
+        scan->skips_dead = descriptor->ignore_killed_tuples && is_heap_table(descriptor->heapRelation);
+    }
     if (scan->checked_keys != nullptr)
         return take_checked_step(scan, forward);
     if (!next_entry(scan, forward))
@@ -152,6 +162,8 @@ static inline bool follow_stream(Scan<Key> *scan) {
 template <typename Key>
 static inline bool get_tuple_of(IndexScanDesc descriptor, bool forward) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
+    if (unlikely(descriptor->kill_prior_tuple))
+        note_dead(scan);
     if (likely(scan->streaming && forward) && likely(follow_stream(scan)))
         return true;
     return take_step(scan, forward);

@@ -96,6 +96,7 @@ struct Scan {
     CheckedScan *checked;  // the plain scan that does so
 
     bool counts_only;  // set where only the sizes of batches are wanted
+    bool skips_dead;   // entries whose rows the session knows to be dead are left out
     bool resolve;      // index-only scan under an MVCC snapshot: return visible entries only
     VisibilityMap visibility;
     RowVisibility rows;
@@ -181,6 +182,10 @@ bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &po
 // Places the gap within the loaded batch.
 template <typename Key>
 void place_in_batch(const Scan<Key> *scan, Source<Key> *source, const Position<Key> &position, bool after);
+
+// Drops entries of the batch whose rows the session knows to be dead.
+template <typename Key>
+void drop_known_dead(const Scan<Key> *scan, Source<Key> *source);
 
 // Keeps of the batch what the snapshot sees, for index-only scans. Returns false for Restart.
 template <typename Key>
