@@ -964,7 +964,20 @@ DEFAULT FOR TYPE macaddr8 USING gpu_kary FAMILY gpu.macaddr8_ops AS
     OPERATOR 5 > (macaddr8, macaddr8);
 COMMENT ON OPERATOR CLASS gpu.macaddr8_ops USING gpu_kary IS 'macaddr8 keys, 64 bits';
 
--- Any hashable type by its hash, for equality. The family has the equality of each type with a default hash operator
+-- Numeric by the nearest float8. Strategy numbers are src/kary/strategies.h's: none is btree's for an order.
+CREATE OPERATOR FAMILY gpu.numeric_ops USING gpu_kary;
+COMMENT ON OPERATOR FAMILY gpu.numeric_ops USING gpu_kary IS 'numerics';
+
+CREATE OPERATOR CLASS gpu.numeric_ops
+DEFAULT FOR TYPE numeric USING gpu_kary FAMILY gpu.numeric_ops AS
+    OPERATOR 3 = (numeric, numeric),
+    OPERATOR 6 < (numeric, numeric),
+    OPERATOR 7 <= (numeric, numeric),
+    OPERATOR 8 >= (numeric, numeric),
+    OPERATOR 9 > (numeric, numeric);
+COMMENT ON OPERATOR CLASS gpu.numeric_ops USING gpu_kary IS 'numeric keys by the nearest float8, 64 bits';
+
+-- Any hashable type by its hash, for equality: the default of types that have no class of their own. The family has the equality of each type with a default hash operator
 -- class, and those between types whose hashes agree, but not boolean's: of an index whose family has that, the planner
 -- compares each column with every condition as a whole, from PostgreSQL 18 on by a walk through it. Types that are
 -- created later are added by hand:
@@ -973,7 +986,7 @@ CREATE OPERATOR FAMILY gpu.hash_ops USING gpu_kary;
 COMMENT ON OPERATOR FAMILY gpu.hash_ops USING gpu_kary IS 'hashes';
 
 CREATE OPERATOR CLASS gpu.hash_ops
-FOR TYPE anyelement USING gpu_kary FAMILY gpu.hash_ops AS
+DEFAULT FOR TYPE anyelement USING gpu_kary FAMILY gpu.hash_ops AS
     STORAGE anyelement;
 COMMENT ON OPERATOR CLASS gpu.hash_ops USING gpu_kary IS 'hashes of any type, 64 bits';
 
@@ -994,7 +1007,20 @@ BEGIN
 END
 $$;
 
--- Text by its first 16 bytes. Strategy numbers are src/kary/text_key.h's: none is btree's for an order.
+-- Text by its hash, which follows the collation: classes of its own, so that errors of constraints can show it.
+CREATE OPERATOR CLASS gpu.text_ops
+DEFAULT FOR TYPE text USING gpu_kary AS
+    OPERATOR 3 = (text, text);
+COMMENT ON OPERATOR FAMILY gpu.text_ops USING gpu_kary IS 'hashes of text';
+COMMENT ON OPERATOR CLASS gpu.text_ops USING gpu_kary IS 'text keys by their hashes, 64 bits';
+
+CREATE OPERATOR CLASS gpu.bpchar_ops
+DEFAULT FOR TYPE bpchar USING gpu_kary AS
+    OPERATOR 3 = (bpchar, bpchar);
+COMMENT ON OPERATOR FAMILY gpu.bpchar_ops USING gpu_kary IS 'hashes of bpchar';
+COMMENT ON OPERATOR CLASS gpu.bpchar_ops USING gpu_kary IS 'bpchar keys by their hashes, 64 bits';
+
+-- Text by its first 16 bytes. Strategy numbers are src/kary/strategies.h's: none is btree's for an order.
 CREATE OPERATOR FAMILY gpu.text_prefix_ops USING gpu_kary;
 COMMENT ON OPERATOR FAMILY gpu.text_prefix_ops USING gpu_kary IS 'first bytes of text in collation C';
 
@@ -1079,7 +1105,7 @@ BEGIN
         FROM pg_catalog.pg_opfamily AS opfamily
              JOIN pg_catalog.pg_am ON pg_am.oid = opfmethod
              JOIN pg_catalog.pg_opclass ON opcfamily = opfamily.oid
-        WHERE amname = 'gpu_kary' AND opcdefault
+        WHERE amname = 'gpu_kary' AND opcdefault AND opfname NOT IN ('numeric_ops', 'hash_ops', 'text_ops', 'bpchar_ops')
         ORDER BY opfname
     LOOP
         EXECUTE pg_catalog.format('CREATE OPERATOR FAMILY gpu.%I USING gpu_grid', family.name);
@@ -1110,6 +1136,19 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- A grid has no order, so that numeric's operators have btree's numbers.
+CREATE OPERATOR FAMILY gpu.numeric_ops USING gpu_grid;
+COMMENT ON OPERATOR FAMILY gpu.numeric_ops USING gpu_grid IS 'numerics';
+
+CREATE OPERATOR CLASS gpu.numeric_ops
+DEFAULT FOR TYPE numeric USING gpu_grid FAMILY gpu.numeric_ops AS
+    OPERATOR 1 < (numeric, numeric),
+    OPERATOR 2 <= (numeric, numeric),
+    OPERATOR 3 = (numeric, numeric),
+    OPERATOR 4 >= (numeric, numeric),
+    OPERATOR 5 > (numeric, numeric);
+COMMENT ON OPERATOR CLASS gpu.numeric_ops USING gpu_grid IS 'numerics by the nearest float8, 64 bits';
 
 -- Strategy numbers are src/grid/format.h's.
 CREATE OPERATOR FAMILY gpu.point_ops USING gpu_grid;

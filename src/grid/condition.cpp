@@ -73,8 +73,10 @@ static void add_comparison(const Column &column, const ScanKeyData &key, Conditi
         return add_instant_comparison(column, key, condition);
     if (column.lane_count == 2)
         return add_wide_comparison(column, key, condition);
-    const auto range =
-        codes_for(key.sk_strategy, encode_tid<uint64>(column.key, key.sk_argument, type), column.key.width);
+    const bool is_rounded = column.key.encoding == Encoding::Rounded;
+    condition->is_rough = condition->is_rough || is_rounded;
+    const auto range = codes_for(is_rounded ? strategy_on_rounded(key.sk_strategy) : key.sk_strategy,
+                                 encode_tid<uint64>(column.key, key.sk_argument, type), column.key.width);
     condition->nothing = condition->nothing || range.empty;
     narrow(&condition->lanes[column.first_lane], range.low, range.high);
 }

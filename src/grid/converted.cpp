@@ -12,7 +12,7 @@ static constexpr double kRounding = 8.0 * FLT_EPSILON;
 static constexpr double kSmallest = 8.0 * FLT_TRUE_MIN;
 
 bool is_converted(Oid type) {
-    return type != POINTOID && is_lossy(encoding_of(type));
+    return finds_roughly(type) && encoding_of(type) != Encoding::Rounded;
 }
 
 static void look_up_function(Relation index, int column, int number, FmgrInfo *function) {

@@ -8,6 +8,10 @@ namespace pg_gpu::grid {
 
 static constexpr uint32 kRunKindBase = 0x67720000;  // and a hash of the columns' types
 
+bool finds_roughly(Oid type) {
+    return type != POINTOID && is_lossy(encoding_of(type));
+}
+
 static bool becomes_point(Oid type) {
     return type == POINTOID || is_converted(type);
 }
@@ -127,10 +131,10 @@ const Format *format_of(Relation index) {
     lay_out_columns(types, count, &made->format);
     for (int i = 0; i < count; i++) {
         made->functions[i] = index_getprocid(index, static_cast<AttrNumber>(i + 1), kPointFunction);
-        if (!is_converted(types[i]))
-            continue;
-        made->format.columns[i].conversion = make_conversion(index, i);
-        made->format.converted |= static_cast<NullMask>(1U << i);
+        if (finds_roughly(types[i]))
+            made->format.rough |= static_cast<NullMask>(1U << i);
+        if (is_converted(types[i]))
+            made->format.columns[i].conversion = make_conversion(index, i);
     }
     made->next = known;
     known = made;

@@ -43,7 +43,7 @@ struct Format : storage::RunKind {
     int array_count;  // on an entry page
     int row_words;    // words of a row in memory
     NullMask all_null;
-    NullMask converted;                          // columns
+    NullMask rough;                              // columns of which codes don't tell the values
     NullMask dimension_columns[kMaxDimensions];  // the column's bit
     uint8 dimension_lanes[kMaxDimensions];
     uint8 tail_nulls;  // byte of a tail tuple that has the mask
@@ -54,6 +54,9 @@ struct Format : storage::RunKind {
 // Returns the format of an index's runs, which is kept for the session. Raises an ERROR with a HINT when
 // there are too many columns or dimensions.
 const Format *format_of(Relation index);
+
+// Do codes of the type, or of the points that its values become, not tell the values?
+bool finds_roughly(Oid type);
 
 // Returns the number of dimensions from the planner's description of an index.
 int dimensions_of(const Oid *types, int column_count);

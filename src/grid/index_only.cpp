@@ -22,15 +22,16 @@ static bool can_fetch(const Form_pg_index index, int column) {
 }
 
 bool can_return(Relation index, int column) {
-    const Column &indexed = format_of(index)->columns[column - 1];
-    if (indexed.conversion != nullptr)
+    const Format *format = format_of(index);
+    const Column &indexed = format->columns[column - 1];
+    if ((format->rough >> (column - 1)) & 1)
         return false;
     return indexed.key.encoding != Encoding::Float || can_fetch(index->rd_index, column - 1);
 }
 
 static NullMask absent_columns(const Scan &scan, NullMask nulls) {
     const Format &format = *scan.format;
-    NullMask absent = static_cast<NullMask>(nulls | format.converted);
+    NullMask absent = static_cast<NullMask>(nulls | format.rough);
     for (int i = 0; i < format.column_count; i++)
         if (format.columns[i].key.encoding == Encoding::Float &&
             !can_fetch(scan.descriptor->indexRelation->rd_index, i))

@@ -237,6 +237,17 @@ static void add_hash_comparison(const KeyColumn &column, const ScanKeyData &key,
 }
 
 template <typename Key>
+static void add_rounded_comparison(const KeyColumn &column, const ScanKeyData &key, ColumnState<Key> *state) {
+    const StrategyNumber strategy = strategy_on_rounded(btree_strategy(key.sk_strategy));
+    add_comparison(
+        column, key,
+        [&](Datum value) {
+            return codes_for(strategy, encode_tid<Key>(column, value, column.type), column.width);
+        },
+        state);
+}
+
+template <typename Key>
 static void add_text_comparison(const KeyColumn &column, const ScanKeyData &key, ColumnState<Key> *state) {
     if constexpr (sizeof(Key) == 16) {
         const auto codes_of = [&](Datum value) {
@@ -257,6 +268,8 @@ static void add_scan_key(const KeyColumn &column, const ScanKeyData &key, Column
         add_instant_comparison(column, key, state, test);
     } else if (column.encoding == Encoding::Hash) {
         add_hash_comparison(column, key, state);
+    } else if (column.encoding == Encoding::Rounded) {
+        add_rounded_comparison(column, key, state);
     } else if (column.encoding == Encoding::Prefix) {
         add_text_comparison(column, key, state);
     } else if (is_integer(column.type) && is_integer(type) && (key.sk_flags & SK_SEARCHARRAY) != 0 &&
@@ -466,7 +479,7 @@ bool make_key(const KeyFormat &format, const Datum *values, const Oid *types, Ke
             bits |= orient(column, static_cast<Bits<Key>>(hash)) << column.shift;
             continue;
         }
-        if (column.encoding == Encoding::Prefix) {
+        if (is_lossy(column.encoding)) {
             bits |= orient(column, encode_value<Key>(column, values[i])) << column.shift;
             continue;
         }

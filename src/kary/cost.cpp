@@ -124,7 +124,7 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
     tuples = Min(Max(tuples, 1.0), Max(index->tuples, 1.0));
 
     const storage::Summary summary = storage::summary_for_planner(index, run_kind);
-    const auto width = key_width(index->opcintype, index->nkeycolumns);
+    const auto width = key_width(index->opcintype, index->opfamily, index->nkeycolumns);
     const double capacity =
         with_key_type(width, [](auto key) { return static_cast<double>(kLeafCapacity<decltype(key)>); });
     const double fanout =

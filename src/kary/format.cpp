@@ -16,15 +16,39 @@ static int width_for(int bits) {
     return bits <= 32 ? 32 : bits <= 64 ? 64 : bits <= 96 ? 96 : 128;
 }
 
-int key_width(const Oid *types, int column_count) {
+// Says whether the family has one of these operators on text or bpchar.
+static bool has_text_operator(Oid family, Oid type, StrategyNumber first, StrategyNumber last) {
+    for (StrategyNumber strategy = first; strategy <= last; strategy++)
+        if (OidIsValid(get_opfamily_member(family, type, strategy < kLike ? type : TEXTOID,
+                                           static_cast<int16>(strategy))))
+            return true;
+    return false;
+}
+
+TypeCode column_code(Oid type, Oid family) {
+    const TypeCode code = code_of(type);
+    return code.encoding == Encoding::Prefix && !has_text_operator(family, type, kLossyLess, kStartsWith)
+               ? code_of(ANYELEMENTOID)
+               : code;
+}
+
+static TypeCode column_code(Relation index, int column) {
+    return column_code(index->rd_opcintype[column], index->rd_opfamily[column]);
+}
+
+int key_bits(const Oid *types, const Oid *families, int column_count) {
     int bits = 0;
     for (int i = 0; i < column_count; i++)
-        bits += code_of(types[i]).width;
-    return width_for(bits);
+        bits += column_code(types[i], families[i]).width;
+    return bits;
+}
+
+int key_width(const Oid *types, const Oid *families, int column_count) {
+    return width_for(key_bits(types, families, column_count));
 }
 
 int key_width(Relation index) {
-    return key_width(index->rd_opcintype, IndexRelationGetNumberOfKeyAttributes(index));
+    return key_width(index->rd_opcintype, index->rd_opfamily, IndexRelationGetNumberOfKeyAttributes(index));
 }
 
 [[noreturn]] static void report_too_wide(Relation index, int column_count, int bits) {
@@ -34,8 +58,8 @@ int key_width(Relation index) {
     for (int i = 0; i < column_count; i++) {
         appendStringInfo(&widths, "%s%s %d", i > 0 ? ", " : "",
                          NameStr(TupleDescAttr(RelationGetDescr(index), i)->attname),
-                         code_of(index->rd_opcintype[i]).width);
-        has_text = has_text || encoding_of(index->rd_opcintype[i]) == Encoding::Prefix;
+                         column_code(index, i).width);
+        has_text = has_text || column_code(index, i).encoding == Encoding::Prefix;
     }
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
                     errmsg("the columns of index \"%s\" take %d bits, and a key of gpu_kary has at most %d",
@@ -48,9 +72,7 @@ int key_width(Relation index) {
 KeyFormat key_format(Relation index) {
     KeyFormat format;
     const int count = IndexRelationGetNumberOfKeyAttributes(index);
-    int bits = 0;
-    for (int i = 0; i < count; i++)
-        bits += code_of(index->rd_opcintype[i]).width;
+    int bits = key_bits(index->rd_opcintype, index->rd_opfamily, count);
     if (unlikely(bits > kMaxKeyBits))
         report_too_wide(index, count, bits);
 
@@ -59,7 +81,7 @@ KeyFormat key_format(Relation index) {
     format.all_null = static_cast<NullMask>((1U << count) - 1);
     format.lossy = 0;
     for (int i = 0; i < count; i++) {
-        const TypeCode code = code_of(index->rd_opcintype[i]);
+        const TypeCode code = column_code(index, i);
         const int16 option = index->rd_indoption[i];
         bits -= code.width;
         format.columns[i] = {index->rd_opcintype[i],
@@ -105,19 +127,11 @@ static void require_no_order(Relation index, int column) {
                     errhint("Use one of the operator classes in schema gpu.")));
 }
 
-// Says whether the operator family has operators that follow the collation's order.
-static bool follows_collation(Relation index, int column) {
-    const Oid type = index->rd_opcintype[column];
-    for (StrategyNumber strategy = kTextLess; strategy <= kTextGreater; strategy++)
-        if (OidIsValid(
-                get_opfamily_member(index->rd_opfamily[column], type, type, static_cast<int16>(strategy))))
-            return true;
-    return false;
-}
-
 static void require_byte_order(Relation index, int column) {
     const Oid collation = index->rd_indcollation[column];
-    const bool follows = follows_collation(index, column);
+    // Does the operator family have operators that follow the collation's order?
+    const bool follows =
+        has_text_operator(index->rd_opfamily[column], index->rd_opcintype[column], kLossyLess, kLossyGreater);
     if (follows ? is_c_collation(collation) : get_collation_isdeterministic(collation))
         return;
     const char *name = NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname);
@@ -182,7 +196,7 @@ static void require_hashed_collation(Relation index, int column) {
 
 void require_valid_columns(Relation index) {
     for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++) {
-        const Encoding encoding = encoding_of(index->rd_opcintype[i]);
+        const Encoding encoding = column_code(index, i).encoding;
         if (is_lossy(encoding))
             require_no_order(index, i);
         if (encoding == Encoding::Prefix)

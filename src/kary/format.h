@@ -30,11 +30,18 @@ KeyFormat key_format(Relation index);
 // CREATE INDEX: later only ALTER OPERATOR FAMILY can change what it finds, which amvalidate then tells.
 void require_valid_columns(Relation index);
 
+// Says how an operator class for the type encodes its columns: text by its first bytes where the family has
+// operators that these answer, and by its hash where it has equality alone.
+TypeCode column_code(Oid type, Oid family);
+
+// Returns how many bits the columns of an index take together.
+int key_bits(const Oid *types, const Oid *families, int column_count);
+
 // Returns only the width of the index's keys.
 int key_width(Relation index);
 
 // Returns the width from the planner's description of an index.
-int key_width(const Oid *types, int column_count);
+int key_width(const Oid *types, const Oid *families, int column_count);
 
 // Says whether an operator class of the index encodes its column lossily.
 bool has_lossy_columns(Relation index);

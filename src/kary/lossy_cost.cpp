@@ -83,8 +83,9 @@ static Node *found_for_hash(const IndexOptInfo *index, int column, RestrictInfo 
 }
 
 List *found_quals(const IndexOptInfo *index, int column, List *quals) {
-    const Encoding encoding = encoding_of(index->opcintype[column]);
-    if (!is_lossy(encoding))
+    const Encoding encoding = column_code(index->opcintype[column], index->opfamily[column]).encoding;
+    // What rounding adds to a range is left out.
+    if (!is_lossy(encoding) || encoding == Encoding::Rounded)
         return quals;
     List *found = NIL;
     ListCell *cell;
@@ -138,7 +139,7 @@ Selectivity shared_key_selectivity(PlannerInfo *root, const IndexPath *path) {
     const IndexOptInfo *index = path->indexinfo;
     // Such a column fills the key, so it is the only one.
     const Oid type = index->opcintype[0];
-    if (encoding_of(type) != Encoding::Prefix)
+    if (column_code(type, index->opfamily[0]).encoding != Encoding::Prefix)
         return 0;
     Selectivity selectivity = 0;
     auto *constants = allocate<LongConstants>(1);

@@ -131,9 +131,9 @@ static ElementTable make_table(MemoryContext scratch, const ColumnHash &hash, Fm
 
 // Returns the type whose hash function keeps the equality of the column's operators.
 static Oid hashed_type_of(Relation index, const KeyFormat &format, int column) {
-    return format.columns[column].encoding == Encoding::Prefix
-               ? format.columns[column].type
-               : TupleDescAttr(RelationGetDescr(index), column)->atttypid;
+    return format.columns[column].encoding == Encoding::Hash
+               ? TupleDescAttr(RelationGetDescr(index), column)->atttypid
+               : format.columns[column].type;
 }
 
 RowTest *begin_row_test(Relation index, const KeyFormat &format, ScanKeyData *keys, int key_count,

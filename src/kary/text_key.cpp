@@ -63,14 +63,14 @@ TextKeys text_keys_for(Oid type, StrategyNumber strategy, Datum constant) {
         case BTEqualStrategyNumber:
             keys.low = keys.high = text_key(type, constant);
             break;
-        case kTextLess:
-        case kTextLessEqual:
+        case kLossyLess:
+        case kLossyLessEqual:
         case kBytesLess:
         case kBytesLessEqual:
             keys.high = text_key(type, constant);
             break;
-        case kTextGreater:
-        case kTextGreaterEqual:
+        case kLossyGreater:
+        case kLossyGreaterEqual:
         case kBytesGreater:
         case kBytesGreaterEqual:
             keys.low = text_key(type, constant);

@@ -3,26 +3,10 @@
 
 #include "postgres_headers.h"
 
+#include "kary/strategies.h"
 #include "kary/text_prefix.h"
 
 namespace pg_gpu::kary {
-
-// Strategies of their operator families, besides btree's number for `=`. The family has no operator with
-// btree's number for `<`: the planner would take the index for ordered.
-enum TextStrategy : StrategyNumber {
-    kTextLess = 6,
-    kTextLessEqual,
-    kTextGreaterEqual,
-    kTextGreater,
-    kBytesLess,  // ~<~ and the like, which compare bytes whatever the collation
-    kBytesLessEqual,
-    kBytesGreaterEqual,
-    kBytesGreater,
-    kLike,
-    kStartsWith,
-};
-
-inline constexpr StrategyNumber kMaxStrategies = kStartsWith;
 
 // Returns the key of a value of type text or bpchar. For bpchar blanks at the end don't count.
 Key128 text_key(Oid type, Datum value);

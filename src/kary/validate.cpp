@@ -1,7 +1,7 @@
 // amvalidate and amproperty. An opclass is sound when its operators are those of btree's default opclass for
 // the same types, under btree's numbers: keys are compared as integers, so nothing else may be answered from
-// them. Of lossy opclasses, text has the operators that its first bytes can narrow down, and every other type
-// the equality of its hash opclass.
+// them. Of lossy opclasses, text has the operators that its first bytes can narrow down, numeric those of
+// btree under other numbers, and every other type the equality of its hash opclass.
 #include "kary/kary.h"
 #include "keys/keys.h"
 
@@ -16,10 +16,10 @@ struct TextOperator {
 
 static constexpr TextOperator text_operators[] = {
     {BTEqualStrategyNumber, F_TEXTEQ, F_BPCHAREQ},
-    {kTextLess, F_TEXT_LT, F_BPCHARLT},
-    {kTextLessEqual, F_TEXT_LE, F_BPCHARLE},
-    {kTextGreaterEqual, F_TEXT_GE, F_BPCHARGE},
-    {kTextGreater, F_TEXT_GT, F_BPCHARGT},
+    {kLossyLess, F_TEXT_LT, F_BPCHARLT},
+    {kLossyLessEqual, F_TEXT_LE, F_BPCHARLE},
+    {kLossyGreaterEqual, F_TEXT_GE, F_BPCHARGE},
+    {kLossyGreater, F_TEXT_GT, F_BPCHARGT},
     {kBytesLess, F_TEXT_PATTERN_LT, F_BPCHAR_PATTERN_LT},
     {kBytesLessEqual, F_TEXT_PATTERN_LE, F_BPCHAR_PATTERN_LE},
     {kBytesGreaterEqual, F_TEXT_PATTERN_GE, F_BPCHAR_PATTERN_GE},
@@ -41,7 +41,7 @@ static void validate_operator(Validation *state, const FormData_pg_amop *member,
     const char *name = format_operator(member->amopopr);
     const int strategy = member->amopstrategy;
     validate_search_operator(state, member);
-    if (encoding_of(member->amoplefttype) != encoding && encoding != Encoding::Hash)
+    if (encoding != Encoding::Hash && encoding_of(member->amoplefttype) != encoding)
         complain(state, "contains operator %s for a type with other keys", name);
     switch (encoding) {
         case Encoding::Hash:
@@ -54,6 +54,12 @@ static void validate_operator(Validation *state, const FormData_pg_amop *member,
             break;
         case Encoding::Prefix:
             if (!is_text_operator(member))
+                complain_of_strategy(state, member);
+            break;
+        case Encoding::Rounded:
+            if (btree_strategy(member->amopstrategy) == InvalidStrategy ||
+                strategy_elsewhere(member->amopopr, member->amoplefttype, BTREE_AM_OID) !=
+                    btree_strategy(member->amopstrategy))
                 complain_of_strategy(state, member);
             break;
         default:
@@ -78,10 +84,21 @@ static void validate_groups(Validation *state, CatCList *operators, CatCList *fu
         complain_of_missing_operators(state, type);
 }
 
-static void check_opclass(Validation *state, Oid type, CatCList *operators, CatCList *functions) {
+// As column_code, of a family whose operators are at hand.
+static Encoding encoding_with(Oid type, CatCList *operators) {
+    if (encoding_of(type) != Encoding::Prefix)
+        return encoding_of(type);
     for (int i = 0; i < operators->n_members; i++)
-        validate_operator(state, member_at(operators, i), encoding_of(type));
-    validate_groups(state, operators, functions, type, encoding_of(type));
+        if (member_at(operators, i)->amopstrategy >= kLossyLess)
+            return Encoding::Prefix;
+    return Encoding::Hash;
+}
+
+static void check_opclass(Validation *state, Oid type, CatCList *operators, CatCList *functions) {
+    const Encoding encoding = encoding_with(type, operators);
+    for (int i = 0; i < operators->n_members; i++)
+        validate_operator(state, member_at(operators, i), encoding);
+    validate_groups(state, operators, functions, type, encoding);
 }
 
 bool validate(Oid opclass) {

@@ -58,6 +58,19 @@ inline CodeRange<Code> codes_for(StrategyNumber strategy, const Place<Code> &pla
     return range;
 }
 
+// Returns the strategy that codes answer for one on values whose codes are Rounded: values on both sides of
+// the constant may have its code.
+inline StrategyNumber strategy_on_rounded(StrategyNumber strategy) {
+    switch (strategy) {
+        case BTLessStrategyNumber:
+            return BTLessEqualStrategyNumber;
+        case BTGreaterStrategyNumber:
+            return BTGreaterEqualStrategyNumber;
+        default:
+            return strategy;
+    }
+}
+
 inline int64 integer_from_datum(Datum value, Oid type) {
     switch (type) {
         case INT2OID:

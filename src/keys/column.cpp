@@ -1,6 +1,8 @@
 // The types that have codes of their own.
 #include "keys/column.h"
 
+#include "compat.h"
+
 namespace pg_gpu::keys {
 
 TypeCode code_of(Oid type) {
@@ -30,6 +32,8 @@ TypeCode code_of(Oid type) {
             return {Encoding::Bytes, 64};
         case UUIDOID:
             return {Encoding::Bytes, 128};
+        case NUMERICOID:
+            return {Encoding::Rounded, 64};
         case TEXTOID:
         case BPCHAROID:
             return {Encoding::Prefix, 128};
@@ -40,6 +44,16 @@ TypeCode code_of(Oid type) {
 
 Encoding encoding_of(Oid type) {
     return code_of(type).encoding;
+}
+
+double nearest_float(Datum numeric) {
+    auto *number = DatumGetNumeric(numeric);
+    const double nearest =
+        DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(number)));
+    // Rows are encoded by the million, and some of them in memory that lasts.
+    if (reinterpret_cast<Pointer>(number) != DatumGetPointer(numeric))
+        pfree(number);
+    return nearest;
 }
 
 bool is_invertible(Oid type) {

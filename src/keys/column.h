@@ -14,11 +14,13 @@ namespace pg_gpu::keys {
 // the column's bits in the key are zero then.
 using NullMask = uint16;
 
-// Values with the same Prefix or Hash can differ: what is found by such a code must be rechecked.
-enum class Encoding : uint8 { Unsigned, Signed, Float, Bytes, Prefix, Hash };
+// Values with the same Rounded, Prefix or Hash can differ: what is found by such a code must be rechecked.
+// Rounded is the float8 that is nearest to a numeric, so that its order is that of the values, though not
+// strictly.
+enum class Encoding : uint8 { Unsigned, Signed, Float, Bytes, Rounded, Prefix, Hash };
 
 inline constexpr bool is_lossy(Encoding encoding) {
-    return encoding == Encoding::Prefix || encoding == Encoding::Hash;
+    return encoding == Encoding::Rounded || encoding == Encoding::Prefix || encoding == Encoding::Hash;
 }
 
 struct KeyColumn {
@@ -36,8 +38,8 @@ struct TypeCode {
     uint8 width;  // bits
 };
 
-// Both say how an operator class for the type encodes its columns: the key types as themselves, text by its
-// first bytes, and all others by their hashes.
+// Both say how an operator class for the type encodes its columns: the key types as themselves, numeric by
+// the nearest float8, text by its first bytes, and all others by their hashes.
 TypeCode code_of(Oid type);
 Encoding encoding_of(Oid type);
 
@@ -45,9 +47,12 @@ Encoding encoding_of(Oid type);
 // one.
 bool is_invertible(Oid type);
 
+// Returns the float8 nearest to a numeric; the infinities are nearest to what no float8 reaches.
+double nearest_float(Datum numeric);
+
 // ---- values and codes -------------------------------------------------------------------------------------
 
-// Returns the ascending code of a value of the column's own type. It is not for lossy encodings.
+// Returns the ascending code of a value of the column's own type. It is not for first bytes and hashes.
 template <typename Key>
 inline Bits<Key> encode_exact(const KeyColumn &column, Datum value) {
     switch (column.encoding) {
@@ -59,6 +64,8 @@ inline Bits<Key> encode_exact(const KeyColumn &column, Datum value) {
         case Encoding::Float:
             return static_cast<Bits<Key>>(column.width == 32 ? encode_float(DatumGetFloat4(value))
                                                              : encode_float(DatumGetFloat8(value)));
+        case Encoding::Rounded:
+            return static_cast<Bits<Key>>(encode_float(nearest_float(value)));
         case Encoding::Bytes:
         default: {
             const auto *bytes = reinterpret_cast<const unsigned char *>(DatumGetPointer(value));

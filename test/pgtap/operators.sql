@@ -12,14 +12,15 @@ INSERT INTO families VALUES ('bool_ops', 'boolean'), ('char_ops', '"char"'), ('i
 SELECT set_eq(
   $$ SELECT f.opfname::text, opcintype::regtype::text FROM pg_opclass JOIN pg_opfamily AS f ON f.oid = opcfamily
      WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary') AND opcdefault $$,
-  $$ SELECT family, type FROM families $$,
-  'each key type has a default operator class, in the family of its relatives');
+  $$ SELECT family, type FROM families
+     UNION VALUES ('numeric_ops', 'numeric'), ('text_ops', 'text'), ('bpchar_ops', 'character'), ('hash_ops', 'anyelement') $$,
+  'each key type has a default operator class, in the family of its relatives, and so have all others');
 SELECT set_eq(
   $$ SELECT f.opfname::text, opcintype::regtype::text FROM pg_opclass JOIN pg_opfamily AS f ON f.oid = opcfamily
      WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary') AND NOT opcdefault $$,
-  $$ VALUES ('hash_ops', 'anyelement'), ('text_prefix_ops', 'text'), ('text_pattern_prefix_ops', 'text'),
+  $$ VALUES ('text_prefix_ops', 'text'), ('text_pattern_prefix_ops', 'text'),
        ('bpchar_prefix_ops', 'character'), ('bpchar_pattern_prefix_ops', 'character') $$,
-  'the other operator classes are those of lossy keys');
+  'the other operator classes are those of first bytes');
 SELECT is_empty(
   $$ SELECT opcname FROM pg_opclass WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary') AND opckeytype <> 0 $$,
   'keys are stored as the column''s type');
@@ -35,11 +36,11 @@ SELECT is_empty(
 CREATE TEMP VIEW members AS
 SELECT amoplefttype::regtype::text AS left_type, amoprighttype::regtype::text AS right_type, amopstrategy, amopopr, amoppurpose, amopfamily
 FROM pg_amop WHERE amopmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary')
-  AND EXISTS (SELECT FROM pg_opclass WHERE opcfamily = amopfamily AND opcdefault);
+  AND EXISTS (SELECT FROM families JOIN pg_opfamily AS f ON f.opfname = family WHERE f.oid = amopfamily) AND amopstrategy <= 5;
 CREATE TEMP VIEW lossy_members AS
 SELECT opfname::text AS family, amoplefttype::regtype::text AS left_type, amoprighttype::regtype::text AS right_type, amopstrategy, amopopr, amoppurpose
 FROM pg_amop JOIN pg_opfamily AS f ON f.oid = amopfamily WHERE amopmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary')
-  AND NOT EXISTS (SELECT FROM pg_opclass WHERE opcfamily = amopfamily AND opcdefault);
+  AND NOT EXISTS (SELECT FROM families WHERE family = f.opfname);
 SELECT set_eq(
   $$ SELECT left_type, right_type, amopstrategy::int, amopopr::regoper::text FROM members $$,
   $$ SELECT l.type AS left_type, r.type AS right_type, s, 'pg_catalog.' || o
@@ -66,9 +67,15 @@ SELECT set_eq(
   $$ SELECT amopopr::regoperator::text, 3 FROM pg_amop WHERE amopmethod = (SELECT oid FROM pg_am WHERE amname = 'hash') AND amoplefttype <> 'bool'::regtype
        AND amopfamily IN (SELECT opcfamily FROM pg_opclass WHERE opcdefault AND opcintype = amoplefttype) $$,
   'whatever a default hash operator class calls equal can be searched for by its hash');
+SELECT set_eq(
+  $$ SELECT family, left_type, right_type, amopstrategy::int, amopopr::regoper::text FROM lossy_members WHERE family IN ('numeric_ops', 'text_ops', 'bpchar_ops') $$,
+  $$ VALUES ('numeric_ops', 'numeric', 'numeric', 3, 'pg_catalog.='), ('numeric_ops', 'numeric', 'numeric', 6, 'pg_catalog.<'), ('numeric_ops', 'numeric', 'numeric', 7, 'pg_catalog.<='),
+       ('numeric_ops', 'numeric', 'numeric', 8, 'pg_catalog.>='), ('numeric_ops', 'numeric', 'numeric', 9, 'pg_catalog.>'),
+       ('text_ops', 'text', 'text', 3, 'pg_catalog.='), ('bpchar_ops', 'character', 'character', 3, 'pg_catalog.=') $$,
+  'the defaults of numeric and text have what they can answer');
 SELECT cmp_ok((SELECT count(*) FROM lossy_members WHERE family = 'hash_ops'), '>', 40::bigint, 'and these are many types');
 SELECT set_eq(
-  $$ SELECT family, right_type, amopstrategy::int, (SELECT oprname FROM pg_operator WHERE oid = amopopr) FROM lossy_members WHERE left_type IN ('text', 'character') AND family <> 'hash_ops' $$,
+  $$ SELECT family, right_type, amopstrategy::int, (SELECT oprname FROM pg_operator WHERE oid = amopopr) FROM lossy_members WHERE left_type IN ('text', 'character') AND family LIKE '%prefix_ops' $$,
   $$ SELECT t || p || '_ops' AS family, CASE WHEN s < 14 AND t = 'bpchar' THEN 'character' ELSE 'text' END AS right_type, s, o::name AS operator
      FROM unnest(ARRAY['text', 'bpchar']) AS t, unnest(ARRAY['_prefix', '_pattern_prefix']) AS p,
        (VALUES (3, '='), (6, '<'), (7, '<='), (8, '>='), (9, '>'), (10, '~<~'), (11, '~<=~'), (12, '~>=~'), (13, '~>~'), (14, '~~'), (15, '^@')) AS v(s, o)
@@ -88,13 +95,14 @@ SELECT set_eq(
   $$ SELECT opcname::text, f.opfname::text, opcintype::regtype::text FROM pg_opclass JOIN pg_opfamily AS f ON f.oid = opcfamily
      WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_grid') AND opcnamespace = 'gpu'::regnamespace AND opcdefault AND opckeytype = 0 $$,
   $$ SELECT opcname::text, f.opfname::text, opcintype::regtype::text FROM pg_opclass JOIN pg_opfamily AS f ON f.oid = opcfamily
-     WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary') AND opcdefault
+     WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary') AND opcdefault AND f.opfname NOT IN ('text_ops', 'bpchar_ops', 'hash_ops')
      UNION VALUES ('point_ops', 'point_ops', 'point') $$,
-  'gpu_grid has gpu_kary''s default operator classes, and one of points');
+  'gpu_grid has gpu_kary''s default operator classes but those of hashes, and one of points');
 SELECT set_eq(
   $$ SELECT opfname::text, amopopr::regoperator::text, amopstrategy::int, amoppurpose::text FROM pg_amop JOIN pg_opfamily AS f ON f.oid = amopfamily
      WHERE amopmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_grid') $$,
   $$ SELECT opfname::text, amopopr::regoperator::text, amopstrategy::int, 's' FROM members JOIN pg_opfamily AS f ON f.oid = amopfamily
+     UNION SELECT 'numeric_ops', format('%s(numeric,numeric)', o), s, 's' FROM (VALUES (1, '<'), (2, '<='), (3, '='), (4, '>='), (5, '>')) AS v(s, o)
      UNION VALUES ('point_ops', '<@(point,box)', 6, 's'), ('point_ops', '<@(point,circle)', 7, 's'), ('point_ops', '~=(point,point)', 8, 's'),
        ('point_ops', '<->(point,point)', 15, 'o') $$,
   'with the same operators, under the same numbers');
@@ -127,7 +135,11 @@ SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'number_class'
 CREATE OPERATOR CLASS public.point_class FOR TYPE point USING gpu_kary AS OPERATOR 3 ~=(point, point);
 SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'point_class'), false, 'amvalidate refuses an equality that is no hash''s');
 CREATE OPERATOR CLASS public.numeric_class FOR TYPE numeric USING gpu_kary AS OPERATOR 3 =(numeric, numeric);
-SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'numeric_class'), true, 'a class of one''s own for a hashable type is sound');
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'numeric_class'), true, 'a class of one''s own for numeric is sound');
+CREATE OPERATOR CLASS public.interval_class FOR TYPE interval USING gpu_kary AS OPERATOR 3 =(interval, interval);
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'interval_class'), true, 'and one for a hashable type');
+CREATE OPERATOR CLASS public.backwards_class FOR TYPE numeric USING gpu_kary AS OPERATOR 3 =(numeric, numeric), OPERATOR 6 >(numeric, numeric);
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'backwards_class'), false, 'but not one in reverse order');
 CREATE OPERATOR CLASS public.other_class FOR TYPE numeric USING gpu_kary AS OPERATOR 3 =(float8, float8);
 SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'other_class'), false, 'unless it lacks its own type''s equality');
 CREATE OPERATOR CLASS public.grid_point_class FOR TYPE point USING gpu_grid AS OPERATOR 6 <@(point, circle);

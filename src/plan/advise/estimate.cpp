@@ -2,6 +2,7 @@
 #include "access_methods.h"
 #include "compat.h"
 #include "expressions.h"
+#include "kary/gpu_kary.h"
 #include "plan/advise/advise.h"
 #include "plan/advise/statement.h"
 
@@ -136,6 +137,19 @@ static Oid class_for(const Condition &condition, Oid method) {
                : InvalidOid;
 }
 
+// Has a key room for one more column?
+static bool fits_key(const Proposal &proposal, Oid operator_class) {
+    const auto bits_of = [](Oid one) {
+        const Oid type = get_opclass_input_type(one);
+        const Oid family = get_opclass_family(one);
+        return kary::key_bits(&type, &family, 1);
+    };
+    int bits = bits_of(operator_class);
+    for (int i = 0; i < proposal.count; i++)
+        bits += bits_of(proposal.classes[i]);
+    return bits <= kary::kMaxKeyBits;
+}
+
 // gpu_kary finds what is between two bounds: any number of columns with equalities, then one with a range.
 static void propose_keys(Oid table, Oid method, const Condition *conditions, int count) {
     Proposal proposal = {table, method, 0, {}, {}};
@@ -143,7 +157,7 @@ static void propose_keys(Oid table, Oid method, const Condition *conditions, int
         for (int i = 0; i < count; i++) {
             const Oid operator_class = class_for(conditions[i], method);
             if (conditions[i].is_equality == are_equalities && OidIsValid(operator_class) &&
-                !is_in(proposal, conditions[i].column)) {
+                !is_in(proposal, conditions[i].column) && fits_key(proposal, operator_class)) {
                 add_column(&proposal, conditions[i].column, operator_class);
                 if (!are_equalities)
                     break;
@@ -152,20 +166,6 @@ static void propose_keys(Oid table, Oid method, const Condition *conditions, int
     }
     if (proposal.count > 0)
         propose(proposal);
-}
-
-// Equality of types that have no keys of their own, as text, goes by hashes.
-static void propose_hashes(Oid table, Oid method, const Condition *conditions, int count) {
-    const Oid hashes = get_opclass_oid(
-        method, list_make2(makeString(pstrdup("gpu")), makeString(pstrdup("hash_ops"))), true);
-    for (int i = 0; i < count && OidIsValid(hashes); i++) {
-        if (!conditions[i].is_equality || OidIsValid(GetDefaultOpClass(conditions[i].type, method)) ||
-            !op_in_opfamily(conditions[i].operation, get_opclass_family(hashes)))
-            continue;
-        Proposal proposal = {table, method, 0, {}, {}};
-        add_column(&proposal, conditions[i].column, hashes);
-        propose(proposal);
-    }
 }
 
 // All columns that have conditions which the method answers, at least so many.
@@ -229,10 +229,8 @@ static void propose_indexes(PlannerInfo *root, const RelOptInfo *relation, Oid t
         if (read_condition(clause, relation->relid, &conditions[count]))
             points += conditions[count++].type == POINTOID ? 1 : 0;
     }
-    if (OidIsValid(methods.kary)) {
+    if (OidIsValid(methods.kary))
         propose_keys(table, methods.kary, conditions, count);
-        propose_hashes(table, methods.kary, conditions, count);
-    }
     // A single column that isn't a point is better served by gpu_kary.
     if (OidIsValid(methods.grid))
         propose_conditions(table, methods.grid, conditions, count, points > 0 ? 1 : 2, 8 - points);

@@ -1,5 +1,5 @@
 # suite: check
-# Keys that don't tell the values: by hash, of types that collide too, and text by its first bytes. Random histories, then
+# Keys that don't tell the values: by hash, of types that collide too, numerics by the nearest float8, and text by its first bytes. Random histories, then
 # random conditions, joins and gpu.lookup, each through the index and through the heap.
 # PG_GPU_TEST_SEED and PG_GPU_TEST_ROUNDS choose other histories.
 
@@ -29,6 +29,8 @@ sub some_number
 {
 	my ($random) = @_;
 	return $random->pick('NaN', 'Infinity', '-Infinity', '1e-30') if $random->once_in(15);
+	# These have the float8 of their neighbours.
+	return $random->between(-3, 3) . $random->pick('.00000000000000000001', '.99999999999999999999', '00000000000000000000.25') if $random->once_in(4);
 	return $random->between(-30, 30) . $random->pick('', '.0', '.50', '.5');
 }
 
@@ -64,6 +66,9 @@ my @kinds = (
 	[ { type => 'varchar', opclass => 'gpu.text_pattern_prefix_ops', patterns => 1 } ],
 	[ { type => 'char(24)', collation => '"C"', opclass => 'gpu.bpchar_prefix_ops DESC', patterns => 1, orders => 1 } ],
 	[ { type => 'int4', opclass => '' }, { type => 'text', opclass => $hash } ],
+	[ { type => 'numeric', opclass => '', orders => 1 } ],
+	[ { type => 'numeric', opclass => 'DESC', orders => 1 }, { type => 'varchar', opclass => '' } ],
+	[ { type => 'char(24)', opclass => '' }, { type => 'int4', opclass => '' } ],
 	[ { type => 'text', opclass => $hash }, { type => 'collider', opclass => "$hash DESC" } ]);
 
 my $node = new_cluster('main');
@@ -73,7 +78,7 @@ if ($has_icu)
 {
 	$node->safe_psql('postgres', q{CREATE COLLATION ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)});
 	$node->safe_psql('postgres', q{CREATE COLLATION german (provider = icu, locale = 'de')});
-	push @kinds, [ { type => 'text', collation => 'ignore_case', opclass => $hash } ],
+	push @kinds, [ { type => 'text', collation => 'ignore_case', opclass => $hash } ], [ { type => 'varchar', collation => 'ignore_case', opclass => '' } ],
 	  [ { type => 'text', collation => 'german', opclass => 'gpu.text_pattern_prefix_ops', patterns => 1 } ];
 }
 $node->safe_psql('postgres', <<'SQL');
@@ -132,10 +137,11 @@ sub condition
 {
 	my ($random, $column) = @_;
 	my $name = $column->{name};
-	my $case = $random->between(0, $column->{patterns} ? 11 : 5);
+	my $case = $random->between(0, $column->{patterns} ? 11 : $column->{orders} ? 7 : 5);
 	return "$name IS NULL" if $case == 0;
 	return "$name = ANY (" . array($random, $column, \&constant) . ')' if $case <= 2 && $column->{type} !~ /\[/;
 	return "$name = " . constant($random, $column) if $case <= 5;
+	return "$name " . $random->pick('<', '<=', '>=', '>') . ' ' . constant($random, $column) if !$column->{patterns};
 	return "$name LIKE " . pattern($random, $column) if $case <= 7;
 	return "$name LIKE ANY (" . array($random, $column, \&pattern) . ')' if $case == 8;
 	return "$name ^@ " . constant($random, $column) . '::text' if $case == 9 && $column->{type} !~ /char\(/;
