@@ -1150,6 +1150,46 @@ DEFAULT FOR TYPE numeric USING gpu_grid FAMILY gpu.numeric_ops AS
     OPERATOR 5 > (numeric, numeric);
 COMMENT ON OPERATOR CLASS gpu.numeric_ops USING gpu_grid IS 'numerics by the nearest float8, 64 bits';
 
+-- Comparisons of rows: (a, b) < (1, 2) bounds what is read of an index on (a, b). The planner makes conditions
+-- `a #< ROW(1, 2)` of them (src/plan/row_comparisons.cpp); statements can't name these operators.
+
+CREATE FUNCTION gpu.row_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'pg_gpu_row_support'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION gpu.row_support(internal) IS 'refuses row_bound in statements';
+
+CREATE FUNCTION gpu.row_bound(anyelement, record)
+RETURNS bool
+AS 'MODULE_PATHNAME', 'pg_gpu_row_bound'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE SUPPORT gpu.row_support;
+COMMENT ON FUNCTION gpu.row_bound(anyelement, record) IS 'what comparisons of rows say to an index of gpu_kary';
+
+DO $$
+DECLARE
+    family pg_catalog.name;
+    comparison pg_catalog.text;
+BEGIN
+    FOREACH comparison IN ARRAY ARRAY['<', '<=', '>=', '>'] LOOP
+        EXECUTE pg_catalog.format('CREATE OPERATOR gpu.#%s (FUNCTION = gpu.row_bound, LEFTARG = anyelement, RIGHTARG = record)', comparison);
+        EXECUTE pg_catalog.format('COMMENT ON OPERATOR gpu.#%s (anyelement, record) IS %L', comparison,
+                                  'a comparison of rows that begin with the column');
+    END LOOP;
+    FOR family IN
+        SELECT DISTINCT opfname
+        FROM pg_catalog.pg_amop
+             JOIN pg_catalog.pg_opfamily AS opfamily ON opfamily.oid = amopfamily
+             JOIN pg_catalog.pg_am ON pg_am.oid = amopmethod
+        WHERE amname = 'gpu_kary' AND amopstrategy = 1
+        ORDER BY opfname
+    LOOP
+        EXECUTE pg_catalog.format('ALTER OPERATOR FAMILY gpu.%I USING gpu_kary ADD OPERATOR 16 gpu.#< (anyelement, record), '
+                                  'OPERATOR 17 gpu.#<= (anyelement, record), OPERATOR 18 gpu.#>= (anyelement, record), '
+                                  'OPERATOR 19 gpu.#> (anyelement, record)', family);
+    END LOOP;
+END
+$$;
+
 -- Strategy numbers are src/grid/format.h's.
 CREATE OPERATOR FAMILY gpu.point_ops USING gpu_grid;
 COMMENT ON OPERATOR FAMILY gpu.point_ops USING gpu_grid IS 'points';

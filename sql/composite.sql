@@ -21,7 +21,7 @@ EXPLAIN (COSTS OFF) SELECT a, b FROM composite_test WHERE a = 3 AND b > '2021-01
 EXPLAIN (COSTS OFF) SELECT a, b FROM composite_test ORDER BY a DESC NULLS FIRST, b NULLS FIRST;
 EXPLAIN (COSTS OFF) SELECT c, a, b FROM composite_test WHERE c = 2 AND a IS NULL AND b < '2021-01-02';
 EXPLAIN (COSTS OFF) SELECT a, b FROM composite_test WHERE a = ANY ('{1,2}') AND b = '2021-01-02 00:00:00+00';
--- A comparison of rows is a filter.
+-- A comparison of rows bounds the first column alone where the second one's direction differs.
 EXPLAIN (COSTS OFF) SELECT a, b FROM composite_test WHERE (a, b) > (5, '2021-01-02 00:00:00+00');
 
 -- Each condition through the index and through the table.

@@ -353,6 +353,15 @@ inline uint32 named_wait_event([[maybe_unused]] const char *name) {
 #endif
 }
 
+// Returns btree's number of a comparison of rows.
+inline StrategyNumber row_comparison_strategy(const RowCompareExpr *comparison) {
+#if PG_VERSION_NUM >= 180000
+    return static_cast<StrategyNumber>(comparison->cmptype);
+#else
+    return static_cast<StrategyNumber>(comparison->rctype);
+#endif
+}
+
 // Does the collation compare strings byte by byte?
 inline bool is_c_collation(Oid collation) {
 #if PG_VERSION_NUM >= 180000

@@ -12,6 +12,7 @@
 #include "plan/count/scan.h"
 #include "plan/substitute_family.h"
 #include "plan/lookup/join.h"
+#include "plan/row_comparisons.h"
 #include "plan/scan_usage.h"
 #include "plan/search/scan.h"
 #include "progress.h"
@@ -40,6 +41,7 @@ void _PG_init(void) {
     pg_gpu::plan::register_lookup_join();
     pg_gpu::plan::query::register_query_node();
     pg_gpu::plan::register_search_scan();
+    pg_gpu::plan::register_row_comparisons();
     pg_gpu::plan::register_scan_usage();
     pg_gpu::plan::register_advise();
     pg_gpu::plan::register_substitute_families();

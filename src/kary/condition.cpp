@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "kary/row_bounds.h"
 #include "keys/keys.h"
 #include "sort.h"
 
@@ -25,6 +26,15 @@ struct ColumnState {
     const uint32 *elements;  // the condition's elements
 };
 
+template <typename Key>
+static void restrict_stored(const CodeRange<Bits<Key>> &stored, ColumnState<Key> *state) {
+    const CodeRange<Bits<Key>> both =
+        intersect({bits_of(state->low), bits_of(state->high), state->empty}, stored);
+    state->low = key_from<Key>(both.low);
+    state->high = key_from<Key>(both.high);
+    state->empty = both.empty;
+}
+
 // Turns ascending codes into the column's stored codes.
 template <typename Key>
 static void restrict_column(const KeyColumn &column, const CodeRange<Bits<Key>> &range,
@@ -32,11 +42,7 @@ static void restrict_column(const KeyColumn &column, const CodeRange<Bits<Key>> 
     CodeRange<Bits<Key>> stored = {orient(column, range.low), orient(column, range.high), range.empty};
     if (column.descending)
         std::swap(stored.low, stored.high);
-    const CodeRange<Bits<Key>> both =
-        intersect({bits_of(state->low), bits_of(state->high), state->empty}, stored);
-    state->low = key_from<Key>(both.low);
-    state->high = key_from<Key>(both.high);
-    state->empty = both.empty;
+    restrict_stored(stored, state);
 }
 
 // ---- arrays -----------------------------------------------------------------------------------------------
@@ -261,6 +267,16 @@ static void add_text_comparison(const KeyColumn &column, const ScanKeyData &key,
 }
 
 template <typename Key>
+static void add_row_comparison(const KeyFormat &format, const ScanKeyData &key, RowBounds<Key> *rows,
+                               ColumnState<Key> *state) {
+    const int shift = format.columns[key.sk_attno - 1].shift;
+    if (narrow_by_row(format, key, rows))
+        restrict_stored(CodeRange<Bits<Key>>{rows->low >> shift, rows->high >> shift, false}, state);
+    else
+        state->empty = true;
+}
+
+template <typename Key>
 static void add_scan_key(const KeyColumn &column, const ScanKeyData &key, ColumnState<Key> *state,
                          InstantTest *test) {
     const Oid type = OidIsValid(key.sk_subtype) ? key.sk_subtype : column.type;
@@ -331,13 +347,27 @@ static void multiply_points(const KeyColumn &column, const ColumnState<Key> &sta
     condition->elements = nullptr;
 }
 
+// Cuts the range of keys to comparisons of rows that begin with a column, before which all columns have one
+// code, or one of the points.
+template <typename Key>
+static void cut_to_rows(const KeyColumn &column, const RowBounds<Key> &rows, Bits<Key> *low, Bits<Key> *high,
+                        Condition<Key> *condition) {
+    const auto behind = low_bits<Bits<Key>>(column.shift + column.width);
+    const Bits<Key> from = Max(*low & behind, rows.low);
+    const Bits<Key> to = Min(*high & behind, rows.high);
+    condition->nothing = condition->nothing || from > to;
+    *low = (*low & ~behind) | from;
+    *high = (*high & ~behind) | to;
+}
+
 // Builds the ranges of keys; returns in *filtered the columns that need a filter.
 template <typename Key>
-static void make_ranges(const KeyFormat &format, const ColumnState<Key> *states, Condition<Key> *condition,
-                        NullMask *filtered) {
+static void make_ranges(const KeyFormat &format, const ColumnState<Key> *states, const RowBounds<Key> *rows,
+                        Condition<Key> *condition, NullMask *filtered) {
     Bits<Key> low = 0;
     Bits<Key> high = 0;
     bool in_prefix = true;
+    int row_column = -1;  // first column of the comparisons of rows that bound the ranges
     *filtered = 0;
     for (int i = 0; i < format.column_count; i++) {
         const KeyColumn &column = format.columns[i];
@@ -348,8 +378,11 @@ static void make_ranges(const KeyFormat &format, const ColumnState<Key> *states,
             (condition->has_points ? uint64{condition->point_count} : 1) * state.point_count;
         if (in_prefix && state.points != nullptr && (!condition->has_points || ranges <= kMaxRanges)) {
             multiply_points(column, state, condition);
+            row_column = -1;  // points have bits that rows would bound
             continue;
         }
+        if (in_prefix && rows[i].any && row_column < 0)
+            row_column = i;
         low |= bits_of(state.low) << column.shift;
         high |= bits_of(state.high) << column.shift;
         const bool is_one = state.low == state.high;
@@ -359,6 +392,8 @@ static void make_ranges(const KeyFormat &format, const ColumnState<Key> *states,
             *filtered |= static_cast<NullMask>(1U << i);
         in_prefix = in_prefix && is_one && state.points == nullptr;
     }
+    if (row_column >= 0)
+        cut_to_rows(format.columns[row_column], rows[row_column], &low, &high, condition);
     condition->low = key_from<Key>(low);
     condition->high = key_from<Key>(high);
 }
@@ -390,6 +425,7 @@ void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_co
         states[i] = {
             key_from<Key>(0), key_from<Key>(low_bits<Bits<Key>>(format.columns[i].width)), false, nullptr, 0,
             nullptr};
+    RowBounds<Key> rows[kMaxColumns] = {};
     *condition = {};
     InstantTest *tests = nullptr;
 
@@ -399,6 +435,10 @@ void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_co
         if (!take_null_test(key, condition))
             continue;
         const KeyColumn &column = format.columns[number];
+        if (is_row_strategy(key.sk_strategy)) {
+            add_row_comparison(format, key, &rows[number], &states[number]);
+            continue;
+        }
         condition->recheck = condition->recheck || is_lossy(column.encoding);
         if (tests == nullptr && is_instant_of_time_zone(column, key.sk_subtype))
             tests = allocate_zeroed<InstantTest>(key_count);
@@ -413,7 +453,7 @@ void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_co
     if (condition->nothing)
         return;
     NullMask filtered;
-    make_ranges(format, states, condition, &filtered);
+    make_ranges(format, states, rows, condition, &filtered);
     if (filtered != 0 || tests != nullptr)
         make_filters(format, states, filtered, keys, tests, tests != nullptr ? key_count : 0, condition);
 }

@@ -9,3 +9,4 @@
 #include "kary/request.h"
 #include "kary/row_check.h"
 #include "kary/server_sort.h"
+#include "kary/strategies.h"

@@ -20,24 +20,49 @@ enum LossyStrategy : StrategyNumber {
     kStartsWith,
 };
 
-inline constexpr StrategyNumber kMaxStrategies = kStartsWith;
+// Of families whose codes tell values: the column and those behind it in the index, compared with the fields
+// of a row.
+enum RowStrategy : StrategyNumber {
+    kRowLess = 16,
+    kRowLessEqual,
+    kRowGreaterEqual,
+    kRowGreater,
+};
+
+inline constexpr StrategyNumber kMaxStrategies = kRowGreater;
+
+constexpr bool is_row_strategy(StrategyNumber strategy) {
+    return strategy >= kRowLess;
+}
 
 // Returns the number that btree gives the comparison; InvalidStrategy for what isn't btree's.
 constexpr StrategyNumber btree_strategy(StrategyNumber strategy) {
     switch (strategy) {
         case kLossyLess:
+        case kRowLess:
             return BTLessStrategyNumber;
         case kLossyLessEqual:
+        case kRowLessEqual:
             return BTLessEqualStrategyNumber;
         case BTEqualStrategyNumber:
             return BTEqualStrategyNumber;
         case kLossyGreaterEqual:
+        case kRowGreaterEqual:
             return BTGreaterEqualStrategyNumber;
         case kLossyGreater:
+        case kRowGreater:
             return BTGreaterStrategyNumber;
         default:
             return InvalidStrategy;
     }
+}
+
+// Returns the number of the comparison of rows that btree has under a number.
+constexpr StrategyNumber row_strategy(StrategyNumber strategy) {
+    for (StrategyNumber candidate = kRowLess; candidate <= kRowGreater; candidate++)
+        if (btree_strategy(candidate) == strategy)
+            return candidate;
+    return InvalidStrategy;
 }
 
 }  // namespace pg_gpu::kary

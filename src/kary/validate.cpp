@@ -3,6 +3,7 @@
 // them. Of lossy opclasses, text has the operators that its first bytes can narrow down, numeric those of
 // btree under other numbers, and every other type the equality of its hash opclass.
 #include "kary/kary.h"
+#include "kary/row_bounds.h"
 #include "keys/keys.h"
 
 namespace pg_gpu::kary {
@@ -37,10 +38,18 @@ static bool is_text_operator(const FormData_pg_amop *member) {
     return false;
 }
 
+// Is it one of the operators that stand for comparisons of rows (strategies.h)?
+static bool is_row_operator(const FormData_pg_amop *member) {
+    return is_row_strategy(member->amopstrategy) && member->amoplefttype == ANYELEMENTOID &&
+           member->amoprighttype == RECORDOID && is_row_function(get_opcode(member->amopopr));
+}
+
 static void validate_operator(Validation *state, const FormData_pg_amop *member, Encoding encoding) {
     const char *name = format_operator(member->amopopr);
     const int strategy = member->amopstrategy;
     validate_search_operator(state, member);
+    if (is_row_operator(member) && !is_lossy(encoding))
+        return;
     if (encoding != Encoding::Hash && encoding_of(member->amoplefttype) != encoding)
         complain(state, "contains operator %s for a type with other keys", name);
     switch (encoding) {

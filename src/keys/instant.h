@@ -18,8 +18,11 @@ struct InstantTest {
 };
 
 // Says whether this is a comparison with timestamptz that depends on the time zone.
+inline bool is_instant_of_time_zone(Oid column_type, Oid type) {
+    return type == TIMESTAMPTZOID && (column_type == DATEOID || column_type == TIMESTAMPOID);
+}
 inline bool is_instant_of_time_zone(const KeyColumn &column, Oid type) {
-    return type == TIMESTAMPTZOID && (column.type == DATEOID || column.type == TIMESTAMPOID);
+    return is_instant_of_time_zone(column.type, type);
 }
 
 // Says where a constant lies among the codes of a date, timestamp or timestamptz column, whatever the time

@@ -82,6 +82,13 @@ SELECT set_eq(
      WHERE (p = '_prefix' OR s NOT BETWEEN 6 AND 9) AND (t = 'text' OR s <> 15) $$,
   'text has its operators, for patterns those that compare bytes');
 
+-- Comparisons of rows, in the families whose keys tell values.
+SELECT set_eq(
+  $$ SELECT f.opfname::text, amoplefttype::regtype::text, amoprighttype::regtype::text, amopstrategy::int, amopopr::regoperator::text
+     FROM pg_amop JOIN pg_opfamily AS f ON f.oid = amopfamily WHERE amopmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary') AND amopstrategy > 15 $$,
+  $$ SELECT DISTINCT family, 'anyelement' AS left_type, 'record' AS right_type, s, format('gpu.#%s(anyelement,record)', o) AS operator FROM families, (VALUES (16, '<'), (17, '<='), (18, '>='), (19, '>')) AS v(s, o) $$,
+  'ordered keys are compared with rows');
+
 -- Dependencies: operators on one type belong to its class, those between types to the family.
 SELECT is_empty(
   $$ SELECT m.left_type, m.right_type FROM pg_amop AS o JOIN members AS m ON m.amopopr = o.amopopr AND m.amopfamily = o.amopfamily
@@ -151,10 +158,19 @@ CREATE OPERATOR CLASS public.grid_wrong_class FOR TYPE int4 USING gpu_grid AS
 SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'grid_wrong_class'), false, 'and operators in reverse order');
 CREATE OPERATOR CLASS public.grid_text_class FOR TYPE text USING gpu_grid AS OPERATOR 3 =(text, text);
 SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'grid_text_class'), false, 'and types without codes');
+CREATE FUNCTION public.any_row(anyelement, record) RETURNS bool LANGUAGE internal IMMUTABLE STRICT AS 'record_image_eq';
+CREATE OPERATOR public.##< (LEFTARG = anyelement, RIGHTARG = record, FUNCTION = public.any_row);
+ALTER OPERATOR FAMILY public.half_family USING gpu_kary DROP OPERATOR 3 (int2, int8);
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'half_class'), true, 'the class is sound again');
+ALTER OPERATOR FAMILY public.half_family USING gpu_kary ADD OPERATOR 16 gpu.#<(anyelement, record);
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'half_class'), true, 'also with a comparison of rows');
+ALTER OPERATOR FAMILY public.half_family USING gpu_kary DROP OPERATOR 16 (anyelement, record);
+ALTER OPERATOR FAMILY public.half_family USING gpu_kary ADD OPERATOR 16 public.##<(anyelement, record);
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'half_class'), false, 'but not with one of somebody else''s');
 SELECT throws_ok($$ CREATE INDEX ON text_table USING gpu_grid (t public.grid_text_class) $$, '0A000', NULL, 'of which no index can be made');
 SELECT throws_ok(
-  $$ CREATE OPERATOR CLASS public.far_class FOR TYPE int4 USING gpu_kary AS OPERATOR 16 =(int4, int4) $$,
-  NULL, NULL, 'there is no sixteenth strategy');
+  $$ CREATE OPERATOR CLASS public.far_class FOR TYPE int4 USING gpu_kary AS OPERATOR 20 =(int4, int4) $$,
+  NULL, NULL, 'there is no twentieth strategy');
 
 -- gpu_column: what btree's and hash's default operator classes have, and what a dictionary answers besides.
 CREATE TEMP VIEW column_members AS

@@ -7,7 +7,7 @@ SELECT has_extension('pg_gpu', 'extension pg_gpu is here');
 SELECT is((SELECT string_agg(DISTINCT oprnamespace::regnamespace || ' ' || oprname, ', ' ORDER BY oprnamespace::regnamespace || ' ' || oprname)
            FROM pg_operator JOIN pg_depend ON classid = 'pg_operator'::regclass AND objid = pg_operator.oid
            JOIN pg_extension ON refclassid = 'pg_extension'::regclass AND refobjid = pg_extension.oid AND extname = 'pg_gpu'),
-          'gpu <=>, public <@>, public @@@', 'operators that users write are in the schema that the extension was made in');
+          'gpu #<, gpu #<=, gpu #>, gpu #>=, gpu <=>, public <@>, public @@@', 'operators that users write are in the schema that the extension was made in');
 SELECT is((SELECT extrelocatable FROM pg_extension WHERE extname = 'pg_gpu'), false, 'which can''t be changed later');
 SELECT is((SELECT installed_version FROM pg_available_extensions WHERE name = 'pg_gpu'),
           (SELECT default_version FROM pg_available_extensions WHERE name = 'pg_gpu'), 'the default version is installed');
@@ -111,6 +111,8 @@ INSERT INTO wanted VALUES
    'TABLE(count bigint, nulls bigint, distinct_values bigint, minimum text, maximum text, sum numeric, mean double precision)', false),
   ('summary', 'index regclass, column_name name, filter text, VARIADIC params "any"',
    'TABLE(count bigint, nulls bigint, distinct_values bigint, minimum text, maximum text, sum numeric, mean double precision)', false),
+  ('row_bound', 'anyelement, record', 'boolean', false),
+  ('row_support', 'internal', 'internal', false),
   ('typed_support', 'internal', 'internal', false),
   ('verify', 'index regclass, heap boolean DEFAULT true', 'TABLE(block bigint, tid tid, problem text)', true);
 -- OUT columns and RETURNS TABLE are the same to a user: compare names and types of columns.
@@ -151,7 +153,7 @@ INSERT INTO label VALUES
   ('lookup', 2, 's', 'r', 1000, 1000), ('merge', 1, 'v', 'u', 1000000, 10), ('mirror_rows', 0, 'v', 'r', 1000, 100),
   ('progress_rows', 0, 'v', 'r', 1000, 5), ('query', 2, 's', 'r', 1000, 0), ('runs', 1, 'v', 'r', 100, 10), ('search', 4, 's', 'r', 1000, 10), ('search_batch', 4, 's', 'r', 10000, 1000),
   ('server_row', 0, 'v', 'r', 1000, 0), ('stat_reset', 0, 'v', 'r', 1000, 0), ('stat_rows', 0, 'v', 'r', 1000, 50), ('summary', 3, 's', 'r', 10000, 0), ('summary', 4, 's', 'r', 10000, 0),
-  ('verify', 2, 'v', 'r', 1000000, 10), ('typed_support', 1, 'i', 's', 1, 0), ('match_selectivity', 4, 's', 's', 1, 0),
+  ('verify', 2, 'v', 'r', 1000000, 10), ('typed_support', 1, 'i', 's', 1, 0), ('row_bound', 2, 'i', 's', 1, 0), ('row_support', 1, 'i', 's', 1, 0), ('match_selectivity', 4, 's', 's', 1, 0),
   ('ranking_query', 2, 's', 'r', 1000, 0), ('ranking_query', 2, 's', 'r', 1000, 0), ('matching_query', 2, 's', 's', 10, 0), ('matching_query', 2, 's', 's', 10, 0),
   ('fuzzy_query', 3, 's', 'r', 10000, 0), ('fuzzy_query', 3, 's', 'r', 10000, 0);
 -- @@@ and <@>: text, jsonb and text[] with a value of the index, what was typed, and a tsquery.

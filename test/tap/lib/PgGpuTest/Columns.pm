@@ -133,6 +133,19 @@ sub _condition
 	return "$name " . $random->pick(@operators) . ' ' . _constant($random, $type, 1);
 }
 
+# A comparison of a row: of neighbouring columns, now and then of any, with constants that may be of other types or NULL.
+sub _row_comparison
+{
+	my ($random, @columns) = @_;
+	my $first = $random->between(0, $#columns - 1);
+	my $last = $random->between($first + 1, $#columns);
+	my @compared = $random->once_in(4) ? map { $random->pick(@columns) } 1, 2 : @columns[ $first .. $last ];
+	my @constants = map { $random->once_in(10) ? "NULL::$_->{type}" : _constant($random, $_->{type}, 1) } @compared;
+	my ($left, $right) = map { '(' . join(', ', @$_) . ')' } [ map { $_->{name} } @compared ], \@constants;
+	($left, $right) = ($right, $left) if $random->once_in(4);
+	return "$left " . $random->pick(qw(< <= >= >)) . " $right";
+}
+
 # The values of a row as a list for VALUES.
 sub row_of
 {
@@ -168,8 +181,10 @@ sub column_queries
 			push @conditions, _condition($random, $columns[$i]) if $random->once_in(6);
 		}
 		push @conditions, _condition($random, $random->pick(@columns)) unless @conditions;
-		my $where = join(' AND ', @conditions);
 		my $mode = $random->pick('index', 'bitmap', $returnable ? ('index_only', 'index_only', 'count') : ());
+		# No index counts by such a comparison alone.
+		push @conditions, _row_comparison($random, @columns) if @columns > 1 && $mode ne 'count' && $random->once_in(3);
+		my $where = join(' AND ', @conditions);
 		my $columns = $mode eq 'index' || $mode eq 'bitmap' ? "$k AS k, id, ctid" : "$k AS k";
 		if ($mode eq 'count')
 		{
