@@ -18,6 +18,29 @@ static int bound_columns(const IndexPath *path) {
     return __builtin_popcountll(bound);
 }
 
+// Returns the cost of one condition on all values of a column that have a dictionary, as strings have. That
+// is work before the first row, and a session that has done it keeps the result, but with a pattern that it
+// hasn't seen it does it anew.
+static Cost dictionary_cost(PlannerInfo *root, Node *clause, double rows) {
+    if (!IsA(clause, OpExpr) && !IsA(clause, ScalarArrayOpExpr))
+        return 0;
+    auto *column =
+        static_cast<Node *>(IsA(clause, OpExpr) ? linitial(castNode(OpExpr, clause)->args)
+                                                : linitial(castNode(ScalarArrayOpExpr, clause)->args));
+    const Oid type = getBaseType(exprType(column));
+    // Numbers are compared by their codes.
+    if (get_typbyval(type) || type == NUMERICOID)
+        return 0;
+    VariableStatData statistics;
+    examine_variable(root, column, 0, &statistics);
+    bool is_default;
+    const double values = Min(get_variable_numdistinct(&statistics, &is_default), rows);
+    ReleaseVariableStats(statistics);
+    QualCost evaluation;
+    cost_qual_eval_node(&evaluation, clause, root);
+    return values * evaluation.per_tuple;
+}
+
 void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
                    Selectivity *selectivity, double *correlation, double *pages) {
     IndexOptInfo *index = path->indexinfo;
@@ -47,6 +70,10 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
     const double work =
         rows * (bound * kCodeOperators + kTidOperators) + runs * Max(list_length(quals), 1) * kRunOperators;
     *startup = index_other_operands_eval_cost(root, quals) + page_cost + work * cpu_operator_cost;
+    ListCell *cell;
+    foreach (cell, quals)
+        *startup +=
+            dictionary_cost(root, reinterpret_cast<Node *>(lfirst_node(RestrictInfo, cell)->clause), rows);
     *total = *startup + tuples * 0.1 * cpu_operator_cost;
     *correlation = 0;
 }
