@@ -2,9 +2,13 @@
 -- move a database: packages, pg_upgrade, dumps, backups.
 CREATE EXTENSION IF NOT EXISTS pg_gpu;
 CREATE SCHEMA every;
-CREATE TABLE every.item (id bigserial, k int8, name text, title text, x int4, y int4, place point, a int4, b int8, label text, words tsvector);
+CREATE TABLE every.item (id bigserial, k int8, name text, title text, x int4, y int4, place point, a int4, b int8, label text, words tsvector, code varchar(20), price numeric(10, 2), weight numeric);
 CREATE INDEX item_kary ON every.item USING gpu_kary (k);
 CREATE INDEX item_hash ON every.item USING gpu_kary (name gpu.hash_ops);
+CREATE INDEX item_code ON every.item USING gpu_kary (code);
+CREATE INDEX item_price ON every.item USING gpu_kary (price);
+CREATE INDEX item_weight ON every.item USING gpu_grid (weight, y);
+CREATE INDEX item_page ON every.item USING gpu_kary (b, id);
 CREATE INDEX item_prefix ON every.item USING gpu_kary (title gpu.text_pattern_prefix_ops);
 CREATE INDEX item_grid ON every.item USING gpu_grid (x, y);
 CREATE INDEX item_place ON every.item USING gpu_grid (place);
@@ -12,9 +16,10 @@ CREATE INDEX item_column ON every.item USING gpu_column (a, b, label);
 CREATE INDEX item_text ON every.item USING gpu_text (words);
 
 CREATE FUNCTION every.insert(first int, last int) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO every.item (k, name, title, x, y, place, a, b, label, words)
+    INSERT INTO every.item (k, name, title, x, y, place, a, b, label, words, code, price, weight)
     SELECT g::int8 * 7919 % 100003, 'name ' || g % 5000, 'title ' || g % 5000, g % 100, g / 100 % 1000, point(g % 317, g % 211),
-           g % 100, g::int8 * 31 % 100003, 'label ' || g % 300, to_tsvector('simple', 'word' || g % 50 || ' other' || g % 7)
+           g % 100, g::int8 * 31 % 100003, 'label ' || g % 300, to_tsvector('simple', 'word' || g % 50 || ' other' || g % 7),
+           'code ' || g % 700, g % 10000 / 4.0, g % 3000 / 7.0
     FROM generate_series(first, last) AS g;
 $$;
 
@@ -37,6 +42,10 @@ BEGIN
         ('item_kary', 'count(*) FROM every.item WHERE k BETWEEN 1000 AND 20000'),
         ('item_kary', 'sum(id) FROM every.item WHERE k = ANY (ARRAY[7919, 15838, 3])'),
         ('item_hash', 'sum(id) FROM every.item WHERE name = ''name 77'''),
+        ('item_code', 'sum(id) FROM every.item WHERE code = ''code 77'''),
+        ('item_price', 'sum(id) FROM every.item WHERE price > 100.25 AND price <= 130'),
+        ('item_weight', 'sum(id) FROM every.item WHERE weight BETWEEN 100 AND 300.5 AND y = 70'),
+        ('item_page', 'sum(page.id) FROM (SELECT id FROM every.item WHERE (b, id) < (5000, 300) ORDER BY b DESC, id DESC LIMIT 30) AS page'),
         ('item_prefix', 'sum(id) FROM every.item WHERE title LIKE ''title 499%'''),
         ('item_grid', 'sum(id) FROM every.item WHERE x BETWEEN 10 AND 12 AND y BETWEEN 20 AND 70'),
         ('item_place', 'sum(id) FROM every.item WHERE place <@ box ''(10,10),(40,30)'''),
