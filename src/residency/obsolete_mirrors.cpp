@@ -1,5 +1,7 @@
 #include "residency/obsolete_mirrors.h"
 
+#include <sys/stat.h>
+
 #include "residency/inventory.h"
 #include "residency/residency.h"
 #include "compat.h"
@@ -8,13 +10,40 @@
 
 namespace pg_gpu::client {
 
+// Also of a database that isn't there.
+static constexpr uint32 kNoIncarnation = 0;
+
+// A database's PG_VERSION is written when the database is made, and never again. Its row is: ALTER DATABASE
+// and GRANT write that anew.
+static uint32 incarnation_at(Oid database, Oid tablespace) {
+    char *folder = GetDatabasePath(database, tablespace);
+    char *path = psprintf("%s/PG_VERSION", folder);
+    struct stat status;
+    const bool is_there = stat(path, &status) == 0;
+    pfree(path);
+    pfree(folder);
+    if (!is_there)
+        return kNoIncarnation;
+    const uint64 born[] = {status.st_ino, static_cast<uint64>(status.st_mtim.tv_sec),
+                           static_cast<uint64>(status.st_mtim.tv_nsec)};
+    const uint32 incarnation = hash_bytes(reinterpret_cast<const unsigned char *>(born), sizeof(born));
+    return incarnation != kNoIncarnation ? incarnation : 1;
+}
+
 uint32 database_incarnation(Oid database) {
+    // Nobody can drop or move the database of a session.
+    static uint32 own = kNoIncarnation;
+    if (database == MyDatabaseId) {
+        if (own == kNoIncarnation)
+            own = incarnation_at(MyDatabaseId, MyDatabaseTableSpace);
+        return own;
+    }
     HeapTuple row = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(database));
     if (!HeapTupleIsValid(row))
-        return InvalidTransactionId;
-    const TransactionId writer = HeapTupleHeaderGetRawXmin(row->t_data);
+        return kNoIncarnation;
+    const Oid tablespace = reinterpret_cast<Form_pg_database>(GETSTRUCT(row))->dattablespace;
     ReleaseSysCache(row);
-    return writer;
+    return incarnation_at(database, tablespace);
 }
 
 bool is_of_this_database(const protocol::RunName &name) {

@@ -58,10 +58,26 @@ foreach my $strategy ('file_copy', 'wal_log')
 	$node->safe_psql('postgres', 'DROP DATABASE copy');
 }
 
-# ALTER DATABASE writes the database's row anew, which must cost no more than loading again.
+# ALTER DATABASE and GRANT write the database's row anew. Mirrors stay, and are of use, also when a session of another database
+# tidies up.
+$node->safe_psql('postgres', q{
+CREATE EXTENSION IF NOT EXISTS pg_gpu;
+CREATE TABLE t (k int8);
+INSERT INTO t SELECT generate_series(1, 20000::bigint);
+CREATE INDEX t_kary ON t USING gpu_kary (k);
+});
 $node->safe_psql('origin', $load);
-$node->safe_psql('postgres', 'ALTER DATABASE origin CONNECTION LIMIT 50');
-is($node->safe_psql('origin', $questions), $right, 'after ALTER DATABASE the answers are the same');
+my $mirrors = q{SELECT string_agg(index_name || ' ' || run_id || ' ' || loaded_at, ',' ORDER BY run_id) FROM gpu.mirrors};
+my $loaded = $node->safe_psql('origin', $mirrors);
+foreach my $statement ('ALTER DATABASE origin CONNECTION LIMIT 50', 'GRANT CONNECT ON DATABASE origin TO PUBLIC',
+	"ALTER DATABASE origin SET work_mem = '5MB'", 'ALTER DATABASE origin RENAME TO renamed', 'ALTER DATABASE renamed RENAME TO origin')
+{
+	$node->safe_psql('postgres', $statement);
+	is($node->safe_psql('postgres', q{SELECT gpu.evict('t_kary') >= 0 AND gpu.load('t_kary') > 0}), 't', "$statement: another database loads");
+	next if $statement =~ /TO renamed/;
+	is($node->safe_psql('origin', $questions), $right, "after $statement the answers are the same");
+	is($node->safe_psql('origin', $mirrors), $loaded, "after $statement the mirrors are the same");
+}
 
 $node->stop;
 done_testing();
