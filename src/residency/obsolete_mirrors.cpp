@@ -50,9 +50,9 @@ bool is_of_this_database(const protocol::RunName &name) {
     return name.database == MyDatabaseId && name.incarnation == database_incarnation(MyDatabaseId);
 }
 
-// Is there a temporary relation of this database in the place, also one that another session's transaction
-// has made and not committed yet? Several sessions may have one of the same number.
-static bool has_temporary(const protocol::RunName &name) {
+// Has this database a relation in the place, also one that another session's transaction has made and not
+// committed yet? Several sessions may have temporary ones of the same number.
+static bool has_relation(const protocol::RunName &name) {
     const Oid tablespace = name.tablespace == MyDatabaseTableSpace ? InvalidOid : name.tablespace;
     ScanKeyData keys[2];
     ScanKeyInit(&keys[0], Anum_pg_class_reltablespace, BTEqualStrategyNumber, F_OIDEQ,
@@ -67,8 +67,10 @@ static bool has_temporary(const protocol::RunName &name) {
     bool found = false;
     for (HeapTuple row; !found && HeapTupleIsValid(row = systable_getnext(scan));) {
         const auto *relation = reinterpret_cast<Form_pg_class>(GETSTRUCT(row));
-        found = relation->relpersistence == RELPERSISTENCE_TEMP &&
-                backend_of_namespace(relation->relnamespace) == name.backend;
+        const bool is_temporary = relation->relpersistence == RELPERSISTENCE_TEMP;
+        found = name.backend == -1
+                    ? !is_temporary
+                    : is_temporary && backend_of_namespace(relation->relnamespace) == name.backend;
     }
     systable_endscan(scan);
     table_close(relations, AccessShareLock);
@@ -83,8 +85,10 @@ static bool is_gone(const protocol::RunName &name) {
         return true;
     if (name.database != MyDatabaseId)
         return false;
-    return name.backend == -1 ? !OidIsValid(relation_at({name.tablespace, name.database, name.relation}))
-                              : !has_temporary(name);
+    // What is committed is known without a scan.
+    const bool is_known =
+        name.backend == -1 && OidIsValid(relation_at({name.tablespace, name.database, name.relation}));
+    return !is_known && !has_relation(name);
 }
 
 Oid index_of_run(const protocol::RunName &name) {

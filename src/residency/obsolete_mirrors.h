@@ -16,9 +16,8 @@ bool is_of_this_database(const protocol::RunName &name);
 uint32 database_incarnation(Oid database);
 
 // Drops the mirrors of indexes, databases and sessions that are no more, pinned ones too: DROP, REINDEX,
-// TRUNCATE and the like don't tell the server process. One that is in fact still made or rewritten by another
-// transaction may go as well; that costs the time to load it. Sends requests, so it uses the transfer buffer;
-// what goes wrong is only noted (last_reason).
+// TRUNCATE and the like don't tell the server process. Sends requests, so it uses the transfer buffer; what
+// goes wrong is only noted (last_reason).
 void drop_obsolete_mirrors();
 
 // Is called before a request to the set's index. Reports to the server process which runs are listed, when

@@ -26,6 +26,8 @@ CREATE INDEX t_text ON t USING gpu_text (v);
 CREATE TABLE other (k int8);
 INSERT INTO other SELECT generate_series(1, 5000);
 CREATE INDEX other_k ON other USING gpu_kary (k);
+CREATE TABLE third AS SELECT generate_series(1, 5000::bigint) AS k;
+CREATE INDEX third_k ON third USING gpu_kary (k);
 });
 my $insert = q{
 INSERT INTO t SELECT i, i % 1000, 'c' || i % 10, to_tsvector('simple', 'common w' || i % 7) FROM generate_series(1, 3000::bigint) AS i;
@@ -79,8 +81,13 @@ $node->safe_psql('postgres', "SET pg_gpu.path = $path; SELECT gpu.load('t_kary',
 my @dropped = $node->safe_psql('postgres', q{SELECT count(*) FROM gpu.mirrors WHERE index_name IN ('t_kary'::regclass, 't_text'::regclass)});
 cmp_ok($dropped[0], '>=', 2, 'mirrors of indexes that are to be dropped');
 $node->safe_psql('postgres', 'SET pg_gpu.path = paged; DROP TABLE t');
-$node->safe_psql('postgres', "SET pg_gpu.path = $path; SELECT count(*) FROM gpu.lookup('other_k', ARRAY(SELECT generate_series(1, 3000::bigint)))");
-is($node->safe_psql('postgres', q{SELECT count(*) FROM gpu.mirrors WHERE index_name IS NULL}), 0, 'dropped indexes leave none');
+# Whose question drops what is gone, unless another session has just done so.
+my $ask = sub { $node->safe_psql('postgres', "SET pg_gpu.path = $path; SELECT count(*) FROM gpu.lookup('other_k', ARRAY(SELECT generate_series(1, 3000::bigint)))") };
+my $left_when_asked = sub {
+	my ($rows, $left) = @_;
+	return wait_until(sub { $ask->(); $node->safe_psql('postgres', "SELECT count(*) FROM gpu.mirrors WHERE $rows") == $left });
+};
+ok($left_when_asked->('index_name IS NULL', 0), 'dropped indexes leave none');
 
 # Temporary indexes: of a session that goes on, of one that has ended and whose number another has now, and of a
 # transaction. The one that stays is another session's, which doesn't ask.
@@ -90,20 +97,37 @@ my $make_temporary = sub {
 		SET pg_gpu.path = $path; SELECT gpu.load('${name}_k', pinned => true);";
 };
 my $mirrors = sub { return $node->safe_psql('postgres', 'SELECT count(*) FROM gpu.mirrors WHERE pinned') };
-# Whose first question drops what is gone.
-my $ask = sub { $node->safe_psql('postgres', "SET pg_gpu.path = $path; SELECT count(*) FROM gpu.lookup('other_k', ARRAY(SELECT generate_series(1, 3000::bigint)))") };
 is($mirrors->(), 0, 'nothing is pinned');
 my $session = new_session($node);
 $session->query_safe($make_temporary->('kept') . $make_temporary->('dropped'));
 $session->query_safe('BEGIN; ' . $make_temporary->('uncommitted'));
 $node->safe_psql('postgres', $make_temporary->('ended'));
 is($mirrors->(), 4, 'temporary indexes are loaded');
-$ask->();
-is($mirrors->(), 3, 'that of a session that has ended goes, whoever has its number now');
+ok($left_when_asked->('pinned', 3), 'that of a session that has ended goes, whoever has its number now');
 $session->query_safe('ROLLBACK; DROP TABLE dropped');
-$ask->();
-is($mirrors->(), 1, 'and those that a session has dropped that goes on');
+ok($left_when_asked->('pinned', 1), 'and those that a session has dropped that goes on');
 is($session->query_safe(q{SELECT count(*) FROM gpu.mirrors AS m JOIN gpu.runs('kept_k') AS r USING (run_id)}), 1, 'the other one stays');
+
+# An index that a transaction has made or rewritten and not committed yet isn't gone; what it was before is still others'.
+$session->query_safe(qq{
+SET pg_gpu.path = $path;
+BEGIN;
+CREATE TABLE made AS SELECT generate_series(1, 5000::bigint) AS k;
+CREATE INDEX made_k ON made USING gpu_kary (k);
+REINDEX INDEX other_k;
+SELECT gpu.load('made_k', pinned => true);
+SELECT gpu.load('other_k', pinned => true);
+});
+is($mirrors->(), 3, 'a transaction loads what it has made');
+my $kept = q{SELECT string_agg(run_id || ' ' || loaded_at, ',' ORDER BY run_id) FROM gpu.mirrors WHERE pinned};
+my $before = $node->safe_psql('postgres', $kept);
+# Loading looks for what is gone, whatever others have done.
+my $load_another = q{SELECT gpu.evict('third_k') >= 0 AND gpu.load('third_k') > 0};
+is($node->safe_psql('postgres', $load_another), 't', 'another session loads an index');
+is($node->safe_psql('postgres', $kept), $before, 'nothing of the transaction goes');
+$session->query_safe('ROLLBACK');
+is($node->safe_psql('postgres', $load_another), 't', 'it loads again');
+is($mirrors->(), 1, 'what was rolled back goes');
 $session->quit;
 
 $node->stop;
