@@ -16,6 +16,7 @@
 #include "plan/scan_usage.h"
 #include "plan/search/scan.h"
 #include "progress.h"
+#include "residency/sweeps.h"
 #include "settings.h"
 #include "storage/storage.h"
 #include "table/table.h"
@@ -51,6 +52,7 @@ void _PG_init(void) {
         pg_gpu::client::reserve_supervisor_record();
         pg_gpu::client::reserve_counters();
         pg_gpu::client::reserve_cost_learner();
+        pg_gpu::client::reserve_sweeps();
         pg_gpu::client::register_supervisor();
         pg_gpu::storage::reserve_deferred_merges();
         pg_gpu::storage::reserve_index_statistics();

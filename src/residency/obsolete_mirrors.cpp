@@ -4,6 +4,7 @@
 
 #include "residency/inventory.h"
 #include "residency/residency.h"
+#include "residency/sweeps.h"
 #include "compat.h"
 #include "session_table.h"
 #include "settings.h"
@@ -182,7 +183,8 @@ void drop_outlived_mirrors(const RunSet &set) {
     const TimestampTz now = GetCurrentTimestamp();
     if (is_connected() && TimestampDifferenceExceeds(swept_at, now, kSweepMs)) {
         swept_at = now;
-        drop_obsolete_mirrors();
+        if (begin_sweep(now, kSweepMs))
+            drop_obsolete_mirrors();
     }
 }
 
