@@ -2,6 +2,7 @@
 
 #include "gpu_engine/guard.h"
 #include "host/heap_blocks.h"
+#include "host/threads.h"
 
 namespace gpu_engine::host {
 
@@ -28,7 +29,10 @@ Status HostEngine::describe(DeviceInfo *) noexcept {
 
 Status open_engine(const EngineOptions &options, std::unique_ptr<Engine> *engine) noexcept {
     return guarded([&] {
-        *engine = std::make_unique<HostEngine>(options);
+        const auto threads = static_cast<std::uint32_t>(
+            options.threads > 0 ? options.threads : tbb::this_task_arena::max_concurrency());
+        start_helpers(threads - 1);
+        *engine = std::make_unique<HostEngine>(options, threads);
         return Status{};
     });
 }

@@ -65,9 +65,14 @@ class HostText final : public Text {
 
 class HostEngine final : public Engine {
   public:
-    explicit HostEngine(const EngineOptions &options)
+    // Returns how many calls may compute at a time. Further ones would wait for these, whatever becomes of
+    // them. Beside calls of this engine's own there are those that look strings up for devices.
+    static constexpr std::uint32_t callers(std::uint32_t threads) { return 2 * threads + 256; }
+    // Its threads have been started (threads.h).
+    HostEngine(const EngineOptions &options, std::uint32_t threads)
         : memory_(options.memory_limit),
-          arena_(options.threads > 0 ? options.threads : tbb::task_arena::automatic) {}
+          threads_(threads),
+          arena_(static_cast<int>(threads - 1 + callers(threads)), callers(threads)) {}
 
     const char *name() const noexcept override { return "host"; }
     MemoryBudget &memory() noexcept override { return memory_; }
@@ -87,10 +92,12 @@ class HostEngine final : public Engine {
     query::Queries &queries() noexcept override { return queries_; }
     Strings *strings() noexcept override { return &strings_; }
 
-    Workers workers(const Stream &stream) noexcept { return Workers{arena_, stream}; }
+    Workers workers(const Stream &stream) noexcept { return Workers{arena_, threads_, stream}; }
 
   private:
     MemoryBudget memory_;
+    const std::uint32_t threads_;
+    // Each caller has a place of its own, which no helper takes.
     tbb::task_arena arena_;
     HostKary<std::uint32_t> kary32_{*this};
     HostKary<std::uint64_t> kary64_{*this};

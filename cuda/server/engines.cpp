@@ -23,7 +23,8 @@ constexpr std::uint64_t device_memory_share = 2;
 constexpr std::uint32_t default_queue_limit = 64;
 
 // So many requests compute at a time. With more of them the engine wouldn't be faster, and each would take
-// longer; with fewer a large one would keep small ones waiting.
+// longer; with fewer a large one would keep small ones waiting. The host engine takes so many calls at a time
+// (HostEngine::callers), also where it stands for a device.
 constexpr std::uint32_t places_on_device = 16;
 std::uint32_t places_on_host(std::uint32_t threads) {
     return std::max<std::uint32_t>(2 * threads, 4);
@@ -102,7 +103,7 @@ Engines::~Engines() {
 
 std::unique_ptr<Queue> Engines::new_queue(EngineName name) {
     const bool is_host = name == EngineName::host;
-    const std::uint32_t places = is_host ? places_on_host(threads_) : places_on_device;
+    const std::uint32_t places = is_host ? places_on_host(threads_a_host()) : places_on_device;
     const std::uint32_t joint_calls = is_host ? places : joint_calls_on_device;
     auto queue = std::make_unique<Queue>(
         watcher_, Queue::Settings{places, options_.joint_calls > 0 ? options_.joint_calls : joint_calls});
@@ -131,7 +132,7 @@ void Engines::use_emulated_devices(std::uint32_t count) {
 void Engines::open_host_engines(const Options &options, std::uint64_t default_memory) {
     hosts_ = std::clamp<std::uint32_t>(options.host_engines, 1, max_engines / 2);
     EngineOptions engine_options;
-    engine_options.threads = static_cast<std::int32_t>(std::max<std::uint32_t>(threads_ / hosts_, 1));
+    engine_options.threads = static_cast<std::int32_t>(threads_a_host());
     for (EngineId id = 0; id < hosts_; ++id) {
         Place &place = places_[id];
         place.default_limit = default_memory / hosts_;

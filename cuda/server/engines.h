@@ -1,6 +1,7 @@
 // The server's engines, each with its memory limit and its queue.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -152,6 +153,7 @@ class Engines {
     void keep_reason(Place &place, const char *reason);
     bool wait_for_retry(std::chrono::milliseconds pause);
     std::unique_ptr<Queue> new_queue(protocol::EngineName name);
+    std::uint32_t threads_a_host() const noexcept { return std::max<std::uint32_t>(threads_ / hosts_, 1); }
 
     Watcher &watcher_;
     const Options options_;

@@ -1,9 +1,8 @@
 #include "host/grid/build.h"
 
-#include <tbb/parallel_sort.h>
-
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <mutex>
 
 #include "gpu_engine/guard.h"
@@ -102,8 +101,7 @@ Sample sample_of(HostEngine &engine, const Workers &workers, const Given &given,
         std::fill(sample.keys.data() + place, sample.keys.data() + end, 0);
     });
     sample.size = filled;
-    workers.arena.execute([&] { tbb::parallel_sort(sample.keys.data(), sample.keys.data() + sample.size); });
-    check_cancelled(workers.stream);
+    workers.sort(sample.keys.data(), sample.keys.data() + sample.size, std::less<>());
     return sample;
 }
 

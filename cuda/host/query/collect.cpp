@@ -1,7 +1,5 @@
 #include "host/query/collect.h"
 
-#include <tbb/parallel_sort.h>
-
 #include "host/query/order_words.h"
 
 namespace gpu_engine::host {
@@ -255,11 +253,10 @@ QueryRows sort_rows(MemoryBudget &budget, const Workers &workers, const SortPlan
     };
     check_cancelled(workers.stream);
     if (wanted > 0 && wanted < count) {
-        std::nth_element(rows.data(), rows.data() + wanted - 1, rows.data() + count, is_first);
+        std::nth_element(rows.data(), rows.data() + wanted - 1, rows.data() + count,
+                         workers.cancellable(is_first));
     }
-    check_cancelled(workers.stream);
-    workers.arena.execute([&] { tbb::parallel_sort(rows.data(), rows.data() + wanted, is_first); });
-    check_cancelled(workers.stream);
+    workers.sort(rows.data(), rows.data() + wanted, is_first);
     QueryRows sorted(budget, record_words);
     for (std::uint64_t i = 0; i < wanted; ++i) {
         std::copy_n(rows[i].words + sort.key_words, record_words, sorted.add());

@@ -1,6 +1,4 @@
 // What comes from a group's values in their order: each once, or with how often it came.
-#include <tbb/parallel_sort.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -193,12 +191,8 @@ class SetWriter {
                 }
             });
         }
-        check_cancelled(workers_.stream);
-        workers_.arena.execute([&] {
-            tbb::parallel_sort(entries_.data(), entries_.data() + entries_.size(),
-                               [](const Own &a, const Own &b) { return a.is_before(b); });
-        });
-        check_cancelled(workers_.stream);
+        workers_.sort(entries_.data(), entries_.data() + entries_.size(),
+                      [](const Own &a, const Own &b) { return a.is_before(b); });
     }
 
     // Threads may have had the same value. Returns how many are left.

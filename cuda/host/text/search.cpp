@@ -284,7 +284,7 @@ Status HostTextIndex::search(Stream &stream, const TextRanking &ranking, const T
             {own.data(), query_count, own_terms.data(), batch.term_count, steps.data(), batch.step_count}));
         const Workers workers = engine_.workers(stream);
         const auto dead = this->dead();
-        const auto threads = static_cast<std::uint32_t>(workers.arena.max_concurrency());
+        const std::uint32_t threads = workers.threads;
         const std::uint32_t documents = parts_.shape.documents;
         std::uint32_t max_hits = 1;
         for (const TextQuery &query : own) {

@@ -1,7 +1,6 @@
 // Dictionaries of numbers on the processor: the ways to merge two, and the removal of duplicates.
-#include <tbb/parallel_sort.h>
-
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -142,7 +141,7 @@ std::uint64_t sort_unique_map(const MergeCall<Entry> &call) {
     std::copy_n(call.main.entries, call.main.count, sorted.data());
     std::copy_n(call.delta.entries, call.delta.count, sorted.data() + call.main.count);
     check_cancelled(call.workers.stream);
-    call.workers.arena.execute([&] { tbb::parallel_sort(sorted.data(), sorted.data() + call.total()); });
+    call.workers.sort(sorted.data(), sorted.data() + call.total(), std::less<>());
     return unique_and_map(call, sorted);
 }
 
@@ -187,7 +186,7 @@ Status build_dictionary(HostEngine &engine, Stream &stream, const Entry *values,
         const Workers workers = engine.workers(stream);
         const auto sort = [&](auto &sorted) {
             check_cancelled(stream);
-            workers.arena.execute([&] { tbb::parallel_sort(sorted.data(), sorted.data() + count); });
+            workers.sort(sorted.data(), sorted.data() + count, std::less<>());
         };
         if (codes == nullptr) {
             Buffer<Entry> sorted(engine.memory(), count);
