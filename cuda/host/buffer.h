@@ -36,6 +36,10 @@ class Buffer {
             throw Failure{
                 make_status(StatusCode::out_of_memory, "the limit of the host's memory is reached")};
         }
+        // What is kept and what is used are within the limit together.
+        if (const std::uint64_t room = budget.free_bytes(); kept_block_bytes() > room) {
+            release_kept_blocks(room);
+        }
         data_ = static_cast<Element *>(allocate_block(bytes));
         if (data_ == nullptr) {
             budget.release(bytes);
@@ -52,8 +56,8 @@ class Buffer {
     }
     ~Buffer() {
         if (data_ != nullptr) {
-            free_block(data_, bytes_);
             budget_->release(bytes_);
+            free_block(data_, bytes_, budget_->free_bytes());
         }
     }
 

@@ -27,7 +27,8 @@ enum ExitCode : int {
 
 // Threads of sessions need little, and there may be many of them.
 constexpr std::size_t stack_bytes = std::size_t(1) << 20;
-constexpr int kept_bytes = 1 << 20;  // of freed memory, by each thread
+constexpr int kept_bytes = 1 << 20;  // of freed memory, in each of the C library's heaps
+constexpr int heaps = 8;
 // The server has so long to end its connections. A hung device must not keep the process alive.
 constexpr unsigned stop_seconds = 5;
 
@@ -70,9 +71,11 @@ void raise_descriptor_limit() {
     }
 }
 
-// What a request has freed stays with its thread for the next one, which would otherwise begin with thousands
-// of pages that the system has to find and clear. Larger blocks are host/blocks.h's matter.
+// What a request has freed stays for the next one, which would otherwise begin with thousands of pages that
+// the system has to find and clear. Larger blocks are host/blocks.h's matter. With a heap for each thread
+// each would keep its own.
 void keep_freed_memory() {
+    static_cast<void>(mallopt(M_ARENA_MAX, heaps));
     static_cast<void>(mallopt(M_TRIM_THRESHOLD, kept_bytes));
     static_cast<void>(mallopt(M_MMAP_THRESHOLD, kept_bytes));
 }

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "gpu_engine/guard.h"
+#include "gpu_engine/kept_memory.h"
 #include "server/net/connection.h"
 #include "server/log.h"
 #include "server/machine.h"
@@ -20,8 +21,8 @@ namespace {
 using protocol::EngineName;
 
 constexpr std::uint64_t transfer_memory_share = 32;
-// The server looks so often whether a device is still being opened.
-constexpr int opening_milliseconds = 1000;
+// The server looks so often whether a device is still being opened, and what memory it has no use for.
+constexpr int look_milliseconds = 1000;
 // A session that doesn't take its answer within this time is given up.
 constexpr int send_milliseconds = 10000;
 // A session has so long to say hello.
@@ -106,16 +107,20 @@ void Server::stop() noexcept {
 void Server::run() {
     const char *cause = nullptr;
     bool accepting = true;
+    Clock::time_point look_at{};
     while (cause == nullptr) {
         pollfd watched[4] = {{wake_.get(), POLLIN, 0},
                              {accepting ? listening_.descriptor() : -1, POLLIN, 0},
                              {parent_.get(), POLLIN, 0},
                              {options_.watch_descriptor, POLLIN, 0}};
-        const bool opening = engines_->is_opening();
-        if (poll(watched, 4, !accepting ? pause_milliseconds : opening ? opening_milliseconds : -1) < 0) {
+        if (poll(watched, 4, accepting ? look_milliseconds : pause_milliseconds) < 0) {
             continue;
         }
         engines_->notice_slow_openings();
+        if (Clock::now() >= look_at) {
+            look_at = Clock::now() + std::chrono::milliseconds(look_milliseconds);
+            give_back_memory();
+        }
         accepting = true;
         if (watched[0].revents != 0) {
             std::uint64_t times;
@@ -233,6 +238,14 @@ void Server::join_ended(bool all) {
     for (Session &session : ended) {
         session.thread.join();
     }
+}
+
+void Server::give_back_memory() {
+    std::uint64_t counted = host::give_back_kept_memory();
+    for (const EngineId id : engines_->of(EngineName::host)) {
+        counted += engines_->get(id)->memory().used();
+    }
+    freed_memory_.look(counted);
 }
 
 std::uint32_t Server::connections() {

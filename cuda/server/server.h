@@ -12,6 +12,7 @@
 #include "server/engines.h"
 #include "server/log.h"
 #include "server/residency/mirrors.h"
+#include "server/resident.h"
 #include "server/options.h"
 #include "server/statistics.h"
 #include "server/net/transport.h"
@@ -63,6 +64,7 @@ class Server {
     bool accept_connections();
     void serve(Session &session, Descriptor socket, int process) noexcept;
     void join_ended(bool all);
+    void give_back_memory();
 
     const Options options_;
     const std::function<void(const char *)> give_up_;
@@ -75,6 +77,7 @@ class Server {
     std::uint64_t start_number_ = 0;
     std::int64_t started_at_ = 0;
     LogPace refusals_;
+    FreedMemory freed_memory_;
     std::atomic<bool> stopping_{false};
     std::atomic<std::uint64_t> connections_made_{0};
     // The order matters: the engines use the watcher, and both outlive all connections.

@@ -1,3 +1,4 @@
+#include "gpu_engine/kept_memory.h"
 #include "host/blocks.h"
 
 #include <gtest/gtest.h>
@@ -17,12 +18,12 @@ TEST(Blocks, AreUsedAnew) {
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 64, 0U);
         std::memset(block, 1, bytes);
         const std::uint64_t kept = kept_block_bytes();
-        free_block(block, bytes);
+        free_block(block, bytes, UINT64_MAX);
         EXPECT_GE(kept_block_bytes(), kept + bytes);
-        EXPECT_LE(kept_block_bytes(), kept + bytes + bytes / 8 + 64);
+        EXPECT_LE(kept_block_bytes(), kept + bytes + bytes / 16 + 64);
         EXPECT_EQ(allocate_block(bytes), block);
         EXPECT_EQ(kept_block_bytes(), kept);
-        free_block(block, bytes);
+        free_block(block, bytes, UINT64_MAX);
     }
 }
 
@@ -33,7 +34,7 @@ TEST(Blocks, AreNotKeptWithoutEnd) {
         blocks.push_back(allocate_block(greatest_kept_block));
     }
     for (void *block : blocks) {
-        free_block(block, greatest_kept_block);
+        free_block(block, greatest_kept_block, UINT64_MAX);
         EXPECT_LE(kept_block_bytes(), max_kept_bytes);
     }
 }
@@ -41,9 +42,44 @@ TEST(Blocks, AreNotKeptWithoutEnd) {
 TEST(Blocks, OfOtherSizesAreTheSystems) {
     const std::uint64_t kept = kept_block_bytes();
     for (const std::uint64_t bytes : {std::uint64_t{64}, least_kept_block - 64, greatest_kept_block + 64}) {
-        free_block(allocate_block(bytes), bytes);
+        free_block(allocate_block(bytes), bytes, UINT64_MAX);
         EXPECT_EQ(kept_block_bytes(), kept);
     }
+}
+
+// Where there is no room for more they are the system's, and all of them when they are released.
+TEST(Blocks, AreGivenBack) {
+    release_kept_blocks(0);
+    ASSERT_EQ(kept_block_bytes(), 0U);
+    std::vector<std::pair<void *, std::uint64_t>> blocks;
+    for (std::uint64_t bytes = least_kept_block; bytes <= 16 << 20; bytes += bytes / 7 / 64 * 64) {
+        void *block = allocate_block(bytes);
+        ASSERT_NE(block, nullptr);
+        std::memset(block, 1, bytes);
+        blocks.emplace_back(block, bytes);
+    }
+    for (const std::uint64_t room : {UINT64_MAX, std::uint64_t{64} << 20}) {
+        for (const auto &[block, bytes] : blocks) {
+            free_block(block, bytes, room);
+            EXPECT_LE(kept_block_bytes(), room);
+        }
+        EXPECT_GE(kept_block_bytes(), 32U << 20);
+        release_kept_blocks(1 << 20);
+        EXPECT_LE(kept_block_bytes(), 1U << 20);
+        EXPECT_GT(kept_block_bytes(), 0U);
+        release_kept_blocks(0);
+        EXPECT_EQ(kept_block_bytes(), 0U);
+        for (auto &[block, bytes] : blocks) {
+            block = allocate_block(bytes);
+            std::memset(block, 1, bytes);
+        }
+    }
+    for (const auto &[block, bytes] : blocks) {
+        free_block(block, bytes, UINT64_MAX);
+    }
+    EXPECT_GT(give_back_kept_memory(), max_idle_bytes) << "they have just been used";
+    EXPECT_LE(give_back_kept_memory(), max_idle_bytes);
+    EXPECT_LE(kept_block_bytes(), max_idle_bytes);
 }
 
 }  // namespace kept_blocks

@@ -12,9 +12,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <numeric>
 #include <sstream>
 
-#include "server_client.h"
+#include "server_runs.h"
 
 namespace {
 
@@ -267,6 +269,67 @@ TEST_F(ServerProcess, EmulatedDevicesAreDevices) {
     EXPECT_EQ(client.list(Message::devices, 0, 0).rows, 2U);
     client.engine = EngineName::cuda;
     EXPECT_EQ(Client::result_of(client.begin_kary(run_name(1), 10, 64).header), ReplyResult::done);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool has_own_heap = false;
+#else
+constexpr bool has_own_heap = true;
+#endif
+
+// The limit is one of the process, not only of what it counts: after loads of all sizes, most of which had
+// others leave, little more lies in memory than mirrors do; and when these have left, little at all.
+TEST_F(ServerProcess, KeepsLittleBesideWhatItCounts) {
+    if (!has_own_heap) {
+        GTEST_SKIP() << "a sanitizer's heap keeps what is freed";
+    }
+    constexpr std::uint64_t limit = 240 << 20;
+    constexpr int sessions = 4;
+    constexpr int loads = 150;
+    const auto process = start({"--host-memory", std::to_string(limit), "--threads", "2"});
+    ASSERT_TRUE(wait_until([&] { return does_respond(); }));
+    const auto resident = [&] {
+        std::ifstream file("/proc/" + std::to_string(process->id()) + "/status");
+        for (std::string line; std::getline(file, line);) {
+            if (line.rfind("RssAnon:", 0) == 0) {
+                return std::stoull(line.substr(line.find_first_of("0123456789"))) << 10;
+            }
+        }
+        return std::numeric_limits<unsigned long long>::max();
+    };
+    std::atomic<int> loaded{0};
+    std::vector<std::thread> threads;
+    for (int session = 0; session < sessions; ++session) {
+        threads.emplace_back([&, session] {
+            std::mt19937_64 random(static_cast<unsigned>(session));
+            Client client(socket_);
+            EXPECT_EQ(Client::result_of(client.attach(8 << 20)), ReplyResult::done);
+            for (int i = 0; i < loads; ++i) {
+                // As many small ones as large ones.
+                const std::uint64_t entries = std::uint64_t(1) << (8 + random() % 10);
+                std::vector<std::uint64_t> keys(entries + random() % entries);
+                std::iota(keys.begin(), keys.end(), 0);
+                const std::vector<Tid> tids(keys.size(), make_tid(1, 1));
+                const auto run = static_cast<std::uint64_t>(session * loads + i + 1);
+                // What the others are loading leaves no room now and then.
+                loaded += client.load(run_name(run), keys, tids) == ReplyResult::done ? 1 : 0;
+            }
+        });
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    Client client(socket_);
+    const auto used = [&] { return client.list(Message::mirrors, 0, 0).memory_used[0]; };
+    EXPECT_GE(loaded, sessions * loads / 2);
+    EXPECT_GE(used(), limit / 2);
+    EXPECT_TRUE(wait_until([&] { return resident() <= used() + used() / 10; }))
+        << resident() << " for " << used();
+    for (int run = 1; run <= sessions * loads; ++run) {
+        client.evict(run_name(static_cast<std::uint64_t>(run)));
+    }
+    EXPECT_EQ(used(), 0U);
+    EXPECT_TRUE(wait_until([&] { return resident() <= 64 << 20; })) << resident();
 }
 
 // The socket's mode keeps a process of another user out, and so does the server.
