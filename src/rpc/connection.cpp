@@ -152,6 +152,12 @@ static void watch_idle_connection() {
         disable_timeout(idle_timeout, false);
 }
 
+static void look_again_and_again() {
+    enable_timeout_every(registered_idle_timeout(),
+                         TimestampTzPlusMilliseconds(GetCurrentTimestamp(), connection_idle_timeout()),
+                         connection_idle_timeout());
+}
+
 // Is called at each request, because nothing of ours runs when a statement ends: from a transaction's first
 // request on the timeout looks again and again whether the connection is in use. Only sessions have one,
 // which wait for a client.
@@ -160,9 +166,7 @@ static void watch_idle_transaction() {
         return;
     in_use = 1;
     if (MyBackendType == B_BACKEND && IsTransactionState())
-        enable_timeout_every(registered_idle_timeout(),
-                             TimestampTzPlusMilliseconds(GetCurrentTimestamp(), connection_idle_timeout()),
-                             connection_idle_timeout());
+        look_again_and_again();
 }
 
 // ---- the ends of transactions -----------------------------------------------------------------------------
@@ -189,8 +193,13 @@ static void end_of_transaction(XactEvent event, void *) {
 }
 
 static void end_of_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void *) {
-    if (event == SUBXACT_EVENT_ABORT_SUB && (connection.busy || connection.held > 0))
+    if (event != SUBXACT_EVENT_ABORT_SUB)
+        return;
+    if (connection.busy || connection.held > 0)
         disconnect();
+    // An error of a command has stopped all of the session's timeouts.
+    if (in_use && MyBackendType == B_BACKEND && !get_timeout_active(registered_idle_timeout()))
+        look_again_and_again();
 }
 
 void register_connection_callbacks() {

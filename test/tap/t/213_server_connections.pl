@@ -49,6 +49,10 @@ ok(wait_until(sub { open_descriptors($server) <= $descriptors }), 'and all of it
 ok(wait_until(sub { memory_files($backend) == 0 }), 'and the buffer');
 is(sql_value($node, "SELECT state FROM pg_stat_activity WHERE pid = $backend"), 'idle in transaction', 'while its transaction goes on');
 is($session->query_safe($question), $right, 'in which it can ask again');
+is($session->query_safe("SAVEPOINT before; $question"), $right, 'also in a subtransaction');
+like(query_error($session, 'SELECT 1 / 0'), qr/division by zero/, 'an error ends that');
+is($session->query_safe("ROLLBACK TO before; SELECT 'back'"), 'back', 'but not the transaction');
+ok(wait_until(sub { sockets($server) == 2 && memory_files($backend) == 0 }), 'idle after the error, it gives all back');
 is($session->query_safe("COMMIT; $question"), $right, 'and afterwards');
 ok(wait_until(sub { threads($server) <= $threads && memory_files($backend) == 0 }), 'idle without a transaction, it gives all back too');
 $session->quit;
