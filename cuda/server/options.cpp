@@ -27,6 +27,7 @@ usage: pg_gpu_server --socket PATH [option ...]
   --queue N                requests of an engine that wait at most (default: 64)
   --joint-calls N          calls for searches that others could join, at a time (default: 4 on a device)
   --connections N          connections at most (default: 1000)
+  --backlog N              connections that wait to be accepted, at most (default: 4096)
   --threads N              of the host engine (default: half of the processors, two of two)
   --devices LIST           the devices to compute on, by number or UUID (default: all), or none
   --engines LIST           host once, and cuda for the devices (default: host,cuda). For tests: host may come
@@ -132,6 +133,7 @@ constexpr Known known_options[] = {
     {"queue", nullptr, put<&Options::queue_limit>, 0, INT32_MAX},
     {"joint-calls", nullptr, put<&Options::joint_calls>, 0, INT32_MAX},
     {"connections", nullptr, put<&Options::connection_limit>, 1, 100000},
+    {"backlog", nullptr, put<&Options::backlog>, 1, INT32_MAX},
     {"threads", nullptr, put<&Options::threads>, 0, 4096},
     {"colocated-bytes", nullptr, put<&Options::colocated_bytes>, 0, INT64_MAX},
     {"divide-all", nullptr, put<&Options::divides_all>, 1, 1},

@@ -27,8 +27,11 @@ struct Options {
     // How many calls that other requests could join run at a time (queue.h); 0 is the engine's default.
     std::uint32_t joint_calls = 0;
     std::uint32_t connection_limit = 1000;  // further ones are closed at once
-    std::int32_t threads = 0;               // threads of the host engine; 0: default_host_threads
-    bool uses_devices = true;               // false: no cuda engine
+    // So many connections wait to be accepted; the system may allow fewer. Who comes beyond them has to try
+    // again.
+    std::uint32_t backlog = 4096;
+    std::int32_t threads = 0;  // threads of the host engine; 0: default_host_threads
+    bool uses_devices = true;  // false: no cuda engine
     // Which devices compute, as read_device_list reads it; all of them where it is empty.
     std::string devices;
     // So many engines compute on the machine's processors. One is of use; several stand for devices in tests.

@@ -73,7 +73,7 @@ Status Server::start() noexcept {
                 return out_of_resources("the parent process");
             }
         }
-        Status status = listening_.open(options_.socket_path);
+        Status status = listening_.open(options_.socket_path, options_.backlog);
         if (!status.ok()) {
             return status;
         }

@@ -271,6 +271,36 @@ static bool is_our_peer(int socket) {
     return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }
 
+static int timeout_ms = 0;  // 0: pg_gpu.request_timeout
+
+void set_request_timeout(int milliseconds) {
+    timeout_ms = milliseconds;
+}
+
+static int64 request_milliseconds() {
+    return timeout_ms > 0 ? timeout_ms : request_timeout();
+}
+
+// A Unix socket connects at once, unless its queue of connections is full, as when very many sessions come
+// together. It can't be waited for otherwise than by trying again. Returns false with errno; the user's
+// cancel leaves by ereport.
+static bool connect_in_time(int socket, const sockaddr_un &address) {
+    constexpr long kLongestPauseMs = 32;
+    static uint32 wait_event = 0;
+    if (wait_event == 0)
+        wait_event = named_wait_event("PgGpuConnect");
+    const int64 until = monotonic_microseconds() + request_milliseconds() * 1000;
+    for (long pause = 1; connect(socket, reinterpret_cast<const sockaddr *>(&address), sizeof(address)) != 0;
+         pause = Min(pause * 2, kLongestPauseMs)) {
+        if (errno != EAGAIN || ShutdownRequestPending || monotonic_microseconds() >= until)
+            return false;
+        WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, pause, wait_event);
+        ResetLatch(MyLatch);
+        CHECK_FOR_INTERRUPTS();
+    }
+    return true;
+}
+
 static bool open_socket() {
     if (!AcquireExternalFD())
         return fail(RequestFailure::Refused, "too many open files");
@@ -283,8 +313,7 @@ static bool open_socket() {
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
     strlcpy(address.sun_path, kSocketName, sizeof(address.sun_path));
-    // A Unix socket connects at once, unless its queue of connections is full.
-    if (connect(opened, reinterpret_cast<sockaddr *>(&address), sizeof(address)) != 0) {
+    if (!connect_in_time(opened, address)) {
         if (errno == EAGAIN)
             return fail(RequestFailure::Deadline, "the server process accepts no connections");
         if (errno == ENOENT || errno == ECONNREFUSED)
@@ -367,12 +396,6 @@ bool connect_to_server() {
     return false;
 }
 
-static int timeout_ms = 0;  // 0: pg_gpu.request_timeout
-
-void set_request_timeout(int milliseconds) {
-    timeout_ms = milliseconds;
-}
-
 // ---- a request --------------------------------------------------------------------------------------------
 
 static bool lose(RequestFailure why, const char *what) {
@@ -430,7 +453,7 @@ static constexpr double kMaxEstimateMs = 60000;
 
 bool send_request(protocol::RequestHeader *request, double estimate, int fd) {
     const double timeout =
-        (timeout_ms > 0 ? timeout_ms : request_timeout()) + Min(Max(estimate / 1000, 0.0), kMaxEstimateMs);
+        static_cast<double>(request_milliseconds()) + Min(Max(estimate / 1000, 0.0), kMaxEstimateMs);
     const auto milliseconds = static_cast<uint32>(Min(timeout, double{INT_MAX}));
     connection.sent_at = monotonic_microseconds();
     connection.deadline = connection.sent_at + int64{milliseconds} * 1000;

@@ -15,8 +15,6 @@
 namespace gpu_engine::server {
 namespace {
 
-constexpr int waiting_connections = 128;
-
 [[noreturn]] void fail(const char *what, const std::string &path, int error) {
     char message[Status::message_capacity];
     std::snprintf(message, sizeof(message), "%s \"%s\": %s", what, path.c_str(), std::strerror(error));
@@ -25,7 +23,7 @@ constexpr int waiting_connections = 128;
 
 }  // namespace
 
-Status ListeningSocket::open(const std::string &path) noexcept {
+Status ListeningSocket::open(const std::string &path, std::uint32_t backlog) noexcept {
     return guarded([&] {
         // The socket is bound under another name first, so that nobody meets one that doesn't listen yet.
         const std::string early_path = path + ".new";
@@ -61,7 +59,7 @@ Status ListeningSocket::open(const std::string &path) noexcept {
             fail("could not bind to", early_path, error);
         }
         struct stat file {};
-        if (listen(socket_.get(), waiting_connections) != 0 || stat(early_path.c_str(), &file) != 0 ||
+        if (listen(socket_.get(), static_cast<int>(backlog)) != 0 || stat(early_path.c_str(), &file) != 0 ||
             rename(early_path.c_str(), path.c_str()) != 0) {
             const int reason = errno;
             unlink(early_path.c_str());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "gpu_engine/status.h"
@@ -19,7 +20,8 @@ class ListeningSocket {
     // Removes the name if it still belongs to this socket.
     ~ListeningSocket();
 
-    Status open(const std::string &path) noexcept;
+    // `backlog`: so many connections wait until they are accepted.
+    Status open(const std::string &path, std::uint32_t backlog) noexcept;
     int descriptor() const noexcept { return socket_.get(); }
 
   private:

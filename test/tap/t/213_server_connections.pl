@@ -99,4 +99,25 @@ $_->quit foreach @sessions;
 
 is(bad_log_lines($node), '', 'nothing died');
 $node->stop;
+
+# ---- many connect at once -------------------------------------------------------------------------------------------
+
+# Two connections wait to be accepted here, the others for a place among these.
+$node->append_conf('postgresql.conf', "pg_gpu.request_timeout = 60s\npg_gpu.host_memory_limit = 100MB\n");
+{
+	local $ENV{PG_GPU_SERVER} = server_with('--backlog 1');
+	$node->start;
+}
+cmp_ok(sql_value($node, "$by_host SELECT gpu.load('t_k', true)"), '>', 0, 'the index is loaded again');
+$server = wait_for_server($node);
+sql_value($node, 'SELECT gpu.stat_reset()');
+kill 'STOP', $server;
+my @many = map { start_sql($node, "$by_host $question") } 1 .. 12;
+ok(wait_until(sub { sql_value($node, q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'victim' AND wait_event_type = 'Extension'}) == 12 }),
+	'all sessions wait for a server process that stands still');
+kill 'CONT', $server;
+is(join(' ', map { $_->{out} =~ s/\s//gr } map { finish_sql($_) } @many), join(' ', ($right) x 12), 'all are answered');
+is(sql_value($node, q{SELECT sum(requests) FROM gpu.stat WHERE path = 'host' AND request = 'lookup'}), 12, 'by the server process');
+is(server_pid($node), $server, 'the same one');
+$node->stop;
 done_testing();
