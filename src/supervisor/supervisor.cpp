@@ -98,6 +98,7 @@ static constexpr int kLongestDelayMs = 60000;
 // A server that has lived so long is taken to be sound.
 static constexpr int kHealthyMs = 60000;
 static constexpr int kHeartbeatMs = 2000;
+static constexpr int kLongestStartMs = 60000;
 static constexpr int kTimeoutMs = 2000;
 // A heartbeat is waited for as long as pg_gpu.request_timeout, but that may be shorter than a busy machine
 // lets a sound process wait, or hours.
@@ -210,13 +211,16 @@ static bool has_socket() {
     return lstat(kSocketName, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-// A server that has just been started needs some milliseconds before it listens.
+// A server that has just been started needs some milliseconds before it listens, and on a busy machine, or
+// from a cold disk, seconds.
 static bool is_starting() {
-    return !state.greeted && !TimestampDifferenceExceeds(state.started_at, GetCurrentTimestamp(), kTimeoutMs);
+    const int limit = last_failure() == RequestFailure::NoServer ? kLongestStartMs : kTimeoutMs;
+    return !state.greeted && !TimestampDifferenceExceeds(state.started_at, GetCurrentTimestamp(), limit);
 }
 
 static void check_server() {
     constexpr int kStartingMs = 20;
+    constexpr int kSlowlyStartingMs = 200;
     set_request_timeout(Min(Max(request_timeout(), kLeastHeartbeatMs), kMaxHeartbeatMs));
     state.look_at = in_milliseconds(kHeartbeatMs);
     const bool was_connected = is_connected();
@@ -232,7 +236,8 @@ static void check_server() {
     if (ShutdownRequestPending)
         return;
     if (is_starting()) {
-        state.look_at = in_milliseconds(kStartingMs);
+        const bool is_slow = TimestampDifferenceExceeds(state.started_at, GetCurrentTimestamp(), kTimeoutMs);
+        state.look_at = in_milliseconds(is_slow ? kSlowlyStartingMs : kStartingMs);
         return;
     }
     if (last_failure() == RequestFailure::Deadline && ++state.missed < kMaxMissed) {

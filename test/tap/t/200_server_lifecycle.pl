@@ -196,6 +196,19 @@ $node->append_conf('postgresql.conf', "pg_gpu.request_timeout = 500ms\n");
 	$node->stop;
 }
 
+# One that takes long to start is given the time.
+{
+	my $program = $node->data_dir . '/slow_program';
+	append_to_file($program, "#!/bin/sh\nsleep 3\nexec '" . server_with('') . "' \"\$@\"\n");
+	chmod 0755, $program or die "$program: $!";
+	local $ENV{PG_GPU_SERVER} = $program;
+	$from = -s $node->logfile;
+	$node->start;
+	ok(wait_until(sub { sql_value($node, 'SELECT host FROM gpu.server') eq 'ready' }), 'a process that starts slowly is there in the end');
+	is(log_count($node, qr/pg_gpu server process \d+ ended/, $from), 0, 'and was not ended before');
+	$node->stop;
+}
+
 $node->adjust_conf('postgresql.conf', 'shared_preload_libraries', undef);
 $node->append_conf('postgresql.conf', "max_worker_processes = 0\n");
 $node->start;
