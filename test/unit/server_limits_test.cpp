@@ -1,10 +1,15 @@
 // Memory limits and what leaves to keep them, two loaders of one run, the queue, deadlines, cancellation.
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <set>
 #include <thread>
 
 #include "server/machine.h"
+#include "server/net/connection.h"
+#include "server/requests/request.h"
 
 #include "server_runs.h"
 
@@ -127,6 +132,37 @@ TEST_P(ServerLimits, RoomIsMadeForAllPiecesOfARequest) {
     }
     EXPECT_GT(left, 1);
     EXPECT_TRUE(has_stayed);
+}
+
+// The last of several pieces is refused, and says little about what all of them need: what is guessed from it
+// may be more than there is to drop, though what there is would do.
+TEST_P(ServerLimits, AGuessThatIsTooLargeIsNoRefusal) {
+    ASSERT_EQ(load(1), ReplyResult::done);
+    const std::uint64_t mirror = used();
+    const std::uint64_t piece = mirror * 6 / 10;
+    configure(mirror + 5 * piece + piece / 2);
+    int sockets[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+    {
+        using namespace gpu_engine::server;
+        Connection connection(*server_, sockets[0], 0);
+        Work work{connection, GetParam(), server_->engines().of(GetParam()).first()};
+        gpu_engine::Engine *engine = server_->engines().get(work.id);
+        gpu_engine::MemoryBudget &memory = engine->memory();
+        const gpu_engine::Status status = with_room_on(work, work.id, memory, [&] {
+            if (!memory.reserve(5 * piece)) {
+                return gpu_engine::make_status(StatusCode::out_of_memory, "the first piece");
+            }
+            const bool is_last = memory.reserve(piece);
+            memory.release(is_last ? 6 * piece : 5 * piece);
+            return is_last ? gpu_engine::Status{}
+                           : gpu_engine::make_status(StatusCode::out_of_memory, "the last piece");
+        });
+        EXPECT_TRUE(status.ok()) << status.message;
+    }
+    close(sockets[0]);
+    close(sockets[1]);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{}));
 }
 
 // A load of several runs, or a request about them, doesn't drop mirrors that the same purpose needs. What

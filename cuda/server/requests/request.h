@@ -94,7 +94,8 @@ Status with_room_on(Work &work, EngineId id, MemoryBudget &memory, Call &&call) 
     static_cast<void>(memory.take_refused());
     // The piece that was refused is only the last of several that a call takes. If it finds room once the
     // others have been given back, another caller may have had that room. If it does again, the pieces don't
-    // fit beside each other, and twice as much is wanted.
+    // fit beside each other, and twice as much is wanted. That is a guess, and may be more than all mirrors
+    // have: then they are dropped one at a time, too.
     std::uint64_t wanted = 0;
     bool was_enough = false;
     for (int refusals = 0; refusals < max_refusals;) {
@@ -105,10 +106,11 @@ Status with_room_on(Work &work, EngineId id, MemoryBudget &memory, Call &&call) 
         const std::uint64_t refused = memory.take_refused();
         refusals += refused > 0 ? 1 : 0;
         const bool is_enough = refused > 0 && refused <= memory.free_bytes();
-        wanted = is_enough && was_enough ? 2 * std::max(refused, wanted) : refused;
+        const bool is_guess = is_enough && was_enough;
+        wanted = is_guess ? 2 * std::max(refused, wanted) : refused;
         was_enough = is_enough;
-        if (refused > 0 ? !mirrors.make_room(id, memory, wanted, work.purpose)
-                        : !mirrors.drop_one(id, work.purpose)) {
+        const bool has_room = refused > 0 && mirrors.make_room(id, memory, wanted, work.purpose);
+        if (!has_room && !((refused == 0 || is_guess) && mirrors.drop_one(id, work.purpose))) {
             return status;
         }
     }
