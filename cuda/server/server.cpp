@@ -120,6 +120,9 @@ void Server::run() {
         if (Clock::now() >= look_at) {
             look_at = Clock::now() + std::chrono::milliseconds(look_milliseconds);
             give_back_memory();
+            if (!listening_.holds_lock()) {
+                cause = "its lock file was removed";
+            }
         }
         accepting = true;
         if (watched[0].revents != 0) {

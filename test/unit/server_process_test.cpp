@@ -168,6 +168,18 @@ TEST_F(ServerProcess, ASecondOneStealsNothing) {
     EXPECT_TRUE(does_respond());
 }
 
+// Nothing would keep a second one away.
+TEST_F(ServerProcess, EndsWithoutItsLock) {
+    const auto process = start();
+    ASSERT_TRUE(wait_until([&] { return does_respond(); }));
+    ASSERT_TRUE(std::filesystem::remove(socket_ + ".lock"));
+    EXPECT_EQ(process->wait(), 0);
+    EXPECT_NE(process->log().find("stopping: its lock file was removed"), std::string::npos)
+        << process->log();
+    const auto next = start();
+    EXPECT_TRUE(wait_until([&] { return does_respond(); }));
+}
+
 TEST_F(ServerProcess, EndsWithItsPipe) {
     int pipes[2];
     ASSERT_EQ(pipe2(pipes, O_CLOEXEC), 0);

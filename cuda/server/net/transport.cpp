@@ -34,16 +34,16 @@ Status ListeningSocket::open(const std::string &path, std::uint32_t backlog) noe
         }
         std::memcpy(address.sun_path, early_path.c_str(), early_path.size() + 1);
 
-        const std::string lock_path = path + ".lock";
-        lock_ = Descriptor(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        lock_path_ = path + ".lock";
+        lock_ = Descriptor(::open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
         if (!lock_.valid()) {
-            fail("could not open", lock_path, errno);
+            fail("could not open", lock_path_, errno);
         }
         if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
             if (errno == EWOULDBLOCK) {
-                fail("another server holds", lock_path, EBUSY);
+                fail("another server holds", lock_path_, EBUSY);
             }
-            fail("could not lock", lock_path, errno);
+            fail("could not lock", lock_path_, errno);
         }
 
         socket_ = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -70,6 +70,15 @@ Status ListeningSocket::open(const std::string &path, std::uint32_t backlog) noe
         path_ = path;
         return Status{};
     });
+}
+
+bool ListeningSocket::holds_lock() const noexcept {
+    struct stat own {};
+    struct stat named {};
+    if (fstat(lock_.get(), &own) != 0 || lstat(lock_path_.c_str(), &named) != 0) {
+        return errno != ENOENT;
+    }
+    return own.st_dev == named.st_dev && own.st_ino == named.st_ino;
 }
 
 ListeningSocket::~ListeningSocket() {

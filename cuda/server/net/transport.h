@@ -23,9 +23,13 @@ class ListeningSocket {
     // `backlog`: so many connections wait until they are accepted.
     Status open(const std::string &path, std::uint32_t backlog) noexcept;
     int descriptor() const noexcept { return socket_.get(); }
+    // Returns whether the lock is still that of the name: with another file, or none, a second server may
+    // take it.
+    bool holds_lock() const noexcept;
 
   private:
     std::string path_;
+    std::string lock_path_;
     Descriptor lock_;
     Descriptor socket_;
     unsigned long device_ = 0;  // device number of the socket's file
