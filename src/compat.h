@@ -117,6 +117,9 @@ inline bool walk_expression(Node *node, bool (*walker)(Node *, void *), void *co
 inline bool walk_query(Query *query, bool (*walker)(Node *, void *), void *context, int flags) {
     return query_tree_walker(query, walker, context, flags);
 }
+inline Query *mutate_query(Query *query, Node *(*mutator)(Node *, void *), void *context, int flags) {
+    return query_tree_mutator(query, mutator, context, flags);
+}
 inline bool walk_plan_states(PlanState *state, bool (*walker)(PlanState *, void *), void *context) {
     return planstate_tree_walker(state, walker, context);
 }
@@ -132,6 +135,10 @@ inline bool walk_raw_expression(Node *node, bool (*walker)(Node *, void *), void
 inline Node *mutate_expression(Node *node, Node *(*mutator)(Node *, void *), void *context) {
     return expression_tree_mutator(node, reinterpret_cast<Node *(*)()>(reinterpret_cast<void (*)()>(mutator)),
                                    context);
+}
+inline Query *mutate_query(Query *query, Node *(*mutator)(Node *, void *), void *context, int flags) {
+    return query_tree_mutator(query, reinterpret_cast<Node *(*)()>(reinterpret_cast<void (*)()>(mutator)),
+                              context, flags);
 }
 inline bool walk_expression(Node *node, bool (*walker)(Node *, void *), void *context) {
     return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(walker)),

@@ -3,16 +3,12 @@
 #include "access_methods.h"
 #include "compat.h"
 #include "functions/rows.h"
-#include "subtransaction.h"
 
 PG_GPU_FUNCTION(pg_gpu_advise);
 
 namespace pg_gpu::plan {
 
 namespace {
-
-// An index helps a statement that it makes cheaper by a tenth. Estimates aren't good for less.
-constexpr double kWorthwhile = 0.9;
 
 struct Statement {
     Recorded recorded;
@@ -22,21 +18,19 @@ struct Statement {
     int chosen;  // number of that index; -1: none
 };
 
+// Indexes that are made together: one, or those of gpu_column on the tables of a join.
 struct Candidate {
-    Proposal proposal;
+    List *proposals;
     bool is_of_columns;
-    Cost *costs;  // cost of each statement; of a statement that doesn't read the table its cost now
+    bool is_united;  // its columns are part of a larger candidate's
+    Cost *costs;     // cost of each statement; of a statement that doesn't read the table its cost now
 };
 
 struct Advice {
-    MemoryContext context;
     Statement *statements;
     int count;
     List *candidates;  // a list of Candidate
-    // Statements that aren't planned.
-    int failed;
-    int of_others;
-    const char *first_error;
+    LeftOut left_out;
 };
 
 // The columns of gpu.advise.
@@ -56,51 +50,7 @@ enum Column : int {
 
 }  // namespace
 
-// ---- what PostgreSQL has recorded -------------------------------------------------------------------------
-
-static void select(const char *statement) {
-    if (SPI_execute(statement, true, 0) != SPI_OK_SELECT)
-        elog(ERROR, "cannot read statistics: %s", statement);
-}
-
-static char *text_at(int row, int column) {
-    return SPI_getvalue(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column);
-}
-
-static Datum value_at(int row, int column) {
-    bool is_null;
-    return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, &is_null);
-}
-
-// Returns the schema of pg_stat_statements, quoted; nullptr where the extension isn't there.
-static const char *find_recorder() {
-    select(
-        "SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace "
-        "WHERE extname = 'pg_stat_statements'");
-    return SPI_processed == 0 ? nullptr : text_at(0, 1);
-}
-
-// Reads the SELECTs of this database that took the most time, and whose text the caller may see.
-static void read_recorded(const char *schema, int most, Advice *advice) {
-    select(
-        psprintf("SELECT queryid, min(query), userid, sum(calls)::int8, sum(total_exec_time)::float8 "
-                 "FROM %s.pg_stat_statements "
-                 "WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND queryid "
-                 "IS NOT NULL "
-                 "AND query ~* '^[\\s(]*(select|with|table|values|/\\*|--)' "
-                 "GROUP BY queryid, userid ORDER BY 5 DESC, queryid, userid LIMIT %d",
-                 schema, most));
-    MemoryContext caller = MemoryContextSwitchTo(advice->context);
-    advice->count = static_cast<int>(SPI_processed);
-    advice->statements = allocate_zeroed<Statement>(SPI_processed + 1);
-    for (int i = 0; i < advice->count; i++) {
-        Statement *statement = &advice->statements[i];
-        statement->recorded = {DatumGetInt64(value_at(i, 1)), text_at(i, 2), DatumGetObjectId(value_at(i, 3)),
-                               DatumGetInt64(value_at(i, 4)), DatumGetFloat8(value_at(i, 5))};
-        statement->chosen = -1;
-    }
-    MemoryContextSwitchTo(caller);
-}
+// ---- indexes that nobody uses ----------------------------------------------------------------------------
 
 // Indexes of ours, with all of a partitioned one's parts, that no scan has used.
 static void give_unused(FunctionCallInfo fcinfo) {
@@ -129,96 +79,87 @@ static void give_unused(FunctionCallInfo fcinfo) {
 
 // ---- estimates --------------------------------------------------------------------------------------------
 
-// Returns false when the estimate isn't known. The first failure is kept, to be reported.
-static bool estimate(Advice *advice, const Recorded &recorded, const Proposal *with, Estimate *result) {
-    bool is_select = false;
-    ErrorData *error = try_in_subtransaction(advice->context,
-                                             [&] { is_select = estimate_statement(recorded, with, result); });
-    if (error == nullptr)
-        return is_select;
-    if (!is_about_work(*error))
-        ReThrowError(error);
-    if (with == nullptr) {
-        advice->failed++;
-        if (advice->first_error == nullptr)
-            advice->first_error = MemoryContextStrdup(advice->context, error->message);
-    }
-    FreeErrorData(error);
-    return false;
-}
-
 static bool are_same(const Proposal &left, const Proposal &right) {
     return left.table == right.table && left.method == right.method && left.count == right.count &&
            memcmp(left.columns, right.columns, sizeof(left.columns)) == 0 &&
            memcmp(left.classes, right.classes, sizeof(left.classes)) == 0;
 }
 
-// Estimates all statements with the proposed index, unless that has been done.
-static void add_candidate(Advice *advice, const Proposal &proposal) {
-    CHECK_FOR_INTERRUPTS();
+static bool are_same(const List *left, const List *right) {
+    if (list_length(left) != list_length(right))
+        return false;
+    for (int i = 0; i < list_length(left); i++)
+        if (!are_same(*static_cast<Proposal *>(list_nth(left, i)),
+                      *static_cast<Proposal *>(list_nth(right, i))))
+            return false;
+    return true;
+}
+
+static bool reads_any(const Statement &statement, const List *proposals) {
     ListCell *cell;
-    foreach (cell, advice->candidates)
-        if (are_same(static_cast<Candidate *>(lfirst(cell))->proposal, proposal))
-            return;
+    foreach (cell, proposals)
+        if (list_member_oid(statement.tables, static_cast<Proposal *>(lfirst(cell))->table))
+            return true;
+    return false;
+}
+
+static constexpr int kAllStatements = -1;
+
+// Estimates statements with the proposed indexes: all of them, or the one of that number.
+static void add_candidate(Advice *advice, List *proposals, int only) {
     auto *candidate = allocate_zeroed<Candidate>(1);
-    candidate->proposal = proposal;
-    candidate->is_of_columns = proposal.method == get_am_oid(gpu_column.name, true);
+    candidate->proposals = proposals;
+    candidate->is_of_columns =
+        static_cast<Proposal *>(linitial(proposals))->method == get_am_oid(gpu_column.name, true);
     candidate->costs = allocate<Cost>(static_cast<size_t>(advice->count));
     for (int i = 0; i < advice->count; i++) {
         const Statement &statement = advice->statements[i];
         candidate->costs[i] = statement.cost;
+        if ((only >= 0 && i != only) || !reads_any(statement, proposals))
+            continue;
         Estimate result;
-        CHECK_FOR_INTERRUPTS();
-        if (list_member_oid(statement.tables, proposal.table) &&
-            estimate(advice, statement.recorded, &proposal, &result))
+        ErrorData *error;
+        if (estimate_statement(statement.recorded, proposals, &result, &error))
             candidate->costs[i] = Min(statement.cost, result.cost);
+        else if (error != nullptr)
+            FreeErrorData(error);
     }
     advice->candidates = lappend(advice->candidates, candidate);
 }
 
-static void estimate_now(Advice *advice) {
-    List *proposals = NIL;
+static void add_new_candidate(Advice *advice, List *proposals, int only) {
+    ListCell *cell;
+    foreach (cell, advice->candidates)
+        if (are_same(static_cast<Candidate *>(lfirst(cell))->proposals, proposals))
+            return;
+    add_candidate(advice, proposals, only);
+}
+
+// A join's columns are compared with other indexes for that statement alone. What serves others, too, are the
+// unions of columns, which follow.
+static void estimate_all(Advice *advice) {
+    auto *estimates = allocate_zeroed<Estimate>(static_cast<size_t>(advice->count) + 1);
     for (int i = 0; i < advice->count; i++) {
         Statement *statement = &advice->statements[i];
-        Estimate result;
-        CHECK_FOR_INTERRUPTS();
-        if (!has_privs_of_role(GetUserId(), statement->recorded.user)) {
-            advice->of_others++;
+        if (!estimate_now(statement->recorded, &estimates[i], &advice->left_out)) {
+            estimates[i] = {};
             continue;
         }
-        if (!estimate(advice, statement->recorded, nullptr, &result))
-            continue;
-        statement->cost = statement->best = result.cost;
-        statement->tables = result.tables;
-        proposals = list_concat(proposals, result.proposals);
+        statement->cost = statement->best = estimates[i].cost;
+        statement->tables = estimates[i].tables;
     }
-    ListCell *cell;
-    foreach (cell, proposals)
-        add_candidate(advice, *static_cast<Proposal *>(lfirst(cell)));
+    for (int i = 0; i < advice->count; i++) {
+        ListCell *cell;
+        foreach (cell, estimates[i].proposals)
+            add_new_candidate(advice, list_make1(lfirst(cell)), kAllStatements);
+        if (estimates[i].columns != NIL)
+            add_new_candidate(advice, estimates[i].columns,
+                              list_length(estimates[i].columns) > 1 ? i : kAllStatements);
+    }
 }
 
 static bool helps(const Advice &advice, const Candidate &candidate, int statement) {
     return candidate.costs[statement] < kWorthwhile * advice.statements[statement].best;
-}
-
-// Adds the columns of `more`, in the table's order; false when there is no room for all of them.
-static bool unite(Proposal *proposal, const Proposal &more) {
-    for (int i = 0; i < more.count; i++) {
-        int place = 0;
-        while (place < proposal->count && proposal->columns[place] < more.columns[i])
-            place++;
-        if (place < proposal->count && proposal->columns[place] == more.columns[i])
-            continue;
-        if (proposal->count == INDEX_MAX_KEYS)
-            return false;
-        for (int j = proposal->count++; j > place; j--) {
-            proposal->columns[j] = proposal->columns[j - 1];
-            proposal->classes[j] = proposal->classes[j - 1];
-        }
-        proposal->columns[place] = more.columns[i];
-        proposal->classes[place] = more.classes[i];
-    }
-    return true;
 }
 
 // ---- choice -----------------------------------------------------------------------------------------------
@@ -241,8 +182,8 @@ static void choose(Advice *advice) {
         double most = 0;
         for (int i = 0; i < list_length(advice->candidates); i++) {
             CHECK_FOR_INTERRUPTS();
-            const double saved =
-                saved_by(*advice, *static_cast<Candidate *>(list_nth(advice->candidates, i)));
+            const auto *candidate = static_cast<Candidate *>(list_nth(advice->candidates, i));
+            const double saved = candidate->is_united ? 0 : saved_by(*advice, *candidate);
             if (saved > most) {
                 best = i;
                 most = saved;
@@ -260,16 +201,25 @@ static void choose(Advice *advice) {
     }
 }
 
-static Proposal *find_union(const List *unions, Oid table) {
+// Adds the columns of a chosen candidate to those that their tables have already.
+static List *unite_columns(List *unions, const Candidate &candidate) {
     ListCell *cell;
-    foreach (cell, unions)
-        if (static_cast<Proposal *>(lfirst(cell))->table == table)
-            return static_cast<Proposal *>(lfirst(cell));
-    return nullptr;
+    foreach (cell, candidate.proposals) {
+        const auto *proposal = static_cast<Proposal *>(lfirst(cell));
+        Proposal *found = find_proposal(unions, proposal->table);
+        if (found == nullptr) {
+            found = allocate<Proposal>(1);
+            *found = *proposal;
+            unions = lappend(unions, found);
+        } else {
+            unite(found, *proposal);
+        }
+    }
+    return unions;
 }
 
 // Statements on a table that are best served by a gpu_column index share one, since it reads only the columns
-// that it needs.
+// that it needs; and those on joined tables share all of these.
 static void choose_with_unions(Advice *advice) {
     choose(advice);
     List *unions = NIL;
@@ -280,22 +230,15 @@ static void choose_with_unions(Advice *advice) {
         const auto *candidate = static_cast<Candidate *>(list_nth(advice->candidates, statement->chosen));
         statement->chosen = -1;
         statement->best = statement->cost;
-        if (!candidate->is_of_columns)
-            continue;
-        Proposal *found = find_union(unions, candidate->proposal.table);
-        if (found == nullptr) {
-            found = allocate_zeroed<Proposal>(1);
-            found->table = candidate->proposal.table;
-            found->method = candidate->proposal.method;
-            unions = lappend(unions, found);
-        }
-        Proposal united = *found;
-        if (unite(&united, candidate->proposal))
-            *found = united;
+        if (candidate->is_of_columns)
+            unions = unite_columns(unions, *candidate);
     }
     ListCell *cell;
-    foreach (cell, unions)
-        add_candidate(advice, *static_cast<Proposal *>(lfirst(cell)));
+    foreach (cell, advice->candidates)
+        static_cast<Candidate *>(lfirst(cell))->is_united =
+            static_cast<Candidate *>(lfirst(cell))->is_of_columns;
+    if (unions != NIL)
+        add_candidate(advice, unions, kAllStatements);
     choose(advice);
 }
 
@@ -319,64 +262,52 @@ static const char *command_of(const Proposal &proposal) {
     return command.data;
 }
 
+static void give_statement(const Statement &statement, const Proposal &proposal, FunctionCallInfo fcinfo) {
+    const Datum values[kColumns] = {CStringGetTextDatum("create"),
+                                    ObjectIdGetDatum(proposal.table),
+                                    CStringGetTextDatum(command_of(proposal)),
+                                    Int64GetDatum(statement.recorded.id),
+                                    CStringGetTextDatum(statement.recorded.text),
+                                    Int64GetDatum(statement.recorded.calls),
+                                    Float8GetDatum(statement.recorded.milliseconds),
+                                    Float8GetDatum(statement.cost),
+                                    Float8GetDatum(statement.best)};
+    bool nulls[kColumns] = {};
+    nulls[kBytes] = true;
+    functions::put_row(fcinfo, values, nulls);
+}
+
 // Returns each index with its statements, those first that took the most time.
 static void give_proposed(const Advice &advice, FunctionCallInfo fcinfo) {
     for (int number = 0; number < list_length(advice.candidates); number++) {
         const auto *candidate = static_cast<Candidate *>(list_nth(advice.candidates, number));
-        for (int i = 0; i < advice.count; i++) {
-            const Statement &statement = advice.statements[i];
-            if (statement.chosen != number)
-                continue;
-            const Datum values[kColumns] = {CStringGetTextDatum("create"),
-                                            ObjectIdGetDatum(candidate->proposal.table),
-                                            CStringGetTextDatum(command_of(candidate->proposal)),
-                                            Int64GetDatum(statement.recorded.id),
-                                            CStringGetTextDatum(statement.recorded.text),
-                                            Int64GetDatum(statement.recorded.calls),
-                                            Float8GetDatum(statement.recorded.milliseconds),
-                                            Float8GetDatum(statement.cost),
-                                            Float8GetDatum(statement.best)};
-            bool nulls[kColumns] = {};
-            nulls[kBytes] = true;
-            functions::put_row(fcinfo, values, nulls);
+        ListCell *cell;
+        foreach (cell, candidate->proposals) {
+            const auto *proposal = static_cast<Proposal *>(lfirst(cell));
+            for (int i = 0; i < advice.count; i++)
+                if (advice.statements[i].chosen == number &&
+                    list_member_oid(advice.statements[i].tables, proposal->table))
+                    give_statement(advice.statements[i], *proposal, fcinfo);
         }
     }
 }
 
-static void report_what_was_left_out(const Advice &advice) {
-    if (advice.failed > 0)
-        ereport(NOTICE,
-                (errmsg_plural("%d recorded statement could not be planned",
-                               "%d recorded statements could not be planned", advice.failed, advice.failed),
-                 errdetail("The first error was \"%s\".", advice.first_error),
-                 errhint("Names are looked up by search_path as it is set here.")));
-    if (advice.of_others > 0)
-        ereport(NOTICE,
-                (errmsg_plural("%d recorded statement is another role's and was left out",
-                               "%d recorded statements are other roles' and were left out", advice.of_others,
-                               advice.of_others),
-                 errhint("Statements are planned with the privileges of who ran them. Call gpu.advise as "
-                         "a superuser, or as a member of these roles.")));
-}
-
 static void read_statistics(FunctionCallInfo fcinfo, int most, Advice *advice) {
-    // Statistics' names are PostgreSQL's own, whatever the caller's path has.
-    const int nesting = NewGUCNestLevel();
-    set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
-                      0, false);
-    if (SPI_connect() != SPI_OK_CONNECT)
-        elog(ERROR, "SPI_connect failed");
-    const char *recorder = find_recorder();
-    if (recorder != nullptr)
-        read_recorded(recorder, most, advice);
-    else
+    MemoryContext context = CurrentMemoryContext;
+    Recording recording;
+    with_catalogs([&] {
+        recording = read_recorded(most, context);
+        give_unused(fcinfo);
+    });
+    if (!recording.has_recorder)
         ereport(NOTICE,
                 (errmsg("without pg_stat_statements only unused indexes are reported"),
                  errhint("Add pg_stat_statements to shared_preload_libraries, restart PostgreSQL, and "
                          "execute CREATE EXTENSION pg_stat_statements.")));
-    give_unused(fcinfo);
-    SPI_finish();
-    AtEOXact_GUC(false, nesting);
+    advice->count = recording.count;
+    advice->statements = allocate_zeroed<Statement>(static_cast<size_t>(recording.count) + 1);
+    for (int i = 0; i < recording.count; i++)
+        advice->statements[i] = {recording.statements[i], 0, NIL, 0, -1};
 }
 
 }  // namespace pg_gpu::plan
@@ -390,11 +321,10 @@ Datum pg_gpu_advise(PG_FUNCTION_ARGS) {
                 (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the number of statements is negative")));
     InitMaterializedSRF(fcinfo, 0);
     Advice advice = {};
-    advice.context = CurrentMemoryContext;
     read_statistics(fcinfo, most, &advice);
-    estimate_now(&advice);
+    estimate_all(&advice);
     choose_with_unions(&advice);
     give_proposed(advice, fcinfo);
-    report_what_was_left_out(advice);
+    report_left_out(advice.left_out, "gpu.advise");
     return Datum{0};
 }

@@ -5,6 +5,7 @@
 #include "kary/gpu_kary.h"
 #include "plan/advise/advise.h"
 #include "plan/advise/statement.h"
+#include "subtransaction.h"
 
 extern "C" {
 #include "optimizer/plancat.h"
@@ -19,7 +20,7 @@ namespace {
 
 struct Planning {
     const Query *statement;
-    const Proposal *with;
+    const List *with;  // Proposals
     Estimate *estimate;
     MemoryContext context;  // has what is found
 };
@@ -119,12 +120,47 @@ static bool add_column(Proposal *proposal, AttrNumber column, Oid operator_class
     return true;
 }
 
-static void propose(const Proposal &proposal) {
+// Appends a copy to a list that lies, with all that is found, in the estimate's context.
+static List *keep(List *proposals, const Proposal &proposal) {
     MemoryContext caller = MemoryContextSwitchTo(planning->context);
     auto *copy = allocate<Proposal>(1);
     *copy = proposal;
-    planning->estimate->proposals = lappend(planning->estimate->proposals, copy);
+    proposals = lappend(proposals, copy);
     MemoryContextSwitchTo(caller);
+    return proposals;
+}
+
+static void propose(const Proposal &proposal) {
+    planning->estimate->proposals = keep(planning->estimate->proposals, proposal);
+}
+
+Proposal *find_proposal(const List *proposals, Oid table) {
+    ListCell *cell;
+    foreach (cell, proposals)
+        if (static_cast<Proposal *>(lfirst(cell))->table == table)
+            return static_cast<Proposal *>(lfirst(cell));
+    return nullptr;
+}
+
+bool unite(Proposal *proposal, const Proposal &more) {
+    Proposal united = *proposal;
+    for (int i = 0; i < more.count; i++) {
+        int place = 0;
+        while (place < united.count && united.columns[place] < more.columns[i])
+            place++;
+        if (place < united.count && united.columns[place] == more.columns[i])
+            continue;
+        if (united.count == INDEX_MAX_KEYS)
+            return false;
+        for (int j = united.count++; j > place; j--) {
+            united.columns[j] = united.columns[j - 1];
+            united.classes[j] = united.classes[j - 1];
+        }
+        united.columns[place] = more.columns[i];
+        united.classes[place] = more.classes[i];
+    }
+    *proposal = united;
+    return true;
 }
 
 // Returns the default operator class of the column's type, if it has the condition's operator; else
@@ -187,12 +223,18 @@ static bool summarises(const Query *query) {
            query->distinctClause != NIL || (query->sortClause != NIL && query->limitCount != nullptr);
 }
 
+// What a join gives may be summarised by the query around it, or be what is wanted.
+static bool is_for_columns(const PlannerInfo *root) {
+    return summarises(root->parse) || bms_membership(root->all_baserels) == BMS_MULTIPLE;
+}
+
 static bool is_for_columns(const Var *var) {
     return var->varattno > 0 && get_typlen(var->vartype) != -2 &&
            OidIsValid(lookup_type_cache(getBaseType(var->vartype), TYPECACHE_EQ_OPR)->eq_opr);
 }
 
-// gpu_column must have all columns that the statement names. They are in the table's order.
+// gpu_column must have all columns that the statement takes from the table. They are in the table's order. A
+// table that is read in several roles has one index.
 static void propose_columns(Oid table, Oid method, const RelOptInfo *relation) {
     List *expressions = list_concat(list_copy(relation->reltarget->exprs),
                                     extract_actual_clauses(relation->baserestrictinfo, false));
@@ -213,13 +255,23 @@ static void propose_columns(Oid table, Oid method, const RelOptInfo *relation) {
         if (!OidIsValid(operator_class) || !add_column(&proposal, number, operator_class))
             return;
     }
-    if (proposal.count > 0)
-        propose(proposal);
+    if (proposal.count == 0)
+        return;
+    Proposal *found = find_proposal(planning->estimate->columns, table);
+    if (found == nullptr)
+        planning->estimate->columns = keep(planning->estimate->columns, proposal);
+    else
+        unite(found, proposal);
 }
 
-static void propose_indexes(PlannerInfo *root, const RelOptInfo *relation, Oid table) {
+static void propose_indexes(PlannerInfo *root, const RelOptInfo *relation, Oid table, bool is_partitioned) {
     const Methods methods = {get_am_oid(gpu_kary.name, true), get_am_oid(gpu_grid.name, true),
                              get_am_oid(gpu_column.name, true), get_am_oid(gpu_text.name, true)};
+    if (OidIsValid(methods.column) && is_for_columns(root))
+        propose_columns(table, methods.column, relation);
+    // Conditions on a partitioned table are its partitions'.
+    if (is_partitioned)
+        return;
     auto *conditions = allocate<Condition>(static_cast<size_t>(list_length(relation->baserestrictinfo)) + 1);
     int count = 0;
     int points = 0;
@@ -236,35 +288,59 @@ static void propose_indexes(PlannerInfo *root, const RelOptInfo *relation, Oid t
         propose_conditions(table, methods.grid, conditions, count, points > 0 ? 1 : 2, 8 - points);
     if (OidIsValid(methods.text))
         propose_conditions(table, methods.text, conditions, count, 1, 1);
-    if (OidIsValid(methods.column) && summarises(root->parse))
-        propose_columns(table, methods.column, relation);
 }
 
 // ---- hooks ------------------------------------------------------------------------------------------------
 
-static void add_proposed_index(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo *relation) {
+// Finds the proposed index as the relation has it: its own one, or the partition's of its parent's.
+static bool find_own_index(PlannerInfo *root, Index number, Oid table, const Proposal &proposal,
+                           Proposal *own) {
+    check_stack_depth();
+    *own = proposal;
+    if (table == proposal.table)
+        return true;
+    const AppendRelInfo *place = root->append_rel_array == nullptr ? nullptr : root->append_rel_array[number];
+    if (place == nullptr || !OidIsValid(place->parent_reloid) ||
+        get_rel_relkind(place->parent_reloid) != RELKIND_PARTITIONED_TABLE ||
+        !find_own_index(root, place->parent_relid, place->parent_reloid, proposal, own))
+        return false;
+    own->table = table;
+    for (int i = 0; i < own->count; i++)
+        own->columns[i] = list_nth_node(Var, place->translated_vars, own->columns[i] - 1)->varattno;
+    return true;
+}
+
+static void add_proposed_indexes(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo *relation) {
     if (previous_info_hook != nullptr)
         previous_info_hook(root, table, is_parent, relation);
-    if (is_requested(root) && planning->with != nullptr && planning->with->table == table && !is_parent)
-        relation->indexlist = lappend(relation->indexlist, make_hypothetical(*planning->with, relation));
+    if (!is_requested(root) || is_parent)
+        return;
+    ListCell *cell;
+    foreach (cell, planning->with) {
+        Proposal own;
+        if (find_own_index(root, relation->relid, table, *static_cast<Proposal *>(lfirst(cell)), &own))
+            relation->indexlist = lappend(relation->indexlist, make_hypothetical(own, relation));
+    }
 }
 
 static void look_for_indexes(PlannerInfo *root, RelOptInfo *relation, Index number, RangeTblEntry *entry) {
     if (previous_relation_hook != nullptr)
         previous_relation_hook(root, relation, number, entry);
-    if (!is_requested(root) || planning->with != nullptr || relation->reloptkind != RELOPT_BASEREL ||
-        entry->rtekind != RTE_RELATION || entry->relkind != RELKIND_RELATION || entry->inh ||
-        entry->relid < FirstNormalObjectId)
+    if (!is_requested(root) || planning->with != NIL || relation->reloptkind != RELOPT_BASEREL ||
+        entry->rtekind != RTE_RELATION || entry->relid < FirstNormalObjectId)
+        return;
+    const bool is_partitioned = entry->relkind == RELKIND_PARTITIONED_TABLE;
+    if (!is_partitioned && (entry->relkind != RELKIND_RELATION || entry->inh))
         return;
     MemoryContext caller = MemoryContextSwitchTo(planning->context);
     planning->estimate->tables = list_append_unique_oid(planning->estimate->tables, entry->relid);
     MemoryContextSwitchTo(caller);
-    propose_indexes(root, relation, entry->relid);
+    propose_indexes(root, relation, entry->relid, is_partitioned);
 }
 
 void register_advise() {
     previous_info_hook = get_relation_info_hook;
-    get_relation_info_hook = add_proposed_index;
+    get_relation_info_hook = add_proposed_indexes;
     previous_relation_hook = set_rel_pathlist_hook;
     set_rel_pathlist_hook = look_for_indexes;
 }
@@ -272,8 +348,8 @@ void register_advise() {
 // ---- the statement ----------------------------------------------------------------------------------------
 
 // Parses a recorded statement. The types of parameters follow from where they stand, as those of PREPARE.
-// Returns nullptr when it is no SELECT that only reads.
-static Query *parse_recorded(const char *text) {
+// They are all NULL. Returns nullptr when it is no SELECT that only reads.
+static Query *parse_recorded(const char *text, ParamListInfo *parameters) {
     List *parsed = pg_parse_query(text);
     if (list_length(parsed) != 1 || !IsA(linitial_node(RawStmt, parsed)->stmt, SelectStmt))
         return nullptr;
@@ -283,13 +359,18 @@ static Query *parse_recorded(const char *text) {
         pg_analyze_and_rewrite_varparams(linitial_node(RawStmt, parsed), text, &types, &count, nullptr);
     if (list_length(queries) != 1)
         return nullptr;
+    *parameters = makeParamList(count);
+    for (int i = 0; i < count; i++)
+        (*parameters)->params[i] = {Datum{0}, true, 0, types[i]};
     auto *query = linitial_node(Query, queries);
-    return query->commandType == CMD_SELECT && query->rowMarks == NIL && !query->hasModifyingCTE ? query
-                                                                                                 : nullptr;
+    return query->commandType == CMD_SELECT && query->rowMarks == NIL && !query->hasModifyingCTE
+               ? restore_constants(query)
+               : nullptr;
 }
 
-static bool plan_recorded(const Recorded &recorded, Planning *requested) {
-    Query *query = parse_recorded(recorded.text);
+static bool plan_text(const char *text, Planning *requested) {
+    ParamListInfo parameters;
+    Query *query = parse_recorded(text, &parameters);
     if (query == nullptr)
         return false;
     requested->statement = query;
@@ -298,18 +379,19 @@ static bool plan_recorded(const Recorded &recorded, Planning *requested) {
     PG_TRY();
     {
         planning = requested;
-        plan = pg_plan_query(query, recorded.text, CURSOR_OPT_PARALLEL_OK, nullptr);
+        plan = pg_plan_query(query, text, CURSOR_OPT_PARALLEL_OK, nullptr);
     }
     PG_FINALLY();
     { planning = outer; }
     PG_END_TRY();
-    if (requested->with == nullptr)
-        check_privileges(plan, recorded.text);
+    if (requested->with == NIL)
+        check_privileges(plan, text, parameters);
     requested->estimate->cost = plan->planTree->total_cost;
     return true;
 }
 
-bool estimate_statement(const Recorded &recorded, const Proposal *with, Estimate *estimate) {
+// False: it is no SELECT. To be called in a subtransaction.
+static bool plan_as_user(const Recorded &recorded, const char *text, const List *with, Estimate *estimate) {
     MemoryContext caller = CurrentMemoryContext;
     MemoryContext context = AllocSetContextCreate(caller, "gpu.advise", ALLOCSET_DEFAULT_SIZES);
     Planning requested = {nullptr, with, estimate, caller};
@@ -323,12 +405,67 @@ bool estimate_statement(const Recorded &recorded, const Proposal *with, Estimate
                            security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
     const int nesting = NewGUCNestLevel();
     MemoryContextSwitchTo(context);
-    const bool is_select = plan_recorded(recorded, &requested);
+    const bool is_select = plan_text(text, &requested);
     MemoryContextSwitchTo(caller);
     AtEOXact_GUC(false, nesting);
     SetUserIdAndSecContext(user, security);
     MemoryContextDelete(context);
     return is_select;
+}
+
+// Its locks on tables are given back with the subtransaction, so that nobody waits for the other statements.
+static ErrorData *try_to_plan(const Recorded &recorded, const char *text, const List *with,
+                              Estimate *estimate, bool *is_select) {
+    *is_select = false;
+    return try_in_subtransaction(
+        CurrentMemoryContext, [&] { *is_select = plan_as_user(recorded, text, with, estimate); },
+        Changes::TakeBack);
+}
+
+bool estimate_statement(const Recorded &recorded, const List *with, Estimate *estimate, ErrorData **error) {
+    CHECK_FOR_INTERRUPTS();
+    bool is_select;
+    *error = try_to_plan(recorded, recorded.statement, with, estimate, &is_select);
+    if (*error != nullptr && (*error)->sqlerrcode == ERRCODE_UNDEFINED_FUNCTION) {
+        FreeErrorData(*error);
+        *error = try_to_plan(recorded, recorded.of_numbers, with, estimate, &is_select);
+    }
+    if (*error != nullptr && !is_about_work(**error))
+        ReThrowError(*error);
+    return *error == nullptr && is_select;
+}
+
+bool estimate_now(const Recorded &recorded, Estimate *estimate, LeftOut *left_out) {
+    if (!has_privs_of_role(GetUserId(), recorded.user)) {
+        left_out->of_others++;
+        return false;
+    }
+    ErrorData *error;
+    if (estimate_statement(recorded, NIL, estimate, &error))
+        return true;
+    if (error == nullptr)
+        return false;
+    left_out->failed++;
+    if (left_out->first_error == nullptr)
+        left_out->first_error = pstrdup(error->message);
+    FreeErrorData(error);
+    return false;
+}
+
+void report_left_out(const LeftOut &left_out, const char *function) {
+    if (left_out.failed > 0)
+        ereport(NOTICE, (errmsg_plural("%d recorded statement could not be planned",
+                                       "%d recorded statements could not be planned", left_out.failed,
+                                       left_out.failed),
+                         errdetail("The first error was \"%s\".", left_out.first_error),
+                         errhint("Names are looked up by search_path as it is set here.")));
+    if (left_out.of_others > 0)
+        ereport(NOTICE, (errmsg_plural("%d recorded statement is another role's and was left out",
+                                       "%d recorded statements are other roles' and were left out",
+                                       left_out.of_others, left_out.of_others),
+                         errhint("Statements are planned with the privileges of who ran them. Call %s as "
+                                 "a superuser, or as a member of these roles.",
+                                 function)));
 }
 
 }  // namespace pg_gpu::plan

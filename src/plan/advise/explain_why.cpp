@@ -227,9 +227,9 @@ static Query *parse_statement(const char *text) {
     return linitial_node(Query, queries);
 }
 
-void check_privileges(PlannedStmt *plan, const char *text) {
-    QueryDesc *description =
-        CreateQueryDesc(plan, text, GetActiveSnapshot(), InvalidSnapshot, None_Receiver, nullptr, nullptr, 0);
+void check_privileges(PlannedStmt *plan, const char *text, ParamListInfo parameters) {
+    QueryDesc *description = CreateQueryDesc(plan, text, GetActiveSnapshot(), InvalidSnapshot, None_Receiver,
+                                             parameters, nullptr, 0);
     ExecutorStart(description, EXEC_FLAG_EXPLAIN_ONLY);
     ExecutorEnd(description);
     FreeQueryDesc(description);
@@ -250,7 +250,7 @@ static void plan_statement(const char *text, Inquiry *requested) {
     PG_FINALLY();
     { inquiry = outer; }
     PG_END_TRY();
-    check_privileges(plan, text);
+    check_privileges(plan, text, nullptr);
     error_context_stack = callback.previous;
 }
 

@@ -13,7 +13,7 @@ inline const Query *statement_of(const PlannerInfo *root) {
 }
 
 // Checks the privileges that EXPLAIN would check, so that nobody learns more than by EXPLAIN. Nothing is
-// executed.
-void check_privileges(PlannedStmt *plan, const char *text);
+// executed, but partitions may be pruned by parameters' values.
+void check_privileges(PlannedStmt *plan, const char *text, ParamListInfo parameters);
 
 }  // namespace pg_gpu::plan

@@ -154,6 +154,39 @@ foreach my $name (qw(groups summed range keys box text))
 	ok($cost < 2 * $promised && $promised < 2 * $cost, "$name: at the promised cost") or diag("promised $promised, found $cost\n$explained");
 }
 
+# ---- joins, expressions, partitions -------------------------------------------------------------------------------------
+
+value(q{
+	CREATE TABLE region (id int PRIMARY KEY, name text, payload json);
+	INSERT INTO region SELECT g, 'region ' || g % 100, '{}' FROM generate_series(1, 1000) g;
+	CREATE TABLE visit (region int, day date, guests int, note text) PARTITION BY RANGE (day);
+	CREATE TABLE visit_1 PARTITION OF visit FOR VALUES FROM (MINVALUE) TO ('2026-03-01');
+	CREATE TABLE visit_2 (note text, guests int, gone int, day date, region int);
+	ALTER TABLE visit_2 DROP COLUMN gone;
+	ALTER TABLE visit ATTACH PARTITION visit_2 FOR VALUES FROM ('2026-03-01') TO (MAXVALUE);
+	INSERT INTO visit SELECT g % 1000, '2026-01-01'::date + g % 120, g % 7, md5(g::text) FROM generate_series(1, 100000) g;
+	VACUUM ANALYZE});
+my %joins = (
+	joined => q{SELECT name, sum(guests * 2) FROM visit JOIN region ON region = id WHERE day >= date '2026-01-12' - interval '1' day GROUP BY name},
+	nested => q{WITH w AS (SELECT region, max(day) AS last FROM visit GROUP BY region) SELECT count(*) FROM w JOIN region ON id = region WHERE last > '2026-04-01'},
+	# Constants that were recorded as parameters where none can stand, or whose type nothing tells.
+	year => q{SELECT extract(month FROM day), count(*) FROM visit WHERE day < timestamp '2026-03-01 00:00:00' GROUP BY 1},
+	cases => q{SELECT sum(CASE WHEN guests > 3 THEN 1 ELSE 0 END) FROM visit},
+	unfit => q{SELECT payload::text, count(*) FROM visit JOIN region ON region = id GROUP BY 1});
+value('SELECT pg_stat_statements_reset()');
+value(join(';', @joins{qw(joined nested year cases unfit)})) foreach 1 .. 2;
+take();
+is(ask(q{SELECT string_agg(command, E'\n' ORDER BY command) FROM taken WHERE query LIKE '%guests *%'}),
+	"CREATE INDEX ON public.region USING gpu_column (id, name)\nCREATE INDEX ON public.visit USING gpu_column (region, day, guests)",
+	'a join is served by the columns of all its tables');
+is(ask(q{SELECT string_agg(command, E'\n' ORDER BY command) FROM taken WHERE query LIKE '%last%'}),
+	ask(q{SELECT string_agg(command, E'\n' ORDER BY command) FROM taken WHERE query LIKE '%guests *%'}), 'and other statements on them by the same ones');
+is($about->($_), 'CREATE INDEX ON public.visit USING gpu_column (region, day, guests)', "$_: it is planned without its constants") foreach 'extract', 'CASE';
+value($_) foreach split /\n/, ask(q{SELECT DISTINCT command FROM taken WHERE advice = 'create' ORDER BY 1});
+value('VACUUM ANALYZE');
+is(value(q{SET client_min_messages = warning; SELECT count(*) FROM gpu.advise() WHERE advice = 'create'}), 0, 'once they are there, none is missing');
+like(value("EXPLAIN $joins{$_}"), qr/GpuQuery/, "$_: they are used, by partitions too") foreach qw(joined nested year cases);
+
 # ---- numerics of many values ------------------------------------------------------------------------------------------
 
 value(q{
