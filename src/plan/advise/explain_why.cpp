@@ -228,6 +228,8 @@ static Query *parse_statement(const char *text) {
 }
 
 void check_privileges(PlannedStmt *plan, const char *text, ParamListInfo parameters) {
+    // pg_stat_statements would count it as a call.
+    plan->queryId = 0;
     QueryDesc *description = CreateQueryDesc(plan, text, GetActiveSnapshot(), InvalidSnapshot, None_Receiver,
                                              parameters, nullptr, 0);
     ExecutorStart(description, EXEC_FLAG_EXPLAIN_ONLY);

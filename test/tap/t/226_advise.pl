@@ -68,6 +68,7 @@ value('DROP TABLE gone');
 sub take { value('SET pg_stat_statements.track = none; SET client_min_messages = warning; DROP TABLE IF EXISTS taken; CREATE TABLE taken AS SELECT * FROM gpu.advise()'); return; }
 sub ask { my ($sql) = @_; return value("SET pg_stat_statements.track = none; $sql"); }
 my $about = sub { my ($words) = @_; return ask("SELECT command FROM taken WHERE advice = 'create' AND query LIKE '%$words%'"); };
+value(q{SET pg_stat_statements.track = 'all'; SELECT count(*) FROM gpu.advise()});
 take();
 like($about->('sum(price)'), qr/^CREATE INDEX ON public\.sale USING gpu_column \((?=.*city)(?=.*price).*\)$/, 'groups are served by gpu_column');
 is($about->('avg(price)'), $about->('sum(price)'), 'and all statements on a table by one such index');
