@@ -3,6 +3,7 @@
 #include "storage/free_space.h"
 #include "storage/merge.h"
 #include "storage/merge_requests.h"
+#include "storage/waiting.h"
 #include "test_hooks.h"
 
 namespace pg_gpu::storage {
@@ -41,47 +42,6 @@ bool request_merge_worker(Relation index) {
     return submission == Submission::Register ? register_worker(request) : submission == Submission::Noted;
 }
 
-// Returns for how many milliseconds a process has waited for such a lock on a relation; -1 when it doesn't.
-static long waited_for(const PGPROC &process, Oid relation, LOCKMODE weakest, TimestampTz now) {
-    // Read without a lock: it may have got what it waits for, and the lock's place be another one's. Then the
-    // answer is wrong for once.
-    const LOCK *lock = *const_cast<LOCK *const volatile *>(&process.waitLock);
-    if (lock == nullptr || process.waitLockMode < weakest)
-        return -1;
-    const LOCKTAG tag = lock->tag;
-    if (tag.locktag_type != LOCKTAG_RELATION || tag.locktag_field1 != MyDatabaseId ||
-        tag.locktag_field2 != relation)
-        return -1;
-    const auto since = static_cast<TimestampTz>(
-        pg_atomic_read_u64(const_cast<pg_atomic_uint64 *>(&process.waitStart)));  // 0: about to wait
-    return since == 0 ? 0 : TimestampDifferenceMilliseconds(since, now);
-}
-
-// Returns for how long somebody has waited for a lock on the table or the index that the worker's locks stand
-// in the way of; -1 when nobody does. It looks at what each process waits for, which needs none of the locks
-// on the lock manager's tables. (LockHasWaiters cannot be asked about locks this weak: they are taken by the
-// fast path. A conditional request of our own would be refused for those who wait before 17 alone.)
-static long longest_wait(Oid table, Oid index, TimestampTz now) {
-    long longest = -1;
-    for (uint32 i = 0; i < ProcGlobal->allProcCount; i++) {
-        const PGPROC &process = ProcGlobal->allProcs[i];
-        longest = Max(longest, Max(waited_for(process, table, AccessExclusiveLock, now),
-                                   waited_for(process, index, ShareLock, now)));
-    }
-    return longest;
-}
-
-// DROP DATABASE, CREATE DATABASE with this one as its template and their like hold a lock on it while they
-// wait, for some seconds, until nobody is connected.
-static bool is_database_wanted() {
-    LOCKTAG tag;
-    SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, MyDatabaseId, 0);
-    if (LockAcquire(&tag, RowExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
-        return true;
-    LockRelease(&tag, RowExclusiveLock, false);
-    return false;
-}
-
 // The table whose index the worker is merging; InvalidOid in other processes.
 static Oid merged_table = InvalidOid;
 static TimestampTz merge_began = 0;
@@ -97,9 +57,11 @@ static bool is_to_give_way(Oid index) {
     if (!TimestampDifferenceExceeds(last_look, now, kLookIntervalMs))
         return false;
     last_look = now;
-    const long waited = longest_wait(merged_table, index, now);
+    // What the worker's locks on the table and the index stand in the way of.
+    const long waited =
+        Max(longest_wait(merged_table, AccessExclusiveLock, now), longest_wait(index, ShareLock, now));
     const long worked = TimestampDifferenceMilliseconds(merge_began, now);
-    return (waited >= 0 && waited >= Min(worked, long{DeadlockTimeout})) || is_database_wanted();
+    return (waited >= 0 && waited >= Min(worked, long{DeadlockTimeout})) || is_database_wanted(MyDatabaseId);
 }
 
 void pause_merge(Relation index) {

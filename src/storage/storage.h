@@ -17,3 +17,4 @@
 #include "storage/runs.h"
 #include "storage/sealed_tail.h"
 #include "storage/pending_rows.h"
+#include "storage/waiting.h"
