@@ -111,6 +111,20 @@ AS 'MODULE_PATHNAME', 'pg_gpu_advise'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10;
 COMMENT ON FUNCTION gpu.advise(int) IS 'indexes of ours that would make recorded statements cheaper, and those that nobody uses';
 
+CREATE FUNCTION gpu.accelerate(table_name regclass, columns name[] DEFAULT NULL, apply bool DEFAULT true, statements int DEFAULT 1000,
+                               OUT index_name regclass, OUT column_name name, OUT reason text, OUT calls bigint, OUT milliseconds float8,
+                               OUT bytes bigint, OUT write_microseconds float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_accelerate'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 20;
+COMMENT ON FUNCTION gpu.accelerate(regclass, name[], bool, int) IS 'makes the gpu_column index that a table''s statements ask for, or only tells';
+
+CREATE FUNCTION gpu.decelerate(table_name regclass, OUT index_name text, OUT bytes bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_decelerate'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 1000 ROWS 1;
+COMMENT ON FUNCTION gpu.decelerate(regclass) IS 'drops a table''s indexes that gpu.accelerate or its worker made';
+
 CREATE FUNCTION gpu.stat_reset()
 RETURNS void
 AS 'MODULE_PATHNAME', 'pg_gpu_stat_reset'
@@ -669,6 +683,21 @@ CREATE VIEW gpu.costs AS
 SELECT name, value, default_value, unit, meaning FROM gpu.cost_rows();
 COMMENT ON VIEW gpu.costs IS 'the cost model''s constants in force; pg_gpu.costs sets them';
 GRANT SELECT ON gpu.costs TO PUBLIC;
+
+-- What the worker of pg_gpu.auto_columns has decided on each table, and what it has to know of the look before. Dumps don't have it: the
+-- worker begins anew where they are restored.
+CREATE TABLE gpu.auto_column_state (
+    table_oid oid PRIMARY KEY, action text NOT NULL, reason text, columns text NOT NULL, calls bigint NOT NULL, milliseconds float8 NOT NULL,
+    bytes bigint NOT NULL, decided_at timestamptz NOT NULL, written bigint NOT NULL, watched_since timestamptz NOT NULL, scans bigint NOT NULL,
+    unused_seconds float8 NOT NULL, looked_at timestamptz NOT NULL, failures int NOT NULL DEFAULT 0, not_before timestamptz);
+COMMENT ON TABLE gpu.auto_column_state IS 'what the worker of pg_gpu.auto_columns remembers';
+
+CREATE VIEW gpu.auto_columns AS
+SELECT table_oid::regclass AS table_name, action, columns, reason, calls, milliseconds, bytes, decided_at
+FROM gpu.auto_column_state JOIN pg_catalog.pg_class ON pg_class.oid OPERATOR(pg_catalog.=) table_oid
+WHERE pg_catalog.pg_has_role(relowner, 'USAGE') OR pg_catalog.pg_has_role('pg_read_all_stats', 'USAGE');
+COMMENT ON VIEW gpu.auto_columns IS 'what the worker of pg_gpu.auto_columns has decided on tables';
+GRANT SELECT ON gpu.auto_columns TO PUBLIC;
 
 -- access methods
 

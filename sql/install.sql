@@ -6,10 +6,10 @@ WHERE extname = 'pg_gpu';
 SELECT pg_describe_object(classid, objid, 0) AS object
 FROM pg_depend
 WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
-  -- From 17 on, the types of arrays and views are members too.
+  -- From 17 on, the types of arrays, tables and views are members too.
   AND NOT (classid = 'pg_type'::regclass
            AND EXISTS (SELECT FROM pg_type LEFT JOIN pg_class ON pg_class.oid = typrelid
-                       WHERE pg_type.oid = objid AND (typcategory = 'A' OR relkind = 'v')))
+                       WHERE pg_type.oid = objid AND (typcategory = 'A' OR relkind IN ('r', 'v'))))
   AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_gpu')
 ORDER BY pg_describe_object(classid, objid, 0) COLLATE "C";
 

@@ -255,6 +255,15 @@ inline bool has_maintain_privilege([[maybe_unused]] Oid table_oid, [[maybe_unuse
 #endif
 }
 
+// Is the column computed when it is read? From 18 on there are such.
+inline bool is_virtual_column([[maybe_unused]] const FormData_pg_attribute *attribute) {
+#if PG_VERSION_NUM >= 180000
+    return attribute->attgenerated == ATTRIBUTE_GENERATED_VIRTUAL;
+#else
+    return false;
+#endif
+}
+
 inline bool owns_relation(Oid relation_oid, Oid user) {
 #if PG_VERSION_NUM >= 160000
     return object_ownercheck(RelationRelationId, relation_oid, user);

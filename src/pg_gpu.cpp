@@ -1,4 +1,5 @@
 // Module load: settings, reloptions, the access methods' handlers.
+#include "accelerate/accelerate.h"
 #include "access_methods.h"
 #include "cost/counters.h"
 #include "cost/cost.h"
@@ -54,6 +55,7 @@ void _PG_init(void) {
         pg_gpu::client::reserve_cost_learner();
         pg_gpu::client::reserve_sweeps();
         pg_gpu::client::register_supervisor();
+        pg_gpu::accelerate::register_columns_launcher();
         pg_gpu::storage::reserve_deferred_merges();
         pg_gpu::storage::reserve_index_statistics();
         pg_gpu::storage::reserve_merge_requests();

@@ -97,6 +97,9 @@ bool costs_are_users();
 // Defines pg_gpu.costs; define_settings does it.
 void define_cost_settings();
 
+// Defines pg_gpu.auto_columns and its like (accelerate/settings.h); define_settings does it.
+void define_auto_columns();
+
 // A cost constant, as pg_gpu.costs and the view gpu.costs know it.
 struct CostConstant {
     const char *name;

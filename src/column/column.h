@@ -17,6 +17,9 @@ const storage::RunKind *run_kind();
 void register_options();
 // Reads reloptions.
 bytea *options(Datum options, bool validate);
+// Whoever made the index. What gpu.accelerate and its worker have made, they may drop (accelerate/).
+enum class Maker : int { User, Accelerate, Worker };
+Maker maker_of(Relation index);
 // May runs have numerics as integers (scaled_numeric.h)?
 bool scales_numerics(Relation index);
 // Returns how many different numerics of a run have a dictionary in any case: few, but a part of all rows

@@ -15,6 +15,9 @@ SELECT is((SELECT installed_version FROM pg_available_extensions WHERE name = 'p
 -- Functions: argument names, types and defaults, and result columns.
 CREATE TEMP TABLE wanted (name text, arguments text, result text, rows bool);
 INSERT INTO wanted VALUES
+  ('accelerate', 'table_name regclass, columns name[] DEFAULT NULL::name[], apply boolean DEFAULT true, statements integer DEFAULT 1000',
+   'TABLE(index_name regclass, column_name name, reason text, calls bigint, milliseconds double precision, bytes bigint, '
+   'write_microseconds double precision)', true),
   ('advise', 'statements integer DEFAULT 200',
    'TABLE(advice text, table_name regclass, command text, queryid bigint, query text, calls bigint, milliseconds double precision, '
    'cost double precision, cost_with double precision, bytes bigint)', true),
@@ -33,6 +36,7 @@ INSERT INTO wanted VALUES
   ('count', 'index regclass, low anyarray, high anyarray', 'bigint', false),
   ('count', 'index regclass, low record, high record', 'bigint', false),
   ('count_batch', 'index regclass, low anyarray, high anyarray', 'TABLE(ordinal bigint, count bigint)', true),
+  ('decelerate', 'table_name regclass', 'TABLE(index_name text, bytes bigint)', true),
   ('devices', NULL,
    'TABLE(device integer, name text, compute_capability text, memory_total bigint, memory_free bigint, engine text, uuid text, pci_id text, memory_limit bigint, memory_used bigint, state text, reason text)', true),
   ('dictionary', 'index regclass, column_name name, filter text DEFAULT NULL::text', 'TABLE(value text, count bigint)', true),
@@ -141,7 +145,7 @@ SELECT is((SELECT count(*) FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace
 -- server process costs some 1,000, a pass over a column more.
 CREATE TEMP TABLE label (name text, arguments int, volatile text, parallel text, cost int, rows int);
 INSERT INTO label VALUES
-  ('advise', 1, 'v', 'u', 1000000, 10),
+  ('accelerate', 4, 'v', 'u', 1000000, 20), ('advise', 1, 'v', 'u', 1000000, 10), ('decelerate', 1, 'v', 'u', 1000, 1),
   ('bm25_distance', 2, 'i', 's', 10, 0), ('bm25_query_in', 1, 'i', 's', 1, 0), ('bm25_query_out', 1, 's', 's', 1, 0),
   ('byte_histogram', 1, 'i', 's', 100, 0), ('byte_histogram', 1, 'i', 's', 1000, 100),
   ('calibrate', 1, 'v', 'u', 1000000, 30), ('columns', 1, 's', 'r', 10000, 10), ('configuration_renamed', 0, 'v', 'u', 1, 0), ('cost_rows', 0, 's', 's', 100, 31),

@@ -119,7 +119,7 @@ static void add_candidate(Advice *advice, List *proposals, int only) {
             continue;
         Estimate result;
         ErrorData *error;
-        if (estimate_statement(statement.recorded, proposals, &result, &error))
+        if (estimate_statement(statement.recorded, {proposals, false}, &result, &error))
             candidate->costs[i] = Min(statement.cost, result.cost);
         else if (error != nullptr)
             FreeErrorData(error);
@@ -141,7 +141,7 @@ static void estimate_all(Advice *advice) {
     auto *estimates = allocate_zeroed<Estimate>(static_cast<size_t>(advice->count) + 1);
     for (int i = 0; i < advice->count; i++) {
         Statement *statement = &advice->statements[i];
-        if (!estimate_now(statement->recorded, &estimates[i], &advice->left_out)) {
+        if (!estimate_now(statement->recorded, false, &estimates[i], &advice->left_out)) {
             estimates[i] = {};
             continue;
         }

@@ -19,10 +19,17 @@ struct Estimate {
     List *columns;    // Proposals of gpu_column, one a table, with all columns that it takes from that table
 };
 
-// Plans the statement as the user who ran it, as if the Proposals of the list were made. Nothing is executed.
-// Without proposals the user's privileges are checked, too, and the estimate has what might serve. Returns
-// false when the estimate isn't known, with the error unless it is no SELECT.
-bool estimate_statement(const Recorded &recorded, const List *with, Estimate *estimate, ErrorData **error);
+// What a statement is planned with.
+struct Assumptions {
+    const List *with;   // Proposals that are taken to be made
+    bool without_made;  // are indexes taken not to exist that gpu.accelerate or its worker made?
+};
+
+// Plans the statement as the user who ran it. Nothing is executed. Without proposals the user's privileges
+// are checked, too, and the estimate has what might serve. Returns false when the estimate isn't known, with
+// the error unless it is no SELECT.
+bool estimate_statement(const Recorded &recorded, const Assumptions &assumptions, Estimate *estimate,
+                        ErrorData **error);
 
 // Statements that no advice is given on.
 struct LeftOut {
@@ -33,7 +40,7 @@ struct LeftOut {
 
 // Plans the statement without proposals, unless it is of a role that the caller is no member of. Returns
 // false, and counts it, when that can't be.
-bool estimate_now(const Recorded &recorded, Estimate *estimate, LeftOut *left_out);
+bool estimate_now(const Recorded &recorded, bool without_made, Estimate *estimate, LeftOut *left_out);
 
 // Raises NOTICEs about them. `function` is what they were left out of.
 void report_left_out(const LeftOut &left_out, const char *function);

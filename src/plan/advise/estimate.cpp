@@ -1,5 +1,6 @@
 // The cost of a recorded statement now, its cost with one more index, and which indexes that could be.
 #include "access_methods.h"
+#include "column/gpu_column.h"
 #include "compat.h"
 #include "expressions.h"
 #include "kary/gpu_kary.h"
@@ -20,7 +21,7 @@ namespace {
 
 struct Planning {
     const Query *statement;
-    const List *with;  // Proposals
+    Assumptions assumptions;
     Estimate *estimate;
     MemoryContext context;  // has what is found
 };
@@ -310,13 +311,26 @@ static bool find_own_index(PlannerInfo *root, Index number, Oid table, const Pro
     return true;
 }
 
+static bool is_made(const IndexOptInfo &index) {
+    if (index.hypothetical || find_access_method(&index) != &gpu_column)
+        return false;
+    Relation relation = index_open(index.indexoid, NoLock);
+    const bool made = column::maker_of(relation) != column::Maker::User;
+    index_close(relation, NoLock);
+    return made;
+}
+
 static void add_proposed_indexes(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo *relation) {
     if (previous_info_hook != nullptr)
         previous_info_hook(root, table, is_parent, relation);
     if (!is_requested(root) || is_parent)
         return;
     ListCell *cell;
-    foreach (cell, planning->with) {
+    if (planning->assumptions.without_made)
+        foreach (cell, relation->indexlist)
+            if (is_made(*lfirst_node(IndexOptInfo, cell)))
+                relation->indexlist = foreach_delete_current(relation->indexlist, cell);
+    foreach (cell, planning->assumptions.with) {
         Proposal own;
         if (find_own_index(root, relation->relid, table, *static_cast<Proposal *>(lfirst(cell)), &own))
             relation->indexlist = lappend(relation->indexlist, make_hypothetical(own, relation));
@@ -326,7 +340,7 @@ static void add_proposed_indexes(PlannerInfo *root, Oid table, bool is_parent, R
 static void look_for_indexes(PlannerInfo *root, RelOptInfo *relation, Index number, RangeTblEntry *entry) {
     if (previous_relation_hook != nullptr)
         previous_relation_hook(root, relation, number, entry);
-    if (!is_requested(root) || planning->with != NIL || relation->reloptkind != RELOPT_BASEREL ||
+    if (!is_requested(root) || planning->assumptions.with != NIL || relation->reloptkind != RELOPT_BASEREL ||
         entry->rtekind != RTE_RELATION || entry->relid < FirstNormalObjectId)
         return;
     const bool is_partitioned = entry->relkind == RELKIND_PARTITIONED_TABLE;
@@ -384,17 +398,18 @@ static bool plan_text(const char *text, Planning *requested) {
     PG_FINALLY();
     { planning = outer; }
     PG_END_TRY();
-    if (requested->with == NIL)
+    if (requested->assumptions.with == NIL)
         check_privileges(plan, text, parameters);
     requested->estimate->cost = plan->planTree->total_cost;
     return true;
 }
 
 // False: it is no SELECT. To be called in a subtransaction.
-static bool plan_as_user(const Recorded &recorded, const char *text, const List *with, Estimate *estimate) {
+static bool plan_as_user(const Recorded &recorded, const char *text, const Assumptions &assumptions,
+                         Estimate *estimate) {
     MemoryContext caller = CurrentMemoryContext;
     MemoryContext context = AllocSetContextCreate(caller, "gpu.advise", ALLOCSET_DEFAULT_SIZES);
-    Planning requested = {nullptr, with, estimate, caller};
+    Planning requested = {nullptr, assumptions, estimate, caller};
     *estimate = {};
     // The planner evaluates functions, and types' input functions are called, which may be anybody's: they
     // get no rights but those of the user who ran the statement.
@@ -404,6 +419,9 @@ static bool plan_as_user(const Recorded &recorded, const char *text, const List 
     SetUserIdAndSecContext(recorded.user,
                            security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
     const int nesting = NewGUCNestLevel();
+    if (recorded.search_path != nullptr)
+        set_config_option("search_path", recorded.search_path, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+                          true, 0, false);
     MemoryContextSwitchTo(context);
     const bool is_select = plan_text(text, &requested);
     MemoryContextSwitchTo(caller);
@@ -414,34 +432,35 @@ static bool plan_as_user(const Recorded &recorded, const char *text, const List 
 }
 
 // Its locks on tables are given back with the subtransaction, so that nobody waits for the other statements.
-static ErrorData *try_to_plan(const Recorded &recorded, const char *text, const List *with,
+static ErrorData *try_to_plan(const Recorded &recorded, const char *text, const Assumptions &assumptions,
                               Estimate *estimate, bool *is_select) {
     *is_select = false;
     return try_in_subtransaction(
-        CurrentMemoryContext, [&] { *is_select = plan_as_user(recorded, text, with, estimate); },
+        CurrentMemoryContext, [&] { *is_select = plan_as_user(recorded, text, assumptions, estimate); },
         Changes::TakeBack);
 }
 
-bool estimate_statement(const Recorded &recorded, const List *with, Estimate *estimate, ErrorData **error) {
+bool estimate_statement(const Recorded &recorded, const Assumptions &assumptions, Estimate *estimate,
+                        ErrorData **error) {
     CHECK_FOR_INTERRUPTS();
     bool is_select;
-    *error = try_to_plan(recorded, recorded.statement, with, estimate, &is_select);
+    *error = try_to_plan(recorded, recorded.statement, assumptions, estimate, &is_select);
     if (*error != nullptr && (*error)->sqlerrcode == ERRCODE_UNDEFINED_FUNCTION) {
         FreeErrorData(*error);
-        *error = try_to_plan(recorded, recorded.of_numbers, with, estimate, &is_select);
+        *error = try_to_plan(recorded, recorded.of_numbers, assumptions, estimate, &is_select);
     }
     if (*error != nullptr && !is_about_work(**error))
         ReThrowError(*error);
     return *error == nullptr && is_select;
 }
 
-bool estimate_now(const Recorded &recorded, Estimate *estimate, LeftOut *left_out) {
+bool estimate_now(const Recorded &recorded, bool without_made, Estimate *estimate, LeftOut *left_out) {
     if (!has_privs_of_role(GetUserId(), recorded.user)) {
         left_out->of_others++;
         return false;
     }
     ErrorData *error;
-    if (estimate_statement(recorded, NIL, estimate, &error))
+    if (estimate_statement(recorded, {NIL, without_made}, estimate, &error))
         return true;
     if (error == nullptr)
         return false;

@@ -43,7 +43,7 @@ static void add_columns(IndexOptInfo *index, const Proposal &proposal) {
 
 // Counts keys or values in their full width, and half of a TID's, which lie packed: no less than what is
 // built.
-static double expect_pages(const Proposal &proposal, double rows) {
+double expect_pages(const Proposal &proposal, double rows) {
     double bytes = sizeof(ItemPointerData) / 2.0;
     for (int i = 0; i < proposal.count; i++)
         bytes += Max(get_attavgwidth(proposal.table, proposal.columns[i]),

@@ -14,6 +14,9 @@ struct Proposal {
     Oid classes[INDEX_MAX_KEYS];
 };
 
+// Returns how many pages the index of so many rows would have.
+double expect_pages(const Proposal &proposal, double rows);
+
 // Returns the index as the planner would see it if it were one run of all of the table's rows. It has the
 // table's OID, as it has none itself.
 IndexOptInfo *make_hypothetical(const Proposal &proposal, RelOptInfo *table);

@@ -3,7 +3,8 @@
 namespace pg_gpu::plan {
 
 void select(const char *statement) {
-    if (SPI_execute(statement, true, 0) != SPI_OK_SELECT)
+    // It sees what the transaction has just made.
+    if (SPI_execute(statement, false, 0) != SPI_OK_SELECT)
         elog(ERROR, "cannot read statistics: %s", statement);
 }
 
@@ -65,7 +66,8 @@ Recording read_recorded(int most, MemoryContext context) {
                                    text_at(i, 7),
                                    DatumGetObjectId(value_at(i, 3)),
                                    DatumGetInt64(value_at(i, 4)),
-                                   DatumGetFloat8(value_at(i, 5))};
+                                   DatumGetFloat8(value_at(i, 5)),
+                                   nullptr};
     MemoryContextSwitchTo(caller);
     return recording;
 }

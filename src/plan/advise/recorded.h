@@ -15,6 +15,7 @@ struct Recorded {
     Oid user;
     int64 calls;
     double milliseconds;
+    const char *search_path;  // by which its names are looked up; nullptr: as it is set
 };
 
 struct Recording {

@@ -1,0 +1,79 @@
+#include "accelerate/index.h"
+
+#include "access_methods.h"
+#include "compat.h"
+
+namespace pg_gpu::accelerate {
+
+using plan::Proposal;
+
+static Proposal columns_of(Relation index) {
+    const Form_pg_index form = index->rd_index;
+    Proposal columns = {form->indrelid, index->rd_rel->relam, form->indnkeyatts, {}, {}};
+    for (int i = 0; i < form->indnkeyatts; i++) {
+        columns.columns[i] = form->indkey.values[i];
+        columns.classes[i] =
+            GetDefaultOpClass(get_atttype(form->indrelid, form->indkey.values[i]), columns.method);
+    }
+    return columns;
+}
+
+List *find_made_indexes(Relation table) {
+    List *found = NIL;
+    List *indexes = RelationGetIndexList(table);
+    ListCell *cell;
+    foreach (cell, indexes) {
+        Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+        const Method *method = find_access_method(index);
+        if (method == &gpu_column && column::maker_of(index) != Maker::User &&
+            !index->rd_rel->relispartition) {
+            auto *made = allocate<MadeIndex>(1);
+            *made = {RelationGetRelid(index), column::maker_of(index), index->rd_index->indisvalid,
+                     columns_of(index)};
+            found = lappend(found, made);
+        }
+        index_close(index, AccessShareLock);
+    }
+    return found;
+}
+
+bool has_columns(const Proposal &index, const Proposal &columns) {
+    Proposal united = index;
+    return plan::unite(&united, columns) && united.count == index.count;
+}
+
+const char *name_of(Oid relation) {
+    return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)),
+                                      get_rel_name(relation));
+}
+
+const char *choose_name(Oid table) {
+    return ChooseRelationName(get_rel_name(table), nullptr, "gpu", get_rel_namespace(table), false);
+}
+
+const char *list_columns(const Proposal &columns) {
+    StringInfoData list;
+    initStringInfo(&list);
+    for (int i = 0; i < columns.count; i++)
+        appendStringInfo(&list, "%s%s", i == 0 ? "" : ", ",
+                         quote_identifier(get_attname(columns.table, columns.columns[i], false)));
+    return list.data;
+}
+
+const char *create_command(const Proposal &columns, Maker maker, const char *name, bool is_concurrent) {
+    return psprintf("CREATE INDEX %s%s ON %s USING gpu_column (%s) WITH (made_by = %s)",
+                    is_concurrent ? "CONCURRENTLY " : "", quote_identifier(name), name_of(columns.table),
+                    list_columns(columns), maker == Maker::Worker ? "worker" : "accelerate");
+}
+
+IndexSize measure_index(Oid index) {
+    plan::select(
+        psprintf("SELECT coalesce(sum(pg_relation_size(oid)), 0)::int8, coalesce(sum(greatest(reltuples, "
+                 "0)), 0)::float8 "
+                 "FROM pg_class WHERE relkind = 'i' AND (oid = %u OR oid IN (SELECT relid FROM "
+                 "pg_partition_tree(%u)))",
+                 index, index));
+    return {DatumGetInt64(plan::value_at(0, 1)), DatumGetFloat8(plan::value_at(0, 2))};
+}
+
+}  // namespace pg_gpu::accelerate

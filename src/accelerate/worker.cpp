@@ -1,0 +1,216 @@
+// The worker that looks at one database, does what it decides, and ends.
+#include "accelerate/look.h"
+#include "compat.h"
+#include "storage/storage.h"
+
+namespace pg_gpu::accelerate {
+
+// ---- giving way -------------------------------------------------------------------------------------------
+
+// The table whose index is made or dropped; InvalidOid: none is.
+static volatile Oid watched_table = InvalidOid;
+static TimeoutId watch_timer;
+static constexpr int kWatchMs = 50;
+
+// Cancels the worker's command when somebody waits for its lock on the table. That is before they look for a
+// deadlock, whose victim they would be. A signal's handler calls it.
+static void give_way() {
+    if (!OidIsValid(watched_table) || storage::longest_wait(watched_table, ShareUpdateExclusiveLock,
+                                                            GetCurrentTimestamp()) < DeadlockTimeout / 2)
+        return;
+    InterruptPending = 1;
+    QueryCancelPending = 1;
+    SetLatch(MyLatch);
+}
+
+static void begin_watch(Oid table) {
+    watched_table = table;
+    enable_timeout_every(watch_timer, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kWatchMs), kWatchMs);
+}
+
+static void end_watch() {
+    disable_timeout(watch_timer, false);
+    watched_table = InvalidOid;
+    // What came too late for the command isn't for what follows.
+    QueryCancelPending = 0;
+}
+
+// ---- commands ---------------------------------------------------------------------------------------------
+
+// Executes a command that makes transactions of its own. What it keeps from one to the other lies in the
+// current memory context, as in a portal's elsewhere.
+static pg_noinline void execute_alone(const char *command) {
+    MemoryContext context = CurrentMemoryContext;
+    auto *parsed = linitial_node(RawStmt, pg_parse_query(command));
+    PlannedStmt *statement = makeNode(PlannedStmt);
+    statement->commandType = CMD_UTILITY;
+    statement->canSetTag = true;
+    statement->utilityStmt = parsed->stmt;
+    statement->stmt_len = parsed->stmt_len;
+    pgstat_report_activity(STATE_RUNNING, command);
+    StartTransactionCommand();
+    PushActiveSnapshot(GetTransactionSnapshot());
+    MemoryContextSwitchTo(context);
+    ProcessUtility(statement, command, false, PROCESS_UTILITY_TOPLEVEL, nullptr, nullptr, None_Receiver,
+                   nullptr);
+    if (ActiveSnapshotSet())
+        PopActiveSnapshot();
+    CommitTransactionCommand();
+    pgstat_report_activity(STATE_IDLE, nullptr);
+}
+
+// Returns nullptr when it went through, otherwise the error's message. The locks are given back then.
+static const char *try_command(Oid table, const char *command) {
+    MemoryContext context = CurrentMemoryContext;
+    const char *volatile message = nullptr;
+    begin_watch(table);
+    PG_TRY();
+    { execute_alone(command); }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(context);
+        ErrorData *error = CopyErrorData();
+        FlushErrorState();
+        AbortCurrentTransaction();
+        message = error->message;
+    }
+    PG_END_TRY();
+    MemoryContextSwitchTo(context);
+    end_watch();
+    return message;
+}
+
+template <typename Work>
+static void in_transaction(Work work) {
+    MemoryContext context = CurrentMemoryContext;
+    StartTransactionCommand();
+    PushActiveSnapshot(GetTransactionSnapshot());
+    MemoryContextSwitchTo(context);
+    work();
+    PopActiveSnapshot();
+    CommitTransactionCommand();
+    MemoryContextSwitchTo(context);
+}
+
+// ---- steps ------------------------------------------------------------------------------------------------
+
+static void drop_leftovers() {
+    List *leftovers = NIL;
+    in_transaction([&] { leftovers = list_leftovers(); });
+    ListCell *cell;
+    foreach (cell, leftovers) {
+        const auto *leftover = static_cast<const Leftover *>(lfirst(cell));
+        const char *error = try_command(leftover->table, leftover->command);
+        if (error == nullptr)
+            ereport(LOG, (errmsg("pg_gpu columns: an index that was not finished is dropped"),
+                          errdetail("Command: %s.", leftover->command)));
+        else
+            ereport(LOG,
+                    (errmsg("pg_gpu columns: an index that was not finished could not be dropped: %s", error),
+                     errdetail("Command: %s.", leftover->command)));
+    }
+}
+
+static const char *do_step(const Decision &decision) {
+    const char *create = nullptr;
+    const char *drop = nullptr;
+    in_transaction([&] {
+        // Table and index may be gone by now.
+        if (get_rel_name(decision.table) == nullptr)
+            return;
+        if (decision.step != Step::Drop)
+            create = create_command(decision.index, Maker::Worker, choose_name(decision.table), true);
+        if (decision.step != Step::Create && get_rel_name(decision.former) != nullptr)
+            drop = psprintf("DROP INDEX CONCURRENTLY %s", name_of(decision.former));
+    });
+    const char *error = create == nullptr ? nullptr : try_command(decision.table, create);
+    if (error == nullptr && drop != nullptr)
+        error = try_command(decision.table, drop);
+    return error;
+}
+
+static void carry_out(const Decision &decision) {
+    const TimestampTz began = GetCurrentTimestamp();
+    const char *error = do_step(decision);
+    const long milliseconds = TimestampDifferenceMilliseconds(began, GetCurrentTimestamp());
+    const char *outcome = decision.step == Step::Drop ? "dropped" : "made";
+    in_transaction([&] {
+        const char *table = get_rel_name(decision.table);
+        if (table == nullptr)
+            return;
+        if (error != nullptr)
+            note_failure(decision, error);
+        else
+            note_outcome(decision, outcome, decision.reason);
+        ereport(LOG, (errmsg("pg_gpu columns of table %s: %s after %ld ms", name_of(decision.table),
+                             error == nullptr ? outcome : "failed", milliseconds),
+                      errdetail("Columns: %s. Reason: %s.", list_columns(decision.index),
+                                error == nullptr ? decision.reason : error)));
+    });
+}
+
+// ---- the database -----------------------------------------------------------------------------------------
+
+// One worker at a time: a launcher that was ended may have left one. The number tells the lock from those of
+// sessions, which have 1 and 2. An error doesn't release it, as it would a lock on a relation.
+static bool become_only_worker() {
+    constexpr uint16 kOwnKind = 3;
+    LOCKTAG tag;
+    SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, 0, 0, kOwnKind);
+    return LockAcquire(&tag, ExclusiveLock, true, true) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+// What databases and roles set for sessions isn't for the worker.
+static void set_own_options() {
+    SetConfigOption("statement_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
+    SetConfigOption("idle_in_transaction_session_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
+    SetConfigOption("default_transaction_read_only", "off", PGC_SUSET, PGC_S_OVERRIDE);
+    SetConfigOption("default_transaction_isolation", "read committed", PGC_SUSET, PGC_S_OVERRIDE);
+    // What it reads and plans is nobody's demand.
+    SetConfigOption("pg_stat_statements.track", "none", PGC_SUSET, PGC_S_OVERRIDE);
+    // It waits for writers that are at work, and for those who read with older snapshots.
+    SetConfigOption("lock_timeout", "60s", PGC_SUSET, PGC_S_OVERRIDE);
+    // Nobody waits for what it commits, nor has it to wait for a replica.
+    if (synchronous_commit > SYNCHRONOUS_COMMIT_LOCAL_FLUSH)
+        SetConfigOption("synchronous_commit", "local", PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+static void work() {
+    bool is_wanted = false;
+    in_transaction([&] {
+        is_wanted = auto_columns().mode != AutoColumns::Off &&
+                    OidIsValid(get_extension_oid("pg_gpu", true)) && become_only_worker();
+    });
+    if (!is_wanted)
+        return;
+    const AutoColumnsSettings settings = auto_columns();
+    if (settings.mode == AutoColumns::On)
+        drop_leftovers();
+    List *steps = NIL;
+    pgstat_report_activity(STATE_RUNNING, "pg_gpu: looking for columns");
+    in_transaction([&] { steps = look_at_tables(settings); });
+    pgstat_report_activity(STATE_IDLE, nullptr);
+    if (settings.mode != AutoColumns::On)
+        return;
+    ListCell *cell;
+    foreach (cell, steps)
+        carry_out(*static_cast<Decision *>(lfirst(cell)));
+}
+
+}  // namespace pg_gpu::accelerate
+
+extern "C" PGDLLEXPORT void pg_gpu_columns_worker_main(Datum);
+
+void pg_gpu_columns_worker_main(Datum database) {
+    using namespace pg_gpu::accelerate;
+
+    pqsignal(SIGTERM, die);
+    pqsignal(SIGHUP, SignalHandlerForConfigReload);
+    BackgroundWorkerUnblockSignals();
+    BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(database), InvalidOid, 0);
+    set_own_options();
+    watch_timer = RegisterTimeout(USER_TIMEOUT, give_way);
+    MemoryContextSwitchTo(AllocSetContextCreate(TopMemoryContext, "pg_gpu columns", ALLOCSET_DEFAULT_SIZES));
+    work();
+    proc_exit(0);
+}
