@@ -9,13 +9,24 @@ using plan::Proposal;
 
 static Proposal columns_of(Relation index) {
     const Form_pg_index form = index->rd_index;
-    Proposal columns = {form->indrelid, index->rd_rel->relam, form->indnkeyatts, {}, {}};
+    Proposal columns = {form->indrelid, index->rd_rel->relam, 0, {}, {}};
     for (int i = 0; i < form->indnkeyatts; i++) {
-        columns.columns[i] = form->indkey.values[i];
-        columns.classes[i] =
-            GetDefaultOpClass(get_atttype(form->indrelid, form->indkey.values[i]), columns.method);
+        const AttrNumber column = form->indkey.values[i];
+        const Proposal one = {form->indrelid,
+                              columns.method,
+                              1,
+                              {column},
+                              {GetDefaultOpClass(get_atttype(form->indrelid, column), columns.method)}};
+        plan::unite(&columns, one);
     }
     return columns;
+}
+
+// Whoever sets the option by hand may have another index than we make.
+static bool is_as_made(Relation index) {
+    return find_access_method(index) == &gpu_column && column::maker_of(index) != Maker::User &&
+           !index->rd_rel->relispartition && RelationGetIndexExpressions(index) == NIL &&
+           RelationGetIndexPredicate(index) == NIL;
 }
 
 List *find_made_indexes(Relation table) {
@@ -24,9 +35,7 @@ List *find_made_indexes(Relation table) {
     ListCell *cell;
     foreach (cell, indexes) {
         Relation index = index_open(lfirst_oid(cell), AccessShareLock);
-        const Method *method = find_access_method(index);
-        if (method == &gpu_column && column::maker_of(index) != Maker::User &&
-            !index->rd_rel->relispartition) {
+        if (is_as_made(index)) {
             auto *made = allocate<MadeIndex>(1);
             *made = {RelationGetRelid(index), column::maker_of(index), index->rd_index->indisvalid,
                      columns_of(index)};

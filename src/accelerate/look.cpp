@@ -85,15 +85,16 @@ static double count_recorded_seconds(const plan::Recording &recording) {
 namespace {
 
 struct MadeIndexes {
-    const MadeIndex *own;    // by the worker
-    const MadeIndex *other;  // by gpu.accelerate
+    const MadeIndex *own;     // by the worker
+    const MadeIndex *former;  // by the worker, with no other columns than own, which was to be dropped
+    const MadeIndex *other;   // by gpu.accelerate
 };
 
 }  // namespace
 
 // Locks the table until the end of the look. Returns false where it is gone, or somebody is changing it.
 static bool find_indexes(Oid oid, MadeIndexes *indexes) {
-    *indexes = {nullptr, nullptr};
+    *indexes = {nullptr, nullptr, nullptr};
     Relation table =
         ConditionalLockRelationOid(oid, AccessShareLock) ? try_relation_open(oid, NoLock) : nullptr;
     if (table == nullptr)
@@ -101,8 +102,17 @@ static bool find_indexes(Oid oid, MadeIndexes *indexes) {
     ListCell *cell;
     foreach (cell, find_made_indexes(table)) {
         const auto *made = static_cast<MadeIndex *>(lfirst(cell));
-        if (made->is_valid)
-            (made->maker == Maker::Worker ? indexes->own : indexes->other) = made;
+        if (!made->is_valid)
+            continue;
+        if (made->maker != Maker::Worker) {
+            indexes->other = made;
+        } else if (indexes->own == nullptr) {
+            indexes->own = made;
+        } else {
+            const bool has_more = has_columns(made->columns, indexes->own->columns);
+            indexes->former = has_more ? indexes->own : made;
+            indexes->own = has_more ? made : indexes->own;
+        }
     }
     relation_close(table, NoLock);
     return true;
@@ -222,7 +232,10 @@ static void decide_on_table(Look *look, Oid table, const TableDemand *demand, co
     }
     if (demand != nullptr)
         decision->demand = demand->all;
-    if (own != nullptr && count_unused(*look, facts) >= look->settings.unused) {
+    if (indexes.former != nullptr && has_columns(own->columns, indexes.former->columns)) {
+        decision->former = indexes.former->index;
+        decide(decision, Step::DropFormer, "made", "it replaced one that has fewer columns");
+    } else if (own != nullptr && count_unused(*look, facts) >= look->settings.unused) {
         decide(decision, Step::Drop, "unused", "no statement has used it for pg_gpu.auto_columns_unused");
     } else if (demand == nullptr) {
         if (own != nullptr)

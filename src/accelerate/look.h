@@ -6,7 +6,8 @@
 
 namespace pg_gpu::accelerate {
 
-enum class Step : int { None, Create, Replace, Drop };
+// DropFormer: of an index that was replaced, when it could not be dropped then.
+enum class Step : int { None, Create, Replace, DropFormer, Drop };
 
 struct Decision {
     Oid table;

@@ -118,7 +118,7 @@ static const char *do_step(const Decision &decision) {
         // Table and index may be gone by now.
         if (get_rel_name(decision.table) == nullptr)
             return;
-        if (decision.step != Step::Drop)
+        if (decision.step == Step::Create || decision.step == Step::Replace)
             create = create_command(decision.index, Maker::Worker, choose_name(decision.table), true);
         if (decision.step != Step::Create && get_rel_name(decision.former) != nullptr)
             drop = psprintf("DROP INDEX CONCURRENTLY %s", name_of(decision.former));

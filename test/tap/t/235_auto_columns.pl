@@ -99,6 +99,13 @@ $node->restart;
 await_looks('sale');
 like(indexes('sale'), qr/\(city, price, grade\)/, 'and stays after a restart');
 
+value('CREATE INDEX sale_former ON sale USING gpu_column (city) WITH (made_by = worker)');
+await(q{SELECT to_regclass('sale_former') IS NULL}, 'one that it was to have replaced is dropped');
+value('CREATE INDEX sale_odd ON sale USING gpu_column ((product % 10)) WITH (made_by = worker)');
+await_looks('sale');
+is(value(q{SELECT to_regclass('sale_odd')}), 'sale_odd', 'but none of a kind that it does not make');
+value('DROP INDEX sale_odd');
+
 # ---- in nobody's way ------------------------------------------------------------------------------------------------------
 
 # A reader with an older snapshot holds the command at its last wait. Whoever changes the table meanwhile gets on.
