@@ -213,7 +213,7 @@ static Made make_index(const Choice &choice) {
         instr_time begin;
         instr_time end;
         INSTR_TIME_SET_CURRENT(begin);
-        execute(create_command(choice.index, Maker::Accelerate, name, false));
+        execute(create_command(choice.index, Maker::Accelerate, name, Way::AtOnce));
         INSTR_TIME_SET_CURRENT(end);
         INSTR_TIME_SUBTRACT(end, begin);
         made.index = get_relname_relid(name, schema);
@@ -260,18 +260,6 @@ static void give_choice(const Choice &choice, const Made &made, FunctionCallInfo
     }
 }
 
-static double count_rows(Oid table) {
-    double rows = 0;
-    plan::with_catalogs([&] {
-        plan::select(
-            psprintf("SELECT coalesce(sum(greatest(reltuples, 0)), 0)::float8 FROM pg_class "
-                     "WHERE relkind = 'r' AND (oid = %u OR oid IN (SELECT relid FROM pg_partition_tree(%u)))",
-                     table, table));
-        rows = DatumGetFloat8(plan::value_at(0, 1));
-    });
-    return rows;
-}
-
 static void accelerate(Oid oid, ArrayType *columns, bool apply, int most, FunctionCallInfo fcinfo) {
     if (apply)
         PreventCommandDuringRecovery("gpu.accelerate()");
@@ -291,12 +279,13 @@ static void accelerate(Oid oid, ArrayType *columns, bool apply, int most, Functi
     // Indexes are made of a table that isn't in use by this session.
     table_close(table, NoLock);
     if (choice.index.count > 0) {
-        Made made = {InvalidOid,
-                     static_cast<int64>(plan::expect_pages(choice.index, count_rows(oid))) * BLCKSZ, 0};
+        Made made = {};
         if (choice.is_former_enough)
             made = look_at_former(*choice.former);
         else if (apply)
             made = make_index(choice);
+        else
+            plan::with_catalogs([&] { made.bytes = expect_bytes(choice.index); });
         give_choice(choice, made, fcinfo);
     }
 }

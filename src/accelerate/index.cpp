@@ -69,10 +69,33 @@ const char *list_columns(const Proposal &columns) {
     return list.data;
 }
 
-const char *create_command(const Proposal &columns, Maker maker, const char *name, bool is_concurrent) {
-    return psprintf("CREATE INDEX %s%s ON %s USING gpu_column (%s) WITH (made_by = %s)",
-                    is_concurrent ? "CONCURRENTLY " : "", quote_identifier(name), name_of(columns.table),
-                    list_columns(columns), maker == Maker::Worker ? "worker" : "accelerate");
+const char *create_command(const Proposal &columns, Maker maker, const char *name, Way way) {
+    return psprintf("CREATE INDEX %s%s ON %s%s USING gpu_column (%s) WITH (made_by = %s)",
+                    way == Way::Concurrent ? "CONCURRENTLY " : "", quote_identifier(name),
+                    way == Way::Parent ? "ONLY " : "", name_of(columns.table), list_columns(columns),
+                    maker == Maker::Worker ? "worker" : "accelerate");
+}
+
+Proposal on_member(const Proposal &columns, Oid member) {
+    Proposal own = columns;
+    own.table = member;
+    for (int i = 0; i < own.count; i++)
+        own.columns[i] = get_attnum(member, get_attname(columns.table, columns.columns[i], false));
+    return own;
+}
+
+int64 expect_bytes(const Proposal &columns) {
+    plan::select(
+        psprintf("SELECT oid, greatest(reltuples, 0)::float8 FROM pg_class "
+                 "WHERE relkind = 'r' AND (oid = %u OR oid IN (SELECT relid FROM pg_partition_tree(%u)))",
+                 columns.table, columns.table));
+    int64 bytes = 0;
+    for (int i = 0; i < static_cast<int>(SPI_processed); i++)
+        bytes +=
+            static_cast<int64>(plan::expect_pages(on_member(columns, DatumGetObjectId(plan::value_at(i, 1))),
+                                                  DatumGetFloat8(plan::value_at(i, 2)))) *
+            BLCKSZ;
+    return bytes;
 }
 
 IndexSize measure_index(Oid index) {

@@ -29,10 +29,18 @@ const char *name_of(Oid relation);
 // Returns a name that is free in the table's schema.
 const char *choose_name(Oid table);
 
-const char *create_command(const plan::Proposal &columns, Maker maker, const char *name, bool is_concurrent);
+// Parent: of a partitioned table alone, whose partitions' indexes are attached later.
+enum class Way { AtOnce, Concurrent, Parent };
+const char *create_command(const plan::Proposal &columns, Maker maker, const char *name, Way way);
 
 // Names of columns, separated by commas, quoted.
 const char *list_columns(const plan::Proposal &columns);
+
+// Returns the columns as a partition of the table has them, or the table itself.
+plan::Proposal on_member(const plan::Proposal &columns, Oid member);
+
+// Returns what an index would take, no less than what is built; to be called in work of plan::with_catalogs.
+int64 expect_bytes(const plan::Proposal &columns);
 
 // What an index takes, with all of a partitioned one's parts.
 struct IndexSize {

@@ -14,6 +14,7 @@ namespace {
 
 struct Facts {
     bool is_partitioned;
+    bool is_fit;    // are all partitions tables of their own?
     int64 written;  // rows, since statistics began
     int64 scans;    // of the worker's index
     int64 bytes;    // of it
@@ -26,7 +27,6 @@ struct Facts {
     int64 scans_before;
     double unused;
     double since_last_look;
-    int failures;
     bool is_deferred;
 };
 
@@ -118,47 +118,46 @@ static bool find_indexes(Oid oid, MadeIndexes *indexes) {
     return true;
 }
 
-// Returns false where the table is none that the worker makes indexes of: a temporary one, or an extension's.
+// Returns false where the table is none that the worker makes indexes of: a temporary one, a partition, or an
+// extension's.
 static bool read_facts(Oid table, Oid index, Facts *facts) {
     plan::select(psprintf(
-        "SELECT c.relkind = 'p', "
+        "SELECT c.relkind = 'p', NOT EXISTS (SELECT FROM pg_partition_tree(c.oid) t JOIN pg_class p ON p.oid "
+        "= t.relid "
+        " WHERE t.level > 1 OR (t.level = 1 AND p.relkind <> 'r')), "
         "(SELECT coalesce(sum(n_tup_ins + n_tup_upd), 0)::int8 FROM pg_stat_all_tables "
         " WHERE relid = c.oid OR relid IN (SELECT relid FROM pg_partition_tree(c.oid))), "
-        "(SELECT coalesce(sum(idx_scan), 0)::int8 FROM pg_stat_all_indexes WHERE indexrelid = %u), "
+        "(SELECT coalesce(sum(idx_scan), 0)::int8 FROM pg_stat_all_indexes "
+        " WHERE indexrelid = %u OR indexrelid IN (SELECT relid FROM pg_partition_tree(%u))), "
         "s.action, s.columns, coalesce(s.calls, 0), coalesce(s.written, 0), "
         "coalesce(extract(epoch FROM now() - s.watched_since), 0)::float8, coalesce(s.scans, 0), "
         "coalesce(s.unused_seconds, 0), coalesce(extract(epoch FROM now() - s.looked_at), 0)::float8, "
-        "coalesce(s.failures, 0), coalesce(s.not_before > now(), false) "
+        "coalesce(s.not_before > now(), false) "
         "FROM pg_class c LEFT JOIN gpu.auto_column_state s ON s.table_oid = c.oid "
-        "WHERE c.oid = %u AND c.relkind IN ('r', 'p') AND c.relpersistence <> 't' "
+        "WHERE c.oid = %u AND c.relkind IN ('r', 'p') AND c.relpersistence <> 't' AND NOT c.relispartition "
         "AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = c.oid AND "
         "deptype = "
         "'e')",
-        index, table));
+        index, index, table));
     if (SPI_processed == 0)
         return false;
     *facts = {DatumGetBool(plan::value_at(0, 1)),
-              DatumGetInt64(plan::value_at(0, 2)),
+              DatumGetBool(plan::value_at(0, 2)),
               DatumGetInt64(plan::value_at(0, 3)),
+              DatumGetInt64(plan::value_at(0, 4)),
               0,
-              plan::text_at(0, 4),
               plan::text_at(0, 5),
-              DatumGetInt64(plan::value_at(0, 6)),
+              plan::text_at(0, 6),
               DatumGetInt64(plan::value_at(0, 7)),
-              DatumGetFloat8(plan::value_at(0, 8)),
-              DatumGetInt64(plan::value_at(0, 9)),
-              DatumGetFloat8(plan::value_at(0, 10)),
+              DatumGetInt64(plan::value_at(0, 8)),
+              DatumGetFloat8(plan::value_at(0, 9)),
+              DatumGetInt64(plan::value_at(0, 10)),
               DatumGetFloat8(plan::value_at(0, 11)),
-              DatumGetInt32(plan::value_at(0, 12)),
+              DatumGetFloat8(plan::value_at(0, 12)),
               DatumGetBool(plan::value_at(0, 13))};
     if (OidIsValid(index))
         facts->bytes = measure_index(index).bytes;
     return true;
-}
-
-static double count_rows(Oid table) {
-    plan::select(psprintf("SELECT greatest(reltuples, 0)::float8 FROM pg_class WHERE oid = %u", table));
-    return DatumGetFloat8(plan::value_at(0, 1));
 }
 
 // ---- decisions --------------------------------------------------------------------------------------------
@@ -193,9 +192,9 @@ static void decide_on_missing(Look *look, const TableDemand &demand, const Facts
                                        kMicrosecondsARow / 1000 / Max(facts.watched, 1);
     const double saved_ms = demand.saved_milliseconds / look->recorded_seconds;
     const int64 more = decision->bytes - facts.bytes;
-    if (facts.is_partitioned)
+    if (!facts.is_fit)
         decide(decision, Step::None, "left to you",
-               "an index of a partitioned table can't be made beside writers: call gpu.accelerate");
+               "a partition is partitioned itself, or a foreign table: call gpu.accelerate");
     else if (is_seen_for_first_time(facts))
         decide(decision, Step::None, "watched", "its writers are watched until the next look");
     else if (facts.action != nullptr && strcmp(facts.action, "dropped") == 0 &&
@@ -223,8 +222,9 @@ static void decide_on_table(Look *look, Oid table, const TableDemand *demand, co
                             const Facts &facts, Decision *decision) {
     const MadeIndex *own = indexes.own;
     const MadeIndex *other = indexes.other;
-    *decision = {table,  Step::None, nullptr,    nullptr,       {table, InvalidOid, 0, {}, {}},
-                 {0, 0}, 0,          InvalidOid, facts.failures};
+    *decision = {};
+    decision->table = decision->index.table = table;
+    decision->is_partitioned = facts.is_partitioned;
     if (own != nullptr) {
         decision->former = own->index;
         decision->index = own->columns;
@@ -253,7 +253,7 @@ static void decide_on_table(Look *look, Oid table, const TableDemand *demand, co
         if (own != nullptr)
             plan::unite(&wanted, own->columns);
         decision->index = wanted;
-        decision->bytes = static_cast<int64>(plan::expect_pages(wanted, count_rows(table))) * BLCKSZ;
+        decision->bytes = expect_bytes(wanted);
         decide_on_missing(look, *demand, facts, decision);
     }
 }
@@ -409,15 +409,18 @@ List *list_leftovers() {
     List *leftovers = NIL;
     plan::with_catalogs([&] {
         plan::select(
-            "SELECT i.indrelid, format('DROP INDEX CONCURRENTLY IF EXISTS %I.%I', n.nspname, c.relname) FROM "
-            "pg_class c "
-            "JOIN pg_index i ON i.indexrelid = c.oid JOIN pg_am a ON a.oid = c.relam "
-            "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE a.amname = 'gpu_column' AND c.relkind = 'i' "
-            "AND 'made_by=worker' = ANY (c.reloptions) AND NOT i.indisvalid AND NOT c.relispartition");
+            "SELECT i.indrelid, c.relkind = 'I', format('DROP INDEX %sIF EXISTS %I.%I', "
+            "CASE WHEN c.relkind = 'i' THEN 'CONCURRENTLY ' END, n.nspname, c.relname) "
+            "FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid JOIN pg_am a ON a.oid = c.relam "
+            "JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_class t ON t.oid = i.indrelid "
+            "WHERE a.amname = 'gpu_column' AND 'made_by=worker' = ANY (c.reloptions) AND NOT "
+            "c.relispartition "
+            "AND (NOT i.indisvalid OR t.relispartition) ORDER BY c.relkind");
         MemoryContext caller = MemoryContextSwitchTo(context);
         for (int i = 0; i < static_cast<int>(SPI_processed); i++) {
             auto *leftover = allocate<Leftover>(1);
-            *leftover = {DatumGetObjectId(plan::value_at(i, 1)), plan::text_at(i, 2)};
+            *leftover = {DatumGetObjectId(plan::value_at(i, 1)), DatumGetBool(plan::value_at(i, 2)),
+                         plan::text_at(i, 3)};
             leftovers = lappend(leftovers, leftover);
         }
         MemoryContextSwitchTo(caller);

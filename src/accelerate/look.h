@@ -16,9 +16,9 @@ struct Decision {
     const char *reason;
     plan::Proposal index;  // which is to be made, or is there
     Demand demand;
-    int64 bytes;   // which it takes, or may take
-    Oid former;    // the worker's own index; InvalidOid: it has none
-    int failures;  // of this step, one after the other
+    int64 bytes;  // which it takes, or may take
+    Oid former;   // the worker's own index; InvalidOid: it has none
+    bool is_partitioned;
 };
 
 // Looks at all tables that statements ask for columns of, or whose index the worker made, and writes down
@@ -34,6 +34,7 @@ void note_failure(const Decision &decision, const char *error);
 // An index of the worker's that a crash or an error left behind.
 struct Leftover {
     Oid table;
+    bool is_partitioned;
     const char *command;  // that drops it
 };
 // Returns a list of Leftovers. To be called in a transaction.

@@ -12,6 +12,9 @@ static volatile Oid watched_table = InvalidOid;
 static TimeoutId watch_timer;
 static constexpr int kWatchMs = 50;
 
+// It waits so long for writers that are at work, and for those who read with older snapshots.
+static constexpr char kLockTimeout[] = "60s";
+
 // Cancels the worker's command when somebody waits for its lock on the table. That is before they look for a
 // deadlock, whose victim they would be. A signal's handler calls it.
 static void give_way() {
@@ -59,25 +62,47 @@ static pg_noinline void execute_alone(const char *command) {
     pgstat_report_activity(STATE_IDLE, nullptr);
 }
 
-// Returns nullptr when it went through, otherwise the error's message. The locks are given back then.
-static const char *try_command(Oid table, const char *command) {
+// Returns nullptr when it went through, otherwise the error. The locks are given back then.
+static const ErrorData *try_command(Oid table, const char *command) {
     MemoryContext context = CurrentMemoryContext;
-    const char *volatile message = nullptr;
+    ErrorData *volatile error = nullptr;
     begin_watch(table);
     PG_TRY();
     { execute_alone(command); }
     PG_CATCH();
     {
         MemoryContextSwitchTo(context);
-        ErrorData *error = CopyErrorData();
+        error = CopyErrorData();
         FlushErrorState();
         AbortCurrentTransaction();
-        message = error->message;
     }
     PG_END_TRY();
     MemoryContextSwitchTo(context);
     end_watch();
-    return message;
+    return error;
+}
+
+static void set_lock_timeout(const char *time) {
+    SetConfigOption("lock_timeout", time, PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+// For a command that takes no time but a lock that readers or writers wait for: it tries to get it again and
+// again, and makes nobody wait for long.
+static const ErrorData *try_briefly(Oid table, const char *command) {
+    constexpr int kTries = 50;
+    constexpr long kPauseMs = 500;
+    const ErrorData *error = nullptr;
+    for (int i = 0; i < kTries; i++) {
+        set_lock_timeout("50ms");
+        error = try_command(table, command);
+        set_lock_timeout(kLockTimeout);
+        if (error == nullptr || error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE)
+            break;
+        WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, kPauseMs, PG_WAIT_EXTENSION);
+        ResetLatch(MyLatch);
+        CHECK_FOR_INTERRUPTS();
+    }
+    return error;
 }
 
 template <typename Work>
@@ -100,38 +125,91 @@ static void drop_leftovers() {
     ListCell *cell;
     foreach (cell, leftovers) {
         const auto *leftover = static_cast<const Leftover *>(lfirst(cell));
-        const char *error = try_command(leftover->table, leftover->command);
+        const ErrorData *error = leftover->is_partitioned ? try_briefly(leftover->table, leftover->command)
+                                                          : try_command(leftover->table, leftover->command);
         if (error == nullptr)
             ereport(LOG, (errmsg("pg_gpu columns: an index that was not finished is dropped"),
                           errdetail("Command: %s.", leftover->command)));
         else
-            ereport(LOG,
-                    (errmsg("pg_gpu columns: an index that was not finished could not be dropped: %s", error),
-                     errdetail("Command: %s.", leftover->command)));
+            ereport(LOG, (errmsg("pg_gpu columns: an index that was not finished could not be dropped: %s",
+                                 error->message),
+                          errdetail("Command: %s.", leftover->command)));
     }
 }
 
-static const char *do_step(const Decision &decision) {
-    const char *create = nullptr;
-    const char *drop = nullptr;
+// Makes a table's index, or a partition's. Its name is told.
+static const ErrorData *make_index(const plan::Proposal &columns, const char **name) {
+    const char *command = nullptr;
     in_transaction([&] {
-        // Table and index may be gone by now.
-        if (get_rel_name(decision.table) == nullptr)
+        // The table may be gone by now.
+        if (get_rel_name(columns.table) == nullptr)
             return;
-        if (decision.step == Step::Create || decision.step == Step::Replace)
-            create = create_command(decision.index, Maker::Worker, choose_name(decision.table), true);
-        if (decision.step != Step::Create && get_rel_name(decision.former) != nullptr)
-            drop = psprintf("DROP INDEX CONCURRENTLY %s", name_of(decision.former));
+        const char *free_name = choose_name(columns.table);
+        *name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(columns.table)), free_name);
+        command = create_command(columns, Maker::Worker, free_name, Way::Concurrent);
     });
-    const char *error = create == nullptr ? nullptr : try_command(decision.table, create);
-    if (error == nullptr && drop != nullptr)
-        error = try_command(decision.table, drop);
+    return command == nullptr ? nullptr : try_command(columns.table, command);
+}
+
+static List *list_partitions(Oid table) {
+    List *partitions = NIL;
+    in_transaction([&] { partitions = find_inheritance_children(table, NoLock); });
+    return partitions;
+}
+
+// Makes one of the parent alone, which is of no use yet and made at once, then those of the partitions beside
+// everybody, and attaches them.
+static const ErrorData *make_partitioned_index(const plan::Proposal &columns) {
+    const char *parent = nullptr;
+    const char *command = nullptr;
+    in_transaction([&] {
+        if (get_rel_name(columns.table) == nullptr)
+            return;
+        const char *free_name = choose_name(columns.table);
+        parent = quote_qualified_identifier(get_namespace_name(get_rel_namespace(columns.table)), free_name);
+        command = create_command(columns, Maker::Worker, free_name, Way::Parent);
+    });
+    const ErrorData *error = command == nullptr ? nullptr : try_briefly(columns.table, command);
+    ListCell *cell;
+    foreach (cell, list_partitions(columns.table)) {
+        plan::Proposal own = {};
+        in_transaction([&] { own = on_member(columns, lfirst_oid(cell)); });
+        const char *name = nullptr;
+        if (error == nullptr)
+            error = make_index(own, &name);
+        if (error == nullptr && name != nullptr)
+            error = try_briefly(own.table, psprintf("ALTER INDEX %s ATTACH PARTITION %s", parent, name));
+    }
+    return error;
+}
+
+static const ErrorData *drop_index(const Decision &decision) {
+    const char *command = nullptr;
+    in_transaction([&] {
+        if (get_rel_name(decision.former) != nullptr)
+            command = psprintf("DROP INDEX %s%s", decision.is_partitioned ? "" : "CONCURRENTLY ",
+                               name_of(decision.former));
+    });
+    if (command == nullptr)
+        return nullptr;
+    return decision.is_partitioned ? try_briefly(decision.table, command)
+                                   : try_command(decision.table, command);
+}
+
+static const ErrorData *do_step(const Decision &decision) {
+    const char *name = nullptr;
+    const ErrorData *error = nullptr;
+    if (decision.step == Step::Create || decision.step == Step::Replace)
+        error = decision.is_partitioned ? make_partitioned_index(decision.index)
+                                        : make_index(decision.index, &name);
+    if (error == nullptr && decision.step != Step::Create)
+        error = drop_index(decision);
     return error;
 }
 
 static void carry_out(const Decision &decision) {
     const TimestampTz began = GetCurrentTimestamp();
-    const char *error = do_step(decision);
+    const ErrorData *error = do_step(decision);
     const long milliseconds = TimestampDifferenceMilliseconds(began, GetCurrentTimestamp());
     const char *outcome = decision.step == Step::Drop ? "dropped" : "made";
     in_transaction([&] {
@@ -139,13 +217,13 @@ static void carry_out(const Decision &decision) {
         if (table == nullptr)
             return;
         if (error != nullptr)
-            note_failure(decision, error);
+            note_failure(decision, error->message);
         else
             note_outcome(decision, outcome, decision.reason);
         ereport(LOG, (errmsg("pg_gpu columns of table %s: %s after %ld ms", name_of(decision.table),
                              error == nullptr ? outcome : "failed", milliseconds),
                       errdetail("Columns: %s. Reason: %s.", list_columns(decision.index),
-                                error == nullptr ? decision.reason : error)));
+                                error == nullptr ? decision.reason : error->message)));
     });
 }
 
@@ -168,8 +246,7 @@ static void set_own_options() {
     SetConfigOption("default_transaction_isolation", "read committed", PGC_SUSET, PGC_S_OVERRIDE);
     // What it reads and plans is nobody's demand.
     SetConfigOption("pg_stat_statements.track", "none", PGC_SUSET, PGC_S_OVERRIDE);
-    // It waits for writers that are at work, and for those who read with older snapshots.
-    SetConfigOption("lock_timeout", "60s", PGC_SUSET, PGC_S_OVERRIDE);
+    set_lock_timeout(kLockTimeout);
     // Nobody waits for what it commits, nor has it to wait for a replica.
     if (synchronous_commit > SYNCHRONOUS_COMMIT_LOCAL_FLUSH)
         SetConfigOption("synchronous_commit", "local", PGC_SUSET, PGC_S_OVERRIDE);

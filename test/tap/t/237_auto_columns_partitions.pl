@@ -1,0 +1,92 @@
+# suite: check
+# The worker of pg_gpu.auto_columns and partitioned tables: it makes the partitions' indexes beside writers, attaches them, and leaves
+# nothing behind that isn't attached.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgGpuTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $libraries = configured('--pkglibdir');
+plan skip_all => 'pg_stat_statements is not installed' unless -e "$libraries/pg_stat_statements.so";
+
+my $node = new_cluster('auto_partitions', conf => "shared_preload_libraries = 'pg_gpu, pg_stat_statements'\n" .
+	"pg_stat_statements.track_utility = off\npg_gpu.path = host\npg_gpu.auto_columns = on\npg_gpu.auto_columns_interval = 1s\n" .
+	"max_worker_processes = 12\nmax_parallel_workers_per_gather = 0\npg_gpu.auto_columns_write_share = 1000\nlog_min_messages = log\n");
+sub value { my ($sql) = @_; return $node->safe_psql('postgres', "SET pg_stat_statements.track = none; $sql"); }
+sub record { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
+sub await { my ($sql, $name) = @_; ok($node->poll_query_until('postgres', $sql), $name) or diag(value('TABLE gpu.auto_column_state')); return; }
+sub await_action { my ($table, $action, $name) = @_; return await("SELECT EXISTS (SELECT FROM gpu.auto_columns WHERE table_name = '$table'::regclass AND action = '$action')", $name); }
+# The columns of valid indexes of gpu_column, by table.
+my $columns = q{SELECT string_agg(indrelid::regclass || ': ' || (SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = indexrelid), ', '
+	ORDER BY indrelid::regclass::text, indexrelid) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_am ON pg_am.oid = relam AND amname = 'gpu_column' WHERE indisvalid};
+sub await_columns { my ($wanted, $name) = @_; ok($node->poll_query_until('postgres', $columns, $wanted), $name) or diag(value($columns), "\n", value('TABLE gpu.auto_column_state')); return; }
+
+value(q{
+	CREATE EXTENSION pg_stat_statements;
+	CREATE TABLE visit (region int, day date, guests int, note text) PARTITION BY RANGE (day);
+	CREATE TABLE visit_1 PARTITION OF visit FOR VALUES FROM (MINVALUE) TO ('2026-03-01');
+	CREATE TABLE visit_2 (note text, guests int, gone int, day date, region int);
+	ALTER TABLE visit_2 DROP COLUMN gone;
+	ALTER TABLE visit ATTACH PARTITION visit_2 FOR VALUES FROM ('2026-03-01') TO (MAXVALUE);
+	INSERT INTO visit SELECT g % 1000, '2026-01-01'::date + g % 120, g % 7, md5(g::text) FROM generate_series(1, 100000) g;
+	CREATE TABLE nested (k int, v int) PARTITION BY RANGE (k);
+	CREATE TABLE nested_1 PARTITION OF nested FOR VALUES FROM (0) TO (100000) PARTITION BY RANGE (k);
+	CREATE TABLE nested_1_1 PARTITION OF nested_1 FOR VALUES FROM (0) TO (100000);
+	INSERT INTO nested SELECT g, g % 10 FROM generate_series(1, 90000) g;
+	VACUUM ANALYZE});
+
+# ---- made -----------------------------------------------------------------------------------------------------------
+
+# A transaction that has written holds a lock that the parent's index waits for. Others go on writing meanwhile.
+my $writer = new_session($node);
+$writer->query_safe(q{SET pg_stat_statements.track = none; BEGIN; INSERT INTO visit VALUES (1, '2026-01-01', 1, 'one')});
+record(q{SELECT region, sum(guests) FROM visit WHERE day > '2026-01-05' GROUP BY region});
+record('SELECT v, sum(k) FROM nested GROUP BY v');
+await_action('visit', 'advised', 'a partitioned table is found');
+await_action('nested', 'left to you', 'and one whose partitions are partitioned is not for the worker');
+value(q{INSERT INTO visit VALUES (2, '2026-01-02', 2, 'two')}) foreach 1 .. 5;
+pass('others write meanwhile');
+$writer->query_safe('COMMIT');
+await_columns('visit: region day guests, visit_1: region day guests, visit_2: region day guests', 'when the writer has ended all partitions get an index');
+await_action('visit', 'made', 'which is told');
+is(value(q{SELECT count(*) FROM pg_partition_tree('visit_gpu')}), 3, 'and they are attached');
+value('VACUUM ANALYZE visit');
+like(value(q{EXPLAIN SELECT region, sum(guests) FROM visit WHERE day > '2026-01-05' GROUP BY region}), qr/GpuQuery.*visit_1_gpu, visit_2_gpu/s, 'and used');
+value(q{CREATE TABLE visit_3 PARTITION OF visit DEFAULT; DROP TABLE visit_3});
+
+# ---- replaced -------------------------------------------------------------------------------------------------------
+
+record('SELECT note, count(*) FROM visit GROUP BY note ORDER BY 2 DESC LIMIT 3');
+await_columns('visit: region day guests note, visit_1: region day guests note, visit_2: region day guests note', 'columns that are missing follow');
+is(value(q{SELECT count(*) FROM pg_partition_tree((SELECT indexrelid FROM pg_index WHERE indrelid = 'visit'::regclass))}), 3, 'in one index');
+
+# ---- what was not finished ------------------------------------------------------------------------------------------
+
+# A reader with an older snapshot keeps the command at its end, and somebody changes the partition.
+my $reader = new_session($node);
+value('ALTER TABLE visit ADD COLUMN grade int; UPDATE visit SET grade = region % 5; VACUUM ANALYZE visit');
+$reader->query_safe('SET pg_stat_statements.track = none; BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM nested');
+record('SELECT grade, count(*) FROM visit GROUP BY grade');
+await(q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'pg_gpu columns' AND query LIKE 'CREATE INDEX CONCURRENTLY%' AND wait_event_type = 'Lock')},
+	'the worker waits for an older snapshot');
+value('ALTER TABLE visit_1 SET (fillfactor = 90); ALTER TABLE visit_1 ALTER note SET STORAGE main');
+ok($node->wait_for_log(qr/pg_gpu columns of table public\.visit: failed after \d+ ms/), 'it gives way to who changes a partition');
+$reader->query_safe('COMMIT');
+await_columns('visit: region day guests note grade, visit_1: region day guests note grade, visit_2: region day guests note grade', 'and tries again');
+is(value(q{SELECT count(*) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_am ON pg_am.oid = relam AND amname = 'gpu_column'}), 3, 'without what was left over');
+
+# ---- unused ---------------------------------------------------------------------------------------------------------
+
+value(q{ALTER SYSTEM SET pg_gpu.auto_columns_unused = '3s'});
+$node->reload;
+await_action('visit', 'dropped', 'an index that nobody uses is dropped');
+is(value($columns), '', 'with those of its partitions');
+
+$node->stop;
+done_testing();
