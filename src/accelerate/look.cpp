@@ -52,9 +52,12 @@ static const char *find_search_path(Oid user, MemoryContext context) {
     return SPI_processed == 0 ? nullptr : MemoryContextStrdup(context, plan::text_at(0, 1));
 }
 
-static void find_search_paths(plan::Recording *recording, MemoryContext context) {
+// As the roles would have them planned, but not for ever: functions that planning evaluates may be anybody's.
+static void prepare_statements(plan::Recording *recording, MemoryContext context) {
+    constexpr int kLimitMs = 2000;
     for (int i = 0; i < recording->count; i++) {
         plan::Recorded *statement = &recording->statements[i];
+        statement->limit_ms = kLimitMs;
         int same = 0;
         while (recording->statements[same].user != statement->user)
             same++;
@@ -385,7 +388,7 @@ List *look_at_tables(const AutoColumnsSettings &settings) {
     plan::Recording recording;
     plan::with_catalogs([&] {
         recording = plan::read_recorded(kMaxStatements, context);
-        find_search_paths(&recording, context);
+        prepare_statements(&recording, context);
         look.recorded_seconds = count_recorded_seconds(recording);
     });
     look.workload = find_demands(recording, InvalidOid);

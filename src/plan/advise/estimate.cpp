@@ -435,21 +435,33 @@ static bool plan_as_user(const Recorded &recorded, const char *text, const Assum
 static ErrorData *try_to_plan(const Recorded &recorded, const char *text, const Assumptions &assumptions,
                               Estimate *estimate, bool *is_select) {
     *is_select = false;
-    return try_in_subtransaction(
+    if (recorded.limit_ms > 0)
+        enable_timeout_after(STATEMENT_TIMEOUT, recorded.limit_ms);
+    ErrorData *error = try_in_subtransaction(
         CurrentMemoryContext, [&] { *is_select = plan_as_user(recorded, text, assumptions, estimate); },
         Changes::TakeBack);
+    if (recorded.limit_ms > 0) {
+        disable_timeout(STATEMENT_TIMEOUT, false);
+        // The time may have been up just now.
+        QueryCancelPending = 0;
+    }
+    return error;
 }
 
 bool estimate_statement(const Recorded &recorded, const Assumptions &assumptions, Estimate *estimate,
                         ErrorData **error) {
     CHECK_FOR_INTERRUPTS();
+    const TimestampTz began = GetCurrentTimestamp();
     bool is_select;
     *error = try_to_plan(recorded, recorded.statement, assumptions, estimate, &is_select);
     if (*error != nullptr && (*error)->sqlerrcode == ERRCODE_UNDEFINED_FUNCTION) {
         FreeErrorData(*error);
         *error = try_to_plan(recorded, recorded.of_numbers, assumptions, estimate, &is_select);
     }
-    if (*error != nullptr && !is_about_work(**error))
+    const bool is_late =
+        recorded.limit_ms > 0 && TimestampDifferenceExceeds(began, GetCurrentTimestamp(), recorded.limit_ms);
+    if (*error != nullptr && !is_about_work(**error) &&
+        !(is_late && (*error)->sqlerrcode == ERRCODE_QUERY_CANCELED))
         ReThrowError(*error);
     return *error == nullptr && is_select;
 }

@@ -67,7 +67,8 @@ Recording read_recorded(int most, MemoryContext context) {
                                    DatumGetObjectId(value_at(i, 3)),
                                    DatumGetInt64(value_at(i, 4)),
                                    DatumGetFloat8(value_at(i, 5)),
-                                   nullptr};
+                                   nullptr,
+                                   0};
     MemoryContextSwitchTo(caller);
     return recording;
 }

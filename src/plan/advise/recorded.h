@@ -16,6 +16,7 @@ struct Recorded {
     int64 calls;
     double milliseconds;
     const char *search_path;  // by which its names are looked up; nullptr: as it is set
+    int limit_ms;             // how long it may be planned; 0: as long as it takes
 };
 
 struct Recording {
