@@ -8,27 +8,10 @@
 #include "plan/query/members.h"
 #include "plan/query/nested_groups.h"
 #include "plan/query/parameters.h"
+#include "plan/query/wanted_groups.h"
 #include "settings.h"
 
 namespace pg_gpu::plan::query {
-
-struct EnginePlan {
-    PlannerInfo *root;
-    RelOptInfo *relation;
-    const IndexOptInfo *index;  // of a table
-    const Members *members;     // of one with partitions or children
-    Path *rows;                 // of an input (inputs.h)
-    // Of a subquery, whose rows are groups of those that `probed` gives.
-    const TableAggregate *groups;
-    // Of a join.
-    JoinType type;
-    const EnginePlan *probed;
-    const EnginePlan *build;
-    List *clauses;  // RestrictInfos
-    int tables;
-    int all_groups;  // its own and those below
-    double operators;
-};
 
 // What the engine does, in operators: for a row of a table, for one that the session reads, for one that is
 // put into a hash table or looked for there, for one that comes of it, and for a pair that is looked at
@@ -135,6 +118,7 @@ static const EnginePlan *plan_parent(PlannerInfo *root, RelOptInfo *parent, cons
     plan->relation = parent;
     plan->members = members;
     plan->tables = 1;
+    plan->expected_rows = parent->rows;
     for (int i = 0; i < members->count; i++) {
         const MemberTable &member = members->members[i];
         plan->operators += member.index != nullptr ? member.relation->tuples * kScanOperators
@@ -190,6 +174,13 @@ double find_operators(double groups) {
     return groups > few_groups ? 0.5 : 0.02;
 }
 
+double operators_of_groups(const EnginePlan &groups, double part) {
+    const EnginePlan &input = *groups.probed;
+    // HAVING leaves fewer than are to be found.
+    return input.operators + input.expected_rows * find_operators(part * estimate_groups(*groups.groups)) +
+           groups.expected_rows * kGiveOperators;
+}
+
 // Is a sub-select of the subquery's evaluated anew where parameters from outside change? That happens when
 // PostgreSQL's plan of the subquery is begun again, which isn't run.
 static bool has_dependent_init_plan(const PlannerInfo *subquery) {
@@ -229,8 +220,8 @@ static const EnginePlan *plan_groups(PlannerInfo *root, RelOptInfo *subquery) {
     plan->probed = below;
     plan->tables = below->tables;
     plan->all_groups = below->all_groups + 1;
-    plan->operators =
-        below->operators + input->rows * find_operators(subquery->rows) + subquery->rows * kGiveOperators;
+    plan->expected_rows = subquery->rows;
+    plan->operators = operators_of_groups(*plan, 1);
     return plan;
 }
 
@@ -261,6 +252,7 @@ static const EnginePlan *plan_table(PlannerInfo *root, RelOptInfo *table) {
     plan->root = root;
     plan->relation = table;
     plan->tables = 1;
+    plan->expected_rows = table->rows;
     if (index != nullptr) {
         plan->index = index;
         plan->operators = table->tuples * kScanOperators;
@@ -301,36 +293,50 @@ static int count_nodes(const EnginePlan &plan) {
     return 2 * plan.tables + 2 * joins + 3 * plan.all_groups;
 }
 
+double operators_of_join(const EnginePlan &probed, const EnginePlan &build, double rows) {
+    return probed.operators + build.operators + build.expected_rows * kBuildOperators +
+           probed.expected_rows * kProbeOperators + rows * kGiveOperators;
+}
+
 // True: it is the cheapest so far.
-static bool consider_pair(PlannerInfo *root, KeptPlans *kept, RelOptInfo *join, const EnginePlan *probed,
-                          const EnginePlan *build, JoinType type, List *clauses) {
-    const double probed_rows = probed->relation->rows;
-    const double build_rows = build->relation->rows;
-    double operators = probed->operators + build->operators + build_rows * kBuildOperators +
-                       probed_rows * kProbeOperators + join->rows * kGiveOperators;
-    if (!has_key(join, type, clauses)) {
-        if (probed_rows * build_rows > kMaxPairs)
+static bool consider_pair(KeptPlans *kept, const EnginePlan &join) {
+    const EnginePlan &probed = *join.probed;
+    const EnginePlan &build = *join.build;
+    double operators = operators_of_join(probed, build, join.expected_rows);
+    if (count_nodes(probed) + count_nodes(build) > kMaxNodes)
+        return false;
+    if (!has_key(join.relation, join.type, join.clauses)) {
+        const double pairs = probed.expected_rows * build.expected_rows;
+        if (pairs > kMaxPairs)
             return false;
-        operators += probed_rows * build_rows * kPairOperators;
+        operators += pairs * kPairOperators;
     }
-    auto *plan = const_cast<EnginePlan *>(find_plan(kept, join));
+    auto *plan = const_cast<EnginePlan *>(find_plan(kept, join.relation));
     if (plan != nullptr && plan->operators <= operators)
         return false;
     if (plan == nullptr) {
-        plan = allocate_zeroed<EnginePlan>(1);
+        plan = allocate<EnginePlan>(1);
         kept->plans = lappend(kept->plans, plan);
     }
-    *plan = {};
-    plan->root = root;
-    plan->relation = join;
-    plan->type = type;
-    plan->probed = probed;
-    plan->build = build;
-    plan->clauses = clauses;
-    plan->tables = probed->tables + build->tables;
-    plan->all_groups = probed->all_groups + build->all_groups;
+    *plan = join;
+    plan->tables = probed.tables + build.tables;
+    plan->all_groups = probed.all_groups + build.all_groups;
     plan->operators = operators;
     return true;
+}
+
+// The pair as it is, and with groups left out that it doesn't want.
+static bool consider_pairs(KeptPlans *kept, const EnginePlan &join) {
+    bool is_cheapest = consider_pair(kept, join);
+    for (const bool is_probed : {true, false}) {
+        EnginePlan wanted = join;
+        const EnginePlan **groups = is_probed ? &wanted.probed : &wanted.build;
+        *groups = leave_wanted_groups(**groups, is_probed ? *join.build : *join.probed, join.relation,
+                                      join.type, is_probed, join.clauses);
+        if (*groups != nullptr)
+            is_cheapest = consider_pair(kept, wanted) || is_cheapest;
+    }
+    return is_cheapest;
 }
 
 static bool has_groups(const Query *query) {
@@ -383,9 +389,15 @@ static void consider_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer
     KeptPlans *kept = keep(root);
     const EnginePlan *probed = plan_of(root, kept, outer);
     const EnginePlan *build = plan_of(root, kept, inner);
-    const bool is_cheapest = probed != nullptr && build != nullptr &&
-                             count_nodes(*probed) + count_nodes(*build) <= kMaxNodes &&
-                             consider_pair(root, kept, join, probed, build, type, extra->restrictlist);
+    EnginePlan pair = {};
+    pair.root = root;
+    pair.relation = join;
+    pair.type = type;
+    pair.probed = probed;
+    pair.build = build;
+    pair.clauses = extra->restrictlist;
+    pair.expected_rows = join->rows;
+    const bool is_cheapest = probed != nullptr && build != nullptr && consider_pairs(kept, pair);
     MemoryContextSwitchTo(caller);
     if (is_cheapest && !has_groups(root->parse) && bms_is_subset(root->all_baserels, join->relids))
         consider_joined_rows(root, join);
@@ -451,7 +463,7 @@ static void collect_tables(const EnginePlan &plan, int scope, Collection *collec
     if (plan.groups != nullptr)
         collection->groups[collection->groups_count++] = {scope, plan.root, plan.relation};
     else
-        collect_tables(*plan.build, scope, collection);
+        collect_tables(*plan.build, plan.equalities != NIL ? ++collection->scopes : scope, collection);
 }
 
 const ReadTables *tables_of_plan(const EnginePlan &plan) {
@@ -516,12 +528,31 @@ static bool add_join_conditions(const Growth &growth, const EnginePlan &plan, Tr
     return true;
 }
 
+// The two sides of an equality are of scopes of their own.
+static bool add_equalities(const Growth &probed, const Growth &build, const EnginePlan &plan,
+                           TreeNode *node) {
+    ListCell *cell;
+    foreach (cell, plan.equalities) {
+        auto *equality = static_cast<OpExpr *>(copyObjectImpl(lfirst(cell)));
+        for (const Growth *side : {&probed, &build}) {
+            ListCell *value = list_nth_cell(equality->args, side == &build ? 1 : 0);
+            lfirst(value) =
+                over_tables(static_cast<Node *>(lfirst(value)), *side->tables, side->scope, side->refusal);
+            if (side->refusal->reason != nullptr)
+                return false;
+        }
+        set_opfuncid(equality);
+        node->pairs = lappend(node->pairs, equality);
+    }
+    return true;
+}
+
 // Returns the node's number; below 0: it is refused.
 static int grow(const Growth &growth, const EnginePlan &plan) {
     check_stack_depth();
     QueryTree *tree = growth.tree;
     TreeNode node = {};
-    node.rows = plan.relation->rows;
+    node.rows = plan.expected_rows;
     Growth below = growth;
     if (plan.groups != nullptr)
         below.scope = ++*growth.scopes;
@@ -533,8 +564,12 @@ static int grow(const Growth &growth, const EnginePlan &plan) {
     if (plan.build != nullptr) {
         node.kind = TreeKind::Join;
         node.join = plan.type;
-        node.build = grow(growth, *plan.build);
-        if (node.build < 0 || !add_join_conditions(growth, plan, &node))
+        Growth build = growth;
+        if (plan.equalities != NIL)
+            build.scope = ++*growth.scopes;
+        node.build = grow(build, *plan.build);
+        if (node.build < 0 || !add_equalities(growth, build, plan, &node) ||
+            !add_join_conditions(growth, plan, &node))
             return -1;
     } else if (plan.groups != nullptr) {
         node.kind = TreeKind::Groups;
