@@ -8,20 +8,11 @@
 #include "plan/query/members.h"
 #include "plan/query/nested_groups.h"
 #include "plan/query/parameters.h"
-#include "plan/query/wanted_groups.h"
+#include "plan/query/left_out.h"
 #include "settings.h"
 
 namespace pg_gpu::plan::query {
 
-// What the engine does, in operators: for a row of a table, for one that the session reads, for one that is
-// put into a hash table or looked for there, for one that comes of it, and for a pair that is looked at
-// because there is no key.
-static constexpr double kScanOperators = 0.02;
-static constexpr double kInputOperators = 5.0;
-static constexpr double kBuildOperators = 1.0;
-static constexpr double kProbeOperators = 0.3;
-static constexpr double kGiveOperators = 0.05;
-static constexpr double kPairOperators = 0.02;
 // More pairs take the engine too long.
 static constexpr double kMaxPairs = 1e10;
 static constexpr int kMaxNodes = engine::max_nodes - 8;
@@ -293,16 +284,17 @@ static int count_nodes(const EnginePlan &plan) {
     return 2 * plan.tables + 2 * joins + 3 * plan.all_groups;
 }
 
-double operators_of_join(const EnginePlan &probed, const EnginePlan &build, double rows) {
-    return probed.operators + build.operators + build.expected_rows * kBuildOperators +
-           probed.expected_rows * kProbeOperators + rows * kGiveOperators;
+double operators_of_join(const EnginePlan &join) {
+    const double probe = join.equalities != NIL ? kExistsOperators : kProbeOperators;
+    return join.probed->operators + join.build->operators + join.build->expected_rows * kBuildOperators +
+           join.probed->expected_rows * probe + join.expected_rows * kGiveOperators;
 }
 
 // True: it is the cheapest so far.
 static bool consider_pair(KeptPlans *kept, const EnginePlan &join) {
     const EnginePlan &probed = *join.probed;
     const EnginePlan &build = *join.build;
-    double operators = operators_of_join(probed, build, join.expected_rows);
+    double operators = operators_of_join(join);
     if (count_nodes(probed) + count_nodes(build) > kMaxNodes)
         return false;
     if (!has_key(join.relation, join.type, join.clauses)) {
@@ -325,15 +317,14 @@ static bool consider_pair(KeptPlans *kept, const EnginePlan &join) {
     return true;
 }
 
-// The pair as it is, and with groups left out that it doesn't want.
+// The pair as it is, and with rows left out of a side that the join leaves out.
 static bool consider_pairs(KeptPlans *kept, const EnginePlan &join) {
     bool is_cheapest = consider_pair(kept, join);
     for (const bool is_probed : {true, false}) {
         EnginePlan wanted = join;
-        const EnginePlan **groups = is_probed ? &wanted.probed : &wanted.build;
-        *groups = leave_wanted_groups(**groups, is_probed ? *join.build : *join.probed, join.relation,
-                                      join.type, is_probed, join.clauses);
-        if (*groups != nullptr)
+        const EnginePlan **side = is_probed ? &wanted.probed : &wanted.build;
+        *side = leave_out_unmatched(join, is_probed);
+        if (*side != nullptr)
             is_cheapest = consider_pair(kept, wanted) || is_cheapest;
     }
     return is_cheapest;

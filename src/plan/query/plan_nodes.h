@@ -18,7 +18,7 @@ struct EnginePlan {
     const EnginePlan *probed;
     const EnginePlan *build;
     List *clauses;  // RestrictInfos
-    // Of a join that no statement has, which leaves the rows that are wanted (wanted_groups.h): equalities of
+    // Of a join that no statement has, which leaves the rows that are wanted (left_out.h): equalities of
     // the probed side and of the build side, whose tables are of a scope of its own. It has no clauses.
     List *equalities;
     int tables;
@@ -27,8 +27,18 @@ struct EnginePlan {
     double operators;
 };
 
-// What the engine does, in operators.
-double operators_of_join(const EnginePlan &probed, const EnginePlan &build, double rows);
+// What the engine does, in operators: for a row of a table, for one that the session reads, for one that is
+// put into a hash table or looked for there, or of which is only asked whether its key is there, for one that
+// comes of it, and for a pair that is looked at because there is no key.
+inline constexpr double kScanOperators = 0.02;
+inline constexpr double kInputOperators = 5.0;
+inline constexpr double kBuildOperators = 1.0;
+inline constexpr double kProbeOperators = 0.3;
+inline constexpr double kExistsOperators = 0.1;
+inline constexpr double kGiveOperators = 0.05;
+inline constexpr double kPairOperators = 0.02;
+
+double operators_of_join(const EnginePlan &join);
 // Of groups of which a part is computed.
 double operators_of_groups(const EnginePlan &groups, double part);
 

@@ -1,4 +1,4 @@
-#include "plan/query/wanted_groups.h"
+#include "plan/query/left_out.h"
 
 #include "compat.h"
 #include "expressions.h"
@@ -66,29 +66,36 @@ static Node *over_key(const TableAggregate &groups, Node *expression, const OpEx
     return relabel->arg == nullptr ? nullptr : reinterpret_cast<Node *>(relabel);
 }
 
-static void add_equality(const EnginePlan &groups, Node *key, OpExpr *equality, Wanted *wanted) {
-    linitial(equality->args) = key;
-    wanted->equalities = lappend(wanted->equalities, equality);
-    wanted->tables = bms_add_members(wanted->tables, pull_varnos(groups.groups->root, key));
+// The statement or subquery of the rows that are left out.
+static PlannerInfo *root_of(const EnginePlan &side) {
+    return side.groups != nullptr ? side.groups->root : side.root;
 }
 
-// Adds a clause that compares a key with the other side; others are left to the join.
-static void read_clause(const EnginePlan &groups, const RestrictInfo *clause, Wanted *wanted) {
-    const Relids other = wanted->other->relation->relids;
+static void add_equality(const EnginePlan &side, Node *key, OpExpr *equality, Wanted *wanted) {
+    linitial(equality->args) = key;
+    wanted->equalities = lappend(wanted->equalities, equality);
+    wanted->tables = bms_add_members(wanted->tables, pull_varnos(root_of(side), key));
+}
+
+// Adds a clause that compares rows of the side with the other's, and of groups a key; others are left to the
+// join.
+static void read_clause(const EnginePlan &side, const RestrictInfo *clause, Wanted *wanted) {
+    const auto is_of = [](const Relids tables, const EnginePlan &plan) {
+        return !bms_is_empty(tables) && bms_is_subset(tables, plan.relation->relids);
+    };
     if (!OidIsValid(clause->hashjoinoperator) || !IsA(clause->clause, OpExpr))
         return;
-    const bool is_first =
-        bms_equal(clause->left_relids, groups.relation->relids) && bms_is_subset(clause->right_relids, other);
-    if (!is_first && !(bms_equal(clause->right_relids, groups.relation->relids) &&
-                       bms_is_subset(clause->left_relids, other)))
+    const bool is_first = is_of(clause->left_relids, side) && is_of(clause->right_relids, *wanted->other);
+    if (!is_first && !(is_of(clause->right_relids, side) && is_of(clause->left_relids, *wanted->other)))
         return;
     auto *equality = static_cast<OpExpr *>(copyObjectImpl(clause->clause));
     if (!is_first)
         CommuteOpExpr(equality);
-    Node *key = over_key(*groups.groups, static_cast<Node *>(linitial(equality->args)), equality);
-    if (key == nullptr)
-        return;
-    add_equality(groups, key, equality, wanted);
+    auto *key = static_cast<Node *>(linitial(equality->args));
+    if (side.groups != nullptr)
+        key = over_key(*side.groups, key, equality);
+    if (key != nullptr)
+        add_equality(side, key, equality, wanted);
 }
 
 static double count_values(PlannerInfo *root, const List *equalities, int side, double rows) {
@@ -168,32 +175,53 @@ static const EnginePlan *leave_wanted_rows(const EnginePlan &rows, const Wanted 
     plan->expected_rows = Max(rows.expected_rows * wanted.part, 1.0);
     plan->tables = plan->probed->tables + plan->build->tables;
     plan->all_groups = plan->probed->all_groups + plan->build->all_groups;
-    plan->operators = operators_of_join(*plan->probed, *plan->build, plan->expected_rows);
+    plan->operators = operators_of_join(*plan);
     return plan;
 }
 
-const EnginePlan *leave_wanted_groups(const EnginePlan &groups, const EnginePlan &other,
-                                      const RelOptInfo *join, JoinType type, bool is_probed,
-                                      const List *clauses) {
+static const EnginePlan *leave_wanted_of(const EnginePlan &side, const EnginePlan &other,
+                                         const EnginePlan &join) {
     // More would be left out than it costs to look for them.
     constexpr double greatest_part = 0.5;
-    if (groups.groups == nullptr || !drops_unmatched(type, is_probed) || groups.root->qual_security_level > 0)
-        return nullptr;
     Wanted wanted = {&other, NIL, nullptr, 1};
     ListCell *cell;
-    foreach (cell, clauses) {
+    foreach (cell, join.clauses) {
         const auto *clause = lfirst_node(RestrictInfo, cell);
-        if (!(IS_OUTER_JOIN(type) && RINFO_IS_PUSHED_DOWN(clause, join->relids)))
-            read_clause(groups, clause, &wanted);
+        if (!(IS_OUTER_JOIN(join.type) && RINFO_IS_PUSHED_DOWN(clause, join.relation->relids)))
+            read_clause(side, clause, &wanted);
     }
     if (wanted.equalities == NIL)
         return nullptr;
-    const EnginePlan &input = *groups.probed;
-    const double all = count_values(groups.groups->root, wanted.equalities, 0, input.expected_rows);
+    const EnginePlan &input = side.groups != nullptr ? *side.probed : side;
+    const double all = count_values(root_of(side), wanted.equalities, 0, input.expected_rows);
     wanted.part = count_values(other.root, wanted.equalities, 1, other.expected_rows) / all;
-    if (wanted.part > greatest_part)
+    return wanted.part > greatest_part ? nullptr
+           : side.groups != nullptr    ? leave_wanted(side, wanted)
+                                       : leave_wanted_rows(side, wanted);
+}
+
+// Only where the side can't be the probed one instead.
+static bool is_built(JoinType type, bool is_probed) {
+    return !is_probed && (type == JOIN_SEMI || type == JOIN_ANTI);
+}
+
+const EnginePlan *leave_out_unmatched(const EnginePlan &join, bool is_probed) {
+    const EnginePlan &side = is_probed ? *join.probed : *join.build;
+    if (!drops_unmatched(join.type, is_probed) || join.root->qual_security_level > 0 ||
+        (side.groups == nullptr && !is_built(join.type, is_probed)))
         return nullptr;
-    return leave_wanted(groups, wanted);
+    const auto operators = [](const EnginePlan &plan) {
+        return plan.operators + plan.expected_rows * kBuildOperators;
+    };
+    const EnginePlan *best = nullptr;
+    // Semi joins and anti joins of the other side leave rows out, too, but mustn't.
+    for (const EnginePlan *other = is_probed ? join.build : join.probed; other != nullptr;
+         other = other->type == JOIN_SEMI || other->type == JOIN_ANTI ? other->probed : nullptr) {
+        const EnginePlan *plan = leave_wanted_of(side, *other, join);
+        if (plan != nullptr && operators(*plan) < operators(best != nullptr ? *best : side))
+            best = plan;
+    }
+    return best;
 }
 
 }  // namespace pg_gpu::plan::query
