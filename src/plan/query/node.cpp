@@ -68,13 +68,29 @@ static PlanState *executable_child(QueryState *state) {
     return static_cast<PlanState *>(linitial(state->custom.custom_ps));
 }
 
-static bool take_child_row(QueryState *state, TupleTableSlot *slot) {
-    TupleTableSlot *row = ExecProcNode(executable_child(state));
-    // With its first row an aggregate has done its work: so long the statement took without the engine, which
-    // the choice of a path learns from.
+// So long the statement took without the engine, which the choice of a path learns from.
+static void note_child_done(const QueryState *state) {
     for (int i = 0; i < state->table_count; i++)
         if (state->tables[i].index != nullptr)
             client::note_request_done(state->tables[i].index, client::RequestKind::RunQuery);
+}
+
+// With its first row an aggregate or a sort has done its work, and what gives a join's rows with its last
+// one. What is done with these meanwhile is no work of its own.
+static TupleTableSlot *next_child_row(QueryState *state) {
+    PlanState *child = executable_child(state);
+    const bool gives_rows_early = state->gives_rows && state->order == NIL;
+    if (gives_rows_early && !INSTR_TIME_IS_ZERO(state->child_waits_since))
+        client::leave_out(client::microseconds_since(state->child_waits_since));
+    TupleTableSlot *row = ExecProcNode(child);
+    if (!gives_rows_early || TupIsNull(row))
+        note_child_done(state);
+    INSTR_TIME_SET_CURRENT(state->child_waits_since);
+    return row;
+}
+
+static bool take_child_row(QueryState *state, TupleTableSlot *slot) {
+    TupleTableSlot *row = next_child_row(state);
     if (TupIsNull(row))
         return false;
     const auto columns = static_cast<size_t>(slot->tts_tupleDescriptor->natts);
@@ -215,6 +231,7 @@ static void begin_query(CustomScanState *node, EState *estate, int flags) {
     state->maps_may_fail = planning.maps_may_fail;
     state->order = planning.order;
     state->count = planning.count;
+    state->gives_rows = planning.gives_rows;
     list_tables(state, planning.members, planning.members == NIL ? NIL : find_pruned_tables(child));
     for (int i = 0; i < state->table_count; i++) {
         QueriedTable *table = &state->tables[i];

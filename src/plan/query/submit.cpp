@@ -396,6 +396,7 @@ void submit(QueryState *state) {
         PredicateLockRelation(state->tables[i].heap, estate->es_snapshot);
     }
     state->owner = CurrentResourceOwner;
+    INSTR_TIME_SET_ZERO(state->child_waits_since);
     state->bound = state->query;
     size_t memory = get_hash_memory_limit();
     state->problem = state->is_any_role_pruned ? "a partition is read in one role, and pruned in another"

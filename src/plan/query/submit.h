@@ -29,6 +29,7 @@ struct QueryState {
     List *packed_tree;
     List *names;  // of joined tables
     bool maps_may_fail;
+    bool gives_rows;
     List *order;
     int64 count;
     List *limits;          // ExprStates: of LIMIT and OFFSET, where these tell how many rows are wanted
@@ -52,7 +53,8 @@ struct QueryState {
     bool is_requested;
     PlanState *shown_child;  // once another one has been begun to be run
     int flags;
-    const char *problem;  // why the child answers; nullptr: it doesn't
+    const char *problem;           // why the child answers; nullptr: it doesn't
+    instr_time child_waits_since;  // when it gave its last row; 0: it has given none
     uint64 heap_fetches;
     client::Usage usage;
 };
