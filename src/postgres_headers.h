@@ -91,6 +91,7 @@ extern "C" {
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parse_coerce.h"
+#include "parser/parse_collate.h"
 #include "parser/parse_oper.h"
 #include "parser/parsetree.h"
 #include "parser/parse_func.h"

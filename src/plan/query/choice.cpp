@@ -21,7 +21,7 @@ static const char *refuse_relation(PlannerInfo *root, const RelOptInfo *input) {
         return "pg_gpu.enable_query is off";
     if (IS_DUMMY_REL(const_cast<RelOptInfo *>(input)))
         return "no row can pass the conditions";
-    return input->reloptkind == RELOPT_JOINREL || has_any_index(root, input) || has_nested_groups(root, input)
+    return input->reloptkind == RELOPT_JOINREL || has_any_index(root, input) || is_nested(root, input)
                ? nullptr
            : is_parent_table(root, input) ? "no partition or child has a gpu_column index"
                                           : "the table has no gpu_column index";
@@ -44,7 +44,7 @@ static const char *consider_table(TableAggregate table) {
     if (refused != nullptr)
         return refused;
     if ((table.input->reloptkind == RELOPT_JOINREL || is_parent_table(table.root, table.input) ||
-         has_nested_groups(table.root, table.input)) &&
+         is_nested(table.root, table.input)) &&
         !begin_joined_query(&table))
         return nullptr;
     if (table.root->parse->groupingSets != NIL)
@@ -85,7 +85,7 @@ static const char *consider_rows(PlannerInfo *root, RelOptInfo *input, RelOptInf
 static bool is_of_table(PlannerInfo *root, const RelOptInfo *input) {
     return input->reloptkind == RELOPT_JOINREL ||
            (input->reloptkind == RELOPT_BASEREL &&
-            (input->rtekind == RTE_RELATION || has_nested_groups(root, input)));
+            (input->rtekind == RTE_RELATION || is_nested(root, input)));
 }
 
 static void consider_stage(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,

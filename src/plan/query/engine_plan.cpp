@@ -8,6 +8,7 @@
 #include "plan/query/members.h"
 #include "plan/query/nested_groups.h"
 #include "plan/query/parameters.h"
+#include "plan/query/unions.h"
 #include "plan/query/left_out.h"
 #include "settings.h"
 
@@ -216,8 +217,14 @@ static const EnginePlan *plan_groups(PlannerInfo *root, RelOptInfo *subquery) {
     return plan;
 }
 
-bool has_nested_groups(PlannerInfo *root, const RelOptInfo *relation) {
-    return plan_groups(root, const_cast<RelOptInfo *>(relation)) != nullptr;
+// Of a subquery or a union that the engine computes; nullptr: it is something else.
+static const EnginePlan *plan_nested(PlannerInfo *root, RelOptInfo *relation) {
+    const EnginePlan *groups = plan_groups(root, relation);
+    return groups != nullptr ? groups : plan_union(root, relation);
+}
+
+bool is_nested(PlannerInfo *root, const RelOptInfo *relation) {
+    return plan_nested(root, const_cast<RelOptInfo *>(relation)) != nullptr;
 }
 
 void keep_groups(const TableAggregate &table) {
@@ -235,10 +242,10 @@ static const EnginePlan *plan_table(PlannerInfo *root, RelOptInfo *table) {
         is_parent_table(root, table) ? plan_parent(root, table, &refused) : nullptr;
     if (of_members != nullptr)
         return of_members;
-    const EnginePlan *groups = plan_groups(root, table);
+    const EnginePlan *nested = plan_nested(root, table);
     const IndexOptInfo *index = refuse_table(root, table) == nullptr ? choose_index(table) : nullptr;
     if (index == nullptr && refuse_input(root, table) != nullptr)
-        return groups;
+        return nested;
     auto *plan = allocate_zeroed<EnginePlan>(1);
     plan->root = root;
     plan->relation = table;
@@ -251,7 +258,41 @@ static const EnginePlan *plan_table(PlannerInfo *root, RelOptInfo *table) {
         plan->rows = cheapest_rows(table);
         plan->operators = plan->rows->total_cost / cpu_operator_cost + plan->rows->rows * kInputOperators;
     }
-    return groups != nullptr && groups->operators < plan->operators ? groups : plan;
+    return nested != nullptr && nested->operators < plan->operators ? nested : plan;
+}
+
+const EnginePlan *plan_member_table(PlannerInfo *root, RelOptInfo *table) {
+    const char *refused;
+    if (is_parent_table(root, table))
+        return plan_parent(root, table, &refused);
+    const IndexOptInfo *index =
+        planner_rt_fetch(table->relid, root)->tablesample == nullptr ? choose_index(table) : nullptr;
+    if (index == nullptr)
+        return nullptr;
+    auto *plan = allocate_zeroed<EnginePlan>(1);
+    plan->root = root;
+    plan->relation = table;
+    plan->index = index;
+    plan->tables = 1;
+    plan->expected_rows = table->rows;
+    plan->operators = table->tuples * kScanOperators;
+    return plan;
+}
+
+const EnginePlan *plan_all_rows(PlannerInfo *root) {
+    const KeptPlans *kept = find_kept(root);
+    const EnginePlan *rows = nullptr;
+    int table;
+    if (bms_get_singleton_member(root->all_baserels, &table))
+        rows = plan_table(root, root->simple_rel_array[table]);
+    ListCell *cell;
+    foreach (cell, kept == nullptr ? NIL : kept->plans) {
+        const auto *plan = static_cast<const EnginePlan *>(lfirst(cell));
+        if (plan->relation->reloptkind == RELOPT_JOINREL &&
+            bms_is_subset(root->all_baserels, plan->relation->relids))
+            rows = plan;
+    }
+    return rows == nullptr || has_inputs(*rows) || has_dependent_init_plan(root) ? nullptr : rows;
 }
 
 // ---- joins ------------------------------------------------------------------------------------------------
@@ -338,7 +379,7 @@ static bool has_groups(const Query *query) {
 static bool is_any_indexed(PlannerInfo *root, const RelOptInfo *join) {
     for (int i = bms_next_member(join->relids, -1); i >= 0; i = bms_next_member(join->relids, i)) {
         RelOptInfo *table = root->simple_rel_array[i];
-        if (table != nullptr && (has_any_index(root, table) || plan_groups(root, table) != nullptr))
+        if (table != nullptr && (has_any_index(root, table) || is_nested(root, table)))
             return true;
     }
     return false;
@@ -398,9 +439,9 @@ const EnginePlan *find_engine_plan(PlannerInfo *root, RelOptInfo *join, const ch
     if (is_parent_table(root, join))
         return plan_parent(root, join, refused);
     if (IS_SIMPLE_REL(join)) {
-        const EnginePlan *groups = plan_groups(root, join);
-        *refused = groups == nullptr ? "what is aggregated isn't a table" : nullptr;
-        return groups;
+        const EnginePlan *nested = plan_nested(root, join);
+        *refused = nested == nullptr ? "what is aggregated isn't a table" : nullptr;
+        return nested;
     }
     const KeptPlans *kept = find_kept(root);
     const EnginePlan *plan = kept == nullptr ? nullptr : find_plan(kept, join);
@@ -443,6 +484,11 @@ struct Collection {
 
 }  // namespace
 
+// Are the tables below those of a subquery, or of a member of a union?
+static bool has_scope(const EnginePlan &plan) {
+    return plan.groups != nullptr || plan.columns != NIL;
+}
+
 static void collect_tables(const EnginePlan &plan, int scope, Collection *collection) {
     check_stack_depth();
     if (plan.probed == nullptr) {
@@ -450,8 +496,8 @@ static void collect_tables(const EnginePlan &plan, int scope, Collection *collec
                                                    plan.index, plan.members, plan.rows};
         return;
     }
-    collect_tables(*plan.probed, plan.groups != nullptr ? ++collection->scopes : scope, collection);
-    if (plan.groups != nullptr)
+    collect_tables(*plan.probed, has_scope(plan) ? ++collection->scopes : scope, collection);
+    if (has_scope(plan))
         collection->groups[collection->groups_count++] = {scope, plan.root, plan.relation};
     else
         collect_tables(*plan.build, plan.equalities != NIL ? ++collection->scopes : scope, collection);
@@ -545,7 +591,7 @@ static int grow(const Growth &growth, const EnginePlan &plan) {
     TreeNode node = {};
     node.rows = plan.expected_rows;
     Growth below = growth;
-    if (plan.groups != nullptr)
+    if (has_scope(plan))
         below.scope = ++*growth.scopes;
     if (plan.probed != nullptr) {
         node.probed = grow(below, *plan.probed);
@@ -553,20 +599,27 @@ static int grow(const Growth &growth, const EnginePlan &plan) {
             return -1;
     }
     if (plan.build != nullptr) {
-        node.kind = TreeKind::Join;
+        node.kind = plan.is_append ? TreeKind::Append : TreeKind::Join;
         node.join = plan.type;
         Growth build = growth;
         if (plan.equalities != NIL)
             build.scope = ++*growth.scopes;
         node.build = grow(build, *plan.build);
         if (node.build < 0 || !add_equalities(growth, build, plan, &node) ||
-            !add_join_conditions(growth, plan, &node))
+            !add_join_conditions(growth, plan, &node) ||
+            (plan.tests_conditions && !add_own_conditions(growth, plan, &node)))
             return -1;
     } else if (plan.groups != nullptr) {
         node.kind = TreeKind::Groups;
         node.table = growth.tables->count + tree->groups_count++;
         if (!add_groups(*plan.groups, *growth.tables, below.scope, &node, growth.refusal) ||
             !add_own_conditions(growth, plan, &node))
+            return -1;
+    } else if (plan.columns != NIL) {
+        node.kind = TreeKind::Rows;
+        node.table = growth.tables->count + tree->groups_count++;
+        if (!add_member_columns(plan, *growth.tables, below.scope, &node, growth.refusal) ||
+            (plan.tests_conditions && !add_own_conditions(growth, plan, &node)))
             return -1;
     } else {
         node.table = tree->table_count++;

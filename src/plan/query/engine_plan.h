@@ -9,8 +9,8 @@ namespace pg_gpu::plan::query {
 
 struct EnginePlan;
 
-// Of a join, of a table with partitions or children, or of a subquery. nullptr: there is none, and *refused
-// says why.
+// Of a join, of a table with partitions or children, of a subquery, or of a union. nullptr: there is none,
+// and *refused says why.
 const EnginePlan *find_engine_plan(PlannerInfo *root, RelOptInfo *join, const char **refused);
 
 // In operators.
@@ -25,8 +25,8 @@ const ReadTables *tables_of_plan(const EnginePlan &plan);
 // The tree over these tables. False, with the reason, when an expression can't be asked of their indexes.
 bool make_tree(const EnginePlan &plan, const ReadTables &tables, QueryTree *tree, Refusal *refusal);
 
-// Is it such a subquery?
-bool has_nested_groups(PlannerInfo *root, const RelOptInfo *relation);
+// Is it a subquery whose groups the engine computes, or a union of such rows as it computes?
+bool is_nested(PlannerInfo *root, const RelOptInfo *relation);
 
 // Remembers that the engine could compute these groups, which are a subquery's rows, for what is around it.
 void keep_groups(const TableAggregate &groups);

@@ -250,7 +250,7 @@ bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *outpu
         table.rows = own_rows(input);
         if (table.rows == nullptr || !begin_joined_query(&table))
             return false;
-    } else if (has_nested_groups(root, input)) {
+    } else if (is_nested(root, input)) {
         // Its rows before what the statement computes of them.
         table.rows = const_cast<Path *>(without_projection(input->cheapest_total_path));
         if (table.rows->param_info != nullptr || !begin_joined_query(&table))

@@ -21,7 +21,7 @@ static const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) 
         return "rows are locked or changed";
     if (has_volatile_subquery(root))
         return "a subquery is volatile";
-    if (input->reloptkind == RELOPT_JOINREL || query::has_nested_groups(root, input))
+    if (input->reloptkind == RELOPT_JOINREL || query::is_nested(root, input))
         return nullptr;
     if ((input->reloptkind != RELOPT_BASEREL && input->reloptkind != RELOPT_OTHER_MEMBER_REL) ||
         input->rtekind != RTE_RELATION)

@@ -129,6 +129,19 @@ static bool add_key(Sides *sides, const Equality &equality) {
     return true;
 }
 
+// NULL on the build side equals nothing, and nothing of it is put into a hash table.
+static void add_unmatched_key(Sides *sides) {
+    Program *program = sides->compiler->program;
+    for (int side = 0; side < 2; side++)
+        with_side(sides, side, [&] {
+            sides->keys[side][0] = side == 0
+                                       ? constant_step(program, 0, ValueType::int64)
+                                       : add_step(program, make_step(Operation::null, ValueType::int64));
+            return true;
+        });
+    sides->count = 1;
+}
+
 // ---- nodes ------------------------------------------------------------------------------------------------
 
 static void begin_rows(Compiler *compiler, const TreeNode &node, CompiledNode *compiled) {
@@ -160,6 +173,8 @@ static void compile_join(Compiler *compiler, const QueryTree &tree, int number, 
         sides.keys[side] = allocate_zeroed<uint16>(room);
     List *others = NIL;
     ListCell *cell;
+    if (join.kind == TreeKind::Append)
+        add_unmatched_key(&sides);
     foreach (cell, join.pairs) {
         auto *pair = static_cast<Expr *>(lfirst(cell));
         Equality equality;
@@ -180,12 +195,12 @@ static void compile_join(Compiler *compiler, const QueryTree &tree, int number, 
         drop_unused(compiler->program, &own->pairs, &own->match, nullptr, 0);
 }
 
-// By node: are its rows grouped by the one above, or the query's own groups?
+// By node: are its rows taken by groups, the query's own too, or a member's columns, with its conditions?
 static bool *find_grouped(const QueryTree &tree) {
     auto *is_grouped = allocate_zeroed<bool>(static_cast<size_t>(tree.count));
     is_grouped[tree.count - 1] = true;
     for (int i = 0; i < tree.count; i++)
-        if (tree.nodes[i].kind == TreeKind::Groups)
+        if (has_own_columns(tree.nodes[i]))
             is_grouped[tree.nodes[i].probed] = true;
     return is_grouped;
 }
@@ -200,9 +215,9 @@ CompiledNode *compile_joins(Compiler *compiler, const QueryTree &tree) {
     compiler->has_tables = false;
     for (int i = 0; i < tree.count && !is_refused(compiler); i++) {
         nodes[i].filter = nodes[i].match = no_step;
-        if (tree.nodes[i].kind == TreeKind::Join)
+        if (is_join(tree.nodes[i]))
             compile_join(compiler, tree, i, nodes);
-        if (tree.nodes[i].kind == TreeKind::Groups)
+        if (has_own_columns(tree.nodes[i]))
             nodes[i].groups = nested[tree.nodes[i].table - tree.table_count] =
                 compile_nested(compiler, tree, i);
         if (!is_grouped[i] && !is_refused(compiler))

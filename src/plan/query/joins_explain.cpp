@@ -53,6 +53,10 @@ static void append_tables(StringInfo words, const QueryTree &tree, int node, con
     const Bitmapset *tables = tables_of(tree, node);
     const char *separator = "";
     for (int i = bms_next_member(tables, -1); i >= 0; i = bms_next_member(tables, i)) {
+        // Members of a union have its name.
+        if (i > tree.table_count && bms_is_member(i - 1, tables) &&
+            strcmp(name_of(names, i), name_of(names, i - 1)) == 0)
+            continue;
         appendStringInfo(words, "%s%s", separator, quote_identifier(name_of(names, i)));
         separator = ", ";
     }
@@ -131,6 +135,33 @@ static void append_groups(StringInfo words, const QueryTree &tree, int number, c
     append_conditions(words, "WHERE", node.conditions, context);
 }
 
+static void append_members(StringInfo words, const QueryTree &tree, int number, const List *names) {
+    const TreeNode &node = tree.nodes[number];
+    if (node.kind == TreeKind::Rows) {
+        append_tables(words, tree, node.probed, names);
+        return;
+    }
+    append_members(words, tree, node.probed, names);
+    appendStringInfoString(words, " UNION ALL ");
+    append_members(words, tree, node.build, names);
+}
+
+static void append_union(StringInfo words, const QueryTree &tree, int number, const List *names,
+                         List *context) {
+    const Bitmapset *members = tables_of(tree, number);
+    appendStringInfo(words, "%s IS ", quote_identifier(name_of(names, bms_next_member(members, -1))));
+    append_members(words, tree, number, names);
+    append_conditions(words, "WHERE", tree.nodes[number].conditions, context);
+}
+
+static bool is_part_of_union(const QueryTree &tree, int number) {
+    for (int i = number + 1; i < tree.count; i++)
+        if (tree.nodes[i].kind == TreeKind::Append &&
+            (tree.nodes[i].probed == number || tree.nodes[i].build == number))
+            return true;
+    return false;
+}
+
 // Shows properties of one name, which formats other than text have as a list.
 static void explain_list(const char *name, const char *names, List *words, ExplainState *explain) {
     if (explain->format != EXPLAIN_FORMAT_TEXT) {
@@ -150,7 +181,7 @@ void explain_joins(const QueryTree &tree, const AggregateQuery &query, const Lis
     List *joins = NIL;
     List *groups = NIL;
     for (int i = 0; i < tree.count; i++) {
-        if (tree.nodes[i].kind == TreeKind::Table)
+        if (tree.nodes[i].kind == TreeKind::Table || is_part_of_union(tree, i))
             continue;
         StringInfoData words;
         initStringInfo(&words);
@@ -158,7 +189,10 @@ void explain_joins(const QueryTree &tree, const AggregateQuery &query, const Lis
             append_join(&words, tree, i, names, context);
             joins = lappend(joins, words.data);
         } else {
-            append_groups(&words, tree, i, names, context);
+            if (tree.nodes[i].kind != TreeKind::Groups)
+                append_union(&words, tree, i, names, context);
+            else
+                append_groups(&words, tree, i, names, context);
             groups = lappend(groups, words.data);
         }
     }

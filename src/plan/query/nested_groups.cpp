@@ -61,6 +61,28 @@ static bool may_look_different(const CompiledQuery &query) {
     return false;
 }
 
+// With the filter, which there is before.
+static void compile_columns(Compiler *compiler, const List *columns, CompiledGroups *groups) {
+    const auto count = static_cast<size_t>(list_length(columns));
+    groups->values = allocate_zeroed<Value>(count + 1);
+    groups->shown = allocate_zeroed<uint16>(count + 1);
+    auto **kept = allocate<uint16 *>(2 * count + 1);
+    uint32 kept_count = 0;
+    kept[kept_count++] = &groups->filter;
+    for (size_t i = 0; i < count && !is_refused(compiler); i++) {
+        Value *value = &groups->values[i];
+        *value = compile(compiler, static_cast<const Expr *>(list_nth(columns, static_cast<int>(i))));
+        if (value->kind == Kind::Interval && value->shown == kShownByRow)
+            refuse(&compiler->refusal, "a subquery's intervals may look different");
+        groups->shown[i] =
+            value->kind == Kind::Decimal && value->shown == kShownByRow ? value->shown_step : no_step;
+        kept[kept_count++] = &value->step;
+        kept[kept_count++] = &groups->shown[i];
+    }
+    if (!is_refused(compiler))
+        drop_unused_steps(compiler->program, kept, kept_count);
+}
+
 bool compile_group_columns(Compiler *compiler, const List *having, const List *columns,
                            CompiledGroups *groups) {
     if (may_look_different(groups->query)) {
@@ -71,32 +93,28 @@ bool compile_group_columns(Compiler *compiler, const List *having, const List *c
         refuse(&compiler->refusal, "HAVING of a subquery may hide an error");
         return false;
     }
-    const auto count = static_cast<size_t>(list_length(columns));
-    groups->values = allocate_zeroed<Value>(count + 1);
-    groups->shown = allocate_zeroed<uint16>(count + 1);
-    auto **kept = allocate<uint16 *>(2 * count + 1);
-    uint32 kept_count = 0;
     groups->column_steps = over_groups(compiler, groups->query, [&] {
         groups->filter = compile_conditions(compiler, having);
-        kept[kept_count++] = &groups->filter;
-        for (size_t i = 0; i < count && !is_refused(compiler); i++) {
-            Value *value = &groups->values[i];
-            *value = compile(compiler, static_cast<const Expr *>(list_nth(columns, static_cast<int>(i))));
-            if (value->kind == Kind::Interval && value->shown == kShownByRow)
-                refuse(&compiler->refusal, "a subquery's intervals may look different");
-            groups->shown[i] =
-                value->kind == Kind::Decimal && value->shown == kShownByRow ? value->shown_step : no_step;
-            kept[kept_count++] = &value->step;
-            kept[kept_count++] = &groups->shown[i];
-        }
-        if (!is_refused(compiler))
-            drop_unused_steps(compiler->program, kept, kept_count);
+        compile_columns(compiler, columns, groups);
     });
     return !is_refused(compiler);
 }
 
+// A member's rows, with the conditions of the node below.
+static const CompiledGroups *compile_member(Compiler *compiler, const TreeNode &node,
+                                            const List *conditions) {
+    auto *rows = allocate_zeroed<CompiledGroups>(1);
+    const NodeSteps before = begin_node_steps(compiler->program);
+    rows->filter = compile_conditions(compiler, conditions);
+    compile_columns(compiler, node.columns, rows);
+    rows->steps = begin_node_steps(compiler->program, before);
+    return is_refused(compiler) ? nullptr : rows;
+}
+
 const CompiledGroups *compile_nested(Compiler *compiler, const QueryTree &tree, int number) {
     const TreeNode &node = tree.nodes[number];
+    if (node.kind == TreeKind::Rows)
+        return compile_member(compiler, node, tree.nodes[node.probed].conditions);
     auto *groups = allocate_zeroed<CompiledGroups>(1);
     const NodeSteps before = begin_node_steps(compiler->program);
     const bool is_compiled = compile_groups(compiler, {{}, node.keys, node.key_operators, node.aggregates},

@@ -24,13 +24,14 @@ bool add_groups(const TableAggregate &groups, const ReadTables &tables, int scop
 
 // ---- the compiler -----------------------------------------------------------------------------------------
 
-// A node of groups: an aggregate, and what is computed of its rows.
+// A node of groups: an aggregate, and what is computed of its rows. Of a member of a union there is no
+// aggregate.
 struct CompiledGroups {
     CompiledQuery query;  // without a tree
-    NodeSteps steps;      // of the aggregate
+    NodeSteps steps;      // of the aggregate, or of the member's rows
     // Over the aggregate's columns.
     NodeSteps column_steps;
-    uint16 filter;  // no_step: all groups
+    uint16 filter;  // no_step: all groups, or rows
     Value *values;  // by column of the subquery: a step of these
     uint16 *shown;  // the step that tells how many digits a decimal shows; no_step: the value tells
 };

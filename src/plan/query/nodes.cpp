@@ -76,7 +76,7 @@ static void mark_below(Building *building, int number) {
     mark_read(own.rows.steps, own.rows.count, is_read);
     if (node.kind == TreeKind::Table)
         return;
-    if (node.kind == TreeKind::Groups) {
+    if (has_own_columns(node)) {
         mark_read(own.groups->steps.steps, own.groups->steps.count, building->above[node.probed]);
         return;
     }
@@ -307,14 +307,32 @@ static void add_having(Building *building) {
     add_node(building, having);
 }
 
-// A subquery's groups, and of these the columns that are read.
+// Begins a computation over a node's rows.
+static engine::Node begin_over_rows(Building *building, int rows, const NodeSteps &steps, uint16 filter) {
+    engine::Node compute = begin_node(engine::NodeKind::compute);
+    compute.input = building->number[rows];
+    compute.filter = filter;
+    compute.limit = PG_UINT64_MAX;
+    compute.steps = add_steps(building, steps.steps, steps.count, columns_of(*building, building->own[rows]));
+    compute.outputs = {building->outputs.count, 0};
+    return compute;
+}
+
+static engine::Node begin_nested(Building *building, const TreeNode &node, const CompiledGroups &groups) {
+    if (node.kind == TreeKind::Rows)
+        return begin_over_rows(building, node.probed, groups.steps, groups.filter);
+    const auto expected = static_cast<uint64>(Max(node.rows, 1.0));
+    return begin_over_groups(building,
+                             add_aggregate(building, node.probed, groups.query, groups.steps, expected),
+                             groups.column_steps, groups.filter);
+}
+
+// A subquery's groups, or a member's rows, and of these the columns that are read.
 static void add_nested(Building *building, int number) {
     const CompiledQuery &compiled = *building->compiled;
     const TreeNode &node = compiled.tree.nodes[number];
     const CompiledGroups &groups = *compiled.nodes[number].groups;
-    const auto expected = static_cast<uint64>(Max(node.rows, 1.0));
-    const uint32 aggregate = add_aggregate(building, node.probed, groups.query, groups.steps, expected);
-    engine::Node compute = begin_over_groups(building, aggregate, groups.column_steps, groups.filter);
+    engine::Node compute = begin_nested(building, node, groups);
     const Columns own = columns_of(*building, building->own[number]);
     for (uint32 i = 0; i < own.count; i++) {
         const Source &source = compiled.program->sources[own.sources[i]];
@@ -322,7 +340,7 @@ static void add_nested(Building *building, int number) {
                                                                     : groups.values[source.column].step);
     }
     compute.outputs.count = own.count;
-    compute.expected_rows = expected;
+    compute.expected_rows = static_cast<uint64>(Max(node.rows, 1.0));
     building->number[number] = add_node(building, compute);
 }
 
@@ -362,9 +380,11 @@ engine::Query make_engine_query(const CompiledQuery &compiled, const EngineQuery
                 add_scan(&building, i);
                 break;
             case TreeKind::Join:
+            case TreeKind::Append:
                 add_join(&building, i);
                 break;
             case TreeKind::Groups:
+            case TreeKind::Rows:
                 add_nested(&building, i);
                 break;
         }

@@ -18,6 +18,11 @@ struct EnginePlan {
     const EnginePlan *probed;
     const EnginePlan *build;
     List *clauses;  // RestrictInfos
+    // Of a member of a union (unions.h): what its columns are, over the tables of `probed`, which are of a
+    // scope of their own.
+    List *columns;
+    bool is_append;         // of members of a union, or of them and one more
+    bool tests_conditions;  // the union's, since the members don't
     // Of a join that no statement has, which leaves the rows that are wanted (left_out.h): equalities of
     // the probed side and of the build side, whose tables are of a scope of its own. It has no clauses.
     List *equalities;
@@ -39,6 +44,13 @@ inline constexpr double kGiveOperators = 0.05;
 inline constexpr double kPairOperators = 0.02;
 
 double operators_of_join(const EnginePlan &join);
+
+// A table that is a member of a union; nullptr: the engine can't read it.
+const EnginePlan *plan_member_table(PlannerInfo *root, RelOptInfo *table);
+
+// All rows of a subquery that the engine computes; nullptr: it can't, or needs parameters or rows of plans
+// for it.
+const EnginePlan *plan_all_rows(PlannerInfo *root);
 // Of groups of which a part is computed.
 double operators_of_groups(const EnginePlan &groups, double part);
 

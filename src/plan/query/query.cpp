@@ -39,9 +39,9 @@ struct Columns {
     Refusal *refusal;
 };
 
-// A column of a table's index; 0: there is none.
+// A column of a table's index; 0: there is none. A union's are those of its members.
 struct ColumnPlace {
-    int table;
+    List *tables;
     AttrNumber column;
 };
 
@@ -74,11 +74,29 @@ static ColumnPlace place_of(const Columns &columns, const Var *var) {
         return {};
     for (int i = 0; i < all.count; i++)
         if (is_of(all.tables[i]))
-            return {i + 1, column_of_table(all.tables[i], var->varattno)};
+            return {list_make1_int(i + 1), column_of_table(all.tables[i], var->varattno)};
+    ColumnPlace place = {};
     for (int i = 0; i < all.groups_count; i++)
         if (is_of(all.groups[i]))
-            return {all.count + i + 1, var->varattno};
-    return {};
+            place = {lappend_int(place.tables, all.count + i + 1), var->varattno};
+    return place;
+}
+
+// Of a union's members all but one are NULL.
+static Node *column_at(const ColumnPlace &place, const Var *var) {
+    List *members = NIL;
+    ListCell *table;
+    foreach (table, place.tables)
+        members = lappend(members, makeVar(lfirst_int(table), place.column, var->vartype, var->vartypmod,
+                                           var->varcollid, 0));
+    if (list_length(members) == 1)
+        return static_cast<Node *>(linitial(members));
+    auto *first = makeNode(CoalesceExpr);
+    first->coalescetype = var->vartype;
+    first->coalescecollid = var->varcollid;
+    first->args = members;
+    first->location = -1;
+    return reinterpret_cast<Node *>(first);
 }
 
 static Node *replace_columns(Node *node, void *context) {
@@ -90,14 +108,13 @@ static Node *replace_columns(Node *node, void *context) {
             const auto *var = reinterpret_cast<const Var *>(node);
             const ColumnPlace place = is_table_oid(node) && columns->tables.count == 1 &&
                                               columns->tables.groups_count == 0 && var->varlevelsup == 0
-                                          ? ColumnPlace{1, TableOidAttributeNumber}
+                                          ? ColumnPlace{list_make1_int(1), TableOidAttributeNumber}
                                           : place_of(*columns, var);
             if (place.column == 0) {
                 refuse(columns->refusal, "the index doesn't have a column", node);
                 return node;
             }
-            return reinterpret_cast<Node *>(
-                makeVar(place.table, place.column, var->vartype, var->vartypmod, var->varcollid, 0));
+            return column_at(place, var);
         }
         case T_SubPlan:
             if (auto *test = test_of_subquery(reinterpret_cast<const SubPlan *>(node)); test != nullptr) {

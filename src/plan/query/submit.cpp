@@ -324,7 +324,7 @@ static void find_columns(QueryState *state, QueriedTable *table) {
     };
     for (int i = 0; i < state->tree.count; i++) {
         const TreeNode &node = state->tree.nodes[i];
-        for (const List *list : {node.conditions, node.pairs, node.keys, node.aggregates})
+        for (const List *list : {node.conditions, node.pairs, node.keys, node.aggregates, node.columns})
             add(list);
     }
     add(state->bound.keys);

@@ -8,8 +8,8 @@ namespace pg_gpu::plan::query {
 Bitmapset *tables_of(const QueryTree &tree, int node) {
     check_stack_depth();
     const TreeNode &own = tree.nodes[node];
-    return own.kind != TreeKind::Join ? bms_make_singleton(own.table)
-                                      : bms_join(tables_of(tree, own.probed), tables_of(tree, own.build));
+    return !is_join(own) ? bms_make_singleton(own.table)
+                         : bms_join(tables_of(tree, own.probed), tables_of(tree, own.build));
 }
 
 static Node *with_nulls(Node *node, void *context) {
@@ -35,7 +35,8 @@ void replace_lost_columns(QueryTree *tree, std::initializer_list<List **> lists)
         replace_columns(&tree->nodes[i].conditions, lost);
         for (int above = i + 1; above < tree->count; above++) {
             TreeNode *node = &tree->nodes[above];
-            for (List **list : {&node->conditions, &node->pairs, &node->keys, &node->aggregates})
+            for (List **list :
+                 {&node->conditions, &node->pairs, &node->keys, &node->aggregates, &node->columns})
                 replace_columns(list, lost);
         }
         for (List **list : lists)
@@ -101,7 +102,7 @@ QueryTree unpack_tree(const List *packed, const AggregateQuery &query) {
         for (int i = 0; i < list_length(node->keys); i++)
             node->key_operators = lappend_oid(node->key_operators, static_cast<Oid>(next()));
         tree.table_count += node->kind == TreeKind::Table ? 1 : 0;
-        tree.groups_count += node->kind == TreeKind::Groups ? 1 : 0;
+        tree.groups_count += has_own_columns(*node) ? 1 : 0;
     }
     return tree;
 }

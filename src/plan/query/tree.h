@@ -11,6 +11,8 @@ enum class TreeKind : uint8 {
     Table,
     Join,    // of two nodes before it
     Groups,  // of a node before it: a subquery that the engine computes, too
+    Rows,    // of a node before it: a member of a union, whose columns are computed of its rows
+    Append,  // of two nodes before it: a join of members of a union, of which no row has a match
 };
 
 // All expressions are over tables' columns: a Var has its table's number, from 1 on, and the column's of that
@@ -18,7 +20,7 @@ enum class TreeKind : uint8 {
 // list numbers.
 struct TreeNode {
     TreeKind kind;
-    int table;  // Table: from 0 on. Groups: behind those of all tables
+    int table;  // Table: from 0 on. Groups and Rows: behind those of all tables
     JoinType join;
     int probed;  // nodes; Groups: whose rows are grouped
     int build;
@@ -29,10 +31,20 @@ struct TreeNode {
     List *keys;
     List *key_operators;  // OIDs: each key's equality
     List *aggregates;     // Aggrefs
-    // Groups, over keys and aggregates (having.h): conditions, and what its columns are.
+    // Groups, over keys and aggregates (having.h): conditions, and what its columns are. Rows have columns,
+    // too, over those of the tables below.
     List *having;
     List *columns;
 };
+
+inline bool is_join(const TreeNode &node) {
+    return node.kind == TreeKind::Join || node.kind == TreeKind::Append;
+}
+
+// Has it columns of its own, with a number behind those of all tables?
+inline bool has_own_columns(const TreeNode &node) {
+    return node.kind == TreeKind::Groups || node.kind == TreeKind::Rows;
+}
 
 struct QueryTree {
     TreeNode *nodes;

@@ -6,6 +6,7 @@
 #include "plan/query/not_in.h"
 #include "plan/query/outer_groups.h"
 #include "plan/query/sub_selects.h"
+#include "plan/query/unions.h"
 #include "settings.h"
 
 namespace pg_gpu::plan::query {
@@ -118,6 +119,12 @@ static bool unnest_level(Query *query) {
     return join_outer_groups(query) || is_changed;
 }
 
+// True: the level is planned in another way than it is written in. Its sub-selects, and unions that it reads.
+static bool rewrite_level(Query *query) {
+    const bool is_changed = query->commandType == CMD_SELECT && unify_union_types(query);
+    return unnest_level(query) || is_changed;
+}
+
 // Looks at all levels, innermost first.
 static bool unnest_query(Node *node, void *context) {
     if (node == nullptr)
@@ -127,7 +134,7 @@ static bool unnest_query(Node *node, void *context) {
     auto *query = reinterpret_cast<Query *>(node);
     walk_query(query, unnest_query, context, 0);
     auto *is_changed = static_cast<bool *>(context);
-    *is_changed = unnest_level(query) || *is_changed;
+    *is_changed = rewrite_level(query) || *is_changed;
     return false;
 }
 
@@ -138,13 +145,15 @@ static PlannedStmt *plan(Query *query, const char *text, int options, ParamListI
                                     : standard_planner(query, text, options, parameters);
 }
 
+// Sub-selects, and what is made of several queries.
 static bool has_sub_selects(Node *node, void *context) {
     if (node == nullptr)
         return false;
     if (!IsA(node, Query))
         return walk_expression(node, has_sub_selects, context);
     auto *query = reinterpret_cast<Query *>(node);
-    return query->hasSubLinks || walk_query(query, has_sub_selects, context, 0);
+    return query->hasSubLinks || query->setOperations != nullptr ||
+           walk_query(query, has_sub_selects, context, 0);
 }
 
 static bool has_node(const Plan *plan);

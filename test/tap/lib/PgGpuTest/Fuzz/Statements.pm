@@ -233,6 +233,20 @@ sub _test_of
 	return "$joined->{by}{name} $join->{kind} (SELECT $joined->{key} FROM $joined->{name}$some)";
 }
 
+# Rows of the table several times, one behind the other: some of them, and some without a column.
+sub _union
+{
+	my ($random, $made, $table, $from) = @_;
+	my @members;
+	foreach (1 .. $random->pick(2, 2, 3))
+	{
+		my $lost = $random->once_in(3) ? $random->pick(@{ $table->{columns} })->{name} : '';
+		my $columns = join ', ', map { $_->{name} eq $lost ? 'NULL::' . sql_type($_->{type}) . " AS $lost" : $_->{name} } @{ $table->{columns} };
+		push @members, "SELECT $columns FROM $from" . ($random->once_in(2) ? ' WHERE ' . $made->condition($random->between(0, 1)) : '');
+	}
+	return '(' . join(' UNION ALL ', @members) . ") AS $table->{name}";
+}
+
 # SELECT keys, aggregates FROM table WHERE ... GROUP BY ... HAVING ... ORDER BY ... LIMIT ...
 sub _body
 {
@@ -241,12 +255,14 @@ sub _body
 	my @own = @{ $made->{columns} };
 	my @joined = grep { !$_->{exists} } @joins;
 	my @tested = grep { $_->{exists} } @joins;
+	my $union = $random->once_in(12) ? _union($random, $made, $table, $from) : undef;
+	my $union_risks = keys %{ $made->{risks} };
 	push @{ $made->{columns} }, map { @{ $_->{joined}{columns} } } @joined;
-	my $body = { table => $from, joins => [ map { "$_->{kind} $_->{joined}{name} ON $_->{on}" } @joined ], keys => [], aggregates => [], conditions => [], having => [], sets => undef, windows => undef, order => undef, distinct => '' };
+	my $body = { table => $union // $from, own_table => $from, joins => [ map { "$_->{kind} $_->{joined}{name} ON $_->{on}" } @joined ], keys => [], aggregates => [], conditions => [], having => [], sets => undef, windows => undef, order => undef, distinct => '' };
 	my %keys = map { $_->{sql} => $_ } map { _key($random, $made) } 1 .. $random->pick(0, 0, 1, 1, 1, 2, 2, 3, 4, $random->between(1, 8));
 	# Which of the tables a row is of.
 	my $oid = $random->pick('tableoid', 'tableoid::regclass');
-	$keys{$oid} = { sql => $oid, kind => 'exact' } if %keys && !@joined && $random->once_in(12);
+	$keys{$oid} = { sql => $oid, kind => 'exact' } if %keys && !@joined && !$union && $random->once_in(12);
 	$body->{keys} = [ map { $keys{$_} } sort keys %keys ];
 	push @{ $body->{aggregates} }, _aggregate($random, $made) foreach 1 .. ($random->once_in(25) ? $random->between(10, 25) : $random->pick(1, 1, 2, 3, 4));
 	$body->{aggregates} = [] if @{ $body->{keys} } && $random->once_in(12);
@@ -260,14 +276,14 @@ sub _body
 	push @{ $body->{conditions} }, _left_to_other($random, $table->{elsewhere}) if $table->{elsewhere} && $random->once_in(2);
 	push @{ $body->{having} }, _having($random, $made, $body) if !$body->{rows} && $random->once_in(5) && (@{ $body->{keys} } || @{ $body->{aggregates} });
 	# HAVING may ask of a key, which then is a condition like others.
-	my $risks = keys(%{ $made->{risks} }) + (@{ $body->{having} } ? keys %elsewhere : 0);
+	my $risks = $union_risks + keys(%{ $made->{risks} }) + (@{ $body->{having} } ? keys %elsewhere : 0);
 	# A join is a condition as well.
-	$body->{order_decides} = _is_told_by_order($body, $risks) || ($risks && @joins);
+	$body->{order_decides} = _is_told_by_order($body, $risks) || ($risks && (@joins || $union));
 	$body->{has_joins} = @joins || @tested;
 	$made->{risks} = { %elsewhere, %{ $made->{risks} } };
 	$body->{sets} = $random->pick('ROLLUP', 'CUBE', 'SETS') if !$body->{rows} && @{ $body->{keys} } && @{ $body->{keys} } <= 3 && $random->once_in(15);
 	# A key's other columns needn't be grouped by.
-	if ($table->{key} && !$body->{sets} && !$body->{rows} && grep { $_->{sql} eq $table->{key} } @{ $body->{keys} })
+	if ($table->{key} && !$union && !$body->{sets} && !$body->{rows} && grep { $_->{sql} eq $table->{key} } @{ $body->{keys} })
 	{
 		my $column = $random->pick(@own);
 		push @{ $body->{aggregates} }, { sql => $column->{name}, kind => kind_of($column->{type}) };
@@ -385,7 +401,7 @@ sub _beside_sql
 {
 	my ($sql, $body) = @_;
 	my $key = $body->{keys}[0]{sql};
-	my $of = "FROM $body->{table} AS q WHERE q.$key = s.r1";
+	my $of = "FROM $body->{own_table} AS q WHERE q.$key = s.r1";
 	return "SELECT s.r1, (SELECT count(*) $of), (SELECT count(DISTINCT q.$key) + 1 $of) FROM ($sql) AS s WHERE (SELECT count(q.$key) $of) <> 2";
 }
 
@@ -473,6 +489,7 @@ sub simpler_statements
 	my @simpler;
 	my $add = sub { push @simpler, _finish({ %$statement, body => { %$body, @_ } }); };
 	push @simpler, _finish({ %$statement, form => 'plain' }) if $statement->{form} =~ /counted|windowed|materialized|nested|joined|beside/;
+	$add->(table => $body->{own_table}) if $body->{table} ne $body->{own_table};
 	$add->(order => undef) if $body->{order};
 	$add->(sets => undef) if $body->{sets};
 	$add->(windows => undef) if $body->{windows};
