@@ -14,6 +14,7 @@
 namespace pg_gpu::plan::query {
 
 static create_upper_paths_hook_type previous_hook = nullptr;
+static set_rel_pathlist_hook_type previous_table_hook = nullptr;
 
 // Why nothing is asked of the table, though the statement is of the right kind.
 static const char *refuse_relation(PlannerInfo *root, const RelOptInfo *input) {
@@ -79,6 +80,14 @@ static const char *consider_rows(PlannerInfo *root, RelOptInfo *input, RelOptInf
     return refused;
 }
 
+static void consider_relation(PlannerInfo *root, RelOptInfo *relation, Index number, RangeTblEntry *entry) {
+    if (previous_table_hook != nullptr)
+        previous_table_hook(root, relation, number, entry);
+    if (relation->reloptkind == RELOPT_BASEREL && entry->rtekind == RTE_RELATION && !entry->inh &&
+        !IS_DUMMY_REL(relation))
+        consider_sorted_rows(root, relation);
+}
+
 // ---- the hook ---------------------------------------------------------------------------------------------
 
 // Where groups or windows are sorted or made distinct, the table is others' business.
@@ -109,6 +118,8 @@ static void consider_stage(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 void install_query_planner() {
     previous_hook = create_upper_paths_hook;
     create_upper_paths_hook = consider_stage;
+    previous_table_hook = set_rel_pathlist_hook;
+    set_rel_pathlist_hook = consider_relation;
     install_engine_planner();
     install_unnesting();
 }

@@ -30,10 +30,10 @@ static bool add_columns(List *expressions, List **row, Refusal *refusal) {
     return true;
 }
 
-// What the statement sorts by; expressions without columns don't tell rows apart.
-static bool add_order(PlannerInfo *root, GivenRows *given, Refusal *refusal) {
+// What is sorted by; expressions without columns don't tell rows apart.
+static bool add_order(PlannerInfo *root, const List *clauses, GivenRows *given, Refusal *refusal) {
     ListCell *cell;
-    foreach (cell, root->parse->sortClause) {
+    foreach (cell, clauses) {
         const auto *clause = lfirst_node(SortGroupClause, cell);
         Node *key = get_sortgroupclause_expr(const_cast<SortGroupClause *>(clause), root->processed_tlist);
         if (!contain_var_clause(key) && !contain_volatile_functions(key))
@@ -195,6 +195,50 @@ void consider_joined_rows(PlannerInfo *root, RelOptInfo *join) {
         consider_query(table);
 }
 
+// ---- sorted rows ------------------------------------------------------------------------------------------
+
+// Windows and DISTINCT ON take all rows in an order.
+static bool are_sorted_rows_wanted(const PlannerInfo *root, const RelOptInfo *table) {
+    const Query *query = root->parse;
+    return query_enabled() && root->query_pathkeys != NIL &&
+           (query->hasWindowFuncs || query->hasDistinctOn) && !query->hasAggs && query->groupClause == NIL &&
+           query->groupingSets == NIL && bms_equal(root->all_baserels, table->relids) &&
+           has_column_index(table) && planner_rt_fetch(table->relid, root)->tablesample == nullptr &&
+           table->rows <= static_cast<double>(kMaxFirstRows);
+}
+
+// By which columns; NIL: it isn't known which window comes first.
+static List *find_sorting(const Query *query) {
+    if (query->hasWindowFuncs) {
+        if (list_length(query->windowClause) != 1)
+            return NIL;
+        const auto *window = linitial_node(WindowClause, query->windowClause);
+        return list_concat_copy(window->partitionClause, window->orderClause);
+    }
+    return list_length(query->sortClause) > list_length(query->distinctClause) ? query->sortClause
+                                                                               : query->distinctClause;
+}
+
+void consider_sorted_rows(PlannerInfo *root, RelOptInfo *table) {
+    if (!are_sorted_rows_wanted(root, table) || refuse_rows(root, table) != nullptr)
+        return;
+    List *sorting = find_sorting(root->parse);
+    GivenRows given = {};
+    given.target = table->reltarget;
+    given.pathkeys = make_pathkeys_for_sortclauses(root, sorting, root->processed_tlist);
+    given.count = kAllSorted;
+    TableAggregate sorted = {};
+    sorted.root = root;
+    sorted.input = sorted.output = table;
+    sorted.given = &given;
+    Refusal refusal = {};
+    if (!add_columns(table->reltarget->exprs, &given.row, &refusal) ||
+        !pathkeys_contained_in(root->query_pathkeys, given.pathkeys) ||
+        !add_order(root, sorting, &given, &refusal) || given.order == NIL)
+        return;
+    consider_query(sorted);
+}
+
 // ---- first rows -------------------------------------------------------------------------------------------
 
 static bool is_known(const Node *number) {
@@ -240,7 +284,7 @@ bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *outpu
     if (refusal.reason == nullptr)
         refusal.reason = refuse_first_rows(root, input, given);
     if (refusal.reason != nullptr || !add_columns(given.target->exprs, &given.row, &refusal) ||
-        !add_order(root, &given, &refusal)) {
+        !add_order(root, root->parse->sortClause, &given, &refusal)) {
         note_declined(candidate_of(table), refusal, {});
         return false;
     }

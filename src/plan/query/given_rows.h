@@ -12,12 +12,15 @@ struct GivenRows {
     PathTarget *target;
     List *order;     // as top.h has it; NIL: none
     List *pathkeys;  // the same
-    int64 count;     // of those that come first; 0: all are wanted, or as many as is told when they are asked
-    List *limits;    // LIMIT's and OFFSET's expressions then
+    // Of those that come first; 0: all are wanted, or as many as is told when they are asked. kAllSorted: all
+    // in an order.
+    int64 count;
+    List *limits;  // LIMIT's and OFFSET's expressions then
 };
 
 // More rows than that are better sorted by PostgreSQL alone.
 inline constexpr int64 kMaxFirstRows = 1000000;
+inline constexpr int64 kAllSorted = -1;
 
 // What the rows are to be computed from: of one table by an index, which conditions must be asked of, too.
 // False, with the reason: it can't be done.
@@ -33,6 +36,10 @@ Path *make_replaced_rows(const TableAggregate &table);
 // Offers a path of a join's rows, of a statement without groups whose tables are all joined. PostgreSQL's own
 // paths are those that there are so far.
 void consider_joined_rows(PlannerInfo *root, RelOptInfo *join);
+
+// Offers paths of all rows of a table that is the statement's only one, in the order that windows or DISTINCT
+// ON want.
+void consider_sorted_rows(PlannerInfo *root, RelOptInfo *table);
 
 // Offers paths of the first rows of `ORDER BY … LIMIT …` to `output`. False: there are none.
 bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output);
