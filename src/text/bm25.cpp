@@ -18,6 +18,7 @@ Bm25Query *make_bm25_query(Oid index, const DocumentSource &source, const Query 
     value->index = index;
     value->configuration = source.configuration;
     value->element_weights = source.weights;
+    value->long_documents = static_cast<uint64>(source.long_documents);
     value->term_count = query.term_count;
     value->norms = norms;
     for (int i = 0; i < query.term_count; i++)

@@ -14,12 +14,19 @@ struct Bm25Query {
     // Configuration that the documents' words were made by; InvalidOid: documents are tsvectors.
     Oid configuration;
     uint64 element_weights;  // DocumentSource::weights
+    uint64 long_documents;   // DocumentSource::long_documents
     postings::Norms norms;
     double weights[FLEXIBLE_ARRAY_MEMBER];  // by term; the tsquery follows
 };
 
 inline const TSQueryData *query_text(const Bm25Query *query) {
     return reinterpret_cast<const TSQueryData *>(query->weights + query->term_count);
+}
+
+// Returns how the words of documents of a type are made, to be compared with the query's.
+inline DocumentSource source_of(const Bm25Query *query, Oid type) {
+    return {type, query->configuration, query->element_weights,
+            static_cast<LongDocuments>(query->long_documents)};
 }
 
 Bm25Query *make_bm25_query(Oid index, const DocumentSource &source, const Query &query,

@@ -73,7 +73,8 @@ static void *begin_part(const BuildPart &part) {
 
 static void invert_row(Collector *collector, const PendingRow &row) {
     MemoryContext caller = MemoryContextSwitchTo(collector->row_context);
-    TSVector vector = document_of(collector->source, &row.value, &row.is_null);
+    const DocumentPlace place = {collector->inverter.index, &row.tid};
+    TSVector vector = document_of(collector->source, &row.value, &row.is_null, &place);
     MemoryContextSwitchTo(caller);
     const auto ordinal = static_cast<uint32>(collector->total);
     uint32 length = kNullLength;

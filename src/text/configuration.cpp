@@ -7,6 +7,8 @@ namespace pg_gpu::text {
 
 // Beside the weights, of which each takes five bits of its byte.
 static constexpr uint64 kKeepsPositions = UINT64CONST(1) << 63;
+static constexpr int kLongDocumentsShift = 61;
+static constexpr uint64 kLongDocumentsMask = UINT64CONST(3) << kLongDocumentsShift;
 
 [[noreturn]] static void report_lost_configuration(Relation index, const char *name) {
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
@@ -25,18 +27,18 @@ DocumentSource source_to_build(Relation index) {
              errdetail("Index \"%s\" is on %s.", RelationGetRelationName(index), format_type_be(type)),
              errhint("Several columns are indexed as an array: USING gpu_text ((ARRAY[title, body])).")));
     if (type == TSVECTOROID)
-        return {type, InvalidOid, 0};
+        return {type, InvalidOid, 0, LongDocuments::Error};
     const char *option = configuration_name(index->rd_options);
     const Oid configuration = configuration_known_as(RelationGetRelid(index), option);
     if (!OidIsValid(configuration))
         report_lost_configuration(index, option);
-    return {type, configuration, weights};
+    return {type, configuration, weights, long_documents_option(index)};
 }
 
 DocumentSource source_of(Relation index) {
     const Oid type = index->rd_opcintype[0];
     if (type == TSVECTOROID)
-        return {type, InvalidOid, 0};
+        return {type, InvalidOid, 0, LongDocuments::Error};
     const storage::BuiltWith with = storage::read_built_with(index, run_kind());
     const char *option = configuration_name(index->rd_options);
     Oid configuration = configuration_known_as(RelationGetRelid(index), option);
@@ -44,7 +46,8 @@ DocumentSource source_of(Relation index) {
         configuration = configuration_known_as(index, with.names, configuration);
     if (!OidIsValid(configuration))
         report_lost_configuration(index, option);
-    return {type, configuration, with.numbers & ~kKeepsPositions};
+    return {type, configuration, with.numbers & ~(kKeepsPositions | kLongDocumentsMask),
+            static_cast<LongDocuments>((with.numbers & kLongDocumentsMask) >> kLongDocumentsShift)};
 }
 
 bool keeps_positions(Relation index) {
@@ -61,52 +64,8 @@ storage::BuiltWith built_with(Relation index) {
     const DocumentSource source = source_to_build(index);
     return {
         OidIsValid(source.configuration) ? hash_configuration_name(configuration_name(index->rd_options)) : 0,
-        source.weights | (options_of(index).positions ? kKeepsPositions : 0)};
-}
-
-// A lexeme that stands between elements until all are there, so that no phrase begins in one and ends in
-// another. Parsers take this character for a blank.
-static constexpr char kBetween[] = "\x01";
-
-// Returns the documents of the elements one behind the other, each as often as its weight says.
-static Datum repeat_elements(const DocumentSource &source, Datum array) {
-    Datum *elements;
-    bool *nulls;
-    int count;
-    deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &count);
-    const Datum between = DirectFunctionCall1(tsvectorin, CStringGetDatum(psprintf("'%s':1", kBetween)));
-    Datum whole = between;
-    for (int i = 0; i < count; i++) {
-        if (nulls[i])
-            continue;
-        const Datum words =
-            DirectFunctionCall2(to_tsvector_byid, ObjectIdGetDatum(source.configuration), elements[i]);
-        // Elements behind the last weight count once.
-        const uint64 weight = i < kMaxWeights ? source.weights >> (8 * i) & 0xff : 0;
-        for (uint64 copy = 0; copy < Max(weight, uint64{1}); copy++)
-            whole = DirectFunctionCall2(tsvector_concat, DirectFunctionCall2(tsvector_concat, whole, words),
-                                        between);
-    }
-    return DirectFunctionCall2(tsvector_delete_str, whole, CStringGetTextDatum(kBetween));
-}
-
-TSVector document_of_value(const DocumentSource &source, Datum value) {
-    const Datum configuration = ObjectIdGetDatum(source.configuration);
-    Datum words = value;
-    switch (source.type) {
-        case TSVECTOROID:
-            return DatumGetTSVector(value);
-        case JSONBOID:
-            return DatumGetTSVector(DirectFunctionCall2(jsonb_string_to_tsvector_byid, configuration, value));
-        case TEXTARRAYOID:
-            if (source.weights != 0)
-                return DatumGetTSVector(repeat_elements(source, value));
-            words = OidFunctionCall2(F_ARRAY_TO_STRING_ANYARRAY_TEXT, value, CStringGetTextDatum("\n"));
-            break;
-        default:
-            break;
-    }
-    return DatumGetTSVector(DirectFunctionCall2(to_tsvector_byid, configuration, words));
+        source.weights | (options_of(index).positions ? kKeepsPositions : 0) |
+            static_cast<uint64>(source.long_documents) << kLongDocumentsShift};
 }
 
 TSQuery typed_query(Oid configuration, Datum typed) {

@@ -13,6 +13,19 @@ struct DocumentSource {
     Oid configuration;  // InvalidOid for tsvector
     // Weights of a text[]'s elements, a byte each, the first one's lowest; 0: all count alike.
     uint64 weights;
+    LongDocuments long_documents;
+};
+
+// Do both make the same words of a value?
+inline bool makes_same_words(const DocumentSource &a, const DocumentSource &b) {
+    return a.configuration == b.configuration && a.weights == b.weights &&
+           a.long_documents == b.long_documents;
+}
+
+// The entry that a document is made for, to be named in errors.
+struct DocumentPlace {
+    Relation index;
+    const ItemPointerData *tid;
 };
 
 // The source that an index is built from: its option, which names a configuration.
@@ -33,11 +46,12 @@ storage::BuiltWith built_with(Relation index);
 
 // Returns a value's document. Only a tsvector may be the value itself. An element of weight n is there n
 // times, as in the simple BM25 of weighted fields (Robertson, Zaragoza and Taylor, CIKM 2004).
-TSVector document_of_value(const DocumentSource &source, Datum value);
+TSVector document_of_value(const DocumentSource &source, Datum value, const DocumentPlace *place = nullptr);
 
 // Returns the indexed column's document, and nullptr when it is NULL.
-inline TSVector document_of(const DocumentSource &source, const Datum *values, const bool *nulls) {
-    return nulls[0] ? nullptr : document_of_value(source, values[0]);
+inline TSVector document_of(const DocumentSource &source, const Datum *values, const bool *nulls,
+                            const DocumentPlace *place = nullptr) {
+    return nulls[0] ? nullptr : document_of_value(source, values[0], place);
 }
 
 // Makes a query of words typed into a search field, as websearch_to_tsquery reads them.

@@ -33,7 +33,8 @@ bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relatio
     const InsertState *state = insert_state(index, index_info);
     MemoryContext context = state->row_context;
     MemoryContext caller = MemoryContextSwitchTo(context);
-    TSVector vector = document_of(state->source, values, nulls);
+    const DocumentPlace place = {index, tid};
+    TSVector vector = document_of(state->source, values, nulls, &place);
     DocumentTuple *tail_tuple = make_tail_tuple(vector, *tid, state->positions);
     MemoryContextSwitchTo(caller);
     if (tail_tuple != nullptr)

@@ -12,6 +12,7 @@ struct StoredOptions {
     int configuration;  // place of its name behind the other options
     int weights;        // likewise
     bool positions;
+    int long_documents;
 };
 
 static constexpr char kDefaultConfiguration[] = "simple";
@@ -22,6 +23,13 @@ static relopt_enum_elt_def codec_names[] = {
     {"bitpack", static_cast<int>(postings::Codec::Bitpack)},
     {"pfordelta", static_cast<int>(postings::Codec::PForDelta)},
     {"rice", static_cast<int>(postings::Codec::Rice)},
+    {nullptr, 0},
+};
+
+static relopt_enum_elt_def long_document_names[] = {
+    {"error", static_cast<int>(LongDocuments::Error)},
+    {"truncate", static_cast<int>(LongDocuments::Truncate)},
+    {"skip", static_cast<int>(LongDocuments::Skip)},
     {nullptr, 0},
 };
 
@@ -83,6 +91,10 @@ void register_options() {
     add_bool_reloption(option_kind, "positions",
                        "Keeps words' positions for phrases and weights, from the next build on",
                        kDefaults.positions, ShareUpdateExclusiveLock);
+    add_enum_reloption(option_kind, "long_documents",
+                       "What is done with documents of more than a megabyte of words, from the next build on",
+                       long_document_names, static_cast<int>(LongDocuments::Error),
+                       "Valid values are \"error\", \"truncate\", and \"skip\".", ShareUpdateExclusiveLock);
 }
 
 bytea *read_options(Datum options, bool validate) {
@@ -94,6 +106,7 @@ bytea *read_options(Datum options, bool validate) {
         parsed_option("configuration", RELOPT_TYPE_STRING, offsetof(StoredOptions, configuration)),
         parsed_option("weights", RELOPT_TYPE_STRING, offsetof(StoredOptions, weights)),
         parsed_option("positions", RELOPT_TYPE_BOOL, offsetof(StoredOptions, positions)),
+        parsed_option("long_documents", RELOPT_TYPE_ENUM, offsetof(StoredOptions, long_documents)),
     };
     return static_cast<bytea *>(build_reloptions(options, validate, option_kind, sizeof(StoredOptions),
                                                  elements, lengthof(elements)));
@@ -112,6 +125,11 @@ uint64 weights_option(Relation index) {
     if (stored != nullptr && stored->weights != 0)
         read_weights(reinterpret_cast<const char *>(stored) + stored->weights, &weights);
     return weights;
+}
+
+LongDocuments long_documents_option(Relation index) {
+    const auto *stored = reinterpret_cast<const StoredOptions *>(index->rd_options);
+    return stored == nullptr ? LongDocuments::Error : static_cast<LongDocuments>(stored->long_documents);
 }
 
 const char *configuration_name(const bytea *options) {

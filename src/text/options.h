@@ -20,6 +20,12 @@ Options options_of(Relation index);
 // Returns the text search configuration's name, as what read_options() has made has it.
 const char *configuration_name(const bytea *options);
 
+// What is done with a document whose words take more room than a tsvector has.
+enum class LongDocuments : uint8 { Error, Truncate, Skip };
+
+// Returns the option `long_documents`.
+LongDocuments long_documents_option(Relation index);
+
 inline constexpr int kMaxWeights = 8;
 
 // Returns the option `weights` as DocumentSource has it.

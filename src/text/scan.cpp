@@ -136,8 +136,8 @@ static void read_conditions(IndexScanDesc descriptor, Scan *scan) {
             query = parse_query(DatumGetTSQueryCopy(key.sk_argument));
         } else {
             const Bm25Query *value = copy_of_query(key.sk_argument);
-            // Words by another configuration are looked for in the rows.
-            if (value->configuration != source.configuration) {
+            // Words that are made otherwise are looked for in the rows.
+            if (!makes_same_words(source_of(value, source.type), source)) {
                 scan->recheck = true;
                 continue;
             }
@@ -151,8 +151,8 @@ static void read_conditions(IndexScanDesc descriptor, Scan *scan) {
     if (descriptor->numberOfOrderBys > 0 && !(descriptor->orderByData[0].sk_flags & SK_ISNULL)) {
         const Bm25Query *value = copy_of_query(descriptor->orderByData[0].sk_argument);
         scan->has_query = true;
-        scan->unordered =
-            value->configuration != source.configuration || value->element_weights != source.weights;
+        // Words of tsvectors are made elsewhere.
+        scan->unordered = !makes_same_words(source_of(value, source.type), source);
         if (!scan->unordered) {
             scan->query = parse_bm25_query(value);
             scan->norms = value->norms;

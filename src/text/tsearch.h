@@ -16,4 +16,6 @@ extern "C" {
 #include "tsearch/ts_cache.h"
 #include "tsearch/ts_type.h"
 #include "tsearch/ts_utils.h"
+#include "utils/jsonb.h"
+#include "utils/jsonfuncs.h"
 }

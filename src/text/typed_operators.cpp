@@ -118,12 +118,9 @@ static int64 evaluate(FunctionCallInfo fcinfo, bool typed) {
     Operator *called = operator_of(fcinfo->flinfo);
     struct varlena *argument = PG_DETOAST_DATUM(PG_GETARG_DATUM(1));
     const Operation *operation = operation_of(called, argument, typed);
-    DocumentSource source = {called->document_type, called->typed_configuration, 0};
-    if (!typed) {
-        const auto *value = reinterpret_cast<const Bm25Query *>(operation->argument);
-        source.configuration = value->configuration;
-        source.weights = value->element_weights;
-    }
+    DocumentSource source = {called->document_type, called->typed_configuration, 0, LongDocuments::Error};
+    if (!typed)
+        source = source_of(reinterpret_cast<const Bm25Query *>(operation->argument), called->document_type);
     if (!OidIsValid(source.configuration))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("the query has been made by an index of tsvectors"),
