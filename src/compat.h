@@ -580,6 +580,24 @@ inline void mark_nulled(Var *column, Index join) {
 #endif
 }
 
+// Returns the numbers of the tables below a part of a join tree.
+inline Relids tables_of_join_tree(Node *part) {
+#if PG_VERSION_NUM >= 160000
+    return get_relids_in_jointree(part, false, false);
+#else
+    return get_relids_in_jointree(part, false);
+#endif
+}
+
+// Returns the expression that a column of a query's groups stands for, from 18 on; nullptr for other columns.
+inline Node *grouped_expression([[maybe_unused]] const RangeTblEntry *entry, [[maybe_unused]] int column) {
+#if PG_VERSION_NUM >= 180000
+    if (entry->rtekind == RTE_GROUP)
+        return static_cast<Node *>(list_nth(entry->groupexprs, column - 1));
+#endif
+    return nullptr;
+}
+
 // From PostgreSQL 18 on what an executor has pruned mustn't be opened.
 inline bool is_relation_pruned(const EState &estate, Index relation) {
 #if PG_VERSION_NUM >= 180000

@@ -51,11 +51,11 @@ OpenIndex open_index(Oid index_oid, LOCKMODE heap_lock, LOCKMODE index_lock) {
     return open;
 }
 
-static void require_column_access(const OpenIndex &open) {
+static bool may_read_columns(const OpenIndex &open) {
     const Oid table = RelationGetRelid(open.heap);
     const Oid user = GetUserId();
     if (pg_class_aclcheck(table, user, ACL_SELECT) == ACLCHECK_OK)
-        return;
+        return true;
 
     Bitmapset *columns = nullptr;
     const Form_pg_index form = open.index->rd_index;
@@ -65,19 +65,31 @@ static void require_column_access(const OpenIndex &open) {
     pull_varattnos(reinterpret_cast<Node *>(RelationGetIndexExpressions(open.index)), 1, &columns);
     pull_varattnos(reinterpret_cast<Node *>(RelationGetIndexPredicate(open.index)), 1, &columns);
 
-    for (int column = bms_next_member(columns, -1); column >= 0; column = bms_next_member(columns, column)) {
+    bool may = true;
+    for (int column = bms_next_member(columns, -1); column >= 0 && may;
+         column = bms_next_member(columns, column)) {
         const auto attribute = static_cast<AttrNumber>(column + FirstLowInvalidHeapAttributeNumber);
         // Attribute 0 is the whole row: every column, which the table's own privilege would have covered.
-        if (attribute == 0 || pg_attribute_aclcheck(table, attribute, user, ACL_SELECT) != ACLCHECK_OK)
-            aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(open.heap->rd_rel->relkind),
-                           RelationGetRelationName(open.heap));
+        may = attribute != 0 && pg_attribute_aclcheck(table, attribute, user, ACL_SELECT) == ACLCHECK_OK;
     }
     bms_free(columns);
+    return may;
+}
+
+// Raises an ERROR with row_security = off, unless told not to.
+static bool has_row_security(const OpenIndex &open, bool raises_none) {
+    return check_enable_rls(RelationGetRelid(open.heap), InvalidOid, raises_none) == RLS_ENABLED;
+}
+
+bool may_read(const OpenIndex &open) {
+    return may_read_columns(open) && !has_row_security(open, true);
 }
 
 void require_read_access(const OpenIndex &open) {
-    require_column_access(open);
-    if (check_enable_rls(RelationGetRelid(open.heap), InvalidOid, false) == RLS_ENABLED)
+    if (!may_read_columns(open))
+        aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(open.heap->rd_rel->relkind),
+                       RelationGetRelationName(open.heap));
+    if (has_row_security(open, false))
         ereport(ERROR,
                 (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                  errmsg("row security applies to table \"%s\"", RelationGetRelationName(open.heap)),

@@ -18,6 +18,9 @@ OpenIndex open_index(Oid index_oid, LOCKMODE heap_lock, LOCKMODE index_lock);
 // Is one of the index's columns found roughly, so that its entries answer nothing by themselves?
 bool is_rough_index(const OpenIndex &open);
 
+// May the caller SELECT the indexed columns, without row security?
+bool may_read(const OpenIndex &open);
+
 // Raises an ERROR unless the caller may SELECT the indexed columns and no row security applies to the caller.
 void require_read_access(const OpenIndex &open);
 

@@ -80,14 +80,8 @@ static text::Bm25Query *rank_by(const functions::OpenIndex &open, const text::Do
     return text::make_bm25_query(RelationGetRelid(open.index), source, query, norms);
 }
 
-// An index of a partitioned table has no pages that could say what it was built with.
-text::DocumentSource functions::document_source(Relation index) {
-    return index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX ? text::source_to_build(index)
-                                                               : text::source_of(index);
-}
-
 static text::DocumentSource require_configuration(Relation index) {
-    const text::DocumentSource source = functions::document_source(index);
+    const text::DocumentSource source = text::source_of(index);
     if (!OidIsValid(source.configuration))
         ereport(ERROR,
                 (errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -108,7 +102,7 @@ TSQuery functions::query_argument(FunctionCallInfo fcinfo, Relation index) {
 
 Datum pg_gpu_query(PG_FUNCTION_ARGS) {
     const functions::OpenIndex open = functions::open_text_index(PG_GETARG_OID(0));
-    text::Bm25Query *value = rank_by(open, functions::document_source(open.index), PG_GETARG_TSQUERY(1));
+    text::Bm25Query *value = rank_by(open, text::source_of(open.index), PG_GETARG_TSQUERY(1));
     functions::close_index(open);
     PG_RETURN_POINTER(value);
 }
@@ -129,9 +123,9 @@ Datum pg_gpu_matching_query(PG_FUNCTION_ARGS) {
     TSQuery tsquery = functions::query_argument(fcinfo, open.index);
     text::Query query = text::parse_query(tsquery);
     query.text = tsquery;
-    for (int i = 0; i < query.term_count; i++)
-        query.terms[i].weight = 0;
-    text::Bm25Query *value = text::make_bm25_query(RelationGetRelid(open.index), source, query, {});
+    text::postings::Norms norms;
+    text::weigh_alike(&query, &norms);
+    text::Bm25Query *value = text::make_bm25_query(RelationGetRelid(open.index), source, query, norms);
     functions::close_index(open);
     PG_RETURN_POINTER(value);
 }

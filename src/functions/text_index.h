@@ -31,9 +31,6 @@ void for_each_leaf(const OpenIndex &open, Visit visit) {
     }
 }
 
-// Returns the function that makes the index's documents.
-text::DocumentSource document_source(Relation index);
-
 // Returns the call's second argument: a tsquery, whose words have been made already, or what was typed. That
 // needs an index with a configuration.
 TSQuery query_argument(FunctionCallInfo fcinfo, Relation index);

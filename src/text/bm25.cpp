@@ -34,6 +34,13 @@ Query parse_bm25_query(const Bm25Query *value) {
     return query;
 }
 
+void weigh_alike(Query *query, postings::Norms *norms) {
+    constexpr double kSaturation = 1.2;
+    *norms = {kSaturation, 0};
+    for (int i = 0; i < query->term_count; i++)
+        query->terms[i].weight = query->terms[i].ranked ? (kSaturation + 1) / postings::kScoreUnit : 0;
+}
+
 int64 document_score(const Query &query, const postings::Norms &norms, const uint32 *frequencies,
                      uint32 length) {
     int64 score = 0;

@@ -35,6 +35,9 @@ Bm25Query *make_bm25_query(Oid index, const DocumentSource &source, const Query 
 // Parses the query in the value and puts the weights in place. The result refers to the value's memory.
 Query parse_bm25_query(const Bm25Query *value);
 
+// Has all words weigh the same, and lengths not count, where there are no statistics.
+void weigh_alike(Query *query, postings::Norms *norms);
+
 // Returns a matching document's score, in units.
 int64 document_score(const Query &query, const postings::Norms &norms, const uint32 *frequencies,
                      uint32 length);

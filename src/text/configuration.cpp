@@ -39,6 +39,9 @@ DocumentSource source_of(Relation index) {
     const Oid type = index->rd_opcintype[0];
     if (type == TSVECTOROID)
         return {type, InvalidOid, 0, LongDocuments::Error};
+    // An index of a partitioned table has no pages that could say what it was built with.
+    if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
+        return source_to_build(index);
     const storage::BuiltWith with = storage::read_built_with(index, run_kind());
     const char *option = configuration_name(index->rd_options);
     Oid configuration = configuration_known_as(RelationGetRelid(index), option);

@@ -12,6 +12,9 @@ const storage::RunKind *run_kind();
 // Writes a document that is longer than a tail as a run of its own (runs.cpp).
 void insert_long_document(Relation index, TSVector vector, const ItemPointerData &tid);
 
+// May it be said now that something is searched without an index? It is said once a statement.
+bool is_first_unindexed_search();
+
 // ---- the method's parts (method.h) ------------------------------------------------------------------------
 
 const table::BuildSteps *build_steps(Relation index);

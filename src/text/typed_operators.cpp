@@ -4,6 +4,7 @@
 #include "text/bm25.h"
 #include "text/configuration.h"
 #include "text/rows.h"
+#include "text/text.h"
 
 PG_GPU_FUNCTION(pg_gpu_text_matches);
 PG_GPU_FUNCTION(pg_gpu_text_distance);
@@ -34,6 +35,27 @@ struct Operator {
 }  // namespace
 
 // Types are those of the function's arguments: an index scan calls it without an expression.
+// Several calls of a statement, and of what it executes, say it once. Workers leave it to their leader.
+bool is_first_unindexed_search() {
+    static TimestampTz last_statement;
+    if (IsParallelWorker() || last_statement == GetCurrentStatementStartTimestamp())
+        return false;
+    last_statement = GetCurrentStatementStartTimestamp();
+    return true;
+}
+
+static void say_how_words_are_made(Oid configuration) {
+    if (!is_first_unindexed_search())
+        return;
+    ereport(
+        NOTICE,
+        (errmsg("what is searched has no index of gpu_text"),
+         errdetail("Its words are made by text search configuration \"%s\" "
+                   "(default_text_search_config), and all weigh the same.",
+                   DatumGetCString(DirectFunctionCall1(regconfigout, ObjectIdGetDatum(configuration)))),
+         errhint("gpu.matching_query('index', 'what was typed') has the words made as that index's are.")));
+}
+
 static Operator *operator_of(FmgrInfo *function) {
     if (function->fn_extra != nullptr)
         return static_cast<Operator *>(function->fn_extra);
@@ -52,15 +74,6 @@ static Operator *operator_of(FmgrInfo *function) {
     return made;
 }
 
-// Without an index there are no statistics, so that all words weigh the same, and lengths don't count.
-static void weigh_alike(Operation *operation) {
-    constexpr double kSaturation = 1.2;
-    operation->norms = {kSaturation, 0};
-    for (int i = 0; i < operation->query.term_count; i++)
-        operation->query.terms[i].weight =
-            operation->query.terms[i].ranked ? (kSaturation + 1) / postings::kScoreUnit : 0;
-}
-
 static void read_query(Operator *called, bool typed) {
     Operation *operation = &called->operation;
     if (!typed) {
@@ -73,7 +86,7 @@ static void read_query(Operator *called, bool typed) {
                            : typed_query(called->typed_configuration, PointerGetDatum(operation->argument));
         operation->query = parse_query(text);
         operation->query.text = text;
-        weigh_alike(operation);
+        weigh_alike(&operation->query, &operation->norms);
     }
     operation->frequencies = allocate<uint32>(uint64(operation->query.term_count) + 1);
 }
@@ -87,6 +100,8 @@ static const Operation *operation_of(Operator *called, struct varlena *argument,
         memcmp(operation->argument, argument, VARSIZE(argument)) == 0)
         return operation;
     operation->argument = nullptr;
+    if (typed && operation->argument == nullptr)
+        say_how_words_are_made(configuration);
     MemoryContextReset(operation->query_context);
     called->typed_configuration = configuration;
     MemoryContext caller = MemoryContextSwitchTo(operation->query_context);
