@@ -107,25 +107,124 @@ Datum pg_gpu_query(PG_FUNCTION_ARGS) {
     PG_RETURN_POINTER(value);
 }
 
+// ---- once a statement -------------------------------------------------------------------------------------
+
+namespace {
+
+// A value that a statement has had made, which all of its scans compute with: those of partitions are many,
+// and statistics are of all partitions together.
+struct Made {
+    Oid function;
+    Oid index;
+    struct varlena *argument;
+    text::Bm25Query *value;
+};
+
+// The values of one statement that sees one state of the database.
+struct MadeOfStatement {
+    TimestampTz began_at;
+    TransactionId xmin;
+    TransactionId xmax;
+    uint32 running;
+    CommandId command;
+};
+
+}  // namespace
+
+static constexpr int kMaxMade = 64;
+
+static List *made = NIL;
+static MemoryContext made_context = nullptr;
+
+static bool is_same_statement(const MadeOfStatement &a, const MadeOfStatement &b) {
+    return a.began_at == b.began_at && a.xmin == b.xmin && a.xmax == b.xmax && a.running == b.running &&
+           a.command == b.command;
+}
+
+static void forget_other_statements() {
+    static MadeOfStatement made_of;
+    MadeOfStatement now = {};
+    now.began_at = GetCurrentStatementStartTimestamp();
+    if (ActiveSnapshotSet()) {
+        const SnapshotData *snapshot = GetActiveSnapshot();
+        now.xmin = snapshot->xmin;
+        now.xmax = snapshot->xmax;
+        now.running = snapshot->xcnt;
+        now.command = snapshot->curcid;
+    }
+    if (is_same_statement(now, made_of) && list_length(made) < kMaxMade)
+        return;
+    made = NIL;
+    if (made_context == nullptr)
+        made_context =
+            AllocSetContextCreate(TopMemoryContext, "gpu_text queries of a statement", ALLOCSET_SMALL_SIZES);
+    MemoryContextReset(made_context);
+    made_of = now;
+}
+
+static struct varlena *copy_of(const void *value) {
+    auto *copy = reinterpret_cast<struct varlena *>(allocate<char>(VARSIZE(value)));
+    memcpy(copy, value, VARSIZE(value));
+    return copy;
+}
+
+static const Made *find_made(Oid function, Oid index, const struct varlena *argument) {
+    ListCell *cell;
+    foreach (cell, made) {
+        const auto *candidate = static_cast<const Made *>(lfirst(cell));
+        if (candidate->function == function && candidate->index == index &&
+            VARSIZE(candidate->argument) == VARSIZE(argument) &&
+            memcmp(candidate->argument, argument, VARSIZE(argument)) == 0)
+            return candidate;
+    }
+    return nullptr;
+}
+
+// Returns what the call of a function with an index and a query returns, which make() makes.
+template <typename Make>
+static Datum make_once(FunctionCallInfo fcinfo, Make make) {
+    const Oid index = PG_GETARG_OID(0);
+    const Oid function = fcinfo->flinfo->fn_oid;
+    const struct varlena *argument = PG_DETOAST_DATUM(PG_GETARG_DATUM(1));
+    forget_other_statements();
+    const Made *known = find_made(function, index, argument);
+    if (known == nullptr) {
+        const text::Bm25Query *value = make();
+        MemoryContext caller = MemoryContextSwitchTo(made_context);
+        auto *entry = allocate<Made>(1);
+        *entry = {function, index, copy_of(argument), reinterpret_cast<text::Bm25Query *>(copy_of(value))};
+        made = lappend(made, entry);
+        MemoryContextSwitchTo(caller);
+        known = entry;
+    }
+    return PointerGetDatum(copy_of(known->value));
+}
+
 Datum pg_gpu_ranking_query(PG_FUNCTION_ARGS) {
     const functions::OpenIndex open = functions::open_text_index(PG_GETARG_OID(0));
-    const text::DocumentSource source = require_configuration(open.index);
-    text::Bm25Query *value = rank_by(open, source, functions::query_argument(fcinfo, open.index));
+    const Datum value = make_once(fcinfo, [&]() {
+        const text::DocumentSource source = require_configuration(open.index);
+        return rank_by(open, source, functions::query_argument(fcinfo, open.index));
+    });
     functions::close_index(open);
-    PG_RETURN_POINTER(value);
+    return value;
+}
+
+static text::Bm25Query *match_by(Relation index, TSQuery tsquery) {
+    const text::DocumentSource source = require_configuration(index);
+    text::Query query = text::parse_query(tsquery);
+    query.text = tsquery;
+    text::postings::Norms norms;
+    text::weigh_alike(&query, &norms);
+    return text::make_bm25_query(RelationGetRelid(index), source, query, norms);
 }
 
 // Tells nothing of the rows, so whoever may name the index may have it.
 Datum pg_gpu_matching_query(PG_FUNCTION_ARGS) {
     const functions::OpenIndex open = open_any_index(PG_GETARG_OID(0));
     require_text_index(open.index);
-    const text::DocumentSource source = require_configuration(open.index);
-    TSQuery tsquery = functions::query_argument(fcinfo, open.index);
-    text::Query query = text::parse_query(tsquery);
-    query.text = tsquery;
-    text::postings::Norms norms;
-    text::weigh_alike(&query, &norms);
-    text::Bm25Query *value = text::make_bm25_query(RelationGetRelid(open.index), source, query, norms);
+    const Datum value = make_once(
+        fcinfo, [&]() { return match_by(open.index, functions::query_argument(fcinfo, open.index)); });
     functions::close_index(open);
-    PG_RETURN_POINTER(value);
+    return value;
 }
