@@ -393,7 +393,7 @@ COMMENT ON FUNCTION gpu.fuzzy_query(regclass, tsquery, int) IS 'a query, with an
 CREATE FUNCTION gpu.matches(text, gpu.bm25_query)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_matches'
-LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000;
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.matches(text, gpu.bm25_query) IS 'implementation of @@@ operator';
 
 CREATE FUNCTION gpu.matches(text, text)
@@ -411,7 +411,7 @@ COMMENT ON FUNCTION gpu.matches(text, tsquery) IS 'implementation of @@@ operato
 CREATE FUNCTION gpu.distance(text, gpu.bm25_query)
 RETURNS real
 AS 'MODULE_PATHNAME', 'pg_gpu_text_distance'
-LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000;
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.distance(text, gpu.bm25_query) IS 'implementation of <@> operator';
 
 CREATE FUNCTION gpu.distance(text, text)
@@ -477,7 +477,7 @@ COMMENT ON OPERATOR @extschema@.<@> (text, tsquery) IS 'minus the BM25 score; 0 
 CREATE FUNCTION gpu.matches(jsonb, gpu.bm25_query)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_matches'
-LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000;
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.matches(jsonb, gpu.bm25_query) IS 'implementation of @@@ operator';
 
 CREATE FUNCTION gpu.matches(jsonb, text)
@@ -495,7 +495,7 @@ COMMENT ON FUNCTION gpu.matches(jsonb, tsquery) IS 'implementation of @@@ operat
 CREATE FUNCTION gpu.distance(jsonb, gpu.bm25_query)
 RETURNS real
 AS 'MODULE_PATHNAME', 'pg_gpu_text_distance'
-LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000;
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.distance(jsonb, gpu.bm25_query) IS 'implementation of <@> operator';
 
 CREATE FUNCTION gpu.distance(jsonb, text)
@@ -561,7 +561,7 @@ COMMENT ON OPERATOR @extschema@.<@> (jsonb, tsquery) IS 'minus the BM25 score; 0
 CREATE FUNCTION gpu.matches(text[], gpu.bm25_query)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_matches'
-LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000;
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.matches(text[], gpu.bm25_query) IS 'implementation of @@@ operator';
 
 CREATE FUNCTION gpu.matches(text[], text)
@@ -579,7 +579,7 @@ COMMENT ON FUNCTION gpu.matches(text[], tsquery) IS 'implementation of @@@ opera
 CREATE FUNCTION gpu.distance(text[], gpu.bm25_query)
 RETURNS real
 AS 'MODULE_PATHNAME', 'pg_gpu_text_distance'
-LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000;
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.distance(text[], gpu.bm25_query) IS 'implementation of <@> operator';
 
 CREATE FUNCTION gpu.distance(text[], text)

@@ -82,9 +82,12 @@ static DeadTotals dead_totals(RunReader *reader) {
     return totals;
 }
 
-static void open_run(Corpus *corpus, const storage::RunEntry &run) {
+static void open_run(Corpus *corpus, const storage::RunEntry &run, DeadEntries dead_entries) {
     RunReader *reader = &corpus->runs[corpus->run_count++];
-    open_reader(reader, corpus->index, run);
+    storage::RunEntry opened = run;
+    if (dead_entries == DeadEntries::Ignored)
+        opened.dead = 0;
+    open_reader(reader, corpus->index, opened);
     reader->heap_blocks = corpus->heap_blocks;
     corpus->documents += run.entries - reader->header.null_documents;
     corpus->length += total_length(run);
@@ -95,7 +98,7 @@ static void open_run(Corpus *corpus, const storage::RunEntry &run) {
     corpus->length -= dead.length;
 }
 
-Corpus *open_corpus(Relation index, Snapshot snapshot, storage::CachedRuns *cached) {
+Corpus *open_corpus(Relation index, Snapshot snapshot, storage::CachedRuns *cached, DeadEntries dead) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_text corpus", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
@@ -119,7 +122,7 @@ Corpus *open_corpus(Relation index, Snapshot snapshot, storage::CachedRuns *cach
         if (layout_of(run) == Layout::Raw)
             open_raw(corpus, run);
         else
-            open_run(corpus, run);
+            open_run(corpus, run, dead);
     }
     MemoryContextSwitchTo(caller);
     return corpus;

@@ -27,13 +27,16 @@ struct Corpus {
     uint64 length;
 };
 
+// Are dead entries told from others? An estimate doesn't read their bitmaps.
+enum class DeadEntries { Told, Ignored };
+
 // Opens views until `work` has gone through one of which no page was recycled meanwhile: it may run several
 // times, and must leave nothing in memory of a run that was stale. Runs in the corpus's memory context.
 template <typename Work>
-void with_corpus(Relation index, Snapshot snapshot, Work work);
+void with_corpus(Relation index, Snapshot snapshot, Work work, DeadEntries dead = DeadEntries::Told);
 
 // `cached` belongs to who opens another one when pages of this one are recycled.
-Corpus *open_corpus(Relation index, Snapshot snapshot, storage::CachedRuns *cached);
+Corpus *open_corpus(Relation index, Snapshot snapshot, storage::CachedRuns *cached, DeadEntries dead);
 void close_corpus(Corpus *corpus);
 // Is called after work on the corpus. Returns the run of which a page was recycled, and which page, or
 // nullptr when none was.
@@ -46,11 +49,11 @@ inline bool is_stale(const Corpus *corpus) {
 void confirm_recycled(const Corpus *corpus, const storage::RunEntry &run, uint32 position);
 
 template <typename Work>
-void with_corpus(Relation index, Snapshot snapshot, Work work) {
+void with_corpus(Relation index, Snapshot snapshot, Work work, DeadEntries dead) {
     storage::CachedRuns cached;
     storage::begin_cached(&cached);
     for (bool done = false; !done;) {
-        Corpus *corpus = open_corpus(index, snapshot, &cached);
+        Corpus *corpus = open_corpus(index, snapshot, &cached, dead);
         MemoryContext caller = MemoryContextSwitchTo(corpus->context);
         if (corpus->recycled == nullptr)
             work(corpus);

@@ -9,6 +9,7 @@
 #include "text/mirror.h"
 #include "text/operators.h"
 #include "text/options.h"
+#include "text/planned.h"
 #include "text/request.h"
 #include "text/rows.h"
 #include "text/search.h"

@@ -7,6 +7,7 @@
 #include "compat.h"
 #include "plan/bitmap_rows.h"
 #include "plan/advise/explain_why.h"
+#include "plan/search/more_paths.h"
 #include "settings.h"
 
 namespace pg_gpu::plan {
@@ -113,6 +114,7 @@ static void consider_search(PlannerInfo *root, RelOptInfo *relation, Index range
         previous_hook(root, relation, range_table_index, entry);
     if (!is_table(relation, entry))
         return;
+    add_more_paths(root, relation);
     List *scans = find_ordered_scans(relation);
     if (scans == NIL)
         return;

@@ -2,6 +2,7 @@
 // gpu.bm25_query, where an index of gpu_text is on the column. It says by which text search configuration
 // words are made, and what the index's statistics are, so that all plans of the statement give the same
 // answer, and the index can be used. Who may not read all rows of the table has the configuration alone.
+#include "expressions.h"
 #include "functions/index_access.h"
 #include "plan/search/document_source.h"
 #include "text/gpu_text.h"
@@ -85,13 +86,31 @@ static Node *simplify(const SupportRequestSimplify *request) {
     return reinterpret_cast<Node *>(result);
 }
 
+// Making words of a document costs by its length.
+static Node *estimate_cost(SupportRequestCost *request) {
+    Oid function;
+    List *arguments;
+    if (request->node == nullptr || !read_call(request->node, &function, &arguments) ||
+        list_length(arguments) != 2)
+        return nullptr;
+    const double operators =
+        text::operators_per_document(request->root, static_cast<Node *>(linitial(arguments)));
+    if (operators == 0)
+        return nullptr;
+    request->startup = 0;
+    request->per_tuple = operators * cpu_operator_cost;
+    return reinterpret_cast<Node *>(request);
+}
+
 }  // namespace pg_gpu::plan
 
 using namespace pg_gpu;
 
 Datum pg_gpu_typed_support(PG_FUNCTION_ARGS) {
     auto *request = static_cast<Node *>(static_cast<void *>(PG_GETARG_POINTER(0)));
-    if (!IsA(request, SupportRequestSimplify))
-        PG_RETURN_POINTER(nullptr);
-    PG_RETURN_POINTER(plan::simplify(castNode(SupportRequestSimplify, request)));
+    if (IsA(request, SupportRequestSimplify))
+        PG_RETURN_POINTER(plan::simplify(castNode(SupportRequestSimplify, request)));
+    if (IsA(request, SupportRequestCost))
+        PG_RETURN_POINTER(plan::estimate_cost(castNode(SupportRequestCost, request)));
+    PG_RETURN_POINTER(nullptr);
 }
