@@ -396,6 +396,12 @@ AS 'MODULE_PATHNAME', 'pg_gpu_text_matches'
 LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.matches(text, gpu.bm25_query) IS 'implementation of @@@ operator';
 
+CREATE FUNCTION gpu.may_match(text, gpu.bm25_query)
+RETURNS bool
+AS 'MODULE_PATHNAME', 'pg_gpu_text_may_match'
+LANGUAGE C STRICT IMMUTABLE LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION gpu.may_match(text, gpu.bm25_query) IS 'implementation of @@? operator';
+
 CREATE FUNCTION gpu.matches(text, text)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_matches_typed'
@@ -434,6 +440,15 @@ CREATE OPERATOR @extschema@.@@@ (
     JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR @extschema@.@@@ (text, gpu.bm25_query) IS 'matches what was typed';
+
+CREATE OPERATOR gpu.@@? (
+    FUNCTION = gpu.may_match,
+    LEFTARG = text,
+    RIGHTARG = gpu.bm25_query,
+    RESTRICT = gpu.match_selectivity,
+    JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR gpu.@@? (text, gpu.bm25_query) IS 'true; in an index condition, may match what was typed';
 
 CREATE OPERATOR @extschema@.<@> (
     FUNCTION = gpu.distance,
@@ -480,6 +495,12 @@ AS 'MODULE_PATHNAME', 'pg_gpu_text_matches'
 LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.matches(jsonb, gpu.bm25_query) IS 'implementation of @@@ operator';
 
+CREATE FUNCTION gpu.may_match(jsonb, gpu.bm25_query)
+RETURNS bool
+AS 'MODULE_PATHNAME', 'pg_gpu_text_may_match'
+LANGUAGE C STRICT IMMUTABLE LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION gpu.may_match(jsonb, gpu.bm25_query) IS 'implementation of @@? operator';
+
 CREATE FUNCTION gpu.matches(jsonb, text)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_matches_typed'
@@ -518,6 +539,15 @@ CREATE OPERATOR @extschema@.@@@ (
     JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR @extschema@.@@@ (jsonb, gpu.bm25_query) IS 'matches what was typed';
+
+CREATE OPERATOR gpu.@@? (
+    FUNCTION = gpu.may_match,
+    LEFTARG = jsonb,
+    RIGHTARG = gpu.bm25_query,
+    RESTRICT = gpu.match_selectivity,
+    JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR gpu.@@? (jsonb, gpu.bm25_query) IS 'true; in an index condition, may match what was typed';
 
 CREATE OPERATOR @extschema@.<@> (
     FUNCTION = gpu.distance,
@@ -564,6 +594,12 @@ AS 'MODULE_PATHNAME', 'pg_gpu_text_matches'
 LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.matches(text[], gpu.bm25_query) IS 'implementation of @@@ operator';
 
+CREATE FUNCTION gpu.may_match(text[], gpu.bm25_query)
+RETURNS bool
+AS 'MODULE_PATHNAME', 'pg_gpu_text_may_match'
+LANGUAGE C STRICT IMMUTABLE LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION gpu.may_match(text[], gpu.bm25_query) IS 'implementation of @@? operator';
+
 CREATE FUNCTION gpu.matches(text[], text)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_matches_typed'
@@ -602,6 +638,15 @@ CREATE OPERATOR @extschema@.@@@ (
     JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR @extschema@.@@@ (text[], gpu.bm25_query) IS 'matches what was typed';
+
+CREATE OPERATOR gpu.@@? (
+    FUNCTION = gpu.may_match,
+    LEFTARG = text[],
+    RIGHTARG = gpu.bm25_query,
+    RESTRICT = gpu.match_selectivity,
+    JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR gpu.@@? (text[], gpu.bm25_query) IS 'true; in an index condition, may match what was typed';
 
 CREATE OPERATOR @extschema@.<@> (
     FUNCTION = gpu.distance,
@@ -736,20 +781,23 @@ COMMENT ON OPERATOR FAMILY gpu.document_ops USING gpu_text IS 'full-text search 
 
 CREATE OPERATOR CLASS gpu.text_document_ops
 DEFAULT FOR TYPE text USING gpu_text FAMILY gpu.document_ops AS
-    OPERATOR 1 @extschema@.@@@ (text, gpu.bm25_query),
-    OPERATOR 2 @extschema@.<@> (text, gpu.bm25_query) FOR ORDER BY pg_catalog.float_ops;
+    OPERATOR 1 @@@ (text, gpu.bm25_query),
+    OPERATOR 2 <@> (text, gpu.bm25_query) FOR ORDER BY pg_catalog.float_ops,
+    OPERATOR 3 gpu.@@? (text, gpu.bm25_query);
 COMMENT ON OPERATOR CLASS gpu.text_document_ops USING gpu_text IS 'words of text, with their frequencies';
 
 CREATE OPERATOR CLASS gpu.jsonb_document_ops
 DEFAULT FOR TYPE jsonb USING gpu_text FAMILY gpu.document_ops AS
-    OPERATOR 1 @extschema@.@@@ (jsonb, gpu.bm25_query),
-    OPERATOR 2 @extschema@.<@> (jsonb, gpu.bm25_query) FOR ORDER BY pg_catalog.float_ops;
+    OPERATOR 1 @@@ (jsonb, gpu.bm25_query),
+    OPERATOR 2 <@> (jsonb, gpu.bm25_query) FOR ORDER BY pg_catalog.float_ops,
+    OPERATOR 3 gpu.@@? (jsonb, gpu.bm25_query);
 COMMENT ON OPERATOR CLASS gpu.jsonb_document_ops USING gpu_text IS 'words of a documents strings, with their frequencies';
 
 CREATE OPERATOR CLASS gpu.text_array_document_ops
 DEFAULT FOR TYPE text[] USING gpu_text FAMILY gpu.document_ops AS
-    OPERATOR 1 @extschema@.@@@ (text[], gpu.bm25_query),
-    OPERATOR 2 @extschema@.<@> (text[], gpu.bm25_query) FOR ORDER BY pg_catalog.float_ops;
+    OPERATOR 1 @@@ (text[], gpu.bm25_query),
+    OPERATOR 2 <@> (text[], gpu.bm25_query) FOR ORDER BY pg_catalog.float_ops,
+    OPERATOR 3 gpu.@@? (text[], gpu.bm25_query);
 COMMENT ON OPERATOR CLASS gpu.text_array_document_ops USING gpu_text IS 'words of all elements, with their frequencies';
 
 CREATE OPERATOR FAMILY gpu.bool_ops USING gpu_kary;

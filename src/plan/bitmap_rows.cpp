@@ -1,19 +1,14 @@
 #include "plan/bitmap_rows.h"
 
+#include "plan/index_paths.h"
+
 namespace pg_gpu::plan {
 
 // ---- planning ---------------------------------------------------------------------------------------------
 
 Path *find_bitmap(PlannerInfo *root, const RelOptInfo *relation, List *conditions,
                   bool (*is_wanted)(const IndexOptInfo *index)) {
-    auto *alone = makeNode(RelOptInfo);
-    *alone = *relation;
-    alone->indexlist = NIL;
-    alone->pathlist = NIL;
-    alone->partial_pathlist = NIL;
-    alone->joininfo = NIL;
-    alone->has_eclass_joins = false;
-    alone->consider_parallel = false;
+    List *indexes = NIL;
     ListCell *cell;
     foreach (cell, relation->indexlist) {
         const auto *index = lfirst_node(IndexOptInfo, cell);
@@ -23,15 +18,11 @@ Path *find_bitmap(PlannerInfo *root, const RelOptInfo *relation, List *condition
         *bitmap_only = *index;
         bitmap_only->amhasgettuple = false;
         bitmap_only->indrestrictinfo = list_intersection(index->indrestrictinfo, conditions);
-        alone->indexlist = lappend(alone->indexlist, bitmap_only);
+        indexes = lappend(indexes, bitmap_only);
     }
-    if (alone->indexlist == NIL)
+    if (indexes == NIL)
         return nullptr;
-    alone->baserestrictinfo = conditions;
-    create_index_paths(root, alone);
-    // The scan's own checks of rows are taken from here when it becomes a plan.
-    alone->baserestrictinfo = relation->baserestrictinfo;
-    foreach (cell, alone->pathlist) {
+    foreach (cell, find_index_paths(root, relation, indexes, conditions)) {
         auto *path = static_cast<Path *>(lfirst(cell));
         if (IsA(path, BitmapHeapPath) && path->param_info == nullptr)
             return path;

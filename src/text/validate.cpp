@@ -1,5 +1,6 @@
 // amvalidate: an opclass is sound when it has `tsvector @@ tsquery` and `tsvector <=> gpu.bm25_query`, or for
-// text, jsonb and text[] `@@@` and `<@>` with gpu.bm25_query, under their numbers, and nothing else.
+// text, jsonb and text[] `@@@`, `<@>` and `gpu.@@?` with gpu.bm25_query, under their numbers, and nothing
+// else.
 #include "keys/keys.h"
 #include "text/operators.h"
 #include "text/text.h"
@@ -21,6 +22,12 @@ static bool is_distance_operator(const FormData_pg_amop *member) {
            check_amop_signature(member->amopopr, FLOAT4OID, member->amoplefttype, member->amoprighttype);
 }
 
+static bool is_may_match_operator(const FormData_pg_amop *member, Oid type) {
+    return type != TSVECTOROID && member->amopstrategy == kMayMatchStrategy &&
+           member->amoppurpose == AMOP_SEARCH &&
+           check_amop_signature(member->amopopr, BOOLOID, member->amoplefttype, member->amoprighttype);
+}
+
 static bool is_document(Oid type) {
     return type == TSVECTOROID || type == TEXTOID || type == JSONBOID || type == TEXTARRAYOID;
 }
@@ -36,7 +43,7 @@ static void check_members(keys::Validation *state, Oid type, CatCList *operators
             continue;
         const bool is_match = is_match_operator(member, type);
         has_match = has_match || is_match;
-        if (!is_match && !is_distance_operator(member))
+        if (!is_match && !is_distance_operator(member) && !is_may_match_operator(member, type))
             keys::complain_of_strategy(state, member);
     }
     if (!has_match)

@@ -50,7 +50,7 @@ SQL
 my $owned = q{FROM pg_operator o JOIN pg_depend d ON d.classid = 'pg_operator'::regclass AND d.objid = o.oid
 	JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND e.extname = 'pg_gpu'};
 is($node->safe_psql('postgres', "SELECT string_agg(DISTINCT oprnamespace::regnamespace::text || ' ' || oprname, ', ' ORDER BY oprnamespace::regnamespace::text || ' ' || oprname) $owned"),
-	'gpu <=>, words <@>, words @@@', 'the operators lie in the named schema');
+	'gpu #<, gpu #<=, gpu #>, gpu #>=, gpu <=>, gpu @@?, words <@>, words @@@', 'the operators lie in the named schema');
 
 for my $path ('public', 'words, public', 'public, words')
 {
