@@ -71,9 +71,4 @@ storage::BuiltWith built_with(Relation index) {
             static_cast<uint64>(source.long_documents) << kLongDocumentsShift};
 }
 
-TSQuery typed_query(Oid configuration, Datum typed) {
-    return DatumGetTSQuery(
-        DirectFunctionCall2(websearch_to_tsquery_byid, ObjectIdGetDatum(configuration), typed));
-}
-
 }  // namespace pg_gpu::text

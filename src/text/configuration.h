@@ -54,7 +54,7 @@ inline TSVector document_of(const DocumentSource &source, const Datum *values, c
     return nulls[0] ? nullptr : document_of_value(source, values[0], place);
 }
 
-// Makes a query of words typed into a search field, as websearch_to_tsquery reads them.
+// Makes a query of what is typed into a search field.
 TSQuery typed_query(Oid configuration, Datum typed);
 
 }  // namespace pg_gpu::text
