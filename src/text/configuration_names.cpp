@@ -197,6 +197,14 @@ static void depend_on(const FormData_pg_class &index, const char *name, uint32 h
     recordDependencyOn(&user, &used, DEPENDENCY_NORMAL);
 }
 
+static void require_one_column(const FormData_pg_class &index) {
+    if (index.relnatts > 1)
+        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                        errmsg("access method \"gpu_text\" does not support multicolumn indexes"),
+                        errhint("Several columns are indexed, and searched, as an array: USING gpu_text "
+                                "((ARRAY[title, body])).")));
+}
+
 static void follow_option(Oid relation, bool is_new) {
     Relation catalog = table_open(RelationRelationId, AccessShareLock);
     ScanKeyData key;
@@ -207,6 +215,7 @@ static void follow_option(Oid relation, bool is_new) {
     if (HeapTupleIsValid(row)) {
         const auto *index = reinterpret_cast<FormData_pg_class *>(GETSTRUCT(row));
         if (is_text_index(*index)) {
+            require_one_column(*index);
             const char *name = configuration_name_in(row, RelationGetDescr(catalog));
             const uint32 hash = hash_configuration_name(name);
             if (is_new || !is_old_name(relation, RelationGetDescr(catalog), hash))

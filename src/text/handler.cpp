@@ -34,6 +34,8 @@ Datum pg_gpu_text_handler(PG_FUNCTION_ARGS) {
     IndexAmRoutine *routine = make_index_routine<gpu_text>();
     routine->amstrategies = text::kMaxStrategies;
     routine->amcanorderbyop = true;
+    // So that an index on several columns comes as far as to the hook that says what to do instead.
+    routine->amcanmulticol = true;
 
     routine->aminsert = text::insert;
     routine->amoptions = text::read_options;
