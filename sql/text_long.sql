@@ -52,5 +52,17 @@ SELECT count(*) FROM long WHERE parts @@@ 'short' AND strings @@@ 'short';
 RESET enable_seqscan;
 SELECT count(*) AS problems FROM gpu.verify('long_strings');
 SELECT count(*) AS problems FROM gpu.verify('long_parts');
-DROP TABLE long;
+-- What an index was built with is remembered until it is built anew, also where that is in its old file.
+BEGIN;
+CREATE TABLE long_again (body text);
+CREATE INDEX long_again_body ON long_again USING gpu_text (body) WITH (configuration = 'english');
+INSERT INTO long_again VALUES ('short');
+ALTER INDEX long_again_body SET (long_documents = skip);
+SELECT count(*) FROM long_again WHERE body @@@ 'short';
+TRUNCATE long_again;
+INSERT INTO long_again VALUES (long_text(1100)), ('short');
+SELECT count(*) FROM long_again WHERE body @@@ 'short';
+COMMIT;
+SELECT count(*) AS problems FROM gpu.verify('long_again_body');
+DROP TABLE long, long_again;
 DROP FUNCTION long_text, long_found;

@@ -42,15 +42,24 @@ DocumentSource source_of(Relation index) {
     // An index of a partitioned table has no pages that could say what it was built with.
     if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
         return source_to_build(index);
+    if (const void *note = storage::read_note(index))
+        return *static_cast<const DocumentSource *>(note);
     const storage::BuiltWith with = storage::read_built_with(index, run_kind());
     const char *option = configuration_name(index->rd_options);
-    Oid configuration = configuration_known_as(RelationGetRelid(index), option);
-    if (hash_configuration_name(option) != with.names)
+    bool is_recorded;
+    Oid configuration = configuration_known_as(RelationGetRelid(index), option, &is_recorded);
+    if (hash_configuration_name(option) != with.names) {
         configuration = configuration_known_as(index, with.names, configuration);
+        is_recorded = false;
+    }
     if (!OidIsValid(configuration))
         report_lost_configuration(index, option);
-    return {type, configuration, with.numbers & ~(kKeepsPositions | kLongDocumentsMask),
-            static_cast<LongDocuments>((with.numbers & kLongDocumentsMask) >> kLongDocumentsShift)};
+    const DocumentSource source = {
+        type, configuration, with.numbers & ~(kKeepsPositions | kLongDocumentsMask),
+        static_cast<LongDocuments>((with.numbers & kLongDocumentsMask) >> kLongDocumentsShift)};
+    if (is_recorded)
+        storage::write_note(index, &source, sizeof(source));
+    return source;
 }
 
 bool keeps_positions(Relation index) {

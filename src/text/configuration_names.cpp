@@ -122,12 +122,12 @@ static bool is_pinned(Oid configuration) {
     return OidIsValid(configuration) && IsPinnedObject(TSConfigRelationId, configuration);
 }
 
-Oid configuration_known_as(Oid index, const char *name) {
+Oid configuration_known_as(Oid index, const char *name, bool *is_recorded) {
     const Name parts = read_name(name);
     const Oid named = find_unchecked(parts);
-    if (is_pinned(named))
-        return named;
-    const Oid known = find_dependency(index, hash_name(parts));
+    const Oid known = is_pinned(named) ? named : find_dependency(index, hash_name(parts));
+    if (is_recorded != nullptr)
+        *is_recorded = OidIsValid(known);
     return OidIsValid(known) ? known : named;
 }
 

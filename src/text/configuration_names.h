@@ -16,7 +16,8 @@ Oid find_configuration(const char *name);
 uint32 hash_configuration_name(const char *name);
 
 // Returns the configuration that a name means to an index; InvalidOid if nothing has the name any more.
-Oid configuration_known_as(Oid index, const char *name);
+// is_recorded, where it isn't nullptr, says whether that stays so as long as the index's definition does.
+Oid configuration_known_as(Oid index, const char *name, bool *is_recorded = nullptr);
 
 // The same for a name of which only the hash is left; `option` is what the option has now.
 Oid configuration_known_as(Relation index, uint32 hash, Oid option);
