@@ -163,6 +163,32 @@ static void read_conditions(IndexScanDesc descriptor, Scan *scan) {
 
 // ---- unordered -------------------------------------------------------------------------------------------
 
+// Reads the TIDs of a page's documents that aren't dead, and returns how many there are; none of a stale run.
+static uint32 read_living(RunReader *reader, uint32 page, ItemPointerData *tids) {
+    const uint32 on_page = read_document_tids(reader, page, tids);
+    uint32 kept = 0;
+    for (uint32 i = 0; i < on_page; i++)
+        if (!is_dead(reader, page * kDocumentsPerPage + i))
+            tids[kept++] = tids[i];
+    return kept;
+}
+
+// Reads likewise the TIDs of the listed documents of a page. A few are read one by one.
+static uint32 read_listed(RunReader *reader, uint32 page, const uint32 *ordinals, uint32 count,
+                          ItemPointerData *tids) {
+    constexpr uint32 kFew = 16;
+    const bool few = count < kFew;
+    if (!few && read_document_tids(reader, page, tids) == 0)
+        return 0;
+    uint32 kept = 0;
+    for (uint32 i = 0; i < count; i++) {
+        if (is_dead(reader, ordinals[i]))
+            continue;
+        tids[kept++] = few ? document_tid(reader, ordinals[i]) : tids[ordinals[i] - page * kDocumentsPerPage];
+    }
+    return reader->stale ? 0 : kept;
+}
+
 // Calls visit(tids, count, exact) with the live entries that match the conditions; with none, all. Unless
 // `exact`, the rows decide.
 template <typename Visit>
@@ -181,30 +207,21 @@ static void visit_matches(Corpus *corpus, const Scan *scan, Visit visit) {
     auto *tids = allocate<ItemPointerData>(kDocumentsPerPage);
     for (int i = 0; i < corpus->run_count; i++) {
         RunReader *reader = &corpus->runs[i];
-        const bool all = scan->condition_count == 0;
-        OrdinalSet set = whole_run();
-        if (!all)
-            set = match_all_conditions(reader, nullptr, nullptr, scan->conditions, scan->condition_count);
-        uint32 next = 0;
-        for (uint32 page = 0; all ? page < document_pages(reader->run.entries) : next < set.count; page++) {
-            if (!all)
-                page = set.ordinals[next] / kDocumentsPerPage;
-            const uint32 base = page * kDocumentsPerPage;
-            const uint32 on_page = read_document_tids(reader, page, tids);
-            if (on_page == 0)
-                break;
-            CHECK_FOR_INTERRUPTS();
-            uint32 kept = 0;
-            if (all) {
-                for (uint32 j = 0; j < on_page; j++)
-                    if (!is_dead(reader, base + j))
-                        tids[kept++] = tids[j];
-            } else {
-                for (; next < set.count && set.ordinals[next] - base < on_page; next++)
-                    if (!is_dead(reader, set.ordinals[next]))
-                        tids[kept++] = tids[set.ordinals[next] - base];
+        if (scan->condition_count == 0) {
+            for (uint32 page = 0; page < document_pages(reader->run.entries) && !reader->stale; page++) {
+                CHECK_FOR_INTERRUPTS();
+                visit(tids, read_living(reader, page, tids), true);
             }
-            visit(tids, kept, set.exact);
+            continue;
+        }
+        const OrdinalSet set =
+            match_all_conditions(reader, nullptr, nullptr, scan->conditions, scan->condition_count);
+        for (uint32 next = 0, end; next < set.count && !reader->stale; next = end) {
+            CHECK_FOR_INTERRUPTS();
+            const uint32 page = set.ordinals[next] / kDocumentsPerPage;
+            for (end = next; end < set.count && set.ordinals[end] / kDocumentsPerPage == page;)
+                end++;
+            visit(tids, read_listed(reader, page, set.ordinals + next, end - next, tids), set.exact);
         }
     }
 }
