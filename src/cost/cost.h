@@ -94,6 +94,9 @@ Choice choose_path(const Request &request);
 // same point. note_request_done is about the last request that a path was chosen for, if it asked this index;
 // it took until now. note_taken is about an attempt whose time the caller has measured.
 void note_request_done(Relation index, RequestKind kind);
+// Takes that last request over, so that what is asked meanwhile doesn't replace it; of no index if there is
+// none.
+Attempt take_attempt(Relation index, RequestKind kind);
 void note_taken(const Attempt &attempt, double microseconds);
 // Microseconds that were spent since the last path was chosen and say nothing about it.
 void leave_out(double microseconds);

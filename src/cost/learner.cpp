@@ -269,12 +269,17 @@ void note_taken(const Attempt &attempt, double microseconds) {
     write_record(learned, learned->sorts, hash_of(sort), known.others);
 }
 
-void note_request_done(Relation index, RequestKind kind) {
+Attempt take_attempt(Relation index, RequestKind kind) {
     const Attempt attempt = last_attempt;
     if (attempt.index != RelationGetRelid(index) || attempt.kind != kind ||
         last_statement != GetCurrentStatementStartTimestamp())
-        return;
+        return {};
     last_attempt.index = InvalidOid;
+    return attempt;
+}
+
+void note_request_done(Relation index, RequestKind kind) {
+    const Attempt attempt = take_attempt(index, kind);
     note_taken(attempt, microseconds_since(attempt.began));
 }
 

@@ -68,16 +68,25 @@ static PlanState *executable_child(QueryState *state) {
     return static_cast<PlanState *>(linitial(state->custom.custom_ps));
 }
 
-// So long the statement took without the engine, which the choice of a path learns from.
-static void note_child_done(const QueryState *state) {
-    for (int i = 0; i < state->table_count; i++)
+// The choice of a path learns from how long the statement takes without the engine. Nodes below may choose
+// paths of their own meanwhile.
+static void note_child_begun(QueryState *state) {
+    state->attempt = {};
+    for (int i = 0; i < state->table_count && !OidIsValid(state->attempt.index); i++)
         if (state->tables[i].index != nullptr)
-            client::note_request_done(state->tables[i].index, client::RequestKind::RunQuery);
+            state->attempt = client::take_attempt(state->tables[i].index, client::RequestKind::RunQuery);
+}
+
+static void note_child_done(QueryState *state) {
+    client::note_taken(state->attempt, client::microseconds_since(state->attempt.began));
+    state->attempt = {};
 }
 
 // With its first row an aggregate or a sort has done its work, and what gives a join's rows with its last
 // one. What is done with these meanwhile is no work of its own.
 static TupleTableSlot *next_child_row(QueryState *state) {
+    if (INSTR_TIME_IS_ZERO(state->child_waits_since))
+        note_child_begun(state);
     PlanState *child = executable_child(state);
     const bool gives_rows_early = state->gives_rows && state->order == NIL;
     if (gives_rows_early && !INSTR_TIME_IS_ZERO(state->child_waits_since))

@@ -55,6 +55,7 @@ struct QueryState {
     int flags;
     const char *problem;           // why the child answers; nullptr: it doesn't
     instr_time child_waits_since;  // when it gave its last row; 0: it has given none
+    client::Attempt attempt;       // without the engine; of no index once its time is noted
     uint64 heap_fetches;
     client::Usage usage;
 };
