@@ -17,16 +17,16 @@ VACUUM ANALYZE entry;
 
 -- A page in the middle reads its own rows: the filter removes none.
 SELECT plan FROM pg_temp.plan_of($$SELECT id FROM entry WHERE (created, id) < ('2025-01-03 10:00+00', 10380) ORDER BY created DESC, id DESC LIMIT 3$$,
-                                 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF') WHERE plan !~ 'Index Searches|Heap Fetches';
+                                 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF') WHERE plan !~ 'Index Searches|Heap Fetches|Path:|Requests:|Batch Size:|Bytes:';
 SELECT id FROM entry WHERE (created, id) < ('2025-01-03 10:00+00', 10380) ORDER BY created DESC, id DESC LIMIT 3;
 SELECT plan FROM pg_temp.plan_of($$SELECT title FROM entry WHERE (shop, id) > (2, 15001) ORDER BY shop, id LIMIT 3$$,
-                                 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF') WHERE plan !~ 'Index Searches|Heap Fetches';
+                                 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF') WHERE plan !~ 'Index Searches|Heap Fetches|Path:|Requests:|Batch Size:|Bytes:';
 SELECT title FROM entry WHERE (shop, id) > (2, 15001) ORDER BY shop, id LIMIT 3;
 -- Behind a column that is bound to one value, with the constants on the left; and as a bitmap.
 BEGIN;
 DROP INDEX entry_created;
 SELECT plan FROM pg_temp.plan_of($$SELECT title FROM entry WHERE shop = 3 AND ('2025-01-03 10:00+00', 10380) >= (created, id) ORDER BY created DESC, id DESC LIMIT 3$$,
-                                 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF') WHERE plan !~ 'Index Searches|Heap Fetches';
+                                 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF') WHERE plan !~ 'Index Searches|Heap Fetches|Path:|Requests:|Batch Size:|Bytes:';
 SELECT title FROM entry WHERE shop = 3 AND ('2025-01-03 10:00+00', 10380) >= (created, id) ORDER BY created DESC, id DESC LIMIT 3;
 ROLLBACK;
 SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_seqscan = off;
