@@ -1,66 +1,30 @@
-// A few indexes' rows, forgotten when PostgreSQL says that the index has changed.
 #include "kary/dead_rows.h"
 
-#include "memory.h"
-
-extern "C" {
-#include "utils/inval.h"
-}
+#include "table/known_indexes.h"
 
 namespace pg_gpu::kary {
 
-static constexpr int kIndexes = 8;
 static constexpr uint32 kFirstBits = 8;
 // Half a megabyte for an index, at most half of its slots used. Beyond that rows are looked at again.
 static constexpr uint32 kMaxBits = 16;
-static DeadRows known_indexes[kIndexes] = {};
-static uint64 last_use = 0;
 
-static void forget(DeadRows *known) {
+static void release(DeadRows *known) {
     if (known->slots != nullptr)
         pfree(known->slots);
-    *known = {};
 }
 
-// TRUNCATE may empty an index in place, and its number may be given to another one.
-static void forget_changed(Datum, Oid relation) {
-    for (DeadRows &known : known_indexes)
-        if (known.index != InvalidOid && (relation == InvalidOid || relation == known.index))
-            forget(&known);
-}
-
-static void register_once() {
-    static bool registered = false;
-    if (!registered)
-        CacheRegisterRelcacheCallback(forget_changed, Datum{0});
-    registered = true;
-}
-
-static DeadRows *find(Relation index) {
-    for (DeadRows &known : known_indexes)
-        if (known.index == RelationGetRelid(index))
-            return &known;
-    return nullptr;
-}
+static table::KnownIndexes<DeadRows, release> known_indexes;
 
 const DeadRows *known_dead_rows(Relation index, uint64 vacuum_seq) {
-    DeadRows *found = find(index);
+    DeadRows *found = known_indexes.find(index);
     if (found == nullptr || found->vacuum_seq != vacuum_seq)
         return nullptr;
-    found->used = ++last_use;
+    known_indexes.use(found);
     return found;
 }
 
 static uint64 *allocate_slots(uint32 bits) {
     return static_cast<uint64 *>(MemoryContextAllocZero(TopMemoryContext, sizeof(uint64) << bits));
-}
-
-static void begin(DeadRows *known, Relation index, uint64 vacuum_seq) {
-    forget(known);
-    known->slots = allocate_slots(kFirstBits);
-    known->bits = kFirstBits;
-    known->index = RelationGetRelid(index);
-    known->vacuum_seq = vacuum_seq;
 }
 
 static void grow(DeadRows *known) {
@@ -74,25 +38,18 @@ static void grow(DeadRows *known) {
     *known = larger;
 }
 
-static DeadRows *least_used() {
-    DeadRows *least = &known_indexes[0];
-    for (DeadRows &known : known_indexes)
-        if (known.used < least->used)
-            least = &known;
-    return least;
-}
-
 // Returns nullptr where later views are known already.
 static DeadRows *find_or_begin(Relation index, uint64 vacuum_seq) {
-    register_once();
-    DeadRows *known = find(index);
-    if (known == nullptr)
-        begin(known = least_used(), index, vacuum_seq);
-    else if (known->vacuum_seq < vacuum_seq)
-        begin(known, index, vacuum_seq);
-    else if (known->vacuum_seq > vacuum_seq)
+    DeadRows *known = known_indexes.find(index);
+    if (known != nullptr && known->vacuum_seq > vacuum_seq)
         return nullptr;
-    known->used = ++last_use;
+    if (known == nullptr || known->vacuum_seq < vacuum_seq) {
+        uint64 *slots = allocate_slots(kFirstBits);
+        known = known_indexes.begin(index, vacuum_seq);
+        known->slots = slots;
+        known->bits = kFirstBits;
+    }
+    known_indexes.use(known);
     return known;
 }
 

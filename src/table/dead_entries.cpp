@@ -1,60 +1,25 @@
-// A few indexes' knowledge, forgotten when PostgreSQL says that the index has changed.
 #include "table/dead_entries.h"
 
 #include <algorithm>
 
-#include "memory.h"
-
-extern "C" {
-#include "utils/inval.h"
-}
+#include "table/known_indexes.h"
 
 namespace pg_gpu::table {
 
-static constexpr int kIndexes = 8;
-static DeadEntries known_indexes[kIndexes] = {};
-static uint64 last_use = 0;
-
-static void forget(DeadEntries *known) {
+static void release(DeadEntries *known) {
     if (known->entries != nullptr)
         pfree(known->entries);
     if (known->rows != nullptr)
         pfree(known->rows);
-    *known = {};
 }
 
-// TRUNCATE may empty an index in place, and its number may be given to another one.
-static void forget_changed(Datum, Oid relation) {
-    for (DeadEntries &known : known_indexes)
-        if (known.index != InvalidOid && (relation == InvalidOid || relation == known.index))
-            forget(&known);
-}
-
-static void register_once() {
-    static bool registered = false;
-    if (!registered)
-        CacheRegisterRelcacheCallback(forget_changed, Datum{0});
-    registered = true;
-}
+static KnownIndexes<DeadEntries, release> known_indexes;
 
 DeadEntries *known_dead_entries(Relation index, uint64 vacuum_seq) {
-    register_once();
-    DeadEntries *found = nullptr;
-    DeadEntries *oldest = &known_indexes[0];
-    for (DeadEntries &known : known_indexes) {
-        if (known.index == RelationGetRelid(index))
-            found = &known;
-        if (known.used < oldest->used)
-            oldest = &known;
-    }
-    if (found == nullptr || found->vacuum_seq != vacuum_seq) {
-        if (found == nullptr)
-            found = oldest;
-        forget(found);
-        found->index = RelationGetRelid(index);
-        found->vacuum_seq = vacuum_seq;
-    }
-    found->used = ++last_use;
+    DeadEntries *found = known_indexes.find(index);
+    if (found == nullptr || found->vacuum_seq != vacuum_seq)
+        found = known_indexes.begin(index, vacuum_seq);
+    known_indexes.use(found);
     return found;
 }
 
