@@ -57,10 +57,11 @@ constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) noexce
     return (bytes + unit - 1) / unit * unit;
 }
 
-// Whole large pages need a begin of their own, so what is mapped around them goes again.
+// Whole large pages need a begin of their own, so what is mapped around them goes again. The system begins a
+// mapping on any page of its own, which may be a small one.
 void *map(std::uint64_t bytes) noexcept {
     const std::uint64_t size = round_up(bytes, page);
-    const std::uint64_t around = size >= large_page ? large_page - page : 0;
+    const std::uint64_t around = size >= large_page ? large_page : 0;
     void *mapped = mmap(nullptr, size + around, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) {
         return nullptr;
@@ -72,9 +73,7 @@ void *map(std::uint64_t bytes) noexcept {
             munmap(begin, before);
         }
         begin += before;
-        if (before < around) {
-            munmap(begin + size, around - before);
-        }
+        munmap(begin + size, around - before);
         use_large_pages(begin, bytes);
     }
     return begin;
@@ -120,21 +119,33 @@ class KeptBlocks {
         ++uses_;
         return true;
     }
+    // Others may take blocks while the system takes one back, which is slow.
     void release(std::uint64_t left) noexcept {
-        const std::lock_guard lock(mutex_);
-        for (std::uint32_t number = classes; number > 0 && bytes_ > left; --number) {
-            std::vector<void *> &blocks = blocks_[number - 1];
-            const std::uint64_t bytes = bytes_of(number - 1);
-            for (; !blocks.empty() && bytes_ > left; blocks.pop_back()) {
-                give_back(blocks.back(), bytes);
-                bytes_ -= bytes;
-            }
+        std::uint64_t bytes = 0;
+        while (void *block = take_greatest(left, &bytes)) {
+            give_back(block, bytes);
         }
     }
     std::uint64_t bytes() const noexcept { return bytes_; }
     std::uint64_t uses() const noexcept { return uses_; }
 
   private:
+    // Returns nullptr where no more than `left` is kept.
+    void *take_greatest(std::uint64_t left, std::uint64_t *bytes) noexcept {
+        const std::lock_guard lock(mutex_);
+        for (std::uint32_t number = classes; number > 0 && bytes_ > left; --number) {
+            std::vector<void *> &blocks = blocks_[number - 1];
+            if (!blocks.empty()) {
+                void *block = blocks.back();
+                blocks.pop_back();
+                *bytes = bytes_of(number - 1);
+                bytes_ -= *bytes;
+                return block;
+            }
+        }
+        return nullptr;
+    }
+
     std::mutex mutex_;
     std::array<std::vector<void *>, classes> blocks_;
     // They are changed with the mutex held.
@@ -151,12 +162,12 @@ KeptBlocks &kept_blocks() noexcept {
 
 }  // namespace
 
-void *allocate_block(std::uint64_t bytes) noexcept {
-    if (!is_kept(bytes)) {
-        return allocate(bytes);
+void *allocate_block(std::uint64_t bytes, std::uint64_t room) noexcept {
+    const SizeClass own = is_kept(bytes) ? class_of(bytes) : SizeClass{0, bytes};
+    void *kept = is_kept(bytes) ? kept_blocks().take(own) : nullptr;
+    if (kept_blocks().bytes() > room) {
+        kept_blocks().release(room);
     }
-    const SizeClass own = class_of(bytes);
-    void *kept = kept_blocks().take(own);
     return kept != nullptr ? kept : allocate(own.bytes);
 }
 

@@ -17,8 +17,8 @@ inline constexpr std::uint64_t max_idle_bytes = 32 << 20;
 // matter, which may keep them between others.
 inline constexpr std::uint64_t least_mapped_block = 256 << 10;
 
-// Returns nullptr when there is no memory. Blocks begin on a cache line.
-void *allocate_block(std::uint64_t bytes) noexcept;
+// Returns nullptr when there is no memory. Blocks begin on a cache line. No more than `room` are kept then.
+void *allocate_block(std::uint64_t bytes, std::uint64_t room) noexcept;
 // `bytes` as they were allocated. The block may be kept if with it no more than `room` are.
 void free_block(void *block, std::uint64_t bytes, std::uint64_t room) noexcept;
 // Of the blocks that are kept.

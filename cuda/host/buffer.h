@@ -37,10 +37,7 @@ class Buffer {
                 make_status(StatusCode::out_of_memory, "the limit of the host's memory is reached")};
         }
         // What is kept and what is used are within the limit together.
-        if (const std::uint64_t room = budget.free_bytes(); kept_block_bytes() > room) {
-            release_kept_blocks(room);
-        }
-        data_ = static_cast<Element *>(allocate_block(bytes));
+        data_ = static_cast<Element *>(allocate_block(bytes, budget.free_bytes()));
         if (data_ == nullptr) {
             budget.release(bytes);
             throw std::bad_alloc();

@@ -67,7 +67,7 @@ class HostEngine final : public Engine {
   public:
     // Returns how many calls may compute at a time. Further ones would wait for these, whatever becomes of
     // them. Beside calls of this engine's own there are those that look strings up for devices.
-    static constexpr std::uint32_t callers(std::uint32_t threads) { return 2 * threads + 256; }
+    static constexpr std::uint32_t callers(std::uint32_t threads) { return 2 * threads + 512; }
     // Its threads have been started (threads.h).
     HostEngine(const EngineOptions &options, std::uint32_t threads)
         : memory_(options.memory_limit),

@@ -53,7 +53,7 @@ struct Workers {
         };
     }
 
-    // Where it is cancelled the elements lie in any order.
+    // Where it is cancelled the elements are anything.
     template <typename Element, typename Before>
     void sort(Element *first, Element *last, const Before &is_before) const {
         check_cancelled(stream);

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <vector>
 
@@ -13,7 +16,7 @@ using namespace gpu_engine::host;
 TEST(Blocks, AreUsedAnew) {
     for (const std::uint64_t bytes : {least_kept_block, least_kept_block + 64, std::uint64_t{1} << 20,
                                       (std::uint64_t{9} << 17) + 64, greatest_kept_block}) {
-        void *block = allocate_block(bytes);
+        void *block = allocate_block(bytes, UINT64_MAX);
         ASSERT_NE(block, nullptr);
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 64, 0U);
         std::memset(block, 1, bytes);
@@ -21,9 +24,30 @@ TEST(Blocks, AreUsedAnew) {
         free_block(block, bytes, UINT64_MAX);
         EXPECT_GE(kept_block_bytes(), kept + bytes);
         EXPECT_LE(kept_block_bytes(), kept + bytes + bytes / 16 + 64);
-        EXPECT_EQ(allocate_block(bytes), block);
+        EXPECT_EQ(allocate_block(bytes, UINT64_MAX), block);
         EXPECT_EQ(kept_block_bytes(), kept);
         free_block(block, bytes, UINT64_MAX);
+    }
+}
+
+// The system puts a mapping below the last one, so that it ends where that begins, on any page.
+TEST(Blocks, EndWhereTheyMay) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    constexpr std::uint64_t bytes = 3 << 20;
+    std::vector<void *> guards;
+    release_kept_blocks(0);
+    for (std::size_t phase = 0; phase < (2U << 20) / page; ++phase) {
+        guards.push_back(mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        ASSERT_NE(guards.back(), MAP_FAILED);
+        auto *block = static_cast<char *>(allocate_block(bytes, UINT64_MAX));
+        ASSERT_NE(block, nullptr);
+        block[0] = block[bytes - 1] = 1;
+        free_block(block, bytes, 0);
+        unsigned char resident;
+        ASSERT_EQ(mincore(guards.back(), page, &resident), 0) << "its neighbour is gone, at " << phase;
+    }
+    for (void *guard : guards) {
+        munmap(guard, page);
     }
 }
 
@@ -31,7 +55,7 @@ TEST(Blocks, AreNotKeptWithoutEnd) {
     std::vector<void *> blocks;
     for (std::uint64_t bytes = 0; bytes < max_kept_bytes + 2 * greatest_kept_block;
          bytes += greatest_kept_block) {
-        blocks.push_back(allocate_block(greatest_kept_block));
+        blocks.push_back(allocate_block(greatest_kept_block, UINT64_MAX));
     }
     for (void *block : blocks) {
         free_block(block, greatest_kept_block, UINT64_MAX);
@@ -42,7 +66,7 @@ TEST(Blocks, AreNotKeptWithoutEnd) {
 TEST(Blocks, OfOtherSizesAreTheSystems) {
     const std::uint64_t kept = kept_block_bytes();
     for (const std::uint64_t bytes : {std::uint64_t{64}, least_kept_block - 64, greatest_kept_block + 64}) {
-        free_block(allocate_block(bytes), bytes, UINT64_MAX);
+        free_block(allocate_block(bytes, UINT64_MAX), bytes, UINT64_MAX);
         EXPECT_EQ(kept_block_bytes(), kept);
     }
 }
@@ -53,7 +77,7 @@ TEST(Blocks, AreGivenBack) {
     ASSERT_EQ(kept_block_bytes(), 0U);
     std::vector<std::pair<void *, std::uint64_t>> blocks;
     for (std::uint64_t bytes = least_kept_block; bytes <= 16 << 20; bytes += bytes / 7 / 64 * 64) {
-        void *block = allocate_block(bytes);
+        void *block = allocate_block(bytes, UINT64_MAX);
         ASSERT_NE(block, nullptr);
         std::memset(block, 1, bytes);
         blocks.emplace_back(block, bytes);
@@ -70,7 +94,7 @@ TEST(Blocks, AreGivenBack) {
         release_kept_blocks(0);
         EXPECT_EQ(kept_block_bytes(), 0U);
         for (auto &[block, bytes] : blocks) {
-            block = allocate_block(bytes);
+            block = allocate_block(bytes, UINT64_MAX);
             std::memset(block, 1, bytes);
         }
     }
