@@ -11,8 +11,9 @@
 
 namespace pg_gpu::client {
 
-// Also of a database that isn't there.
+// Of a database that isn't there, and of one whose file can't be looked at for now.
 static constexpr uint32 kNoIncarnation = 0;
+static constexpr uint32 kUnknownIncarnation = 1;
 
 // A database's PG_VERSION is written when the database is made, and never again. Its row is: ALTER DATABASE
 // and GRANT write that anew.
@@ -20,22 +21,22 @@ static uint32 incarnation_at(Oid database, Oid tablespace) {
     char *folder = GetDatabasePath(database, tablespace);
     char *path = psprintf("%s/PG_VERSION", folder);
     struct stat status;
-    const bool is_there = stat(path, &status) == 0;
+    const int error = stat(path, &status) == 0 ? 0 : errno;
     pfree(path);
     pfree(folder);
-    if (!is_there)
-        return kNoIncarnation;
+    if (error != 0)
+        return error == ENOENT || error == ENOTDIR ? kNoIncarnation : kUnknownIncarnation;
     const uint64 born[] = {status.st_ino, static_cast<uint64>(status.st_mtim.tv_sec),
                            static_cast<uint64>(status.st_mtim.tv_nsec)};
     const uint32 incarnation = hash_bytes(reinterpret_cast<const unsigned char *>(born), sizeof(born));
-    return incarnation != kNoIncarnation ? incarnation : 1;
+    return Max(incarnation, kUnknownIncarnation + 1);
 }
 
 uint32 database_incarnation(Oid database) {
     // Nobody can drop or move the database of a session.
     static uint32 own = kNoIncarnation;
     if (database == MyDatabaseId) {
-        if (own == kNoIncarnation)
+        if (own <= kUnknownIncarnation)
             own = incarnation_at(MyDatabaseId, MyDatabaseTableSpace);
         return own;
     }
@@ -81,10 +82,12 @@ static bool has_relation(const protocol::RunName &name) {
 // Indexes of other databases can't be looked up from here. A session's number is another one's when it has
 // ended, so that a temporary index may be gone though there is such a session.
 static bool is_gone(const protocol::RunName &name) {
-    if (name.incarnation != database_incarnation(name.database) ||
+    const uint32 incarnation = database_incarnation(name.database);
+    if ((incarnation != kUnknownIncarnation && name.incarnation != incarnation) ||
         (name.backend != -1 && !is_backend_in(name.backend, name.database)))
         return true;
-    if (name.database != MyDatabaseId)
+    // What this transaction has dropped or built anew is there again when it is rolled back.
+    if (name.database != MyDatabaseId || TransactionIdIsValid(GetTopTransactionIdIfAny()))
         return false;
     // What is committed is known without a scan.
     const bool is_known =
@@ -181,7 +184,8 @@ void drop_outlived_mirrors(const RunSet &set) {
         reported->directory_version = version;
     }
     const TimestampTz now = GetCurrentTimestamp();
-    if (is_connected() && TimestampDifferenceExceeds(swept_at, now, kSweepMs)) {
+    if (is_connected() && !TransactionIdIsValid(GetTopTransactionIdIfAny()) &&
+        TimestampDifferenceExceeds(swept_at, now, kSweepMs)) {
         swept_at = now;
         if (begin_sweep(now, kSweepMs))
             drop_obsolete_mirrors();

@@ -37,8 +37,9 @@ bool begin_sweep(TimestampTz now, int pause_ms) {
         return true;
     auto &last = sweeps->last[murmurhash32(MyDatabaseId) % kSweptDatabases];
     SpinLockAcquire(&sweeps->mutex);
-    const bool is_due =
-        last.database != MyDatabaseId || TimestampDifferenceExceeds(last.began_at, now, pause_ms);
+    // The clock may have been set back.
+    const bool is_due = last.database != MyDatabaseId || last.began_at > now ||
+                        TimestampDifferenceExceeds(last.began_at, now, pause_ms);
     if (is_due) {
         last.database = MyDatabaseId;
         last.began_at = now;
