@@ -188,7 +188,10 @@ static void end_of_transaction(XactEvent event, void *) {
             return;
     }
     forget_results();
-    if (in_use)
+    // An error of a statement that asked nothing has stopped the timeout, too.
+    const bool is_unwatched = connection.socket != PGINVALID_SOCKET && idle_timeout != MAX_TIMEOUTS &&
+                              !get_timeout_active(idle_timeout);
+    if (in_use || is_unwatched)
         watch_idle_connection();
 }
 

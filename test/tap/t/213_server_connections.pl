@@ -55,6 +55,8 @@ is($session->query_safe("ROLLBACK TO before; SELECT 'back'"), 'back', 'but not t
 ok(wait_until(sub { sockets($server) == 2 && memory_files($backend) == 0 }), 'idle after the error, it gives all back');
 is($session->query_safe("COMMIT; $question"), $right, 'and afterwards');
 ok(wait_until(sub { threads($server) <= $threads && memory_files($backend) == 0 }), 'idle without a transaction, it gives all back too');
+like(query_error($session, "$question; SELECT 1 / 0"), qr/division by zero/, 'an error in a transaction that asked nothing');
+ok(wait_until(sub { threads($server) <= $threads && memory_files($backend) == 0 }), 'keeps nothing of the one before');
 $session->quit;
 is(server_pid($node), $server, 'all with one server process');
 $node->stop;
