@@ -390,6 +390,13 @@ AS 'MODULE_PATHNAME', 'pg_gpu_fuzzy_query'
 LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 10000;
 COMMENT ON FUNCTION gpu.fuzzy_query(regclass, tsquery, int) IS 'a query, with an index''s words that are written nearly alike';
 
+-- Of functions whose operators the planner alone names (src/plan/planner_operators.cpp).
+CREATE FUNCTION gpu.refusing_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'pg_gpu_refusing_support'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION gpu.refusing_support(internal) IS 'refuses functions in statements that are the planner''s alone';
+
 CREATE FUNCTION gpu.matches(text, gpu.bm25_query)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_matches'
@@ -399,7 +406,7 @@ COMMENT ON FUNCTION gpu.matches(text, gpu.bm25_query) IS 'implementation of @@@ 
 CREATE FUNCTION gpu.may_match(text, gpu.bm25_query)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_may_match'
-LANGUAGE C STRICT IMMUTABLE LEAKPROOF PARALLEL SAFE;
+LANGUAGE C STRICT IMMUTABLE LEAKPROOF PARALLEL SAFE SUPPORT gpu.refusing_support;
 COMMENT ON FUNCTION gpu.may_match(text, gpu.bm25_query) IS 'implementation of @@? operator';
 
 CREATE FUNCTION gpu.matches(text, text)
@@ -498,7 +505,7 @@ COMMENT ON FUNCTION gpu.matches(jsonb, gpu.bm25_query) IS 'implementation of @@@
 CREATE FUNCTION gpu.may_match(jsonb, gpu.bm25_query)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_may_match'
-LANGUAGE C STRICT IMMUTABLE LEAKPROOF PARALLEL SAFE;
+LANGUAGE C STRICT IMMUTABLE LEAKPROOF PARALLEL SAFE SUPPORT gpu.refusing_support;
 COMMENT ON FUNCTION gpu.may_match(jsonb, gpu.bm25_query) IS 'implementation of @@? operator';
 
 CREATE FUNCTION gpu.matches(jsonb, text)
@@ -597,7 +604,7 @@ COMMENT ON FUNCTION gpu.matches(text[], gpu.bm25_query) IS 'implementation of @@
 CREATE FUNCTION gpu.may_match(text[], gpu.bm25_query)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_may_match'
-LANGUAGE C STRICT IMMUTABLE LEAKPROOF PARALLEL SAFE;
+LANGUAGE C STRICT IMMUTABLE LEAKPROOF PARALLEL SAFE SUPPORT gpu.refusing_support;
 COMMENT ON FUNCTION gpu.may_match(text[], gpu.bm25_query) IS 'implementation of @@? operator';
 
 CREATE FUNCTION gpu.matches(text[], text)
@@ -1230,16 +1237,10 @@ COMMENT ON OPERATOR CLASS gpu.numeric_ops USING gpu_grid IS 'numerics by the nea
 -- Comparisons of rows: (a, b) < (1, 2) bounds what is read of an index on (a, b). The planner makes conditions
 -- `a #< ROW(1, 2)` of them (src/plan/row_comparisons.cpp); statements can't name these operators.
 
-CREATE FUNCTION gpu.row_support(internal)
-RETURNS internal
-AS 'MODULE_PATHNAME', 'pg_gpu_row_support'
-LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION gpu.row_support(internal) IS 'refuses row_bound in statements';
-
 CREATE FUNCTION gpu.row_bound(anyelement, record)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_row_bound'
-LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE SUPPORT gpu.row_support;
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE SUPPORT gpu.refusing_support;
 COMMENT ON FUNCTION gpu.row_bound(anyelement, record) IS 'what comparisons of rows say to an index of gpu_kary';
 
 DO $$

@@ -48,6 +48,8 @@ EXPLAIN (COSTS OFF) SELECT id FROM entry WHERE (created, id) < ('infinity', 0) O
 
 -- The operators are the planner's alone.
 SELECT count(*) FROM entry WHERE created OPERATOR(gpu.#<) ROW(timestamptz '2025-01-01', 1);
+SELECT count(*) FROM entry WHERE created OPERATOR(gpu.#<) ANY (ARRAY[ROW(timestamptz '2025-01-01', 1)]);
+SELECT created OPERATOR(gpu.#<) ANY (ARRAY[ROW(timestamptz '2025-01-01', 1)]) FROM entry LIMIT 1;
 
 -- Every comparison through indexes of all directions and through the table, with NULLs on both sides, constants of other types and beyond the
 -- column's, columns in other orders, and more columns than the index has.

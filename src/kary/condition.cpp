@@ -436,6 +436,8 @@ void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_co
             continue;
         const KeyColumn &column = format.columns[number];
         if (is_row_strategy(key.sk_strategy)) {
+            if ((key.sk_flags & SK_SEARCHARRAY) != 0)
+                elog(ERROR, "a column is compared with an array of rows");
             add_row_comparison(format, key, &rows[number], &states[number]);
             continue;
         }

@@ -241,16 +241,3 @@ void register_row_comparisons() {
 }
 
 }  // namespace pg_gpu::plan
-
-PG_GPU_FUNCTION(pg_gpu_row_support);
-
-// Called for every statement that names one of the operators or their function.
-Datum pg_gpu_row_support(PG_FUNCTION_ARGS) {
-    const auto *request = static_cast<const Node *>(static_cast<void *>(PG_GETARG_POINTER(0)));
-    if (IsA(request, SupportRequestSimplify))
-        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                        errmsg("comparisons of a column with a row are not for statements"),
-                        errdetail("The planner makes conditions of indexes of them."),
-                        errhint("Compare rows, as in (a, b) < (1, 2).")));
-    PG_RETURN_POINTER(nullptr);
-}

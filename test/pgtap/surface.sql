@@ -119,7 +119,7 @@ INSERT INTO wanted VALUES
   ('summary', 'index regclass, column_name name, filter text, VARIADIC params "any"',
    'TABLE(count bigint, nulls bigint, distinct_values bigint, minimum text, maximum text, sum numeric, mean double precision)', false),
   ('row_bound', 'anyelement, record', 'boolean', false),
-  ('row_support', 'internal', 'internal', false),
+  ('refusing_support', 'internal', 'internal', false),
   ('typed_support', 'internal', 'internal', false),
   ('verify', 'index regclass, heap boolean DEFAULT true', 'TABLE(block bigint, tid tid, problem text)', true);
 -- OUT columns and RETURNS TABLE are the same to a user: compare names and types of columns.
@@ -160,7 +160,7 @@ INSERT INTO label VALUES
   ('lookup', 2, 's', 'r', 1000, 1000), ('merge', 1, 'v', 'u', 1000000, 10), ('mirror_rows', 0, 'v', 'r', 1000, 100),
   ('progress_rows', 0, 'v', 'r', 1000, 5), ('query', 2, 's', 'r', 1000, 0), ('runs', 1, 'v', 'r', 100, 10), ('search', 4, 's', 'r', 1000, 10), ('search_batch', 4, 's', 'r', 10000, 1000),
   ('server_row', 0, 'v', 'r', 1000, 0), ('stat_reset', 0, 'v', 'r', 1000, 0), ('stat_rows', 0, 'v', 'r', 1000, 50), ('summary', 3, 's', 'r', 10000, 0), ('summary', 4, 's', 'r', 10000, 0),
-  ('verify', 2, 'v', 'r', 1000000, 10), ('typed_support', 1, 'i', 's', 1, 0), ('row_bound', 2, 'i', 's', 1, 0), ('row_support', 1, 'i', 's', 1, 0), ('match_selectivity', 4, 's', 's', 1, 0),
+  ('verify', 2, 'v', 'r', 1000000, 10), ('typed_support', 1, 'i', 's', 1, 0), ('row_bound', 2, 'i', 's', 1, 0), ('refusing_support', 1, 'i', 's', 1, 0), ('match_selectivity', 4, 's', 's', 1, 0),
   ('ranking_query', 2, 's', 'r', 1000, 0), ('ranking_query', 2, 's', 'r', 1000, 0), ('matching_query', 2, 's', 's', 10, 0), ('matching_query', 2, 's', 's', 10, 0),
   ('fuzzy_query', 3, 's', 'r', 10000, 0), ('fuzzy_query', 3, 's', 'r', 10000, 0);
 -- @@@ and <@>: text, jsonb and text[] with a value of the index, what was typed, and a tsquery.
