@@ -73,7 +73,7 @@ Status Server::start() noexcept {
                 return out_of_resources("the parent process");
             }
         }
-        Status status = listening_.open(options_.socket_path, options_.backlog);
+        Status status = listening_.lock(options_.socket_path);
         if (!status.ok()) {
             return status;
         }
@@ -86,6 +86,12 @@ Status Server::start() noexcept {
             [this] { give_up("a request goes on long after it was cancelled"); },
             std::chrono::milliseconds(options_.stuck_milliseconds));
         engines_ = std::make_unique<Engines>(options_, *watcher_);
+        // Not before the engines' threads run: who connects waits no longer than for an answer, and the
+        // supervisor waits longer for a server that doesn't listen yet.
+        status = listening_.listen(options_.backlog);
+        if (!status.ok()) {
+            return status;
+        }
         const std::uint32_t hosts = engines_->of(EngineName::host).size();
         const std::string times = hosts > 1 ? std::to_string(hosts) + " times engine" : "engine";
         log_line("listening on \"%s\"; %s host: %u threads, limit %llu MiB%s", options_.socket_path.c_str(),

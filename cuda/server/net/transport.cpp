@@ -23,17 +23,16 @@ namespace {
 
 }  // namespace
 
-Status ListeningSocket::open(const std::string &path, std::uint32_t backlog) noexcept {
+// The socket is bound under this name first, so that nobody meets one that doesn't listen yet.
+static std::string early_name(const std::string &path) {
+    return path + ".new";
+}
+
+Status ListeningSocket::lock(const std::string &path) noexcept {
     return guarded([&] {
-        // The socket is bound under another name first, so that nobody meets one that doesn't listen yet.
-        const std::string early_path = path + ".new";
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        if (early_path.size() >= sizeof(address.sun_path)) {
+        if (early_name(path).size() >= sizeof(sockaddr_un::sun_path)) {
             fail("too long for a socket:", path, ENAMETOOLONG);
         }
-        std::memcpy(address.sun_path, early_path.c_str(), early_path.size() + 1);
-
         lock_path_ = path + ".lock";
         lock_ = Descriptor(::open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
         if (!lock_.valid()) {
@@ -45,10 +44,20 @@ Status ListeningSocket::open(const std::string &path, std::uint32_t backlog) noe
             }
             fail("could not lock", lock_path_, errno);
         }
+        path_ = path;
+        return Status{};
+    });
+}
 
+Status ListeningSocket::listen(std::uint32_t backlog) noexcept {
+    return guarded([&] {
+        const std::string early_path = early_name(path_);
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        std::memcpy(address.sun_path, early_path.c_str(), early_path.size() + 1);
         socket_ = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
         if (!socket_.valid()) {
-            fail("could not make a socket for", path, errno);
+            fail("could not make a socket for", path_, errno);
         }
         unlink(early_path.c_str());
         const mode_t mask = umask(077);
@@ -59,15 +68,14 @@ Status ListeningSocket::open(const std::string &path, std::uint32_t backlog) noe
             fail("could not bind to", early_path, error);
         }
         struct stat file {};
-        if (listen(socket_.get(), static_cast<int>(backlog)) != 0 || stat(early_path.c_str(), &file) != 0 ||
-            rename(early_path.c_str(), path.c_str()) != 0) {
+        if (::listen(socket_.get(), static_cast<int>(backlog)) != 0 || stat(early_path.c_str(), &file) != 0 ||
+            rename(early_path.c_str(), path_.c_str()) != 0) {
             const int reason = errno;
             unlink(early_path.c_str());
-            fail("could not listen on", path, reason);
+            fail("could not listen on", path_, reason);
         }
         device_ = file.st_dev;
         node_ = file.st_ino;
-        path_ = path;
         return Status{};
     });
 }
@@ -83,7 +91,7 @@ bool ListeningSocket::holds_lock() const noexcept {
 
 ListeningSocket::~ListeningSocket() {
     struct stat file {};
-    if (!path_.empty() && stat(path_.c_str(), &file) == 0 && file.st_dev == device_ && file.st_ino == node_) {
+    if (node_ != 0 && stat(path_.c_str(), &file) == 0 && file.st_dev == device_ && file.st_ino == node_) {
         unlink(path_.c_str());
     }
 }

@@ -20,8 +20,10 @@ class ListeningSocket {
     // Removes the name if it still belongs to this socket.
     ~ListeningSocket();
 
-    // `backlog`: so many connections wait until they are accepted.
-    Status open(const std::string &path, std::uint32_t backlog) noexcept;
+    // Takes the name, which fails while another server holds it.
+    Status lock(const std::string &path) noexcept;
+    // Listens under the locked name. `backlog`: so many connections wait until they are accepted.
+    Status listen(std::uint32_t backlog) noexcept;
     int descriptor() const noexcept { return socket_.get(); }
     // Returns whether the lock is still that of the name: with another file, or none, a second server may
     // take it.
