@@ -31,7 +31,8 @@ KeyFormat key_format(Relation index);
 void require_valid_columns(Relation index);
 
 // Says how an operator class for the type encodes its columns: text by its first bytes where the family has
-// operators that these answer, and by its hash where it has equality alone.
+// operators that these answer, and by its hash where it has equality alone. So an index must be made anew
+// (REINDEX) after ALTER OPERATOR FAMILY has given such operators to its family or taken them.
 TypeCode column_code(Oid type, Oid family);
 
 // Returns how many bits the columns of an index take together.
