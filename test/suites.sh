@@ -239,15 +239,11 @@ set_up() {
     start_cluster host
 }
 
-# A cluster of a lane's own: what one asks of the server process, others don't see. The snapshot of an autovacuum worker would
-# now and then keep a VACUUM from marking pages all-visible, and with them the plans and counts that tests expect. The TAP
-# tests have it on. Plans that tests leave the planner for want of others look dear, and with JIT would be compiled for longer
-# than they run; sql/jit.sql has it on. On a busy machine the server process takes its time, and tests show what it answers; also
-# of small tables, for which requests must cost little.
+# A cluster of a lane's own: what one asks of the server process, others don't see.
+# shellcheck source=test/suite_settings.sh
+. "$root/test/suite_settings.sh"
 start_cluster() {
-    "$root/contrib/scripts/private-cluster" start "$logs/$1" --fast \
-        --set autovacuum=off --set jit=off --set max_prepared_transactions=10 --set pg_gpu.request_timeout=60s \
-        --set pg_gpu.min_mirror_entries=0 --set parallel_setup_cost=200
+    "$root/contrib/scripts/private-cluster" start "$logs/$1" --fast "${suite_settings[@]}"
 }
 
 # The cluster that a lane works with.
