@@ -11,6 +11,7 @@
 #include "plan/search/more_paths.h"
 
 #include "access_methods.h"
+#include "compat.h"
 #include "plan/bitmap_rows.h"
 #include "plan/index_paths.h"
 #include "text/gpu_text.h"
@@ -23,8 +24,17 @@ static bool waits_for_policy(const RestrictInfo *condition, const RelOptInfo *re
     return condition->security_level > relation->baserestrict_min_security && !condition->leakproof;
 }
 
+// May evaluating the document tell of a row? PostgreSQL doesn't say that COALESCE tells no more than its
+// arguments.
+static bool tells_of_row(Node *document, void *context) {
+    if (document != nullptr && (IsA(document, CoalesceExpr) || IsA(document, ArrayExpr)))
+        return walk_expression(document, tells_of_row, context);
+    return contain_leaked_vars(document);
+}
+
 // Returns `document gpu.@@? query` for a condition `document @@@ query` that the index could be read by;
-// nullptr for others.
+// nullptr for others. A scan that checks its rows again, as a bitmap without room for single rows does,
+// evaluates the document before the policy.
 static RestrictInfo *make_harmless(const RestrictInfo *condition, const IndexOptInfo *index) {
     if (!IsA(condition->clause, OpExpr))
         return nullptr;
@@ -36,7 +46,7 @@ static RestrictInfo *make_harmless(const RestrictInfo *condition, const IndexOpt
     auto *query = static_cast<Expr *>(lsecond(clause->args));
     const Oid operator_oid = get_opfamily_member(
         family, index->opcintype[0], exprType(reinterpret_cast<Node *>(query)), text::kMayMatchStrategy);
-    if (!OidIsValid(operator_oid))
+    if (!OidIsValid(operator_oid) || tells_of_row(reinterpret_cast<Node *>(document), nullptr))
         return nullptr;
     auto *harmless = makeNode(RestrictInfo);
     *harmless = *condition;
