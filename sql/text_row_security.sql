@@ -94,6 +94,23 @@ RESET enable_indexscan;
 RESET enable_seqscan;
 RESET work_mem;
 RESET ROLE;
+-- A plan that is kept belongs to who it was made for, also where no policy but a privilege tells them apart: who may not read all that statistics are of ranks without them, and who may ranks with them.
+ALTER TABLE secured DISABLE ROW LEVEL SECURITY;
+REVOKE SELECT ON secured FROM text_alice;
+GRANT SELECT (id, title) ON secured TO text_alice;
+CREATE VIEW secured_view AS SELECT id, body FROM secured;
+GRANT SELECT ON secured_view TO text_alice;
+SET plan_cache_mode = force_generic_plan;
+PREPARE ranked AS SELECT count(DISTINCT body <@> 'zebra') > 1 AS by_statistics FROM secured_view WHERE body @@@ 'zebra';
+EXECUTE ranked;
+SET ROLE text_alice;
+EXECUTE ranked;
+RESET ROLE;
+EXECUTE ranked;
+DEALLOCATE ranked;
+RESET plan_cache_mode;
+DROP VIEW secured_view;
+ALTER TABLE secured ENABLE ROW LEVEL SECURITY;
 -- gpu.@@? is leakproof, and the planner's alone.
 SELECT proleakproof FROM pg_proc WHERE oid = 'gpu.may_match(text, gpu.bm25_query)'::regprocedure;
 SELECT count(*) FROM secured WHERE body OPERATOR(gpu.@@?) gpu.matching_query('secured_body', 'zebra');

@@ -71,6 +71,9 @@ static Node *simplify(const SupportRequestSimplify *request) {
         return nullptr;
     }
     const bool ranked = request->fcall->funcresulttype == FLOAT4OID;
+    // A plan that is kept is made anew for another user, whose privileges may be others.
+    if (ranked)
+        request->root->glob->dependsOnRole = true;
     Oid query_type = InvalidOid;
     Expr *query = make_query(found, typed, ranked && may_read_statistics(found.oid), &query_type);
     if (query == nullptr)
