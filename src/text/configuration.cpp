@@ -17,6 +17,11 @@ static constexpr uint64 kLongDocumentsMask = UINT64CONST(3) << kLongDocumentsShi
                     errhint("Name another one by ALTER INDEX ... SET (configuration = ...), then REINDEX.")));
 }
 
+// A copy: reading catalogs may have the relation's options made anew.
+static const char *copy_configuration_name(Relation index) {
+    return pstrdup(configuration_name(index->rd_options));
+}
+
 DocumentSource source_to_build(Relation index) {
     const Oid type = index->rd_opcintype[0];
     const uint64 weights = weights_option(index);
@@ -28,7 +33,7 @@ DocumentSource source_to_build(Relation index) {
              errhint("Several columns are indexed as an array: USING gpu_text ((ARRAY[title, body])).")));
     if (type == TSVECTOROID)
         return {type, InvalidOid, 0, LongDocuments::Error};
-    const char *option = configuration_name(index->rd_options);
+    const char *option = copy_configuration_name(index);
     const Oid configuration = configuration_known_as(RelationGetRelid(index), option);
     if (!OidIsValid(configuration))
         report_lost_configuration(index, option);
@@ -45,7 +50,7 @@ DocumentSource source_of(Relation index) {
     if (const void *note = storage::read_note(index))
         return *static_cast<const DocumentSource *>(note);
     const storage::BuiltWith with = storage::read_built_with(index, run_kind());
-    const char *option = configuration_name(index->rd_options);
+    const char *option = copy_configuration_name(index);
     bool is_recorded;
     Oid configuration = configuration_known_as(RelationGetRelid(index), option, &is_recorded);
     if (hash_configuration_name(option) != with.names) {
@@ -74,10 +79,9 @@ Options built_options(Relation index) {
 
 storage::BuiltWith built_with(Relation index) {
     const DocumentSource source = source_to_build(index);
-    return {
-        OidIsValid(source.configuration) ? hash_configuration_name(configuration_name(index->rd_options)) : 0,
-        source.weights | (options_of(index).positions ? kKeepsPositions : 0) |
-            static_cast<uint64>(source.long_documents) << kLongDocumentsShift};
+    return {OidIsValid(source.configuration) ? hash_configuration_name(copy_configuration_name(index)) : 0,
+            source.weights | (options_of(index).positions ? kKeepsPositions : 0) |
+                static_cast<uint64>(source.long_documents) << kLongDocumentsShift};
 }
 
 }  // namespace pg_gpu::text
