@@ -19,3 +19,16 @@ extern "C" {
 #include "utils/jsonb.h"
 #include "utils/jsonfuncs.h"
 }
+
+namespace pg_gpu::text {
+
+// Reads a query as websearch_to_tsquery does, with its words pushed by `push`.
+inline TSQuery parse_web_tsquery(char *typed, PushFunction push, Datum argument) {
+#if PG_VERSION_NUM >= 160000
+    return parse_tsquery(typed, push, argument, P_TSQ_WEB, nullptr);
+#else
+    return parse_tsquery(typed, push, argument, P_TSQ_WEB);
+#endif
+}
+
+}  // namespace pg_gpu::text

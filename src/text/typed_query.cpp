@@ -1,5 +1,6 @@
 // What is typed into a search field: words, `or`, `-word` and `"a phrase"` as websearch_to_tsquery reads
-// them, and `wor*` for words that begin so, which it doesn't know.
+// them, and `wor*` for words that begin so, which it doesn't know. PostgreSQL's parser takes the whole apart,
+// and only what it makes of a word is made here.
 #include "memory.h"
 #include "text/configuration.h"
 #include "text/tsearch.h"
@@ -8,116 +9,78 @@ namespace pg_gpu::text {
 
 namespace {
 
-// What is typed between two `or`: what websearch_to_tsquery reads, and what `*` stands behind, as a tsquery.
-struct Alternative {
-    StringInfoData plain;
-    TSQuery prefixes;
-};
-
-struct Token {
+struct Typed {
+    Oid configuration;
     const char *begin;
     const char *end;
 };
 
 }  // namespace
 
-// Finds the next word that stands outside of quotes. Returns false at the end.
-static bool next_token(const char **at, const char *end, Token *token) {
-    bool is_quoted = false;
-    while (*at < end && (is_quoted || **at == '"' || isspace(static_cast<unsigned char>(**at)))) {
-        is_quoted = is_quoted != (**at == '"');
-        ++*at;
+// The parser hands over a copy of a word, but a phrase where it lies.
+static bool is_phrase(const Typed &typed, const char *token) {
+    return token >= typed.begin && token < typed.end;
+}
+
+static bool is_prefix(const Typed &typed, const char *token, int bytes) {
+    return bytes > 1 && token[bytes - 1] == '*' && !is_phrase(typed, token);
+}
+
+// Pushes the lexemes of the word at `first`: variants of it, each of which may be several. Returns where the
+// next word begins.
+static int push_word(TSQueryParserState state, const ParsedText &words, int first, bool prefix) {
+    const ParsedWord *all = words.words;
+    const auto is_of_word = [&](int i) { return i < words.curwords && all[i].pos.pos == all[first].pos.pos; };
+    int i = first;
+    while (is_of_word(i)) {
+        const int variant = i;
+        for (; is_of_word(i) && all[i].nvariant == all[variant].nvariant; i++) {
+            pushValue(state, all[i].word, all[i].len, 0, prefix || (all[i].flags & TSL_PREFIX) != 0);
+            if (i > variant)
+                pushOperator(state, OP_AND, 0);
+        }
+        if (variant > first)
+            pushOperator(state, OP_OR, 0);
     }
-    token->begin = *at;
-    while (*at < end && **at != '"' && !isspace(static_cast<unsigned char>(**at)))
-        ++*at;
-    token->end = *at;
-    return token->begin < token->end;
+    return i;
 }
 
-static bool is_or(const Token &token) {
-    return token.end - token.begin == 2 && pg_strncasecmp(token.begin, "or", 2) == 0;
-}
-
-static bool is_negated(const Token &token) {
-    return *token.begin == '-';
-}
-
-static bool is_prefix(const Token &token) {
-    return token.end - token.begin > (is_negated(token) ? 2 : 1) && token.end[-1] == '*';
-}
-
-static TSQuery both_of(TSQuery a, TSQuery b) {
-    return a == nullptr
-               ? b
-               : DatumGetTSQuery(DirectFunctionCall2(tsquery_and, TSQueryGetDatum(a), TSQueryGetDatum(b)));
-}
-
-static TSQuery prefix_query(Oid configuration, const Token &token) {
-    StringInfoData word;
-    initStringInfo(&word);
-    appendStringInfoChar(&word, '\'');
-    for (const char *at = token.begin + (is_negated(token) ? 1 : 0); at < token.end - 1; at++) {
-        if (*at == '\'' || *at == '\\')
-            appendStringInfoChar(&word, *at);
-        appendStringInfoChar(&word, *at);
+// Pushes a placeholder for each stop word between two others, as PostgreSQL has it.
+static void push_stop_words(TSQueryParserState state, int count) {
+    for (int i = 0; i < count; i++) {
+        pushStop(state);
+        pushOperator(state, OP_PHRASE, 1);
     }
-    appendStringInfoString(&word, "':*");
-    const Datum query =
-        DirectFunctionCall2(to_tsquery_byid, ObjectIdGetDatum(configuration), CStringGetTextDatum(word.data));
-    return DatumGetTSQuery(is_negated(token) ? DirectFunctionCall1(tsquery_not, query) : query);
 }
 
-static bool is_blank(const StringInfoData &text) {
-    return strspn(text.data, " \t\n\r\f\v") == static_cast<size_t>(text.len);
-}
-
-static TSQuery read_plain(Oid configuration, const StringInfoData &text) {
-    return DatumGetTSQuery(DirectFunctionCall2(websearch_to_tsquery_byid, ObjectIdGetDatum(configuration),
-                                               CStringGetTextDatum(text.data)));
-}
-
-// Adds an alternative to those before it.
-static TSQuery finish_alternative(Oid configuration, const Alternative &alternative, TSQuery before) {
-    TSQuery query = alternative.prefixes;
-    if (!is_blank(alternative.plain))
-        query = both_of(query, read_plain(configuration, alternative.plain));
-    if (query == nullptr || before == nullptr)
-        return query == nullptr ? before : query;
-    return DatumGetTSQuery(DirectFunctionCall2(tsquery_or, TSQueryGetDatum(before), TSQueryGetDatum(query)));
-}
-
-static Alternative begin_alternative() {
-    Alternative alternative = {};
-    initStringInfo(&alternative.plain);
-    return alternative;
+// A token may be several words to the configuration, which then stand side by side.
+static void push_token(Datum argument, TSQueryParserState state, char *token, int bytes, int16, bool) {
+    CHECK_FOR_INTERRUPTS();
+    const auto *typed = reinterpret_cast<const Typed *>(DatumGetPointer(argument));
+    const bool prefix = is_prefix(*typed, token, bytes);
+    ParsedText words = {};
+    words.lenwords = 4;
+    words.words = allocate<ParsedWord>(words.lenwords);
+    parsetext(typed->configuration, &words, token, bytes - (prefix ? 1 : 0));
+    if (words.curwords == 0) {
+        pushStop(state);
+        return;
+    }
+    int next = push_word(state, words, 0, prefix);
+    while (next < words.curwords) {
+        push_stop_words(state, words.words[next].pos.pos - words.words[next - 1].pos.pos - 1);
+        next = push_word(state, words, next, prefix);
+        pushOperator(state, OP_PHRASE, 1);
+    }
 }
 
 TSQuery typed_query(Oid configuration, Datum typed) {
-    const char *from = text_to_cstring(reinterpret_cast<struct varlena *>(DatumGetPointer(typed)));
-    const char *end = from + strlen(from);
-    TSQuery query = nullptr;
-    bool has_prefixes = false;
-    Alternative alternative = begin_alternative();
-    Token token;
-    for (const char *at = from; next_token(&at, end, &token);) {
-        if (!is_prefix(token) && !is_or(token))
-            continue;
-        appendBinaryStringInfo(&alternative.plain, from, static_cast<int>(token.begin - from));
-        from = token.end;
-        if (is_prefix(token)) {
-            has_prefixes = true;
-            alternative.prefixes = both_of(alternative.prefixes, prefix_query(configuration, token));
-        } else {
-            query = finish_alternative(configuration, alternative, query);
-            alternative = begin_alternative();
-        }
-    }
-    if (!has_prefixes)
+    char *text = text_to_cstring(reinterpret_cast<struct varlena *>(DatumGetPointer(typed)));
+    if (strchr(text, '*') == nullptr)
         return DatumGetTSQuery(
             DirectFunctionCall2(websearch_to_tsquery_byid, ObjectIdGetDatum(configuration), typed));
-    appendBinaryStringInfo(&alternative.plain, from, static_cast<int>(end - from));
-    return finish_alternative(configuration, alternative, query);
+    const Typed state = {configuration, text, text + strlen(text)};
+    return parse_web_tsquery(text, push_token, PointerGetDatum(&state));
 }
 
 }  // namespace pg_gpu::text
