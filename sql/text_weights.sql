@@ -72,5 +72,15 @@ CREATE INDEX ON lists USING gpu_text (words) WITH (weights = '{1,1,1,1,1,1,1,1,1
 CREATE INDEX ON lists USING gpu_text (words) WITH (weights = '{}');
 CREATE INDEX ON article USING gpu_text (body) WITH (weights = '{2}');
 ALTER INDEX lists_words SET (weights = '{2,x}');
+-- Copies of an element that goes beyond the last position of a tsvector: words are there as often as in a tsvector of as many copies.
+CREATE TABLE beyond (id int, body text);
+INSERT INTO beyond SELECT words, 'first ' || repeat('filler words ', words / 2) || 'last' FROM unnest('{200,8000,15000,16378,16380,16382,16384,40000}'::int[]) AS words;
+CREATE INDEX beyond_words ON beyond USING gpu_text ((ARRAY[body])) WITH (weights = '{5}');
+CREATE TABLE beyond_repeated AS SELECT id, to_tsvector('simple', concat_ws(' | ', body, body, body, body, body)) AS words FROM beyond;
+CREATE INDEX beyond_repeated_words ON beyond_repeated USING gpu_text (words);
+SELECT count(*), count(DISTINCT ARRAY[b.body] <@> 'first') > 1 AS several, count(*) FILTER (WHERE (ARRAY[b.body] <@> q) IS DISTINCT FROM (r.words OPERATOR(gpu.<=>) gpu.query('beyond_repeated_words', q::tsquery))) AS different
+FROM beyond AS b JOIN beyond_repeated AS r USING (id), unnest('{first,last,filler}'::text[]) AS q;
+SELECT count(*) FROM gpu.verify('beyond_words');
+DROP TABLE beyond, beyond_repeated;
 DROP TABLE article, repeated, lists CASCADE;
 DROP FUNCTION weighted_differences;

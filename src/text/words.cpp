@@ -89,7 +89,10 @@ static ParsedText words_of_elements(const DocumentSource &source, Datum array) {
         words.pos++;
         // Elements behind the last weight count once.
         const uint64 weight = i < kMaxWeights ? source.weights >> (8 * i) & 0xff : 0;
-        for (uint64 copy = 1; copy < weight; copy++) {
+        bool is_at_end = false;
+        for (uint64 copy = 1; copy < weight && !is_at_end; copy++) {
+            // All words of this copy are at the last position that a tsvector has. Another one adds nothing.
+            is_at_end = words.pos + 1 >= MAXENTRYPOS - 1;
             repeat_words(&words, first, end, from_position);
             words.pos += length;
         }
