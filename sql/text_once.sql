@@ -43,5 +43,8 @@ SELECT body <@> 'urgent' > :before AS weighs_less FROM once WHERE id = 250;
 SELECT body <@> 'urgent' AS before FROM once WHERE id = 250 \gset
 ALTER INDEX once_body SET (k1 = 5);
 SELECT body <@> 'urgent' <> :before AS otherwise FROM once WHERE id = 250;
+-- What is kept for the statement is bounded, however long its queries are.
+SELECT count(gpu.matching_query('once_body', repeat('word ', 4000) || n)) FROM generate_series(1, 60) AS n;
+SELECT total_bytes < 2000000 AS is_bounded FROM pg_backend_memory_contexts WHERE name = 'gpu_text queries of a statement';
 DROP TABLE once;
 DROP FUNCTION pages_read;

@@ -132,6 +132,7 @@ struct MadeOfStatement {
 }  // namespace
 
 static constexpr int kMaxMade = 64;
+static constexpr Size kMaxMadeBytes = 1024 * 1024;
 
 static List *made = NIL;
 static MemoryContext made_context = nullptr;
@@ -139,6 +140,14 @@ static MemoryContext made_context = nullptr;
 static bool is_same_statement(const MadeOfStatement &a, const MadeOfStatement &b) {
     return a.began_at == b.began_at && a.xmin == b.xmin && a.xmax == b.xmax && a.running == b.running &&
            a.command == b.command;
+}
+
+static void forget_made() {
+    made = NIL;
+    if (made_context == nullptr)
+        made_context =
+            AllocSetContextCreate(TopMemoryContext, "gpu_text queries of a statement", ALLOCSET_SMALL_SIZES);
+    MemoryContextReset(made_context);
 }
 
 static void forget_other_statements() {
@@ -154,11 +163,7 @@ static void forget_other_statements() {
     }
     if (is_same_statement(now, made_of) && list_length(made) < kMaxMade)
         return;
-    made = NIL;
-    if (made_context == nullptr)
-        made_context =
-            AllocSetContextCreate(TopMemoryContext, "gpu_text queries of a statement", ALLOCSET_SMALL_SIZES);
-    MemoryContextReset(made_context);
+    forget_made();
     made_of = now;
 }
 
@@ -190,6 +195,10 @@ static Datum make_once(FunctionCallInfo fcinfo, Make make) {
     const Made *known = find_made(function, index, argument);
     if (known == nullptr) {
         const text::Bm25Query *value = make();
+        // Long ones are kept alone.
+        if (MemoryContextMemAllocated(made_context, false) + VARSIZE(argument) + VARSIZE(value) >
+            kMaxMadeBytes)
+            forget_made();
         MemoryContext caller = MemoryContextSwitchTo(made_context);
         auto *entry = allocate<Made>(1);
         *entry = {function, index, copy_of(argument), reinterpret_cast<text::Bm25Query *>(copy_of(value))};
