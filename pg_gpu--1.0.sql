@@ -339,6 +339,80 @@ CREATE OPERATOR gpu.<=> (
 );
 COMMENT ON OPERATOR gpu.<=> (tsvector, gpu.bm25_query) IS 'minus the BM25 score; 0 without a match';
 
+-- text search configurations for text without spaces and for parts of words: all strings of two or three characters
+
+CREATE FUNCTION gpu.begin_bigrams(internal, int)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'pg_gpu_begin_bigrams'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION gpu.begin_bigrams(internal, int) IS 'start of parser gpu.bigrams';
+
+CREATE FUNCTION gpu.begin_trigrams(internal, int)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'pg_gpu_begin_trigrams'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION gpu.begin_trigrams(internal, int) IS 'start of parser gpu.trigrams';
+
+CREATE FUNCTION gpu.next_gram(internal, internal, internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'pg_gpu_next_gram'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION gpu.next_gram(internal, internal, internal) IS 'next token of parsers gpu.bigrams and gpu.trigrams';
+
+CREATE FUNCTION gpu.end_grams(internal)
+RETURNS void
+AS 'MODULE_PATHNAME', 'pg_gpu_end_grams'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION gpu.end_grams(internal) IS 'end of parsers gpu.bigrams and gpu.trigrams';
+
+CREATE FUNCTION gpu.gram_types(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'pg_gpu_gram_types'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION gpu.gram_types(internal) IS 'token types of parsers gpu.bigrams and gpu.trigrams';
+
+CREATE FUNCTION gpu.last_gram_lexemes(internal, internal, internal, internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'pg_gpu_last_gram_lexemes'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION gpu.last_gram_lexemes(internal, internal, internal, internal) IS 'lexemes of dictionary gpu.last_gram';
+
+CREATE FUNCTION gpu.short_word_lexemes(internal, internal, internal, internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'pg_gpu_short_word_lexemes'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION gpu.short_word_lexemes(internal, internal, internal, internal) IS 'lexemes of dictionary gpu.short_word';
+
+CREATE TEXT SEARCH PARSER gpu.bigrams (START = gpu.begin_bigrams, GETTOKEN = gpu.next_gram, END = gpu.end_grams, LEXTYPES = gpu.gram_types);
+COMMENT ON TEXT SEARCH PARSER gpu.bigrams IS 'all strings of two characters within words';
+
+CREATE TEXT SEARCH PARSER gpu.trigrams (START = gpu.begin_trigrams, GETTOKEN = gpu.next_gram, END = gpu.end_grams, LEXTYPES = gpu.gram_types);
+COMMENT ON TEXT SEARCH PARSER gpu.trigrams IS 'all strings of three characters within words';
+
+CREATE TEXT SEARCH TEMPLATE gpu.last_gram (LEXIZE = gpu.last_gram_lexemes);
+COMMENT ON TEXT SEARCH TEMPLATE gpu.last_gram IS 'what a word ends with';
+
+CREATE TEXT SEARCH TEMPLATE gpu.short_word (LEXIZE = gpu.short_word_lexemes);
+COMMENT ON TEXT SEARCH TEMPLATE gpu.short_word IS 'a word that is shorter than a string, or the beginning of one';
+
+CREATE TEXT SEARCH DICTIONARY gpu.last_gram (TEMPLATE = gpu.last_gram);
+COMMENT ON TEXT SEARCH DICTIONARY gpu.last_gram IS 'what a word ends with';
+
+CREATE TEXT SEARCH DICTIONARY gpu.short_word (TEMPLATE = gpu.short_word);
+COMMENT ON TEXT SEARCH DICTIONARY gpu.short_word IS 'a word that is shorter than a string, or the beginning of one';
+
+CREATE TEXT SEARCH CONFIGURATION gpu.bigrams (PARSER = gpu.bigrams);
+ALTER TEXT SEARCH CONFIGURATION gpu.bigrams ADD MAPPING FOR gram WITH pg_catalog.simple;
+ALTER TEXT SEARCH CONFIGURATION gpu.bigrams ADD MAPPING FOR last_gram WITH gpu.last_gram;
+ALTER TEXT SEARCH CONFIGURATION gpu.bigrams ADD MAPPING FOR short_word WITH gpu.short_word;
+COMMENT ON TEXT SEARCH CONFIGURATION gpu.bigrams IS 'text without spaces, and parts of words, by two characters';
+
+CREATE TEXT SEARCH CONFIGURATION gpu.trigrams (PARSER = gpu.trigrams);
+ALTER TEXT SEARCH CONFIGURATION gpu.trigrams ADD MAPPING FOR gram WITH pg_catalog.simple;
+ALTER TEXT SEARCH CONFIGURATION gpu.trigrams ADD MAPPING FOR last_gram WITH gpu.last_gram;
+ALTER TEXT SEARCH CONFIGURATION gpu.trigrams ADD MAPPING FOR short_word WITH gpu.short_word;
+COMMENT ON TEXT SEARCH CONFIGURATION gpu.trigrams IS 'text without spaces, and parts of words, by three characters';
+
 -- text as people type it: text, jsonb and text[] are searched by words of a text search configuration, which takes some 10 to 100 us a row. The operators lie in
 -- pg_catalog, so they need no search path.
 
@@ -1061,7 +1135,8 @@ DEFAULT FOR TYPE numeric USING gpu_kary FAMILY gpu.numeric_ops AS
     OPERATOR 9 > (numeric, numeric);
 COMMENT ON OPERATOR CLASS gpu.numeric_ops USING gpu_kary IS 'numeric keys by the nearest float8, 64 bits';
 
--- Any hashable type by its hash, for equality: the default of types that have no class of their own. The family has the equality of each type with a default hash operator
+-- Any hashable type by its hash, for equality: the default of types that have no class of their own. The family has the
+-- equality of each type with a default hash operator
 -- class, and those between types whose hashes agree, but not boolean's: of an index whose family has that, the planner
 -- compares each column with every condition as a whole, from PostgreSQL 18 on by a walk through it. Types that are
 -- created later are added by hand:

@@ -21,6 +21,8 @@ INSERT INTO wanted VALUES
   ('advise', 'statements integer DEFAULT 200',
    'TABLE(advice text, table_name regclass, command text, queryid bigint, query text, calls bigint, milliseconds double precision, '
    'cost double precision, cost_with double precision, bytes bigint)', true),
+  ('begin_bigrams', 'internal, integer', 'internal', false),
+  ('begin_trigrams', 'internal, integer', 'internal', false),
   ('bm25_distance', 'tsvector, gpu.bm25_query', 'real', false),
   ('bm25_query_in', 'cstring', 'gpu.bm25_query', false),
   ('bm25_query_out', 'gpu.bm25_query', 'cstring', false),
@@ -50,6 +52,7 @@ INSERT INTO wanted VALUES
   ('distance', 'text[], gpu.bm25_query', 'real', false),
   ('distance', 'text[], text', 'real', false),
   ('distance', 'text[], tsquery', 'real', false),
+  ('end_grams', 'internal', 'void', false),
   ('evict', 'index regclass', 'bigint', false),
   ('evict_all', '', 'bigint', false),
   ('evict_database', 'database name DEFAULT current_database()', 'bigint', false),
@@ -70,7 +73,9 @@ INSERT INTO wanted VALUES
    'dead_share double precision, resident_share double precision, merges bigint, last_merge timestamp with time zone, merges_deferred bigint, '
    'last_deferred timestamp with time zone, fallbacks bigint, last_fallback timestamp with time zone, last_reason text, reasons text[], '
    'reason_counts bigint[])', true),
+  ('gram_types', 'internal', 'internal', false),
   ('intersect', 'index regclass, lexemes text[]', 'SETOF tid', true),
+  ('last_gram_lexemes', 'internal, internal, internal, internal', 'internal', false),
   ('latency_rows', NULL, 'TABLE(path text, request text, up_to_ms double precision, requests bigint, all_up_to bigint)', true),
   ('load', 'index regclass, pinned boolean DEFAULT false', 'bigint', false),
   ('lookup', 'index regclass, keys anyarray', 'TABLE(ordinal bigint, tid tid)', true),
@@ -94,6 +99,7 @@ INSERT INTO wanted VALUES
   ('mirror_rows', NULL,
    'TABLE(index_name regclass, run_id bigint, kind text, entries bigint, bytes bigint, device integer, part integer, parts integer, '
    'pinned boolean, loaded_at timestamp with time zone, last_used timestamp with time zone, hits bigint, path text)', true),
+  ('next_gram', 'internal, internal, internal', 'internal', false),
   ('progress_rows', NULL,
    'TABLE(pid integer, datname name, usename name, command text, index_name regclass, phase text, tuples_done bigint, tuples_total bigint, '
    'started timestamp with time zone)', true),
@@ -120,6 +126,7 @@ INSERT INTO wanted VALUES
    'TABLE(count bigint, nulls bigint, distinct_values bigint, minimum text, maximum text, sum numeric, mean double precision)', false),
   ('row_bound', 'anyelement, record', 'boolean', false),
   ('refusing_support', 'internal', 'internal', false),
+  ('short_word_lexemes', 'internal, internal, internal, internal', 'internal', false),
   ('typed_support', 'internal', 'internal', false),
   ('verify', 'index regclass, heap boolean DEFAULT true', 'TABLE(block bigint, tid tid, problem text)', true);
 -- OUT columns and RETURNS TABLE are the same to a user: compare names and types of columns.
@@ -162,7 +169,9 @@ INSERT INTO label VALUES
   ('server_row', 0, 'v', 'r', 1000, 0), ('stat_reset', 0, 'v', 'r', 1000, 0), ('stat_rows', 0, 'v', 'r', 1000, 50), ('summary', 3, 's', 'r', 10000, 0), ('summary', 4, 's', 'r', 10000, 0),
   ('verify', 2, 'v', 'r', 1000000, 10), ('typed_support', 1, 'i', 's', 1, 0), ('row_bound', 2, 'i', 's', 1, 0), ('refusing_support', 1, 'i', 's', 1, 0), ('match_selectivity', 4, 's', 's', 1, 0),
   ('ranking_query', 2, 's', 'r', 1000, 0), ('ranking_query', 2, 's', 'r', 1000, 0), ('matching_query', 2, 's', 's', 10, 0), ('matching_query', 2, 's', 's', 10, 0),
-  ('fuzzy_query', 3, 's', 'r', 10000, 0), ('fuzzy_query', 3, 's', 'r', 10000, 0);
+  ('fuzzy_query', 3, 's', 'r', 10000, 0), ('fuzzy_query', 3, 's', 'r', 10000, 0),
+  ('begin_bigrams', 2, 'i', 's', 1, 0), ('begin_trigrams', 2, 'i', 's', 1, 0), ('next_gram', 3, 'i', 's', 1, 0), ('end_grams', 1, 'i', 's', 1, 0), ('gram_types', 1, 'i', 's', 1, 0),
+  ('last_gram_lexemes', 4, 'i', 's', 1, 0), ('short_word_lexemes', 4, 'i', 's', 1, 0);
 -- @@@ and <@>: text, jsonb and text[] with a value of the index, what was typed, and a tsquery.
 INSERT INTO label SELECT f, 2, CASE q WHEN 1 THEN 'i' ELSE 's' END, 's', 5000, 0 FROM unnest('{matches,distance}'::text[]) AS f, generate_series(1, 3) AS q, generate_series(1, 3);
 INSERT INTO label SELECT 'may_match', 2, 'i', 's', 1, 0 FROM generate_series(1, 3);

@@ -13,7 +13,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_node('full', conf => "shared_preload_libraries = ''\nmax_connections = 20\nmax_locks_per_transaction = 10\nautovacuum = off\n");
+my $node = new_node('full', conf => "shared_preload_libraries = ''\nmax_connections = 20\nmax_locks_per_transaction = 12\nautovacuum = off\n");
 
 # The merge is counted, so that there is a structure for indexes.
 $node->safe_psql('postgres', q{
