@@ -24,6 +24,13 @@
 #define PG_GPU_EXECUTOR_RUN_ARGUMENTS query, direction, count, execute_once
 #endif
 
+// What follows the arguments of functions that from 16 on can report an error instead of raising it.
+#if PG_VERSION_NUM >= 160000
+#define PG_GPU_RAISE_ERRORS , nullptr
+#else
+#define PG_GPU_RAISE_ERRORS
+#endif
+
 namespace pg_gpu {
 
 #if PG_VERSION_NUM >= 160000

@@ -3,7 +3,7 @@
 #pragma once
 #pragma GCC system_header
 
-#include "postgres_headers.h"
+#include "compat.h"
 
 extern "C" {
 #include "catalog/catalog.h"
@@ -28,11 +28,7 @@ namespace pg_gpu::text {
 
 // Reads a query as websearch_to_tsquery does, with its words pushed by `push`.
 inline TSQuery parse_web_tsquery(char *typed, PushFunction push, Datum argument) {
-#if PG_VERSION_NUM >= 160000
-    return parse_tsquery(typed, push, argument, P_TSQ_WEB, nullptr);
-#else
-    return parse_tsquery(typed, push, argument, P_TSQ_WEB);
-#endif
+    return parse_tsquery(typed, push, argument, P_TSQ_WEB PG_GPU_RAISE_ERRORS);
 }
 
 }  // namespace pg_gpu::text
