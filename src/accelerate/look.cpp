@@ -2,6 +2,10 @@
 
 #include "compat.h"
 
+extern "C" {
+#include "utils/varlena.h"
+}
+
 namespace pg_gpu::accelerate {
 
 using plan::Proposal;
@@ -52,6 +56,47 @@ static const char *find_search_path(Oid user, MemoryContext context) {
     return SPI_processed == 0 ? nullptr : MemoryContextStrdup(context, plan::text_at(0, 1));
 }
 
+// Can only superusers make anything in the schema? Who owns it may give themselves the right at any time.
+// pg_database_owner stands for the database's owner, who is asked about as well.
+static bool is_of_superusers(const char *schema) {
+    plan::select(
+        psprintf("SELECT FROM pg_namespace n WHERE nspname = %s AND NOT EXISTS (SELECT FROM pg_roles r "
+                 "WHERE NOT rolsuper AND rolname <> 'pg_database_owner' "
+                 "AND (has_schema_privilege(r.oid, n.oid, 'CREATE') "
+                 "OR pg_has_role(r.oid, n.nspowner, 'MEMBER')))",
+                 quote_literal_cstr(schema)));
+    return SPI_processed > 0;
+}
+
+// Returns what a superuser's statements are planned by. Planning evaluates functions, and who owns the
+// database may set the path by which a superuser's session finds them.
+static const char *keep_superusers_schemas(const char *path, Oid user, MemoryContext context) {
+    List *schemas;
+    if (!SplitIdentifierString(pstrdup(path), ',', &schemas))
+        schemas = NIL;
+    StringInfoData kept;
+    initStringInfo(&kept);
+    appendStringInfoString(&kept, "pg_catalog");
+    ListCell *cell;
+    foreach (cell, schemas) {
+        const auto *schema = static_cast<const char *>(lfirst(cell));
+        if (strcmp(schema, "$user") == 0)
+            schema = GetUserNameFromId(user, false);
+        if (is_of_superusers(schema))
+            appendStringInfo(&kept, ", %s", quote_identifier(schema));
+    }
+    return MemoryContextStrdup(context, kept.data);
+}
+
+// The search_path by which a role's statements are planned; nullptr: as it is set here.
+static const char *choose_search_path(Oid user, MemoryContext context) {
+    const char *own = find_search_path(user, context);
+    if (!superuser_arg(user))
+        return own;
+    return keep_superusers_schemas(own != nullptr ? own : GetConfigOptionResetString("search_path"), user,
+                                   context);
+}
+
 // As the roles would have them planned, but not for ever: functions that planning evaluates may be anybody's.
 static void prepare_statements(plan::Recording *recording, MemoryContext context) {
     constexpr int kLimitMs = 2000;
@@ -62,7 +107,7 @@ static void prepare_statements(plan::Recording *recording, MemoryContext context
         while (recording->statements[same].user != statement->user)
             same++;
         statement->search_path =
-            same < i ? recording->statements[same].search_path : find_search_path(statement->user, context);
+            same < i ? recording->statements[same].search_path : choose_search_path(statement->user, context);
     }
 }
 

@@ -1,0 +1,65 @@
+# suite: check
+# The worker of pg_gpu.auto_columns in a database of somebody else's: what the owner sets and makes there has nothing done with the rights of
+# a superuser.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgGpuTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $libraries = configured('--pkglibdir');
+plan skip_all => 'pg_stat_statements is not installed' unless -e "$libraries/pg_stat_statements.so";
+
+my $node = new_cluster('auto_others', conf => "shared_preload_libraries = 'pg_gpu, pg_stat_statements'\n" .
+	"pg_stat_statements.track_utility = off\npg_gpu.path = host\npg_gpu.auto_columns = on\npg_gpu.auto_columns_interval = 1s\n" .
+	"max_worker_processes = 12\nmax_parallel_workers_per_gather = 0\npg_gpu.auto_columns_write_share = 1000\n");
+sub value { my ($sql, $database) = @_; return $node->safe_psql($database // 'postgres', "SET pg_stat_statements.track = none; $sql"); }
+sub await { my ($sql, $name, $database) = @_; return ok($node->poll_query_until($database // 'postgres', $sql), $name); }
+sub await_made
+{
+	my ($table, $database, $name) = @_;
+	await("SELECT EXISTS (SELECT FROM gpu.auto_columns WHERE table_name = '$table'::regclass AND action = 'made')", $name, $database)
+		or diag(value('TABLE gpu.auto_column_state', $database));
+	return;
+}
+
+# ---- a path that the owner sets -------------------------------------------------------------------------------------
+
+# Planning evaluates pi(), which is first PostgreSQL's and then whatever a search_path finds.
+value('CREATE ROLE owner');
+value('CREATE DATABASE lent OWNER owner');
+value('ALTER DATABASE lent SET pg_gpu.auto_columns = off');
+value(q{
+	CREATE EXTENSION pg_gpu;
+	CREATE EXTENSION pg_stat_statements;
+	CREATE SCHEMA kept;
+	CREATE TABLE kept.sale AS SELECT g AS k, g % 10 AS v FROM generate_series(1, 50000) g;
+	GRANT USAGE ON SCHEMA kept TO owner;
+	GRANT SELECT ON kept.sale TO owner;
+	VACUUM ANALYZE kept.sale;
+	SET ROLE owner;
+	CREATE SCHEMA trap;
+	CREATE SEQUENCE trap.by_owner;
+	CREATE SEQUENCE trap.by_others;
+	ALTER DATABASE lent SET search_path = trap, public, kept, pg_catalog}, 'lent');
+$node->safe_psql('lent', 'SELECT v, sum(k) FROM sale WHERE k > pi() GROUP BY v');
+$node->safe_psql('lent', 'SET ROLE owner; SELECT v, max(k) FROM sale WHERE k > pi() GROUP BY v');
+# For the owner, public is a place like any other.
+value(qq{
+	SET ROLE owner;
+	CREATE FUNCTION $_.pi() RETURNS float8 IMMUTABLE LANGUAGE plpgsql AS
+		\$\$ BEGIN PERFORM nextval(CASE WHEN current_user = 'owner' THEN 'trap.by_owner' ELSE 'trap.by_others' END::regclass); RETURN 3; END \$\$}, 'lent')
+	foreach qw(trap public);
+
+value('ALTER DATABASE lent RESET pg_gpu.auto_columns');
+await_made('kept.sale', 'lent', 'a superuser\'s statement is planned where its names are those of superusers');
+is(value('SELECT is_called FROM trap.by_others', 'lent'), 'f', 'by no function of who owns the database');
+is(value('SELECT is_called FROM trap.by_owner', 'lent'), 't', 'as the owner\'s statements are');
+
+$node->stop;
+done_testing();
