@@ -240,8 +240,11 @@ static bool become_only_worker() {
 
 // What databases and roles set for sessions isn't for the worker.
 static void set_own_options() {
-    SetConfigOption("statement_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
-    SetConfigOption("idle_in_transaction_session_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
+    // PostgreSQL has the last one from 17 on.
+    for (const char *timeout :
+         {"statement_timeout", "idle_in_transaction_session_timeout", "transaction_timeout"})
+        if (GetConfigOption(timeout, true, false) != nullptr)
+            SetConfigOption(timeout, "0", PGC_SUSET, PGC_S_OVERRIDE);
     SetConfigOption("default_transaction_read_only", "off", PGC_SUSET, PGC_S_OVERRIDE);
     SetConfigOption("default_transaction_isolation", "read committed", PGC_SUSET, PGC_S_OVERRIDE);
     // What it reads and plans is nobody's demand.
