@@ -233,12 +233,13 @@ static void decide(Decision *decision, Step step, const char *action, const char
 }
 
 // Of a table that statements ask for columns of, and that lacks them.
-static void decide_on_missing(Look *look, const TableDemand &demand, const Facts &facts, Decision *decision) {
+static void decide_on_missing(const Look &look, const TableDemand &demand, const Facts &facts,
+                              Decision *decision) {
     const double writes_ms = is_seen_for_first_time(facts)
                                  ? 0
                                  : static_cast<double>(facts.written - facts.written_before) *
                                        kMicrosecondsARow / 1000 / Max(facts.watched, 1);
-    const double saved_ms = demand.saved_milliseconds / look->recorded_seconds;
+    const double saved_ms = demand.saved_milliseconds / look.recorded_seconds;
     const int64 more = decision->bytes - facts.bytes;
     if (!facts.is_fit)
         decide(decision, Step::None, "left to you",
@@ -248,22 +249,18 @@ static void decide_on_missing(Look *look, const TableDemand &demand, const Facts
     else if (facts.action != nullptr && strcmp(facts.action, "dropped") == 0 &&
              facts.calls == demand.all.calls)
         decide(decision, Step::None, "dropped", "no statement has asked for it since it was dropped");
-    else if (more > look->room)
+    else if (more > look.room)
         decide(decision, Step::None, "too large",
                psprintf("it would take %lld kB more, and pg_gpu.auto_columns_space leaves %lld kB",
-                        static_cast<long long>(more / 1024), static_cast<long long>(look->room / 1024)));
-    else if (writes_ms > look->settings.write_share * saved_ms)
+                        static_cast<long long>(more / 1024), static_cast<long long>(look.room / 1024)));
+    else if (writes_ms > look.settings.write_share * saved_ms)
         decide(decision, Step::None, "too dear",
                psprintf("writers would pay %.3f ms a second, and statements save %.3f", writes_ms, saved_ms));
-    else if (facts.is_deferred)
-        decide(decision, Step::None, "failed", nullptr);
     else
         decide(decision, OidIsValid(decision->former) ? Step::Replace : Step::Create, "advised",
                psprintf("%lld calls took %.0f ms, of which it would save %.0f",
                         static_cast<long long>(demand.all.calls), demand.all.milliseconds,
                         demand.saved_milliseconds));
-    if (decision->step != Step::None)
-        look->room -= Max(more, 0);
 }
 
 static void decide_on_table(Look *look, Oid table, const TableDemand *demand, const MadeIndexes &indexes,
@@ -302,8 +299,13 @@ static void decide_on_table(Look *look, Oid table, const TableDemand *demand, co
             plan::unite(&wanted, own->columns);
         decision->index = wanted;
         decision->bytes = expect_bytes(wanted);
-        decide_on_missing(look, *demand, facts, decision);
+        decide_on_missing(*look, *demand, facts, decision);
     }
+    // Drops wait as well. Until then others have the room.
+    if (decision->step != Step::None && facts.is_deferred)
+        decide(decision, Step::None, "failed", nullptr);
+    if (decision->step != Step::None)
+        look->room -= Max(decision->bytes - facts.bytes, 0);
 }
 
 // ---- gpu.auto_column_state --------------------------------------------------------------------------------

@@ -157,7 +157,13 @@ like(slurp_file($node->logfile), qr/an index that was not finished is dropped/, 
 # ---- unused ---------------------------------------------------------------------------------------------------------------
 
 value(q{SELECT gpu.accelerate('own', '{k}')});
+await_action('sale', 'made', 'which is told, too');
+my $state_of_sale = q{gpu.auto_column_state SET %s WHERE table_oid = 'sale'::regclass};
+value('UPDATE ' . sprintf($state_of_sale, q{not_before = now() + interval '1 hour'}));
 configure('auto_columns_unused', "'3s'");
+await_action('sale', 'failed', 'what failed a while ago is not tried again yet');
+isnt(indexes('sale'), '', 'nor is it a drop');
+value('UPDATE ' . sprintf($state_of_sale, 'not_before = NULL'));
 await_action('sale', 'dropped', 'an index that nobody uses is dropped');
 is(indexes('sale'), '', 'so there is none');
 await_looks('sale');
