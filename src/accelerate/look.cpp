@@ -247,7 +247,7 @@ static void decide_on_missing(const Look &look, const TableDemand &demand, const
     else if (is_seen_for_first_time(facts))
         decide(decision, Step::None, "watched", "its writers are watched until the next look");
     else if (facts.action != nullptr && strcmp(facts.action, "dropped") == 0 &&
-             facts.calls == demand.all.calls)
+             facts.calls >= demand.all.calls)
         decide(decision, Step::None, "dropped", "no statement has asked for it since it was dropped");
     else if (more > look.room)
         decide(decision, Step::None, "too large",

@@ -168,6 +168,9 @@ await_action('sale', 'dropped', 'an index that nobody uses is dropped');
 is(indexes('sale'), '', 'so there is none');
 await_looks('sale');
 is(indexes('sale'), '', 'and it is not made again for statements of long ago');
+value('UPDATE ' . sprintf($state_of_sale, 'calls = calls + 100'));
+await_looks('sale');
+is(indexes('sale'), '', 'of which fewer may be recorded by now');
 is(indexes('own'), "CREATE INDEX own_i ON public.own USING gpu_column (k, v)\nCREATE INDEX own_gpu ON public.own USING gpu_column (k) WITH (made_by=accelerate)",
 	'what others made is theirs, used or not');
 configure('auto_columns_unused', "'7d'");
