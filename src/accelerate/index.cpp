@@ -60,12 +60,19 @@ const char *choose_name(Oid table) {
     return ChooseRelationName(get_rel_name(table), nullptr, "gpu", get_rel_namespace(table), false);
 }
 
+// Returns nullptr where it is gone.
+static const char *name_of_column(Oid table, AttrNumber column) {
+    return OidIsValid(get_atttype(table, column)) ? get_attname(table, column, true) : nullptr;
+}
+
 const char *list_columns(const Proposal &columns) {
     StringInfoData list;
     initStringInfo(&list);
-    for (int i = 0; i < columns.count; i++)
-        appendStringInfo(&list, "%s%s", i == 0 ? "" : ", ",
-                         quote_identifier(get_attname(columns.table, columns.columns[i], false)));
+    for (int i = 0; i < columns.count; i++) {
+        const char *name = name_of_column(columns.table, columns.columns[i]);
+        if (name != nullptr)
+            appendStringInfo(&list, "%s%s", list.len == 0 ? "" : ", ", quote_identifier(name));
+    }
     return list.data;
 }
 
@@ -77,10 +84,15 @@ const char *create_command(const Proposal &columns, Maker maker, const char *nam
 }
 
 Proposal on_member(const Proposal &columns, Oid member) {
-    Proposal own = columns;
-    own.table = member;
-    for (int i = 0; i < own.count; i++)
-        own.columns[i] = get_attnum(member, get_attname(columns.table, columns.columns[i], false));
+    Proposal own = {member, columns.method, 0, {}, {}};
+    for (int i = 0; i < columns.count; i++) {
+        const char *name = name_of_column(columns.table, columns.columns[i]);
+        const AttrNumber column = name == nullptr ? InvalidAttrNumber : get_attnum(member, name);
+        if (column == InvalidAttrNumber)
+            continue;
+        own.columns[own.count] = column;
+        own.classes[own.count++] = columns.classes[i];
+    }
     return own;
 }
 

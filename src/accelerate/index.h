@@ -33,7 +33,7 @@ const char *choose_name(Oid table);
 enum class Way { AtOnce, Concurrent, Parent };
 const char *create_command(const plan::Proposal &columns, Maker maker, const char *name, Way way);
 
-// Names of columns, separated by commas, quoted.
+// Names of columns, separated by commas, quoted. Those that are gone by now are left out, here and below.
 const char *list_columns(const plan::Proposal &columns);
 
 // Returns the columns as a partition of the table has them, or the table itself.

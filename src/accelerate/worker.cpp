@@ -137,12 +137,16 @@ static void drop_leftovers() {
     }
 }
 
+// Tables and columns may go at any time.
+static bool is_there(const plan::Proposal &columns) {
+    return get_rel_name(columns.table) != nullptr && *list_columns(columns) != '\0';
+}
+
 // Makes a table's index, or a partition's. Its name is told.
 static const ErrorData *make_index(const plan::Proposal &columns, const char **name) {
     const char *command = nullptr;
     in_transaction([&] {
-        // The table may be gone by now.
-        if (get_rel_name(columns.table) == nullptr)
+        if (!is_there(columns))
             return;
         const char *free_name = choose_name(columns.table);
         *name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(columns.table)), free_name);
@@ -163,20 +167,24 @@ static const ErrorData *make_partitioned_index(const plan::Proposal &columns) {
     const char *parent = nullptr;
     const char *command = nullptr;
     in_transaction([&] {
-        if (get_rel_name(columns.table) == nullptr)
+        if (!is_there(columns))
             return;
         const char *free_name = choose_name(columns.table);
         parent = quote_qualified_identifier(get_namespace_name(get_rel_namespace(columns.table)), free_name);
         command = create_command(columns, Maker::Worker, free_name, Way::Parent);
     });
-    const ErrorData *error = command == nullptr ? nullptr : try_briefly(columns.table, command);
+    if (command == nullptr)
+        return nullptr;
+    const ErrorData *error = try_briefly(columns.table, command);
     ListCell *cell;
     foreach (cell, list_partitions(columns.table)) {
+        // Without all partitions' indexes the parent's is of no use.
+        if (error != nullptr)
+            break;
         plan::Proposal own = {};
         in_transaction([&] { own = on_member(columns, lfirst_oid(cell)); });
         const char *name = nullptr;
-        if (error == nullptr)
-            error = make_index(own, &name);
+        error = make_index(own, &name);
         if (error == nullptr && name != nullptr)
             error = try_briefly(own.table, psprintf("ALTER INDEX %s ATTACH PARTITION %s", parent, name));
     }

@@ -17,7 +17,7 @@ plan skip_all => 'pg_stat_statements is not installed' unless -e "$libraries/pg_
 
 my $node = new_cluster('auto_partitions', conf => "shared_preload_libraries = 'pg_gpu, pg_stat_statements'\n" .
 	"pg_stat_statements.track_utility = off\npg_gpu.path = host\npg_gpu.auto_columns = on\npg_gpu.auto_columns_interval = 1s\n" .
-	"max_worker_processes = 12\nmax_parallel_workers_per_gather = 0\npg_gpu.auto_columns_write_share = 1000\nlog_min_messages = log\n");
+	"max_worker_processes = 12\nmax_parallel_workers_per_gather = 0\npg_gpu.auto_columns_write_share = 1000\n");
 sub value { my ($sql) = @_; return $node->safe_psql('postgres', "SET pg_stat_statements.track = none; $sql"); }
 sub record { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
 sub await { my ($sql, $name) = @_; ok($node->poll_query_until('postgres', $sql), $name) or diag(value('TABLE gpu.auto_column_state')); return; }
@@ -81,6 +81,45 @@ ok($node->wait_for_log(qr/pg_gpu columns of table public\.visit: failed after \d
 $reader->query_safe('COMMIT');
 await_columns('visit: region day guests note grade, visit_1: region day guests note grade, visit_2: region day guests note grade', 'and tries again');
 is(value(q{SELECT count(*) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_am ON pg_am.oid = relam AND amname = 'gpu_column'}), 3, 'without what was left over');
+
+# ---- what goes meanwhile --------------------------------------------------------------------------------------------
+
+# The worker is held before a command, by no lock, since it doesn't wait long for these.
+value(q{CREATE FUNCTION hold() RETURNS event_trigger LANGUAGE plpgsql AS
+		$$ BEGIN WHILE NOT pg_try_advisory_xact_lock_shared(1) LOOP PERFORM pg_sleep(0.1); END LOOP; END $$;
+	CREATE EVENT TRIGGER hold ON ddl_command_start WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION hold();
+	ALTER TABLE visit ADD COLUMN passing int; UPDATE visit SET passing = region % 3; VACUUM ANALYZE visit});
+my $holder = new_session($node);
+$holder->query_safe('SET pg_stat_statements.track = none; SELECT pg_advisory_lock(1)');
+my $held = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_gpu columns' AND wait_event = 'PgSleep' AND query LIKE 'CREATE INDEX %'};
+record('SELECT passing, count(*) FROM visit GROUP BY passing');
+await("SELECT EXISTS ($held)", 'the worker begins to make an index');
+$offset = -s $node->logfile;
+value('ALTER TABLE visit DROP COLUMN passing');
+$holder->query_safe('SELECT pg_advisory_unlock(1)');
+ok($node->wait_for_log(qr/pg_gpu columns of table public\.visit: failed after \d+ ms\n.*Columns: region, day, guests, note, grade\. Reason: column "passing" does not exist/, $offset),
+	'a column that goes meanwhile is told as what failed');
+
+value(q{
+	CREATE TABLE passing (k int, v int) PARTITION BY RANGE (k);
+	CREATE TABLE passing_1 PARTITION OF passing FOR VALUES FROM (0) TO (30000);
+	CREATE TABLE passing_2 PARTITION OF passing FOR VALUES FROM (30000) TO (100000);
+	INSERT INTO passing SELECT g, g % 10 FROM generate_series(1, 60000) g;
+	VACUUM ANALYZE passing;
+	CREATE OR REPLACE FUNCTION hold() RETURNS event_trigger LANGUAGE plpgsql AS
+		$$ BEGIN WHILE EXISTS (SELECT FROM pg_stat_activity WHERE pid = pg_backend_pid() AND query LIKE '%CONCURRENTLY%') AND NOT pg_try_advisory_xact_lock_shared(1)
+			LOOP PERFORM pg_sleep(0.1); END LOOP; END $$});
+$holder->query_safe('SELECT pg_advisory_lock(1)');
+record('SELECT v, sum(k) FROM passing GROUP BY v');
+await("SELECT EXISTS ($held)", 'the worker is at the first partition');
+my $pid = value(q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_gpu columns'});
+$offset = -s $node->logfile;
+value('DROP TABLE passing');
+$holder->query_safe('SELECT pg_advisory_unlock(1)');
+await("SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $pid)", 'it ends when the table went meanwhile');
+unlike(slurp_file($node->logfile, $offset), qr/cache lookup failed/, 'and asks no more for its columns');
+$holder->quit;
+value('DROP EVENT TRIGGER hold');
 
 # ---- unused ---------------------------------------------------------------------------------------------------------
 
