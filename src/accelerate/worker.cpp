@@ -215,14 +215,18 @@ static const ErrorData *do_step(const Decision &decision) {
     return error;
 }
 
+// It may go while the worker is at work.
+static bool has_extension() {
+    return OidIsValid(get_extension_oid("pg_gpu", true));
+}
+
 static void carry_out(const Decision &decision) {
     const TimestampTz began = GetCurrentTimestamp();
     const ErrorData *error = do_step(decision);
     const long milliseconds = TimestampDifferenceMilliseconds(began, GetCurrentTimestamp());
     const char *outcome = decision.step == Step::Drop ? "dropped" : "made";
     in_transaction([&] {
-        const char *table = get_rel_name(decision.table);
-        if (table == nullptr)
+        if (!has_extension() || get_rel_name(decision.table) == nullptr)
             return;
         if (error != nullptr)
             note_failure(decision, error->message);
@@ -266,8 +270,7 @@ static void set_own_options() {
 static void work() {
     bool is_wanted = false;
     in_transaction([&] {
-        is_wanted = auto_columns().mode != AutoColumns::Off &&
-                    OidIsValid(get_extension_oid("pg_gpu", true)) && become_only_worker();
+        is_wanted = auto_columns().mode != AutoColumns::Off && has_extension() && become_only_worker();
     });
     if (!is_wanted)
         return;
@@ -276,7 +279,7 @@ static void work() {
         drop_leftovers();
     List *steps = NIL;
     pgstat_report_activity(STATE_RUNNING, "pg_gpu: looking for columns");
-    in_transaction([&] { steps = look_at_tables(settings); });
+    in_transaction([&] { steps = has_extension() ? look_at_tables(settings) : NIL; });
     pgstat_report_activity(STATE_IDLE, nullptr);
     if (settings.mode != AutoColumns::On)
         return;

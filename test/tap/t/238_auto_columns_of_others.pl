@@ -1,6 +1,6 @@
 # suite: check
 # The worker of pg_gpu.auto_columns in a database of somebody else's: what the owner sets and makes there has nothing done with the rights of
-# a superuser, nor keeps the worker from its work.
+# a superuser, nor keeps the worker from its work. And the extension may go while the worker is at work.
 
 use strict;
 use warnings FATAL => 'all';
@@ -66,6 +66,30 @@ value('ALTER DATABASE lent RESET pg_gpu.auto_columns');
 await_made('kept.sale', 'lent', 'a superuser\'s statement is planned where its names are those of superusers, and what a database sets for sessions is no obstacle');
 is(value('SELECT is_called FROM trap.by_others', 'lent'), 'f', 'by no function of who owns the database');
 is(value('SELECT is_called FROM trap.by_owner', 'lent'), 't', 'as the owner\'s statements are');
+
+# ---- an extension that goes -----------------------------------------------------------------------------------------
+
+value('CREATE DATABASE brief');
+value(q{
+	CREATE EXTENSION pg_gpu;
+	CREATE EXTENSION pg_stat_statements;
+	CREATE TABLE t AS SELECT g AS k, g % 10 AS v FROM generate_series(1, 50000) g;
+	VACUUM ANALYZE t;
+	CREATE FUNCTION hold() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock_shared(1); END';
+	CREATE EVENT TRIGGER hold ON ddl_command_start WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION hold()}, 'brief');
+my $holder = new_session($node, 'brief');
+$holder->query_safe('SET pg_stat_statements.track = none; SELECT pg_advisory_lock(1)');
+$node->safe_psql('brief', 'SELECT v, sum(k) FROM t GROUP BY v');
+my $at_work = q{SELECT pid FROM pg_stat_activity WHERE datname = 'brief' AND backend_type = 'pg_gpu columns' AND wait_event = 'advisory'};
+await("SELECT EXISTS ($at_work)", 'the worker is at work');
+my $pid = value($at_work);
+value('DROP EXTENSION pg_gpu', 'brief');
+$holder->query_safe('SELECT pg_advisory_unlock(1)');
+await("SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $pid)", 'it ends when the extension went meanwhile');
+unlike(slurp_file($node->logfile), qr/"gpu\.auto_column_state" does not exist/, 'and looks for nothing of it');
+value('CREATE EXTENSION pg_gpu', 'brief');
+await_made('t', 'brief', 'until it is back');
+$holder->quit;
 
 $node->stop;
 done_testing();
