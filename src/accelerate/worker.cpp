@@ -275,8 +275,8 @@ static void work() {
     if (!is_wanted)
         return;
     const AutoColumnsSettings settings = auto_columns();
-    if (settings.mode == AutoColumns::On)
-        drop_leftovers();
+    // Writers pay for them, also where nothing new is made.
+    drop_leftovers();
     List *steps = NIL;
     pgstat_report_activity(STATE_RUNNING, "pg_gpu: looking for columns");
     in_transaction([&] { steps = has_extension() ? look_at_tables(settings) : NIL; });

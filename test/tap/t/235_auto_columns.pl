@@ -67,6 +67,10 @@ is(indexes('sale'), '', 'and does not');
 my $log = slurp_file($node->logfile);
 is(() = $log =~ /pg_gpu columns of table public\.sale: advised\n.*DETAIL:  Columns: city, price\. Reason: \d+ calls took/g, 1, 'the log has it once');
 
+value(q{BEGIN; CREATE INDEX sale_left ON sale USING gpu_column (city) WITH (made_by = worker);
+	UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'sale_left'::regclass; COMMIT});
+await(q{SELECT to_regclass('sale_left') IS NULL}, 'but what was left over is dropped, since writers pay for it');
+
 value('CREATE ROLE owner; CREATE ROLE stranger; CREATE ROLE watcher IN ROLE pg_read_all_stats; ALTER TABLE sale OWNER TO owner');
 is(value("SET ROLE $_->[0]; SELECT count(*) FROM gpu.auto_columns"), $_->[1], "$_->[0] sees what is allowed") foreach [ owner => 1 ], [ watcher => 1 ], [ stranger => 0 ];
 
