@@ -465,7 +465,10 @@ List *list_leftovers() {
             "JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_class t ON t.oid = i.indrelid "
             "WHERE a.amname = 'gpu_column' AND 'made_by=worker' = ANY (c.reloptions) AND NOT "
             "c.relispartition "
-            "AND (NOT i.indisvalid OR t.relispartition) ORDER BY c.relkind");
+            "AND (NOT i.indisvalid OR (t.relispartition AND EXISTS ("
+            " SELECT FROM pg_partition_ancestors(t.oid) a JOIN pg_index ai ON ai.indrelid = a.relid "
+            " JOIN pg_class ac ON ac.oid = ai.indexrelid WHERE a.relid <> t.oid AND ac.relam = c.relam "
+            " AND 'made_by=worker' = ANY (ac.reloptions)))) ORDER BY c.relkind DESC");
         MemoryContext caller = MemoryContextSwitchTo(context);
         for (int i = 0; i < static_cast<int>(SPI_processed); i++) {
             auto *leftover = allocate<Leftover>(1);

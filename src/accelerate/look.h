@@ -31,7 +31,9 @@ void note_outcome(const Decision &decision, const char *action, const char *reas
 // The same of one that failed, which is tried again later.
 void note_failure(const Decision &decision, const char *error);
 
-// An index of the worker's that a crash or an error left behind.
+// An index of the worker's that a crash or an error left behind, or that a table had before it became a
+// partition, whose parent has one of its own by now. A table that becomes a partition keeps its index until
+// then.
 struct Leftover {
     Oid table;
     bool is_partitioned;

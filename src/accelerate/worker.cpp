@@ -128,10 +128,10 @@ static void drop_leftovers() {
         const ErrorData *error = leftover->is_partitioned ? try_briefly(leftover->table, leftover->command)
                                                           : try_command(leftover->table, leftover->command);
         if (error == nullptr)
-            ereport(LOG, (errmsg("pg_gpu columns: an index that was not finished is dropped"),
+            ereport(LOG, (errmsg("pg_gpu columns: an index that was left over is dropped"),
                           errdetail("Command: %s.", leftover->command)));
         else
-            ereport(LOG, (errmsg("pg_gpu columns: an index that was not finished could not be dropped: %s",
+            ereport(LOG, (errmsg("pg_gpu columns: an index that was left over could not be dropped: %s",
                                  error->message),
                           errdetail("Command: %s.", leftover->command)));
     }

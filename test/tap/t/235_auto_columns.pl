@@ -156,7 +156,7 @@ ok($node->poll_query_until('postgres', 'SELECT 1', '1'), 'PostgreSQL restarts af
 record('SELECT note, count(*) FROM sale GROUP BY note');
 await(q{SELECT count(*) = 1 AND bool_and(indisvalid) AND bool_and(pg_get_indexdef(indexrelid) LIKE '%(city, product, price, note, grade)%') FROM pg_index WHERE indrelid = 'sale'::regclass},
 	'what was not finished is dropped, and made anew');
-like(slurp_file($node->logfile), qr/an index that was not finished is dropped/, 'which is told');
+like(slurp_file($node->logfile), qr/an index that was left over is dropped/, 'which is told');
 
 # ---- unused ---------------------------------------------------------------------------------------------------------------
 

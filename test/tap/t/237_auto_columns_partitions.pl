@@ -121,6 +121,29 @@ unlike(slurp_file($node->logfile, $offset), qr/cache lookup failed/, 'and asks n
 $holder->quit;
 value('DROP EVENT TRIGGER hold');
 
+# ---- a table that becomes a partition -------------------------------------------------------------------------------
+
+my $last_look = q{SELECT looked_at FROM gpu.auto_column_state WHERE table_oid = 'visit'::regclass};
+value(q{
+	CREATE TABLE log (k int, v int) PARTITION BY RANGE (k);
+	CREATE TABLE log_1 AS SELECT g AS k, g % 10 AS v FROM generate_series(1, 50000) g;
+	BEGIN;
+	CREATE INDEX log_1_former ON log_1 USING gpu_column (k, v) WITH (made_by = worker);
+	ALTER TABLE log ATTACH PARTITION log_1 FOR VALUES FROM (0) TO (100000);
+	COMMIT;
+	VACUUM ANALYZE log});
+foreach (1 .. 2)
+{
+	my $last = value($last_look);
+	$node->poll_query_until('postgres', "SELECT ($last_look) > '$last'") or die 'no look';
+}
+is(value(q{SELECT to_regclass('log_1_former')}), 'log_1_former', 'an index of a table that becomes a partition stays');
+record('SELECT v, sum(k) FROM log GROUP BY v');
+await_action('log', 'made', 'until statements ask for one of the partitioned table');
+await(q{SELECT to_regclass('log_1_former') IS NULL}, 'which takes its place');
+is(value(q{SELECT count(*) FROM pg_partition_tree('log_gpu')}), 2, 'with a part of its own');
+value('DROP TABLE log');
+
 # ---- unused ---------------------------------------------------------------------------------------------------------
 
 value(q{ALTER SYSTEM SET pg_gpu.auto_columns_unused = '3s'});
