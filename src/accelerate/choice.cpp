@@ -57,8 +57,16 @@ static void add_statement(Workload *workload, const plan::Recorded &statement, c
 // Statements come in the order of the time they took, so that where there isn't room for the columns of all
 // of them the slowest have theirs.
 Workload find_demands(const plan::Recording &recording, Oid table) {
+    const TimestampTz began = GetCurrentTimestamp();
     Workload workload = {};
     for (int i = 0; i < recording.count; i++) {
+        if (recording.limit_ms > 0 &&
+            TimestampDifferenceExceeds(began, GetCurrentTimestamp(), recording.limit_ms)) {
+            ereport(LOG, (errmsg("pg_gpu columns: %d of %d recorded statements are not looked at",
+                                 recording.count - i, recording.count),
+                          errdetail("Planning the others took %d seconds.", recording.limit_ms / 1000)));
+            break;
+        }
         const plan::Recorded &statement = recording.statements[i];
         Estimate now;
         if (!plan::estimate_now(statement, true, &now, &workload.left_out))

@@ -97,9 +97,11 @@ static const char *choose_search_path(Oid user, MemoryContext context) {
                                    context);
 }
 
-// As the roles would have them planned, but not for ever: functions that planning evaluates may be anybody's.
+// As the roles would have them planned, but not for ever: functions that planning evaluates may be anybody's,
+// and other databases wait for their turn.
 static void prepare_statements(plan::Recording *recording, MemoryContext context) {
     constexpr int kLimitMs = 2000;
+    recording->limit_ms = 60000;
     for (int i = 0; i < recording->count; i++) {
         plan::Recorded *statement = &recording->statements[i];
         statement->limit_ms = kLimitMs;

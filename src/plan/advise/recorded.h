@@ -23,6 +23,7 @@ struct Recording {
     bool has_recorder;  // is pg_stat_statements there?
     Recorded *statements;
     int count;
+    int limit_ms;  // how long all of them may be planned; 0: as long as it takes
 };
 
 // Runs `work`, which reads catalogs by SPI. Names there are PostgreSQL's own, whatever the caller's
