@@ -18,7 +18,8 @@ static const char *find_recorder() {
 
 // Of the expressions below the statement's text is made what can be parsed: `date '2026-01-01'`, which was
 // recorded as `date $1`, becomes `CAST($1 AS date)`, `interval '1' day` an interval of days, and
-// `extract(year FROM x)` a call of its function.
+// `extract(year FROM x)` a call of its function. A list of constants, which PostgreSQL 18 records as
+// `$1 /*, ... */` whatever its length, becomes one of two.
 static const char *restore_statement(const char *column) {
     constexpr char kTypes[] =
         "date|time|timestamp|timestamptz|timetz|interval|(?:time|timestamp) (?:with|without) time zone|"
@@ -27,7 +28,8 @@ static const char *restore_statement(const char *column) {
         "point|box|circle|line|lseg|path|polygon|tsquery|tsvector|(?:int4|int8|num|date|ts|tstz)range";
     constexpr char kFields[] = "(?:year|month|day|hour|minute|second)";
     return psprintf(
-        "regexp_replace(regexp_replace(regexp_replace(%s, "
+        "regexp_replace(regexp_replace(regexp_replace(regexp_replace(%s, "
+        "'(\\$\\d+) /\\*, \\.\\.\\. \\*/', '\\1, \\1', 'g'), "
         "'\\minterval\\s+(\\$\\d+)\\s+(%s(?:\\s+to\\s+%s)?)\\M', 'CAST(\\1 AS interval \\2)', 'gi'), "
         "'\\m(%s)\\s+(\\$\\d+)', 'CAST(\\2 AS \\1)', 'gi'), "
         "'\\mextract\\s*\\(\\s*(\\$\\d+)\\s+from\\M', 'pg_catalog.extract(\\1,', 'gi')",

@@ -188,6 +188,19 @@ value('VACUUM ANALYZE');
 is(value(q{SET client_min_messages = warning; SELECT count(*) FROM gpu.advise() WHERE advice = 'create'}), 0, 'once they are there, none is missing');
 like(value("EXPLAIN $joins{$_}"), qr/GpuQuery/, "$_: they are used, by partitions too") foreach qw(joined nested year cases);
 
+# ---- lists --------------------------------------------------------------------------------------------------------------
+
+# From PostgreSQL 18 on a list of constants is recorded as its first one and a comment, which is written here for those before.
+value(q{
+	CREATE TABLE listed AS SELECT g AS k, g % 10 AS v FROM generate_series(1, 50000) g;
+	VACUUM ANALYZE listed});
+value('SELECT pg_stat_statements_reset()');
+value(q{SELECT sum(v) FROM listed WHERE k IN (1 /*, ... */); SELECT max(v) FROM listed WHERE k IN (1, 2); SELECT min(v) FROM listed WHERE k IN (1)}) foreach 1 .. 2;
+take();
+my %costs = map { split /\|/ } split /\n/, ask(q{SELECT substring(query, '(sum|max|min)\('), cost_with FROM taken WHERE query LIKE '%listed%'});
+is($costs{sum}, $costs{max}, 'a list that was recorded by its first constant is planned as a list');
+isnt($costs{sum}, $costs{min}, 'which costs more than one constant');
+
 # ---- numerics of many values ------------------------------------------------------------------------------------------
 
 value(q{
