@@ -166,7 +166,10 @@ __device__ void join_states(const AggregateView &view, const AccumulatorView &ac
             break;
         default: {
             const bool is_wide = accumulator.type == ValueType::int128;
-            const bool has_high = is_wide || accumulator.kind == AccumulatorKind::sum;
+            const bool is_extreme =
+                accumulator.kind == AccumulatorKind::least || accumulator.kind == AccumulatorKind::greatest;
+            // A count has one word, whatever it counts.
+            const bool has_high = accumulator.kind == AccumulatorKind::sum || (is_wide && is_extreme);
             Part part = {from[0], has_high ? from[stride] : 0, 0};
             if (is_wide && accumulator.kind == AccumulatorKind::sum) {
                 part.top =
