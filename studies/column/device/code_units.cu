@@ -10,11 +10,21 @@
 namespace gpu_engine::device {
 namespace {
 
+constexpr std::uint32_t counted_bits = 16;
 constexpr std::uint32_t joined_bits = 12;
 constexpr std::uint32_t longest_joined_code = 6;
 constexpr std::uint32_t group_units = 32;
 constexpr std::size_t unit_copies_bytes = 48 << 10;
 constexpr std::uint32_t max_copies_shift = 5;
+// Units whose counters take more of a block's memory have counters of 16 bits.
+constexpr std::size_t max_counters_bytes = std::size_t(192) << 10;
+
+constexpr bool are_packed(std::uint32_t units) {
+    return units * sizeof(std::uint32_t) > max_counters_bytes;
+}
+constexpr std::size_t least_bytes(std::uint32_t units) {
+    return units * (are_packed(units) ? sizeof(std::uint16_t) : sizeof(std::uint32_t));
+}
 
 std::uint32_t codes_a_unit(std::uint32_t bits) {
     return bits <= longest_joined_code ? joined_bits / bits : 1;
@@ -174,7 +184,6 @@ __global__ void count_last_codes_kernel(const std::uint32_t *words, std::uint64_
 template <int Bits>
 void launch_units(const Call &call, const UnitSource &source, std::uint64_t *counts) {
     constexpr std::uint32_t units = 1U << Bits;
-    constexpr std::size_t max_shared = std::size_t(192) << 10;
     const auto launch = [&](auto kernel, int threads, std::size_t bytes, std::uint32_t words, auto run) {
         const std::uint64_t resident = resident_blocks(call.engine(), kernel, threads, bytes);
         const auto blocks = static_cast<unsigned>(
@@ -184,10 +193,11 @@ void launch_units(const Call &call, const UnitSource &source, std::uint64_t *cou
         check_launch("unit_histogram_kernel");
         add_block_sums(call, sums.data(), blocks, units, words < units, counts);
     };
-    if constexpr (units * sizeof(std::uint32_t) <= max_shared) {
+    if constexpr (!are_packed(units)) {
+        const std::size_t copies_bytes = std::min(unit_copies_bytes, call.engine().shared_bytes());
         HistogramLayout layout{units, 0};
         while (layout.shift < max_copies_shift &&
-               HistogramLayout{units, layout.shift + 1}.bytes() <= unit_copies_bytes) {
+               HistogramLayout{units, layout.shift + 1}.bytes() <= copies_bytes) {
             ++layout.shift;
         }
         launch(unit_histogram_kernel<Bits>, histogram_threads, layout.bytes(), units,
@@ -196,7 +206,7 @@ void launch_units(const Call &call, const UnitSource &source, std::uint64_t *cou
                });
     } else {
         constexpr std::uint32_t words = units / 2;
-        constexpr std::size_t bytes = words * sizeof(std::uint32_t);
+        constexpr std::size_t bytes = least_bytes(units);
         launch(packed_unit_histogram_kernel<Bits>, packed_threads, bytes, words,
                [&](auto kernel, unsigned blocks, std::uint32_t *sums) {
                    kernel<<<blocks, packed_threads, bytes, call.stream()>>>(source, sums, counts);
@@ -232,6 +242,11 @@ void launch_units(const Call &call, const UnitSource &source, std::uint32_t bits
 }
 
 }  // namespace
+
+bool are_counted(const DeviceEngine &engine, std::uint32_t bits) {
+    return bits > 0 && bits <= counted_bits &&
+           least_bytes(1U << (bits * codes_a_unit(bits))) <= engine.shared_bytes();
+}
 
 std::uint64_t counted_piece(std::uint32_t bits) {
     const std::uint64_t group = group_units * codes_a_unit(bits);

@@ -114,7 +114,7 @@ Status DeviceHistograms::count_codes(Stream &stream, const PackedCodes &codes,
                                "codes of so many bits or slots can't be counted");
         }
         const Call call(engine_, stream);
-        const bool counted = codes.bits > 0 && codes.bits <= counted_bits;
+        const bool counted = are_counted(engine_, codes.bits);
         // Codes can't lie beyond the entries that their bits can name.
         const std::uint64_t own_entries =
             counted ? std::min(entries, std::uint64_t(1) << codes.bits) : entries;
