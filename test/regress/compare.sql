@@ -34,7 +34,7 @@ DECLARE
     without text[];
     path text := coalesce(current_setting('pg_gpu.path', true), 'auto');
 BEGIN
-    SET LOCAL pg_gpu.path = host;
+    PERFORM set_config('pg_gpu.path', CASE path WHEN 'cuda' THEN path ELSE 'host' END, true);
     who := who_answers(query);
     by_node := answer_of(query);
     PERFORM set_config('pg_gpu.path', path, true);
