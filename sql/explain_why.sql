@@ -137,3 +137,14 @@ DROP VIEW reasons CASCADE;
 SET client_min_messages = warning;
 DROP TABLE why, why_parent CASCADE;
 DROP FUNCTION leaky, noisy, nested;
+
+-- A refused expression without a column, of a table of several partitions.
+CREATE TABLE divided_why (id int4, raw numeric, word text) PARTITION BY RANGE (id);
+CREATE TABLE divided_why_1 PARTITION OF divided_why FOR VALUES FROM (0) TO (2000);
+CREATE TABLE divided_why_2 PARTITION OF divided_why FOR VALUES FROM (2000) TO (4000);
+INSERT INTO divided_why SELECT i, i / 8.0, 'word ' || i % 9 FROM generate_series(0, 3999) AS i;
+CREATE INDEX divided_why_i ON divided_why USING gpu_column (id, raw, word);
+ANALYZE divided_why;
+SELECT DISTINCT reason FROM gpu.explain_why($$SELECT string_agg('x', ',') FROM divided_why$$) WHERE node = 'GpuQuery';
+SELECT DISTINCT reason FROM gpu.explain_why($$SELECT sum(raw) FILTER (WHERE raw <> 'NaN') FROM divided_why$$) WHERE node = 'GpuQuery';
+DROP TABLE divided_why;

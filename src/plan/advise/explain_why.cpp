@@ -96,7 +96,11 @@ static const char *words_of(const Refusal &refusal, const ExpressionSource &sour
     int number = static_cast<int>(source.number);
     if (expression == nullptr || renumber(expression, &number))
         return pstrdup(refusal.reason);
-    List *names = deparse_context_for(get_rel_name(source.relation), source.relation);
+    // What has no column may be of no table.
+    const char *table = get_rel_name(source.relation);
+    if (table == nullptr && contain_var_clause(expression))
+        return pstrdup(refusal.reason);
+    List *names = table == nullptr ? NIL : deparse_context_for(table, source.relation);
     return psprintf("%s: %s", refusal.reason, deparse_expression(expression, names, false, false));
 }
 
