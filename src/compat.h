@@ -24,6 +24,14 @@
 #define PG_GPU_EXECUTOR_RUN_ARGUMENTS query, direction, count, execute_once
 #endif
 
+// From 17 on, parallel mode allows subtransactions that change nothing. Before, the session has to leave it
+// for their time, which it may while no workers run: nothing depends on the mode then.
+#if PG_VERSION_NUM >= 170000
+#define PG_GPU_LEAVES_PARALLEL_MODE false
+#else
+#define PG_GPU_LEAVES_PARALLEL_MODE true
+#endif
+
 // What follows the arguments of functions that from 16 on can report an error instead of raising it.
 #if PG_VERSION_NUM >= 160000
 #define PG_GPU_RAISE_ERRORS , nullptr

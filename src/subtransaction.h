@@ -1,9 +1,24 @@
 // Work whose errors the caller answers itself.
 #pragma once
 
-#include "postgres_headers.h"
+#include "compat.h"
 
 namespace pg_gpu {
+
+// May work that changes nothing be done in a subtransaction? A plan has parallel mode around all of its nodes
+// if any of them starts workers.
+inline bool may_try() {
+    return !PG_GPU_LEAVES_PARALLEL_MODE || !IsInParallelMode() ||
+           (!IsParallelWorker() && !ParallelContextActive());
+}
+
+// Returns how often parallel mode is to be entered again. Not inline for the same reason as run_out_of_line.
+pg_noinline inline int leave_parallel_mode() {
+    int levels = 0;
+    for (; PG_GPU_LEAVES_PARALLEL_MODE && IsInParallelMode(); levels++)
+        ExitParallelMode();
+    return levels;
+}
 
 // It has a frame of its own, because locals inlined beside sigsetjmp could be clobbered, or draw the warning
 // that they might.
@@ -17,13 +32,14 @@ enum class Changes { Keep, TakeBack };
 
 // Runs `work` in a subtransaction, with `context` as the current memory context. Returns nullptr when it went
 // through. After an error the subtransaction is rolled back, which gives back locks and pins, and the error's
-// copy is returned, palloc'd in the caller's context: for FreeErrorData or ReThrowError. Not to be called in
-// parallel mode, where no subtransaction can be started.
+// copy is returned, palloc'd in the caller's context: for FreeErrorData or ReThrowError. To be called
+// only if may_try() in parallel mode.
 template <typename Work>
 ErrorData *try_in_subtransaction(MemoryContext context, Work work, Changes changes = Changes::Keep) {
     MemoryContext caller_context = CurrentMemoryContext;
     ResourceOwner caller_owner = CurrentResourceOwner;
     ErrorData *volatile error = nullptr;
+    const int levels = leave_parallel_mode();
     BeginInternalSubTransaction(nullptr);
     MemoryContextSwitchTo(context);
     PG_TRY();
@@ -44,6 +60,8 @@ ErrorData *try_in_subtransaction(MemoryContext context, Work work, Changes chang
     PG_END_TRY();
     MemoryContextSwitchTo(caller_context);
     CurrentResourceOwner = caller_owner;
+    for (int i = 0; i < levels; i++)
+        EnterParallelMode();
     return error;
 }
 

@@ -60,12 +60,12 @@ static uint64 **copy_selected(ColumnView *view) {
     return copy;
 }
 
-// Applies the keys whose operators may raise errors. False when one did, or might where no subtransaction
-// can be started: the rows are as before then, and are to be rechecked.
+// Applies the keys whose operators may raise errors. False when one did, or might beside parallel workers:
+// the rows are as before then, and are to be rechecked.
 static bool try_unsafe_keys(ColumnView *view, const Condition &condition) {
     if (is_all_safe(condition))
         return true;
-    if (IsInParallelMode())
+    if (!may_try())
         return false;
     uint64 **selected = copy_selected(view);
     auto *loose = allocate<bool>(view->loose_count + 1);

@@ -168,8 +168,7 @@ bool evaluate_without_columns(Expr *expression, ExprContext *context, Const *con
         work();
         return true;
     }
-    // No subtransaction can be started there.
-    if (IsInParallelMode())
+    if (!may_try())
         return false;
     ErrorData *error = try_in_subtransaction(CurrentMemoryContext, work);
     if (error == nullptr)

@@ -204,7 +204,12 @@ static const char *submit_about_rows(QueryState *state, column::RemoteRows *cons
     }
     const char *problem =
         evaluate_tables({&compiler, state->tree, ask_for_table, &asking}, state->compiled.program);
-    return problem != nullptr ? problem : ask(asking, PG_UINT64_MAX);
+    if (problem == nullptr)
+        problem = ask(asking, PG_UINT64_MAX);
+    if (problem != nullptr)
+        return problem;
+    problem = find_unknown_result(state->compiled, state->layout, &state->result);
+    return problem == nullptr ? nullptr : decline(asking, problem);
 }
 
 void forget_result(QueryState *state) {
@@ -252,8 +257,8 @@ static const char *submit_with_guard(QueryState *state) {
         problem = find_groups_on_server(state);
     if (problem != kUnguarded)
         return problem;
-    if (IsInParallelMode())
-        return "an expression may raise an error, and no subtransaction can be started";
+    if (!may_try())
+        return "an expression may raise an error beside parallel workers";
     ErrorData *error =
         try_in_subtransaction(CurrentMemoryContext, [&] { problem = find_groups_on_server(state); });
     if (error == nullptr)
@@ -356,8 +361,7 @@ static const char *find_groups(QueryState *state) {
         find_columns(state, table);
         pgstat_count_index_scan(table->index);
     }
-    const char *problem = submit_with_guard(state);
-    return problem != nullptr ? problem : find_unknown_result(state->compiled, state->layout, &state->result);
+    return submit_with_guard(state);
 }
 
 // NULL and negative numbers are below 0.
