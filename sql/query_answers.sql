@@ -106,3 +106,26 @@ EXECUTE stays;
 DROP FUNCTION compare, compare_all, who_answers, answer_of;
 DROP TABLE sold;
 DROP ROLE regress_query_reader;
+
+-- What is asked in vain each time costs the path that was chosen, too: it isn't chosen again and again.
+SET pg_gpu.path = auto;
+RESET enable_seqscan;
+CREATE TABLE vain (id int4, loose numeric) WITH (autovacuum_enabled = off);
+INSERT INTO vain SELECT i, CASE WHEN i % 2 = 0 THEN 1.0 ELSE 1.00 END FROM generate_series(1, 300000) AS i;
+CREATE INDEX vain_i ON vain USING gpu_column (id, loose);
+VACUUM ANALYZE vain;
+CREATE FUNCTION falls_back(query text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+    found bool := false;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+        found := found OR line LIKE '%different digits%';
+    END LOOP;
+    RETURN found;
+END $$;
+-- A vain attempt costs less than a thirtieth of the statement here, so every other one may be one.
+SELECT count(*) FILTER (WHERE fell_back) BETWEEN 1 AND 20 AS seldom
+FROM (SELECT falls_back('SELECT min(loose), max(loose) FROM vain') AS fell_back FROM generate_series(1, 30) OFFSET 0) AS s;
+DROP TABLE vain;
+DROP FUNCTION falls_back;

@@ -183,7 +183,7 @@ bool note_failed(RequestKind kind, Path path, Oid index) {
     if (last_failure() == RequestFailure::Lost)
         suspect(kind, path);
     if (last_failure() == RequestFailure::NotWanted || last_failure() == RequestFailure::Busy)
-        go_to_pages(kind);
+        go_to_pages(kind, false);
     if (last_failure() != RequestFailure::NotWanted)
         announce_forced_path();
     return false;
@@ -196,6 +196,7 @@ bool avoid_absent(Path path) {
 
 void decline(RequestKind kind, const Choice &choice, const char *reason) {
     fail(RequestFailure::NotWanted, "%s", reason);
+    go_to_pages(kind, true);
     note_failed(kind, choice.path, choice.index);
 }
 

@@ -74,6 +74,9 @@ struct Attempt {
     PathEstimates estimates = {};
     instr_time began = {};
     double left_out_before = 0;  // the session's microseconds that were left out until then (leave_out)
+    // The path that was chosen, but gave no answer, so that `path` had to; Paged: none.
+    Path declined = Path::Paged;
+    double declined_microseconds = 0;  // until it was given up
 };
 
 struct Choice {
@@ -98,6 +101,8 @@ void note_request_done(Relation index, RequestKind kind);
 // none.
 Attempt take_attempt(Relation index, RequestKind kind);
 void note_taken(const Attempt &attempt, double microseconds);
+// The attempt's path gives no answer, and the paged path begins. Its time is noted for both.
+void fall_back(Attempt *attempt);
 // Microseconds that were spent since the last path was chosen and say nothing about it.
 void leave_out(double microseconds);
 

@@ -247,23 +247,46 @@ Attempt begin_attempt(const Request &request, const PathEstimates &estimates, Pa
     return attempt;
 }
 
-void go_to_pages(RequestKind kind) {
+static double taken_by(const Attempt &attempt, double microseconds) {
+    return Max(microseconds - (left_out_microseconds - attempt.left_out_before), 0.0);
+}
+
+static void go_to_pages(Attempt *attempt) {
+    attempt->path = Path::Paged;
+    attempt->left_out_before = left_out_microseconds;
+    INSTR_TIME_SET_CURRENT(attempt->began);
+}
+
+void fall_back(Attempt *attempt) {
+    if (attempt->path == Path::Paged)
+        return;
+    attempt->declined = attempt->path;
+    attempt->declined_microseconds = taken_by(*attempt, microseconds_since(attempt->began));
+    go_to_pages(attempt);
+}
+
+void go_to_pages(RequestKind kind, bool is_declined) {
     if (last_attempt.kind != kind || last_attempt.path == Path::Paged)
         return;
-    last_attempt.path = Path::Paged;
-    last_attempt.left_out_before = left_out_microseconds;
-    INSTR_TIME_SET_CURRENT(last_attempt.began);
+    if (is_declined)
+        fall_back(&last_attempt);
+    else
+        go_to_pages(&last_attempt);
 }
 
 void note_taken(const Attempt &attempt, double microseconds) {
     if (!OidIsValid(attempt.index))
         return;
-    const double taken = Max(microseconds - (left_out_microseconds - attempt.left_out_before), 0.0);
+    const double taken = taken_by(attempt, microseconds);
     const RequestSort sort = sort_of(attempt.index, attempt.kind, attempt.estimates);
-    const int path = static_cast<int>(attempt.path);
     Known known = find_known(sort, attempt.shape);
-    known.record.note(path, attempt.estimates, known.others, taken);
-    known.others.note(known.record.known_ratios());
+    known.record.note(static_cast<int>(attempt.path), attempt.estimates, known.others, taken);
+    // Who has chosen that path has waited for both. It tells nothing of other shapes, which may be answered.
+    if (attempt.declined == Path::Paged)
+        known.others.note(known.record.known_ratios());
+    else
+        known.record.note_vain(static_cast<int>(attempt.declined), attempt.estimates, known.others,
+                               attempt.declined_microseconds + taken);
     Learned *learned = learned_costs();
     write_record(learned, learned->requests, hash_of(sort, attempt.shape), known.record);
     write_record(learned, learned->sorts, hash_of(sort), known.others);

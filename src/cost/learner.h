@@ -22,7 +22,8 @@ double expected_microseconds(const Request &request, const PathEstimates &estima
 // Begins to measure a request that was chosen a path.
 Attempt begin_attempt(const Request &request, const PathEstimates &estimates, Path path);
 
-// The server was not really asked, so what follows is an attempt of the pages.
-void go_to_pages(RequestKind kind);
+// What follows is an attempt of the pages: the server was not really asked, or was, but `is_declined` says
+// that the next request of the same shape is likely to come to the same.
+void go_to_pages(RequestKind kind, bool is_declined);
 
 }  // namespace pg_gpu::client

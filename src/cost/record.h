@@ -162,6 +162,16 @@ class PathRecord {
         track.best_then = ratio(before, others);
     }
 
+    // Notes that a path was taken in vain: it gave no answer, so that another one had to, which has been
+    // noted. Both together took so many microseconds. That is no chance, so it counts alone.
+    void note_vain(int path, const PathEstimates &estimates, const ShapesRecord &others, double taken) {
+        Track &track = tracks_[at(path)];
+        track.ratio = {estimates[at(path)], taken};
+        track.spent = 0;
+        track.vain_trials++;
+        track.best_then = ratio(best(estimates, others), others);
+    }
+
   private:
     struct Track {
         FadedRatio ratio;

@@ -159,6 +159,27 @@ TEST(PathRecord, TriesAPathThatMayBeFarWorseSeldom) {
     EXPECT_LE(load.requests[1], 5);
 }
 
+// Path 1 looks best, fails after 20 microseconds, and path 0 answers then.
+TEST(PathRecord, LeavesAPathThatGivesNoAnswer) {
+    const PathEstimates estimates = {1000, 50, -1};
+    PathRecord record;
+    int in_vain = 0;
+    double lost = 0;
+    constexpr int count = 1000;
+    for (int i = 0; i < count; ++i) {
+        const int path = record.choose(estimates, no_others);
+        record.note(0, estimates, no_others, 100);
+        if (path == 1) {
+            record.note_vain(1, estimates, no_others, 120);
+            in_vain++;
+            lost += 20;
+            EXPECT_EQ(record.choose(estimates, no_others), 0) << i;
+        }
+    }
+    EXPECT_GE(in_vain, 2);
+    EXPECT_LE(lost, count * 100 / 32.0);
+}
+
 TEST(PathRecord, LeavesOutAPathThatIsNotThere) {
     Load load;
     load.run({1'000, 100, 10}, 100, always(1'000, 100, 10));

@@ -75,6 +75,7 @@ static void note_child_begun(QueryState *state) {
     for (int i = 0; i < state->table_count && !OidIsValid(state->attempt.index); i++)
         if (state->tables[i].index != nullptr)
             state->attempt = client::take_attempt(state->tables[i].index, client::RequestKind::RunQuery);
+    client::fall_back(&state->attempt);
 }
 
 static void note_child_done(QueryState *state) {
