@@ -4,12 +4,14 @@
 // would have other rows with the index than without.
 #include "access_methods.h"
 #include "compat.h"
-#include "kary/row_bounds.h"
 
 namespace pg_gpu::plan {
 
 [[noreturn]] static void refuse_in_statement(Oid function) {
-    const bool is_row = kary::is_row_function(function);
+    Oid *types;
+    int count;
+    get_func_signature(function, &types, &count);
+    const bool is_row = count == 2 && types[1] == RECORDOID;
     ereport(
         ERROR,
         (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
