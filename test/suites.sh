@@ -224,6 +224,8 @@ set_up() {
     cp -r "$root/test" "$scratch/test"
     mkdir "$scratch/contrib"
     cp -r "$root/contrib/monitoring" "$scratch/contrib/"
+    mkdir "$scratch/doc"
+    cp "$root/doc/managed-primary.md" "$scratch/doc/"
     if [ "$(id -u)" -eq 0 ]; then
         chown -R "$server_user" "$scratch"
     fi
