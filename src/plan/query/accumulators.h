@@ -36,7 +36,7 @@ void compile_regression(Compiler *compiler, CompiledQuery *compiled, const Aggre
 
 // percentiles.cpp
 bool is_ordered_set(const Aggref *aggregate);
-void compile_ordered(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate,
-                     const Argument &argument, Result *result);
+void compile_ordered(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate, Argument argument,
+                     Result *result);
 
 }  // namespace pg_gpu::plan::query

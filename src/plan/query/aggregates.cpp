@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "plan/query/nested_groups.h"
 #include "plan/query/numbering.h"
+#include "plan/query/top.h"
 
 namespace pg_gpu::plan::query {
 
@@ -73,9 +74,10 @@ static void compile_sum(Compiler *compiler, CompiledQuery *compiled, const Argum
 
 static void compile_extreme(Compiler *compiler, CompiledQuery *compiled, const Argument &argument,
                             bool is_least, Result *result) {
-    const Value &value = argument.value;
-    if (value.kind == Kind::Group && !order_numbers(compiler, value, argument.collation))
+    Value value = argument.value;
+    if (value.kind == Kind::Group && !order_numbers(compiler, &value, argument.collation))
         return;
+    result->argument = value;
     const AccumulatorKind kind = is_least ? AccumulatorKind::least : AccumulatorKind::greatest;
     if (value.kind == Kind::Interval && value.shown == kShownByRow) {
         refuse(&compiler->refusal, "equal intervals may look different");
@@ -316,12 +318,28 @@ static void compile_aggregate(Compiler *compiler, CompiledQuery *compiled, const
 
 // ---- keys -------------------------------------------------------------------------------------------------
 
+// Where numbers that have an order are others, they are computed for what is sorted by.
+static void rank_sorted(Compiler *compiler, const QueryParts &parts, uint32 number, Value *value) {
+    if (value->kind != Kind::Group || value->numbering != no_numbering)
+        return;
+    for (int i = 0; i < count_items(parts.order); i++) {
+        const OrderItem item = order_item(parts.order, i);
+        // Without an order the sort is PostgreSQL's.
+        if (item.result == static_cast<int>(number) && !order_numbers(compiler, value, item.collation))
+            compiler->refusal = {};
+    }
+}
+
 // Equal keys must look the same, so that any row's can be shown.
-static void compile_key(Compiler *compiler, CompiledQuery *compiled, const Expr *key, Oid equality,
-                        uint32 number) {
-    const Value value = compile(compiler, key);
+static void compile_key(Compiler *compiler, CompiledQuery *compiled, const QueryParts &parts, uint32 number) {
+    const auto *key = static_cast<const Expr *>(list_nth(parts.keys, static_cast<int>(number)));
+    const Oid equality = list_nth_oid(parts.key_operators, static_cast<int>(number));
+    Value value = compile(compiler, key);
     if (is_refused(compiler))
         return;
+    // Labels alone make few groups, which PostgreSQL has sorted soon.
+    if (list_length(parts.keys) > 1)
+        rank_sorted(compiler, parts, number, &value);
     const Oid type = exprType(reinterpret_cast<const Node *>(key));
     if (value.kind == Kind::Interval && value.shown == kShownByRow)
         refuse(&compiler->refusal, "equal grouping columns may look different",
@@ -353,11 +371,13 @@ static void compile_key(Compiler *compiler, CompiledQuery *compiled, const Expr 
 
 // A row shows its own value, so that equal ones may look different. Columns that tell how it looks come
 // behind those that are asked for.
-static void compile_given(Compiler *compiler, CompiledQuery *compiled, const Expr *expression,
+static void compile_given(Compiler *compiler, CompiledQuery *compiled, const QueryParts &parts,
                           uint32 number) {
-    const Value value = compile(compiler, expression);
+    const auto *expression = static_cast<const Expr *>(list_nth(parts.keys, static_cast<int>(number)));
+    Value value = compile(compiler, expression);
     if (is_refused(compiler))
         return;
+    rank_sorted(compiler, parts, number, &value);
     if (value.kind == Kind::Interval && value.shown == kShownByRow)
         refuse(&compiler->refusal, "an interval may look different from what is computed with",
                reinterpret_cast<Node *>(const_cast<Expr *>(expression)));
@@ -432,13 +452,12 @@ bool compile_groups(Compiler *compiler, const QueryParts &parts, const List *con
         refuse(&compiler->refusal, "there are too many grouping columns");
     // Rows of which the filter isn't true have no steps.
     compiled->filter = compile_conditions(compiler, conditions);
-    for (int i = 0; i < list_length(parts.keys) && !is_refused(compiler); i++) {
-        const auto *key = static_cast<const Expr *>(list_nth(parts.keys, i));
+    const auto keys = static_cast<uint32>(list_length(parts.keys));
+    for (uint32 i = 0; i < keys && !is_refused(compiler); i++) {
         if (compiled->gives_rows)
-            compile_given(compiler, compiled, key, static_cast<uint32>(i));
+            compile_given(compiler, compiled, parts, i);
         else
-            compile_key(compiler, compiled, key, list_nth_oid(parts.key_operators, i),
-                        static_cast<uint32>(i));
+            compile_key(compiler, compiled, parts, i);
     }
     uint32 number = compiled->key_count;
     ListCell *cell;

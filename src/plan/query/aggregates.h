@@ -84,6 +84,7 @@ struct QueryParts {
     const List *keys;
     const List *key_operators;  // NIL: keys aren't grouped by, but the expressions of rows (gives_rows)
     const List *aggregates;     // Aggrefs
+    const List *order;          // the results that are sorted by (top.h)
 };
 bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *compiled);
 

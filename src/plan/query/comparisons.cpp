@@ -53,7 +53,8 @@ static Value compare(Compiler *compiler, const Comparison &comparison, Value one
                                comparison.collation))
             return refuse_value(compiler, "a comparison isn't known");
         if (strategy != BTEqualStrategyNumber && strategy != kNotEqualStrategy &&
-            !order_numbers(compiler, one, comparison.collation))
+            (!order_numbers(compiler, &one, comparison.collation) ||
+             !order_numbers(compiler, &other, comparison.collation)))
             return {};
     }
     const auto step = [&](Operation operation, const Value &left, const Value &right) {

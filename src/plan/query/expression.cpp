@@ -57,8 +57,8 @@ uint8 width_of_type(Oid type) {
 }
 
 Value make_value(uint16 step, Kind kind, ValueType type, double limit) {
-    return {step,  kind,  type,         8,          0,       0, no_step, false,
-            limit, false, no_numbering, InvalidOid, no_step, 0, nullptr};
+    return {step,  kind,  type,         8,          0,     0,       no_step, false,
+            limit, false, no_numbering, InvalidOid, false, no_step, 0,       nullptr};
 }
 
 uint16 add_guarded(Compiler *compiler, engine::Step step, bool may_fail) {
@@ -244,6 +244,10 @@ bool bring_together(Compiler *compiler, Value *one, Value *other) {
         refuse(&compiler->refusal, "values of different kinds meet");
         return false;
     }
+    // Numbers that have their order are others.
+    if (one->is_ranked != other->is_ranked &&
+        !order_numbers(compiler, one->is_ranked ? other : one, InvalidOid))
+        return false;
     if (one->kind == Kind::Decimal) {
         const int scale = Max(one->scale, other->scale);
         *one = rescale(compiler, *one, scale);
@@ -493,7 +497,8 @@ static Value compile_extreme(Compiler *compiler, const MinMaxExpr *expression) {
         }
         if (!bring_together(compiler, &all, &next))
             return {};
-        if (all.kind == Kind::Group && !order_numbers(compiler, all, expression->inputcollid))
+        if (all.kind == Kind::Group && (!order_numbers(compiler, &all, expression->inputcollid) ||
+                                        !order_numbers(compiler, &next, expression->inputcollid)))
             return {};
         const bool is_less = expression->op == IS_LEAST;
         all = all.is_null ? next : next.is_null ? all : choose_extreme(compiler, is_less, all, next);

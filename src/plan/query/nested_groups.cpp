@@ -117,8 +117,9 @@ const CompiledGroups *compile_nested(Compiler *compiler, const QueryTree &tree, 
         return compile_member(compiler, node, tree.nodes[node.probed].conditions);
     auto *groups = allocate_zeroed<CompiledGroups>(1);
     const NodeSteps before = begin_node_steps(compiler->program);
-    const bool is_compiled = compile_groups(compiler, {{}, node.keys, node.key_operators, node.aggregates},
-                                            tree.nodes[node.probed].conditions, &groups->query);
+    const bool is_compiled =
+        compile_groups(compiler, {{}, node.keys, node.key_operators, node.aggregates, NIL},
+                       tree.nodes[node.probed].conditions, &groups->query);
     groups->steps = begin_node_steps(compiler->program, before);
     return is_compiled && compile_group_columns(compiler, node.having, node.columns, groups) ? groups
                                                                                              : nullptr;

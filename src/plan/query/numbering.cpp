@@ -2,7 +2,12 @@
 
 #include "compat.h"
 
+#include "access/genam.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
 #include "catalog/pg_collation_d.h"
+#include "catalog/pg_enum.h"
 
 namespace pg_gpu::plan::query {
 
@@ -110,16 +115,81 @@ bool take_numbering(Compiler *compiler, Value *constant, const Value &value) {
     return true;
 }
 
+// Integers of 64 bits are signed in the engine, as money is, whose code isn't.
 static bool is_ordered_code(Oid type) {
     const ColumnType own = column::describe_type(type, InvalidOid);
-    return own.is_ordered && (own.code == column::IntegerCode::Signed || own.width < sizeof(uint64));
+    return type == MONEYOID ||
+           (own.is_ordered && (own.code == column::IntegerCode::Signed || own.width < sizeof(uint64)));
 }
 
-bool order_numbers(Compiler *compiler, const Value &value, Oid collation) {
-    if (value.is_null || (value.numbering == no_numbering && is_ordered_code(value.coded)))
+// The list that look_up steps want of an enum: what is found for a label's number is its place in the order,
+// and behind that the number. *count is how many labels there are.
+static engine::Constant *rank_labels(Oid type, uint32 *count) {
+    uint32 room = 16;
+    auto *labels = allocate<engine::Constant>(room);
+    *count = 0;
+    ScanKeyData key;
+    ScanKeyInit(&key, Anum_pg_enum_enumtypid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(type));
+    Relation enums = table_open(EnumRelationId, AccessShareLock);
+    Relation index = index_open(EnumTypIdSortOrderIndexId, AccessShareLock);
+    SysScanDesc scan = systable_beginscan_ordered(enums, index, nullptr, 1, &key);
+    while (HeapTuple tuple = systable_getnext_ordered(scan, ForwardScanDirection)) {
+        if (*count == room) {
+            room *= 2;
+            labels = reallocate(labels, room);
+        }
+        const uint64 number = reinterpret_cast<const FormData_pg_enum *>(GETSTRUCT(tuple))->oid;
+        labels[*count] = {number, uint64{*count} << 32 | number};
+        (*count)++;
+    }
+    systable_endscan_ordered(scan);
+    index_close(index, AccessShareLock);
+    table_close(enums, AccessShareLock);
+    std::sort(labels, labels + *count,
+              [](const engine::Constant &a, const engine::Constant &b) { return a.low < b.low; });
+    return labels;
+}
+
+// Returns the place of a type's list among the constants; false: it has too many labels.
+static bool find_ranks(Program *program, Oid type, uint32 *list) {
+    constexpr uint32 max_labels = 4096;
+    for (uint32 i = 0; i < program->ranked_type_count; i++) {
+        *list = program->ranked_types[i].list;
+        if (program->ranked_types[i].type == type)
+            return true;
+    }
+    if (program->ranked_type_count == lengthof(program->ranked_types))
+        return false;
+    uint32 count;
+    engine::Constant *labels = rank_labels(type, &count);
+    if (count > max_labels)
+        return false;
+    const engine::Constant head = {count, 0};
+    *list = add_constants(program, &head, 1);
+    add_constants(program, labels, count);
+    pfree(labels);
+    program->ranked_types[program->ranked_type_count++] = {type, *list};
+    return true;
+}
+
+// The engine has the numbers of an enum's labels as they are in rows, which new labels have in any order.
+static bool rank_code(Compiler *compiler, Value *value) {
+    uint32 list;
+    if (get_typtype(value->coded) != TYPTYPE_ENUM || !find_ranks(compiler->program, value->coded, &list))
+        return false;
+    engine::Step ranked = make_step(Operation::look_up, ValueType::int64, value->step);
+    ranked.detail = list;
+    value->step = add_step(compiler->program, ranked);
+    value->is_ranked = true;
+    return true;
+}
+
+bool order_numbers(Compiler *compiler, Value *value, Oid collation) {
+    const bool is_numbered = value->numbering != no_numbering;
+    if (value->is_null || value->is_ranked || (!is_numbered && is_ordered_code(value->coded)) ||
+        (!is_numbered && rank_code(compiler, value)))
         return true;
-    const bool is_numbered = value.numbering != no_numbering;
-    Numbering *numbering = is_numbered ? &compiler->program->numberings[value.numbering] : nullptr;
+    Numbering *numbering = is_numbered ? &compiler->program->numberings[value->numbering] : nullptr;
     if (!is_numbered || collation_of_equality(numbering->equality, collation) != numbering->collation ||
         (numbering->is_ordered && numbering->order_collation != collation) ||
         !OidIsValid(lookup_type_cache(numbering->type, TYPECACHE_LT_OPR)->lt_opr)) {
@@ -133,7 +203,7 @@ bool order_numbers(Compiler *compiler, const Value &value, Oid collation) {
 
 bool has_order(const Program &program, const Value &value, Oid collation) {
     if (value.is_null || value.numbering == no_numbering)
-        return value.is_null || is_ordered_code(value.coded);
+        return value.is_null || value.is_ranked || is_ordered_code(value.coded);
     const Numbering &numbering = program.numberings[value.numbering];
     return numbering.is_ordered && numbering.order_collation == collation;
 }

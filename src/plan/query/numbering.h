@@ -24,9 +24,10 @@ Value value_of_numbered(Compiler *compiler, Oid type, Oid collation, const Const
 // Gives a constant the numbering of a value that it meets, whose collation it then has. False: it isn't one.
 bool take_numbering(Compiler *compiler, Value *constant, const Value &value);
 
-// Makes the order of a value's numbers that of SQL by the type's own operators. False, with a refusal: it
+// Makes the order of a value's numbers that of SQL by the type's own operators. The numbers of an enum's
+// labels are ranked for that, by a step more, so that the value has other ones. False, with a refusal: it
 // can't be.
-bool order_numbers(Compiler *compiler, const Value &value, Oid collation);
+bool order_numbers(Compiler *compiler, Value *value, Oid collation);
 
 // Is that so?
 bool has_order(const Program &program, const Value &value, Oid collation);

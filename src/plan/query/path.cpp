@@ -76,7 +76,8 @@ static bool is_coarse(const Program &program, uint16 number) {
 static bool is_looked_up(const Program &program, uint16 number) {
     const engine::Step &step = program.steps[number];
     return step.operation == Operation::null_if_equal &&
-           program.steps[step.left].operation == Operation::look_up;
+           program.steps[step.left].operation == Operation::look_up &&
+           program.steps[step.left].detail >= kListNumber;
 }
 
 static double expect_groups(const Offer &offer) {
@@ -314,13 +315,15 @@ static Refusal compile_offer(Offer *offer) {
     compiler.has_barrier = offer->query.has_barrier;
     compiler.guard = no_step;
     compiler.has_tables = true;
+    const GivenRows *given = offer->table->given;
     bool is_whole;
     offer->query.having = make_having(*offer->table, offer->row, &is_whole);
-    const bool is_compiled = compile_query(
-        &compiler, {tree, offer->query.keys, offer->query.key_operators, offer->query.aggregates},
-        &offer->compiled);
-    if (is_compiled && offer->table->given != nullptr)
-        order_given(&compiler, offer->compiled, offer->table->given->order);
+    const bool is_compiled = compile_query(&compiler,
+                                           {tree, offer->query.keys, offer->query.key_operators,
+                                            offer->query.aggregates, given == nullptr ? NIL : given->order},
+                                           &offer->compiled);
+    if (is_compiled && given != nullptr)
+        order_given(&compiler, offer->compiled, given->order);
     else if (is_compiled)
         compile_having(&compiler, offer->query.having, &offer->compiled);
     offer->is_having_whole = offer->table->having == NIL || (is_whole && offer->compiled.having.is_whole);

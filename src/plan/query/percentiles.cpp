@@ -27,11 +27,12 @@ static bool is_shown_beside(const Aggref *aggregate, const Value &value) {
            value.shown == kShownByRow;
 }
 
-static bool is_ordered(Compiler *compiler, const Aggref *aggregate, const Argument &argument) {
-    const Value &value = argument.value;
+// Gives the argument's numbers their order.
+static bool is_ordered(Compiler *compiler, const Aggref *aggregate, Argument *argument) {
+    Value &value = argument->value;
     const auto *order = linitial_node(SortGroupClause, aggregate->aggorder);
     const Oid type = exprType(reinterpret_cast<Node *>(linitial_node(TargetEntry, aggregate->args)->expr));
-    if (value.kind == Kind::Group && !order_numbers(compiler, value, argument.collation))
+    if (value.kind == Kind::Group && !order_numbers(compiler, &value, argument->collation))
         return false;
     return list_length(aggregate->aggorder) == 1 &&
            order->sortop == lookup_type_cache(getBaseType(type), TYPECACHE_LT_OPR)->lt_opr &&
@@ -106,12 +107,13 @@ static void compile_array(Compiler *compiler, CompiledQuery *compiled, const Agg
         refuse(&compiler->refusal, "the engine doesn't have an array of percentiles");
 }
 
-void compile_ordered(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate,
-                     const Argument &argument, Result *result) {
-    if (!is_ordered(compiler, aggregate, argument)) {
+void compile_ordered(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate, Argument argument,
+                     Result *result) {
+    if (!is_ordered(compiler, aggregate, &argument)) {
         refuse(&compiler->refusal, "values are ordered otherwise than the engine orders them");
         return;
     }
+    result->argument = argument.value;
     if (aggregate->aggfnoid == F_MODE) {
         result->value = accumulate(compiled, AccumulatorKind::mode, argument.value.step, argument.filter);
         return;

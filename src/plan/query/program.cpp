@@ -143,8 +143,8 @@ void drop_unused_sources(Program *program, const NodeSteps *nodes, uint32 count)
     visit_steps(program, nodes, count, [&](const engine::Step *step) {
         if (step->operation == Operation::column)
             is_used[step->left] = true;
-        if (step->operation == Operation::look_up)
-            is_listed[step->detail] = true;
+        if (step->operation == Operation::look_up && step->detail >= kListNumber)
+            is_listed[step->detail - kListNumber] = true;
     });
     auto *numbers = allocate_zeroed<uint16>(size_t{program->source_count} + 1);
     uint32 left = 0;

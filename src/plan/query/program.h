@@ -51,6 +51,7 @@ struct Value {
     bool may_be_minus_0;  // of a float: it equals 0, but looks different
     uint16 numbering;     // Group: what numbers the values
     Oid coded;            // Group: the type whose integers are the numbers, which then have no numbering
+    bool is_ranked;       // of those: a place in the type's order comes before them (order_numbers)
     // A decimal that is a float's: the float's step, and how many digits of it there are. It can be rounded
     // where it has no room.
     uint16 real;
@@ -156,6 +157,16 @@ struct Table {
     uint64 *results;
 };
 
+// A look_up step names a list by its number, so marked, until lists are written. Other lists are among the
+// constants from the beginning.
+inline constexpr uint32 kListNumber = UINT32_C(1) << 31;
+
+// The places of an enum's labels in its order: a list that look_up steps look into.
+struct RankedType {
+    Oid type;
+    uint32 list;
+};
+
 // What a code of an integer must be added to be the integer.
 inline uint64 offset_of_code(const column::ColumnType &type) {
     return type.code == column::IntegerCode::Signed
@@ -195,6 +206,8 @@ struct Program {
     Table tables[8];
     uint32 table_count;
     uint32 list_count;
+    RankedType ranked_types[8];
+    uint32 ranked_type_count;
     // Once lists are written: which one each step names, and how many constants come before them.
     uint32 *list_of_step;
     uint32 constants_before_lists;

@@ -181,7 +181,8 @@ static const char *submit_about_rows(QueryState *state, column::RemoteRows *cons
     MemoryContext view = MemoryContextSwitchTo(state->keep);
     compiler.program = begin_program();
     const bool is_compiled = compile_query(
-        &compiler, {state->tree, state->bound.keys, state->bound.key_operators, state->bound.aggregates},
+        &compiler,
+        {state->tree, state->bound.keys, state->bound.key_operators, state->bound.aggregates, state->order},
         &state->compiled);
     const bool gives_rows = state->compiled.gives_rows;
     const bool is_known =

@@ -146,7 +146,7 @@ static Node *cut_inputs(Node *node, void *context) {
 
 static uint16 look_up(Compiler *compiler, uint16 step, uint32 list) {
     engine::Step look = make_step(Operation::look_up, ValueType::int64, step);
-    look.detail = list;
+    look.detail = kListNumber + list;
     return add_guarded(compiler, look, true);
 }
 
@@ -398,7 +398,7 @@ static const char *evaluate_table(const Combinations &combinations, List *condit
     memcpy(tree.nodes, combinations.tree.nodes, static_cast<size_t>(tree.count) * sizeof(TreeNode));
     tree.nodes[tree.count - 1].conditions = conditions;
     CompiledQuery compiled;
-    if (!compile_query(&compiler, {tree, table->inputs, operators, NIL}, &compiled))
+    if (!compile_query(&compiler, {tree, table->inputs, operators, NIL, NIL}, &compiled))
         return compiler.refusal.reason;
     const RecordLayout layout = lay_out_record(compiled);
     column::QueryResult result = {};
@@ -561,8 +561,8 @@ const char *write_tables(Program *program) {
             return problem;
     program->is_full = was_full;
     for (uint32 i = 0; i < program->step_count; i++)
-        if (program->steps[i].operation == Operation::look_up)
-            program->steps[i].detail = lists[program->list_of_step[i]];
+        if (program->list_of_step[i] >= kListNumber)
+            program->steps[i].detail = lists[program->list_of_step[i] - kListNumber];
     return nullptr;
 }
 

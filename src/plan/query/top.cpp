@@ -79,6 +79,13 @@ static uint64 count_entries(const TableViews &views, const Program &program, uin
     return entries;
 }
 
+// Of numbers that are computed already.
+static bool order_result(Compiler *compiler, const Result &result, Oid collation) {
+    Value value = result.argument;
+    return has_order(*compiler->program, value, collation) ||
+           (value.numbering != no_numbering && order_numbers(compiler, &value, collation));
+}
+
 void order_keys(const Compiler &compiler, const TableViews &views, const CompiledQuery &compiled,
                 const List *order) {
     // PostgreSQL sorts the groups in less time than it takes to sort more values, unless the server or a
@@ -94,16 +101,18 @@ void order_keys(const Compiler &compiler, const TableViews &views, const Compile
         const uint16 numbering = result.argument.numbering;
         if ((numbering != no_numbering && is_bytewise(program.numberings[numbering].type, item.collation)) ||
             count_entries(views, program, numbering) <= max_entries)
-            order_numbers(&own, result.argument, item.collation);
+            order_result(&own, result, item.collation);
     }
 }
 
 bool order_given(Compiler *compiler, const CompiledQuery &compiled, const List *order) {
     for (int i = 0; i < count_items(order); i++) {
         const OrderItem item = order_item(order, i);
-        const Value &value = compiled.results[item.result].argument;
-        if (value.kind == Kind::Group && !order_numbers(compiler, value, item.collation))
+        const Result &result = compiled.results[item.result];
+        if (result.argument.kind == Kind::Group && !order_result(compiler, result, item.collation)) {
+            refuse(&compiler->refusal, "values are compared whose order the engine doesn't know");
             return false;
+        }
     }
     return true;
 }
