@@ -40,6 +40,7 @@ struct Request {
     // others; else estimates do alone.
     bool learns = false;
     uint32 shape = 0;
+    bool needs_processors = false;  // no device can do it
 };
 
 inline constexpr double kMebibyte = 1048576.0;

@@ -24,7 +24,8 @@ static PathEstimates estimate_paths(const Request &request) {
     PathEstimates estimates;
     for (const Path path : {Path::Paged, Path::Host, Path::Cuda})
         estimates[static_cast<int>(path)] =
-            path == Path::Paged || (may_be_there(path) && !is_in_quarantine(request, path))
+            path == Path::Paged || (may_be_there(path) && !is_in_quarantine(request, path) &&
+                                    !(path == Path::Cuda && request.needs_processors))
                 ? estimate_microseconds(request, path)
                 : -1;
     return estimates;

@@ -1,6 +1,8 @@
 // Operations of queries on each engine, against results of PostgreSQL 15.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -14,10 +16,10 @@ class EngineQueryOperation : public EngineTest {
   protected:
     void SetUp() override { this->template open<UnderTest>(); }
 
-    // Returns the result of an operation, or nothing if it fails.
-    std::optional<Value> compute(Operation operation, ValueType type, const Row &operands,
-                                 std::uint32_t detail = 0, std::uint8_t width = 0,
-                                 const std::vector<ZoneTransition> *zone = nullptr) {
+    // The result of an operation is nothing if it fails.
+    Status try_to_compute(Operation operation, ValueType type, const Row &operands, std::uint32_t detail,
+                          std::uint8_t width, const std::vector<ZoneTransition> *zone,
+                          std::optional<Value> *value) {
         TestQuery query;
         std::vector<ValueType> types;
         for (const Value &operand : operands) {
@@ -36,14 +38,23 @@ class EngineQueryOperation : public EngineTest {
         std::unique_ptr<QueryResult> result;
         const query::Query view = query.view();
         const Status status = engine_->queries().run(*stream_, view, &result);
-        EXPECT_TRUE(status.ok()) << status.message;
+        value->reset();
         if (!status.ok() || result->outcome() == QueryOutcome::failed) {
-            return std::nullopt;
+            return status;
         }
         EXPECT_EQ(result->rows(), 1U);
         std::vector<std::uint64_t> record(result->record_words());
         EXPECT_TRUE(result->read_rows(*stream_, 0, 1, record.data()).ok());
-        return read_value(type, (record[0] & 1) != 0, record.data() + 1);
+        *value = read_value(type, (record[0] & 1) != 0, record.data() + 1);
+        return status;
+    }
+    std::optional<Value> compute(Operation operation, ValueType type, const Row &operands,
+                                 std::uint32_t detail = 0, std::uint8_t width = 0,
+                                 const std::vector<ZoneTransition> *zone = nullptr) {
+        std::optional<Value> value;
+        const Status status = try_to_compute(operation, type, operands, detail, width, zone, &value);
+        EXPECT_TRUE(status.ok()) << status.message;
+        return value;
     }
     std::optional<std::int64_t> moment(Operation operation, std::int64_t operand, std::uint32_t detail) {
         const auto value = compute(operation, ValueType::int64, {integer(operand)}, detail);
@@ -308,6 +319,98 @@ TYPED_TEST(EngineQueryOperation, FloatsAreRoundedOnce) {
     EXPECT_TRUE(std::isnan(this->compute(Operation::divide, ValueType::float64,
                                          {Value::of_real(std::nan("")), Value::of_real(0)})
                                ->real));
+}
+
+// The same to the last bit, on processors. A device has other functions and answers no query with them.
+TYPED_TEST(EngineQueryOperation, FunctionsOfFloatsAreTheCLibrarys) {
+    const auto check = [&](FloatFunction function, const Row &operands, std::optional<double> expected) {
+        std::optional<Value> value;
+        const Status status = this->try_to_compute(
+            operands.size() == 1 ? Operation::float_function : Operation::float_function_of_two,
+            ValueType::float64, operands, static_cast<std::uint32_t>(function), 0, nullptr, &value);
+        const std::string name = "function " + std::to_string(static_cast<int>(function));
+        if (std::string(TypeParam::name) != "host") {
+            EXPECT_EQ(status.code, gpu_engine::StatusCode::unavailable) << name;
+            return;
+        }
+        ASSERT_TRUE(status.ok()) << status.message;
+        ASSERT_EQ(value.has_value(), expected.has_value()) << name << " of " << operands[0].real;
+        if (expected && std::isnan(*expected)) {
+            EXPECT_TRUE(std::isnan(value->real)) << name;
+        } else if (expected) {
+            EXPECT_EQ(std::bit_cast<std::uint64_t>(value->real), std::bit_cast<std::uint64_t>(*expected))
+                << name << " of " << operands[0].real;
+        }
+    };
+    const auto of = [&](FloatFunction function, double value, std::optional<double> expected) {
+        check(function, {Value::of_real(value)}, expected);
+    };
+    const auto of_two = [&](FloatFunction function, double left, double right,
+                            std::optional<double> expected) {
+        check(function, {Value::of_real(left), Value::of_real(right)}, expected);
+    };
+    using enum FloatFunction;
+    // Not known to the compiler, which would compute its own results.
+    for (volatile double x : {0.3, 0.7071067811865476, 1e-300, 0.999}) {
+        of(exponential, x, std::exp(x));
+        of(natural_logarithm, x, std::log(x));
+        of(decimal_logarithm, x, std::log10(x));
+        of(cube_root, -x, std::cbrt(-x));
+        of(sine, x * 100, std::sin(x * 100));
+        of(cosine, x * 100, std::cos(x * 100));
+        of(tangent, x, std::tan(x));
+        of(cotangent, x, 1 / std::tan(x));
+        of(arc_sine, x, std::asin(x));
+        of(arc_cosine, -x, std::acos(-x));
+        of(arc_tangent, x * 9, std::atan(x * 9));
+        of(hyperbolic_sine, x, std::sinh(x));
+        of(hyperbolic_cosine, x, std::cosh(x));
+        of(hyperbolic_tangent, x, std::tanh(x));
+        of(area_sine, x, std::asinh(x));
+        of(area_cosine, x + 1, std::acosh(x + 1));
+        of(area_tangent, x, std::atanh(x));
+        of_two(power, x + 1, x * 7, std::pow(x + 1, x * 7));
+        of_two(arc_tangent_of_two, x, -3, std::atan2(x, -3));
+    }
+    for (const FloatFunction function : {natural_logarithm, sine, arc_sine, area_cosine, exponential}) {
+        of(function, NAN, NAN);
+    }
+    of(exponential, 710, std::nullopt);
+    of(exponential, -750, std::nullopt);
+    of(exponential, -INFINITY, 0);
+    of(exponential, INFINITY, INFINITY);
+    of(natural_logarithm, 0, std::nullopt);
+    of(decimal_logarithm, -1, std::nullopt);
+    of(natural_logarithm, 1, 0);
+    of(natural_logarithm, INFINITY, INFINITY);
+    of(cube_root, -0.0, -0.0);
+    of(sine, -0.0, -0.0);
+    for (const FloatFunction function : {sine, cosine, tangent, cotangent}) {
+        of(function, INFINITY, std::nullopt);
+    }
+    of(cotangent, 0, INFINITY);
+    of(arc_sine, 1.5, std::nullopt);
+    of(arc_cosine, -1.5, std::nullopt);
+    of(area_cosine, 0.5, std::nullopt);
+    of(area_tangent, -1, -INFINITY);
+    of(area_tangent, 1.5, std::nullopt);
+    of(hyperbolic_sine, -1000, -INFINITY);
+    of_two(power, NAN, 0, 1);
+    of_two(power, 1, NAN, 1);
+    of_two(power, 2, NAN, NAN);
+    of_two(power, 0, -1, std::nullopt);
+    of_two(power, -2, 0.5, std::nullopt);
+    of_two(power, -2, 3, -8);
+    of_two(power, 1e200, 2, std::nullopt);
+    of_two(power, 1e-200, 2, std::nullopt);
+    of_two(power, -1, INFINITY, 1);
+    of_two(power, 0.5, -INFINITY, INFINITY);
+    of_two(power, -INFINITY, 3, -INFINITY);
+    of_two(power, -INFINITY, -3, -0.0);
+    of_two(power, -INFINITY, 4, INFINITY);
+    of_two(power, -INFINITY, -4, 0);
+    of_two(power, INFINITY, 0, 1);
+    of_two(arc_tangent_of_two, -0.0, -1, std::atan2(-0.0, -1.0));
 }
 
 TYPED_TEST(EngineQueryOperation, BitsAreShiftedWithinTheirWidth) {

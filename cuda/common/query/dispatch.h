@@ -3,6 +3,7 @@
 
 #include "common/query/decimals.h"
 #include "common/query/float_decimals.h"
+#include "common/query/float_functions.h"
 #include "common/query/moments.h"
 #include "common/query/truth.h"
 
@@ -79,6 +80,10 @@ GPU_ENGINE_BOTH bool with_operation(Operation operation, ValueType operand, Visi
             return visit(SquareRoot{});
         case Operation::product_rest:
             return visit(ProductRest{});
+        case Operation::float_function:
+            return visit(CallFloatFunction{});
+        case Operation::float_function_of_two:
+            return visit(CallFloatFunctionOfTwo{});
         case Operation::bit_and:
             return visit(Bits<Operation::bit_and>{});
         case Operation::bit_or:

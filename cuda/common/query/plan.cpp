@@ -105,6 +105,8 @@ bool may_fail(Operation operation) noexcept {
         case Operation::quotient:
         case Operation::square_root:
         case Operation::product_rest:
+        case Operation::float_function:
+        case Operation::float_function_of_two:
         case Operation::narrow:
         case Operation::float_to_float:
         case Operation::float_to_integer:
@@ -115,6 +117,13 @@ bool may_fail(Operation operation) noexcept {
         default:
             return operation >= Operation::date_of_timestamp;
     }
+}
+
+bool needs_processors(const Query &query) noexcept {
+    return std::any_of(query.steps, query.steps + query.step_count, [](const Step &step) {
+        return step.operation == Operation::float_function ||
+               step.operation == Operation::float_function_of_two;
+    });
 }
 
 std::uint32_t column_count(const Query &query, std::uint32_t node) noexcept {

@@ -13,6 +13,8 @@ namespace gpu_engine::query {
 std::uint32_t operands_of(Operation operation) noexcept;
 // Are there operands, not NULL, of which it fails?
 bool may_fail(Operation operation) noexcept;
+// Does a step of the query compute what no device does?
+bool needs_processors(const Query &query) noexcept;
 
 // How many columns a node gives, and of which type each is. Of queries that have no problem, or of nodes
 // before the one with the problem.

@@ -1,5 +1,6 @@
 // Whether a query is one. Queries may come from any client, so nothing of them is believed: not even that a
 // number of an enumeration is one of it.
+#include "common/query/float_functions.h"
 #include "common/query/plan.h"
 
 namespace gpu_engine::query {
@@ -119,6 +120,12 @@ class StepCheck {
                 return type == ValueType::float64 && takes_own(1);
             case product_rest:
                 return type == ValueType::float64 && takes_own(2);
+            case float_function:
+                return type == ValueType::float64 && takes_own(1) &&
+                       takes_one(static_cast<FloatFunction>(step.detail));
+            case float_function_of_two:
+                return type == ValueType::float64 && takes_own(2) &&
+                       takes_two(static_cast<FloatFunction>(step.detail));
             case bit_and:
             case bit_or:
             case bit_xor:

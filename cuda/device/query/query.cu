@@ -342,6 +342,9 @@ Status DeviceQueries::run(Stream &stream, const query::Query &query,
         if (problem != nullptr) {
             return make_status(StatusCode::invalid_argument, problem);
         }
+        if (query::needs_processors(query)) {
+            return make_status(StatusCode::unavailable, "no device computes a function of floats");
+        }
         const Call call(engine_, stream);
         *result = query::on_device::run_query(call, query);
         return Status{};

@@ -39,8 +39,9 @@ struct RemoteRequest {
     // May runs be left to the session? Then the work adds their selected rows to what the server says; else
     // the server is asked about all.
     bool shares_runs = false;
-    uint32 shape = 0;      // a hash of what is computed of the rows
-    double plan_cost = 0;  // of a query: PostgreSQL's estimate of what its own plan takes
+    uint32 shape = 0;               // a hash of what is computed of the rows
+    double plan_cost = 0;           // of a query: PostgreSQL's estimate of what its own plan takes
+    bool needs_processors = false;  // no device can do it
 };
 
 // Opens a view for the server; false when it is cheaper or necessary to do without. Selected loose rows are

@@ -32,6 +32,7 @@ client::Request request_of(const client::RunSet &set, const Condition &condition
     request.kind = remote_request.kind;
     request.columns = Max(bound_columns(condition) + remote_request.columns, 1);
     request.results = remote_request.results;
+    request.needs_processors = remote_request.needs_processors;
     request.items = static_cast<uint64>(Max(remote_request.plan_cost, 0.0));
     for (int i = 0; i < set.count; i++) {
         const bool is_requested = remote_request.shares_runs

@@ -513,6 +513,7 @@ static Value compile_call(Compiler *compiler, Oid function, const List *argument
     const Oid result = exprType(reinterpret_cast<const Node *>(expression));
     if (function < FirstUnpinnedObjectId &&
         (compile_number_call(compiler, function, arguments, result, &value) ||
+         compile_float_call(compiler, function, arguments, &value) ||
          compile_bucket_call(compiler, function, arguments, &value) ||
          compile_moment_call(compiler, function, arguments, &value) ||
          compile_zone_call(compiler, function, arguments, &value) ||

@@ -38,6 +38,7 @@ struct Compiler {
     bool is_condition;  // what is compiled is one, or part of it
     bool has_tables;    // may expressions be looked up in tables? (tables.h)
     int table_attempts;
+    bool is_for_device;  // which lacks what only processors compute
     // Where expressions are needed: only in rows of which this step is true; no_step: in all.
     uint16 guard;
     const Value *case_value;  // what CaseTestExpr stands for
@@ -146,6 +147,11 @@ Value multiply_decimals(Compiler *compiler, const Value &one, const Value &other
 Value divide_decimals(Compiler *compiler, Value one, Value other);
 // Functions and operators over numbers; false: it is none of them.
 bool compile_number_call(Compiler *compiler, Oid function, const List *arguments, Oid result, Value *value);
+
+// float_functions.cpp
+bool compile_float_call(Compiler *compiler, Oid function, const List *arguments, Value *value);
+// Does a step of the query compute what no device does?
+bool needs_processors(const CompiledQuery &compiled);
 
 // buckets.cpp
 bool compile_bucket_call(Compiler *compiler, Oid function, const List *arguments, Value *value);

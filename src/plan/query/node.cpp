@@ -19,8 +19,8 @@ namespace pg_gpu::plan::query {
 List *pack_planning(const Planning &planning) {
     return list_make5(
         planning.query, planning.row, planning.having,
-        list_make3(makeBoolean(planning.maps_may_fail), makeInteger(static_cast<int>(planning.count)),
-                   makeBoolean(planning.gives_rows)),
+        list_make4(makeBoolean(planning.maps_may_fail), makeInteger(static_cast<int>(planning.count)),
+                   makeBoolean(planning.gives_rows), makeBoolean(planning.needs_processors)),
         lappend(list_make5(planning.order, planning.set, planning.tree, planning.names, planning.limits),
                 planning.members));
 }
@@ -38,7 +38,8 @@ Planning unpack_planning(List *packed) {
             static_cast<List *>(lfourth(list(4))),
             boolVal(lthird(list(3))),
             static_cast<List *>(list_nth(list(4), 4)),
-            static_cast<List *>(list_nth(list(4), 5))};
+            static_cast<List *>(list_nth(list(4), 5)),
+            boolVal(lfourth(list(3)))};
 }
 
 // ---- execution --------------------------------------------------------------------------------------------
@@ -240,6 +241,7 @@ static void begin_query(CustomScanState *node, EState *estate, int flags) {
     state->names = planning.names;
     state->maps_may_fail = planning.maps_may_fail;
     state->order = planning.order;
+    state->needs_processors = planning.needs_processors;
     state->count = planning.count;
     state->gives_rows = planning.gives_rows;
     list_tables(state, planning.members, planning.members == NIL ? NIL : find_pruned_tables(child));
@@ -364,9 +366,9 @@ static Plan *plan_query(PlannerInfo *root, RelOptInfo *, CustomPath *path, List 
     scan->scan.plan.qual = of_set(planning.having, planning.row, planning.set);
     scan->scan.scanrelid = 0;
     scan->custom_plans = child_plans;
-    scan->custom_private =
-        pack_planning({planning.query, NIL, NIL, planning.maps_may_fail, planning.order, planning.count, NIL,
-                       planning.tree, planning.names, planning.gives_rows, NIL, planning.members});
+    scan->custom_private = pack_planning(
+        {planning.query, NIL, NIL, planning.maps_may_fail, planning.order, planning.count, NIL, planning.tree,
+         planning.names, planning.gives_rows, NIL, planning.members, planning.needs_processors});
     scan->custom_exprs = planning.limits;
     scan->methods = &scan_methods;
     for (int i = 0; i < list_length(planning.row); i++)

@@ -19,9 +19,10 @@ struct Planning {
     List *set;
     List *tree;
     List *names;
-    bool gives_rows;  // its rows are the tables' (given_rows.h)
-    List *limits;     // what tells how many first rows are wanted
-    List *members;    // by table, as pack_members makes them (members.h); NIL: no table has any
+    bool gives_rows;        // its rows are the tables' (given_rows.h)
+    List *limits;           // what tells how many first rows are wanted
+    List *members;          // by table, as pack_members makes them (members.h); NIL: no table has any
+    bool needs_processors;  // devices can't compute it
 };
 List *pack_planning(const Planning &planning);
 Planning unpack_planning(List *packed);

@@ -23,8 +23,9 @@ struct Offer {
     List *row;
     CompiledQuery compiled;
     bool maps_may_fail;
-    bool is_having_whole;  // the engine tests all of HAVING, if there is any
-    double evaluations;    // of expressions, for tables that are looked into
+    bool needs_processors;  // devices can't compute it
+    bool is_having_whole;   // the engine tests all of HAVING, if there is any
+    double evaluations;     // of expressions, for tables that are looked into
 };
 
 TableIndexes indexes_of(const ReadTable &table);

@@ -278,7 +278,7 @@ static void add_query_path(const Offer &offer, const Candidate &candidate) {
         pack_planning({pack_query(offer.query), offer.row, table.having, offer.maps_may_fail, top.order,
                        top.count, table.set, table.plan == nullptr ? NIL : pack_tree(offer.tree), offer.names,
                        given != nullptr, given != nullptr ? given->limits : NIL,
-                       table.read == nullptr ? NIL : pack_all_members(*table.read)});
+                       table.read == nullptr ? NIL : pack_all_members(*table.read), offer.needs_processors});
     path->methods = query_path_methods();
     note_offered(candidate, path);
     add_path(table.output, &path->path);
@@ -315,6 +315,7 @@ static Refusal compile_offer(Offer *offer) {
     compiler.has_barrier = offer->query.has_barrier;
     compiler.guard = no_step;
     compiler.has_tables = true;
+    compiler.is_for_device = path_setting() == PathSetting::Cuda;
     const GivenRows *given = offer->table->given;
     bool is_whole;
     offer->query.having = make_having(*offer->table, offer->row, &is_whole);
@@ -329,6 +330,7 @@ static Refusal compile_offer(Offer *offer) {
     offer->is_having_whole = offer->table->having == NIL || (is_whole && offer->compiled.having.is_whole);
     offer->maps_may_fail = compiler.maps_may_fail;
     const Refusal refusal = compiler.refusal;
+    offer->needs_processors = refusal.reason == nullptr && needs_processors(offer->compiled);
     if (refusal.reason == nullptr && is_nestable(*offer->table))
         keep_nestable(&compiler, *offer);
     return refusal;

@@ -159,6 +159,14 @@ static const ColumnFacts **combine_views(const QueryState &state, const ViewColu
     return facts;
 }
 
+// The planner may have known another path.
+static bool is_for_device(const TableViews &views) {
+    for (int i = 0; i < views.count; i++)
+        if (views.views[i].rows != nullptr && views.views[i].rows->choice.path == client::Path::Cuda)
+            return true;
+    return false;
+}
+
 static const char *submit_about_rows(QueryState *state, column::RemoteRows *const *rows) {
     auto *opened = allocate<ViewColumns>(static_cast<size_t>(state->table_count));
     for (int i = 0; i < state->table_count; i++) {
@@ -178,6 +186,7 @@ static const char *submit_about_rows(QueryState *state, column::RemoteRows *cons
     compiler.has_barrier = state->bound.has_barrier;
     compiler.guard = no_step;
     compiler.has_tables = true;
+    compiler.is_for_device = is_for_device(views);
     MemoryContext view = MemoryContextSwitchTo(state->keep);
     compiler.program = begin_program();
     const bool is_compiled = compile_query(
@@ -236,7 +245,8 @@ static const char *find_groups_on_server(QueryState *state) {
                                            static_cast<uint64>(state->custom.ss.ps.plan->plan_rows),
                                            true,
                                            shape_of_query(state->bound),
-                                           child_plan(state)->total_cost};
+                                           child_plan(state)->total_cost,
+                                           state->needs_processors};
     const char *problem = "the server process wasn't asked";
     const auto work = [&](column::RemoteRows *const *rows) {
         // An earlier attempt may have been answered and found stale.

@@ -29,6 +29,7 @@ struct QueryState {
     List *packed_tree;
     List *names;  // of joined tables
     bool maps_may_fail;
+    bool needs_processors;  // devices can't compute it
     bool gives_rows;
     List *order;
     int64 count;

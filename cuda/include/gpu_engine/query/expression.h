@@ -64,6 +64,12 @@ enum class Operation : std::uint16_t {
     square_root,  // fails below 0
     // What the product of two, rounded, lacks, 0 where it isn't finite; fails where no float is exactly that.
     product_rest,
+    // Functions of the C library, which engines on processors compute, and devices, whose functions differ in
+    // the
+    // last bit, don't: they answer no query that has one. `detail` is the FloatFunction. They fail where
+    // PostgreSQL's float.c raises an error.
+    float_function,
+    float_function_of_two,
     bit_and,  // int64 only, from here on
     bit_or,
     bit_xor,
@@ -166,6 +172,28 @@ enum class DateField : std::uint32_t {
     day_of_year,
     epoch_micros,  // since 1970
     julian_day,
+};
+
+enum class FloatFunction : std::uint32_t {
+    exponential = 1,
+    natural_logarithm,
+    decimal_logarithm,
+    cube_root,
+    sine,
+    cosine,
+    tangent,
+    cotangent,
+    arc_sine,
+    arc_cosine,
+    arc_tangent,
+    hyperbolic_sine,
+    hyperbolic_cosine,
+    hyperbolic_tangent,
+    area_sine,
+    area_cosine,
+    area_tangent,
+    power,  // of two, from here on
+    arc_tangent_of_two,
 };
 
 inline constexpr std::uint16_t no_step = UINT16_MAX;
