@@ -133,6 +133,15 @@ SELECT kind, round(sum(a)::numeric, 6) / count(*), sum(fare) / nullif(count(*) F
 SELECT part, kind, max(fare) - min(fare), sum(fare) FILTER (WHERE a > 0) * 100 / sum(fare), avg(ended - started) FILTER (WHERE a > b) FROM trip GROUP BY 1, 2 ORDER BY 4 DESC NULLS LAST, 1, 2 LIMIT 5
 $list$);
 
+-- Lists of floats, and comparisons with numerics that no row has.
+SELECT * FROM compare_all($list$
+SELECT part, count(*) FILTER (WHERE odd IN ('Infinity', '-Infinity')), count(*) FILTER (WHERE odd IN ('NaN', 0)), count(*) FILTER (WHERE odd NOT IN ('-0', 2.5, 'NaN')), count(*) FILTER (WHERE odd IN (NULL, 1.25, -0.0)) FROM trip GROUP BY part
+SELECT count(*) FILTER (WHERE odd NOT IN (NULL, 1.25)), count(*) FILTER (WHERE single IN (0.1, 1 / 7.0::float8, 3)), count(*) FILTER (WHERE single = ANY ('{0,0.14285715,3,NaN}'::float4[])), count(*) FILTER (WHERE odd = ANY ('{0.125,2}'::float4[])) FROM trip
+SELECT kind, odd IN ('-0', 3, 4.5), count(*) FROM trip GROUP BY 1, 2
+SELECT part, sum(fare) FILTER (WHERE fare <> 'NaN'), count(*) FILTER (WHERE fare < 'NaN'), count(*) FILTER (WHERE fare >= 'NaN'), count(*) FILTER (WHERE fare = 'Infinity'), count(*) FILTER (WHERE fare > '-Infinity') FROM trip GROUP BY part
+SELECT part, count(*) FILTER (WHERE 'NaN' > fare), count(*) FILTER (WHERE '-Infinity' >= fare), count(*) FILTER (WHERE NOT fare < 'Infinity'), count(*) FILTER (WHERE '-Infinity' <> fare + tip) FROM trip GROUP BY part
+$list$);
+
 -- The engine is asked where parallel workers would cost next to nothing.
 SET enable_seqscan = on;
 SET max_parallel_workers_per_gather = 2;

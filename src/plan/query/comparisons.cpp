@@ -78,9 +78,44 @@ static Value compare(Compiler *compiler, const Comparison &comparison, Value one
     }
 }
 
+// A numeric that isn't finite, with which all finite ones compare alike. *is_least: it is below them.
+static bool is_infinite(const Expr *expression, bool *is_least) {
+    const auto *constant = reinterpret_cast<const Const *>(expression);
+    if (!IsA(expression, Const) || constant->constisnull || getBaseType(constant->consttype) != NUMERICOID)
+        return false;
+    const Numeric number = DatumGetNumeric(constant->constvalue);
+    const Datum zero = NumericGetDatum(int64_to_numeric(0));
+    *is_least = DatumGetInt32(DirectFunctionCall2(numeric_cmp, constant->constvalue, zero)) < 0;
+    return numeric_is_nan(number) || numeric_is_inf(number);
+}
+
+// What a number compares like that isn't NULL, by a strategy of it and the infinite one.
+static Value compare_with_infinite(Compiler *compiler, int strategy, bool is_least, const Expr *expression) {
+    const Value value = compile(compiler, expression);
+    if (is_refused(compiler))
+        return {};
+    if (value.kind != Kind::Decimal && value.kind != Kind::Integer)
+        return refuse_value(compiler, "values of different kinds meet");
+    const bool is_less = strategy == BTLessStrategyNumber || strategy == BTLessEqualStrategyNumber;
+    const bool is_greater = strategy == BTGreaterStrategyNumber || strategy == BTGreaterEqualStrategyNumber;
+    const bool holds = strategy == kNotEqualStrategy || (is_least ? is_greater : is_less);
+    return truth(logic(compiler, holds ? Operation::equal : Operation::not_equal, value.step, value.step));
+}
+
+static int turned(int strategy) {
+    return strategy >= BTLessStrategyNumber && strategy <= BTGreaterStrategyNumber
+               ? BTGreaterStrategyNumber + BTLessStrategyNumber - strategy
+               : strategy;
+}
+
 Value compile_comparison(Compiler *compiler, const Comparison &comparison, const List *arguments) {
     const auto *left = static_cast<const Expr *>(linitial(arguments));
     const auto *right = static_cast<const Expr *>(lsecond(arguments));
+    bool is_least;
+    if (is_infinite(right, &is_least))
+        return compare_with_infinite(compiler, comparison.strategy, is_least, left);
+    if (is_infinite(left, &is_least))
+        return compare_with_infinite(compiler, turned(comparison.strategy), is_least, right);
     Value one = compile(compiler, left);
     Value other = compile(compiler, right);
     if (is_refused(compiler) || !are_moments_alike(compiler, left, right, &one, &other))
@@ -177,6 +212,12 @@ static Items read_items(const Const &array) {
     return items;
 }
 
+// An integer in the order of floats, of which 0 and -0 are the same, and all NaNs.
+static Int128 code_of_float(Datum value, uint8 width) {
+    const float8 real = width == 4 ? static_cast<float8>(DatumGetFloat4(value)) : DatumGetFloat8(value);
+    return Int128{column::encode_float8(real == 0 ? 0.0 : real)};
+}
+
 static bool read_list(Compiler *compiler, const Value &value, const Const &array, ListedNumbers *listed) {
     const Items items = read_items(array);
     const Oid type = items.type;
@@ -204,6 +245,9 @@ static bool read_list(Compiler *compiler, const Value &value, const Const &array
                 number = column::wide_of_words(words[0], words[1]);
                 break;
             }
+            case Kind::Float:
+                listed->items[listed->count++] = {code_of_float(values[i], width_of_type(type))};
+                continue;
             case Kind::Date:
                 number = DatumGetDateADT(values[i]);
                 break;
@@ -220,6 +264,12 @@ static bool read_list(Compiler *compiler, const Value &value, const Const &array
     std::sort(listed->items, listed->items + listed->count,
               [](const ListedNumber &a, const ListedNumber &b) { return a.number < b.number; });
     return true;
+}
+
+// The float's bits.
+static Int128 float_of_code(Int128 code) {
+    const float8 real = column::decode_float8(static_cast<uint64>(code));
+    return Int128{static_cast<uint64>(DatumGetInt64(Float8GetDatum(real)))};
 }
 
 static bool are_alike(const Expr *expression, Oid element) {
@@ -265,8 +315,8 @@ Value compile_list(Compiler *compiler, const ScalarArrayOpExpr *any) {
         return {};
     if (value.kind == Kind::Group)
         return compile_few(compiler, any, value, array);
-    if (value.kind != Kind::Integer && value.kind != Kind::Decimal && value.kind != Kind::Date &&
-        value.kind != Kind::Timestamp)
+    if (value.kind != Kind::Integer && value.kind != Kind::Decimal && value.kind != Kind::Float &&
+        value.kind != Kind::Date && value.kind != Kind::Timestamp)
         return refuse_value(compiler, "a list of its type isn't looked into", any);
     ListedNumbers listed = {};
     Const constant = {};
@@ -284,8 +334,9 @@ Value compile_list(Compiler *compiler, const ScalarArrayOpExpr *any) {
     auto *constants = allocate<engine::Constant>(size_t{listed.count} + 1);
     uint32 count = 0;
     for (uint32 i = 0; i < listed.count; i++) {
-        const Int128 number = listed.items[i].number;
-        if (i == 0 || number != listed.items[i - 1].number)
+        const Int128 number =
+            value.kind == Kind::Float ? float_of_code(listed.items[i].number) : listed.items[i].number;
+        if (i == 0 || listed.items[i].number != listed.items[i - 1].number)
             constants[count++] = {static_cast<uint64>(number), static_cast<uint64>(number >> 64)};
     }
     if (count >= no_step)
