@@ -49,6 +49,15 @@ SELECT small, flag FROM dis GROUP BY small, flag
 SELECT upper(word) FROM dis GROUP BY word ORDER BY word LIMIT 3
 $list$);
 
+-- Distinct rows within an aggregate, of which NULLs are values like others.
+SELECT * FROM compare_all($list$
+SELECT count(DISTINCT (small, word)), count(DISTINCT (num, flag)), count(DISTINCT (word, code)), count(DISTINCT (any_scale, day)) FROM dis
+SELECT small, count(DISTINCT (word, flag, num)), count(DISTINCT ROW(day)), count(DISTINCT (at, word)) FILTER (WHERE num > 0), count(DISTINCT (NULL::int, num)) FROM dis GROUP BY small
+SELECT flag, count(DISTINCT (num + small, upper(word))), count(DISTINCT (CASE WHEN num > 0 THEN num END, small > 5)) FROM dis GROUP BY flag
+SELECT count(DISTINCT (big, small)), count(DISTINCT (num, num)), count(DISTINCT (small, NULL::text)) FROM dis
+SELECT count(DISTINCT (small, NULL)) FROM dis
+$list$);
+
 -- ORDER BY and LIMIT above.
 SELECT DISTINCT small, flag FROM dis WHERE small < 3 ORDER BY small DESC, flag NULLS FIRST;
 SELECT DISTINCT word FROM dis ORDER BY word DESC NULLS LAST LIMIT 3 OFFSET 1;
@@ -89,6 +98,8 @@ $$ SELECT format('%s, %s: %s', node, candidate, reason) FROM gpu.explain_why(que
 SELECT * FROM reasons('SELECT DISTINCT small FROM dis');
 SELECT * FROM reasons('SELECT DISTINCT ON (small) small, num FROM dis ORDER BY small, num');
 SELECT * FROM reasons('SELECT DISTINCT other FROM dis');
+SELECT * FROM reasons('SELECT count(DISTINCT (f8, small)) FROM dis');
+SELECT * FROM reasons('SELECT count(DISTINCT (at, id, at)) FROM dis');
 SELECT * FROM reasons('SELECT DISTINCT random() FROM dis');
 SELECT * FROM reasons('SELECT DISTINCT generate_series(1, small) FROM dis');
 SELECT * FROM reasons('SELECT DISTINCT a.small FROM dis AS a, dis AS b WHERE a.id = b.id');

@@ -137,7 +137,10 @@ static void compile_count(Compiler *compiler, CompiledQuery *compiled, const Agg
         result->value = accumulate(compiled, AccumulatorKind::count_rows, no_step, filter);
         return;
     }
-    const Value value = is_distinct ? compile(compiler, expression) : compile_existence(compiler, expression);
+    const bool is_row = is_distinct && IsA(expression, RowExpr);
+    const Value value = is_row ? compile_row_number(compiler, reinterpret_cast<const RowExpr *>(expression))
+                        : is_distinct ? compile(compiler, expression)
+                                      : compile_existence(compiler, expression);
     if (!is_refused(compiler))
         result->value = accumulate(compiled, AccumulatorKind::count, value.step, filter, is_distinct);
 }

@@ -153,6 +153,9 @@ bool compile_float_call(Compiler *compiler, Oid function, const List *arguments,
 // Does a step of the query compute what no device does?
 bool needs_processors(const CompiledQuery &compiled);
 
+// row_numbers.cpp: a number that is the same for rows that are equal to record_eq.
+Value compile_row_number(Compiler *compiler, const RowExpr *row);
+
 // buckets.cpp
 bool compile_bucket_call(Compiler *compiler, Oid function, const List *arguments, Value *value);
 
