@@ -2,6 +2,7 @@
 #include "compat.h"
 #include "plan/query/failure.h"
 #include "plan/query/numbering.h"
+#include "plan/query/zone.h"
 
 namespace pg_gpu::plan::query {
 
@@ -11,32 +12,24 @@ int strategy_of(Oid operator_oid) {
     return operator_oid >= FirstUnpinnedObjectId ? 0 : find_comparison(operator_oid);
 }
 
-// A day becomes its first moment, where the other is a moment without a zone.
-static bool are_moments_alike(Compiler *compiler, const Expr *left, const Expr *right, Value *one,
-                              Value *other) {
-    const auto has_zone = [](const Expr *expression) {
-        return getBaseType(exprType(reinterpret_cast<const Node *>(expression))) == TIMESTAMPTZOID;
-    };
-    if (one->kind != Kind::Timestamp && other->kind != Kind::Timestamp)
-        return true;
-    if (has_zone(left) != has_zone(right)) {
-        refuse(&compiler->refusal, "moments with and without a time zone are compared");
-        return false;
-    }
-    for (Value *value : {one, other})
-        if (value->kind == Kind::Date)
-            *value = make_value(
-                add_guarded(compiler, make_step(Operation::timestamp_of_date, ValueType::int64, value->step),
-                            true),
-                Kind::Timestamp, ValueType::int64, kMaxInt64);
-    return true;
+// Makes moments of two types ones of one type.
+static void make_moments_alike(Compiler *compiler, const Expr *left, const Expr *right, Value *one,
+                               Value *other) {
+    const Oid types[] = {exprType(reinterpret_cast<const Node *>(left)),
+                         exprType(reinterpret_cast<const Node *>(right))};
+    const Oid type = type_of_compared(types[0], types[1]);
+    if (!OidIsValid(type))
+        return;
+    *one = convert_compared(compiler, *one, types[0], type);
+    *other = convert_compared(compiler, *other, types[1], type);
 }
 
 bool make_comparable(Compiler *compiler, const Comparison &equality, const List *arguments, Value *one,
                      Value *other) {
     const auto *left = static_cast<const Expr *>(linitial(arguments));
     const auto *right = static_cast<const Expr *>(lsecond(arguments));
-    if (!are_moments_alike(compiler, left, right, one, other) || !bring_together(compiler, one, other))
+    make_moments_alike(compiler, left, right, one, other);
+    if (is_refused(compiler) || !bring_together(compiler, one, other))
         return false;
     if (one->kind == Kind::Group && !is_own_comparison(*compiler->program, *one, equality.strategy,
                                                        equality.operator_oid, equality.collation))
@@ -45,7 +38,7 @@ bool make_comparable(Compiler *compiler, const Comparison &equality, const List 
 }
 
 static Value compare(Compiler *compiler, const Comparison &comparison, Value one, Value other) {
-    if (!bring_together(compiler, &one, &other))
+    if (is_refused(compiler) || !bring_together(compiler, &one, &other))
         return {};
     const int strategy = comparison.strategy;
     if (one.kind == Kind::Group) {
@@ -118,8 +111,9 @@ Value compile_comparison(Compiler *compiler, const Comparison &comparison, const
         return compare_with_infinite(compiler, turned(comparison.strategy), is_least, right);
     Value one = compile(compiler, left);
     Value other = compile(compiler, right);
-    if (is_refused(compiler) || !are_moments_alike(compiler, left, right, &one, &other))
+    if (is_refused(compiler))
         return {};
+    make_moments_alike(compiler, left, right, &one, &other);
     return compare(compiler, comparison, one, other);
 }
 
@@ -144,8 +138,9 @@ Value compile_null_if(Compiler *compiler, const NullIfExpr *expression) {
     const Value value = compile(compiler, left);
     Value one = value;
     Value other = compile(compiler, right);
-    if (is_refused(compiler) || !are_moments_alike(compiler, left, right, &one, &other))
+    if (is_refused(compiler))
         return {};
+    make_moments_alike(compiler, left, right, &one, &other);
     const Value same =
         compare(compiler, {BTEqualStrategyNumber, expression->opno, expression->inputcollid}, one, other);
     if (is_refused(compiler))
@@ -218,7 +213,9 @@ static Int128 code_of_float(Datum value, uint8 width) {
     return Int128{column::encode_float8(real == 0 ? 0.0 : real)};
 }
 
-static bool read_list(Compiler *compiler, const Value &value, const Const &array, ListedNumbers *listed) {
+// Moments become ones of the type that they are compared as.
+static bool read_list(Compiler *compiler, const Value &value, const Const &array, Oid compared,
+                      ListedNumbers *listed) {
     const Items items = read_items(array);
     const Oid type = items.type;
     const Datum *values = items.values;
@@ -249,10 +246,10 @@ static bool read_list(Compiler *compiler, const Value &value, const Const &array
                 listed->items[listed->count++] = {code_of_float(values[i], width_of_type(type))};
                 continue;
             case Kind::Date:
-                number = DatumGetDateADT(values[i]);
+                number = convert_compared(DatumGetDateADT(values[i]), type, compared);
                 break;
             case Kind::Timestamp:
-                number = DatumGetTimestamp(values[i]);
+                number = convert_compared(DatumGetTimestamp(values[i]), type, compared);
                 break;
             default:
                 refuse(&compiler->refusal, "a list of its type isn't looked into");
@@ -270,12 +267,6 @@ static bool read_list(Compiler *compiler, const Value &value, const Const &array
 static Int128 float_of_code(Int128 code) {
     const float8 real = column::decode_float8(static_cast<uint64>(code));
     return Int128{static_cast<uint64>(DatumGetInt64(Float8GetDatum(real)))};
-}
-
-static bool are_alike(const Expr *expression, Oid element) {
-    const Oid type = getBaseType(exprType(reinterpret_cast<const Node *>(expression)));
-    const Kind kind = kind_of_type(type);
-    return kind == kind_of_type(element) && (kind != Kind::Timestamp || type == element);
 }
 
 // Is a value, of those that are only told apart, among a few constants?
@@ -308,9 +299,16 @@ Value compile_list(Compiler *compiler, const ScalarArrayOpExpr *any) {
     if ((any->useOr ? strategy != BTEqualStrategyNumber : strategy != kNotEqualStrategy) ||
         contain_var_clause(reinterpret_cast<Node *>(const_cast<Expr *>(array))))
         return refuse_value(compiler, "a comparison with an array isn't known", any);
-    if (!are_alike(expression, get_base_element_type(exprType(reinterpret_cast<const Node *>(array)))))
+    const Oid type = exprType(reinterpret_cast<const Node *>(expression));
+    const Oid element = get_base_element_type(exprType(reinterpret_cast<const Node *>(array)));
+    const Oid compared = type_of_compared(type, element);
+    if (!OidIsValid(compared) && kind_of_type(type) != kind_of_type(element))
         return refuse_value(compiler, "a list of another type isn't looked into", any);
-    const Value value = compile(compiler, expression);
+    Value value = compile(compiler, expression);
+    if (is_refused(compiler))
+        return {};
+    if (OidIsValid(compared))
+        value = convert_compared(compiler, value, type, compared);
     if (is_refused(compiler))
         return {};
     if (value.kind == Kind::Group)
@@ -328,7 +326,7 @@ Value compile_list(Compiler *compiler, const ScalarArrayOpExpr *any) {
     if (IsA(array, Const) || compiler->context != nullptr) {
         if (constant.constisnull)
             return null_value(compiler, BOOLOID);
-        if (!read_list(compiler, value, constant, &listed))
+        if (!read_list(compiler, value, constant, compared, &listed))
             return {};
     }
     auto *constants = allocate<engine::Constant>(size_t{listed.count} + 1);

@@ -18,8 +18,8 @@ static Value moment(Kind kind, uint16 step, double limit) {
     return value;
 }
 
-static uint16 shift_step(Compiler *compiler, Operation operation, uint16 step) {
-    return shift_step(compiler, operation, step, session_timezone);
+static uint16 shift_step(Compiler *compiler, Operation operation, const Value &value) {
+    return shift_step(compiler, operation, value, session_timezone);
 }
 
 // ---- units and fields -------------------------------------------------------------------------------------
@@ -109,13 +109,13 @@ static Value compile_truncation(Compiler *compiler, const List *arguments, pg_tz
     if (named == nullptr || value.kind != Kind::Timestamp)
         return refuse_value(compiler, "a unit of time isn't known");
     const bool is_shifted = zone != nullptr && named->unit >= TimeUnit::minute;
-    const uint16 local =
-        is_shifted ? shift_step(compiler, Operation::shift_zone, value.step, zone) : value.step;
+    const uint16 local = is_shifted ? shift_step(compiler, Operation::shift_zone, value, zone) : value.step;
     engine::Step step = make_step(Operation::truncate_timestamp, ValueType::int64, local);
     step.detail = static_cast<uint32>(named->unit);
     uint16 cut = add_guarded(compiler, step, true);
     if (is_shifted && named->unit >= TimeUnit::day) {
-        cut = shift_step(compiler, Operation::unshift_zone, cut, zone);
+        const Value local_cut = moment(Kind::Timestamp, cut, value.limit);
+        cut = shift_step(compiler, Operation::unshift_zone, local_cut, zone);
     } else if (is_shifted) {
         // Within a day the offset stays that of the moment itself, which local time doesn't tell where clocks
         // are set back.
@@ -172,7 +172,7 @@ static Value compile_field(Compiler *compiler, const NamedField &named, const Va
     const bool is_shifted = has_zone && !is_epoch;
     engine::Step step = make_step(
         value.kind == Kind::Date ? Operation::field_of_date : Operation::field_of_timestamp, ValueType::int64,
-        is_shifted ? shift_step(compiler, Operation::shift_zone, value.step) : value.step);
+        is_shifted ? shift_step(compiler, Operation::shift_zone, value) : value.step);
     step.detail = static_cast<uint32>(named.field);
     return field_value(add_guarded(compiler, step, true), named.scale, is_epoch ? kMaxInt64 : most);
 }
@@ -301,7 +301,7 @@ static Value compile_conversion(Compiler *compiler, Oid function, const List *ar
     if (is_refused(compiler))
         return {};
     const auto shifted = [&](Operation operation, const Value &from) {
-        return moment(Kind::Timestamp, shift_step(compiler, operation, from.step),
+        return moment(Kind::Timestamp, shift_step(compiler, operation, from),
                       Min(from.limit + USECS_PER_DAY, kMaxInt64));
     };
     switch (function) {

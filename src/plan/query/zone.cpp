@@ -73,14 +73,84 @@ static uint32 number_of_zone(Compiler *compiler, pg_tz *zone, int64 offset) {
     return program->zone_count++;
 }
 
-static uint16 add_shift(Compiler *compiler, Operation operation, uint16 step, uint32 zone) {
-    engine::Step shift = make_step(operation, ValueType::int64, step);
-    shift.detail = zone;
-    return is_refused(compiler) ? 0 : add_guarded(compiler, shift, true);
+static uint16 is_infinite_step(Compiler *compiler, uint16 step) {
+    const engine::Constant ends[] = {{static_cast<uint64>(PG_INT64_MIN), UINT64_MAX},
+                                     {static_cast<uint64>(PG_INT64_MAX), 0}};
+    return add_step(compiler->program,
+                    make_step(Operation::in_list, ValueType::boolean, step, lengthof(ends),
+                              static_cast<uint16>(add_constants(compiler->program, ends, lengthof(ends)))));
 }
 
-uint16 shift_step(Compiler *compiler, Operation operation, uint16 step, pg_tz *zone) {
-    return add_shift(compiler, operation, step, number_of_zone(compiler, zone, 0));
+static uint16 add_shift(Compiler *compiler, Operation operation, const Value &value, uint32 zone) {
+    if (is_refused(compiler))
+        return 0;
+    engine::Step shift = make_step(operation, ValueType::int64, value.step);
+    shift.detail = zone;
+    if (value.limit < kMaxInt64)
+        return add_guarded(compiler, shift, true);
+    const uint16 is_infinite = is_infinite_step(compiler, value.step);
+    const Guarded guarded = begin_guarded(compiler, logic(compiler, Operation::logical_not, is_infinite));
+    const uint16 shifted = add_guarded(compiler, shift, true);
+    end_guarded(guarded);
+    return add_step(compiler->program,
+                    make_step(Operation::choose, ValueType::int64, is_infinite, value.step, shifted));
+}
+
+uint16 shift_step(Compiler *compiler, Operation operation, const Value &value, pg_tz *zone) {
+    return add_shift(compiler, operation, value, number_of_zone(compiler, zone, 0));
+}
+
+// ---- moments of several types -----------------------------------------------------------------------------
+
+static bool is_moment(Oid type) {
+    return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
+}
+
+Oid type_of_compared(Oid one, Oid other) {
+    const Oid type = getBaseType(one);
+    const Oid other_type = getBaseType(other);
+    if (!is_moment(type) || !is_moment(other_type))
+        return InvalidOid;
+    if (type == other_type)
+        return type;
+    return type == TIMESTAMPTZOID || other_type == TIMESTAMPTZOID ? TIMESTAMPTZOID : TIMESTAMPOID;
+}
+
+int64 convert_compared(int64 number, Oid from, Oid to) {
+    from = getBaseType(from);
+    if (from == to)
+        return number;
+    int overflow = 0;
+    const int64 converted = from == TIMESTAMPOID ? timestamp2timestamptz_opt_overflow(number, &overflow)
+                            : to == TIMESTAMPOID
+                                ? date2timestamp_opt_overflow(static_cast<DateADT>(number), &overflow)
+                                : date2timestamptz_opt_overflow(static_cast<DateADT>(number), &overflow);
+    return overflow > 0 ? PG_INT64_MAX - 1 : overflow < 0 ? PG_INT64_MIN + 1 : converted;
+}
+
+Value convert_compared(Compiler *compiler, const Value &value, Oid from, Oid to) {
+    from = getBaseType(from);
+    if (from == to || value.is_null)
+        return value;
+    const Program &program = *compiler->program;
+    const engine::Step &made = program.steps[value.step];
+    // Not each row needs to convert a constant.
+    if (made.operation == Operation::constant) {
+        const int64 number = convert_compared(static_cast<int64>(program.constants[made.left].low), from, to);
+        return make_value(constant_step(compiler->program, number, ValueType::int64), Kind::Timestamp,
+                          ValueType::int64, std::fabs(static_cast<double>(number)));
+    }
+    Value moved = value;
+    if (from == DATEOID) {
+        const engine::Step step = make_step(Operation::timestamp_of_date, ValueType::int64, value.step);
+        moved = make_value(add_guarded(compiler, step, true), Kind::Timestamp, ValueType::int64,
+                           Min(value.limit * USECS_PER_DAY, kMaxInt64));
+    }
+    if (to == TIMESTAMPTZOID) {
+        moved.step = shift_step(compiler, Operation::unshift_zone, moved, session_timezone);
+        moved.limit = Min(moved.limit + USECS_PER_DAY, kMaxInt64);
+    }
+    return moved;
 }
 
 // ---- AT TIME ZONE -----------------------------------------------------------------------------------------
@@ -123,7 +193,7 @@ bool compile_zone_call(Compiler *compiler, Oid function, const List *arguments, 
     if (is_refused(compiler))
         return true;
     value->step =
-        add_shift(compiler, is_local ? Operation::unshift_zone : Operation::shift_zone, value->step, number);
+        add_shift(compiler, is_local ? Operation::unshift_zone : Operation::shift_zone, *value, number);
     value->limit = Min(value->limit + USECS_PER_DAY, kMaxInt64);
     return true;
 }

@@ -5,8 +5,16 @@
 
 namespace pg_gpu::plan::query {
 
-// Adds the offset that a zone has at a moment, or takes it away.
-uint16 shift_step(Compiler *compiler, engine::Operation operation, uint16 step, pg_tz *zone);
+// Adds the offset that a zone has at a moment, or takes it away. Infinite moments stay as they are.
+uint16 shift_step(Compiler *compiler, engine::Operation operation, const Value &value, pg_tz *zone);
+
+// The type that moments of two types are compared as; InvalidOid: one isn't a moment.
+Oid type_of_compared(Oid one, Oid other);
+
+// A date or timestamp as one of the type that it is compared as, by the session's zone. What is out of that
+// type's range lies between its last moment and infinity, as PostgreSQL's comparisons have it.
+int64 convert_compared(int64 number, Oid from, Oid to);
+Value convert_compared(Compiler *compiler, const Value &value, Oid from, Oid to);
 
 // The zone of a name that PostgreSQL doesn't take for an abbreviation; nullptr: it may be one, or is none.
 pg_tz *zone_of_name(const Const &name);
