@@ -1,4 +1,4 @@
--- Moments with a time zone, without one, and days, compared with each other by GpuQuery. Each statement is run with the node and without it.
+-- Moments with a time zone, without one, and days, compared with each other by GpuQuery, and rows of columns. Each statement is run with the node and without it.
 SET pg_gpu.path = host;
 SET pg_gpu.min_mirror_entries = 0;
 SET enable_seqscan = off;
@@ -100,6 +100,19 @@ EXECUTE since('2024-11-03', '2024-01-01');
 DEALLOCATE since;
 RESET plan_cache_mode;
 SET timezone = 'UTC';
+
+-- Rows of columns: where two are equal, the next ones decide, and a NULL leaves it open.
+SELECT * FROM compare_all($list$
+SELECT count(*), sum(id) FROM event WHERE (local, id) > ('2024-03-31', 300)
+SELECT count(*), sum(id) FROM event WHERE (day, id) <= (date '2024-03-31', 4000) AND (kind, started) >= ('kind 2', timestamptz '2024-03-31 01:00+00')
+SELECT count(*), sum(id) FROM event WHERE (far, until, id) < (date '2024-03-31', NULL, 5)
+SELECT count(*), sum(id) FROM event WHERE ((until, id) > (timestamptz '2024-05-05', 7)) IS NULL
+SELECT count(*), sum(id) FROM event WHERE NOT (far, local_until) >= (far, timestamp '2024-05-05')
+SELECT count(*), sum(id) FROM event WHERE (started, id) > (date '2024-03-31', 300) AND (kind, id) IN (('kind 1', 1), ('kind 2', 3452))
+SELECT (kind, id) < ('kind 2', 100), count(*) FROM event GROUP BY 1
+SELECT count(*), sum(id) FROM event WHERE (kind, day) > ('kind 3', date '2024-06-01') AND (id, 10 / id) > (0, 1)
+SELECT count(*), sum(s.number) FROM event e JOIN shift s ON e.started = s.begins_at AND (e.local, e.id) > (s.begins, s.number)
+$list$, 'compare_in_zones');
 RESET timezone;
 DROP TABLE event, shift;
 DROP FUNCTION compare_in_zones, compare, compare_all, who_answers, answer_of;

@@ -153,6 +153,52 @@ Value compile_null_if(Compiler *compiler, const NullIfExpr *expression) {
     return result;
 }
 
+// ---- rows -------------------------------------------------------------------------------------------------
+
+// Two columns by an operator of the family that the row's comparison goes by.
+static Expr *compare_columns(const RowCompareExpr *rows, int number, int16 strategy) {
+    Oid left;
+    Oid right;
+    op_input_types(list_nth_oid(rows->opnos, number), &left, &right);
+    const Oid own = get_opfamily_member(list_nth_oid(rows->opfamilies, number), left, right, strategy);
+    if (!OidIsValid(own))
+        return nullptr;
+    Expr *comparison = make_opclause(own, BOOLOID, false, static_cast<Expr *>(list_nth(rows->largs, number)),
+                                     static_cast<Expr *>(list_nth(rows->rargs, number)), InvalidOid,
+                                     list_nth_oid(rows->inputcollids, number));
+    set_opfuncid(reinterpret_cast<OpExpr *>(comparison));
+    return comparison;
+}
+
+// Columns from one on. Where two are equal, the next ones decide; where one is NULL, nothing is known, which
+// `<` tells as well.
+static Expr *compare_rows_from(const RowCompareExpr *rows, int number, int16 strategy) {
+    if (number + 1 == list_length(rows->opnos))
+        return compare_columns(rows, number, strategy);
+    const bool is_less = strategy == BTLessStrategyNumber || strategy == BTLessEqualStrategyNumber;
+    Expr *same = compare_columns(rows, number, BTEqualStrategyNumber);
+    Expr *strict = compare_columns(rows, number, is_less ? BTLessStrategyNumber : BTGreaterStrategyNumber);
+    Expr *rest = compare_rows_from(rows, number + 1, strategy);
+    if (same == nullptr || strict == nullptr || rest == nullptr)
+        return nullptr;
+    auto *when = makeNode(CaseWhen);
+    when->expr = same;
+    when->result = rest;
+    when->location = -1;
+    auto *choice = makeNode(CaseExpr);
+    choice->casetype = BOOLOID;
+    choice->args = list_make1(when);
+    choice->defresult = strict;
+    choice->location = -1;
+    return &choice->xpr;
+}
+
+Value compile_rows(Compiler *compiler, const RowCompareExpr *rows) {
+    const Expr *whole = compare_rows_from(rows, 0, static_cast<int16>(row_comparison_strategy(rows)));
+    return whole == nullptr ? refuse_value(compiler, "a comparison isn't known", rows)
+                            : compile(compiler, whole);
+}
+
 // ---- lists ------------------------------------------------------------------------------------------------
 
 namespace {

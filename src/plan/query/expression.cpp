@@ -597,6 +597,8 @@ static Value compile_itself(Compiler *compiler, const Expr *expression) {
                        : *compiler->case_value;
         case T_CoalesceExpr:
             return compile_coalesce(compiler, reinterpret_cast<const CoalesceExpr *>(expression)->args, 0);
+        case T_RowCompareExpr:
+            return compile_rows(compiler, reinterpret_cast<const RowCompareExpr *>(expression));
         case T_NullIfExpr:
             return compile_null_if(compiler, reinterpret_cast<const NullIfExpr *>(expression));
         case T_MinMaxExpr:

@@ -128,6 +128,7 @@ bool make_comparable(Compiler *compiler, const Comparison &equality, const List 
 Value compile_comparison(Compiler *compiler, const Comparison &comparison, const List *arguments);
 Value compile_distinct(Compiler *compiler, const DistinctExpr *expression);
 Value compile_null_if(Compiler *compiler, const NullIfExpr *expression);
+Value compile_rows(Compiler *compiler, const RowCompareExpr *rows);
 Value compile_list(Compiler *compiler, const ScalarArrayOpExpr *any);
 
 // having.cpp
