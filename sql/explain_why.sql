@@ -39,7 +39,7 @@ SELECT * FROM reasons('SELECT a, count(*) FROM why WHERE random() < 0.5 GROUP BY
 SELECT * FROM reasons('SELECT a, count(*) FROM why WHERE a < b GROUP BY a');
 SELECT * FROM reasons('SELECT a, max(pg_column_size(b)) FROM why GROUP BY a');
 SELECT * FROM reasons('SELECT a, array_agg(b) FROM why GROUP BY a');
-SELECT * FROM reasons('SELECT w.at + interval ''1 day'' AS day, count(*) FROM why AS w GROUP BY 1');
+SELECT * FROM reasons('SELECT to_char(w.at, ''US'') AS part, count(*) FROM why AS w GROUP BY 1');
 SELECT * FROM reasons('SELECT a, count(*) FROM why AS w WHERE w.at::text > ''2026'' GROUP BY 1');
 SELECT * FROM reasons('SELECT count(*) FROM why GROUP BY why');
 SELECT * FROM reasons('SELECT count(a) FROM why WHERE n > 5');

@@ -74,6 +74,18 @@ EXECUTE asked('+');
 EXECUTE asked(NULL);
 
 -- The planner takes an expression for one of the engine's, which a value makes one for the session, where it raises an error that no row does.
+CREATE TABLE stay (id int4, day date, payment text) WITH (autovacuum_enabled = off);
+INSERT INTO stay SELECT i, date '2024-01-01' + i % 50, 'cash' FROM generate_series(1, 3000) AS i;
+CREATE INDEX stay_i ON stay USING gpu_column (id, day, payment);
+VACUUM ANALYZE stay;
+INSERT INTO stay (id, day) VALUES (4002, '5874897-12-31');
+SELECT * FROM compare_all($list$
+SELECT count(*), sum(id) FROM stay WHERE (id IS NOT DISTINCT FROM -11 AND day + 5 = day AND payment IS NULL) IS NOT NULL
+SELECT count(*), sum(id) FROM stay WHERE id < 4000 AND CASE WHEN id < 4000 THEN day + 5 END > '2020-03-01'
+SELECT count(*), sum(id) FROM stay WHERE day + 5 > '2020-03-01'
+$list$);
+DROP TABLE stay;
+-- The engine itself finds out that a moment is moved out of its range.
 INSERT INTO ride (id, moment) VALUES (4002, '294276-12-31 23:59:59');
 VACUUM ANALYZE ride;
 SELECT * FROM compare_all($list$

@@ -79,6 +79,15 @@ inline Oid relation_at(const PhysicalPlace &place) {
 #endif
 }
 
+// Infinite intervals came with 17.
+inline bool is_infinite_interval([[maybe_unused]] const Interval &interval) {
+#if PG_VERSION_NUM >= 170000
+    return INTERVAL_NOT_FINITE(&interval);
+#else
+    return false;
+#endif
+}
+
 // Raises "snapshot too old" before 17; the feature left PostgreSQL with that version.
 inline void check_old_snapshot([[maybe_unused]] Snapshot snapshot, [[maybe_unused]] Relation relation,
                                [[maybe_unused]] Page page) {

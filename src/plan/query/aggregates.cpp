@@ -101,15 +101,18 @@ static void compile_extreme(Compiler *compiler, CompiledQuery *compiled, const A
 static void compile_interval_sum(Compiler *compiler, CompiledQuery *compiled, const Argument &argument,
                                  ResultKind kind, Result *result) {
     const Value &value = argument.value;
-    if (value.kind != Kind::Interval || value.shown == kShownByRow || argument.is_distinct) {
-        refuse(&compiler->refusal, "an interval isn't one between moments");
+    if (argument.is_distinct) {
+        refuse(&compiler->refusal, "distinct intervals may look different");
         return;
     }
     const IntervalFields fields = fields_of_interval(compiler, value);
     result->kind = kind;
     result->value = accumulate(compiled, AccumulatorKind::sum, fields.days.step, argument.filter);
     result->rest = accumulate(compiled, AccumulatorKind::sum, fields.time.step, argument.filter);
-    result->count = accumulate(compiled, AccumulatorKind::count, value.step, argument.filter);
+    result->months = fields.has_months
+                         ? accumulate(compiled, AccumulatorKind::sum, fields.months.step, argument.filter)
+                         : no_step;
+    result->count = accumulate(compiled, AccumulatorKind::count, fields.time.step, argument.filter);
 }
 
 // Does an aggregate give the first value in an order: the type's own, or that backwards? 0: it doesn't; 1:
@@ -303,7 +306,11 @@ static void compile_aggregate(Compiler *compiler, CompiledQuery *compiled, const
         compile_count(compiler, compiled, aggregate, filter, result);
         result->argument = make_value(no_step, Kind::Integer, ValueType::int64);
     } else {
-        const Value value = compile(compiler, linitial_node(TargetEntry, aggregate->args)->expr);
+        const Expr *expression = linitial_node(TargetEntry, aggregate->args)->expr;
+        const bool adds_intervals =
+            aggregate->aggfnoid == F_SUM_INTERVAL || aggregate->aggfnoid == F_AVG_INTERVAL;
+        const Value value =
+            adds_intervals ? compile_interval(compiler, expression) : compile(compiler, expression);
         if (!is_refused(compiler)) {
             // The greatest of distinct values is that of all.
             const Argument argument = {value, filter, aggregate->aggdistinct != NIL, aggregate->inputcollid};

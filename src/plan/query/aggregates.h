@@ -47,8 +47,9 @@ struct Result {
     bool is_wide;              // Deviation: by states of numerics
     const FloatColumns *floats;
     // ShownExtreme: the same with other digits behind it; no_step: it is any row's value. IntervalSum,
-    // IntervalAverage: the sum of what days leave. BetweenIntervals: the interval above.
+    // IntervalAverage: the sum of what months and days leave. BetweenIntervals: the interval above.
     uint16 rest;
+    uint16 months;       // IntervalSum, IntervalAverage: theirs, the value being that of days
     uint16 least_shown;  // of a key that is a decimal shown by row: the fewest digits
     float8 fraction;     // BetweenIntervals
     Result *elements;    // Array: as many as its shape has; those without a value (no_step) are NULL

@@ -101,6 +101,11 @@ static int turned(int strategy) {
                : strategy;
 }
 
+static bool is_of_dictionary(const Value &interval, const Value &computed) {
+    return interval.kind == Kind::Group && !interval.is_null && computed.kind == Kind::Interval &&
+           !computed.is_null && computed.interval == nullptr;
+}
+
 Value compile_comparison(Compiler *compiler, const Comparison &comparison, const List *arguments) {
     const auto *left = static_cast<const Expr *>(linitial(arguments));
     const auto *right = static_cast<const Expr *>(lsecond(arguments));
@@ -114,6 +119,11 @@ Value compile_comparison(Compiler *compiler, const Comparison &comparison, const
     if (is_refused(compiler))
         return {};
     make_moments_alike(compiler, left, right, &one, &other);
+    // Intervals of a dictionary are compared by their fields with those that are computed.
+    if (is_of_dictionary(one, other) || is_of_dictionary(other, one)) {
+        one = compile_interval(compiler, left);
+        other = compile_interval(compiler, right);
+    }
     return compare(compiler, comparison, one, other);
 }
 
@@ -147,6 +157,7 @@ Value compile_null_if(Compiler *compiler, const NullIfExpr *expression) {
         return {};
     Value result = value;
     result.real = no_step;
+    forget_fields(&result);
     const uint16 null = add_step(compiler->program, make_step(Operation::null, value.type));
     result.step =
         add_step(compiler->program, make_step(Operation::choose, value.type, same.step, null, value.step));

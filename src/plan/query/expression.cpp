@@ -57,8 +57,8 @@ uint8 width_of_type(Oid type) {
 }
 
 Value make_value(uint16 step, Kind kind, ValueType type, double limit) {
-    return {step,  kind,  type,         8,          0,     0,       no_step, false,
-            limit, false, no_numbering, InvalidOid, false, no_step, 0,       nullptr};
+    return {step,  kind,         type,       8,     0,       0, no_step, false,   limit,   false,
+            no_numbering, InvalidOid, false, no_step, 0, nullptr, no_step, no_step, no_step};
 }
 
 uint16 add_guarded(Compiler *compiler, engine::Step step, bool may_fail) {
@@ -143,7 +143,7 @@ Value value_of_constant(Compiler *compiler, const Const &constant) {
         case Kind::Interval:
             if (!read_interval(*DatumGetIntervalP(constant.constvalue), &number, &value.shown))
                 return refuse_value(compiler, "an interval is too long", &constant);
-            value.interval = &constant;
+            value.interval = static_cast<const Const *>(copyObjectImpl(&constant));
             break;
         default:
             return refuse_value(compiler, "a constant of its type isn't computed with", &constant);
@@ -179,6 +179,11 @@ Value compile_constant(Compiler *compiler, const Expr *expression) {
     return value_of_constant(compiler, constant);
 }
 
+static bool gives_fields(const Compiler *compiler, const Expr *expression) {
+    return compiler->has_fields &&
+           getBaseType(exprType(reinterpret_cast<const Node *>(expression))) == INTERVALOID;
+}
+
 static Value compile_column(Compiler *compiler, const Var *column) {
     if (column->varno == kRowVarno)
         return compile_row_value(compiler, column);
@@ -188,7 +193,8 @@ static Value compile_column(Compiler *compiler, const Var *column) {
         return compile_groups_column(compiler, column);
     const ColumnFacts &facts = facts_of(*compiler, column);
     if (facts.kind == Kind::Group)
-        return compile_group(compiler, column);
+        return gives_fields(compiler, &column->xpr) ? compile_fields_of_map(compiler, &column->xpr)
+                                                    : compile_group(compiler, column);
     if (facts.problem != nullptr)
         return refuse_value(compiler, facts.problem, column);
     const ValueType type = facts.kind == Kind::Decimal && facts.limit >= kMaxInt64 ? ValueType::int128
@@ -224,6 +230,9 @@ static void become_null_of(Compiler *compiler, Value *null, const Value &other) 
     null->limit = 0;
     null->real = no_step;
     null->step = add_step(compiler->program, make_step(Operation::null, other.type));
+    null->interval = nullptr;
+    if (other.kind == Kind::Interval)
+        null->month_step = null->day_step = null->time_step = null->step;
 }
 
 bool bring_together(Compiler *compiler, Value *one, Value *other) {
@@ -363,7 +372,7 @@ static Value choose(Compiler *compiler, uint16 condition, Value one, Value other
     value.may_be_minus_0 = one.may_be_minus_0 || other.may_be_minus_0;
     value.real = no_step;
     if (value.kind == Kind::Interval)
-        value.shown = Min(one.shown, other.shown);
+        choose_fields(compiler, condition, one, other, &value);
     if (!one.is_null && !other.is_null && value.kind == Kind::Decimal &&
         (one.shown != other.shown || one.shown == kShownByRow)) {
         value.shown = kShownByRow;
@@ -467,8 +476,10 @@ static Value choose_extreme(Compiler *compiler, bool is_less, const Value &one, 
     value.limit = Max(one.limit, other.limit);
     value.may_be_minus_0 = one.may_be_minus_0 || other.may_be_minus_0;
     value.real = no_step;
-    if (value.kind == Kind::Interval)
+    if (value.kind == Kind::Interval) {
         value.shown = Min(one.shown, other.shown);
+        forget_fields(&value);
+    }
     if (value.kind != Kind::Decimal || (one.shown == other.shown && one.shown != kShownByRow))
         return value;
     const uint16 is_better = is_less ? logic(compiler, Operation::less, other.step, one.step)
@@ -567,7 +578,8 @@ static Value compile_itself(Compiler *compiler, const Expr *expression) {
         !has_case_value(reinterpret_cast<Node *>(const_cast<Expr *>(expression)), nullptr))
         return compile_constant(compiler, expression);
     if (!IsA(expression, RelabelType) && is_map(compiler, expression))
-        return compile_map(compiler, expression);
+        return gives_fields(compiler, expression) ? compile_fields_of_map(compiler, expression)
+                                                  : compile_map(compiler, expression);
     switch (nodeTag(expression)) {
         case T_Var:
             return compile_column(compiler, reinterpret_cast<const Var *>(expression));

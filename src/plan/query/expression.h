@@ -36,6 +36,7 @@ struct Compiler {
     bool has_barrier;  // some rows must not be seen by expressions that may raise errors
     bool maps_may_fail;
     bool is_condition;  // what is compiled is one, or part of it
+    bool has_fields;    // columns of intervals are given by their fields, not as values of a dictionary
     bool has_tables;    // may expressions be looked up in tables? (tables.h)
     int table_attempts;
     bool is_for_device;  // which lacks what only processors compute
@@ -160,13 +161,24 @@ Value compile_row_number(Compiler *compiler, const RowExpr *row);
 // buckets.cpp
 bool compile_bucket_call(Compiler *compiler, Oid function, const List *arguments, Value *value);
 
-// moments.cpp
-// What the fields of an interval are: whole days, and what is left of them, both with its sign.
+// intervals.cpp
+// What the fields of an interval are, each with its sign.
 struct IntervalFields {
+    Value months;
     Value days;
     Value time;
+    bool has_months;  // may months be other than 0?
 };
+// Of one that is between moments, or has fields.
 IntervalFields fields_of_interval(Compiler *compiler, const Value &interval);
+Value value_of_fields(Compiler *compiler, uint16 months, uint16 days, uint16 time);
+Value compile_interval(Compiler *compiler, const Expr *expression);
+// Takes away what is known of an interval's fields.
+void forget_fields(Value *interval);
+// Gives an interval those of one where the condition is true, else of the other.
+void choose_fields(Compiler *compiler, uint16 condition, const Value &one, const Value &other, Value *chosen);
+
+// moments.cpp
 bool compile_moment_call(Compiler *compiler, Oid function, const List *arguments, Value *value);
 
 // bins.cpp: date_bin
@@ -175,6 +187,8 @@ bool compile_bin_call(Compiler *compiler, Oid function, const List *arguments, V
 // maps.cpp: an expression over one column of which nothing is known but its dictionary.
 bool is_map(Compiler *compiler, const Expr *expression);
 Value compile_map(Compiler *compiler, const Expr *expression);
+// The same of intervals, whose fields are given: of a column itself, too.
+Value compile_fields_of_map(Compiler *compiler, const Expr *expression);
 // A walker: is there a function that a user has made?
 bool has_users_function(Node *node, void *context);
 // The column's own values as numbers that tell them apart.

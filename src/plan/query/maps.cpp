@@ -92,22 +92,49 @@ static Value compile_source(Compiler *compiler, const Expr *expression, const Va
     return value_of_source(compiler, source);
 }
 
+// Refuses what may raise an error where that can't be undone.
+static bool may_be_evaluated(Compiler *compiler, const Expr *expression) {
+    auto *node = reinterpret_cast<Node *>(const_cast<Expr *>(expression));
+    if (!may_fail(node))
+        return true;
+    if (compiler->has_barrier)
+        refuse_value(compiler, "an expression must not see rows that a security barrier hides", expression);
+    else if (has_users_function(node, nullptr))
+        refuse_value(compiler, "an expression may raise an error for values that no row has", expression);
+    else
+        compiler->maps_may_fail = true;
+    return !is_refused(compiler);
+}
+
+static const Var *column_of(const Compiler *compiler, const Expr *expression) {
+    ColumnSearch search = {compiler, nullptr};
+    has_other_column(reinterpret_cast<Node *>(const_cast<Expr *>(expression)), &search);
+    return search.column;
+}
+
 // An error may be about a value that no row has, so all values' results are thrown away then. What users'
 // functions do besides couldn't be.
 Value compile_map(Compiler *compiler, const Expr *expression) {
-    auto *node = reinterpret_cast<Node *>(const_cast<Expr *>(expression));
-    if (may_fail(node)) {
-        if (compiler->has_barrier)
-            return refuse_value(compiler, "an expression must not see rows that a security barrier hides",
-                                expression);
-        if (has_users_function(node, nullptr))
-            return refuse_value(compiler, "an expression may raise an error for values that no row has",
-                                expression);
-        compiler->maps_may_fail = true;
+    return may_be_evaluated(compiler, expression)
+               ? compile_source(compiler, expression, column_of(compiler, expression))
+               : Value{};
+}
+
+Value compile_fields_of_map(Compiler *compiler, const Expr *expression) {
+    if (!may_be_evaluated(compiler, expression))
+        return {};
+    Source source =
+        begin_source(SourceKind::Result, column_of(compiler, expression), ValueType::int64, Kind::Integer);
+    source.expression = const_cast<Expr *>(expression);
+    source.result_type = INTERVALOID;
+    uint16 steps[3];
+    for (const ResultPart part : {ResultPart::Months, ResultPart::Days, ResultPart::Time}) {
+        source.part = part;
+        steps[static_cast<int>(part) - 1] =
+            add_step(compiler->program,
+                     make_step(Operation::column, ValueType::int64, add_source(compiler->program, source)));
     }
-    ColumnSearch search = {compiler, nullptr};
-    has_other_column(node, &search);
-    return compile_source(compiler, expression, search.column);
+    return value_of_fields(compiler, steps[0], steps[1], steps[2]);
 }
 
 Value compile_group(Compiler *compiler, const Var *column) {

@@ -1,22 +1,12 @@
 // Dates and timestamps. Infinities stay outside of arithmetic: columns that have some aren't added to.
 #include "compat.h"
-#include "plan/query/expression.h"
+#include "plan/query/moments.h"
 #include "plan/query/zone.h"
 
 namespace pg_gpu::plan::query {
 
 using engine::DateField;
 using engine::TimeUnit;
-
-// Within them no sum leaves what dates and timestamps may be, and none is infinite.
-static constexpr double kMaxDays = 2.4e6;
-static constexpr double kMaxMicros = 2.0e17;
-
-static Value moment(Kind kind, uint16 step, double limit) {
-    Value value = make_value(step, kind, ValueType::int64, limit);
-    value.width = kind == Kind::Date ? 4 : 8;
-    return value;
-}
 
 static uint16 shift_step(Compiler *compiler, Operation operation, const Value &value) {
     return shift_step(compiler, operation, value, session_timezone);
@@ -114,7 +104,7 @@ static Value compile_truncation(Compiler *compiler, const List *arguments, pg_tz
     step.detail = static_cast<uint32>(named->unit);
     uint16 cut = add_guarded(compiler, step, true);
     if (is_shifted && named->unit >= TimeUnit::day) {
-        const Value local_cut = moment(Kind::Timestamp, cut, value.limit);
+        const Value local_cut = make_moment(Kind::Timestamp, cut, value.limit);
         cut = shift_step(compiler, Operation::unshift_zone, local_cut, zone);
     } else if (is_shifted) {
         // Within a day the offset stays that of the moment itself, which local time doesn't tell where clocks
@@ -128,7 +118,7 @@ static Value compile_truncation(Compiler *compiler, const List *arguments, pg_tz
                            : named->unit <= TimeUnit::year ? 2.0 * DAYS_PER_YEAR
                                                            : 1001.0 * DAYS_PER_YEAR) *
                           USECS_PER_DAY;
-    return moment(Kind::Timestamp, cut, value.limit + length);
+    return make_moment(Kind::Timestamp, cut, value.limit + length);
 }
 
 // date_trunc() by the clocks of a zone that is named.
@@ -146,7 +136,7 @@ static Value field_value(uint16 step, int16 scale, double limit) {
     return value;
 }
 
-static Value add_number(Compiler *compiler, Operation operation, uint16 step, int64 number) {
+Value add_number(Compiler *compiler, Operation operation, uint16 step, int64 number) {
     const engine::Step sum = make_step(operation, ValueType::int64, step,
                                        constant_step(compiler->program, number, ValueType::int64));
     return make_value(add_guarded(compiler, sum, true), Kind::Integer, ValueType::int64);
@@ -185,31 +175,21 @@ static Value divided(Compiler *compiler, Operation operation, uint16 step, int64
                       Kind::Integer, ValueType::int64, limit);
 }
 
-IntervalFields fields_of_interval(Compiler *compiler, const Value &interval) {
-    return {divided(compiler, Operation::divide, interval.step, USECS_PER_DAY,
-                    interval.limit / USECS_PER_DAY + 1),
-            divided(compiler, Operation::modulo, interval.step, USECS_PER_DAY, USECS_PER_DAY)};
-}
-
-// The time between two moments. Its days are 24 hours each, as timestamp_mi has it.
-static Value compile_difference(Compiler *compiler, const List *arguments) {
-    const Value one = compile(compiler, static_cast<const Expr *>(linitial(arguments)));
-    const Value other = compile(compiler, static_cast<const Expr *>(lsecond(arguments)));
-    if (is_refused(compiler))
-        return {};
-    if (one.limit > kMaxMicros || other.limit > kMaxMicros)
-        return refuse_value(compiler, "a timestamp may be infinite");
-    return moment(
-        Kind::Interval,
-        add_step(compiler->program, make_step(Operation::subtract, ValueType::int64, one.step, other.step)),
-        one.limit + other.limit);
-}
-
-static Value compile_interval(Compiler *compiler, const Expr *expression) {
-    const Value value = compile(compiler, expression);
-    if (is_refused(compiler) || (value.kind == Kind::Interval && value.shown != kShownByRow))
-        return value;
-    return refuse_value(compiler, "an interval isn't one between moments", expression);
+// The microseconds that extract() gives as seconds: of a year they are those of 365.25 days.
+static uint16 seconds_of_fields(Compiler *compiler, const IntervalFields &fields) {
+    constexpr int64 micros_of_year = 31557600 * USECS_PER_SEC;
+    const auto micros = [&](uint16 step, int64 each) {
+        return add_number(compiler, Operation::multiply, step, each).step;
+    };
+    const auto part = [&](Operation operation) {
+        return divided(compiler, operation, fields.months.step, MONTHS_PER_YEAR, kMaxInt64).step;
+    };
+    uint16 all = fields.time.step;
+    for (const uint16 more : {micros(part(Operation::divide), micros_of_year),
+                              micros(part(Operation::modulo), DAYS_PER_MONTH * USECS_PER_DAY),
+                              micros(fields.days.step, USECS_PER_DAY)})
+        all = add_guarded(compiler, make_step(Operation::add, ValueType::int64, all, more), true);
+    return all;
 }
 
 // A field of an interval as extract() gives it.
@@ -226,13 +206,35 @@ static Value compile_interval_field(Compiler *compiler, const List *arguments) {
             divided(compiler, Operation::divide, parts.time.step, divisor, parts.time.limit / divisor);
         return divided(compiler, Operation::modulo, quotient.step, modulus, modulus).step;
     };
+    const auto years = [&](int64 length) {
+        const int64 months = length * MONTHS_PER_YEAR;
+        const double limit = parts.months.limit / static_cast<double>(months);
+        return field_value(divided(compiler, Operation::divide, parts.months.step, months, limit).step, 0,
+                           limit);
+    };
     switch (named->field) {
         case DateField::epoch_micros:
-            return field_value(value.step, named->scale, value.limit);
+            return parts.has_months ? field_value(seconds_of_fields(compiler, parts), named->scale, kMaxInt64)
+                                    : field_value(value.step, named->scale, value.limit);
+        case DateField::millennium:
+            return years(1000);
+        case DateField::century:
+            return years(100);
+        case DateField::decade:
+            return years(10);
+        case DateField::year:
+            return years(1);
+        case DateField::month:
+            return field_value(
+                divided(compiler, Operation::modulo, parts.months.step, MONTHS_PER_YEAR, MONTHS_PER_YEAR)
+                    .step,
+                0, MONTHS_PER_YEAR);
         case DateField::day:
             return field_value(parts.days.step, 0, parts.days.limit);
         case DateField::hour:
-            return field_value(part(USECS_PER_HOUR, HOURS_PER_DAY), 0, HOURS_PER_DAY);
+            return field_value(
+                divided(compiler, Operation::divide, parts.time.step, USECS_PER_HOUR, parts.time.limit).step,
+                0, parts.time.limit / USECS_PER_HOUR);
         case DateField::minute:
             return field_value(part(USECS_PER_MINUTE, MINS_PER_HOUR), 0, MINS_PER_HOUR);
         case DateField::microseconds:
@@ -254,16 +256,29 @@ static Value compile_interval_part(Compiler *compiler, const List *arguments) {
     const NamedField *named = find_named(fields, arguments);
     if (named == nullptr || !named->is_whole)
         return refuse_value(compiler, "a field of an interval isn't known");
-    const Value field = compile_interval_field(compiler, arguments);
-    if (is_refused(compiler) || named->field != DateField::epoch_micros)
+    if (named->field != DateField::epoch_micros) {
+        const Value field = compile_interval_field(compiler, arguments);
         return is_refused(compiler) ? Value{} : to_real(compiler, field);
-    const IntervalFields parts = fields_of_interval(compiler, field);
-    const Value days = add_number(compiler, Operation::multiply, parts.days.step, SECS_PER_DAY);
-    const uint16 seconds =
-        to_real(compiler, field_value(parts.time.step, named->scale, parts.time.limit)).step;
-    const engine::Step sum =
-        make_step(Operation::add, ValueType::float64, seconds, to_real(compiler, days).step);
-    return make_value(add_guarded(compiler, sum, true), Kind::Float, ValueType::float64);
+    }
+    const Value value = compile_interval(compiler, static_cast<const Expr *>(lsecond(arguments)));
+    if (is_refused(compiler))
+        return {};
+    const IntervalFields parts = fields_of_interval(compiler, value);
+    uint16 all = to_real(compiler, field_value(parts.time.step, named->scale, parts.time.limit)).step;
+    const auto add_seconds = [&](uint16 step, int64 each) {
+        const Value more = add_number(compiler, Operation::multiply, step, each);
+        all = add_guarded(
+            compiler, make_step(Operation::add, ValueType::float64, all, to_real(compiler, more).step), true);
+    };
+    const auto part = [&](Operation operation) {
+        return divided(compiler, operation, parts.months.step, MONTHS_PER_YEAR, kMaxInt64).step;
+    };
+    if (parts.has_months) {
+        add_seconds(part(Operation::divide), 31557600);
+        add_seconds(part(Operation::modulo), int64{DAYS_PER_MONTH} * SECS_PER_DAY);
+    }
+    add_seconds(parts.days.step, SECS_PER_DAY);
+    return make_value(all, Kind::Float, ValueType::float64);
 }
 
 static Value compile_extract(Compiler *compiler, const List *arguments, bool has_zone) {
@@ -292,8 +307,12 @@ static Value compile_part(Compiler *compiler, const List *arguments, bool has_zo
 
 static Value convert(Compiler *compiler, Operation operation, Kind kind, const Value &value) {
     const double limit = kind == Kind::Date ? value.limit / USECS_PER_DAY + 1 : value.limit * USECS_PER_DAY;
-    return moment(kind, add_guarded(compiler, make_step(operation, ValueType::int64, value.step), true),
-                  kind == Kind::Date && value.limit >= kMaxInt64 ? 2147483647.0 : Min(limit, kMaxInt64));
+    return make_moment(kind, add_guarded(compiler, make_step(operation, ValueType::int64, value.step), true),
+                       kind == Kind::Date && value.limit >= kMaxInt64 ? 2147483647.0 : Min(limit, kMaxInt64));
+}
+
+Value first_moment_of(Compiler *compiler, const Value &date) {
+    return convert(compiler, Operation::timestamp_of_date, Kind::Timestamp, date);
 }
 
 static Value compile_conversion(Compiler *compiler, Oid function, const List *arguments) {
@@ -301,8 +320,8 @@ static Value compile_conversion(Compiler *compiler, Oid function, const List *ar
     if (is_refused(compiler))
         return {};
     const auto shifted = [&](Operation operation, const Value &from) {
-        return moment(Kind::Timestamp, shift_step(compiler, operation, from),
-                      Min(from.limit + USECS_PER_DAY, kMaxInt64));
+        return make_moment(Kind::Timestamp, shift_step(compiler, operation, from),
+                           Min(from.limit + USECS_PER_DAY, kMaxInt64));
     };
     switch (function) {
         case F_DATE_TIMESTAMP:
@@ -311,10 +330,9 @@ static Value compile_conversion(Compiler *compiler, Oid function, const List *ar
             return convert(compiler, Operation::date_of_timestamp, Kind::Date,
                            shifted(Operation::shift_zone, value));
         case F_TIMESTAMP_DATE:
-            return convert(compiler, Operation::timestamp_of_date, Kind::Timestamp, value);
+            return first_moment_of(compiler, value);
         case F_TIMESTAMPTZ_DATE:
-            return shifted(Operation::unshift_zone,
-                           convert(compiler, Operation::timestamp_of_date, Kind::Timestamp, value));
+            return shifted(Operation::unshift_zone, first_moment_of(compiler, value));
         case F_TIMESTAMP_TIMESTAMPTZ:
             return shifted(Operation::shift_zone, value);
         default:
@@ -333,59 +351,10 @@ static Value compile_days(Compiler *compiler, Oid function, const List *argument
         return refuse_value(compiler, "a date may be infinite, or out of range");
     const engine::Step step = make_step(function == F_DATE_PLI ? Operation::add : Operation::subtract,
                                         ValueType::int64, one.step, other.step);
-    Value value = moment(Kind::Date, add_step(compiler->program, step), one.limit + other.limit);
+    Value value = make_moment(Kind::Date, add_step(compiler->program, step), one.limit + other.limit);
     if (function == F_DATE_MI)
         value.kind = Kind::Integer;
     return value;
-}
-
-// Moves a moment by an interval between moments.
-static Value compile_move_by(Compiler *compiler, const Value &value, const Expr *expression, bool is_back) {
-    const Value interval = compile_interval(compiler, expression);
-    if (is_refused(compiler))
-        return {};
-    if (value.limit + interval.limit > kMaxMicros)
-        return refuse_value(compiler, "a timestamp may be infinite, or out of range");
-    const engine::Step step = make_step(is_back ? Operation::subtract : Operation::add, ValueType::int64,
-                                        value.step, interval.step);
-    return moment(Kind::Timestamp, add_step(compiler->program, step), value.limit + interval.limit);
-}
-
-// Moves a moment by an interval.
-static Value compile_move(Compiler *compiler, const List *arguments, bool is_back, bool has_zone) {
-    Value value = compile(compiler, static_cast<const Expr *>(linitial(arguments)));
-    const auto *node = static_cast<const Node *>(lsecond(arguments));
-    if (is_refused(compiler))
-        return {};
-    if (!IsA(node, Const) || reinterpret_cast<const Const *>(node)->constisnull) {
-        if (value.kind == Kind::Date)
-            value = convert(compiler, Operation::timestamp_of_date, Kind::Timestamp, value);
-        return has_zone ? refuse_value(compiler, "an interval isn't a constant", node)
-                        : compile_move_by(compiler, value, reinterpret_cast<const Expr *>(node), is_back);
-    }
-    const Interval interval = *DatumGetIntervalP(reinterpret_cast<const Const *>(node)->constvalue);
-    const bool has_days = interval.month != 0 || interval.day != 0;
-    if (has_zone && has_days)
-        return refuse_value(compiler, "days of a time zone are added to");
-    if (value.kind == Kind::Date)
-        value = convert(compiler, Operation::timestamp_of_date, Kind::Timestamp, value);
-    const double months = std::fabs(static_cast<double>(interval.month)) * 31 * USECS_PER_DAY;
-    const double rest = std::fabs(static_cast<double>(interval.day)) * USECS_PER_DAY +
-                        std::fabs(static_cast<double>(interval.time));
-    if (value.limit + months + rest > kMaxMicros)
-        return refuse_value(compiler, "a timestamp may be infinite, or out of range");
-    const int sign = is_back ? -1 : 1;
-    uint16 step = value.step;
-    if (interval.month != 0)
-        step =
-            add_guarded(compiler,
-                        make_step(Operation::months_added, ValueType::int64, step,
-                                  constant_step(compiler->program, sign * interval.month, ValueType::int64)),
-                        true);
-    const int64 micros = sign * (interval.day * USECS_PER_DAY + interval.time);
-    if (micros != 0)
-        step = add_number(compiler, Operation::add, step, micros).step;
-    return moment(Kind::Timestamp, step, value.limit + months + rest);
 }
 
 // ---- seconds since 1970 -----------------------------------------------------------------------------------
@@ -404,7 +373,7 @@ static const Expr *whole_seconds(const Expr *seconds) {
 }
 
 // Fails beyond kMaxMicros: sums with what is left up to the greatest number then overflow.
-static uint16 within_limit(Compiler *compiler, uint16 micros) {
+uint16 within_limit(Compiler *compiler, uint16 micros) {
     constexpr int64 left = PG_INT64_MAX - static_cast<int64>(kMaxMicros);
     for (const Operation there : {Operation::add, Operation::subtract}) {
         const Operation back = there == Operation::add ? Operation::subtract : Operation::add;
@@ -430,8 +399,8 @@ static Value compile_seconds(Compiler *compiler, const List *arguments) {
         return refuse_value(compiler, "a timestamp may be infinite, or out of range");
     if (whole != nullptr && limit <= max_exact) {
         const Value moved = add_number(compiler, Operation::subtract, value.step, kUnixToPostgres);
-        return moment(Kind::Timestamp,
-                      add_number(compiler, Operation::multiply, moved.step, USECS_PER_SEC).step, limit);
+        return make_moment(Kind::Timestamp,
+                           add_number(compiler, Operation::multiply, moved.step, USECS_PER_SEC).step, limit);
     }
     const Value real = whole != nullptr ? to_real(compiler, value) : value;
     const auto with = [&](Operation operation, uint16 step, float8 number) {
@@ -442,7 +411,8 @@ static Value compile_seconds(Compiler *compiler, const List *arguments) {
     engine::Step step = make_step(Operation::float_to_integer, ValueType::int64,
                                   with(Operation::multiply, moved, USECS_PER_SEC));
     step.width = 8;
-    return moment(Kind::Timestamp, within_limit(compiler, add_guarded(compiler, step, true)), kMaxMicros);
+    return make_moment(Kind::Timestamp, within_limit(compiler, add_guarded(compiler, step, true)),
+                       kMaxMicros);
 }
 
 bool compile_moment_call(Compiler *compiler, Oid function, const List *arguments, Value *value) {
@@ -469,10 +439,6 @@ bool compile_moment_call(Compiler *compiler, Oid function, const List *arguments
         case F_DATE_PART_TEXT_INTERVAL:
             *value = compile_interval_part(compiler, arguments);
             return true;
-        case F_TIMESTAMP_MI:
-        case F_TIMESTAMPTZ_MI:
-            *value = compile_difference(compiler, arguments);
-            return true;
         case F_DATE_PART_TEXT_TIMESTAMP:
         case F_DATE_PART_TEXT_TIMESTAMPTZ:
             *value = compile_part(compiler, arguments, function == F_DATE_PART_TEXT_TIMESTAMPTZ);
@@ -490,20 +456,8 @@ bool compile_moment_call(Compiler *compiler, Oid function, const List *arguments
         case F_DATE_PLI:
             *value = compile_days(compiler, function, arguments);
             return true;
-        case F_DATE_PL_INTERVAL:
-        case F_DATE_MI_INTERVAL:
-            *value = compile_move(compiler, arguments, function == F_DATE_MI_INTERVAL, false);
-            return true;
-        case F_TIMESTAMP_PL_INTERVAL:
-        case F_TIMESTAMP_MI_INTERVAL:
-            *value = compile_move(compiler, arguments, function == F_TIMESTAMP_MI_INTERVAL, false);
-            return true;
-        case F_TIMESTAMPTZ_PL_INTERVAL:
-        case F_TIMESTAMPTZ_MI_INTERVAL:
-            *value = compile_move(compiler, arguments, function == F_TIMESTAMPTZ_MI_INTERVAL, true);
-            return true;
         default:
-            return false;
+            return compile_interval_call(compiler, function, arguments, value);
     }
 }
 

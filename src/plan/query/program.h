@@ -29,7 +29,8 @@ enum class Kind : uint8 {
     Float,    // of `width` bytes
     Date,
     Timestamp,  // with a time zone or without
-    Interval,   // microseconds, shown as justify_hours() shows them, unless `shown` is kShownByRow
+    Interval,   // microseconds, shown as justify_hours() shows them, unless `shown` is kShownByRow; such may
+                // have fields
     Group,      // the number of a value, which tells equal ones apart from others (numbering.h)
 };
 
@@ -57,8 +58,16 @@ struct Value {
     uint16 real;
     uint8 real_digits;
     const Const *interval;  // a constant, which may turn out to be one of a Group
+    // Interval: its fields, where the microseconds don't tell them; no_step: they do, or nothing does.
+    uint16 month_step;
+    uint16 day_step;
+    uint16 time_step;
 };
 inline constexpr uint16 no_numbering = no_step;
+
+inline bool has_fields(const Value &interval) {
+    return interval.month_step != no_step || interval.interval != nullptr;
+}
 
 // What absolute values have room, with a margin for what doubles can't tell.
 inline constexpr double kMaxInt64 = 9.22e18;
@@ -73,6 +82,9 @@ enum class SourceKind : uint8 {
     Result,    // what an expression gives, evaluated once for each entry of the column's dictionary
 };
 
+// What is taken of the results of a source: themselves, or a field of intervals.
+enum class ResultPart : uint8 { Whole, Months, Days, Time };
+
 // A column of a table's scan.
 struct Source {
     SourceKind kind;
@@ -85,6 +97,7 @@ struct Source {
     Oid result_type;
     Oid collation;
     uint16 numbering;  // of results; no_numbering: they aren't numbered
+    ResultPart part;
 };
 
 // An expression's Vars have their table's number, from 1 on, and the column's of its index.

@@ -139,8 +139,9 @@ static Datum read_float_moments(const RecordLayout &layout, const Result &result
     return call_support(result.functions.finish, {PointerGetDatum(array), false}, {Datum{0}, true}, is_null);
 }
 
-static Datum make_interval(Int128 days, Int128 time) {
+static Datum make_interval(Int128 days, Int128 time, Int128 months = 0) {
     auto *interval = allocate_zeroed<Interval>(1);
+    interval->month = static_cast<int32>(months);
     interval->day = static_cast<int32>(days);
     interval->time = static_cast<TimeOffset>(time);
     return IntervalPGetDatum(interval);
@@ -150,9 +151,14 @@ static Datum interval_of_micros(Int128 micros) {
     return make_interval(micros / USECS_PER_DAY, micros % USECS_PER_DAY);
 }
 
+static Int128 months_of_sum(const RecordLayout &layout, const Result &result, const uint64 *record) {
+    return result.months == no_step ? 0 : number_of_column(layout, record, result.months);
+}
+
 static Datum read_interval_sum(const RecordLayout &layout, const Result &result, const uint64 *record) {
-    const Datum sum = make_interval(number_of_column(layout, record, result.value),
-                                    number_of_column(layout, record, result.rest));
+    const Datum sum =
+        make_interval(number_of_column(layout, record, result.value),
+                      number_of_column(layout, record, result.rest), months_of_sum(layout, result, record));
     const auto count = static_cast<float8>(number_of_column(layout, record, result.count));
     return result.kind == ResultKind::IntervalSum
                ? sum
@@ -285,7 +291,9 @@ static const char *find_problem_of(const RecordLayout &layout, const Result &res
         case ResultKind::IntervalAverage: {
             const Int128 days = number_of_column(layout, record, result.value);
             const Int128 time = number_of_column(layout, record, result.rest);
-            is_known = days == static_cast<int32>(days) && time == static_cast<int64>(time);
+            const Int128 months = months_of_sum(layout, result, record);
+            is_known = days == static_cast<int32>(days) && time == static_cast<int64>(time) &&
+                       months == static_cast<int32>(months);
             break;
         }
         case ResultKind::Array: {

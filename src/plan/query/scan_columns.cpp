@@ -91,8 +91,25 @@ static Evaluation *begin_evaluation(const ViewColumns &columns, Program *program
     return evaluation;
 }
 
+// From PostgreSQL 17 on there are infinite intervals, which have no fields to compute with.
+static column::Converted write_part(ResultPart part, const Interval &interval, uint64 *words) {
+    if (is_infinite_interval(interval))
+        return column::Converted::Impossible;
+    const int64 number = part == ResultPart::Months ? interval.month
+                         : part == ResultPart::Days ? interval.day
+                                                    : interval.time;
+    *words = static_cast<uint64>(number);
+    return column::Converted::Value;
+}
+
+static const char *problem_of_result(const Evaluation &evaluation) {
+    return evaluation.source->part == ResultPart::Whole ? kNoRoomForNumbers : "an interval is infinite";
+}
+
 static column::Converted write_result(Evaluation *evaluation, Datum result, uint64 *words) {
     const Source &source = *evaluation->source;
+    if (source.part != ResultPart::Whole)
+        return write_part(source.part, *DatumGetIntervalP(result), words);
     const uint8 width = width_of_type(source.result_type);
     switch (source.result) {
         case Kind::Boolean:
@@ -179,7 +196,7 @@ static void map_results(Evaluation *evaluation, RunReader *reader, engine::RunCo
             CHECK_FOR_INTERRUPTS();
         const column::Converted converted = evaluate(evaluation, cursor.value, &values[code]);
         if (converted == column::Converted::Impossible)
-            evaluation->problem = kNoRoomForNumbers;
+            evaluation->problem = problem_of_result(*evaluation);
         if (converted != column::Converted::Null)
             continue;
         if (nulls == nullptr)
@@ -335,7 +352,7 @@ static const char *make_input_column(const InputRows &input, Evaluation *evaluat
                 nulls[row / 64] |= UINT64CONST(1) << (row % 64);
                 break;
             case column::Converted::Impossible:
-                return kNoRoomForNumbers;
+                return problem_of_result(*evaluation);
             default:
                 break;
         }

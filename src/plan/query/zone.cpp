@@ -73,7 +73,7 @@ static uint32 number_of_zone(Compiler *compiler, pg_tz *zone, int64 offset) {
     return program->zone_count++;
 }
 
-static uint16 is_infinite_step(Compiler *compiler, uint16 step) {
+uint16 is_infinite_step(Compiler *compiler, uint16 step) {
     const engine::Constant ends[] = {{static_cast<uint64>(PG_INT64_MIN), UINT64_MAX},
                                      {static_cast<uint64>(PG_INT64_MAX), 0}};
     return add_step(compiler->program,

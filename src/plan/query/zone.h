@@ -8,6 +8,9 @@ namespace pg_gpu::plan::query {
 // Adds the offset that a zone has at a moment, or takes it away. Infinite moments stay as they are.
 uint16 shift_step(Compiler *compiler, engine::Operation operation, const Value &value, pg_tz *zone);
 
+// Is a timestamp infinite?
+uint16 is_infinite_step(Compiler *compiler, uint16 step);
+
 // The type that moments of two types are compared as; InvalidOid: one isn't a moment.
 Oid type_of_compared(Oid one, Oid other);
 

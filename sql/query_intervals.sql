@@ -1,0 +1,112 @@
+-- Intervals that GpuQuery computes with: columns of them, of which each has months, days and a time; and moments that are moved by them, in zones
+-- whose clocks jump. Each statement is run with the node and without it.
+SET pg_gpu.path = host;
+SET pg_gpu.min_mirror_entries = 0;
+SET enable_seqscan = off;
+SET max_parallel_workers_per_gather = 0;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+
+CREATE TABLE delivery (id int4, part int4, span interval, other interval, whole interval, wide interval, started timestamptz, ordered timestamp, shipped timestamp, until timestamptz, day date) WITH (autovacuum_enabled = off);
+-- A row each six hours of 2024, and one each two minutes around the jumps of clocks in Berlin and New York.
+INSERT INTO delivery (id, started)
+SELECT row_number() OVER (), t FROM (
+    SELECT generate_series(timestamptz '2023-12-25', '2025-01-05', '6 hours') AS t
+    UNION ALL SELECT generate_series(jump - interval '3 hours', jump + interval '3 hours', '2 minutes')
+    FROM (VALUES (timestamptz '2024-03-31 01:00'), ('2024-10-27 01:00'), ('2024-03-10 07:00'), ('2024-11-03 06:00')) AS j (jump)) AS s;
+UPDATE delivery SET part = id % 7, ordered = started AT TIME ZONE 'UTC', shipped = CASE WHEN id % 5 > 0 THEN started AT TIME ZONE 'UTC' + id % 13 * interval '11 hours 1.5 seconds' END, day = started::date,
+    until = CASE id % 50 WHEN 0 THEN 'infinity' WHEN 1 THEN '-infinity' WHEN 2 THEN NULL ELSE started + id % 9 * interval '1 hour' END,
+    span = CASE WHEN id % 11 > 0 THEN make_interval(months => id % 3 * (id % 5 - 2), days => id % 40 - 10, hours => id % 17 - 3, secs => id % 23 * 1.25) END,
+    other = CASE id % 6 WHEN 0 THEN interval '1 day' WHEN 1 THEN '24 hours' WHEN 2 THEN '-1 mon' WHEN 3 THEN '00:00' WHEN 4 THEN '1 year 2 mons -3 days 04:05:06.789' END,
+    whole = make_interval(hours => id % 50 - 20), wide = CASE id WHEN 7 THEN interval '178000000 years' WHEN 8 THEN '-100000000 days' ELSE make_interval(days => id % 9) END;
+VACUUM delivery;
+CREATE INDEX delivery_i ON delivery USING gpu_column (id, part, span, other, whole, wide, started, ordered, shipped, until, day);
+CREATE TABLE plan (part int4, due interval, since timestamp) WITH (autovacuum_enabled = off);
+INSERT INTO plan SELECT i % 9, i * interval '5 hours' - i % 2 * interval '1 mon', timestamp '2024-01-01' + i * interval '1 day' FROM generate_series(1, 60) AS i;
+CREATE INDEX plan_i ON plan USING gpu_column (part, due, since);
+VACUUM ANALYZE delivery, plan;
+-- Rows of the tail.
+INSERT INTO delivery SELECT i, i, i * interval '1 mon 3 days', interval '1 hour', interval '2 days', '1 day', timestamptz '2024-03-31 00:30+00' + i * interval '11 minutes', '2024-03-31 02:30', '2024-04-30 02:30', 'infinity', '2024-03-31' FROM generate_series(1, 6) AS i;
+
+\getenv source PG_ABS_SRCDIR
+\set compare :source '/test/regress/compare.sql'
+\set ECHO none
+\i :compare
+\set ECHO all
+-- compare(query) by the clocks of several zones, which say the same.
+CREATE FUNCTION compare_in_zones(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE sql AS $$
+    SELECT string_agg(DISTINCT c.who, '; '), max(c.rows), string_agg(DISTINCT c.same, '; ')
+    FROM unnest(ARRAY['Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'UTC']) AS zone, set_config('timezone', zone, true) AS is_set, LATERAL compare(query || left(is_set, 0)) AS c
+$$;
+
+-- Sums of fields, and fields themselves.
+SELECT * FROM compare_all($list$
+SELECT sum(span), avg(span), sum(other), avg(other), sum(whole), avg(whole), count(span) FROM delivery
+SELECT part, sum(span), avg(other) FILTER (WHERE id % 2 = 0), sum(whole) FILTER (WHERE span > interval '3 days'), min(whole), max(whole) FROM delivery GROUP BY part
+SELECT sum(CASE WHEN part > 3 THEN span END), avg(CASE WHEN part > 3 THEN span ELSE other END), sum(coalesce(span, other, interval '1 mon 1 day')), sum(coalesce(span, shipped - ordered)), sum(CASE WHEN part > 3 THEN interval '1 mon -1 day' END) FROM delivery
+SELECT sum(CASE WHEN part > 3 THEN interval '2 mons' WHEN part > 1 THEN shipped - ordered END), sum(CASE part WHEN 1 THEN NULL WHEN 2 THEN interval '3 days' ELSE interval '25:00' END), avg(interval '1 mon 2 days') FROM delivery
+SELECT sum(-span), avg(span * 2), sum(span + interval '3 days') FROM delivery
+SELECT sum(-coalesce(span, other)), sum(span + other), avg(span - other + (shipped - ordered)) FROM delivery
+SELECT sum(nullif(span, other)) FROM delivery
+SELECT sum(span), avg(other), sum(extract(day FROM span)) FROM delivery WHERE id + 0 < 0
+SELECT sum(extract(epoch FROM span)), avg(extract(epoch FROM other)), sum(extract(day FROM span)), sum(extract(month FROM other)), sum(extract(year FROM other)), sum(extract(hour FROM whole)), sum(extract(minute FROM span)), sum(extract(second FROM span)), sum(extract(microseconds FROM other)), sum(extract(milliseconds FROM other)) FROM delivery
+SELECT extract(day FROM span), extract(month FROM span), extract(century FROM other), extract(decade FROM other), extract(millennium FROM other), count(*) FROM delivery GROUP BY 1, 2, 3, 4, 5
+SELECT extract(hour FROM coalesce(span, other)), extract(epoch FROM coalesce(span, other)), date_part('epoch', coalesce(other, span)), date_part('day', coalesce(span, whole)), count(*) FROM delivery GROUP BY 1, 2, 3, 4
+SELECT extract(year FROM shipped - ordered), extract(month FROM coalesce(shipped - ordered, span)), count(*) FROM delivery GROUP BY 1, 2
+SELECT part, sum(extract(epoch FROM span) / 3600), avg(extract(epoch FROM CASE WHEN part > 2 THEN span ELSE whole END)) FROM delivery GROUP BY part HAVING sum(extract(epoch FROM span)) > 0
+SELECT other, whole, count(*) FROM delivery WHERE whole > interval '10 hours' GROUP BY 1, 2
+SELECT span, count(*), sum(whole) FROM delivery GROUP BY 1
+SELECT p.part, sum(d.span), avg(p.due), sum(extract(day FROM d.span + p.due)) FROM delivery d JOIN plan p USING (part) GROUP BY 1
+SELECT sum(s), avg(s) FROM (SELECT sum(span) AS s FROM delivery GROUP BY part OFFSET 0) AS g
+$list$);
+-- Comparisons with what is computed.
+SELECT * FROM compare_all($list$
+SELECT count(*), sum(id) FROM delivery WHERE span > interval '3 days' AND other <= interval '1 day' AND whole <> interval '1 day'
+SELECT count(*), sum(id) FROM delivery WHERE shipped - ordered > span
+SELECT count(*), sum(id) FROM delivery WHERE other = shipped - ordered + interval '0' OR whole >= shipped - ordered
+SELECT count(*), sum(id) FROM delivery WHERE span < other OR span = whole
+SELECT count(*), sum(d.id) FROM delivery d JOIN plan p USING (part) WHERE d.shipped - d.ordered < p.due AND d.span > p.due
+SELECT count(*), sum(id) FROM delivery WHERE wide < shipped - ordered AND id NOT IN (7, 8)
+$list$);
+-- What PostgreSQL alone knows: intervals that microseconds have no room for, sums out of range, distinct ones.
+SELECT * FROM compare_all($list$
+SELECT sum(wide) FROM delivery
+SELECT sum(wide) FILTER (WHERE id IN (1, 2, 7)), avg(wide) FROM delivery WHERE id <> 8
+SELECT sum(wide * 10) FROM delivery
+SELECT count(*), sum(id) FROM delivery WHERE wide > shipped - ordered
+SELECT sum(DISTINCT span), sum(DISTINCT other) FROM delivery
+SELECT min(other), max(other) FROM delivery
+SELECT other, count(*) FROM delivery GROUP BY 1
+$list$);
+
+-- Moments that are moved by intervals: by months and days of the session's zone.
+SELECT * FROM compare_all($list$
+SELECT count(*), sum(id) FROM delivery WHERE shipped > ordered + interval '3 days' AND shipped < ordered + interval '1 mon -2 hours'
+SELECT count(*), sum(id) FROM delivery WHERE shipped <= ordered + span
+SELECT date_trunc('week', ordered + span)::date, count(*), count(*) FILTER (WHERE shipped <= ordered + other), max(shipped - span), min(day - other) FROM delivery GROUP BY 1
+SELECT count(*), sum(id), min(started - interval '7 days'), max(started + interval '1 mon 1 day 01:30'), min(started - interval '1 mon -1 day 24:00') FROM delivery
+SELECT started + interval '1 day', count(*) FROM delivery GROUP BY 1
+SELECT started + interval '7 mons', started - interval '24 hours', count(*) FROM delivery GROUP BY 1, 2
+SELECT count(*), sum(id) FROM delivery WHERE started - interval '7 days' > timestamptz '2024-03-24 02:30+01' AND started + interval '1 day' > shipped AT TIME ZONE 'UTC'
+SELECT started + span, started - other, count(*) FROM delivery GROUP BY 1, 2
+SELECT started + (shipped - ordered), until - (shipped - ordered), count(*) FROM delivery GROUP BY 1, 2
+SELECT min(until + interval '1 mon 1 day 1 hour'), max(until - interval '1 day'), count(until + span) FROM delivery
+SELECT until + interval '1 day', until - span, count(*) FROM delivery GROUP BY 1, 2
+SELECT date_trunc('month', until - interval '1 mon'), (until + interval '2 days')::date, count(*) FROM delivery GROUP BY 1, 2
+SELECT max(until - started) FROM delivery WHERE until < 'infinity' AND until > '-infinity'
+SELECT max(until - started) FROM delivery
+SELECT count(started + wide) FROM delivery WHERE id NOT IN (7, 8)
+SELECT count(started + wide) FROM delivery
+SELECT count(*), sum(d.id) FROM delivery d JOIN plan p USING (part) WHERE d.ordered > p.since + p.due AND d.started < p.since + interval '1 mon'
+$list$, 'compare_in_zones');
+SET timezone = 'Europe/Berlin';
+PREPARE moved(interval) AS SELECT sum(id) - (SELECT sum(id) FROM (SELECT started, shipped, id FROM delivery OFFSET 0) AS d WHERE started + $1 > shipped) AS more, count(*) > 0 AS any FROM delivery WHERE started + $1 > shipped;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE moved('1 mon 3 days 04:00');
+EXECUTE moved('-1 hour');
+EXECUTE moved(NULL);
+DEALLOCATE moved;
+RESET plan_cache_mode;
+RESET timezone;
+DROP TABLE delivery, plan;
+DROP FUNCTION compare_in_zones, compare, compare_all, who_answers, answer_of;
