@@ -99,6 +99,29 @@ SELECT count(started + wide) FROM delivery WHERE id NOT IN (7, 8)
 SELECT count(started + wide) FROM delivery
 SELECT count(*), sum(d.id) FROM delivery d JOIN plan p USING (part) WHERE d.ordered > p.since + p.due AND d.started < p.since + interval '1 mon'
 $list$, 'compare_in_zones');
+-- Ages: in years, months and days of the calendar.
+CREATE TABLE person (id int4, born date, noted timestamp, seen timestamptz) WITH (autovacuum_enabled = off);
+INSERT INTO person SELECT i, date '1896-01-01' + i * 13, timestamp '2023-12-28 20:00' + i % 4000 * interval '3 hours 7 minutes', timestamptz '2024-03-10 03:00+00' + i % 3500 * interval '97 minutes' FROM generate_series(1, 6000) AS i;
+INSERT INTO person VALUES (0, NULL, '2024-01-01', NULL), (-1, '4001-02-29 BC', '0001-01-01', '0001-03-01 BC'), (-2, '0001-12-31 BC', '4000-01-01', '0001-01-01');
+CREATE INDEX person_i ON person USING gpu_column (id, born, noted, seen);
+VACUUM ANALYZE person;
+SELECT * FROM compare_all($list$
+SELECT extract(year FROM age(timestamp '2024-11-01', born)), count(*) FROM person GROUP BY 1
+SELECT floor(extract(year FROM age(noted, born)) / 10) * 10, count(*), sum(id), min(extract(month FROM age(noted, born))), sum(extract(day FROM age(noted, born))) FROM person GROUP BY 1
+SELECT sum(age(noted, born)), avg(age(noted, seen::timestamp)), sum(age(born, noted)), sum(age(seen)) FROM person
+SELECT extract(month FROM age(noted, seen AT TIME ZONE 'UTC')), extract(day FROM age(noted, seen AT TIME ZONE 'UTC')), sum(age(seen AT TIME ZONE 'UTC', noted)), count(*) FROM person GROUP BY 1, 2
+SELECT extract(day FROM age(seen, noted)), extract(hour FROM age(seen, noted)), sum(extract(epoch FROM age(noted, seen))), count(*) FROM person GROUP BY 1, 2
+SELECT a.id % 9, sum(age(a.seen, b.seen)), sum(extract(day FROM age(b.seen, a.seen))), count(*) FROM person a JOIN person b ON a.id = b.id * 7 GROUP BY 1
+SELECT count(*), sum(id) FROM person WHERE age(noted, born) > interval '60 years 3 mons' OR age(born) < interval '53 years'
+SELECT date_part('year', age(born)), date_part('month', age(seen, born)), date_part('epoch', age(seen, born)), count(*) FROM person GROUP BY 1, 2, 3
+SELECT age(noted, born), count(*) FROM person GROUP BY 1
+SELECT max(age(noted, born)) FROM person
+$list$, 'compare_in_zones');
+SELECT * FROM compare_all($list$
+SELECT sum(age(d.started, e.started)), sum(extract(day FROM age(e.started, d.started))), sum(extract(hour FROM age(e.started, d.started))), sum(extract(month FROM age(e.started, d.started))), count(*) FROM delivery d JOIN delivery e ON d.id = e.id + 31 OR d.id = e.id + 1 WHERE d.id > 7 AND e.id > 7
+SELECT d.id % 100, sum(age(d.started, e.started)), sum(age(e.started, d.started)) FROM delivery d JOIN delivery e ON d.id = e.id + 29 GROUP BY 1
+SELECT d.id % 100, sum(age(d.started, e.started)), sum(age(e.started, d.started)) FROM delivery d JOIN delivery e ON d.id = e.id + 23 GROUP BY 1
+$list$, 'compare_in_zones');
 SET timezone = 'Europe/Berlin';
 PREPARE moved(interval) AS SELECT sum(id) - (SELECT sum(id) FROM (SELECT started, shipped, id FROM delivery OFFSET 0) AS d WHERE started + $1 > shipped) AS more, count(*) > 0 AS any FROM delivery WHERE started + $1 > shipped;
 SET plan_cache_mode = force_generic_plan;
@@ -108,5 +131,5 @@ EXECUTE moved(NULL);
 DEALLOCATE moved;
 RESET plan_cache_mode;
 RESET timezone;
-DROP TABLE delivery, plan;
+DROP TABLE delivery, plan, person;
 DROP FUNCTION compare_in_zones, compare, compare_all, who_answers, answer_of;

@@ -95,28 +95,115 @@ Value compile_interval(Compiler *compiler, const Expr *expression) {
 
 // ---- differences ------------------------------------------------------------------------------------------
 
-// Two moments that aren't infinite.
-static bool compile_finite(Compiler *compiler, const List *arguments, Value *one, Value *other) {
-    *one = compile(compiler, static_cast<const Expr *>(linitial(arguments)));
-    *other = compile(compiler, static_cast<const Expr *>(lsecond(arguments)));
-    if (is_refused(compiler))
-        return false;
-    for (Value *value : {one, other}) {
-        if (value->limit > kMaxMicros)
-            value->step = within_limit(compiler, value->step);
-        value->limit = Min(value->limit, kMaxMicros);
+// A moment that fails where it is infinite, or so far away that a difference may have no room.
+static Value compile_finite(Compiler *compiler, const List *arguments, int number) {
+    Value value = compile(compiler, static_cast<const Expr *>(list_nth(arguments, number)));
+    if (!is_refused(compiler) && value.limit > kMaxMicros) {
+        value.step = within_limit(compiler, value.step);
+        value.limit = kMaxMicros;
     }
-    return true;
+    return value;
 }
 
 // The time between two moments. Its days are 24 hours each, as timestamp_mi has it.
 static Value compile_difference(Compiler *compiler, const List *arguments) {
-    Value one;
-    Value other;
-    if (!compile_finite(compiler, arguments, &one, &other))
+    const Value one = compile_finite(compiler, arguments, 0);
+    const Value other = compile_finite(compiler, arguments, 1);
+    if (is_refused(compiler))
         return {};
     return make_moment(Kind::Interval, add_sure(compiler, Operation::subtract, one.step, other.step),
                        one.limit + other.limit);
+}
+
+// ---- age --------------------------------------------------------------------------------------------------
+
+namespace {
+
+// A moment of local time as age() looks at it.
+struct Calendar {
+    uint16 months;  // since year 0
+    uint16 day;
+    uint16 time;
+};
+
+}  // namespace
+
+static uint16 part_of_moment(Compiler *compiler, Operation operation, uint16 moment, uint32 detail) {
+    engine::Step step = make_step(operation, ValueType::int64, moment);
+    step.detail = detail;
+    return add_guarded(compiler, step, true);
+}
+
+static uint16 truncated(Compiler *compiler, uint16 moment, engine::TimeUnit unit) {
+    return part_of_moment(compiler, Operation::truncate_timestamp, moment, static_cast<uint32>(unit));
+}
+
+// Fields call the year before year 1 -1.
+static Calendar calendar_of(Compiler *compiler, uint16 moment) {
+    const auto field = [&](engine::DateField named) {
+        return part_of_moment(compiler, Operation::field_of_timestamp, moment, static_cast<uint32>(named));
+    };
+    const uint16 one = number_step(compiler, 1);
+    const uint16 shown = field(engine::DateField::year);
+    const uint16 is_before = logic(compiler, Operation::less, shown, one);
+    const uint16 year =
+        choose_number(compiler, is_before, add_sure(compiler, Operation::add, shown, one), shown);
+    const uint16 months =
+        add_sure(compiler, Operation::multiply, year, number_step(compiler, MONTHS_PER_YEAR));
+    return {
+        add_sure(compiler, Operation::add, months, field(engine::DateField::month)),
+        field(engine::DateField::day),
+        add_sure(compiler, Operation::subtract, moment, truncated(compiler, moment, engine::TimeUnit::day))};
+}
+
+static uint16 days_of_month(Compiler *compiler, uint16 moment) {
+    const uint16 first = truncated(compiler, moment, engine::TimeUnit::month);
+    const uint16 next = add_guarded(
+        compiler, make_step(Operation::months_added, ValueType::int64, first, number_step(compiler, 1)),
+        true);
+    return add_sure(compiler, Operation::divide, add_sure(compiler, Operation::subtract, next, first),
+                    number_step(compiler, USECS_PER_DAY));
+}
+
+// The steps of timestamp_age(): the earlier moment's fields are taken from those of the later one. A time
+// below 0 takes a day, and a day below 0 takes a month, which is as long as that of the earlier moment. The
+// two don't change places by local time, where clocks are set back between them.
+static Value compile_age(Compiler *compiler, const List *arguments, bool has_zone) {
+    Value one = compile(compiler, static_cast<const Expr *>(linitial(arguments)));
+    Value other = compile(compiler, static_cast<const Expr *>(lsecond(arguments)));
+    if (is_refused(compiler))
+        return {};
+    // What the age of an infinite moment is, versions of PostgreSQL decide.
+    if (one.limit > kMaxMicros || other.limit > kMaxMicros)
+        return refuse_value(compiler, "a timestamp may be infinite");
+    const uint16 is_less = logic(compiler, Operation::less, one.step, other.step);
+    if (has_zone)
+        for (Value *value : {&one, &other})
+            value->step = shift_step(compiler, Operation::shift_zone, *value, session_timezone);
+    const uint16 earlier = choose_number(compiler, is_less, one.step, other.step);
+    const Calendar from = calendar_of(compiler, earlier);
+    const Calendar to = calendar_of(compiler, choose_number(compiler, is_less, other.step, one.step));
+    const uint16 zero = number_step(compiler, 0);
+    const uint16 single = number_step(compiler, 1);
+    // A field that is below 0 with what it then takes of the next one.
+    const auto borrow = [&](uint16 *field, uint16 *next, uint16 taken) {
+        const uint16 is_below = logic(compiler, Operation::less, *field, zero);
+        *field = choose_number(compiler, is_below, add_sure(compiler, Operation::add, *field, taken), *field);
+        *next =
+            choose_number(compiler, is_below, add_sure(compiler, Operation::subtract, *next, single), *next);
+    };
+    const auto difference = [&](uint16 later, uint16 before) {
+        return add_sure(compiler, Operation::subtract, later, before);
+    };
+    uint16 months = difference(to.months, from.months);
+    uint16 days = difference(to.day, from.day);
+    uint16 time = difference(to.time, from.time);
+    borrow(&time, &days, number_step(compiler, USECS_PER_DAY));
+    borrow(&days, &months, days_of_month(compiler, earlier));
+    const auto turned = [&](uint16 field) {
+        return choose_number(compiler, is_less, difference(zero, field), field);
+    };
+    return value_of_fields(compiler, turned(months), turned(days), turned(time));
 }
 
 // ---- sums -------------------------------------------------------------------------------------------------
@@ -223,6 +310,10 @@ bool compile_interval_call(Compiler *compiler, Oid function, const List *argumen
         case F_TIMESTAMP_MI:
         case F_TIMESTAMPTZ_MI:
             *value = compile_difference(compiler, arguments);
+            return true;
+        case F_AGE_TIMESTAMP_TIMESTAMP:
+        case F_AGE_TIMESTAMPTZ_TIMESTAMPTZ:
+            *value = compile_age(compiler, arguments, function == F_AGE_TIMESTAMPTZ_TIMESTAMPTZ);
             return true;
         case F_INTERVAL_PL:
             *value = compile_sum(compiler, Operation::add, arguments);
