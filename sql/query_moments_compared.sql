@@ -113,6 +113,15 @@ SELECT (kind, id) < ('kind 2', 100), count(*) FROM event GROUP BY 1
 SELECT count(*), sum(id) FROM event WHERE (kind, day) > ('kind 3', date '2024-06-01') AND (id, 10 / id) > (0, 1)
 SELECT count(*), sum(s.number) FROM event e JOIN shift s ON e.started = s.begins_at AND (e.local, e.id) > (s.begins, s.number)
 $list$, 'compare_in_zones');
+-- Periods.
+SELECT * FROM compare_all($list$
+SELECT count(*), sum(id) FROM event WHERE (started, until) OVERLAPS (timestamptz '2024-03-31', timestamptz '2024-05-05')
+SELECT count(*), sum(id) FROM event WHERE (local_until, local) OVERLAPS (timestamp '2024-07-31 06:00', interval '-90 days')
+SELECT (started, until) OVERLAPS (local::timestamptz, far::timestamptz), count(*), sum(id) FROM event GROUP BY 1
+SELECT (day, far) OVERLAPS (date '2024-06-01', NULL), (NULL, until) OVERLAPS (started, until), count(*) FROM event GROUP BY 1, 2
+SELECT ((until, NULL) OVERLAPS (started, NULL::timestamptz)) IS NULL, ((local, local_until) OVERLAPS (local, local_until)) IS TRUE, count(*) FROM event GROUP BY 1, 2
+SELECT count(*), sum(e.id), sum(s.number) FROM event e JOIN shift s ON (e.started, interval '40 minutes') OVERLAPS (s.begins_at, interval '30 minutes') AND e.id % 50 = s.number % 50
+$list$, 'compare_in_zones');
 RESET timezone;
 DROP TABLE event, shift;
 DROP FUNCTION compare_in_zones, compare, compare_all, who_answers, answer_of;

@@ -357,6 +357,60 @@ static Value compile_days(Compiler *compiler, Oid function, const List *argument
     return value;
 }
 
+// ---- periods ----------------------------------------------------------------------------------------------
+
+namespace {
+
+// From the lesser one of two moments to the greater one; a period of which one is NULL has no end.
+struct Period {
+    uint16 start;
+    uint16 end;
+};
+
+}  // namespace
+
+static Period compile_period(Compiler *compiler, const List *arguments, int number) {
+    const uint16 one = compile(compiler, static_cast<const Expr *>(list_nth(arguments, number))).step;
+    const uint16 other = compile(compiler, static_cast<const Expr *>(list_nth(arguments, number + 1))).step;
+    if (is_refused(compiler))
+        return {};
+    const auto pair = [&](Operation operation) {
+        return add_step(compiler->program, make_step(operation, ValueType::int64, one, other));
+    };
+    const uint16 lacks_one = logic(compiler, Operation::logical_or, logic(compiler, Operation::is_null, one),
+                                   logic(compiler, Operation::is_null, other));
+    const uint16 null = add_step(compiler->program, make_step(Operation::null, ValueType::int64));
+    return {pair(Operation::lesser),
+            add_step(compiler->program, make_step(Operation::choose, ValueType::int64, lacks_one, null,
+                                                  pair(Operation::greater)))};
+}
+
+// OVERLAPS, as overlaps_timestamp() has it: what begins later must do so before the other one ends. Where
+// that end isn't known, or the later one's own, so is the result.
+static Value compile_overlaps(Compiler *compiler, const List *arguments) {
+    const Period one = compile_period(compiler, arguments, 0);
+    const Period other = compile_period(compiler, arguments, 2);
+    if (is_refused(compiler))
+        return {};
+    const auto either = [&](uint16 left, uint16 right) {
+        return logic(compiler, Operation::logical_or, left, right);
+    };
+    const auto is_less = [&](uint16 left, uint16 right) {
+        return logic(compiler, Operation::less, left, right);
+    };
+    const auto choose = [&](uint16 condition, uint16 result, uint16 rest) {
+        return add_step(compiler->program,
+                        make_step(Operation::choose, ValueType::boolean, condition, result, rest));
+    };
+    const auto is_within = [&](const Period &later, const Period &earlier) {
+        return either(is_less(later.start, earlier.end), is_less(later.end, earlier.end));
+    };
+    const uint16 are_known = either(logic(compiler, Operation::equal, one.end, other.end),
+                                    logic(compiler, Operation::not_equal, one.end, other.end));
+    return truth(choose(is_less(other.start, one.start), is_within(one, other),
+                        choose(is_less(one.start, other.start), is_within(other, one), are_known)));
+}
+
 // ---- seconds since 1970 -----------------------------------------------------------------------------------
 
 static constexpr int64 kUnixToPostgres =
@@ -450,6 +504,10 @@ bool compile_moment_call(Compiler *compiler, Oid function, const List *arguments
         case F_TIMESTAMP_TIMESTAMPTZ:
         case F_TIMESTAMPTZ_TIMESTAMP:
             *value = compile_conversion(compiler, function, arguments);
+            return true;
+        case F_OVERLAPS_TIMESTAMP_TIMESTAMP_TIMESTAMP_TIMESTAMP:
+        case F_OVERLAPS_TIMESTAMPTZ_TIMESTAMPTZ_TIMESTAMPTZ_TIMESTAMPTZ:
+            *value = compile_overlaps(compiler, arguments);
             return true;
         case F_DATE_MI:
         case F_DATE_MII:
