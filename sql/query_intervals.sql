@@ -56,6 +56,8 @@ SELECT extract(year FROM shipped - ordered), extract(month FROM coalesce(shipped
 SELECT part, sum(extract(epoch FROM span) / 3600), avg(extract(epoch FROM CASE WHEN part > 2 THEN span ELSE whole END)) FROM delivery GROUP BY part HAVING sum(extract(epoch FROM span)) > 0
 SELECT other, whole, count(*) FROM delivery WHERE whole > interval '10 hours' GROUP BY 1, 2
 SELECT span, count(*), sum(whole) FROM delivery GROUP BY 1
+SELECT part, min(coalesce(span, shipped - ordered)), max(coalesce(span, shipped - ordered)), min(CASE WHEN part > 3 THEN interval '1 mon' WHEN part > 1 THEN '40 days' END), max(span + whole), min(span - whole) FROM delivery GROUP BY 1
+SELECT span + (shipped - ordered), count(*) FROM delivery WHERE id % 10 = 3 GROUP BY 1
 SELECT p.part, sum(d.span), avg(p.due), sum(extract(day FROM d.span + p.due)) FROM delivery d JOIN plan p USING (part) GROUP BY 1
 SELECT sum(s), avg(s) FROM (SELECT sum(span) AS s FROM delivery GROUP BY part OFFSET 0) AS g
 $list$);
@@ -76,6 +78,8 @@ SELECT sum(wide * 10) FROM delivery
 SELECT count(*), sum(id) FROM delivery WHERE wide > shipped - ordered
 SELECT sum(DISTINCT span), sum(DISTINCT other) FROM delivery
 SELECT min(other), max(other) FROM delivery
+SELECT max(CASE WHEN part > 3 THEN interval '1 mon' ELSE '30 days' END) FROM delivery
+SELECT CASE WHEN part > 3 THEN interval '1 mon' ELSE '30 days' END, count(*) FROM delivery GROUP BY 1
 SELECT other, count(*) FROM delivery GROUP BY 1
 $list$);
 
@@ -94,7 +98,6 @@ SELECT min(until + interval '1 mon 1 day 1 hour'), max(until - interval '1 day')
 SELECT until + interval '1 day', until - span, count(*) FROM delivery GROUP BY 1, 2
 SELECT date_trunc('month', until - interval '1 mon'), (until + interval '2 days')::date, count(*) FROM delivery GROUP BY 1, 2
 SELECT max(until - started) FROM delivery WHERE until < 'infinity' AND until > '-infinity'
-SELECT max(until - started) FROM delivery
 SELECT count(started + wide) FROM delivery WHERE id NOT IN (7, 8)
 SELECT count(started + wide) FROM delivery
 SELECT count(*), sum(d.id) FROM delivery d JOIN plan p USING (part) WHERE d.ordered > p.since + p.due AND d.started < p.since + interval '1 mon'
@@ -115,7 +118,11 @@ SELECT a.id % 9, sum(age(a.seen, b.seen)), sum(extract(day FROM age(b.seen, a.se
 SELECT count(*), sum(id) FROM person WHERE age(noted, born) > interval '60 years 3 mons' OR age(born) < interval '53 years'
 SELECT date_part('year', age(born)), date_part('month', age(seen, born)), date_part('epoch', age(seen, born)), count(*) FROM person GROUP BY 1, 2, 3
 SELECT age(noted, born), count(*) FROM person GROUP BY 1
-SELECT max(age(noted, born)) FROM person
+SELECT max(age(noted, born)), min(age(noted, born)), min(age(noted, seen AT TIME ZONE 'UTC')), max(age(born, noted)) FILTER (WHERE id > 10) FROM person
+SELECT id % 9, min(age(noted, born)), max(age(seen)), age(noted, seen::timestamp) < interval '1 mon' FROM person GROUP BY 1, 4
+SELECT age(noted, born), id FROM person ORDER BY age(noted, born), id LIMIT 20
+SELECT age(noted, born) AS years, count(*) FROM person GROUP BY 1 HAVING age(noted, born) > interval '100 years'
+SELECT max(years), avg(years) FROM (SELECT age(noted, born) AS years FROM person GROUP BY 1) AS s
 $list$, 'compare_in_zones');
 SELECT * FROM compare_all($list$
 SELECT sum(age(d.started, e.started)), sum(extract(day FROM age(e.started, d.started))), sum(extract(hour FROM age(e.started, d.started))), sum(extract(month FROM age(e.started, d.started))), count(*) FROM delivery d JOIN delivery e ON d.id = e.id + 31 OR d.id = e.id + 1 WHERE d.id > 7 AND e.id > 7

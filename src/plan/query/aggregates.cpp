@@ -72,6 +72,11 @@ static void compile_sum(Compiler *compiler, CompiledQuery *compiled, const Argum
             accumulate(compiled, AccumulatorKind::count, value.step, argument.filter, argument.is_distinct);
 }
 
+// Are there intervals that equal each other, and show other fields?
+static bool may_look_different(const Value &value) {
+    return value.kind == Kind::Interval && value.shown == kShownByRow;
+}
+
 static void compile_extreme(Compiler *compiler, CompiledQuery *compiled, const Argument &argument,
                             bool is_least, Result *result) {
     Value value = argument.value;
@@ -79,8 +84,14 @@ static void compile_extreme(Compiler *compiler, CompiledQuery *compiled, const A
         return;
     result->argument = value;
     const AccumulatorKind kind = is_least ? AccumulatorKind::least : AccumulatorKind::greatest;
-    if (value.kind == Kind::Interval && value.shown == kShownByRow) {
-        refuse(&compiler->refusal, "equal intervals may look different");
+    if (may_look_different(value)) {
+        if (!has_fields(value)) {
+            refuse(&compiler->refusal, "equal intervals may look different");
+            return;
+        }
+        result->kind = ResultKind::IntervalExtreme;
+        result->value = accumulate(compiled, kind, append_look(compiler, value, false), argument.filter);
+        result->rest = accumulate(compiled, kind, append_look(compiler, value, true), argument.filter);
         return;
     }
     if (value.kind == Kind::Decimal && value.shown == kShownByRow) {
@@ -351,7 +362,7 @@ static void compile_key(Compiler *compiler, CompiledQuery *compiled, const Query
     if (list_length(parts.keys) > 1)
         rank_sorted(compiler, parts, number, &value);
     const Oid type = exprType(reinterpret_cast<const Node *>(key));
-    if (value.kind == Kind::Interval && value.shown == kShownByRow)
+    if (may_look_different(value) && !has_fields(value))
         refuse(&compiler->refusal, "equal grouping columns may look different",
                reinterpret_cast<Node *>(const_cast<Expr *>(key)));
     else if (equality != lookup_type_cache(getBaseType(type), TYPECACHE_EQ_OPR)->eq_opr)
@@ -367,6 +378,11 @@ static void compile_key(Compiler *compiler, CompiledQuery *compiled, const Query
     if (value.kind == Kind::Decimal && value.shown == kShownByRow) {
         result->least_shown = accumulate(compiled, AccumulatorKind::least, value.shown_step, no_step);
         result->shown = accumulate(compiled, AccumulatorKind::greatest, value.shown_step, no_step);
+    }
+    if (may_look_different(value) && !is_refused(compiler)) {
+        const uint16 look = look_of_interval(compiler, value);
+        result->least_shown = accumulate(compiled, AccumulatorKind::least, look, no_step);
+        result->shown = accumulate(compiled, AccumulatorKind::greatest, look, no_step);
     }
     if (value.kind == Kind::Float && value.may_be_minus_0) {
         const uint16 sign =
@@ -388,7 +404,7 @@ static void compile_given(Compiler *compiler, CompiledQuery *compiled, const Que
     if (is_refused(compiler))
         return;
     rank_sorted(compiler, parts, number, &value);
-    if (value.kind == Kind::Interval && value.shown == kShownByRow)
+    if (may_look_different(value) && !has_fields(value))
         refuse(&compiler->refusal, "an interval may look different from what is computed with",
                reinterpret_cast<Node *>(const_cast<Expr *>(expression)));
     Result *result = &compiled->results[number];
@@ -403,6 +419,10 @@ static void compile_given(Compiler *compiler, CompiledQuery *compiled, const Que
     if (value.kind == Kind::Decimal && value.shown == kShownByRow) {
         result->shown = static_cast<uint16>(compiled->key_count);
         compiled->keys[compiled->key_count++] = value.shown_step;
+    }
+    if (may_look_different(value) && !is_refused(compiler)) {
+        result->shown = static_cast<uint16>(compiled->key_count);
+        compiled->keys[compiled->key_count++] = look_of_interval(compiler, value);
     }
 }
 

@@ -22,6 +22,7 @@ enum class ResultKind : uint8 {
     ShownExtreme,  // the least or greatest of decimals shown by row (append_shown)
     IntervalSum,
     IntervalAverage,
+    IntervalExtreme,   // the least or greatest of intervals that may look different (append_look)
     BetweenIntervals,  // percentile_cont of intervals
     Array,             // percentiles
 };
@@ -33,7 +34,9 @@ struct Result {
     Value argument;  // its meaning; of a key the key's
     uint16 value;
     uint16 count;
-    uint16 shown;  // of decimals shown by row: the most digits; no_step: the argument tells
+    // Of decimals shown by row: the most digits; of intervals that may look different: the greatest look;
+    // no_step: the argument tells.
+    uint16 shown;
     uint16 squares;
     // Of a key that is a float: the least and the greatest truth value of "its sign is that of -1", which
     // tell a group of zeros from one of -0; no_step: it is never -0.
@@ -46,11 +49,12 @@ struct Result {
     FinalFunctions functions;  // Deviation, Regression, FloatMoments
     bool is_wide;              // Deviation: by states of numerics
     const FloatColumns *floats;
-    // ShownExtreme: the same with other digits behind it; no_step: it is any row's value. IntervalSum,
-    // IntervalAverage: the sum of what months and days leave. BetweenIntervals: the interval above.
+    // ShownExtreme, IntervalExtreme: the same with another look behind it; no_step: it is any row's value.
+    // IntervalSum, IntervalAverage: the sum of what months and days leave. BetweenIntervals: the interval
+    // above.
     uint16 rest;
     uint16 months;       // IntervalSum, IntervalAverage: theirs, the value being that of days
-    uint16 least_shown;  // of a key that is a decimal shown by row: the fewest digits
+    uint16 least_shown;  // of such a key: the fewest digits, or the least look
     float8 fraction;     // BetweenIntervals
     Result *elements;    // Array: as many as its shape has; those without a value (no_step) are NULL
     ArrayType *shape;

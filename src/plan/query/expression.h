@@ -173,6 +173,10 @@ struct IntervalFields {
 IntervalFields fields_of_interval(Compiler *compiler, const Value &interval);
 Value value_of_fields(Compiler *compiler, uint16 months, uint16 days, uint16 time);
 Value compile_interval(Compiler *compiler, const Expr *expression);
+// How an interval looks that equals others: its months, times 2^32, and its days. Of one that has fields.
+uint16 look_of_interval(Compiler *compiler, const Value &interval);
+// Its microseconds with 64 bits of how it looks behind them, or of how many less than can be.
+uint16 append_look(Compiler *compiler, const Value &interval, bool is_turned);
 // Takes away what is known of an interval's fields.
 void forget_fields(Value *interval);
 // Gives an interval those of one where the condition is true, else of the other.

@@ -114,6 +114,7 @@ static Value value_of_result(Compiler *compiler, const Result &result) {
             if (!is_uniform)
                 value.shown_step = read_column(compiler, result.shown);
             value.real = no_step;
+            forget_fields(&value);
             // A count has no argument that limits it.
             value.limit = value.limit > 0 ? value.limit : kMaxInt64;
             return value;

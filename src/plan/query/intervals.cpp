@@ -82,6 +82,33 @@ void choose_fields(Compiler *compiler, uint16 condition, const Value &one, const
     chosen->time_step = choose_number(compiler, condition, fields.time.step, others.time.step);
 }
 
+uint16 look_of_interval(Compiler *compiler, const Value &interval) {
+    const IntervalFields fields = fields_of_interval(compiler, interval);
+    const uint16 months =
+        add_number(compiler, Operation::multiply, fields.months.step, INT64CONST(1) << 32).step;
+    return add_guarded(compiler, make_step(Operation::add, ValueType::int64, months, fields.days.step), true);
+}
+
+uint16 append_look(Compiler *compiler, const Value &interval, bool is_turned) {
+    const auto wide = [&](uint16 step) {
+        return add_step(compiler->program, make_step(Operation::widen, ValueType::int128, step));
+    };
+    const auto constant = [&](Int128 number) {
+        return constant_step(compiler->program, number, ValueType::int128);
+    };
+    const auto compute = [&](Operation operation, uint16 one, uint16 other) {
+        engine::Step step = make_step(operation, ValueType::int128, one, other);
+        step.width = 16;
+        return add_guarded(compiler, step, true);
+    };
+    const Int128 half = Int128{1} << 63;
+    const uint16 look = wide(look_of_interval(compiler, interval));
+    const uint16 own = is_turned ? compute(Operation::subtract, constant(half - 1), look)
+                                 : compute(Operation::add, look, constant(half));
+    return compute(Operation::add, compute(Operation::multiply, wide(interval.step), constant(half * 2)),
+                   own);
+}
+
 // An interval whose fields are known.
 Value compile_interval(Compiler *compiler, const Expr *expression) {
     const bool before = compiler->has_fields;

@@ -151,6 +151,13 @@ static Datum interval_of_micros(Int128 micros) {
     return make_interval(micros / USECS_PER_DAY, micros % USECS_PER_DAY);
 }
 
+// By how it looks (look_of_interval).
+static Datum interval_of_look(Int128 micros, Int128 look) {
+    const auto days = static_cast<int32>(static_cast<uint32>(look));
+    const Int128 months = (look - days) >> 32;
+    return make_interval(days, micros - (months * DAYS_PER_MONTH + days) * USECS_PER_DAY, months);
+}
+
 static Int128 months_of_sum(const RecordLayout &layout, const Result &result, const uint64 *record) {
     return result.months == no_step ? 0 : number_of_column(layout, record, result.months);
 }
@@ -287,6 +294,12 @@ static const char *find_problem_of(const RecordLayout &layout, const Result &res
             is_known = column::multiply_by_power(&whole, shown - result.argument.scale);
             break;
         }
+        case ResultKind::IntervalExtreme: {
+            const Int128 most = UINT64_MAX;
+            const Int128 both = (number_of_column(layout, record, result.value) & most) +
+                                (number_of_column(layout, record, result.rest) & most);
+            return both == most ? nullptr : "equal intervals look different";
+        }
         case ResultKind::IntervalSum:
         case ResultKind::IntervalAverage: {
             const Int128 days = number_of_column(layout, record, result.value);
@@ -374,6 +387,11 @@ void read_result(const CompiledQuery &compiled, const RecordLayout &layout, cons
             *value = NumericGetDatum(make_shown(number >> kShownBits, meaning.scale, shown_of_bits(number)));
             return;
         }
+        case ResultKind::IntervalExtreme: {
+            const Int128 number = number_of_column(layout, record, result.value);
+            *value = interval_of_look(number >> 64, static_cast<uint64>(number) - (Int128{1} << 63));
+            return;
+        }
         case ResultKind::IntervalSum:
         case ResultKind::IntervalAverage:
             *value = read_interval_sum(layout, result, record);
@@ -392,6 +410,9 @@ void read_result(const CompiledQuery &compiled, const RecordLayout &layout, cons
                                             shown_of(layout, result, record)));
     } else if (meaning.kind == Kind::Group) {
         *value = value_of_group(compiled, meaning, record[layout.words[result.value]]);
+    } else if (meaning.kind == Kind::Interval && result.shown != no_step) {
+        *value = interval_of_look(number_of_column(layout, record, result.value),
+                                  number_of_column(layout, record, result.shown));
     } else {
         *value = value_of_words(meaning.kind, width_of_type(result.type),
                                 number_of_column(layout, record, result.value), real);
