@@ -57,7 +57,7 @@ uint8 width_of_type(Oid type) {
 }
 
 Value make_value(uint16 step, Kind kind, ValueType type, double limit) {
-    return {step,  kind,         type,       8,     0,       0, no_step, false,   limit,   false,
+    return {step,         kind,       type,  8,       0, 0,       no_step, false,   limit,  false,
             no_numbering, InvalidOid, false, no_step, 0, nullptr, no_step, no_step, no_step};
 }
 
