@@ -137,6 +137,41 @@ EXECUTE moved('-1 hour');
 EXECUTE moved(NULL);
 DEALLOCATE moved;
 RESET plan_cache_mode;
+-- Above and below other nodes: of groups, unions, partitions whose columns have other places, rows that are given, in windows and subqueries.
+CREATE TABLE visit (id int4, started timestamptz, local timestamp, span interval, day date) WITH (autovacuum_enabled = off);
+INSERT INTO visit SELECT i, timestamptz '2024-01-01' + i * interval '3 hours', timestamp '2024-01-02' + i * interval '3 hours', i % 50 * interval '1 day 1 hour', date '2024-01-01' + i % 99 FROM generate_series(1, 4000) AS i;
+CREATE INDEX visit_i ON visit USING gpu_column (id, started, local, span, day);
+CREATE TABLE piece (id int4, started timestamptz, span interval, d date) PARTITION BY RANGE (id);
+CREATE TABLE piece_1 PARTITION OF piece FOR VALUES FROM (0) TO (2000);
+CREATE TABLE piece_2 (span interval, d date, id int4, started timestamptz);
+ALTER TABLE piece ATTACH PARTITION piece_2 FOR VALUES FROM (2000) TO (9000);
+INSERT INTO piece SELECT id, started, span, day FROM visit;
+CREATE INDEX ON piece USING gpu_column (id, started, span, d);
+VACUUM ANALYZE visit; VACUUM ANALYZE piece;
+INSERT INTO visit SELECT i, timestamptz '2024-01-01', timestamp '2024-01-02', interval '1 mon', '2024-01-01' FROM generate_series(1, 4) AS i;
+SELECT * FROM compare_all($list$
+SELECT id % 10, max(started) FROM visit GROUP BY 1 HAVING max(started) > date '2025-05-10'
+SELECT id % 10, max(started) FROM visit GROUP BY 1 HAVING max(local) > min(started) AND max(started) > timestamp '2025-05-10 03:00'
+SELECT count(*), sum(id) FROM visit WHERE local >= (SELECT max(started) - interval '30 days' FROM visit)
+SELECT day, sum(span), sum(id) FROM visit WHERE started > (SELECT avg(extract(day FROM span)) FROM visit) * interval '1 day' + timestamptz '2024-01-01' GROUP BY 1
+SELECT sum(span), avg(span), max(span), count(*) FILTER (WHERE started > d) FROM piece
+SELECT d, sum(span), max(started + span) FROM piece WHERE started >= date '2024-03-03' GROUP BY 1
+SELECT sum(p.span), sum(e.span) FROM piece p JOIN visit e ON p.id = e.id AND p.started > e.local
+SELECT k, sum(s), count(*) FROM (SELECT id % 10 AS k, sum(span) AS s FROM visit GROUP BY id) AS g GROUP BY k
+SELECT k, sum(s) FROM (SELECT id % 10 AS k, span AS s FROM visit UNION ALL SELECT id % 7, span + interval '1 mon' FROM piece) AS g GROUP BY k
+SELECT sum(a.span + v.i) FROM visit a JOIN (VALUES (1, interval '1 mon'), (2, '2 days'), (3, NULL)) AS v (n, i) ON a.id % 5 = v.n
+SELECT id, span + (local - day) FROM visit ORDER BY span + (local - day) DESC, id LIMIT 10
+SELECT e.id, age(e.local, p.started::timestamp) FROM visit e JOIN piece p ON e.id = p.id WHERE e.id % 3 = 0
+SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY span), mode() WITHIN GROUP (ORDER BY span) FROM visit
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY age(local, day)) FROM visit
+SELECT day, sum(span) FROM visit GROUP BY ROLLUP (1)
+SELECT id % 3, sum(age(local, day)) FROM visit GROUP BY 1 ORDER BY 2 DESC LIMIT 2
+SELECT id % 3, max(age(local, day)) FROM visit GROUP BY 1 ORDER BY 2 DESC LIMIT 2
+SELECT age(local, day), count(*) FROM visit GROUP BY 1 ORDER BY 1 DESC LIMIT 3
+SELECT sum(span) OVER (PARTITION BY id % 3), id FROM visit
+SELECT count(DISTINCT age(local, day)), count(DISTINCT span) FROM visit
+SELECT max(greatest(span, local - day)), sum(least(span, interval '1 day')) FROM visit
+$list$);
 RESET timezone;
-DROP TABLE delivery, plan, person;
+DROP TABLE delivery, plan, person, visit, piece;
 DROP FUNCTION compare_in_zones, compare, compare_all, who_answers, answer_of;
