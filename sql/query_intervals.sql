@@ -47,7 +47,10 @@ SELECT sum(CASE WHEN part > 3 THEN span END), avg(CASE WHEN part > 3 THEN span E
 SELECT sum(CASE WHEN part > 3 THEN interval '2 mons' WHEN part > 1 THEN shipped - ordered END), sum(CASE part WHEN 1 THEN NULL WHEN 2 THEN interval '3 days' ELSE interval '25:00' END), avg(interval '1 mon 2 days') FROM delivery
 SELECT sum(-span), avg(span * 2), sum(span + interval '3 days') FROM delivery
 SELECT sum(-coalesce(span, other)), sum(span + other), avg(span - other + (shipped - ordered)) FROM delivery
-SELECT sum(nullif(span, other)) FROM delivery
+SELECT sum(nullif(span, other)), avg(nullif(shipped - ordered, whole)), sum(nullif(coalesce(span, other), interval '1 day')) FROM delivery
+SELECT max(least(span, shipped - ordered, interval '1 mon')) FROM delivery
+SELECT sum(greatest(span, other)), min(greatest(shipped - ordered, span, '1 day')), sum(least(interval '1 day', other, interval '24:00')), sum(greatest(interval '24:00', other, interval '1 day')) FROM delivery
+SELECT coalesce(span, shipped - ordered) > other, count(*), sum(id) FROM delivery WHERE CASE WHEN part > 3 THEN span ELSE shipped - ordered END > interval '2 days' GROUP BY 1
 SELECT sum(span), avg(other), sum(extract(day FROM span)) FROM delivery WHERE id + 0 < 0
 SELECT sum(extract(epoch FROM span)), avg(extract(epoch FROM other)), sum(extract(day FROM span)), sum(extract(month FROM other)), sum(extract(year FROM other)), sum(extract(hour FROM whole)), sum(extract(minute FROM span)), sum(extract(second FROM span)), sum(extract(microseconds FROM other)), sum(extract(milliseconds FROM other)) FROM delivery
 SELECT extract(day FROM span), extract(month FROM span), extract(century FROM other), extract(decade FROM other), extract(millennium FROM other), count(*) FROM delivery GROUP BY 1, 2, 3, 4, 5

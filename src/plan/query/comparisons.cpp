@@ -157,7 +157,8 @@ Value compile_null_if(Compiler *compiler, const NullIfExpr *expression) {
         return {};
     Value result = value;
     result.real = no_step;
-    forget_fields(&result);
+    if (value.kind == Kind::Interval)
+        choose_fields(compiler, same.step, null_value(compiler, INTERVALOID), value, &result);
     const uint16 null = add_step(compiler->program, make_step(Operation::null, value.type));
     result.step =
         add_step(compiler->program, make_step(Operation::choose, value.type, same.step, null, value.step));

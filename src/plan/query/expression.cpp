@@ -179,9 +179,12 @@ Value compile_constant(Compiler *compiler, const Expr *expression) {
     return value_of_constant(compiler, constant);
 }
 
+static bool is_interval(const Expr *expression) {
+    return getBaseType(exprType(reinterpret_cast<const Node *>(expression))) == INTERVALOID;
+}
+
 static bool gives_fields(const Compiler *compiler, const Expr *expression) {
-    return compiler->has_fields &&
-           getBaseType(exprType(reinterpret_cast<const Node *>(expression))) == INTERVALOID;
+    return compiler->has_fields && is_interval(expression);
 }
 
 static Value compile_column(Compiler *compiler, const Var *column) {
@@ -476,11 +479,9 @@ static Value choose_extreme(Compiler *compiler, bool is_less, const Value &one, 
     value.limit = Max(one.limit, other.limit);
     value.may_be_minus_0 = one.may_be_minus_0 || other.may_be_minus_0;
     value.real = no_step;
-    if (value.kind == Kind::Interval) {
-        value.shown = Min(one.shown, other.shown);
-        forget_fields(&value);
-    }
-    if (value.kind != Kind::Decimal || (one.shown == other.shown && one.shown != kShownByRow))
+    const bool is_interval = value.kind == Kind::Interval;
+    if (!is_interval &&
+        (value.kind != Kind::Decimal || (one.shown == other.shown && one.shown != kShownByRow)))
         return value;
     const uint16 is_better = is_less ? logic(compiler, Operation::less, other.step, one.step)
                                      : logic(compiler, Operation::less, one.step, other.step);
@@ -488,10 +489,14 @@ static Value choose_extreme(Compiler *compiler, bool is_less, const Value &one, 
         logic(compiler, Operation::logical_or, is_better, logic(compiler, Operation::is_null, one.step));
     const uint16 is_there =
         logic(compiler, Operation::logical_not, logic(compiler, Operation::is_null, other.step));
+    const uint16 is_taken = logic(compiler, Operation::logical_and, is_other, is_there);
+    if (is_interval) {
+        choose_fields(compiler, is_taken, other, one, &value);
+        return value;
+    }
     value.shown = kShownByRow;
-    value.shown_step =
-        choose_step(compiler, ValueType::int64, logic(compiler, Operation::logical_and, is_other, is_there),
-                    shown_step_of(compiler, other), shown_step_of(compiler, one));
+    value.shown_step = choose_step(compiler, ValueType::int64, is_taken, shown_step_of(compiler, other),
+                                   shown_step_of(compiler, one));
     return value;
 }
 
@@ -628,6 +633,18 @@ Value compile(Compiler *compiler, const Expr *expression) {
     const uint16 guard = compiler->guard;
     const Value *case_value = compiler->case_value;
     Value value = compile_itself(compiler, expression);
+    // Numbers of values and computed intervals don't meet, but fields do.
+    if (is_refused(compiler) && !compiler->has_fields && is_interval(expression)) {
+        const Refusal refusal = compiler->refusal;
+        compiler->refusal = {};
+        compiler->guard = guard;
+        compiler->case_value = case_value;
+        compiler->has_fields = true;
+        value = compile_itself(compiler, expression);
+        compiler->has_fields = false;
+        if (is_refused(compiler))
+            compiler->refusal = refusal;
+    }
     if (is_refused(compiler) && compiler->has_tables) {
         compiler->guard = guard;
         compiler->case_value = case_value;
