@@ -53,5 +53,40 @@ DECLARE rows CURSOR FOR SELECT DISTINCT ON (device) device, id FROM reading ORDE
 FETCH 2 FROM rows;
 ROLLBACK;
 
+-- Of partitions, some without the index, and of children of a table that has rows itself.
+CREATE TABLE divided (LIKE reading) PARTITION BY LIST (short);
+CREATE TABLE divided_1 PARTITION OF divided FOR VALUES IN ('s1', 's2', 's3', 's4', 's5', 's6', 's7');
+CREATE TABLE divided_2 (span interval, note text COLLATE "C", id int4, device int4, at timestamptz, value float8, price numeric(8,2), name text, short char(5)) WITH (autovacuum_enabled = off);
+ALTER TABLE divided ATTACH PARTITION divided_2 DEFAULT;
+INSERT INTO divided SELECT * FROM reading;
+CREATE INDEX divided_i ON divided USING gpu_column (id, device, at, value, price, name, note, short);
+CREATE TABLE heir (LIKE reading) WITH (autovacuum_enabled = off);
+CREATE TABLE heir_1 () INHERITS (heir);
+INSERT INTO heir SELECT * FROM reading WHERE id % 3 > 0;
+INSERT INTO heir_1 SELECT * FROM reading WHERE id % 3 = 0;
+CREATE INDEX heir_i ON heir USING gpu_column (id, device, at, value, price, name, note, short);
+CREATE INDEX heir_1_i ON heir_1 USING gpu_column (id, device, at, value, price, name, note, short);
+VACUUM ANALYZE divided, heir, heir_1;
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (device) device, at, value FROM divided ORDER BY device, at DESC;
+SELECT members, c.who, c.rows, c.same, c.query FROM unnest('{divided,heir}'::text[]) AS members, compare_all(replace($list$
+SELECT DISTINCT ON (device) device, at, value FROM some ORDER BY device, at DESC, id
+SELECT DISTINCT ON (device % 5) device % 5, id + 1, upper(name) FROM some WHERE short > 's3' ORDER BY device % 5, price, id
+SELECT DISTINCT ON (name) name, id FROM some ORDER BY name, id LIMIT 7
+SELECT device, count(*) FROM (SELECT DISTINCT ON (device, short) device, short, id FROM some ORDER BY device, short, at DESC, id) AS r GROUP BY 1
+SELECT device, id, row_number() OVER (PARTITION BY device ORDER BY price DESC, id) FROM some
+SELECT * FROM (SELECT device, id, row_number() OVER (PARTITION BY device ORDER BY at DESC, id) AS n FROM some) AS r WHERE n <= 2
+SELECT device, max(gap), avg(step) FROM (SELECT device, at - lag(at) OVER (PARTITION BY device ORDER BY at, id) AS gap, price - lag(price) OVER (PARTITION BY device ORDER BY at, id) AS step FROM some) AS r GROUP BY 1
+SELECT id, avg(price) OVER (PARTITION BY short ORDER BY id ROWS BETWEEN 3 PRECEDING AND CURRENT ROW), device * 2 FROM some ORDER BY 2, 1 LIMIT 50
+SELECT DISTINCT device, first_value(at) OVER (PARTITION BY device ORDER BY at) FROM some
+SELECT q, count(*), min(value) FROM (SELECT value, ntile(4) OVER (ORDER BY value, id) AS q FROM some WHERE device < 9) AS r GROUP BY 1
+SELECT DISTINCT ON (device) device, id FROM some WHERE short = 'none' ORDER BY device, id
+$list$, 'some', members)) AS c;
+-- Rows of the transaction, also of one partition alone.
+BEGIN;
+UPDATE divided SET price = 5000, short = 's1' WHERE id % 500 = 0;
+SELECT * FROM compare($$SELECT DISTINCT ON (device) device, id, price FROM divided WHERE short = 's1' ORDER BY device, price DESC, id$$);
+SELECT * FROM compare($$SELECT DISTINCT ON (device) device, id, price FROM divided ORDER BY device, price DESC, id$$);
+ROLLBACK;
+
 DROP FUNCTION compare, compare_all, who_answers, answer_of;
-DROP TABLE reading;
+DROP TABLE reading, divided, heir, heir_1;

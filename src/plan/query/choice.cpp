@@ -101,6 +101,9 @@ static void consider_stage(PlannerInfo *root, UpperRelationKind stage, RelOptInf
                            void *extra) {
     if (previous_hook != nullptr)
         previous_hook(root, stage, input, output, extra);
+    if ((stage == UPPERREL_WINDOW || stage == UPPERREL_DISTINCT) && is_parent_table(root, input) &&
+        !IS_DUMMY_REL(input))
+        consider_sorted_members(root, input, output);
     const bool is_distinct = stage == UPPERREL_DISTINCT && input->reloptkind != RELOPT_UPPER_REL;
     const bool is_of_first_rows = stage == UPPERREL_ORDERED && root->parse->limitCount != nullptr &&
                                   root->sort_pathkeys != NIL && is_of_table(root, input);

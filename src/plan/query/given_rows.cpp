@@ -198,12 +198,12 @@ void consider_joined_rows(PlannerInfo *root, RelOptInfo *join) {
 // ---- sorted rows ------------------------------------------------------------------------------------------
 
 // Windows and DISTINCT ON take all rows in an order.
-static bool are_sorted_rows_wanted(const PlannerInfo *root, const RelOptInfo *table) {
+static bool are_sorted_rows_wanted(PlannerInfo *root, const RelOptInfo *table) {
     const Query *query = root->parse;
     return query_enabled() && root->query_pathkeys != NIL &&
            (query->hasWindowFuncs || query->hasDistinctOn) && !query->hasAggs && query->groupClause == NIL &&
            query->groupingSets == NIL && bms_equal(root->all_baserels, table->relids) &&
-           has_column_index(table) && planner_rt_fetch(table->relid, root)->tablesample == nullptr &&
+           has_any_index(root, table) && planner_rt_fetch(table->relid, root)->tablesample == nullptr &&
            table->rows <= static_cast<double>(kMaxFirstRows);
 }
 
@@ -219,24 +219,67 @@ static List *find_sorting(const Query *query) {
                                                                                : query->distinctClause;
 }
 
-void consider_sorted_rows(PlannerInfo *root, RelOptInfo *table) {
+// Adds the table's rows in the order that the statement wants, as `target` gives them, to the paths of
+// `rows`.
+static void add_sorted_rows(PlannerInfo *root, RelOptInfo *table, PathTarget *target, RelOptInfo *rows) {
     if (!are_sorted_rows_wanted(root, table) || refuse_rows(root, table) != nullptr)
         return;
     List *sorting = find_sorting(root->parse);
     GivenRows given = {};
-    given.target = table->reltarget;
+    given.target = target;
     given.pathkeys = make_pathkeys_for_sortclauses(root, sorting, root->processed_tlist);
     given.count = kAllSorted;
     TableAggregate sorted = {};
     sorted.root = root;
-    sorted.input = sorted.output = table;
+    sorted.input = table;
+    sorted.output = rows;
     sorted.given = &given;
     Refusal refusal = {};
-    if (!add_columns(table->reltarget->exprs, &given.row, &refusal) ||
-        !pathkeys_contained_in(root->query_pathkeys, given.pathkeys) ||
-        !add_order(root, sorting, &given, &refusal) || given.order == NIL)
-        return;
-    consider_query(sorted);
+    if (add_columns(target->exprs, &given.row, &refusal) &&
+        pathkeys_contained_in(root->query_pathkeys, given.pathkeys) &&
+        add_order(root, sorting, &given, &refusal) && given.order != NIL &&
+        (!is_parent_table(root, table) || begin_joined_query(&sorted)))
+        consider_query(sorted);
+}
+
+void consider_sorted_rows(PlannerInfo *root, RelOptInfo *table) {
+    add_sorted_rows(root, table, table->reltarget, table);
+}
+
+template <typename PathType>
+static Path *copy_over(const Path *path, Path *rows) {
+    Path *copy = copy_path<PathType>(path);
+    const Path *replaced = reinterpret_cast<const PathType *>(path)->subpath;
+    if (!pathkeys_contained_in(replaced->pathkeys, rows->pathkeys))
+        return nullptr;
+    reinterpret_cast<PathType *>(copy)->subpath = rows;
+    copy->startup_cost += rows->startup_cost - replaced->startup_cost;
+    copy->total_cost += rows->total_cost - replaced->total_cost;
+    copy->parallel_safe = false;
+    return copy;
+}
+
+void consider_sorted_members(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output) {
+    auto *rows = makeNode(RelOptInfo);
+    *rows = *table;
+    rows->pathlist = NIL;
+    add_sorted_rows(root, table, table->reltarget, rows);
+    List *copies = NIL;
+    ListCell *cell;
+    foreach (cell, output->pathlist) {
+        const auto *path = static_cast<const Path *>(lfirst(cell));
+        ListCell *given;
+        foreach (given, rows->pathlist) {
+            auto *sorted = static_cast<Path *>(lfirst(given));
+            Path *copy = IsA(path, WindowAggPath)     ? copy_over<WindowAggPath>(path, sorted)
+                         : IsA(path, UpperUniquePath) ? copy_over<UpperUniquePath>(path, sorted)
+                                                      : nullptr;
+            if (copy != nullptr)
+                copies = lappend(copies, copy);
+        }
+    }
+    foreach (cell, copies)
+        add_path(output, static_cast<Path *>(lfirst(cell)));
 }
 
 // ---- first rows -------------------------------------------------------------------------------------------

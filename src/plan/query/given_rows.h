@@ -40,6 +40,9 @@ void consider_joined_rows(PlannerInfo *root, RelOptInfo *join);
 // Offers paths of all rows of a table that is the statement's only one, in the order that windows or DISTINCT
 // ON want.
 void consider_sorted_rows(PlannerInfo *root, RelOptInfo *table);
+// The same of a table with partitions or children, whose own paths core drops before it plans windows or
+// DISTINCT ON. `output` has core's paths of that stage: copies of them get the sorted rows.
+void consider_sorted_members(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output);
 
 // Offers paths of the first rows of `ORDER BY … LIMIT …` to `output`. False: there are none.
 bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output);
