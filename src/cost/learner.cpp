@@ -285,8 +285,8 @@ void note_taken(const Attempt &attempt, double microseconds) {
     if (attempt.declined == Path::Paged)
         known.others.note(known.record.known_ratios());
     else
-        known.record.note_vain(static_cast<int>(attempt.declined), attempt.estimates, known.others,
-                               attempt.declined_microseconds + taken);
+        known.record.note_vain(static_cast<int>(attempt.declined), static_cast<int>(attempt.path),
+                               attempt.estimates, known.others, attempt.declined_microseconds);
     Learned *learned = learned_costs();
     write_record(learned, learned->requests, hash_of(sort, attempt.shape), known.record);
     write_record(learned, learned->sorts, hash_of(sort), known.others);

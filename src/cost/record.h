@@ -143,8 +143,6 @@ class PathRecord {
 
     // Notes that a request took so many microseconds on a path.
     void note(int path, const PathEstimates &estimates, const ShapesRecord &others, double taken) {
-        // A request that was held up by chance is not believed at once.
-        constexpr double kMaxBelieved = 16;
         const int before = best(estimates, others);
         taken = std::min(taken, expected(path, estimates, others) * kMaxBelieved);
         for (Track &track : tracks_)
@@ -162,17 +160,23 @@ class PathRecord {
         track.best_then = ratio(before, others);
     }
 
-    // Notes that a path was taken in vain: it gave no answer, so that another one had to, which has been
-    // noted. Both together took so many microseconds. That is no chance, so it counts alone.
-    void note_vain(int path, const PathEstimates &estimates, const ShapesRecord &others, double taken) {
+    // Notes that a path was tried in vain for so many microseconds, and that another one answered then, which
+    // has been noted. Who takes the path waits for both, so it counts as slower by that than the other has
+    // been lately, whatever this request took.
+    void note_vain(int path, int answered, const PathEstimates &estimates, const ShapesRecord &others,
+                   double wasted) {
+        wasted = std::min(wasted, expected(path, estimates, others) * kMaxBelieved);
         Track &track = tracks_[at(path)];
-        track.ratio = {estimates[at(path)], taken};
+        track.ratio = {estimates[at(path)], expected(answered, estimates, others) + wasted};
         track.spent = 0;
         track.vain_trials++;
         track.best_then = ratio(best(estimates, others), others);
     }
 
   private:
+    // A request that was held up by chance is not believed at once.
+    static constexpr double kMaxBelieved = 16;
+
     struct Track {
         FadedRatio ratio;
         double spent = 0;      // microseconds since the path was tried last, on all others

@@ -185,6 +185,7 @@ static Expr *compare_columns(const RowCompareExpr *rows, int number, int16 strat
 // Columns from one on. Where two are equal, the next ones decide; where one is NULL, nothing is known, which
 // `<` tells as well.
 static Expr *compare_rows_from(const RowCompareExpr *rows, int number, int16 strategy) {
+    check_stack_depth();
     if (number + 1 == list_length(rows->opnos))
         return compare_columns(rows, number, strategy);
     const bool is_less = strategy == BTLessStrategyNumber || strategy == BTLessEqualStrategyNumber;
