@@ -17,8 +17,10 @@ INSERT INTO place SELECT 5000 + i, i, i, -i, i, i, i, i, i FROM generate_series(
 
 \getenv source PG_ABS_SRCDIR
 \set compare :source '/test/regress/compare.sql'
+\set plan_of :source '/test/regress/plan_of.sql'
 \set ECHO none
 \i :compare
+\i :plan_of
 \set ECHO all
 
 SELECT * FROM compare_all($list$
@@ -87,7 +89,7 @@ $list$);
 -- A device doesn't compute them, so that no node is planned for one, but for angles.
 SET pg_gpu.path = cuda;
 SELECT node, is_offered, reason FROM (SELECT node, used OR cost IS NOT NULL AS is_offered, reason FROM gpu.explain_why('SELECT max(ln(x)) FROM place')) AS s WHERE node = 'GpuQuery';
-EXPLAIN (COSTS OFF) SELECT max(ln(x)) FROM place;
-EXPLAIN (COSTS OFF) SELECT max(radians(x)) FROM place;
+SELECT plan FROM pg_temp.plan_of('SELECT max(ln(x)) FROM place');
+SELECT plan FROM pg_temp.plan_of('SELECT max(radians(x)) FROM place');
 DROP FUNCTION compare, compare_all, who_answers, answer_of;
 DROP TABLE place;
