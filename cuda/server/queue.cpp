@@ -205,6 +205,11 @@ std::uint32_t Queue::waiting() {
     return static_cast<std::uint32_t>(waiting_.size());
 }
 
+std::uint32_t Queue::computing() {
+    const std::lock_guard lock(mutex_);
+    return static_cast<std::uint32_t>(running_.size());
+}
+
 void Queue::set_limit(std::uint32_t limit) {
     const std::lock_guard lock(mutex_);
     limit_ = limit;

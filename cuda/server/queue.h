@@ -96,6 +96,8 @@ class Queue {
     void wake();
 
     std::uint32_t waiting();
+    // Returns how many requests compute now.
+    std::uint32_t computing();
     // Returns how many requests were refused because too many waited.
     std::uint64_t turned_away();
     void set_limit(std::uint32_t limit);

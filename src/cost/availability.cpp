@@ -171,6 +171,7 @@ void note_answered(RequestKind kind, Path path, uint64 items, uint64 bytes,
     rests[static_cast<int>(path)] = {};
     end_quarantine(kind, path);
     note_wait(path, static_cast<double>(reply.queued_microseconds));
+    note_shared(static_cast<double>(reply.microseconds), reply.others);
     if (path == Path::Cuda && (reply.engines >> static_cast<int>(protocol::EngineName::host) & 1) != 0)
         count_help_of_host();
     count_request(path, kind, items, bytes, static_cast<double>(reply.microseconds),

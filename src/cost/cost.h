@@ -75,6 +75,7 @@ struct Attempt {
     PathEstimates estimates = {};
     instr_time began = {};
     double left_out_before = 0;  // the session's microseconds that were left out until then (leave_out)
+    double shared_before = 0;    // and those that others' requests may have had of its own (note_shared)
     // The path that was chosen, but gave no answer, so that `path` had to; Paged: none.
     Path declined = Path::Paged;
     double declined_microseconds = 0;  // until it was given up
@@ -106,6 +107,9 @@ void note_taken(const Attempt &attempt, double microseconds);
 void fall_back(Attempt *attempt);
 // Microseconds that were spent since the last path was chosen and say nothing about it.
 void leave_out(double microseconds);
+// A request computed for so many microseconds beside so many others. Had it been alone, it might have taken
+// its share of that time.
+void note_shared(double microseconds, uint32 others);
 
 inline double microseconds_since(const instr_time &began) {
     instr_time taken;

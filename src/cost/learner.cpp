@@ -178,6 +178,12 @@ void leave_out(double microseconds) {
     left_out_microseconds += microseconds;
 }
 
+static double shared_microseconds = 0;  // in all the session's time
+
+void note_shared(double microseconds, uint32 others) {
+    shared_microseconds += microseconds * others / (others + 1.0);
+}
+
 void note_load(double estimate, double taken) {
     Learned *learned = learned_costs();
     SpinLockAcquire(&learned->mutex);
@@ -241,6 +247,7 @@ Attempt begin_attempt(const Request &request, const PathEstimates &estimates, Pa
     attempt.path = path;
     attempt.estimates = estimates;
     attempt.left_out_before = left_out_microseconds;
+    attempt.shared_before = shared_microseconds;
     INSTR_TIME_SET_CURRENT(attempt.began);
     last_attempt = attempt;
     last_statement = GetCurrentStatementStartTimestamp();
@@ -254,6 +261,7 @@ static double taken_by(const Attempt &attempt, double microseconds) {
 static void go_to_pages(Attempt *attempt) {
     attempt->path = Path::Paged;
     attempt->left_out_before = left_out_microseconds;
+    attempt->shared_before = shared_microseconds;
     INSTR_TIME_SET_CURRENT(attempt->began);
 }
 
@@ -280,7 +288,8 @@ void note_taken(const Attempt &attempt, double microseconds) {
     const double taken = taken_by(attempt, microseconds);
     const RequestSort sort = sort_of(attempt.index, attempt.kind, attempt.estimates);
     Known known = find_known(sort, attempt.shape);
-    known.record.note(static_cast<int>(attempt.path), attempt.estimates, known.others, taken);
+    known.record.note(static_cast<int>(attempt.path), attempt.estimates, known.others, taken,
+                      shared_microseconds - attempt.shared_before);
     // Who has chosen that path has waited for both. It tells nothing of other shapes, which may be answered.
     if (attempt.declined == Path::Paged)
         known.others.note(known.record.known_ratios());

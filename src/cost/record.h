@@ -141,10 +141,14 @@ class PathRecord {
         return chosen;
     }
 
-    // Notes that a request took so many microseconds on a path.
-    void note(int path, const PathEstimates &estimates, const ShapesRecord &others, double taken) {
+    // Notes that a request took so many microseconds on a path, of which requests of others that were
+    // computed at the same time may explain `shared`. They would have slowed the other paths, too, so what
+    // they explain doesn't make this one seem slower than it was expected to be.
+    void note(int path, const PathEstimates &estimates, const ShapesRecord &others, double taken,
+              double shared = 0) {
         const int before = best(estimates, others);
-        taken = std::min(taken, expected(path, estimates, others) * kMaxBelieved);
+        const double usual = expected(path, estimates, others);
+        taken = taken <= usual ? taken : std::min(std::max(taken - shared, usual), usual * kMaxBelieved);
         for (Track &track : tracks_)
             track.spent += taken;
         Track &track = tracks_[at(path)];

@@ -197,6 +197,24 @@ TEST(PathRecord, DoesNotBelieveAVainTrialThatTookLong) {
     EXPECT_LE(until, 100);
 }
 
+// A plan whose time is only estimated isn't tried because others' requests slow the path that is known.
+TEST(PathRecord, DoesNotBlameAPathForWhatOthersCompute) {
+    const PathEstimates estimates = {400, 50, -1};
+    PathRecord record;
+    for (int i = 0; i < 4; ++i) {
+        record.note(1, estimates, no_others, 50);
+    }
+    for (int i = 0; i < 100; ++i) {
+        record.note(1, estimates, no_others, 800, 760);
+        ASSERT_EQ(record.choose(estimates, no_others), 1);
+    }
+    // They explain no more than their share.
+    for (int i = 0; i < 100 && record.choose(estimates, no_others) == 1; ++i) {
+        record.note(1, estimates, no_others, 800, 100);
+    }
+    EXPECT_EQ(record.choose(estimates, no_others), 0);
+}
+
 TEST(PathRecord, LeavesOutAPathThatIsNotThere) {
     Load load;
     load.run({1'000, 100, 10}, 100, always(1'000, 100, 10));

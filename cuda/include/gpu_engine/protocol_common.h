@@ -11,7 +11,7 @@
 namespace gpu_engine::protocol {
 
 // Rises with every change of these headers that a peer could notice.
-inline constexpr std::uint32_t version = 35;
+inline constexpr std::uint32_t version = 36;
 inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
 inline constexpr std::size_t max_message = 8192;
 inline constexpr std::size_t max_runs = 64;  // most runs of a request
@@ -104,7 +104,8 @@ struct ReplyHeader {
     std::uint64_t microseconds;  // computing, without waiting in the queue
     std::uint64_t queued_microseconds;
     Status status;
-    std::uint32_t padding;
+    std::uint32_t
+        others;  // other requests that the engine computed when this one came or ended: the larger number
 };
 static_assert(sizeof(ReplyHeader) == 256);
 

@@ -264,6 +264,7 @@ void Connection::compute(const Handler &handler) {
     }
 
     const Clock::time_point arrived = Clock::now();
+    const std::uint32_t others = engines.queue(work.id).computing();
     Turn turn;
     EngineId computed_on = work.id;
     const Status status = guarded([&] {
@@ -284,6 +285,7 @@ void Connection::compute(const Handler &handler) {
         }
         reply->queued_microseconds = microseconds_of(turn.began - arrived);
         reply->microseconds = microseconds_of(turn.took);
+        reply->others = std::max(others, engines.queue(work.id).computing());
     }
     if (status.code == StatusCode::out_of_memory && make_way(handler, work, computed_on)) {
         // The session loads it, and asks again.
