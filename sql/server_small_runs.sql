@@ -113,3 +113,12 @@ RESET pg_gpu.min_mirror_entries;
 DROP VIEW searched, found, counted;
 DROP TABLE notes, expected_searches, expected_rows, expected_count;
 DROP FUNCTION loaded;
+
+-- Of gpu_column, runs whose entries are long are mirrored as if there were more of them.
+SET pg_gpu.min_mirror_entries = 32768;
+CREATE TABLE wordy WITH (autovacuum_enabled = off) AS SELECT md5(i::text) || md5((i + 1)::text) || md5((i + 2)::text) AS note, i % 9 AS n FROM generate_series(1, 6000) AS i;
+CREATE INDEX wordy_note ON wordy USING gpu_column (note);
+CREATE INDEX wordy_n ON wordy USING gpu_column (n);
+VACUUM ANALYZE wordy;
+SELECT gpu.load('wordy_note') > 0 AS loaded_notes, gpu.load('wordy_n') > 0 AS loaded_numbers;
+DROP TABLE wordy;

@@ -30,7 +30,8 @@ protocol::Holder holder_of_mirrors(bool pinned) {
 
 bool is_worth_mirroring(const MirrorFormat &format, const storage::RunEntry &run) {
     const uint64 entries = format.mirrored_entries(run);
-    return entries > 0 && entries >= min_mirror_entries();
+    const uint64 usual = format.usual_bytes == 0 ? 0 : uint64{run.pages} * BLCKSZ / format.usual_bytes;
+    return entries > 0 && Max(entries, usual) >= min_mirror_entries();
 }
 
 LiveRuns live_runs(const RunSet &set) {

@@ -22,6 +22,8 @@ struct MirrorFormat {
     // Width of keys on the server and in requests: 32, 64, 128; of points that of all columns together.
     int key_bits;
     uint64 (*mirrored_entries)(const storage::RunEntry &run);
+    // A run with long entries counts as one of more entries with so many bytes each. 0: only entries count.
+    uint32 usual_bytes = 0;
 };
 
 // A RunSet has runs of an index, of a view with this vacuum_seq: all, or those that are worth a request.

@@ -26,6 +26,7 @@ struct Note {
     const RelOptInfo *output;
     const CustomPath *path;  // nullptr: declined. Perhaps freed, and only good for comparing
     bool is_chosen;
+    bool is_minor;
     Costs costs;
     const char *reason;  // the reason why it was declined, if it was
 };
@@ -147,6 +148,7 @@ static Note *add_note(const Candidate &candidate) {
     note->candidate = OidIsValid(candidate.index) ? name_of_relation(candidate.index)
                                                   : name_tables(candidate.root, candidate.input);
     note->output = candidate.output;
+    note->is_minor = candidate.is_minor;
     inquiry->notes = lappend(inquiry->notes, note);
     return note;
 }
@@ -264,6 +266,8 @@ static void give_notes(const Inquiry &requested, const ReturnSetInfo *result) {
     ListCell *cell;
     foreach (cell, requested.notes) {
         const auto *note = static_cast<const Note *>(lfirst(cell));
+        if (note->is_minor && !note->is_chosen)
+            continue;
         const OtherPaths *others = find_others(requested, note->output);
         Datum values[] = {CStringGetTextDatum(note->node),
                           note->candidate == nullptr ? Datum{0} : CStringGetTextDatum(note->candidate),

@@ -13,6 +13,8 @@ struct Candidate {
     const RelOptInfo *input;
     RelOptInfo *output;
     Oid index;  // InvalidOid: it doesn't come to a certain index
+    // It stands below what the statement is about, so that only its use is worth a word.
+    bool is_minor = false;
 };
 
 // The reason why something can't be done, in words, and the expression that it is about.

@@ -84,8 +84,10 @@ static void consider_relation(PlannerInfo *root, RelOptInfo *relation, Index num
     if (previous_table_hook != nullptr)
         previous_table_hook(root, relation, number, entry);
     if (relation->reloptkind == RELOPT_BASEREL && entry->rtekind == RTE_RELATION && !entry->inh &&
-        !IS_DUMMY_REL(relation))
+        !IS_DUMMY_REL(relation)) {
+        consider_passing_rows(root, relation);
         consider_sorted_rows(root, relation);
+    }
 }
 
 // ---- the hook ---------------------------------------------------------------------------------------------

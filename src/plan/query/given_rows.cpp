@@ -123,11 +123,6 @@ static const char *refuse_rows(PlannerInfo *root, const RelOptInfo *input) {
     return has_volatile_subquery(root) ? "a subquery is volatile" : nullptr;
 }
 
-static bool is_of_engine(const Path *path) {
-    return IsA(path, CustomPath) &&
-           reinterpret_cast<const CustomPath *>(path)->methods == query_path_methods();
-}
-
 template <typename PathType>
 static Path *copy_path(const Path *path) {
     auto *copy = allocate<PathType>(1);
@@ -135,9 +130,15 @@ static Path *copy_path(const Path *path) {
     return reinterpret_cast<Path *>(copy);
 }
 
-// The planner frees paths that better ones replace, but for those below them. nullptr: it isn't a join's.
-static Path *copy_join(const Path *path) {
+// The planner frees paths that better ones replace, but for those below them. nullptr: it is of another kind.
+static Path *copy_rows(const Path *path) {
     switch (nodeTag(path)) {
+        case T_Path:
+            return copy_path<Path>(path);
+        case T_IndexPath:
+            return copy_path<IndexPath>(path);
+        case T_BitmapHeapPath:
+            return copy_path<BitmapHeapPath>(path);
         case T_NestPath:
             return copy_path<NestPath>(path);
         case T_MergePath:
@@ -153,16 +154,14 @@ static const Path *without_projection(const Path *path) {
     return IsA(path, ProjectionPath) ? reinterpret_cast<const ProjectionPath *>(path)->subpath : path;
 }
 
-// PostgreSQL's own cheapest join of the rows. One that the node has driven away stands by for that.
-static Path *own_rows(const RelOptInfo *join) {
+// PostgreSQL's own cheapest path of the rows. One that the node has driven away stands by for that.
+static Path *own_rows(const RelOptInfo *relation) {
     Path *cheapest = nullptr;
     ListCell *cell;
-    foreach (cell, join->pathlist) {
-        const Path *path = without_projection(static_cast<const Path *>(lfirst(cell)));
-        if (is_of_engine(path))
-            path = without_projection(static_cast<const Path *>(
-                linitial(reinterpret_cast<const CustomPath *>(path)->custom_paths)));
-        Path *copy = path->param_info == nullptr ? copy_join(path) : nullptr;
+    foreach (cell, relation->pathlist) {
+        const Path *path =
+            without_projection(without_engine(without_projection(static_cast<const Path *>(lfirst(cell)))));
+        Path *copy = path->param_info == nullptr ? copy_rows(path) : nullptr;
         if (copy != nullptr && (cheapest == nullptr || copy->total_cost < cheapest->total_cost))
             cheapest = copy;
     }
@@ -193,6 +192,43 @@ void consider_joined_rows(PlannerInfo *root, RelOptInfo *join) {
     add_any_column(&given.row);
     if (begin_joined_query(&table))
         consider_query(table);
+}
+
+// ---- rows that pass conditions ----------------------------------------------------------------------------
+
+static bool are_passing_rows_few(PlannerInfo *root, const RelOptInfo *table) {
+    constexpr double large_share = 1.0 / 8;
+    return query_enabled() && table->baserestrictinfo != NIL && table->lateral_relids == nullptr &&
+           table->rows <= Min(table->tuples * large_share, static_cast<double>(kMaxFirstRows)) &&
+           has_any_index(root, table) && planner_rt_fetch(table->relid, root)->tablesample == nullptr;
+}
+
+static Path *cheaper(Path *one, Path *other) {
+    return one == nullptr || (other != nullptr && other->total_cost < one->total_cost) ? other : one;
+}
+
+bool are_passing_rows(const TableAggregate &table) {
+    return table.output == table.input && table.input->reloptkind == RELOPT_BASEREL &&
+           table.given->order == NIL;
+}
+
+void consider_passing_rows(PlannerInfo *root, RelOptInfo *table) {
+    if (!are_passing_rows_few(root, table) || refuse_rows(root, table) != nullptr)
+        return;
+    GivenRows given = {};
+    given.target = table->reltarget;
+    TableAggregate passing = {};
+    passing.root = root;
+    passing.input = passing.output = table;
+    passing.given = &given;
+    passing.rows = cheaper(own_rows(table), gather_rows(root, table));
+    Refusal refusal = {};
+    // Plans by a unique key cost less than any request.
+    if (passing.rows == nullptr || passing.rows->total_cost <= cost_request() ||
+        !add_columns(table->reltarget->exprs, &given.row, &refusal))
+        return;
+    add_any_column(&given.row);
+    consider_query(passing);
 }
 
 // ---- sorted rows ------------------------------------------------------------------------------------------
@@ -234,6 +270,7 @@ static void add_sorted_rows(PlannerInfo *root, RelOptInfo *table, PathTarget *ta
     sorted.input = table;
     sorted.output = rows;
     sorted.given = &given;
+    sorted.rows = is_parent_table(root, table) ? nullptr : own_rows(table);
     Refusal refusal = {};
     if (add_columns(target->exprs, &given.row, &refusal) &&
         pathkeys_contained_in(root->query_pathkeys, given.pathkeys) &&

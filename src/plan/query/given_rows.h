@@ -4,6 +4,7 @@
 #pragma once
 
 #include "plan/query/groups.h"
+#include "plan/query/top.h"
 
 namespace pg_gpu::plan::query {
 
@@ -20,7 +21,6 @@ struct GivenRows {
 
 // More rows than that are better sorted by PostgreSQL alone.
 inline constexpr int64 kMaxFirstRows = 1000000;
-inline constexpr int64 kAllSorted = -1;
 
 // What the rows are to be computed from: of one table by an index, which conditions must be asked of, too.
 // False, with the reason: it can't be done.
@@ -36,6 +36,12 @@ Path *make_replaced_rows(const TableAggregate &table);
 // Offers a path of a join's rows, of a statement without groups whose tables are all joined. PostgreSQL's own
 // paths are those that there are so far.
 void consider_joined_rows(PlannerInfo *root, RelOptInfo *join);
+
+// Are the rows those that pass a table's conditions, in no order?
+bool are_passing_rows(const TableAggregate &table);
+// Offers paths of those rows of a table that pass its conditions, where these take most rows away: the engine
+// finds them in less time than the session reads the index, and whatever stands above takes them.
+void consider_passing_rows(PlannerInfo *root, RelOptInfo *table);
 
 // Offers paths of all rows of a table that is the statement's only one, in the order that windows or DISTINCT
 // ON want.

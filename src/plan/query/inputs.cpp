@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "memory.h"
 #include "plan/query/failure.h"
+#include "plan/query/node.h"
 #include "plan/query/series.h"
 
 namespace pg_gpu::plan::query {
@@ -123,9 +124,51 @@ static double expected_rows(PlannerInfo *root, const RelOptInfo *relation) {
     return relation->rows * (has_having ? usual_part : 1);
 }
 
+static const Path *without_engine(const ProjectionPath *projection) {
+    const Path *below = without_engine(projection->subpath);
+    if (below == projection->subpath)
+        return &projection->path;
+    auto *copy = makeNode(ProjectionPath);
+    *copy = *projection;
+    copy->subpath = const_cast<Path *>(below);
+    copy->path.startup_cost += below->startup_cost - projection->subpath->startup_cost;
+    copy->path.total_cost += below->total_cost - projection->subpath->total_cost;
+    copy->path.rows = below->rows;
+    return &copy->path;
+}
+
+const Path *without_engine(const Path *path) {
+    if (IsA(path, ProjectionPath))
+        return without_engine(reinterpret_cast<const ProjectionPath *>(path));
+    if (!IsA(path, CustomPath))
+        return path;
+    const auto *custom = reinterpret_cast<const CustomPath *>(path);
+    return custom->methods == query_path_methods() ? static_cast<const Path *>(linitial(custom->custom_paths))
+                                                   : path;
+}
+
+Path *gather_rows(PlannerInfo *root, const RelOptInfo *relation) {
+    if (relation->partial_pathlist == NIL)
+        return nullptr;
+    auto *gathering = makeNode(RelOptInfo);
+    *gathering = *relation;
+    gathering->pathlist = NIL;
+    generate_gather_paths(root, gathering, false);
+    Path *cheapest = nullptr;
+    ListCell *cell;
+    foreach (cell, gathering->pathlist) {
+        auto *path = static_cast<Path *>(lfirst(cell));
+        path->parent = const_cast<RelOptInfo *>(relation);
+        if (cheapest == nullptr || path->total_cost < cheapest->total_cost)
+            cheapest = path;
+    }
+    return cheapest;
+}
+
 Path *cheapest_rows(const RelOptInfo *relation) {
-    Path *path = relation->cheapest_total_path;
-    return path == nullptr || path->param_info != nullptr ? nullptr : path;
+    const Path *path = relation->cheapest_total_path;
+    return path == nullptr || path->param_info != nullptr ? nullptr
+                                                          : const_cast<Path *>(without_engine(path));
 }
 
 const char *refuse_input(PlannerInfo *root, RelOptInfo *relation) {

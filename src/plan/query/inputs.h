@@ -15,8 +15,15 @@ inline constexpr double kMaxExpectedRows = 100000;
 // Why the relation's rows can't be an input; nullptr: they can.
 const char *refuse_input(PlannerInfo *root, RelOptInfo *relation);
 
-// The cheapest path of a relation's rows, perhaps of parallel workers; nullptr where each needs a row of an
-// outer table.
+// What PostgreSQL would run in place of a path, if that is a GpuQuery's; else the path.
+const Path *without_engine(const Path *path);
+
+// The cheapest path of the rows by parallel workers, or nullptr. Paths of workers that are freed later must
+// not be among the relation's.
+Path *gather_rows(PlannerInfo *root, const RelOptInfo *relation);
+
+// PostgreSQL's cheapest path of a relation's rows, perhaps of parallel workers; nullptr where each needs a
+// row of an outer table.
 Path *cheapest_rows(const RelOptInfo *relation);
 
 // May a query's rows raise an error, whichever of them are wanted?

@@ -360,12 +360,12 @@ static void add_given(Building *building, uint64 expected_rows) {
     add_node(building, given);
 }
 
-static void add_sort(Building *building, uint32 keys, int64 limit) {
+static void add_sort(Building *building, uint32 keys, int64 limit, uint64 expected_rows) {
     engine::Node sort = begin_node(engine::NodeKind::sort);
     sort.input = building->nodes.count - 1;
     sort.sort_keys = {0, keys};
     sort.limit = static_cast<uint64>(limit);
-    sort.expected_rows = sort.limit;
+    sort.expected_rows = Min(sort.limit, expected_rows);
     add_node(building, sort);
 }
 
@@ -403,7 +403,7 @@ engine::Query make_engine_query(const CompiledQuery &compiled, const EngineQuery
     const uint32 key_count = make_sort_keys(
         compiled, parts.is_having_tested && !compiled.having.is_whole ? NIL : parts.order, &keys);
     if (key_count > 0)
-        add_sort(&building, key_count, parts.count);
+        add_sort(&building, key_count, parts.count, parts.expected_groups);
     engine::Query query = {};
     query.nodes = building.nodes.items;
     query.node_count = building.nodes.count;

@@ -21,7 +21,7 @@ static constexpr double kStepOperators = 0.02;
 static constexpr double kAddOperators = 0.02;
 // A request is handed to another process, as work is to parallel workers, which takes longer to begin: half a
 // millisecond, in which PostgreSQL reads a hundred pages one after the other.
-static Cost cost_request() {
+Cost cost_request() {
     constexpr double part = 0.1;
     return part * parallel_setup_cost;
 }
@@ -41,8 +41,12 @@ void divide_conditions(const List *conditions, const IndexColumns &columns, List
 }
 
 static Candidate candidate_of(const TableAggregate &table, const IndexOptInfo *index) {
-    return {query_path_methods()->CustomName, table.root, table.input, table.output,
-            index == nullptr ? InvalidOid : index->indexoid};
+    return {query_path_methods()->CustomName,
+            table.root,
+            table.input,
+            table.output,
+            index == nullptr ? InvalidOid : index->indexoid,
+            table.given != nullptr && are_passing_rows(table)};
 }
 
 // ---- groups -----------------------------------------------------------------------------------------------
@@ -216,6 +220,15 @@ static Cost cost_given_row(const CompiledQuery &compiled) {
     return cpu_tuple_cost + operators * cpu_operator_cost;
 }
 
+// Of rows that the statement groups afterwards. A node that computes the groups is better by more than the
+// estimate of how many rows pass can tell, which may be far too low.
+static Cost cost_leaving_groups(const TableAggregate &table) {
+    constexpr double requests = 4;
+    const Query *parse = table.root->parse;
+    const bool has_groups = parse->hasAggs || parse->groupClause != NIL || parse->distinctClause != NIL;
+    return has_groups && table.given != nullptr && are_passing_rows(table) ? requests * cost_request() : 0;
+}
+
 static void cost_query(const Offer &offer, double groups, Path *path) {
     const TableAggregate &table = *offer.table;
     const CompiledQuery &compiled = offer.compiled;
@@ -238,7 +251,8 @@ static void cost_query(const Offer &offer, double groups, Path *path) {
                                                  : find_operators(groups);
     const double of_row =
         compiled.program->step_count * kStepOperators + compiled.accumulator_count * kAddOperators + find;
-    path->startup_cost = cost_request() + selected * of_row * cpu_operator_cost + reading;
+    path->startup_cost =
+        cost_request() + selected * of_row * cpu_operator_cost + reading + cost_leaving_groups(table);
     // Combinations for a table are found as groups are.
     path->startup_cost +=
         compiled.program->table_count *
@@ -272,7 +286,7 @@ static void add_query_path(const Offer &offer, const Candidate &candidate) {
     if (table.read != nullptr)
         path->custom_paths = list_concat(path->custom_paths, plans_of_inputs(*table.read));
     const TopRows top = given != nullptr        ? TopRows{given->order, given->count}
-                        : offer.is_having_whole ? find_top_rows(table, offer.row)
+                        : offer.is_having_whole ? find_top_rows(table, offer.row, groups)
                                                 : TopRows{};
     path->custom_private =
         pack_planning({pack_query(offer.query), offer.row, table.having, offer.maps_may_fail, top.order,

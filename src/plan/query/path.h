@@ -6,6 +6,9 @@
 
 namespace pg_gpu::plan::query {
 
+// What a request costs beside what it computes.
+Cost cost_request();
+
 // Offers paths for the table's indexes that can answer, or for the joined tables. False: there are none.
 bool consider_query(const TableAggregate &table);
 

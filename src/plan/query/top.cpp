@@ -21,9 +21,17 @@ List *add_order_item(List *order, int number, const SortGroupClause &clause, boo
     return order;
 }
 
-TopRows find_top_rows(const TableAggregate &table, const List *row) {
-    const Query *parse = table.root->parse;
+// How many groups are wanted. Where that is all or isn't known, the engine sorts many of them nevertheless:
+// PostgreSQL's sort sees that they come in order, and has little to do.
+static int64 count_wanted(const Query *parse, double groups) {
+    constexpr double many_groups = 500;
     const int64 count = wanted_rows(parse);
+    return count > 0 || groups < many_groups ? count : kAllSorted;
+}
+
+TopRows find_top_rows(const TableAggregate &table, const List *row, double groups) {
+    const Query *parse = table.root->parse;
+    const int64 count = count_wanted(parse, groups);
     // What comes between the groups and the limit must not take rows away, make several of one, or raise an
     // error about a row that is left out.
     if (count == 0 || table.set != NIL || parse->limitOption != LIMIT_OPTION_COUNT ||

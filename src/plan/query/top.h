@@ -1,5 +1,6 @@
 // `GROUP BY … ORDER BY … LIMIT n`: groups that don't come first never leave the engine, which sorts them by
 // the whole ORDER BY. Of those that it doesn't distinguish any may come first, as in PostgreSQL's own plan.
+// Without LIMIT it sorts many groups, too, and PostgreSQL's sort above finds them in order.
 #pragma once
 
 #include "plan/query/aggregates.h"
@@ -9,13 +10,15 @@
 namespace pg_gpu::plan::query {
 
 // What the groups are sorted by: four integers of each expression, which are its number among those of the
-// node's own tuples, whether it descends, whether NULLs come first, and its collation. NIL: all groups are
-// wanted.
+// node's own tuples, whether it descends, whether NULLs come first, and its collation. NIL: they come in any
+// order. `groups` is how many there are expected to be.
 struct TopRows {
     List *order;
     int64 count;
 };
-TopRows find_top_rows(const TableAggregate &table, const List *row);
+// As such a count: all of them.
+inline constexpr int64 kAllSorted = -1;
+TopRows find_top_rows(const TableAggregate &table, const List *row, double groups);
 
 // The expressions of such an order, one by one.
 struct OrderItem {
