@@ -351,11 +351,20 @@ static void rank_sorted(Compiler *compiler, const QueryParts &parts, uint32 numb
     }
 }
 
+// What PostgreSQL evaluates by entry is numbered by the session. Were a column's own strings in the same
+// numbering, the server couldn't number these.
+static Value compile_own(Compiler *compiler, const Expr *expression) {
+    compiler->has_own_numbers = compiler->is_outermost && is_map(compiler, expression);
+    const Value value = compile(compiler, expression);
+    compiler->has_own_numbers = false;
+    return value;
+}
+
 // Equal keys must look the same, so that any row's can be shown.
 static void compile_key(Compiler *compiler, CompiledQuery *compiled, const QueryParts &parts, uint32 number) {
     const auto *key = static_cast<const Expr *>(list_nth(parts.keys, static_cast<int>(number)));
     const Oid equality = list_nth_oid(parts.key_operators, static_cast<int>(number));
-    Value value = compile(compiler, key);
+    Value value = compile_own(compiler, key);
     if (is_refused(compiler))
         return;
     // Labels alone make few groups, which PostgreSQL has sorted soon.
@@ -400,7 +409,7 @@ static void compile_key(Compiler *compiler, CompiledQuery *compiled, const Query
 static void compile_given(Compiler *compiler, CompiledQuery *compiled, const QueryParts &parts,
                           uint32 number) {
     const auto *expression = static_cast<const Expr *>(list_nth(parts.keys, static_cast<int>(number)));
-    Value value = compile(compiler, expression);
+    Value value = compile_own(compiler, expression);
     if (is_refused(compiler))
         return;
     rank_sorted(compiler, parts, number, &value);
@@ -523,8 +532,12 @@ bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *c
     *compiled = {};
     compiled->tree = parts.tree;
     compiled->nodes = compile_joins(compiler, parts.tree);
-    if (is_refused(compiler) || !compile_groups(compiler, parts, root_of(parts.tree).conditions, compiled))
+    if (is_refused(compiler))
         return false;
+    compiler->is_outermost = true;
+    if (!compile_groups(compiler, parts, root_of(parts.tree).conditions, compiled))
+        return false;
+    compiler->is_outermost = false;
     drop_unused_columns(*compiled);
     return true;
 }

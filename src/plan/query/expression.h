@@ -35,9 +35,11 @@ struct Compiler {
     Program *program;
     bool has_barrier;  // some rows must not be seen by expressions that may raise errors
     bool maps_may_fail;
-    bool is_condition;  // what is compiled is one, or part of it
-    bool has_fields;    // columns of intervals are given by their fields, not as values of a dictionary
-    bool has_tables;    // may expressions be looked up in tables? (tables.h)
+    bool is_condition;     // what is compiled is one, or part of it
+    bool has_fields;       // columns of intervals are given by their fields, not as values of a dictionary
+    bool has_tables;       // may expressions be looked up in tables? (tables.h)
+    bool is_outermost;     // nothing compares the rows' keys afterwards
+    bool has_own_numbers;  // what is compiled is such a key, whose values get a numbering of their own
     int table_attempts;
     bool is_for_device;  // which lacks what only processors compute
     // Where expressions are needed: only in rows of which this step is true; no_step: in all.

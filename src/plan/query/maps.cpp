@@ -85,7 +85,10 @@ static Value compile_source(Compiler *compiler, const Expr *expression, const Va
     if (source.result == Kind::Float)
         source.type = ValueType::float64;
     if (source.result == Kind::Group && !is_coded(type)) {
-        source.numbering = find_numbering(compiler, type, source.collation);
+        source.numbering =
+            compiler->has_own_numbers ? add_own_numbering(compiler, type, source.collation) : no_numbering;
+        if (source.numbering == no_numbering)
+            source.numbering = find_numbering(compiler, type, source.collation);
         if (is_refused(compiler))
             return {};
     }

@@ -31,6 +31,26 @@ bool is_coded(Oid type) {
     return column::describe_type(type, InvalidOid).is_integer;
 }
 
+static uint16 append_numbering(Program *program, Oid type, Oid equality, Oid collation, bool is_alone) {
+    Numbering *numbering = &program->numberings[program->numbering_count];
+    *numbering = {};
+    numbering->type = getBaseType(type);
+    numbering->equality = equality;
+    numbering->collation = collation;
+    numbering->is_alone = is_alone;
+    return static_cast<uint16>(program->numbering_count++);
+}
+
+uint16 add_own_numbering(Compiler *compiler, Oid type, Oid collation) {
+    Program *program = compiler->program;
+    const Oid equality = equality_of(type);
+    // Half of them are left for values that meet others.
+    if (!OidIsValid(equality) || !is_hashable(equality, type) ||
+        program->numbering_count >= lengthof(program->numberings) / 2)
+        return no_numbering;
+    return append_numbering(program, type, equality, collation_of_equality(equality, collation), true);
+}
+
 uint16 find_numbering(Compiler *compiler, Oid type, Oid collation) {
     Program *program = compiler->program;
     const Oid equality = equality_of(type);
@@ -40,18 +60,14 @@ uint16 find_numbering(Compiler *compiler, Oid type, Oid collation) {
     }
     const Oid used = collation_of_equality(equality, collation);
     for (uint32 i = 0; i < program->numbering_count; i++)
-        if (program->numberings[i].equality == equality && program->numberings[i].collation == used)
+        if (!program->numberings[i].is_alone && program->numberings[i].equality == equality &&
+            program->numberings[i].collation == used)
             return static_cast<uint16>(i);
     if (program->numbering_count == lengthof(program->numberings)) {
         refuse(&compiler->refusal, "there are values of too many types");
         return no_numbering;
     }
-    Numbering *numbering = &program->numberings[program->numbering_count];
-    *numbering = {};
-    numbering->type = getBaseType(type);
-    numbering->equality = equality;
-    numbering->collation = used;
-    return static_cast<uint16>(program->numbering_count++);
+    return append_numbering(program, type, equality, used, false);
 }
 
 // No number of SQL's is so great, so that no other constant is the same.

@@ -14,6 +14,8 @@ namespace pg_gpu::plan::query {
 
 // The numbering of values of a type; no_numbering, with a refusal, if they can't be told apart by a hash.
 uint16 find_numbering(Compiler *compiler, Oid type, Oid collation);
+// A new one, which nothing else finds; no_numbering: there are too many.
+uint16 add_own_numbering(Compiler *compiler, Oid type, Oid collation);
 
 // Are values of a type integers of the index, which need no numbering?
 bool is_coded(Oid type);

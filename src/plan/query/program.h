@@ -118,6 +118,7 @@ struct Numbering {
     Oid type;
     Oid equality;
     Oid collation;  // that equality goes by
+    bool is_alone;  // of one key's values, which are compared with no others
     bool is_ordered;
     Oid order_collation;
     // Made in the executor: what numbers stand for. They are codes of a column's only dictionary (entries.h)
