@@ -62,7 +62,7 @@ SELECT requests_of(query) FROM statements ORDER BY n;
 
 -- Of runs that are too small for mirrors the session sends the rows itself, unless there are no others; and no run may have any row that counts.
 SELECT count(*) AS mirrors, sum(entries) AS entries FROM gpu.mirrors WHERE index_name = 'seen_i'::regclass;
-SET pg_gpu.min_mirror_entries = 5000;
+SET pg_gpu.min_mirror_entries = 9000;
 INSERT INTO seen SELECT i, i % 3, i / 16.0, 'newest ' || i % 3 FROM generate_series(50001, 50900) AS i;
 VACUUM seen;
 SELECT n, c.* FROM statements, compare(query) AS c ORDER BY n;

@@ -73,7 +73,7 @@ static bool describe_run(Relation index, const storage::RunEntry &run, gpu_engin
 
 const client::MirrorFormat *mirror_format(Relation) {
     // A session numbers the strings of a run without a mirror anew in each statement.
-    constexpr uint32 usual_bytes = 8;
+    constexpr uint32 usual_bytes = 4;
     static constexpr ColumnMirror format = {
         {&column_mirror, 0, mirrored_entries, usual_bytes}, describe_run, stream_bytes};
     return &format;

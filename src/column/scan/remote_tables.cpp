@@ -13,7 +13,12 @@ static RemoteRequest about(const RemoteTable &table, const RemoteRequest &remote
 }
 
 static bool may_be_requested(const RemoteTable &table) {
-    return !table.condition.matches_nothing &&
+    return !table.condition.matches_nothing;
+}
+
+// Is the table alone worth a request? Smaller ones are asked beside it.
+static bool is_worth_a_request(const RemoteTable &table) {
+    return may_be_requested(table) &&
            client::may_use_server(RelationGetNumberOfBlocks(table.index), kFewestPagesForServer);
 }
 
@@ -113,7 +118,7 @@ bool begin_remote_tables(const RemoteTable *tables, int count, Snapshot snapshot
                          const RemoteRequest &remote_request, RemoteTables *opened) {
     bool is_any_requested = false;
     for (int i = 0; i < count; i++)
-        is_any_requested = is_any_requested || may_be_requested(tables[i]);
+        is_any_requested = is_any_requested || is_worth_a_request(tables[i]);
     if (!is_any_requested || !open_remote_tables(tables, count, snapshot, remote_request, opened))
         return false;
     for (int i = 0; i < count; i++) {
