@@ -65,7 +65,7 @@ SELECT count(*) FROM sale s JOIN (SELECT id, random() AS q FROM shop) AS p ON p.
 $list$);
 
 -- The input is the larger side, and has a number that makes PostgreSQL's own plan answer.
-CREATE TABLE metered AS SELECT g AS id, CASE WHEN g = 5 THEN 'NaN'::numeric ELSE g END AS x FROM generate_series(1, 9000) AS g;
+CREATE TABLE metered AS SELECT g AS id, CASE WHEN g = 5 THEN 1e40 ELSE g END AS x FROM generate_series(1, 9000) AS g;
 ANALYZE metered;
 SELECT * FROM compare_all($list$
 SELECT count(*), avg(m.x), count(s.id) FROM sale s RIGHT JOIN metered m ON s.id = m.id AND s.price > 120

@@ -63,6 +63,26 @@ static Digits digits_of(Numeric value) {
             data + 2 * word};
 }
 
+int special_of(Numeric value) {
+    constexpr uint16 forms = 0xf000;
+    switch (read_word(reinterpret_cast<const char *>(value) + VARHDRSZ) & forms) {
+        case 0xc000:
+            return kNaN;
+        case 0xd000:
+            return kInfinity;
+        case 0xf000:
+            return -kInfinity;
+        default:
+            return 0;
+    }
+}
+
+Numeric make_special(int special) {
+    const char *text = special == kNaN ? "NaN" : special == kInfinity ? "Infinity" : "-Infinity";
+    return DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(text),
+                                               ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+}
+
 bool multiply_by_power(Int128 *number, int power) {
     for (; power > 0; power--)
         if (__builtin_mul_overflow(*number, Int128{10}, number))

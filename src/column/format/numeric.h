@@ -11,6 +11,12 @@ __extension__ typedef __int128 Int128;
 // has too many digits.
 bool read_wide(Numeric value, uint64 *words, uint8 *scale);
 
+// Which numeric that isn't finite it is, in their order; 0: it is finite.
+inline constexpr int kInfinity = 1;
+inline constexpr int kNaN = 2;
+int special_of(Numeric value);
+Numeric make_special(int special);
+
 // Multiplies the number by 10^power. Returns false when it doesn't fit.
 bool multiply_by_power(Int128 *number, int power);
 

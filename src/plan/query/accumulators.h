@@ -22,6 +22,9 @@ uint16 accumulate(CompiledQuery *compiled, AccumulatorKind kind, uint16 argument
 // How many digits the rows' numerics show that aren't NULL; no_step: as many as the argument tells.
 uint16 accumulate_shown(Compiler *compiler, CompiledQuery *compiled, const Argument &argument);
 
+// Takes the sum of finite numerics for the argument, and accumulates which special ones there are.
+void accumulate_special(Compiler *compiler, CompiledQuery *compiled, Argument *argument, Result *result);
+
 // Both conditions; of the first there may be none (no_step).
 uint16 both(Compiler *compiler, uint16 one, uint16 other);
 
@@ -29,7 +32,7 @@ Result make_result(ResultKind kind, const Aggref *aggregate, const Value &argume
 
 // statistics.cpp
 void compile_deviation(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate,
-                       const Argument &argument, Result *result);
+                       Argument argument, Result *result);
 bool is_regression(Oid aggregate);
 void compile_regression(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate, uint16 filter,
                         Result *result);

@@ -35,7 +35,7 @@ uint16 both(Compiler *compiler, uint16 one, uint16 other) {
 }
 
 uint16 accumulate_shown(Compiler *compiler, CompiledQuery *compiled, const Argument &argument) {
-    if (argument.value.kind != Kind::Decimal || argument.value.shown != kShownByRow)
+    if (!is_numeric(argument.value) || argument.value.shown != kShownByRow)
         return no_step;
     Program *program = compiler->program;
     const uint16 is_null =
@@ -45,20 +45,32 @@ uint16 accumulate_shown(Compiler *compiler, CompiledQuery *compiled, const Argum
                       both(compiler, argument.filter, is_value));
 }
 
+void accumulate_special(Compiler *compiler, CompiledQuery *compiled, Argument *argument, Result *result) {
+    if (argument->value.kind != Kind::Extended)
+        return;
+    const uint16 special = special_part(compiler, argument->value);
+    result->least_special = accumulate(compiled, AccumulatorKind::least, special, argument->filter);
+    result->greatest_special = accumulate(compiled, AccumulatorKind::greatest, special, argument->filter);
+    argument->value = finite_part(compiler, argument->value);
+}
+
 Result make_result(ResultKind kind, const Aggref *aggregate, const Value &argument) {
     Result result = {};
     result.kind = kind;
     result.type = aggregate->aggtype;
     result.argument = argument;
-    result.shown = result.least_shown = result.least_sign = no_step;
+    result.shown = result.least_shown = result.least_sign = result.least_special = no_step;
     return result;
 }
 
 // ---- kinds of aggregates ----------------------------------------------------------------------------------
 
-static void compile_sum(Compiler *compiler, CompiledQuery *compiled, const Argument &argument,
-                        bool is_counted, Result *result) {
+static void compile_sum(Compiler *compiler, CompiledQuery *compiled, Argument argument, bool is_counted,
+                        Result *result) {
+    const Value whole = argument.value;
+    accumulate_special(compiler, compiled, &argument, result);
     const Value &value = argument.value;
+    result->argument = value;
     if (argument.is_distinct && value.kind == Kind::Decimal && value.shown == kShownByRow) {
         refuse(&compiler->refusal, "distinct numerics show different digits");
         return;
@@ -69,7 +81,7 @@ static void compile_sum(Compiler *compiler, CompiledQuery *compiled, const Argum
     result->shown = accumulate_shown(compiler, compiled, argument);
     if (is_counted)
         result->count =
-            accumulate(compiled, AccumulatorKind::count, value.step, argument.filter, argument.is_distinct);
+            accumulate(compiled, AccumulatorKind::count, whole.step, argument.filter, argument.is_distinct);
 }
 
 // Are there intervals that equal each other, and show other fields?
@@ -94,7 +106,7 @@ static void compile_extreme(Compiler *compiler, CompiledQuery *compiled, const A
         result->rest = accumulate(compiled, kind, append_look(compiler, value, true), argument.filter);
         return;
     }
-    if (value.kind == Kind::Decimal && value.shown == kShownByRow) {
+    if (is_numeric(value) && value.shown == kShownByRow) {
         // Both are of rows that have the value: the one that shows the most digits, and the fewest.
         const Value with_shown = append_shown(compiler, value, false);
         const Value with_turned = append_shown(compiler, value, true);
@@ -383,8 +395,8 @@ static void compile_key(Compiler *compiler, CompiledQuery *compiled, const Query
     result->type = type;
     result->argument = value;
     result->value = static_cast<uint16>(number);
-    result->shown = result->least_shown = result->least_sign = no_step;
-    if (value.kind == Kind::Decimal && value.shown == kShownByRow) {
+    result->shown = result->least_shown = result->least_sign = result->least_special = no_step;
+    if (is_numeric(value) && value.shown == kShownByRow) {
         result->least_shown = accumulate(compiled, AccumulatorKind::least, value.shown_step, no_step);
         result->shown = accumulate(compiled, AccumulatorKind::greatest, value.shown_step, no_step);
     }
@@ -423,9 +435,9 @@ static void compile_given(Compiler *compiler, CompiledQuery *compiled, const Que
     result->argument = value;
     result->argument.may_be_minus_0 = false;
     result->value = static_cast<uint16>(number);
-    result->shown = result->least_shown = result->least_sign = no_step;
+    result->shown = result->least_shown = result->least_sign = result->least_special = no_step;
     compiled->keys[number] = value.step;
-    if (value.kind == Kind::Decimal && value.shown == kShownByRow) {
+    if (is_numeric(value) && value.shown == kShownByRow) {
         result->shown = static_cast<uint16>(compiled->key_count);
         compiled->keys[compiled->key_count++] = value.shown_step;
     }

@@ -38,6 +38,9 @@ struct Result {
     // no_step: the argument tells.
     uint16 shown;
     uint16 squares;
+    // Of a sum: the least and the greatest special numeric among what is added; no_step: all are finite.
+    uint16 least_special;
+    uint16 greatest_special;
     // Of a key that is a float: the least and the greatest truth value of "its sign is that of -1", which
     // tell a group of zeros from one of -0; no_step: it is never -0.
     uint16 least_sign;

@@ -134,7 +134,7 @@ bool compile_bucket_call(Compiler *compiler, Oid function, const List *arguments
         *value = bucket_of_float(compiler, operand, DatumGetFloat8(bounds[0]->constvalue),
                                  DatumGetFloat8(bounds[1]->constvalue), count);
     else
-        *value = bucket_of_decimal(compiler, operand, bounds, count);
+        *value = bucket_of_decimal(compiler, require_finite(compiler, operand), bounds, count);
     return true;
 }
 

@@ -18,12 +18,13 @@ struct Gathered {
     double limit;  // of integers
     DecimalSpan decimals;
     bool may_be_minus_0;  // a float
+    bool has_special;     // a numeric that isn't finite
     const char *problem;
 };
 
 }  // namespace
 
-static constexpr const char *kOddNumber = "a numeric isn't finite, or has too many digits";
+static constexpr const char *kOddNumber = "a numeric has too many digits";
 
 static void note_integer(Gathered *gathered, const ColumnType &type, uint64 code) {
     const uint64 bias =
@@ -65,6 +66,7 @@ static void finish_facts(const Gathered &gathered, ColumnFacts *facts) {
     facts->problem = gathered.problem;
     facts->limit = gathered.limit;
     facts->may_be_minus_0 = gathered.may_be_minus_0;
+    facts->has_special = gathered.has_special;
     if (facts->kind != Kind::Decimal)
         return;
     int least = -1;
@@ -125,6 +127,7 @@ static void combine_column(ColumnFacts *facts, const ColumnFacts &other) {
     if (facts->problem == nullptr)
         facts->problem = other.problem;
     facts->may_be_minus_0 = facts->may_be_minus_0 || other.may_be_minus_0;
+    facts->has_special = facts->has_special || other.has_special;
     if (facts->kind == Kind::Decimal)
         combine_decimals(facts, other);
     else
@@ -233,7 +236,11 @@ static DecimalRun *read_decimals(RunReader *reader, const ColumnType &type, int 
         if (code % column::kBatch == 0)
             CHECK_FOR_INTERRUPTS();
         uint64 *words = &run->words[2 * code];
-        if (column::read_wide(DatumGetNumeric(value), words, &run->scales[code]))
+        if (const int special = column::special_of(DatumGetNumeric(value)); special != 0) {
+            words[0] = static_cast<uint64>(int64{special});
+            run->scales[code] = kSpecialScale;
+            run->has_special = true;
+        } else if (column::read_wide(DatumGetNumeric(value), words, &run->scales[code]))
             widen(&run->span, column::wide_of_words(words[0], words[1]), run->scales[code]);
         else
             run->has_odd = true;
@@ -264,6 +271,7 @@ static const DecimalRun *find_decimals(RunReader *reader, const ColumnType &type
 static void note_decimals(Gathered *gathered, const DecimalRun &run) {
     if (run.has_odd)
         gathered->problem = kOddNumber;
+    gathered->has_special = gathered->has_special || run.has_special;
     gathered->any = gathered->any || run.count > 0;
     for (int scale = 0; scale <= kMaxScale; scale++) {
         gathered->decimals.has_scale[scale] =
@@ -280,7 +288,9 @@ static void note_loose(Gathered *gathered, const ColumnFacts &facts, const colum
         uint64 words[2];
         uint8 scale;
         const Datum numeric = column::datum_of(facts.type, value.bytes, &buffer);
-        if (column::read_wide(DatumGetNumeric(numeric), words, &scale))
+        if (column::special_of(DatumGetNumeric(numeric)) != 0)
+            gathered->has_special = true;
+        else if (column::read_wide(DatumGetNumeric(numeric), words, &scale))
             note_decimal(gathered, column::wide_of_words(words[0], words[1]), scale);
         else
             gathered->problem = kOddNumber;

@@ -21,6 +21,7 @@ ColumnFacts *combine_facts(const ColumnFacts *const *facts, const MemberColumns 
 ColumnFacts *guess_input_facts(const List *columns);
 
 inline constexpr int kMaxScale = 38;
+inline constexpr uint8 kSpecialScale = UINT8_MAX;
 
 // Which scales numerics have, and the greatest number of each without its point.
 struct DecimalSpan {
@@ -32,9 +33,10 @@ struct DecimalSpan {
 struct DecimalRun {
     DecimalSpan span;
     uint64 count;
-    uint64 *words;  // two of each
-    uint8 *scales;
-    bool has_odd;  // some aren't finite, or have too many digits
+    uint64 *words;     // two of each
+    uint8 *scales;     // kSpecialScale: the first word is which special numeric it is
+    bool has_special;  // some aren't finite
+    bool has_odd;      // some have too many digits
 };
 
 // A view's columns, or an input's.

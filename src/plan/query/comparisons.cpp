@@ -71,36 +71,6 @@ static Value compare(Compiler *compiler, const Comparison &comparison, Value one
     }
 }
 
-// A numeric that isn't finite, with which all finite ones compare alike. *is_least: it is below them.
-static bool is_infinite(const Expr *expression, bool *is_least) {
-    const auto *constant = reinterpret_cast<const Const *>(expression);
-    if (!IsA(expression, Const) || constant->constisnull || getBaseType(constant->consttype) != NUMERICOID)
-        return false;
-    const Numeric number = DatumGetNumeric(constant->constvalue);
-    const Datum zero = NumericGetDatum(int64_to_numeric(0));
-    *is_least = DatumGetInt32(DirectFunctionCall2(numeric_cmp, constant->constvalue, zero)) < 0;
-    return numeric_is_nan(number) || numeric_is_inf(number);
-}
-
-// What a number compares like that isn't NULL, by a strategy of it and the infinite one.
-static Value compare_with_infinite(Compiler *compiler, int strategy, bool is_least, const Expr *expression) {
-    const Value value = compile(compiler, expression);
-    if (is_refused(compiler))
-        return {};
-    if (value.kind != Kind::Decimal && value.kind != Kind::Integer)
-        return refuse_value(compiler, "values of different kinds meet");
-    const bool is_less = strategy == BTLessStrategyNumber || strategy == BTLessEqualStrategyNumber;
-    const bool is_greater = strategy == BTGreaterStrategyNumber || strategy == BTGreaterEqualStrategyNumber;
-    const bool holds = strategy == kNotEqualStrategy || (is_least ? is_greater : is_less);
-    return truth(logic(compiler, holds ? Operation::equal : Operation::not_equal, value.step, value.step));
-}
-
-static int turned(int strategy) {
-    return strategy >= BTLessStrategyNumber && strategy <= BTGreaterStrategyNumber
-               ? BTGreaterStrategyNumber + BTLessStrategyNumber - strategy
-               : strategy;
-}
-
 static bool is_of_dictionary(const Value &interval, const Value &computed) {
     return interval.kind == Kind::Group && !interval.is_null && computed.kind == Kind::Interval &&
            !computed.is_null && computed.interval == nullptr;
@@ -109,11 +79,6 @@ static bool is_of_dictionary(const Value &interval, const Value &computed) {
 Value compile_comparison(Compiler *compiler, const Comparison &comparison, const List *arguments) {
     const auto *left = static_cast<const Expr *>(linitial(arguments));
     const auto *right = static_cast<const Expr *>(lsecond(arguments));
-    bool is_least;
-    if (is_infinite(right, &is_least))
-        return compare_with_infinite(compiler, comparison.strategy, is_least, left);
-    if (is_infinite(left, &is_least))
-        return compare_with_infinite(compiler, turned(comparison.strategy), is_least, right);
     Value one = compile(compiler, left);
     Value other = compile(compiler, right);
     if (is_refused(compiler))
@@ -242,6 +207,13 @@ static bool scale_listed(const Value &value, Int128 *number, int scale) {
            (*number >= std::numeric_limits<int64>::min() && *number <= std::numeric_limits<int64>::max());
 }
 
+// Can it be a finite number of the value's?
+static bool is_below_unit(const Value &value, Int128 number) {
+    Int128 unit = 1;
+    column::multiply_by_power(&unit, value.unit);
+    return value.kind != Kind::Extended || (number < unit && number > -unit);
+}
+
 namespace {
 
 struct Items {
@@ -295,11 +267,19 @@ static bool read_list(Compiler *compiler, const Value &value, const Const &array
                 break;
             case Kind::Decimal: {
                 uint64 words[2];
+                const Numeric numeric = DatumGetNumeric(values[i]);
+                const int special = column::special_of(numeric);
+                if (special == 0 && column::read_wide(numeric, words, &scale)) {
+                    number = column::wide_of_words(words[0], words[1]);
+                    break;
+                }
                 // No finite number equals one that isn't.
-                if (!column::read_wide(DatumGetNumeric(values[i]), words, &scale))
+                if (special == 0 || value.kind != Kind::Extended)
                     continue;
-                number = column::wide_of_words(words[0], words[1]);
-                break;
+                number = special;
+                column::multiply_by_power(&number, value.unit);
+                listed->items[listed->count++] = {number};
+                continue;
             }
             case Kind::Float:
                 listed->items[listed->count++] = {code_of_float(values[i], width_of_type(type))};
@@ -314,7 +294,7 @@ static bool read_list(Compiler *compiler, const Value &value, const Const &array
                 refuse(&compiler->refusal, "a list of its type isn't looked into");
                 return false;
         }
-        if (scale_listed(value, &number, scale))
+        if (scale_listed(value, &number, scale) && is_below_unit(value, number))
             listed->items[listed->count++] = {number};
     }
     std::sort(listed->items, listed->items + listed->count,
@@ -372,7 +352,7 @@ Value compile_list(Compiler *compiler, const ScalarArrayOpExpr *any) {
         return {};
     if (value.kind == Kind::Group)
         return compile_few(compiler, any, value, array);
-    if (value.kind != Kind::Integer && value.kind != Kind::Decimal && value.kind != Kind::Float &&
+    if (value.kind != Kind::Integer && !is_numeric(value) && value.kind != Kind::Float &&
         value.kind != Kind::Date && value.kind != Kind::Timestamp)
         return refuse_value(compiler, "a list of its type isn't looked into", any);
     ListedNumbers listed = {};

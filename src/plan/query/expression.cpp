@@ -57,8 +57,8 @@ uint8 width_of_type(Oid type) {
 }
 
 Value make_value(uint16 step, Kind kind, ValueType type, double limit) {
-    return {step,         kind,       type,  8,       0, 0,       no_step, false,   limit,  false,
-            no_numbering, InvalidOid, false, no_step, 0, nullptr, no_step, no_step, no_step};
+    return {step,         kind,       type,  8,       0, 0,       no_step, false,   limit,   false,
+            no_numbering, InvalidOid, false, no_step, 0, nullptr, no_step, no_step, no_step, 0};
 }
 
 uint16 add_guarded(Compiler *compiler, engine::Step step, bool may_fail) {
@@ -121,8 +121,11 @@ Value value_of_constant(Compiler *compiler, const Const &constant) {
         case Kind::Decimal: {
             uint64 words[2];
             uint8 scale;
-            if (!column::read_wide(DatumGetNumeric(constant.constvalue), words, &scale))
-                return refuse_value(compiler, "a constant isn't finite, or has too many digits", &constant);
+            const Numeric numeric = DatumGetNumeric(constant.constvalue);
+            if (const int special = column::special_of(numeric); special != 0)
+                return value_of_special(compiler, special);
+            if (!column::read_wide(numeric, words, &scale))
+                return refuse_value(compiler, "a constant has too many digits", &constant);
             number = column::wide_of_words(words[0], words[1]);
             value.scale = value.shown = scale;
             break;
@@ -200,13 +203,21 @@ static Value compile_column(Compiler *compiler, const Var *column) {
                                                     : compile_group(compiler, column);
     if (facts.problem != nullptr)
         return refuse_value(compiler, facts.problem, column);
-    const ValueType type = facts.kind == Kind::Decimal && facts.limit >= kMaxInt64 ? ValueType::int128
-                                                                                   : type_of_kind(facts.kind);
-    Source source = begin_source(SourceKind::Own, column, type, facts.kind);
+    const bool is_extended = facts.kind == Kind::Decimal && facts.has_special;
+    const Kind kind = is_extended ? Kind::Extended : facts.kind;
+    const int16 unit = is_extended ? unit_above(facts.limit) : int16{0};
+    const double limit = is_extended ? limit_of_unit(unit) : facts.limit;
+    if (limit >= kMaxInt128)
+        return refuse_value(compiler, "numerics have too many digits", column);
+    const ValueType type =
+        facts.kind == Kind::Decimal && limit >= kMaxInt64 ? ValueType::int128 : type_of_kind(kind);
+    Source source = begin_source(SourceKind::Own, column, type, kind);
     source.scale = facts.scale;
+    source.unit = unit;
     const uint16 place = add_source(compiler->program, source);
-    Value value = make_value(add_step(compiler->program, make_step(Operation::column, type, place)),
-                             facts.kind, type, facts.limit);
+    Value value =
+        make_value(add_step(compiler->program, make_step(Operation::column, type, place)), kind, type, limit);
+    value.unit = unit;
     value.width = width_of_type(facts.type.type);
     value.scale = facts.scale;
     value.shown = facts.shown;
@@ -243,10 +254,18 @@ bool bring_together(Compiler *compiler, Value *one, Value *other) {
         become_null_of(compiler, one, *other);
     else if (other->is_null)
         become_null_of(compiler, other, *one);
-    if (one->kind == Kind::Decimal && other->kind == Kind::Integer)
+    if (is_numeric(*one) && other->kind == Kind::Integer)
         *other = as_decimal(*other);
-    if (other->kind == Kind::Decimal && one->kind == Kind::Integer)
+    if (is_numeric(*other) && one->kind == Kind::Integer)
         *one = as_decimal(*one);
+    if (is_numeric(*one) && is_numeric(*other)) {
+        const int scale = Max(one->scale, other->scale);
+        *one = rescale(compiler, *one, scale);
+        *other = rescale(compiler, *other, scale);
+        const bool is_extended = one->kind == Kind::Extended || other->kind == Kind::Extended;
+        if (is_refused(compiler) || (is_extended && !extend_both(compiler, one, other)))
+            return false;
+    }
     for (Value *value : {one, other})
         if (value->interval != nullptr && (value == one ? other : one)->kind == Kind::Group)
             *value = value_of_numbered(compiler, INTERVALOID, InvalidOid, value->interval);
@@ -260,10 +279,7 @@ bool bring_together(Compiler *compiler, Value *one, Value *other) {
     if (one->is_ranked != other->is_ranked &&
         !order_numbers(compiler, one->is_ranked ? other : one, InvalidOid))
         return false;
-    if (one->kind == Kind::Decimal) {
-        const int scale = Max(one->scale, other->scale);
-        *one = rescale(compiler, *one, scale);
-        *other = rescale(compiler, *other, scale);
+    if (is_numeric(*one)) {
         const ValueType type = one->type == ValueType::int128 ? one->type : other->type;
         *one = widen_to(compiler, *one, type);
         *other = widen_to(compiler, *other, type);
@@ -376,7 +392,7 @@ static Value choose(Compiler *compiler, uint16 condition, Value one, Value other
     value.real = no_step;
     if (value.kind == Kind::Interval)
         choose_fields(compiler, condition, one, other, &value);
-    if (!one.is_null && !other.is_null && value.kind == Kind::Decimal &&
+    if (!one.is_null && !other.is_null && is_numeric(value) &&
         (one.shown != other.shown || one.shown == kShownByRow)) {
         value.shown = kShownByRow;
         value.shown_step = choose_step(compiler, ValueType::int64, condition, shown_step_of(compiler, one),
@@ -480,8 +496,7 @@ static Value choose_extreme(Compiler *compiler, bool is_less, const Value &one, 
     value.may_be_minus_0 = one.may_be_minus_0 || other.may_be_minus_0;
     value.real = no_step;
     const bool is_interval = value.kind == Kind::Interval;
-    if (!is_interval &&
-        (value.kind != Kind::Decimal || (one.shown == other.shown && one.shown != kShownByRow)))
+    if (!is_interval && (!is_numeric(value) || (one.shown == other.shown && one.shown != kShownByRow)))
         return value;
     const uint16 is_better = is_less ? logic(compiler, Operation::less, other.step, one.step)
                                      : logic(compiler, Operation::less, one.step, other.step);

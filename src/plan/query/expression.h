@@ -17,6 +17,7 @@ struct ColumnFacts {
     bool has_scale;       // of decimals: there are numbers
     int16 shown;          // of decimals: as many digits are shown of all; kShownByRow: more of some
     bool may_be_minus_0;  // of floats
+    bool has_special;     // of decimals: some are NaN or infinite
     const char *problem;  // nullptr: values can be computed with
 };
 
@@ -144,6 +145,14 @@ Value compile_groups_column(Compiler *compiler, const Var *column);
 Value widen_to(Compiler *compiler, Value value, ValueType type);
 Value rescale(Compiler *compiler, Value value, int scale);
 Value as_decimal(Value integer);
+// A constant.
+Value decimal_of(Compiler *compiler, Int128 number);
+// An operation on integers of any size, whose results are no greater than the limit.
+Value operate(Compiler *compiler, Operation operation, Value one, Value other, double limit,
+              bool may_fail = false);
+// Of two decimals, with the digits that PostgreSQL would show.
+Value compute_decimal(Compiler *compiler, Operation operation, const Value &one, const Value &other);
+void show_as(Value *value, const Value &other);
 // A decimal's number with six bits behind it: how many digits it shows, or how many fewer than can be.
 Value append_shown(Compiler *compiler, const Value &value, bool is_turned);
 Value multiply_decimals(Compiler *compiler, const Value &one, const Value &other);
@@ -151,6 +160,26 @@ Value multiply_decimals(Compiler *compiler, const Value &one, const Value &other
 Value divide_decimals(Compiler *compiler, Value one, Value other);
 // Functions and operators over numbers; false: it is none of them.
 bool compile_number_call(Compiler *compiler, Oid function, const List *arguments, Oid result, Value *value);
+
+// special_numerics.cpp
+// A power of ten that is above all finite numbers, or one for which there is no room.
+int16 unit_above(double limit);
+double limit_of_unit(int16 unit);
+Value value_of_special(Compiler *compiler, int special);
+// Makes two numerics extended ones of one unit. False: there is no room.
+bool extend_both(Compiler *compiler, Value *one, Value *other);
+// A step of int64: which special numeric it is (column::special_of).
+uint16 special_part(Compiler *compiler, const Value &value);
+// The decimal, 0 where the numeric isn't finite.
+Value finite_part(Compiler *compiler, const Value &value);
+// The decimal, which fails where the numeric isn't finite.
+Value require_finite(Compiler *compiler, const Value &value);
+// The result of an operation on two numerics, or on one, of whose finite part the number is.
+Value compute_special(Compiler *compiler, Operation operation, const Value &one, const Value &other);
+Value change_special(Compiler *compiler, Operation operation, const Value &value, const Value &number);
+Value float_of_special(Compiler *compiler, const Value &value, Value of_finite);
+// The sum of finite numbers, and the least and the greatest special one among them.
+Value compose_sum(Compiler *compiler, const Value &sum, uint16 least, uint16 greatest);
 
 // float_functions.cpp
 bool compile_float_call(Compiler *compiler, Oid function, const List *arguments, Value *value);

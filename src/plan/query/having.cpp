@@ -74,7 +74,10 @@ static Value value_of_sum(Compiler *compiler, const Result &result) {
     sum.shown = is_decimal ? argument.shown : static_cast<int16>(0);
     if (sum.shown == kShownByRow)
         sum.shown_step = read_column(compiler, result.shown);
-    return sum;
+    return result.least_special == no_step
+               ? sum
+               : compose_sum(compiler, sum, read_column(compiler, result.least_special),
+                             read_column(compiler, result.greatest_special));
 }
 
 // Where finite numbers' sum isn't, PostgreSQL raises an error: the step that divides by 0 there fails.
@@ -105,7 +108,7 @@ static Value value_of_float_sum(Compiler *compiler, const Result &result) {
 
 static Value value_of_result(Compiler *compiler, const Result &result) {
     // Of a decimal that shows other digits in other rows, averages have other digits, too.
-    const bool is_uniform = result.argument.kind != Kind::Decimal || result.argument.shown != kShownByRow;
+    const bool is_uniform = !is_numeric(result.argument) || result.argument.shown != kShownByRow;
     switch (result.kind) {
         case ResultKind::Value: {
             Value value = result.argument;
@@ -129,7 +132,7 @@ static Value value_of_result(Compiler *compiler, const Result &result) {
         case ResultKind::Sum:
             return value_of_sum(compiler, result);
         case ResultKind::Average: {
-            if (!is_uniform)
+            if (!is_uniform || result.least_special != no_step)
                 break;
             const Value count = make_value(read_column(compiler, result.count), Kind::Decimal,
                                            compiler->groups->types[result.count], kMaxInt64);

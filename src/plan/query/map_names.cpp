@@ -61,9 +61,9 @@ engine::MapName name_map(const Source &source, uint64 places) {
         return {};
     StringInfoData text;
     initStringInfo(&text);
-    appendStringInfo(&text, "%d %d %d %d %d %u %d ", static_cast<int>(source.kind), source.column,
-                     static_cast<int>(source.type), source.scale, static_cast<int>(source.result),
-                     source.result_type, static_cast<int>(source.part));
+    appendStringInfo(&text, "%d %d %d %d %d %d %u %d ", static_cast<int>(source.kind), source.column,
+                     static_cast<int>(source.type), source.scale, source.unit,
+                     static_cast<int>(source.result), source.result_type, static_cast<int>(source.part));
     if (is_result) {
         append_expression(&text, source.expression);
         column::describe_settings(&text);

@@ -74,8 +74,7 @@ static void compile_columns(Compiler *compiler, const List *columns, CompiledGro
         *value = compile(compiler, static_cast<const Expr *>(list_nth(columns, static_cast<int>(i))));
         if (value->kind == Kind::Interval && value->shown == kShownByRow)
             refuse(&compiler->refusal, "a subquery's intervals may look different");
-        groups->shown[i] =
-            value->kind == Kind::Decimal && value->shown == kShownByRow ? value->shown_step : no_step;
+        groups->shown[i] = is_numeric(*value) && value->shown == kShownByRow ? value->shown_step : no_step;
         kept[kept_count++] = &value->step;
         kept[kept_count++] = &groups->shown[i];
     }

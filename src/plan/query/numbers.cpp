@@ -28,9 +28,7 @@ Value widen_to(Compiler *compiler, Value value, ValueType type) {
     return value;
 }
 
-// An operation on integers of any size, whose results are no greater than the limit.
-static Value operate(Compiler *compiler, Operation operation, Value one, Value other, double limit,
-                     bool may_fail = false) {
+Value operate(Compiler *compiler, Operation operation, Value one, Value other, double limit, bool may_fail) {
     const ValueType type =
         limit >= kMaxInt64 || one.type == ValueType::int128 || other.type == ValueType::int128
             ? ValueType::int128
@@ -43,13 +41,13 @@ static Value operate(Compiler *compiler, Operation operation, Value one, Value o
     return make_value(add_guarded(compiler, step, may_fail), Kind::Decimal, type, Min(limit, kMaxInt128));
 }
 
-static Value number(Compiler *compiler, Int128 value) {
+Value decimal_of(Compiler *compiler, Int128 value) {
     const auto limit = std::fabs(static_cast<double>(value));
     const ValueType type = limit >= kMaxInt64 ? ValueType::int128 : ValueType::int64;
     return make_value(constant_step(compiler->program, value, type), Kind::Decimal, type, limit);
 }
 
-static void show_as(Value *value, const Value &other) {
+void show_as(Value *value, const Value &other) {
     value->shown = other.shown;
     value->shown_step = other.shown_step;
 }
@@ -62,12 +60,16 @@ Value rescale(Compiler *compiler, Value value, int scale) {
         return value;
     }
     const int more = scale - value.scale;
-    if (more > kMaxDigits)
+    if (more > kMaxDigits || (value.kind == Kind::Extended && value.unit + more >= kMaxDigits))
         return refuse_value(compiler, "numerics have too many digits");
-    const Value factor = number(compiler, power_of_10(more));
+    const Value factor = decimal_of(compiler, power_of_10(more));
     Value scaled = operate(compiler, Operation::multiply, value, factor, value.limit * factor.limit);
     scaled.scale = static_cast<int16>(scale);
     show_as(&scaled, value);
+    if (value.kind == Kind::Extended) {
+        scaled.kind = value.kind;
+        scaled.unit = static_cast<int16>(value.unit + more);
+    }
     return scaled;
 }
 
@@ -106,9 +108,9 @@ Value append_shown(Compiler *compiler, const Value &value, bool is_turned) {
         return refuse_value(compiler, "numerics have too many digits");
     Value shown = make_value(shown_step_of(compiler, value), Kind::Integer, ValueType::int64, most);
     if (is_turned)
-        shown = operate(compiler, Operation::subtract, number(compiler, most), shown, most);
-    const Value moved =
-        operate(compiler, Operation::multiply, value, number(compiler, most + 1), value.limit * (most + 1));
+        shown = operate(compiler, Operation::subtract, decimal_of(compiler, most), shown, most);
+    const Value moved = operate(compiler, Operation::multiply, value, decimal_of(compiler, most + 1),
+                                value.limit * (most + 1));
     return operate(compiler, Operation::add, moved, shown, moved.limit + most);
 }
 
@@ -145,7 +147,7 @@ Value divide_decimals(Compiler *compiler, Value one, Value other) {
     return quotient;
 }
 
-static Value compute_decimal(Compiler *compiler, Operation operation, Value one, Value other) {
+Value compute_decimal(Compiler *compiler, Operation operation, const Value &one, const Value &other) {
     if (operation == Operation::multiply)
         return multiply_decimals(compiler, one, other);
     if (operation == Operation::divide)
@@ -209,9 +211,13 @@ static Value compute_float(Compiler *compiler, Operation operation, const Value 
 
 static Value compute(Compiler *compiler, Operation operation, const Value &one, const Value &other,
                      Oid result) {
+    if (is_numeric(one) && is_numeric(other) && one.kind != other.kind)
+        return compute_special(compiler, operation, one, other);
     if (one.kind != other.kind)
         return refuse_value(compiler, "numbers of different kinds are computed with");
     switch (one.kind) {
+        case Kind::Extended:
+            return compute_special(compiler, operation, one, other);
         case Kind::Integer:
             return compute_integer(compiler, operation, one, other, width_of_type(result));
         case Kind::Float:
@@ -227,6 +233,9 @@ static Value compute(Compiler *compiler, Operation operation, const Value &one, 
 static Value compute_one(Compiler *compiler, Operation operation, const Value &one) {
     if (one.kind == Kind::Float)
         return compute_float(compiler, operation, one, no_step, one.width, false);
+    if (one.kind == Kind::Extended)
+        return change_special(compiler, operation, one,
+                              compute_one(compiler, operation, finite_part(compiler, one)));
     if (one.kind != Kind::Integer && one.kind != Kind::Decimal)
         return refuse_value(compiler, "something is computed with that isn't a number");
     engine::Step step = make_step(operation, one.type, one.step);
@@ -292,11 +301,11 @@ static Value cut_digits(Compiler *compiler, Operation operation, Value value, in
     if (less > kMaxDigits || -less > kMaxDigits)
         return refuse_value(compiler, "numerics have too many digits");
     if (less > 0) {
-        const Value divisor = number(compiler, power_of_10(less));
+        const Value divisor = decimal_of(compiler, power_of_10(less));
         value = operate(compiler, operation, value, divisor, value.limit / divisor.limit + 1);
         value.scale = static_cast<int16>(digits);
         if (digits < 0) {
-            const Value factor = number(compiler, power_of_10(-digits));
+            const Value factor = decimal_of(compiler, power_of_10(-digits));
             value = operate(compiler, Operation::multiply, value, factor, value.limit * factor.limit);
             value.scale = 0;
         }
@@ -325,21 +334,16 @@ static Value compile_cut(Compiler *compiler, Operation of_decimals, Operation of
         return {};
     if (value.kind == Kind::Float)
         return compute_float(compiler, of_floats, value, no_step, value.width, false);
-    if (value.kind != Kind::Decimal || !read_digits(arguments, &digits))
+    if (!is_numeric(value) || !read_digits(arguments, &digits))
         return refuse_value(compiler, "how many digits are left isn't a constant");
+    if (value.kind == Kind::Extended)
+        return change_special(compiler, of_decimals, value,
+                              cut_digits(compiler, of_decimals, finite_part(compiler, value), digits));
     return cut_digits(compiler, of_decimals, value, digits);
 }
 
 // numeric(precision, scale)
-static Value compile_typmod(Compiler *compiler, const List *arguments) {
-    int typmod;
-    const Value value = compile(compiler, static_cast<const Expr *>(linitial(arguments)));
-    if (is_refused(compiler))
-        return {};
-    if (value.kind != Kind::Decimal || !read_digits(arguments, &typmod))
-        return refuse_value(compiler, "how many digits are left isn't a constant");
-    if (typmod < static_cast<int>(VARHDRSZ))
-        return value;
+static Value cut_to_typmod(Compiler *compiler, const Value &value, int typmod) {
     const uint32 packed = static_cast<uint32>(typmod) - VARHDRSZ;
     const auto precision = static_cast<int>(packed >> 16);
     const int scale = static_cast<int>((packed & 0x7ff) ^ 1024) - 1024;
@@ -353,6 +357,21 @@ static Value compile_typmod(Compiler *compiler, const List *arguments) {
         cut.limit >= std::pow(10.0, precision - scale + cut.scale) * (1 - 1e-9))
         return refuse_value(compiler, "a numeric may have more digits than it is cast to");
     return cut;
+}
+
+static Value compile_typmod(Compiler *compiler, const List *arguments) {
+    int typmod;
+    const Value value = compile(compiler, static_cast<const Expr *>(linitial(arguments)));
+    if (is_refused(compiler))
+        return {};
+    if (!is_numeric(value) || !read_digits(arguments, &typmod))
+        return refuse_value(compiler, "how many digits are left isn't a constant");
+    if (typmod < static_cast<int>(VARHDRSZ))
+        return value;
+    return value.kind == Kind::Extended
+               ? change_special(compiler, Operation::narrow, value,
+                                cut_to_typmod(compiler, finite_part(compiler, value), typmod))
+               : cut_to_typmod(compiler, value, typmod);
 }
 
 // ---- casts ------------------------------------------------------------------------------------------------
@@ -401,6 +420,11 @@ static Value cast_to_float(Compiler *compiler, const Value &value, Oid result) {
 }
 
 static Value cast_number(Compiler *compiler, const Value &value, Oid result) {
+    if (value.kind == Kind::Extended)
+        return kind_of_type(result) == Kind::Float
+                   ? float_of_special(compiler, value,
+                                      cast_to_float(compiler, finite_part(compiler, value), result))
+                   : cast_number(compiler, require_finite(compiler, value), result);
     if (value.kind == Kind::Group || value.kind == Kind::Date || value.kind == Kind::Timestamp ||
         value.kind == Kind::Interval)
         return refuse_value(compiler, "something is computed with that isn't a number");

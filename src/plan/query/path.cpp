@@ -215,7 +215,7 @@ static Cost cost_given_row(const CompiledQuery &compiled) {
     double operators = 0;
     for (uint32 i = 0; i < compiled.result_count; i++) {
         const Kind kind = compiled.results[i].argument.kind;
-        operators += kind == Kind::Group || kind == Kind::Decimal ? 4 : 1;
+        operators += kind == Kind::Group || is_numeric(compiled.results[i].argument) ? 4 : 1;
     }
     return cpu_tuple_cost + operators * cpu_operator_cost;
 }

@@ -23,7 +23,7 @@ bool is_ordered_set(const Aggref *aggregate) {
 // Is the value one of the rows' that shows as many digits as the row's does? Equal ones may come in any
 // order.
 static bool is_shown_beside(const Aggref *aggregate, const Value &value) {
-    return aggregate->aggfnoid == F_PERCENTILE_DISC_FLOAT8_ANYELEMENT && value.kind == Kind::Decimal &&
+    return aggregate->aggfnoid == F_PERCENTILE_DISC_FLOAT8_ANYELEMENT && is_numeric(value) &&
            value.shown == kShownByRow;
 }
 
@@ -37,7 +37,7 @@ static bool is_ordered(Compiler *compiler, const Aggref *aggregate, Argument *ar
     return list_length(aggregate->aggorder) == 1 &&
            order->sortop == lookup_type_cache(getBaseType(type), TYPECACHE_LT_OPR)->lt_opr &&
            value.kind != Kind::Boolean &&
-           ((value.kind != Kind::Decimal && value.kind != Kind::Interval) || value.shown != kShownByRow ||
+           ((!is_numeric(value) && value.kind != Kind::Interval) || value.shown != kShownByRow ||
             is_shown_beside(aggregate, value));
 }
 

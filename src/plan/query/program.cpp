@@ -66,7 +66,7 @@ uint32 add_constants(Program *program, const engine::Constant *constants, uint32
 static bool is_same(const Source &one, const Source &other) {
     return one.kind == other.kind && one.table == other.table && one.column == other.column &&
            one.type == other.type && one.result == other.result && one.scale == other.scale &&
-           one.numbering == other.numbering && one.part == other.part &&
+           one.unit == other.unit && one.numbering == other.numbering && one.part == other.part &&
            equal(one.expression, other.expression);
 }
 

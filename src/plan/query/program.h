@@ -24,9 +24,11 @@ using engine::ValueType;
 // What a step's words mean to SQL.
 enum class Kind : uint8 {
     Boolean,
-    Integer,  // of `width` bytes
-    Decimal,  // a numeric: its digits without the point, `scale` of them behind it
-    Float,    // of `width` bytes
+    Integer,   // of `width` bytes
+    Decimal,   // a numeric: its digits without the point, `scale` of them behind it
+    Extended,  // a numeric that may be NaN or infinite: a decimal below 10^unit, which is infinity itself,
+               // and 2 * 10^unit is NaN (special_numerics.cpp)
+    Float,     // of `width` bytes
     Date,
     Timestamp,  // with a time zone or without
     Interval,   // microseconds, shown as justify_hours() shows them, unless `shown` is kShownByRow; such may
@@ -62,11 +64,16 @@ struct Value {
     uint16 month_step;
     uint16 day_step;
     uint16 time_step;
+    int16 unit;  // Extended
 };
 inline constexpr uint16 no_numbering = no_step;
 
 inline bool has_fields(const Value &interval) {
     return interval.month_step != no_step || interval.interval != nullptr;
+}
+
+inline bool is_numeric(const Value &value) {
+    return value.kind == Kind::Decimal || value.kind == Kind::Extended;
 }
 
 // What absolute values have room, with a margin for what doubles can't tell.
@@ -93,6 +100,7 @@ struct Source {
     ValueType type;
     Kind result;
     int16 scale;       // of a decimal
+    int16 unit;        // of an extended one
     Expr *expression;  // Result: over the column
     Oid result_type;
     Oid collation;

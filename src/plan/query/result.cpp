@@ -42,7 +42,28 @@ static int shown_of(const RecordLayout &layout, const Result &result, const uint
                                    : static_cast<int>(number_of_column(layout, record, result.shown));
 }
 
+// Of a group that has special numerics: what their sum is; 0: all are finite.
+static int special_of_sum(const RecordLayout &layout, const Result &result, const uint64 *record) {
+    if (result.least_special == no_step)
+        return 0;
+    const auto least = static_cast<int>(number_of_column(layout, record, result.least_special));
+    const auto greatest = static_cast<int>(number_of_column(layout, record, result.greatest_special));
+    return least == 0 ? greatest : greatest == 0 || least == greatest ? least : column::kNaN;
+}
+
+static Numeric read_numeric(const Value &meaning, Int128 number, int shown) {
+    if (meaning.kind == Kind::Extended) {
+        Int128 unit = 1;
+        column::multiply_by_power(&unit, meaning.unit);
+        if (number >= unit || number <= -unit)
+            return column::make_special(static_cast<int>(number / unit));
+    }
+    return make_shown(number, meaning.scale, shown);
+}
+
 static Numeric read_sum(const RecordLayout &layout, const Result &result, const uint64 *record) {
+    if (const int special = special_of_sum(layout, result, record); special != 0)
+        return column::make_special(special);
     const bool is_decimal = result.argument.kind == Kind::Decimal;
     return make_shown(number_of_column(layout, record, result.value), is_decimal ? result.argument.scale : 0,
                       is_decimal ? shown_of(layout, result, record) : 0);
@@ -57,8 +78,10 @@ static Datum read_deviation(const RecordLayout &layout, const Result &result, co
     Datum state;
     if (result.is_wide) {
         const int shown = shown_of(layout, result, record);
-        state = state_of_squares(count, make_shown(sum, scale, shown),
-                                 make_shown(squares, 2 * scale, 2 * shown), shown);
+        // One NaN more has the effect of any special ones.
+        const uint64 special = special_of_sum(layout, result, record) != 0 ? 1 : 0;
+        state = state_of_squares(count - special, make_shown(sum, scale, shown),
+                                 make_shown(squares, 2 * scale, 2 * shown), shown, special);
     } else {
         state = state_of_deviation({count, sum, squares});
     }
@@ -324,7 +347,7 @@ static const char *find_problem_of(const RecordLayout &layout, const Result &res
             if (result.least_shown != no_step && number_of_column(layout, record, result.least_shown) !=
                                                      number_of_column(layout, record, result.shown))
                 return "equal grouping columns look different";
-            is_known = result.argument.kind != Kind::Decimal || has_room(layout, result, record);
+            is_known = !is_numeric(result.argument) || has_room(layout, result, record);
     }
     return is_known ? nullptr : "a result is out of range";
 }
@@ -384,7 +407,7 @@ void read_result(const CompiledQuery &compiled, const RecordLayout &layout, cons
             return;
         case ResultKind::ShownExtreme: {
             const Int128 number = number_of_column(layout, record, result.value);
-            *value = NumericGetDatum(make_shown(number >> kShownBits, meaning.scale, shown_of_bits(number)));
+            *value = NumericGetDatum(read_numeric(meaning, number >> kShownBits, shown_of_bits(number)));
             return;
         }
         case ResultKind::IntervalExtreme: {
@@ -405,9 +428,9 @@ void read_result(const CompiledQuery &compiled, const RecordLayout &layout, cons
         default:
             break;
     }
-    if (meaning.kind == Kind::Decimal) {
-        *value = NumericGetDatum(make_shown(number_of_column(layout, record, result.value), meaning.scale,
-                                            shown_of(layout, result, record)));
+    if (is_numeric(meaning)) {
+        *value = NumericGetDatum(read_numeric(meaning, number_of_column(layout, record, result.value),
+                                              shown_of(layout, result, record)));
     } else if (meaning.kind == Kind::Group) {
         *value = value_of_group(compiled, meaning, record[layout.words[result.value]]);
     } else if (meaning.kind == Kind::Interval && result.shown != no_step) {

@@ -13,6 +13,7 @@ static double bound_of(const Value &value) {
             return 1;
         case Kind::Integer:
         case Kind::Decimal:
+        case Kind::Extended:
             // With a margin for what doubles can't tell.
             return value.type == ValueType::int64 ? Min(ceil(value.limit * (1 + 1e-9)) + 1, any_integer)
                                                   : ceil(value.limit * (1 + 1e-9)) + 1;

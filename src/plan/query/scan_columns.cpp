@@ -23,13 +23,22 @@ static void write_words(ValueType type, Int128 number, uint64 *words) {
         words[1] = static_cast<uint64>(number >> 64);
 }
 
+// A numeric that isn't finite, of which the source may say how many digits it shows.
+static Int128 number_of_special(const Source &source, int special) {
+    Int128 number = source.kind == SourceKind::Own ? special : 0;
+    column::multiply_by_power(&number, source.unit);
+    return number;
+}
+
 // The dictionary's numbers at the source's scale, or how many digits they show.
 static const uint64 *map_decimals(const DecimalRun &run, const Source &source) {
     const uint32 words = engine::words_of(source.type);
     auto *values = allocate_zeroed<uint64>(run.count * words + 1);
     for (uint64 code = 0; code < run.count; code++) {
         Int128 number = run.scales[code];
-        if (source.kind == SourceKind::Own) {
+        if (run.scales[code] == kSpecialScale) {
+            number = number_of_special(source, static_cast<int>(run.words[2 * code]));
+        } else if (source.kind == SourceKind::Own) {
             number = column::wide_of_words(run.words[2 * code], run.words[2 * code + 1]);
             column::multiply_by_power(&number, source.scale - run.scales[code]);
         }
@@ -288,6 +297,10 @@ static column::Converted convert_decimal(Evaluation *evaluation, const column::T
         shown = static_cast<uint8>(scale);
     } else {
         const Datum numeric = column::datum_of(evaluation->facts->type, value.bytes, &evaluation->buffer);
+        if (const int special = column::special_of(DatumGetNumeric(numeric)); special != 0) {
+            write_words(source.type, number_of_special(source, special), words);
+            return column::Converted::Value;
+        }
         if (!column::read_wide(DatumGetNumeric(numeric), number, &shown))
             return column::Converted::Impossible;
     }

@@ -63,7 +63,8 @@ static void compile_float_regression(Compiler *compiler, CompiledQuery *compiled
 // ---- of one argument --------------------------------------------------------------------------------------
 
 void compile_deviation(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate,
-                       const Argument &argument, Result *result) {
+                       Argument argument, Result *result) {
+    accumulate_special(compiler, compiled, &argument, result);
     Value value = argument.value;
     result->functions = read_final_functions(aggregate->aggfnoid);
     if (value.kind == Kind::Float && !argument.is_distinct) {
@@ -121,7 +122,10 @@ static Value compile_number(Compiler *compiler, const Expr *expression, bool is_
         return compile(compiler, expression);
     const auto *call = reinterpret_cast<const FuncExpr *>(expression);
     const Value value = compile(compiler, static_cast<const Expr *>(linitial(call->args)));
-    return value.kind == Kind::Integer ? as_decimal(value) : value;
+    return value.kind == Kind::Integer ? as_decimal(value)
+           : value.kind == Kind::Extended
+               ? refuse_value(compiler, "a regression is of numerics that may be NaN")
+               : value;
 }
 
 static uint16 is_there(Compiler *compiler, const Value &value) {

@@ -130,8 +130,9 @@ static bool is_in_order(const Program &program, const Result &result, Oid collat
     switch (result.kind) {
         case ResultKind::Value:
             return result.argument.kind != Kind::Group || has_order(program, result.argument, collation);
-        case ResultKind::Integer:
         case ResultKind::Sum:
+            return result.least_special == no_step;
+        case ResultKind::Integer:
         case ResultKind::FloatSum:
             return true;
         default:

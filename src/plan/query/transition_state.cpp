@@ -72,15 +72,16 @@ Datum state_of_deviation(const Deviation &deviation) {
     return bytes_of(state);
 }
 
-// All values are taken for ones of the greatest scale; no infinity and no NaN is among them.
-Datum state_of_squares(uint64 count, Numeric sum, Numeric squares, int scale) {
+// All finite values are taken for ones of the greatest scale; no infinity is among them.
+Datum state_of_squares(uint64 count, Numeric sum, Numeric squares, int scale, uint64 nans) {
     Serialized state = {};
     put(&state, count, sizeof(uint64));
     put_numeric(&state, sum);
     put_numeric(&state, squares);
     put(&state, static_cast<uint64>(scale), sizeof(uint32));
     put(&state, count, sizeof(uint64));
-    for (int i = 0; i < 3; i++)
+    put(&state, nans, sizeof(uint64));
+    for (int i = 0; i < 2; i++)
         put(&state, 0, sizeof(uint64));
     return bytes_of(state);
 }

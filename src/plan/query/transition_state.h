@@ -17,8 +17,8 @@ struct Deviation {
 
 // All of them in the current memory context.
 Datum state_of_deviation(const Deviation &deviation);  // as numeric_poly_serialize gives it
-Datum state_of_squares(uint64 count, Numeric sum, Numeric squares,
-                       int scale);  // as numeric_serialize gives it
+Datum state_of_squares(uint64 count, Numeric sum, Numeric squares, int scale,
+                       uint64 nans);  // as numeric_serialize gives it
 
 // Calls an aggregate's support function, which looks for the memory of its state there where an Agg node has
 // it.
