@@ -118,10 +118,13 @@ Value require_finite(Compiler *compiler, const Value &value) {
     return finite;
 }
 
-Value compose_special(Compiler *compiler, Value number, uint16 is_number, uint16 special) {
+// The number where the step is true, and the special one elsewhere. A unit may be known that is above all
+// numbers.
+static Value compose_special(Compiler *compiler, Value number, uint16 is_number, uint16 special,
+                             int16 known_unit = kMaxUnit + 1) {
     if (is_refused(compiler))
         return {};
-    const int16 unit = unit_above(number.limit);
+    const int16 unit = Min(unit_above(number.limit), known_unit);
     if (unit > kMaxUnit)
         return refuse_value(compiler, "numerics have too many digits");
     const Value zero = widen_to(compiler, decimal_of(compiler, 0), number.type);
@@ -265,10 +268,10 @@ Value change_special(Compiler *compiler, Operation operation, const Value &value
     switch (operation) {
         case Operation::negate:
             return compose_special(compiler, number, is_small(compiler, special, 0),
-                                   negate_special(compiler, special));
+                                   negate_special(compiler, special), value.unit);
         case Operation::absolute:
             return compose_special(compiler, number, is_small(compiler, special, 0),
-                                   small_step(compiler, Operation::absolute, special));
+                                   small_step(compiler, Operation::absolute, special), value.unit);
         case Operation::sign: {
             // An infinite one has a sign like others.
             Value sign = widen_to(compiler, number, ValueType::int64);
