@@ -38,6 +38,10 @@ struct Result {
     // no_step: the argument tells.
     uint16 shown;
     uint16 squares;
+    // Deviation: the sums of the parts' products and of the lower parts' squares, squares being those of the
+    // higher parts; no_step: numbers are whole.
+    uint16 part_products;
+    uint16 lower_squares;
     // Of a sum: the least and the greatest special numeric among what is added; no_step: all are finite.
     uint16 least_special;
     uint16 greatest_special;
@@ -62,6 +66,9 @@ struct Result {
     Result *elements;    // Array: as many as its shape has; those without a value (no_step) are NULL
     ArrayType *shape;
 };
+
+// Numbers whose squares may have no room are squared in two parts.
+inline constexpr int64 kLowerPart = INT64CONST(1000000000000000);
 
 // Conditions on groups (having.h), whose steps read the aggregate's columns.
 struct CompiledHaving {

@@ -69,11 +69,38 @@ static Numeric read_sum(const RecordLayout &layout, const Result &result, const 
                       is_decimal ? shown_of(layout, result, record) : 0);
 }
 
+static Numeric times(Numeric one, Numeric other) {
+    return DatumGetNumeric(DirectFunctionCall2(numeric_mul, NumericGetDatum(one), NumericGetDatum(other)));
+}
+
+static Numeric plus(Numeric one, Numeric other) {
+    return DatumGetNumeric(DirectFunctionCall2(numeric_add, NumericGetDatum(one), NumericGetDatum(other)));
+}
+
+// The sum of squares, which shows twice as many digits as the numbers do.
+static Numeric read_squares(const RecordLayout &layout, const Result &result, const uint64 *record,
+                            int shown) {
+    const int scale = 2 * result.argument.scale;
+    const Int128 squares = number_of_column(layout, record, result.squares);
+    if (result.part_products == no_step)
+        return make_shown(squares, scale, shown);
+    const auto whole = [&](uint16 column) {
+        return column::make_numeric(number_of_column(layout, record, column), 0, 0);
+    };
+    const Numeric unit = int64_to_numeric(kLowerPart);
+    const Numeric products = whole(result.part_products);
+    const Numeric high = plus(times(whole(result.squares), unit), plus(products, products));
+    const Numeric all = plus(times(high, unit), whole(result.lower_squares));
+    // 10^-scale, of which one number has no room.
+    const Numeric least = column::make_numeric(1, result.argument.scale, result.argument.scale);
+    return DatumGetNumeric(DirectFunctionCall2(
+        numeric_round, NumericGetDatum(times(all, times(least, least))), Int32GetDatum(shown)));
+}
+
 static Datum read_deviation(const RecordLayout &layout, const Result &result, const uint64 *record,
                             bool *is_null) {
     const auto count = static_cast<uint64>(number_of_column(layout, record, result.count));
     const Int128 sum = number_of_column(layout, record, result.value);
-    const Int128 squares = number_of_column(layout, record, result.squares);
     const int scale = result.argument.scale;
     Datum state;
     if (result.is_wide) {
@@ -81,15 +108,11 @@ static Datum read_deviation(const RecordLayout &layout, const Result &result, co
         // One NaN more has the effect of any special ones.
         const uint64 special = special_of_sum(layout, result, record) != 0 ? 1 : 0;
         state = state_of_squares(count - special, make_shown(sum, scale, shown),
-                                 make_shown(squares, 2 * scale, 2 * shown), shown, special);
+                                 read_squares(layout, result, record, 2 * shown), shown, special);
     } else {
-        state = state_of_deviation({count, sum, squares});
+        state = state_of_deviation({count, sum, number_of_column(layout, record, result.squares)});
     }
     return finish_deviation(result.functions, state, is_null);
-}
-
-static Numeric times(Numeric one, Numeric other) {
-    return DatumGetNumeric(DirectFunctionCall2(numeric_mul, NumericGetDatum(one), NumericGetDatum(other)));
 }
 
 static float8 real_of(Numeric number) {
@@ -274,7 +297,7 @@ static bool has_room(const RecordLayout &layout, const Result &result, const uin
     Int128 number = number_of_column(layout, record, result.value);
     if (!column::multiply_by_power(&number, more))
         return false;
-    if (result.kind != ResultKind::Deviation)
+    if (result.kind != ResultKind::Deviation || result.part_products != no_step)
         return true;
     number = number_of_column(layout, record, result.squares);
     return column::multiply_by_power(&number, 2 * more);

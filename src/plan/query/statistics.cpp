@@ -78,12 +78,25 @@ void compile_deviation(Compiler *compiler, CompiledQuery *compiled, const Aggref
         refuse(&compiler->refusal, "a variance isn't one of numbers");
         return;
     }
-    const Value square = multiply_decimals(compiler, value, value);
-    if (is_refused(compiler))
-        return;
+    const auto sum = [&](const Value &of) {
+        return accumulate(compiled, AccumulatorKind::sum, of.step, argument.filter);
+    };
+    const auto product = [&](const Value &one, const Value &other) {
+        return sum(operate(compiler, Operation::multiply, one, other, one.limit * other.limit));
+    };
     result->argument = value;
-    result->value = accumulate(compiled, AccumulatorKind::sum, value.step, argument.filter);
-    result->squares = accumulate(compiled, AccumulatorKind::sum, square.step, argument.filter);
+    result->value = sum(value);
+    if (value.limit < static_cast<double>(kLowerPart)) {
+        result->part_products = no_step;
+        result->squares = product(value, value);
+    } else {
+        const Value unit = decimal_of(compiler, kLowerPart);
+        const Value high = operate(compiler, Operation::divide, value, unit, value.limit / unit.limit + 1);
+        const Value low = operate(compiler, Operation::modulo, value, unit, unit.limit);
+        result->squares = product(high, high);
+        result->part_products = product(high, low);
+        result->lower_squares = product(low, low);
+    }
     result->count = accumulate(compiled, AccumulatorKind::count, value.step, argument.filter);
     result->shown = accumulate_shown(compiler, compiled, {value, argument.filter, false, InvalidOid});
 }
