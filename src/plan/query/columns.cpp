@@ -158,15 +158,14 @@ ColumnFacts *combine_facts(const ColumnFacts *const *facts, const MemberColumns 
 static void guess_decimals(Gathered *gathered, int32 typmod) {
     constexpr int usual_scale = 4;
     constexpr double usual_number = 1e9;
-    if (typmod < static_cast<int32>(VARHDRSZ)) {
+    int precision;
+    int scale;
+    if (!read_numeric_typmod(typmod, &precision, &scale)) {
         note_decimal(gathered, 0, 0);
         gathered->decimals.has_scale[usual_scale] = true;
         gathered->decimals.most[usual_scale] = Max(gathered->decimals.most[usual_scale], usual_number);
         return;
     }
-    const uint32 packed = static_cast<uint32>(typmod) - VARHDRSZ;
-    const int scale = static_cast<int>((packed & 0x7ff) ^ 1024) - 1024;
-    const auto precision = static_cast<int>(packed >> 16);
     if (scale < 0 || scale > kMaxScale)
         return;
     gathered->decimals.has_scale[scale] = true;

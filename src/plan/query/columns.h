@@ -75,6 +75,10 @@ struct ScanColumns {
     engine::InputSource own_rows;
 };
 
+// A numeric that PostgreSQL has computed, as a number of the scale. False: it has no room.
+inline constexpr const char *kNoRoomForDigits = "a computed numeric isn't finite, or has too many digits";
+bool read_computed(Numeric numeric, int scale, Int128 *number, uint8 *shown);
+
 // How large maps of runs' codes are made: with values, or by names alone, under which the server process may
 // keep them from requests before.
 enum class MapForm : uint8 { Named, Whole };

@@ -61,6 +61,31 @@ Value make_value(uint16 step, Kind kind, ValueType type, double limit) {
             no_numbering, InvalidOid, false, no_step, 0, nullptr, no_step, no_step, no_step, 0};
 }
 
+bool read_numeric_typmod(int32 typmod, int *precision, int *scale) {
+    const uint32 packed = static_cast<uint32>(typmod) - VARHDRSZ;
+    *precision = static_cast<int>(packed >> 16);
+    *scale = static_cast<int>((packed & 0x7ff) ^ 1024) - 1024;
+    return typmod >= static_cast<int32>(VARHDRSZ);
+}
+
+// Others show the digits that they have, which are so many that one of 16 digits has room.
+Value value_of_computed(int32 typmod) {
+    constexpr int16 any_scale = 20;
+    constexpr int narrow_digits = 18;
+    int precision;
+    int scale;
+    const bool is_known = read_numeric_typmod(typmod, &precision, &scale);
+    if (is_known && scale >= 0 && precision <= narrow_digits) {
+        Value value = make_value(no_step, Kind::Decimal, ValueType::int64, std::pow(10.0, precision));
+        value.scale = value.shown = static_cast<int16>(scale);
+        return value;
+    }
+    Value value = make_value(no_step, Kind::Decimal, ValueType::int128, kMaxComputed);
+    value.scale = any_scale;
+    value.shown = kShownByRow;
+    return value;
+}
+
 uint16 add_guarded(Compiler *compiler, engine::Step step, bool may_fail) {
     step.guard = may_fail ? compiler->guard : no_step;
     return add_step(compiler->program, step);

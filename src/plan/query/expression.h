@@ -94,6 +94,14 @@ uint8 width_of_type(Oid type);
 
 Value make_value(uint16 step, Kind kind, ValueType type, double limit = 0);
 
+// A numeric type's digits; false: any numeric is of it.
+bool read_numeric_typmod(int32 typmod, int *precision, int *scale);
+
+// Numerics that PostgreSQL computes of a type, before the engine has them. They are of less than 10^36.
+inline constexpr int16 kComputedDigits = 36;
+inline constexpr double kMaxComputed = 1e36;
+Value value_of_computed(int32 typmod);
+
 // A step that may fail, so that it is needed where the guard is true alone; or one that can't.
 uint16 add_guarded(Compiler *compiler, engine::Step step, bool may_fail);
 
@@ -158,6 +166,8 @@ Value append_shown(Compiler *compiler, const Value &value, bool is_turned);
 Value multiply_decimals(Compiler *compiler, const Value &one, const Value &other);
 // The quotient that numeric_div gives, digit for digit.
 Value divide_decimals(Compiler *compiler, Value one, Value other);
+// Functions whose results have as many digits as it takes, of which the engine refuses what has no room.
+bool has_all_digits(Oid function);
 // Functions and operators over numbers; false: it is none of them.
 bool compile_number_call(Compiler *compiler, Oid function, const List *arguments, Oid result, Value *value);
 

@@ -47,8 +47,7 @@ bool is_map(Compiler *compiler, const Expr *expression) {
             return false;
     }
     ColumnSearch search = {compiler, nullptr};
-    return !has_other_column(node, &search) && search.column != nullptr &&
-           !contain_nonstrict_functions(node) && kind_of_type(exprType(node)) != Kind::Decimal;
+    return !has_other_column(node, &search) && search.column != nullptr && !contain_nonstrict_functions(node);
 }
 
 static bool is_users(Oid function, void *) {
@@ -73,6 +72,22 @@ static Value value_of_source(Compiler *compiler, const Source &source) {
     return value;
 }
 
+// How many digits each shows is a source of its own.
+static Value value_of_decimals(Compiler *compiler, Source source) {
+    Value value = value_of_computed(exprTypmod(reinterpret_cast<const Node *>(source.expression)));
+    const auto read = [&](ValueType type, ResultPart part) {
+        source.type = type;
+        source.part = part;
+        return add_step(compiler->program,
+                        make_step(Operation::column, type, add_source(compiler->program, source)));
+    };
+    source.scale = value.scale;
+    value.step = read(value.type, ResultPart::Whole);
+    if (value.shown == kShownByRow)
+        value.shown_step = read(ValueType::int64, ResultPart::Shown);
+    return value;
+}
+
 static Value compile_source(Compiler *compiler, const Expr *expression, const Var *column) {
     const auto *node = reinterpret_cast<const Node *>(expression);
     const Oid type = exprType(node);
@@ -80,6 +95,8 @@ static Value compile_source(Compiler *compiler, const Expr *expression, const Va
     source.expression = const_cast<Expr *>(expression);
     source.result_type = type;
     source.collation = exprCollation(node);
+    if (source.result == Kind::Decimal)
+        return value_of_decimals(compiler, source);
     if (source.result == Kind::Boolean)
         source.type = ValueType::boolean;
     if (source.result == Kind::Float)

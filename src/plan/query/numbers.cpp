@@ -9,6 +9,8 @@ namespace pg_gpu::plan::query {
 // ---- scales -----------------------------------------------------------------------------------------------
 
 static constexpr int kMaxDigits = 38;
+// No decimal shows more behind the point.
+static constexpr int kMaxShown = 63;
 // How many digits quotients have that lie in a decimal.
 static constexpr int kQuotientScale = 24;
 
@@ -103,15 +105,12 @@ Value multiply_decimals(Compiler *compiler, const Value &one, const Value &other
 }
 
 Value append_shown(Compiler *compiler, const Value &value, bool is_turned) {
-    constexpr int most = 63;
-    if (value.limit * (most + 1) >= kMaxInt128)
-        return refuse_value(compiler, "numerics have too many digits");
-    Value shown = make_value(shown_step_of(compiler, value), Kind::Integer, ValueType::int64, most);
+    Value shown = make_value(shown_step_of(compiler, value), Kind::Integer, ValueType::int64, kMaxShown);
     if (is_turned)
-        shown = operate(compiler, Operation::subtract, decimal_of(compiler, most), shown, most);
-    const Value moved = operate(compiler, Operation::multiply, value, decimal_of(compiler, most + 1),
-                                value.limit * (most + 1));
-    return operate(compiler, Operation::add, moved, shown, moved.limit + most);
+        shown = operate(compiler, Operation::subtract, decimal_of(compiler, kMaxShown), shown, kMaxShown);
+    const Value moved = operate(compiler, Operation::multiply, value, decimal_of(compiler, kMaxShown + 1),
+                                value.limit * (kMaxShown + 1));
+    return operate(compiler, Operation::add, moved, shown, moved.limit + kMaxShown);
 }
 
 // Of a constant that isn't 0 it is known that dividing by it doesn't fail.
@@ -344,9 +343,9 @@ static Value compile_cut(Compiler *compiler, Operation of_decimals, Operation of
 
 // numeric(precision, scale)
 static Value cut_to_typmod(Compiler *compiler, const Value &value, int typmod) {
-    const uint32 packed = static_cast<uint32>(typmod) - VARHDRSZ;
-    const auto precision = static_cast<int>(packed >> 16);
-    const int scale = static_cast<int>((packed & 0x7ff) ^ 1024) - 1024;
+    int precision;
+    int scale;
+    read_numeric_typmod(typmod, &precision, &scale);
     if (scale < 0)
         return refuse_value(compiler, "a numeric's scale is negative");
     if (value.real != no_step && scale < value.scale && precision <= kMaxDigits)
@@ -453,7 +452,7 @@ static Value cast_number(Compiler *compiler, const Value &value, Oid result) {
 
 namespace {
 
-enum class Call : uint8 { Two, One, Same, Bits, Cast, Round, Ceiling, Floor, Truncate, Typmod };
+enum class Call : uint8 { Two, One, Same, Bits, Cast, Round, Ceiling, Floor, Truncate, Typmod, Scale };
 
 struct NumberFunction {
     Oid function;
@@ -619,6 +618,7 @@ static constexpr NumberFunction functions[] = {
     {F_TRUNC_NUMERIC, Call::Truncate, Operation::null},
     {F_TRUNC_NUMERIC_INT4, Call::Truncate, Operation::null},
     {F_NUMERIC_NUMERIC_INT4, Call::Typmod, Operation::null},
+    {F_SCALE, Call::Scale, Operation::null},
 };
 
 static const NumberFunction *find_function(Oid function) {
@@ -626,6 +626,27 @@ static const NumberFunction *find_function(Oid function) {
         if (known.function == function)
             return &known;
     return nullptr;
+}
+
+bool has_all_digits(Oid function) {
+    const NumberFunction *known = find_function(function);
+    return known != nullptr && known->call != Call::Round && known->call != Call::Truncate;
+}
+
+// NULL where there is no finite number.
+static Value scale_of(Compiler *compiler, const Value &value) {
+    if (!is_numeric(value))
+        return refuse_value(compiler, "something is computed with that isn't a number");
+    uint16 is_finite = logic(compiler, Operation::equal, value.step, value.step);
+    if (value.kind == Kind::Extended)
+        is_finite = logic(compiler, Operation::equal, special_part(compiler, value),
+                          constant_step(compiler->program, 0, ValueType::int64));
+    const uint16 null = add_step(compiler->program, make_step(Operation::null, ValueType::int64));
+    const engine::Step scale =
+        make_step(Operation::choose, ValueType::int64, is_finite, shown_step_of(compiler, value), null);
+    Value result = make_value(add_step(compiler->program, scale), Kind::Integer, ValueType::int64, kMaxShown);
+    result.width = 4;
+    return result;
 }
 
 static Value compile_operands(Compiler *compiler, const NumberFunction &known, const List *arguments,
@@ -650,6 +671,8 @@ static Value compile_operands(Compiler *compiler, const NumberFunction &known, c
                                 list_length(arguments) > 1 ? other.step : no_step);
         case Call::Cast:
             return cast_number(compiler, one, result);
+        case Call::Scale:
+            return scale_of(compiler, one);
         default:
             return one;
     }

@@ -89,8 +89,9 @@ enum class SourceKind : uint8 {
     Result,    // what an expression gives, evaluated once for each entry of the column's dictionary
 };
 
-// What is taken of the results of a source: themselves, or a field of intervals.
-enum class ResultPart : uint8 { Whole, Months, Days, Time };
+// What is taken of the results of a source: themselves, a field of intervals, or how many digits numerics
+// show.
+enum class ResultPart : uint8 { Whole, Months, Days, Time, Shown };
 
 // A column of a table's scan.
 struct Source {
@@ -161,19 +162,22 @@ struct NumberedConstant {
 struct Table {
     List *inputs;            // expressions over the index's columns
     const Expr *expression;  // over inputs: Vars with their numbers, from 1 on
-    const Value *values;     // of inputs
     int input_count;
+    const Value *keys;  // of inputs, of which those of 128 bits have two
+    int key_count;
     Value result;
     Oid type;
     bool is_condition;  // rows are looked up before all conditions are known to hold
-    // Steps name lists by number until they are written: of each input, and of combinations.
+    // Steps name lists by number until they are written: of each key, and of combinations.
     uint32 first_list;
+    uint32 parts;  // of a result, each of which has a list
     // Made in the executor, by combination.
     uint64 count;
-    uint64 *values_given;  // of inputs: Datums where they are to be numbered
+    uint64 *values_given;  // of keys: Datums where they are to be numbered
     bool *nulls;
-    uint64 *results_given;
+    uint64 *results_given;  // the parts of each
     bool *result_nulls;
+    bool *is_absent;  // there is no result that the engine has room for, or an error
     // The same with numbers, which each request may give anew (number_tables).
     uint64 *words;
     uint64 *results;

@@ -100,6 +100,24 @@ static Evaluation *begin_evaluation(const ViewColumns &columns, Program *program
     return evaluation;
 }
 
+bool read_computed(Numeric numeric, int scale, Int128 *number, uint8 *shown) {
+    uint64 words[2];
+    if (column::special_of(numeric) != 0 || !column::read_wide(numeric, words, shown) || *shown > scale)
+        return false;
+    *number = column::wide_of_words(words[0], words[1]);
+    return column::multiply_by_power(number, scale - *shown) &&
+           std::fabs(static_cast<double>(*number)) < kMaxComputed;
+}
+
+static column::Converted write_decimal(const Source &source, Numeric numeric, uint64 *words) {
+    Int128 number;
+    uint8 shown;
+    if (!read_computed(numeric, source.scale, &number, &shown))
+        return column::Converted::Impossible;
+    write_words(source.type, source.part == ResultPart::Shown ? shown : number, words);
+    return column::Converted::Value;
+}
+
 // From PostgreSQL 17 on there are infinite intervals, which have no fields to compute with.
 static column::Converted write_part(ResultPart part, const Interval &interval, uint64 *words) {
     if (is_infinite_interval(interval))
@@ -112,11 +130,16 @@ static column::Converted write_part(ResultPart part, const Interval &interval, u
 }
 
 static const char *problem_of_result(const Evaluation &evaluation) {
-    return evaluation.source->part == ResultPart::Whole ? kNoRoomForNumbers : "an interval is infinite";
+    const Source &source = *evaluation.source;
+    return source.result == Kind::Decimal     ? kNoRoomForDigits
+           : source.part == ResultPart::Whole ? kNoRoomForNumbers
+                                              : "an interval is infinite";
 }
 
 static column::Converted write_result(Evaluation *evaluation, Datum result, uint64 *words) {
     const Source &source = *evaluation->source;
+    if (source.result == Kind::Decimal)
+        return write_decimal(source, DatumGetNumeric(result), words);
     if (source.part != ResultPart::Whole)
         return write_part(source.part, *DatumGetIntervalP(result), words);
     const uint8 width = width_of_type(source.result_type);
@@ -185,7 +208,8 @@ static void map_results(Evaluation *evaluation, RunReader *reader, engine::RunCo
         evaluation->problem = kNoRoomForNumbers;
         return;
     }
-    auto *values = allocate_zeroed<uint64>(count + 1);
+    const uint32 width = engine::words_of(evaluation->source->type);
+    auto *values = allocate_zeroed<uint64>(count * width + 1);
     uint64 *nulls = nullptr;
     const bool may_be_kept = evaluation->numbering != nullptr && evaluation->state != nullptr;
     const ResultsOfRun run = {reader, evaluation->source, column::count_changes()};
@@ -203,7 +227,7 @@ static void map_results(Evaluation *evaluation, RunReader *reader, engine::RunCo
         const uint64 code = cursor.ordinal;
         if (code % column::kBatch == 0)
             CHECK_FOR_INTERRUPTS();
-        const column::Converted converted = evaluate(evaluation, cursor.value, &values[code]);
+        const column::Converted converted = evaluate(evaluation, cursor.value, &values[code * width]);
         if (converted == column::Converted::Impossible)
             evaluation->problem = problem_of_result(*evaluation);
         if (converted != column::Converted::Null)

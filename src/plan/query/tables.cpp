@@ -8,8 +8,6 @@
 
 namespace pg_gpu::plan::query {
 
-// Stands for NULL in a table. No other result may be it.
-static constexpr int64 kNull = PG_INT64_MIN + 12345;
 // What is longer takes too long to look at for each of its parts.
 static constexpr int kMaxNodes = 100;
 static constexpr int kMaxAttempts = 16;
@@ -40,9 +38,9 @@ static bool is_input(const Value &value) {
         case Kind::Date:
         case Kind::Timestamp:
         case Kind::Group:
-            return !value.is_null && value.type != ValueType::int128;
         case Kind::Decimal:
-            return !value.is_null && value.type == ValueType::int64 && value.shown != kShownByRow;
+        case Kind::Extended:
+            return !value.is_null;
         default:
             return false;
     }
@@ -53,6 +51,11 @@ static Node *var_of_input(Node *node, int number) {
                                             exprTypmod(node), exprCollation(node), 0));
 }
 
+static FuncExpr *scale_of(Node *numeric) {
+    return makeFuncExpr(F_SCALE, INT4OID, list_make1(copyObjectImpl(numeric)), InvalidOid, InvalidOid,
+                        COERCE_EXPLICIT_CALL);
+}
+
 // Makes it an input, if the engine computes it; nullptr: it doesn't.
 static Node *take_input(Cut *cut, Node *node) {
     for (int i = 0; i < cut->table->input_count; i++)
@@ -61,10 +64,14 @@ static Node *take_input(Cut *cut, Node *node) {
     Compiler *compiler = cut->compiler;
     const uint16 guard = compiler->guard;
     const Value value = compile(compiler, reinterpret_cast<const Expr *>(node));
-    const bool is_taken = !is_refused(compiler) && is_input(value) && cut->table->input_count < kMaxInputs;
+    const bool is_taken = !is_refused(compiler) && is_input(value);
     compiler->refusal = {};
     compiler->guard = guard;
-    if (!is_taken)
+    // What is computed of numerics depends on the digits that they show.
+    if (!is_taken || (is_numeric(value) && value.shown == kShownByRow &&
+                      take_input(cut, reinterpret_cast<Node *>(scale_of(node))) == nullptr))
+        return nullptr;
+    if (cut->table->input_count == kMaxInputs)
         return nullptr;
     cut->values[cut->table->input_count] = value;
     cut->table->inputs = lappend(cut->table->inputs, node);
@@ -150,28 +157,99 @@ static uint16 look_up(Compiler *compiler, uint16 step, uint32 list) {
     return add_guarded(compiler, look, true);
 }
 
-// An input's list has places from 1 on, each times how many combinations earlier inputs have; NULL is 0. The
+// Numbers of 128 bits are looked up in two parts.
+static void make_keys(Compiler *compiler, const Value *inputs, Table *table) {
+    auto *keys = allocate_zeroed<Value>(size_t{2} * kMaxInputs);
+    for (int i = 0; i < table->input_count; i++) {
+        const Value &input = inputs[i];
+        if (input.type != ValueType::int128) {
+            keys[table->key_count++] = input;
+            continue;
+        }
+        const Value unit = decimal_of(compiler, kPartUnit);
+        const Value high = operate(compiler, Operation::divide, input, unit, input.limit / unit.limit + 1);
+        const Value low = operate(compiler, Operation::modulo, input, unit, unit.limit);
+        keys[table->key_count++] = widen_to(compiler, high, ValueType::int64);
+        keys[table->key_count++] = widen_to(compiler, low, ValueType::int64);
+    }
+    table->keys = keys;
+}
+
+// A key's list has places from 1 on, each times how many combinations earlier inputs have; NULL is 0. The
 // sum of places tells the combination.
-static uint16 compile_lookup(Compiler *compiler, const Table &table) {
+static uint16 compile_place(Compiler *compiler, const Table &table) {
     Program *program = compiler->program;
     const uint16 zero = constant_step(program, 0, ValueType::int64);
     uint16 sum = zero;
-    for (int i = 0; i < table.input_count; i++) {
-        uint16 step = table.values[i].step;
-        if (table.values[i].type == ValueType::boolean)
+    for (int i = 0; i < table.key_count; i++) {
+        uint16 step = table.keys[i].step;
+        if (table.keys[i].type == ValueType::boolean)
             step = add_step(program, make_step(Operation::narrow, ValueType::int64, step));
         const uint16 place = look_up(compiler, step, table.first_list + static_cast<uint32>(i));
         const uint16 present =
             add_step(program, make_step(Operation::coalesce, ValueType::int64, place, zero));
         sum = i == 0 ? present : add_step(program, make_step(Operation::add, ValueType::int64, sum, present));
     }
-    const uint16 found = look_up(compiler, sum, table.first_list + static_cast<uint32>(table.input_count));
-    const uint16 null = constant_step(program, kNull, ValueType::int64);
-    return add_step(program, make_step(Operation::null_if_equal, ValueType::int64, found, null));
+    return sum;
 }
 
-static Value value_of_result(Compiler *compiler, const Node *expression, Table *table) {
+static uint16 compile_part(Compiler *compiler, const Table &table, uint16 place, uint32 part) {
+    const uint16 found =
+        look_up(compiler, place, table.first_list + static_cast<uint32>(table.key_count) + part);
+    const uint16 null = constant_step(compiler->program, kNullResult, ValueType::int64);
+    return add_step(compiler->program, make_step(Operation::null_if_equal, ValueType::int64, found, null));
+}
+
+static Value compile_lookup(Compiler *compiler, const Table &table) {
+    Value value = table.result;
+    const uint16 place = compile_place(compiler, table);
+    value.step = compile_part(compiler, table, place, 0);
+    if (value.kind == Kind::Boolean)
+        value.step =
+            add_step(compiler->program, make_step(Operation::to_boolean, ValueType::boolean, value.step));
+    if (table.parts != kDecimalParts)
+        return value;
+    const auto part = [&](uint16 step) {
+        return make_value(step, Kind::Decimal, ValueType::int64, static_cast<double>(kPartUnit));
+    };
+    const Value high = operate(compiler, Operation::multiply, part(value.step),
+                               decimal_of(compiler, kPartUnit), value.limit);
+    value.step =
+        operate(compiler, Operation::add, high, part(compile_part(compiler, table, place, 1)), value.limit)
+            .step;
+    value.shown_step = compile_part(compiler, table, place, 2);
+    return value;
+}
+
+// What is computed of NaN may be NaN.
+static bool has_special_input(const Value *inputs, int count) {
+    return std::any_of(inputs, inputs + count,
+                       [](const Value &input) { return input.kind == Kind::Extended; });
+}
+
+static Value value_of_extended() {
+    Value value = value_of_computed(-1);
+    value.kind = Kind::Extended;
+    value.unit = kComputedDigits;
+    value.limit = limit_of_unit(value.unit);
+    return value;
+}
+
+// Where the engine has an operation, a number has no room that it refuses. Choices are of what has a table.
+static bool may_have_room(const Node *expression) {
+    switch (nodeTag(expression)) {
+        case T_FuncExpr:
+            return !has_all_digits(reinterpret_cast<const FuncExpr *>(expression)->funcid);
+        case T_OpExpr:
+            return !has_all_digits(reinterpret_cast<const OpExpr *>(expression)->opfuncid);
+        default:
+            return false;
+    }
+}
+
+static Value value_of_result(Compiler *compiler, const Node *expression, const Value *inputs, Table *table) {
     const Oid type = exprType(expression);
+    table->parts = 1;
     Value value = make_value(no_step, kind_of_type(type), ValueType::int64, kMaxInt64);
     value.width = width_of_type(type);
     switch (value.kind) {
@@ -188,6 +266,13 @@ static Value value_of_result(Compiler *compiler, const Node *expression, Table *
         case Kind::Date:
         case Kind::Timestamp:
             value.limit = value.width == 2 ? 32768.0 : value.width == 4 ? 2147483648.0 : kMaxInt64;
+            break;
+        case Kind::Decimal:
+            if (!may_have_room(expression))
+                return refuse_value(compiler, "numerics have too many digits", expression);
+            value = has_special_input(inputs, table->input_count) ? value_of_extended()
+                                                                  : value_of_computed(exprTypmod(expression));
+            table->parts = value.type == ValueType::int128 ? kDecimalParts : 1;
             break;
         default:
             return refuse_value(compiler, "a number isn't looked up in a table", expression);
@@ -215,24 +300,24 @@ static bool may_be_evaluated(Compiler *compiler, Node *expression) {
     return true;
 }
 
-static bool cut_expression(Compiler *compiler, Node *expression, Table *table) {
-    auto *values = allocate_zeroed<Value>(kMaxInputs);
+static bool cut_expression(Compiler *compiler, Node *expression, Value *values, Table *table) {
     Cut cut = {compiler, table, values, true, false};
     compiler->has_tables = false;
     table->expression = reinterpret_cast<const Expr *>(cut_inputs(expression, &cut));
     compiler->has_tables = true;
-    table->values = values;
     return !cut.is_refused && table->input_count > 0;
 }
 
 static Value make_table(Compiler *compiler, Node *expression) {
     Program *program = compiler->program;
     Table table = {};
-    if (!cut_expression(compiler, expression, &table))
+    Value inputs[kMaxInputs] = {};
+    if (!cut_expression(compiler, expression, inputs, &table))
         return refuse_value(compiler, "an expression isn't of values that the engine computes");
-    Value value = value_of_result(compiler, expression, &table);
+    value_of_result(compiler, expression, inputs, &table);
     if (is_refused(compiler))
         return {};
+    make_keys(compiler, inputs, &table);
     uint32 place = 0;
     while (place < program->table_count && !(equal(program->tables[place].inputs, table.inputs) &&
                                              equal(program->tables[place].expression, table.expression)))
@@ -241,19 +326,16 @@ static Value make_table(Compiler *compiler, Node *expression) {
         return refuse_value(compiler, "there are too many tables");
     if (place == program->table_count) {
         table.first_list = program->list_count;
-        program->list_count += static_cast<uint32>(table.input_count) + 1;
+        program->list_count += static_cast<uint32>(table.key_count) + table.parts;
         program->tables[program->table_count++] = table;
     }
     program->tables[place].is_condition |= compiler->is_condition;
-    for (int i = 0; i <= table.input_count; i++) {
-        const uint16 numbering = i < table.input_count ? table.values[i].numbering : table.result.numbering;
+    for (int i = 0; i <= table.key_count; i++) {
+        const uint16 numbering = i < table.key_count ? table.keys[i].numbering : table.result.numbering;
         if (numbering != no_numbering)
             program->numberings[numbering].has_table = true;
     }
-    value.step = compile_lookup(compiler, program->tables[place]);
-    if (value.kind == Kind::Boolean)
-        value.step = add_step(program, make_step(Operation::to_boolean, ValueType::boolean, value.step));
-    return value;
+    return compile_lookup(compiler, program->tables[place]);
 }
 
 Value compile_table(Compiler *compiler, const Expr *expression) {
@@ -268,302 +350,6 @@ Value compile_table(Compiler *compiler, const Expr *expression) {
     if (is_refused(compiler))
         compiler->refusal = refusal;
     return value;
-}
-
-// ---- combinations -----------------------------------------------------------------------------------------
-
-// Those that can be asked about by themselves. Without the others there are more combinations.
-static List *plain_conditions(const Compiler &compiler, const List *conditions) {
-    List *plain = NIL;
-    ListCell *cell;
-    foreach (cell, conditions) {
-        Compiler own = compiler;
-        own.program = begin_program();
-        compile_truth(&own, static_cast<const Expr *>(lfirst(cell)));
-        if (!is_refused(&own))
-            plain = lappend(plain, lfirst(cell));
-    }
-    return plain;
-}
-
-namespace {
-
-// Evaluates a table's expression.
-struct Evaluation {
-    Table *table;
-    ExprContext *context;
-    ExprState *state;
-    TupleTableSlot *row;
-    bool by_value;
-    int16 length;
-};
-
-}  // namespace
-
-static Evaluation begin_evaluation(Table *table, ExprContext *context) {
-    TupleDesc inputs = CreateTemplateTupleDesc(table->input_count);
-    for (int i = 0; i < table->input_count; i++) {
-        const auto *input = static_cast<const Node *>(list_nth(table->inputs, i));
-        const auto number = static_cast<AttrNumber>(i + 1);
-        TupleDescInitEntry(inputs, number, nullptr, exprType(input), exprTypmod(input), 0);
-        TupleDescInitEntryCollation(inputs, number, exprCollation(input));
-    }
-    Evaluation evaluation = {table,
-                             context,
-                             ExecInitExpr(const_cast<Expr *>(table->expression), nullptr),
-                             MakeSingleTupleTableSlot(inputs, &TTSOpsVirtual),
-                             false,
-                             0};
-    get_typlenbyval(table->type, &evaluation.length, &evaluation.by_value);
-    return evaluation;
-}
-
-// The word of a value that isn't NULL. Values with a numbering stay Datums until numbers are given.
-static uint64 word_of(const Value &value, Datum datum, Oid type) {
-    switch (value.kind) {
-        case Kind::Boolean:
-            return DatumGetBool(datum) ? 1 : 0;
-        case Kind::Group: {
-            if (value.numbering != no_numbering)
-                return static_cast<uint64>(datum);
-            const column::ColumnType coded = column::describe_type(type, InvalidOid);
-            return column::encode_integer(coded, datum) + offset_of_code(coded);
-        }
-        default:
-            return static_cast<uint64>(value.width == 2   ? DatumGetInt16(datum)
-                                       : value.width == 4 ? DatumGetInt32(datum)
-                                                          : DatumGetInt64(datum));
-    }
-}
-
-static void evaluate_row(const Evaluation &evaluation, uint64 number) {
-    Table *table = evaluation.table;
-    ExprContext *context = evaluation.context;
-    context->ecxt_scantuple = ExecStoreVirtualTuple(evaluation.row);
-    bool is_null;
-    Datum result = ExecEvalExprSwitchContext(evaluation.state, context, &is_null);
-    if (!is_null && !evaluation.by_value)
-        result = evaluation.length == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(result))
-                                         : datumCopy(result, evaluation.by_value, evaluation.length);
-    table->result_nulls[number] = is_null;
-    table->results_given[number] = is_null ? 0 : word_of(table->result, result, table->type);
-    ResetExprContext(context);
-    ExecClearTuple(evaluation.row);
-}
-
-static void evaluate_records(Table *table, const CompiledQuery &compiled, const RecordLayout &layout,
-                             column::QueryResult *result, ExprContext *context) {
-    const auto width = static_cast<uint64>(table->input_count);
-    table->count = result->rows;
-    table->values_given = allocate_zeroed<uint64>(table->count * width + 1);
-    table->nulls = allocate_zeroed<bool>(table->count * width + 1);
-    table->results_given = allocate_zeroed<uint64>(table->count + 1);
-    table->result_nulls = allocate_zeroed<bool>(table->count + 1);
-    const Evaluation evaluation = begin_evaluation(table, context);
-    const uint64 *record;
-    uint64 number = 0;
-    while (uint64 left = column::next_records(result->records, &record)) {
-        for (; left > 0; left--, record += result->record_words, number++) {
-            CHECK_FOR_INTERRUPTS();
-            for (uint64 i = 0; i < width; i++) {
-                Datum *value = &evaluation.row->tts_values[i];
-                bool *is_null = &evaluation.row->tts_isnull[i];
-                read_result(compiled, layout, compiled.results[i], record, value, is_null);
-                table->nulls[number * width + i] = *is_null;
-                // Decimals are numbers without their points there as here.
-                const bool is_numbered = table->values[i].numbering != no_numbering;
-                if (!*is_null)
-                    table->values_given[number * width + i] =
-                        is_numbered ? static_cast<uint64>(*value) : record[layout.words[i]];
-            }
-            evaluate_row(evaluation, number);
-        }
-    }
-    ExecDropSingleTupleTableSlot(evaluation.row);
-}
-
-static const char *evaluate_table(const Combinations &combinations, List *conditions, Table *table) {
-    Compiler compiler = *combinations.compiler;
-    compiler.program = begin_program();
-    compiler.has_tables = false;
-    List *operators = NIL;
-    ListCell *cell;
-    foreach (cell, table->inputs)
-        operators = lappend_oid(
-            operators, lookup_type_cache(getBaseType(exprType(static_cast<const Node *>(lfirst(cell)))),
-                                         TYPECACHE_EQ_OPR)
-                           ->eq_opr);
-    QueryTree tree = combinations.tree;
-    tree.nodes = allocate<TreeNode>(static_cast<size_t>(tree.count));
-    memcpy(tree.nodes, combinations.tree.nodes, static_cast<size_t>(tree.count) * sizeof(TreeNode));
-    tree.nodes[tree.count - 1].conditions = conditions;
-    CompiledQuery compiled;
-    if (!compile_query(&compiler, {tree, table->inputs, operators, NIL, NIL}, &compiled))
-        return compiler.refusal.reason;
-    const RecordLayout layout = lay_out_record(compiled);
-    column::QueryResult result = {};
-    const char *problem = combinations.ask(combinations.context, &compiled, layout, &result);
-    if (problem == nullptr)
-        evaluate_records(table, compiled, layout, &result, compiler.context);
-    if (result.records != nullptr)
-        column::free_records(result.records);
-    return problem;
-}
-
-const char *evaluate_tables(const Combinations &combinations, Program *program) {
-    if (program->table_count == 0)
-        return nullptr;
-    Compiler plain = *combinations.compiler;
-    plain.has_tables = false;
-    List *conditions = plain_conditions(plain, root_of(combinations.tree).conditions);
-    const char *problem = nullptr;
-    for (uint32 i = 0; i < program->table_count && problem == nullptr; i++)
-        problem = evaluate_table(combinations, program->tables[i].is_condition ? NIL : conditions,
-                                 &program->tables[i]);
-    return problem;
-}
-
-// ---- lists ------------------------------------------------------------------------------------------------
-
-// Returns false where there is no room.
-static bool number_words(Program *program, uint16 numbering, uint64 *words, const bool *nulls, uint64 count,
-                         uint64 step) {
-    bool has_room = true;
-    for (uint64 i = 0; numbering != no_numbering && i < count * step && has_room; i += step) {
-        if (nulls[i])
-            continue;
-        words[i] = number_of(&program->numberings[numbering], static_cast<Datum>(words[i]));
-        has_room = words[i] != kNoValue;
-    }
-    return has_room;
-}
-
-static uint64 *copy_words(const uint64 *words, uint64 count) {
-    auto *copy = allocate<uint64>(count + 1);
-    memcpy(copy, words, count * sizeof(uint64));
-    return copy;
-}
-
-bool number_tables(Program *program) {
-    bool has_room = true;
-    for (uint32 t = 0; t < program->table_count; t++) {
-        Table *table = &program->tables[t];
-        const auto width = static_cast<uint64>(table->input_count);
-        table->words = copy_words(table->values_given, table->count * width);
-        table->results = copy_words(table->results_given, table->count);
-        for (uint64 i = 0; i < width; i++)
-            has_room = has_room && number_words(program, table->values[i].numbering, table->words + i,
-                                                table->nulls + i, table->count, width);
-        has_room = has_room && number_words(program, table->result.numbering, table->results,
-                                            table->result_nulls, table->count, 1);
-    }
-    return has_room;
-}
-
-static uint64 final_word(const Program &program, uint16 numbering, uint64 word) {
-    return numbering == no_numbering ? word : final_number(program.numberings[numbering], word);
-}
-
-static bool comes_before(const engine::Constant &one, const engine::Constant &other) {
-    return static_cast<int64>(one.low) < static_cast<int64>(other.low);
-}
-
-// Returns the place of a list; entries are sorted.
-static uint32 add_list(Program *program, const engine::Constant *entries, uint64 count) {
-    const engine::Constant head = {count, 0};
-    const uint32 place = add_constants(program, &head, 1);
-    add_constants(program, entries, static_cast<uint32>(count));
-    return place;
-}
-
-// The list of one input. *places of combinations get those of its values, times `times`; returns by how much
-// the next input's are to be multiplied.
-static uint64 write_input(Program *program, const Table &table, uint64 input, uint64 times, uint64 *places,
-                          uint32 *list) {
-    const auto width = static_cast<uint64>(table.input_count);
-    auto *entries = allocate<engine::Constant>(table.count + 1);
-    uint64 count = 0;
-    for (uint64 i = 0; i < table.count; i++)
-        if (!table.nulls[i * width + input])
-            entries[count++] = {
-                final_word(*program, table.values[input].numbering, table.words[i * width + input]), 0};
-    std::sort(entries, entries + count, comes_before);
-    const auto is_same = [](const engine::Constant &one, const engine::Constant &other) {
-        return one.low == other.low;
-    };
-    count = static_cast<uint64>(std::unique(entries, entries + count, is_same) - entries);
-    for (uint64 i = 0; i < count; i++)
-        entries[i].high = (i + 1) * times;
-    for (uint64 i = 0; i < table.count; i++) {
-        if (table.nulls[i * width + input])
-            continue;
-        const engine::Constant key = {
-            final_word(*program, table.values[input].numbering, table.words[i * width + input]), 0};
-        places[i] += std::lower_bound(entries, entries + count, key, comes_before)->high;
-    }
-    *list = add_list(program, entries, count);
-    pfree(entries);
-    return times * (count + 1);
-}
-
-static const char *write_table(Program *program, const Table &table, uint32 *lists) {
-    // A request takes a few more constants.
-    constexpr uint64 max_entries = 1000000;
-    if (program->constant_count + table.count * (static_cast<uint64>(table.input_count) + 1) > max_entries)
-        return "an expression has too many combinations of values";
-    // Places have room for all combinations that may be.
-    constexpr uint64 max_times = UINT64CONST(1) << 40;
-    auto *places = allocate_zeroed<uint64>(table.count + 1);
-    uint64 times = 1;
-    for (int i = 0; i < table.input_count; i++) {
-        if (times >= max_times)
-            return "an expression has too many combinations of values";
-        times = write_input(program, table, static_cast<uint64>(i), times, places, &lists[i]);
-    }
-    auto *entries = allocate<engine::Constant>(table.count + 1);
-    for (uint64 i = 0; i < table.count; i++) {
-        const uint64 result = final_word(*program, table.result.numbering, table.results[i]);
-        if (!table.result_nulls[i] && result == static_cast<uint64>(kNull))
-            return "an expression gives a number that stands for NULL";
-        entries[i] = {places[i], table.result_nulls[i] ? static_cast<uint64>(kNull) : result};
-    }
-    std::sort(entries, entries + table.count, comes_before);
-    lists[table.input_count] = add_list(program, entries, table.count);
-    pfree(entries);
-    pfree(places);
-    return nullptr;
-}
-
-// Remembers what lists that an earlier request has written have changed, or takes these away.
-static void begin_lists(Program *program) {
-    if (program->list_of_step != nullptr) {
-        program->constant_count = program->constants_before_lists;
-        return;
-    }
-    program->constants_before_lists = program->constant_count;
-    program->list_of_step = static_cast<uint32 *>(
-        MemoryContextAllocZero(program->context, (size_t{program->step_count} + 1) * sizeof(uint32)));
-    for (uint32 i = 0; i < program->step_count; i++)
-        if (program->steps[i].operation == Operation::look_up)
-            program->list_of_step[i] = program->steps[i].detail;
-}
-
-const char *write_tables(Program *program) {
-    if (program->table_count == 0)
-        return nullptr;
-    begin_lists(program);
-    // Lists come behind the constants that steps name by numbers of 16 bits.
-    const bool was_full = program->is_full;
-    auto *lists = allocate_zeroed<uint32>(size_t{program->list_count} + 1);
-    for (uint32 i = 0; i < program->table_count; i++)
-        if (const char *problem =
-                write_table(program, program->tables[i], lists + program->tables[i].first_list))
-            return problem;
-    program->is_full = was_full;
-    for (uint32 i = 0; i < program->step_count; i++)
-        if (program->list_of_step[i] >= kListNumber)
-            program->steps[i].detail = lists[program->list_of_step[i] - kListNumber];
-    return nullptr;
 }
 
 }  // namespace pg_gpu::plan::query

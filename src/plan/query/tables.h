@@ -13,6 +13,13 @@ namespace pg_gpu::plan::query {
 // No expression has more combinations.
 inline constexpr uint64 kMaxCombinations = 200000;
 
+// Stands for NULL in a table. No other result may be it.
+inline constexpr int64 kNullResult = PG_INT64_MIN + 12345;
+
+// Numbers of 128 bits come in two parts, and how many digits they show is the third.
+inline constexpr uint32 kDecimalParts = 3;
+inline constexpr int64 kPartUnit = INT64CONST(1000000000000000000);
+
 // An expression that was refused. The compiler keeps the refusal where no table can be made of it either.
 Value compile_table(Compiler *compiler, const Expr *expression);
 
