@@ -633,4 +633,14 @@ inline bool is_relation_pruned(const EState &estate, Index relation) {
 #endif
 }
 
+// Has an entry of a query no privileges that are checked.
+inline void forget_privileges([[maybe_unused]] Query *query, RangeTblEntry *entry) {
+#if PG_VERSION_NUM >= 160000
+    entry->perminfoindex = 0;
+    addRTEPermissionInfo(&query->rteperminfos, entry)->requiredPerms = 0;
+#else
+    entry->requiredPerms = 0;
+#endif
+}
+
 }  // namespace pg_gpu

@@ -16,6 +16,11 @@ static bool is_whole_pattern(const Node *node) {
     return true;
 }
 
+// By others substrings aren't found everywhere.
+static bool is_deterministic(Oid collation) {
+    return OidIsValid(collation) && get_collation_isdeterministic(collation);
+}
+
 // LIKE isn't leakproof, but can't fail with a pattern that is known.
 static bool is_valid_match(Node *node) {
     if (!IsA(node, OpExpr))
@@ -28,7 +33,7 @@ static bool is_valid_match(Node *node) {
         case F_TEXTICNLIKE:
         case F_BPCHARLIKE:
         case F_BPCHARNLIKE:
-            return OidIsValid(match->inputcollid) && get_collation_isdeterministic(match->inputcollid) &&
+            return is_deterministic(match->inputcollid) &&
                    is_whole_pattern(static_cast<Node *>(lsecond(match->args)));
         default:
             return false;
@@ -68,7 +73,7 @@ static bool is_valid_arithmetic(Oid function, const List *arguments) {
     }
 }
 
-// Casts of integers to numeric, and comparisons of numerics, aren't leakproof either.
+// Casts of integers to numeric, comparisons of numerics and elements of arrays aren't leakproof either.
 static bool is_valid_call(Node *node, bool of_groups, List **arguments) {
     Oid function = InvalidOid;
     if (IsA(node, OpExpr)) {
@@ -79,6 +84,9 @@ static bool is_valid_call(Node *node, bool of_groups, List **arguments) {
         *arguments = reinterpret_cast<FuncExpr *>(node)->args;
     }
     switch (function) {
+        case F_STRING_TO_ARRAY_TEXT_TEXT:
+            return is_deterministic(reinterpret_cast<FuncExpr *>(node)->inputcollid);
+        case F_UNNEST_ANYARRAY:
         case F_NUMERIC_INT2:
         case F_NUMERIC_INT4:
         case F_NUMERIC_INT8:

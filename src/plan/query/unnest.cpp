@@ -1,6 +1,7 @@
 #include "plan/query/unnest.h"
 
 #include "compat.h"
+#include "plan/query/array_elements.h"
 #include "plan/query/correlated.h"
 #include "plan/query/node.h"
 #include "plan/query/not_in.h"
@@ -121,7 +122,8 @@ static bool unnest_level(Query *query) {
 
 // True: the level is planned in another way than it is written in. Its sub-selects, and unions that it reads.
 static bool rewrite_level(Query *query) {
-    const bool is_changed = query->commandType == CMD_SELECT && unify_union_types(query);
+    bool is_changed = query->commandType == CMD_SELECT && unify_union_types(query);
+    is_changed = join_array_elements(query) || is_changed;
     return unnest_level(query) || is_changed;
 }
 
@@ -145,14 +147,14 @@ static PlannedStmt *plan(Query *query, const char *text, int options, ParamListI
                                     : standard_planner(query, text, options, parameters);
 }
 
-// Sub-selects, and what is made of several queries.
+// Sub-selects, what is made of several queries, and functions of a table's rows.
 static bool has_sub_selects(Node *node, void *context) {
     if (node == nullptr)
         return false;
     if (!IsA(node, Query))
         return walk_expression(node, has_sub_selects, context);
     auto *query = reinterpret_cast<Query *>(node);
-    return query->hasSubLinks || query->setOperations != nullptr ||
+    return query->hasSubLinks || query->setOperations != nullptr || has_array_elements(query) ||
            walk_query(query, has_sub_selects, context, 0);
 }
 
