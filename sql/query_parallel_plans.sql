@@ -47,5 +47,21 @@ END $$;
 SELECT caught();
 -- The plan is executed again for each outer row, beside workers that it has started.
 SELECT d.name, (SELECT count(*) FROM visit WHERE lower(device) = d.name) AS visits FROM device_kind AS d ORDER BY 1;
+-- A union's rows that workers sort are a path of the stage before and of that with the node, which drives them away.
+CREATE TABLE sorted_union (id int4, word text, price numeric) WITH (autovacuum_enabled = off);
+INSERT INTO sorted_union SELECT i, 'w' || i % 5, i FROM generate_series(1, 100) AS i;
+CREATE INDEX sorted_union_i ON sorted_union USING gpu_column (id, word, price);
+VACUUM ANALYZE sorted_union;
+SET parallel_tuple_cost = 0;
+SET cpu_tuple_cost = 0;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT * FROM compare($$SELECT word FROM (SELECT id, word, price FROM sorted_union UNION ALL SELECT id, word, price FROM sorted_union WHERE price = 1) AS u
+WHERE word IN ('w3', 'w1') AND price * price < price + 1000 ORDER BY 1 NULLS FIRST LIMIT 12$$);
+RESET parallel_tuple_cost;
+RESET cpu_tuple_cost;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+DROP TABLE sorted_union;
 DROP FUNCTION has_workers, caught, compare, compare_all, who_answers, answer_of;
 DROP TABLE visit, device_kind;

@@ -150,6 +150,31 @@ static Path *copy_rows(const Path *path) {
     }
 }
 
+// The same of a subquery's or a union's rows, of which a path that is sorted already is among those of the
+// stage above, too.
+static Path *copy_nested(const Path *path) {
+    switch (nodeTag(path)) {
+        case T_Path:
+            return copy_path<Path>(path);
+        case T_SubqueryScanPath:
+            return copy_path<SubqueryScanPath>(path);
+        case T_AppendPath:
+            return copy_path<AppendPath>(path);
+        case T_MergeAppendPath:
+            return copy_path<MergeAppendPath>(path);
+        case T_GatherPath:
+            return copy_path<GatherPath>(path);
+        case T_GatherMergePath:
+            return copy_path<GatherMergePath>(path);
+        case T_SortPath:
+            return copy_path<SortPath>(path);
+        case T_IncrementalSortPath:
+            return copy_path<IncrementalSortPath>(path);
+        default:
+            return nullptr;
+    }
+}
+
 static const Path *without_projection(const Path *path) {
     return IsA(path, ProjectionPath) ? reinterpret_cast<const ProjectionPath *>(path)->subpath : path;
 }
@@ -376,8 +401,8 @@ bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *outpu
             return false;
     } else if (is_nested(root, input)) {
         // Its rows before what the statement computes of them.
-        table.rows = const_cast<Path *>(without_projection(input->cheapest_total_path));
-        if (table.rows->param_info != nullptr || !begin_joined_query(&table))
+        table.rows = copy_nested(without_projection(input->cheapest_total_path));
+        if (table.rows == nullptr || table.rows->param_info != nullptr || !begin_joined_query(&table))
             return false;
     } else if (is_parent_table(root, input) && !begin_joined_query(&table)) {
         return false;
