@@ -573,6 +573,7 @@ static Value compile_call(Compiler *compiler, Oid function, const List *argument
          compile_bucket_call(compiler, function, arguments, &value) ||
          compile_moment_call(compiler, function, arguments, &value) ||
          compile_zone_call(compiler, function, arguments, &value) ||
+         compile_clock_call(compiler, function, arguments, &value) ||
          compile_bin_call(compiler, function, arguments, &value)))
         return value;
     return refuse_value(compiler, "the engine doesn't have a function", expression);

@@ -226,6 +226,9 @@ void choose_fields(Compiler *compiler, uint16 condition, const Value &one, const
 // moments.cpp
 bool compile_moment_call(Compiler *compiler, Oid function, const List *arguments, Value *value);
 
+// clock.cpp: times of day
+bool compile_clock_call(Compiler *compiler, Oid function, const List *arguments, Value *value);
+
 // bins.cpp: date_bin
 bool compile_bin_call(Compiler *compiler, Oid function, const List *arguments, Value *value);
 

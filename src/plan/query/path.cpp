@@ -63,10 +63,10 @@ static bool is_coarse(const Program &program, uint16 number) {
         case Operation::truncate_timestamp:
         case Operation::field_of_date:
         case Operation::field_of_timestamp:
+        case Operation::date_of_timestamp:
             return true;
         case Operation::shift_zone:
         case Operation::unshift_zone:
-        case Operation::date_of_timestamp:
         case Operation::widen:
         case Operation::narrow:
         case Operation::to_float:
