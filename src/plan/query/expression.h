@@ -26,12 +26,14 @@ inline constexpr int kRowVarno = 1 << 15;
 
 struct CompiledQuery;
 struct CompiledGroups;
+struct TableViews;
 
 struct Compiler {
     const ColumnFacts *const *columns;  // by table
     int table_count;
     const CompiledGroups *const *nested;  // of subqueries, by the numbers behind those of tables
     const CompiledQuery *groups;          // expressions are over its results; nullptr: over tables' columns
+    const TableViews *views;              // nullptr: in the planner
     ExprContext *context;  // nullptr: in the planner, where expressions without columns have any value
     Program *program;
     bool has_barrier;  // some rows must not be seen by expressions that may raise errors

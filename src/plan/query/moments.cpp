@@ -124,7 +124,9 @@ static Value compile_truncation(Compiler *compiler, const List *arguments, pg_tz
 // date_trunc() by the clocks of a zone that is named.
 static Value compile_truncation_in_zone(Compiler *compiler, const List *arguments) {
     const auto *name = static_cast<const Const *>(lthird(arguments));
-    pg_tz *zone = IsA(name, Const) && !name->constisnull ? zone_of_name(*name) : nullptr;
+    if (!IsA(name, Const))
+        return compile_by_zone(compiler, F_DATE_TRUNC_TEXT_TIMESTAMPTZ_TEXT, arguments, 2);
+    pg_tz *zone = !name->constisnull ? zone_of_name(*name) : nullptr;
     return zone == nullptr
                ? refuse_value(compiler, "a time zone isn't a constant, or not a name of one", name)
                : compile_truncation(compiler, arguments, zone);

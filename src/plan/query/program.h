@@ -237,8 +237,8 @@ struct Program {
     // Once lists are written: which one each step names, and how many constants come before them.
     uint32 *list_of_step;
     uint32 constants_before_lists;
-    engine::Zone zones[8];
-    const pg_tz *zone_names[8];  // nullptr: a fixed offset
+    engine::Zone zones[40];
+    const pg_tz *zone_names[40];  // nullptr: a fixed offset
     uint32 zone_count;
     bool is_full;  // there were more steps than a node may have
 };

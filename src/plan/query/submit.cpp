@@ -182,6 +182,7 @@ static const char *submit_about_rows(QueryState *state, column::RemoteRows *cons
         return decline({state, views}, "partitions or children keep a column in several ways");
     Compiler compiler = {};
     compiler.columns = facts;
+    compiler.views = &views;
     compiler.context = state->expressions;
     compiler.has_barrier = state->bound.has_barrier;
     compiler.guard = no_step;

@@ -185,6 +185,10 @@ bool compile_zone_call(Compiler *compiler, Oid function, const List *arguments, 
         return false;
     const auto *zone = static_cast<const Const *>(linitial(arguments));
     uint32 number = 0;
+    if (has_name && !IsA(zone, Const)) {
+        *value = compile_by_zone(compiler, function, arguments, 0);
+        return true;
+    }
     if (!IsA(zone, Const) || zone->constisnull || !find_named_zone(compiler, *zone, has_name, &number)) {
         *value = refuse_value(compiler, "a time zone isn't a constant, or not a name of one", zone);
         return true;

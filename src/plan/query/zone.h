@@ -22,6 +22,9 @@ Value convert_compared(Compiler *compiler, const Value &value, Oid from, Oid to)
 // The zone of a name that PostgreSQL doesn't take for an abbreviation; nullptr: it may be one, or is none.
 pg_tz *zone_of_name(const Const &name);
 
+// A call whose argument of this number is a zone's name: by the names that a column has.
+Value compile_by_zone(Compiler *compiler, Oid function, const List *arguments, int zone);
+
 // AT TIME ZONE, with a name or an interval that is a constant. False: it is another function.
 bool compile_zone_call(Compiler *compiler, Oid function, const List *arguments, Value *value);
 
