@@ -63,6 +63,7 @@ SELECT count(*) FROM sold WHERE price >= 0 AND ln(price) > 2
 SELECT part, variance(price * 1000000), stddev(price / 7), var_pop(rate), stddev(rate * price), variance(id * 1e15), stddev_pop(-id * 123456789012345.678) FROM sold GROUP BY part
 SELECT stddev(id::int8 * 1000000007 * 1000), variance(id::int8), var_pop(rate) FILTER (WHERE part > 5), stddev(rate * 1e20) FROM sold
 SELECT stddev(id * 1e33) FROM sold
+SELECT round(corr((doc->>'n')::numeric, part)::numeric, 9), round(regr_slope(price / 7, part)::numeric, 9), regr_count(id * 1e16, rate), round(covar_pop(id * 1e16, part)::numeric / 1e20, 3) FROM sold
 -- Joined rows, and inputs without an index.
 SELECT kind, sum(sqrt(weight + price)), sum((p.doc->>'w')::numeric * price) FROM (SELECT part, price, doc->>'kind' AS kind FROM sold WHERE price > 0) AS s JOIN parts p USING (part) GROUP BY 1
 SELECT sqrt(weight), count(*) FROM sold JOIN parts USING (part) GROUP BY 1

@@ -75,7 +75,7 @@ SELECT name, count(*), sum(price), sum(price * rate), sum(rate) FROM odd JOIN fi
 SELECT name, count(*), min(rate) FROM odd JOIN fine ON loose = rate GROUP BY name
 SELECT rate, count(*) FROM odd LEFT JOIN fine ON plain > rate GROUP BY rate
 SELECT count(*) FROM odd WHERE EXISTS (SELECT FROM fine WHERE rate = odd.loose)
--- Regressions of them are PostgreSQL's.
+-- Regressions of them are those of floats.
 SELECT corr(loose::float8, plain::float8), regr_count(loose::float8, plain::float8) FROM odd
 $list$ AS queries;
 SELECT c.who, c.rows, c.same, c.query FROM list, compare_all(queries) AS c;

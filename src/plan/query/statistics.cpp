@@ -130,15 +130,19 @@ static bool is_exact_number(const Expr *expression) {
                                          call->funcid == F_FLOAT8_INT8 || call->funcid == F_FLOAT8_NUMERIC);
 }
 
-static Value compile_number(Compiler *compiler, const Expr *expression, bool is_exact) {
-    if (!is_exact)
-        return compile(compiler, expression);
+// The number that is cast. False: its squares may have no room, or it may be NaN.
+static bool compile_number(Compiler *compiler, const Expr *expression, Value *value) {
+    constexpr int max_scale = 19;
+    if (!is_exact_number(expression))
+        return false;
     const auto *call = reinterpret_cast<const FuncExpr *>(expression);
-    const Value value = compile(compiler, static_cast<const Expr *>(linitial(call->args)));
-    return value.kind == Kind::Integer ? as_decimal(value)
-           : value.kind == Kind::Extended
-               ? refuse_value(compiler, "a regression is of numerics that may be NaN")
-               : value;
+    *value = compile(compiler, static_cast<const Expr *>(linitial(call->args)));
+    if (value->kind == Kind::Integer)
+        *value = as_decimal(*value);
+    const bool has_room = !is_refused(compiler) && value->kind == Kind::Decimal &&
+                          value->scale <= max_scale && value->limit < static_cast<double>(kLowerPart);
+    compiler->refusal = {};
+    return has_room;
 }
 
 static uint16 is_there(Compiler *compiler, const Value &value) {
@@ -150,9 +154,14 @@ void compile_regression(Compiler *compiler, CompiledQuery *compiled, const Aggre
                         Result *result) {
     const Expr *dependent = linitial_node(TargetEntry, aggregate->args)->expr;
     const Expr *independent = lsecond_node(TargetEntry, aggregate->args)->expr;
-    const bool is_exact = is_exact_number(dependent) && is_exact_number(independent);
-    const Value y = compile_number(compiler, dependent, is_exact);
-    const Value x = is_refused(compiler) ? Value{} : compile_number(compiler, independent, is_exact);
+    Value y;
+    Value x;
+    const bool is_exact =
+        compile_number(compiler, dependent, &y) && compile_number(compiler, independent, &x);
+    if (!is_exact) {
+        y = compile(compiler, dependent);
+        x = compile(compiler, independent);
+    }
     if (is_refused(compiler))
         return;
     filter = both(compiler, both(compiler, filter, is_there(compiler, x)), is_there(compiler, y));
