@@ -185,6 +185,7 @@ static void compile_known(Compiler *compiler, CompiledQuery *compiled, const Agg
     switch (aggregate->aggfnoid) {
         case F_SUM_INT2:
         case F_SUM_INT4:
+        case F_SUM_MONEY:
             result->kind = ResultKind::Integer;
             return compile_sum(compiler, compiled, argument, false, result);
         case F_SUM_INT8:

@@ -9,6 +9,7 @@
 #include "plan/query/node.h"
 #include "plan/query/path.h"
 #include "plan/query/unnest.h"
+#include "plan/query/value_table.h"
 #include "settings.h"
 
 namespace pg_gpu::plan::query {
@@ -30,14 +31,27 @@ static const char *refuse_relation(PlannerInfo *root, const RelOptInfo *input) {
 
 // ---- groups -----------------------------------------------------------------------------------------------
 
-// Of grouping sets each is a node of its own. The replaced path sorts where aggregates need that, and else
-// hashes.
+// Can the engine tell a group's values from others, where PostgreSQL can't hash them?
+static bool are_hashable(const TableAggregate &table) {
+    ListCell *cell;
+    foreach (cell, table.clauses) {
+        const auto *clause = lfirst_node(SortGroupClause, cell);
+        const Oid type =
+            exprType(get_sortgroupclause_expr(const_cast<SortGroupClause *>(clause), table.columns));
+        if (!clause->hashable && (!OidIsValid(clause->sortop) || !is_hashable(clause->eqop, type)))
+            return false;
+    }
+    return true;
+}
+
+// Of grouping sets each is a node of its own. The replaced path sorts where aggregates or groups need that,
+// and else hashes.
 static const char *refuse_clauses(const TableAggregate &table) {
     if (table.root->parse->groupingSets != NIL && groups_by_equals(table))
         return "grouping sets have an expression twice";
     if (table.root->numOrderedAggs > 0)
         return grouping_is_sortable(table.clauses) ? nullptr : "a grouping column can't be sorted";
-    return grouping_is_hashable(table.clauses) ? nullptr : "a grouping column can't be hashed";
+    return are_hashable(table) ? nullptr : "a grouping column can't be hashed";
 }
 
 static const char *consider_table(TableAggregate table) {

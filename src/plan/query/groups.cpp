@@ -269,10 +269,12 @@ static Path *aggregate_plainly(const TableAggregate &table, Path *rows, PathTarg
     rows = reinterpret_cast<Path *>(create_projection_path(root, table.input, rows, grouped_target(table)));
     // Aggregates of distinct values need their groups one after the other, and from PostgreSQL 16 on perhaps
     // their arguments in an order, which is part of these pathkeys, but never with grouping sets.
-    const bool is_sorted = root->numOrderedAggs > 0;
-    List *order = !is_sorted         ? NIL
-                  : table.set == NIL ? root->group_pathkeys
-                                     : make_pathkeys_for_sortclauses(root, table.clauses, table.columns);
+    const bool is_hashable = grouping_is_hashable(table.clauses);
+    const bool is_sorted = root->numOrderedAggs > 0 || !is_hashable;
+    List *order = !is_sorted ? NIL
+                  : table.set == NIL && is_hashable
+                      ? root->group_pathkeys
+                      : make_pathkeys_for_sortclauses(root, table.clauses, table.columns);
     if (order != NIL)
         rows = reinterpret_cast<Path *>(create_sort_path(root, table.input, rows, order, -1));
     AggClauseCosts costs = {};

@@ -19,10 +19,14 @@ static Datum copy_value(MemoryContext context, Datum value, bool by_value, int16
 
 // ---- equal values -----------------------------------------------------------------------------------------
 
-bool is_hashable(Oid equality, Oid type) {
+static bool has_hash(Oid equality, Oid type) {
     Oid left;
     Oid right;
     return op_hashjoinable(equality, type) && get_op_hash_functions(equality, &left, &right);
+}
+
+bool is_hashable(Oid equality, Oid type) {
+    return has_hash(equality, type) || has_one_image(type, equality, InvalidOid);
 }
 
 bool has_one_image(Oid type, Oid equality, Oid collation) {
@@ -45,8 +49,9 @@ ValueTable *begin_values(const column::ColumnType &type, Oid equality, Oid colla
     table->by_value = type.by_value;
     table->collation = collation;
     Oid hash = InvalidOid;
-    get_op_hash_functions(equality, &hash, nullptr);
-    fmgr_info(hash, &table->hash);
+    table->has_hash = get_op_hash_functions(equality, &hash, nullptr);
+    if (table->has_hash)
+        fmgr_info(hash, &table->hash);
     fmgr_info(get_opcode(equality), &table->equal);
     table->room = first_room;
     table->values = allocate<Datum>(table->room);
@@ -71,9 +76,15 @@ static void grow(ValueTable *table) {
     }
 }
 
+// Equal values of a type without a hash function have the same bytes (is_hashable).
+static uint32 hash_value(ValueTable *table, Datum value) {
+    return murmurhash32(table->has_hash
+                            ? DatumGetUInt32(FunctionCall1Coll(&table->hash, table->collation, value))
+                            : datum_image_hash(value, table->by_value, table->length));
+}
+
 uint32 number_of_value(ValueTable *table, Datum value, size_t *memory) {
-    const uint32 hash =
-        murmurhash32(DatumGetUInt32(FunctionCall1Coll(&table->hash, table->collation, value)));
+    const uint32 hash = hash_value(table, value);
     uint32 slot = hash & table->mask;
     for (; table->slots[slot] != 0; slot = (slot + 1) & table->mask) {
         const uint32 number = table->slots[slot] - 1;

@@ -12,6 +12,7 @@ struct ValueTable {
     int16 length;
     bool by_value;
     Oid collation;
+    bool has_hash;
     FmgrInfo hash;
     FmgrInfo equal;
     Datum *values;
@@ -24,8 +25,8 @@ struct ValueTable {
 };
 inline constexpr uint32 kNoValue = UINT32_MAX;
 
-// Can values of the type be hashed as this equality wants? There is a function for all arrays and one for all
-// rows, but it raises an error where their elements' types have none.
+// Can values of the type be hashed as this equality wants, by a function or by their bytes? There is a
+// function for all arrays and one for all rows, but it raises an error where their elements' types have none.
 bool is_hashable(Oid equality, Oid type);
 
 // Do equal values always have the same bytes?
