@@ -613,6 +613,15 @@ inline Relids tables_of_join_tree(Node *part) {
 #endif
 }
 
+// Returns where a query's grouped expressions are, from 18 on; nullptr for other entries.
+inline List **grouped_expressions([[maybe_unused]] RangeTblEntry *entry) {
+#if PG_VERSION_NUM >= 180000
+    if (entry->rtekind == RTE_GROUP)
+        return &entry->groupexprs;
+#endif
+    return nullptr;
+}
+
 // Returns the expression that a column of a query's groups stands for, from 18 on; nullptr for other columns.
 inline Node *grouped_expression([[maybe_unused]] const RangeTblEntry *entry, [[maybe_unused]] int column) {
 #if PG_VERSION_NUM >= 180000

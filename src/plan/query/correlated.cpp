@@ -2,6 +2,7 @@
 
 #include "compat.h"
 #include "memory.h"
+#include "plan/query/failure.h"
 #include "plan/query/inputs.h"
 #include "plan/query/sub_selects.h"
 
@@ -52,13 +53,15 @@ static bool is_plain_aggregate(const Query *query) {
            query->cteList == NIL && list_length(query->targetList) == 1;
 }
 
-bool read_correlated(const Query *subselect, Correlated *correlated) {
-    if (!is_plain_aggregate(subselect) || !is_of_tables(subselect) || !has_column_index(subselect))
-        return false;
-    auto *query = static_cast<Query *>(copyObjectImpl(subselect));
-    const auto *target = linitial_node(TargetEntry, query->targetList);
-    const Levels of_target = levels_of(target->expr);
-    if (of_target.outer || of_target.further || contain_volatile_functions(reinterpret_cast<Node *>(query)))
+// Errors of rows that nobody asks for must not appear.
+static bool may_pair_fail(const Pair &pair) {
+    auto *sides = static_cast<Node *>(copyObjectImpl(pair.condition->args));
+    IncrementVarSublevelsUp(sides, -1, 1);
+    return may_fail(sides);
+}
+
+bool read_pairs(Query *query, Correlated *correlated) {
+    if (!is_of_tables(query) || contain_volatile_functions(reinterpret_cast<Node *>(query)))
         return false;
     List *conditions = make_ands_implicit(reinterpret_cast<Expr *>(query->jointree->quals));
     List *own = NIL;
@@ -69,13 +72,23 @@ bool read_correlated(const Query *subselect, Correlated *correlated) {
         const Levels levels = levels_of(condition);
         if (!levels.outer && !levels.further)
             own = lappend(own, condition);
-        else if (!read_pair(condition, &correlated->pairs[correlated->count++]))
+        else if (!read_pair(condition, &correlated->pairs[correlated->count]) ||
+                 may_pair_fail(correlated->pairs[correlated->count++]))
             return false;
     }
     query->jointree->quals = own == NIL ? nullptr : reinterpret_cast<Node *>(make_ands_explicit(own));
     // All groups are computed, also those that no row asks for.
     const Levels left = levels_of(query);
     return correlated->count > 0 && !left.own && !left.outer && !left.further && !may_query_fail(query);
+}
+
+bool read_correlated(const Query *subselect, Correlated *correlated) {
+    if (!is_plain_aggregate(subselect))
+        return false;
+    auto *query = static_cast<Query *>(copyObjectImpl(subselect));
+    const auto *target = linitial_node(TargetEntry, query->targetList);
+    const Levels of_target = levels_of(target->expr);
+    return !of_target.outer && !of_target.further && read_pairs(query, correlated);
 }
 
 // ---- groups -----------------------------------------------------------------------------------------------

@@ -19,8 +19,12 @@ struct Correlated {
     int count;
 };
 
-// False: it is of another kind, or groups that no row asks for might raise errors.
+// Of a sub-select of one aggregate. False: it is of another kind, or groups that no row asks for might raise
+// errors.
 bool read_correlated(const Query *subselect, Correlated *correlated);
+
+// The same of any query, which is changed.
+bool read_pairs(Query *query, Correlated *correlated);
 
 // Makes the sub-select one of groups: their keys come behind the aggregate.
 Query *make_groups(const Correlated &correlated);

@@ -1,8 +1,7 @@
 // `x NOT IN (SELECT y …)` as a join. PostgreSQL looks rows up in a hash table of the sub-select's, or goes
-// through all of these for each row where the table has no room in work_mem. The same is
-//     NOT EXISTS (SELECT … WHERE x = y)
-//     AND (x IS NOT NULL AND (SELECT count(*) … WHERE y IS NULL) = 0 OR (SELECT count(*) …) = 0)
-// of which the first is a join, and the other sub-selects don't depend on the row.
+// through all of these for each row where the table has no room in work_mem. The same is that nothing matches
+// and the test is known (in_sub_select.h), of which the first is a join, and the sub-selects of the other
+// don't depend on the row.
 #pragma once
 
 #include "postgres_headers.h"

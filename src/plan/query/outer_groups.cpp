@@ -2,6 +2,7 @@
 
 #include "compat.h"
 #include "plan/query/correlated.h"
+#include "plan/query/in_sub_select.h"
 #include "plan/query/sub_selects.h"
 
 namespace pg_gpu::plan::query {
@@ -97,60 +98,84 @@ static Node *value_above(const Query *groups, Index number, Index join, Const *o
     return reinterpret_cast<Node *>(choice);
 }
 
-// nullptr: the sub-select is of another kind.
-static Node *join_sub_select(Query *query, const SubLink *link) {
+// ---- sub-selects ------------------------------------------------------------------------------------------
+
+// Joins the rows' groups. Returns their number.
+static Index join_correlated(Query *query, const Correlated &correlated, Query **groups, Index *join) {
+    *groups = make_groups(correlated);
+    const Index number = add_entry(query, make_entry(*groups));
+    *join = add_entry(query, make_join_entry());
+    join_groups(query, number, *join, equalities_with_groups(correlated, number, *groups));
+    return number;
+}
+
+static bool may_be_joined(const Joining &joining, const Correlated &correlated) {
+    return joining.has_index || has_column_index(correlated.query);
+}
+
+static Node *join_aggregate(const Joining &joining, const SubLink *link) {
     Correlated correlated;
-    if (link->subLinkType != EXPR_SUBLINK || !read_correlated(castNode(Query, link->subselect), &correlated))
+    if (!read_correlated(castNode(Query, link->subselect), &correlated) ||
+        !may_be_joined(joining, correlated))
         return nullptr;
     const auto *target = linitial_node(TargetEntry, correlated.query->targetList);
     Const *of_nothing = find_value_of_nothing(reinterpret_cast<Node *>(target->expr));
     if (of_nothing == nullptr)
         return nullptr;
-    Query *groups = make_groups(correlated);
-    const Index number = add_entry(query, make_entry(groups));
-    const Index join = add_entry(query, make_join_entry());
-    join_groups(query, number, join, equalities_with_groups(correlated, number, groups));
+    Query *groups;
+    Index join;
+    const Index number = join_correlated(joining.query, correlated, &groups, &join);
     return value_above(groups, number, join, of_nothing);
 }
 
-// ---- the statement ----------------------------------------------------------------------------------------
-
-namespace {
-
-struct Replacing {
-    Query *query;
-    bool is_any_replaced;
-};
-
-}  // namespace
-
-static Node *replace_sub_selects(Node *node, void *context) {
-    if (node == nullptr)
+// Whether a row has a group.
+static Node *join_matches(const Joining &joining, Query *rows) {
+    Correlated correlated;
+    if (rows == nullptr || !read_pairs(rows, &correlated) || !may_be_joined(joining, correlated))
         return nullptr;
-    if (IsA(node, Query))
-        return node;
-    auto *replacing = static_cast<Replacing *>(context);
-    if (IsA(node, SubLink)) {
-        Node *value = join_sub_select(replacing->query, reinterpret_cast<const SubLink *>(node));
-        replacing->is_any_replaced = replacing->is_any_replaced || value != nullptr;
-        return value != nullptr ? value : node;
+    Query *groups;
+    Index join;
+    const Index number = join_correlated(joining.query, correlated, &groups, &join);
+    Var *key = column_of_groups(number, groups, 1);
+    mark_nulled(key, join);
+    return test_null(reinterpret_cast<Node *>(key), IS_NOT_NULL);
+}
+
+static CaseWhen *make_when(Node *condition, bool result) {
+    auto *when = makeNode(CaseWhen);
+    when->expr = reinterpret_cast<Expr *>(condition);
+    when->result = reinterpret_cast<Expr *>(makeBoolConst(result, false));
+    when->location = -1;
+    return when;
+}
+
+// Whether a value is among others; NULL where that isn't known, if that matters.
+static Node *join_values(const Joining &joining, const SubLink *link) {
+    Node *known = joining.is_null_false ? nullptr : is_known(link);
+    if (known == nullptr && !joining.is_null_false)
+        return nullptr;
+    Node *matches = join_matches(joining, rows_that_match(link));
+    if (matches == nullptr || known == nullptr)
+        return matches;
+    auto *choice = makeNode(CaseExpr);
+    choice->casetype = BOOLOID;
+    choice->args = list_make2(make_when(matches, true), make_when(known, false));
+    choice->defresult = reinterpret_cast<Expr *>(makeBoolConst(false, true));
+    choice->location = -1;
+    return reinterpret_cast<Node *>(choice);
+}
+
+Node *join_sub_select(const Joining &joining, const SubLink *link) {
+    switch (link->subLinkType) {
+        case EXPR_SUBLINK:
+            return join_aggregate(joining, link);
+        case EXISTS_SUBLINK:
+            return join_matches(joining, rows_that_exist(link));
+        case ANY_SUBLINK:
+            return join_values(joining, link);
+        default:
+            return nullptr;
     }
-    return mutate_expression(node, replace_sub_selects, context);
-}
-
-// Above groups columns mean something else.
-static bool is_of_rows(const Query *query) {
-    return !query->hasAggs && query->groupClause == NIL && query->groupingSets == NIL &&
-           !query->hasTargetSRFs;
-}
-
-bool join_outer_groups(Query *query) {
-    Replacing replacing = {query, false};
-    query->jointree->quals = replace_sub_selects(query->jointree->quals, &replacing);
-    if (is_of_rows(query))
-        query->targetList = reinterpret_cast<List *>(
-            replace_sub_selects(reinterpret_cast<Node *>(query->targetList), &replacing));
-    return replacing.is_any_replaced;
 }
 
 }  // namespace pg_gpu::plan::query

@@ -43,35 +43,51 @@ Levels levels_of(void *expression) {
     return levels;
 }
 
+bool is_of_rows(const Query *query) {
+    return query->commandType == CMD_SELECT && !query->hasAggs && query->groupClause == NIL &&
+           query->groupingSets == NIL && query->havingQual == nullptr && !query->hasWindowFuncs &&
+           !query->hasTargetSRFs && query->distinctClause == NIL && query->limitCount == nullptr &&
+           query->limitOffset == nullptr && query->rowMarks == NIL && query->setOperations == nullptr &&
+           query->cteList == NIL;
+}
+
 bool is_of_tables(const Query *query) {
     ListCell *cell;
-    foreach (cell, query->jointree->fromlist)
-        if (!IsA(lfirst(cell), RangeTblRef))
-            return false;
     foreach (cell, query->rtable) {
         const auto *entry = lfirst_node(RangeTblEntry, cell);
-        if (entry->rtekind != RTE_RELATION || entry->tablesample != nullptr)
+        const bool is_table = entry->rtekind == RTE_RELATION && entry->tablesample == nullptr;
+        const bool is_subquery = entry->rtekind == RTE_SUBQUERY && !entry->lateral;
+        if (!is_table && !is_subquery && entry->rtekind != RTE_JOIN)
             return false;
     }
     return query->jointree->fromlist != NIL;
 }
 
-bool has_column_index(const Query *query) {
+static bool has_table_with_index(Oid relation) {
     bool has_index = false;
+    Relation table = table_open(relation, NoLock);
+    List *indexes = table->rd_rel->relhasindex ? RelationGetIndexList(table) : NIL;
+    ListCell *cell;
+    foreach (cell, indexes) {
+        Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+        has_index = has_index || find_access_method(index) == &gpu_column;
+        index_close(index, NoLock);
+    }
+    list_free(indexes);
+    table_close(table, NoLock);
+    return has_index;
+}
+
+bool has_column_index(const Query *query) {
+    check_stack_depth();
     ListCell *cell;
     foreach (cell, query->rtable) {
-        Relation table = table_open(lfirst_node(RangeTblEntry, cell)->relid, NoLock);
-        List *indexes = table->rd_rel->relhasindex ? RelationGetIndexList(table) : NIL;
-        ListCell *item;
-        foreach (item, indexes) {
-            Relation index = index_open(lfirst_oid(item), AccessShareLock);
-            has_index = has_index || find_access_method(index) == &gpu_column;
-            index_close(index, NoLock);
-        }
-        list_free(indexes);
-        table_close(table, NoLock);
+        const auto *entry = lfirst_node(RangeTblEntry, cell);
+        if ((entry->rtekind == RTE_RELATION && has_table_with_index(entry->relid)) ||
+            (entry->rtekind == RTE_SUBQUERY && has_column_index(entry->subquery)))
+            return true;
     }
-    return has_index;
+    return false;
 }
 
 RangeTblEntry *make_entry(Query *subselect) {

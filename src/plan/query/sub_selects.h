@@ -14,7 +14,10 @@ struct Levels {
 };
 Levels levels_of(void *expression);
 
-// Has the sub-select tables alone, joined by WHERE?
+// Are the query's rows those of its tables, each by itself?
+bool is_of_rows(const Query *query);
+
+// Has the sub-select tables and subqueries alone, joined in any way?
 bool is_of_tables(const Query *query);
 
 // Has one of its tables a gpu_column index? Else no GpuQuery could have its rows, and a statement that is

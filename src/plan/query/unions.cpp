@@ -2,6 +2,7 @@
 
 #include "compat.h"
 #include "memory.h"
+#include "plan/query/sub_selects.h"
 
 namespace pg_gpu::plan::query {
 
@@ -33,14 +34,6 @@ static bool find_attributes(Union *all) {
 }
 
 // ---- members ----------------------------------------------------------------------------------------------
-
-// Are the subquery's rows those of its tables, each by itself?
-static bool is_of_rows(const Query *query) {
-    return query->commandType == CMD_SELECT && !query->hasAggs && query->groupClause == NIL &&
-           query->groupingSets == NIL && query->havingQual == nullptr && !query->hasWindowFuncs &&
-           !query->hasTargetSRFs && query->distinctClause == NIL && query->limitCount == nullptr &&
-           query->limitOffset == nullptr && query->rowMarks == NIL && query->setOperations == nullptr;
-}
 
 // A member that is a subquery of its own.
 static const EnginePlan *plan_subquery(const Union &all, const RelOptInfo *member) {

@@ -5,7 +5,7 @@
 #include "plan/query/correlated.h"
 #include "plan/query/node.h"
 #include "plan/query/not_in.h"
-#include "plan/query/outer_groups.h"
+#include "plan/query/row_values.h"
 #include "plan/query/sub_selects.h"
 #include "plan/query/unions.h"
 #include "settings.h"
@@ -83,7 +83,7 @@ static bool unnest_condition(Query *parent, Node *condition, List **conditions) 
     if (!IsA(link, SubLink) || link->subLinkType != EXPR_SUBLINK || checkExprHasSubLink(other) ||
         contain_volatile_functions(other) ||
         !read_correlated(castNode(Query, link->subselect), &correlated) ||
-        !is_null_with_aggregates(value_of(correlated)))
+        !has_column_index(correlated.query) || !is_null_with_aggregates(value_of(correlated)))
         return false;
     Query *groups = make_groups(correlated);
     parent->rtable = lappend(parent->rtable, make_entry(groups));
@@ -117,7 +117,7 @@ static bool unnest_level(Query *query) {
     }
     if (is_changed)
         query->jointree->quals = reinterpret_cast<Node *>(make_ands_explicit(conditions));
-    return join_outer_groups(query) || is_changed;
+    return join_row_values(query) || is_changed;
 }
 
 // True: the level is planned in another way than it is written in. Its sub-selects, and unions that it reads.
