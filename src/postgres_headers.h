@@ -93,6 +93,7 @@ extern "C" {
 #include "parser/parse_coerce.h"
 #include "parser/parse_collate.h"
 #include "parser/parse_oper.h"
+#include "parser/parse_relation.h"
 #include "parser/parsetree.h"
 #include "parser/parse_func.h"
 #include "rewrite/rewriteManip.h"
