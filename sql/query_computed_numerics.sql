@@ -64,6 +64,12 @@ SELECT part, variance(price * 1000000), stddev(price / 7), var_pop(rate), stddev
 SELECT stddev(id::int8 * 1000000007 * 1000), variance(id::int8), var_pop(rate) FILTER (WHERE part > 5), stddev(rate * 1e20) FROM sold
 SELECT stddev(id * 1e33) FROM sold
 SELECT round(corr((doc->>'n')::numeric, part)::numeric, 9), round(regr_slope(price / 7, part)::numeric, 9), regr_count(id * 1e16, rate), round(covar_pop(id * 1e16, part)::numeric / 1e20, 3) FROM sold
+-- Distinct numbers that look alike where they are equal, and such that don't.
+SELECT sum(DISTINCT loose) FROM sold
+SELECT id % 7, sum(DISTINCT loose), avg(DISTINCT loose), count(DISTINCT loose) FROM sold GROUP BY 1
+SELECT part, sum(DISTINCT rate), sum(DISTINCT odd), avg(DISTINCT odd) FILTER (WHERE odd < 100), sum(DISTINCT loose) FILTER (WHERE loose = 2) FROM sold GROUP BY part
+SELECT max(s), sum(s) FROM (SELECT id % 7 AS k, sum(DISTINCT loose) AS s FROM sold GROUP BY 1) AS g
+SELECT part FROM sold GROUP BY part HAVING sum(DISTINCT rate) > 30 ORDER BY sum(DISTINCT rate) DESC, part LIMIT 3
 -- Joined rows, and inputs without an index.
 SELECT kind, sum(sqrt(weight + price)), sum((p.doc->>'w')::numeric * price) FROM (SELECT part, price, doc->>'kind' AS kind FROM sold WHERE price > 0) AS s JOIN parts p USING (part) GROUP BY 1
 SELECT sqrt(weight), count(*) FROM sold JOIN parts USING (part) GROUP BY 1

@@ -59,7 +59,8 @@ Result make_result(ResultKind kind, const Aggref *aggregate, const Value &argume
     result.kind = kind;
     result.type = aggregate->aggtype;
     result.argument = argument;
-    result.shown = result.least_shown = result.least_sign = result.least_special = no_step;
+    result.shown = result.least_shown = result.least_sign = result.least_special = result.distinct_values =
+        no_step;
     return result;
 }
 
@@ -72,8 +73,11 @@ static void compile_sum(Compiler *compiler, CompiledQuery *compiled, Argument ar
     const Value &value = argument.value;
     result->argument = value;
     if (argument.is_distinct && value.kind == Kind::Decimal && value.shown == kShownByRow) {
-        refuse(&compiler->refusal, "distinct numerics show different digits");
-        return;
+        const auto count = [&](const Value &of) {
+            return accumulate(compiled, AccumulatorKind::count, of.step, argument.filter, true);
+        };
+        result->distinct_values = count(whole);
+        result->distinct_looks = count(append_shown(compiler, whole, false));
     }
     const bool is_float = value.kind == Kind::Float;
     result->value = accumulate(compiled, is_float ? AccumulatorKind::sum_float : AccumulatorKind::sum,
@@ -396,7 +400,8 @@ static void compile_key(Compiler *compiler, CompiledQuery *compiled, const Query
     result->type = type;
     result->argument = value;
     result->value = static_cast<uint16>(number);
-    result->shown = result->least_shown = result->least_sign = result->least_special = no_step;
+    result->shown = result->least_shown = result->least_sign = result->least_special =
+        result->distinct_values = no_step;
     if (is_numeric(value) && value.shown == kShownByRow) {
         result->least_shown = accumulate(compiled, AccumulatorKind::least, value.shown_step, no_step);
         result->shown = accumulate(compiled, AccumulatorKind::greatest, value.shown_step, no_step);
@@ -436,7 +441,8 @@ static void compile_given(Compiler *compiler, CompiledQuery *compiled, const Que
     result->argument = value;
     result->argument.may_be_minus_0 = false;
     result->value = static_cast<uint16>(number);
-    result->shown = result->least_shown = result->least_sign = result->least_special = no_step;
+    result->shown = result->least_shown = result->least_sign = result->least_special =
+        result->distinct_values = no_step;
     compiled->keys[number] = value.step;
     if (is_numeric(value) && value.shown == kShownByRow) {
         result->shown = static_cast<uint16>(compiled->key_count);

@@ -45,6 +45,10 @@ struct Result {
     // Of a sum: the least and the greatest special numeric among what is added; no_step: all are finite.
     uint16 least_special;
     uint16 greatest_special;
+    // Of a sum of distinct numerics shown by row: how many different ones there are, and how many that differ
+    // in their looks, too; no_step: all look alike.
+    uint16 distinct_values;
+    uint16 distinct_looks;
     // Of a key that is a float: the least and the greatest truth value of "its sign is that of -1", which
     // tell a group of zeros from one of -0; no_step: it is never -0.
     uint16 least_sign;

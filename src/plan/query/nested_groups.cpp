@@ -53,10 +53,11 @@ bool add_groups(const TableAggregate &groups, const ReadTables &tables, int scop
 
 // ---- the compiler -----------------------------------------------------------------------------------------
 
-// Rows of a group may show a key in several ways, and one must be shown.
+// Rows of a group may show a key, or one of distinct values, in several ways, and one must be shown.
 static bool may_look_different(const CompiledQuery &query) {
     for (uint32 i = 0; i < query.result_count; i++)
-        if (query.results[i].least_shown != no_step || query.results[i].least_sign != no_step)
+        if (query.results[i].least_shown != no_step || query.results[i].least_sign != no_step ||
+            query.results[i].distinct_values != no_step)
             return true;
     return false;
 }

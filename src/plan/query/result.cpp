@@ -307,6 +307,9 @@ static bool has_room(const RecordLayout &layout, const Result &result, const uin
 static const char *find_problem_of(const RecordLayout &layout, const Result &result, const uint64 *record) {
     if (is_null_column(record, result.value))
         return nullptr;
+    if (result.distinct_values != no_step && number_of_column(layout, record, result.distinct_values) !=
+                                                 number_of_column(layout, record, result.distinct_looks))
+        return "equal numerics show different digits";
     bool is_known = true;
     switch (result.kind) {
         case ResultKind::Integer: {
