@@ -119,6 +119,45 @@ EXECUTE asked('x', '2024-03-01');
 DEALLOCATE asked;
 RESET plan_cache_mode;
 
+-- UNION, INTERSECT and EXCEPT are groups of UNION ALL: in FROM, WITH, IN and by themselves, of several members, NULLs, types that look alike, no rows.
+EXPLAIN (COSTS OFF) SELECT count(*) FROM (SELECT shop FROM visit EXCEPT SELECT id FROM shop WHERE kind > 2) AS u;
+SELECT * FROM compare_all($list$
+SELECT count(*), sum(shop) FROM (SELECT shop FROM visit UNION SELECT shop FROM old_visit) AS u
+SELECT count(*), sum(shop), count(shop) FROM (SELECT shop FROM visit INTERSECT SELECT shop FROM old_visit) AS u
+SELECT count(*), sum(shop), count(shop) FROM (SELECT shop FROM old_visit EXCEPT SELECT shop FROM visit WHERE is_open) AS u
+SELECT count(*), count(shop) FROM (SELECT shop FROM visit EXCEPT SELECT shop FROM old_visit) AS u
+SELECT shop, name FROM visit UNION SELECT shop, name FROM old_visit WHERE price > 40
+SELECT shop, name FROM visit INTERSECT SELECT DISTINCT shop, name::text FROM old_visit
+SELECT id AS key FROM shop EXCEPT SELECT shop FROM visit ORDER BY key DESC LIMIT 5
+SELECT id FROM shop EXCEPT SELECT shop FROM visit WHERE is_open EXCEPT SELECT shop FROM old_visit WHERE price > 50
+SELECT id FROM shop INTERSECT (SELECT shop FROM visit WHERE is_open UNION SELECT shop FROM old_visit WHERE price > 50)
+SELECT shop FROM visit UNION ALL SELECT shop FROM old_visit EXCEPT SELECT id FROM shop
+SELECT id FROM shop UNION SELECT shop FROM visit UNION ALL SELECT shop FROM old_visit WHERE id < 10
+SELECT id FROM visit UNION SELECT id FROM old_visit
+SELECT ratio FROM visit UNION SELECT ratio FROM old_visit
+SELECT price FROM visit UNION SELECT price FROM old_visit
+SELECT loose FROM visit UNION SELECT price FROM old_visit
+SELECT day FROM visit EXCEPT SELECT day FROM old_visit
+SELECT shop FROM visit EXCEPT SELECT shop FROM empty
+SELECT shop FROM empty EXCEPT SELECT shop FROM visit
+SELECT shop FROM visit UNION SELECT shop FROM plain
+SELECT kind, count(*) FROM shop WHERE id IN (SELECT shop FROM visit WHERE is_open UNION SELECT shop FROM old_visit WHERE price > 50) GROUP BY 1
+WITH u AS (SELECT shop FROM visit INTERSECT SELECT shop FROM old_visit) SELECT s.kind, count(*) FROM shop s JOIN u ON u.shop = s.id GROUP BY 1
+WITH c AS (SELECT shop AS k FROM visit WHERE is_open) SELECT count(*) FROM (SELECT k FROM c UNION SELECT shop FROM old_visit) AS u
+SELECT name, count(*) FROM (SELECT shop, name FROM visit UNION SELECT shop, name FROM old_visit) AS u GROUP BY 1 HAVING count(*) > 3
+SELECT shop FROM parted UNION SELECT id FROM shop
+SELECT id, (SELECT count(*) FROM (SELECT name FROM visit v WHERE v.shop = s.id UNION SELECT name FROM old_visit) AS u) FROM shop s WHERE id < 4
+WITH RECURSIVE r AS (SELECT id FROM shop WHERE id < 3 UNION SELECT r.id + 20 FROM r WHERE r.id < 70) SELECT count(*), sum(id) FROM r
+-- PostgreSQL's own: rows that are there several times, of a recursion that might not end, what is ordered or grouped inside.
+WITH RECURSIVE r AS (SELECT id FROM shop WHERE id < 3 UNION ALL SELECT id FROM r WHERE id < 0) SELECT count(*) FROM visit v JOIN r ON r.id = v.shop
+SELECT shop FROM visit INTERSECT ALL SELECT shop FROM old_visit
+SELECT shop FROM visit EXCEPT ALL SELECT shop FROM old_visit
+(SELECT shop FROM visit ORDER BY id LIMIT 9) UNION SELECT id FROM shop
+SELECT shop FROM visit GROUP BY 1 HAVING count(*) > 50 UNION SELECT id FROM shop
+SELECT id FROM shop INTERSECT SELECT shop FROM visit INTERSECT SELECT shop FROM old_visit
+SELECT id / 0 FROM shop UNION SELECT shop FROM visit
+$list$);
+
 DROP FUNCTION compare, compare_all, who_answers, answer_of;
 DROP VIEW every_visit;
 DROP TABLE visit, old_visit, shop, plain, empty, parted;

@@ -26,6 +26,9 @@ static bool may_entry_fail(const RangeTblEntry *entry) {
         }
         case RTE_VALUES:
             return may_fail(entry->values_lists);
+        case RTE_CTE:
+            // Of a recursion that doesn't end PostgreSQL's plan may read the first rows.
+            return entry->self_reference;
         default:
             return false;
     }
@@ -45,9 +48,22 @@ static bool add_conditions(Node *node, void *conditions) {
     return walk_expression(node, add_conditions, conditions);
 }
 
+// Where a member's columns have other types they are cast.
+static bool has_casts(const Query *query) {
+    const auto *operation = castNode(SetOperationStmt, query->setOperations);
+    ListCell *cell;
+    foreach (cell, query->rtable) {
+        const auto *entry = lfirst_node(RangeTblEntry, cell);
+        if (entry->rtekind != RTE_SUBQUERY ||
+            !tlist_same_datatypes(entry->subquery->targetList, operation->colTypes, true))
+            return true;
+    }
+    return false;
+}
+
 bool may_query_fail(const Query *query) {
     check_stack_depth();
-    if (query->cteList != NIL || query->hasSubLinks || query->setOperations != nullptr)
+    if (query->cteList != NIL || query->hasSubLinks || (query->setOperations != nullptr && has_casts(query)))
         return true;
     List *conditions = NIL;
     add_conditions(reinterpret_cast<Node *>(query->jointree), &conditions);

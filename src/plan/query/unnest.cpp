@@ -6,6 +6,7 @@
 #include "plan/query/node.h"
 #include "plan/query/not_in.h"
 #include "plan/query/row_values.h"
+#include "plan/query/set_operations.h"
 #include "plan/query/sub_selects.h"
 #include "plan/query/unions.h"
 #include "settings.h"
@@ -122,7 +123,8 @@ static bool unnest_level(Query *query) {
 
 // True: the level is planned in another way than it is written in. Its sub-selects, and unions that it reads.
 static bool rewrite_level(Query *query) {
-    bool is_changed = query->commandType == CMD_SELECT && unify_union_types(query);
+    bool is_changed = group_set_operation(query);
+    is_changed = (query->commandType == CMD_SELECT && unify_union_types(query)) || is_changed;
     is_changed = join_array_elements(query) || is_changed;
     return unnest_level(query) || is_changed;
 }

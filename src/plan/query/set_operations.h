@@ -1,0 +1,14 @@
+// UNION, INTERSECT and EXCEPT as groups of UNION ALL, which the engine has:
+//     SELECT k FROM a EXCEPT SELECT k FROM b
+//     SELECT k FROM (SELECT k, true AS is_left FROM a UNION ALL SELECT k, false FROM b) AS u
+//     GROUP BY k HAVING bool_and(is_left)
+#pragma once
+
+#include "postgres_headers.h"
+
+namespace pg_gpu::plan::query {
+
+// False: the query isn't such an operation of tables' rows, and nothing has changed.
+bool group_set_operation(Query *query);
+
+}  // namespace pg_gpu::plan::query
