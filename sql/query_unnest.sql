@@ -26,6 +26,14 @@ BEGIN
     END LOOP;
     RETURN NOT is_nested;
 END $$;
+CREATE FUNCTION is_nested_loop(query text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE line text; is_nested bool := false;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        is_nested := is_nested OR line ~ 'Nested Loop';
+    END LOOP;
+    RETURN is_nested;
+END $$;
 \set ECHO all
 EXPLAIN (COSTS OFF) SELECT count(*) FROM piece p WHERE size < (SELECT 0.5 * avg(size) FROM piece q WHERE q.part = p.part);
 \set asked '{"SELECT count(*), sum(size) FROM piece p WHERE size < (SELECT 0.5 * avg(size) FROM piece q WHERE q.part = p.part)","SELECT t.kind, count(*), sum(p.size) FROM piece p, part t WHERE p.part = t.id AND p.size > (SELECT min(size) + 3 FROM piece q WHERE q.part = t.id AND q.day < date ''2025-06-01'') GROUP BY 1","SELECT count(*) FROM part t WHERE t.least <= (SELECT max(q.size) FROM piece q WHERE q.part = t.id AND q.name = t.name)","SELECT count(*) FROM part t WHERE (SELECT sum(q.wide) FROM piece q WHERE q.wide = t.kind) > t.id","SELECT count(*) FROM piece p LEFT JOIN part t ON t.id = p.part AND t.kind = 3 WHERE p.size >= (SELECT avg(q.size) FROM piece q WHERE q.wide = t.kind)","SELECT count(*) FROM part t WHERE t.id IN (SELECT part FROM piece p WHERE size = (SELECT max(size) FROM piece q WHERE q.part = p.part))","SELECT count(*) FROM (SELECT id, size FROM piece p WHERE size > (SELECT 2 * stddev(size) FROM piece q WHERE q.wide = p.wide)) AS s WHERE id % 2 = 0","SELECT count(*) FROM piece p WHERE size < (SELECT avg(size) FROM piece q WHERE q.part = p.part) AND size > (SELECT min(size) FROM piece q WHERE q.wide = p.wide)","WITH w AS (SELECT part, size FROM piece p WHERE size <> (SELECT max(size) FROM piece q WHERE q.part = p.part)) SELECT count(*), sum(size) FROM w","SELECT count(*) FROM piece p, piece s WHERE p.id = s.id + 1 AND p.ratio < (SELECT max(q.ratio) FROM piece q, part t WHERE q.part = t.id AND t.kind = 2 AND q.wide = s.wide AND q.name = p.name)"}'
@@ -44,6 +52,13 @@ SELECT is_unnested(q), c.same, c.rows, q AS query FROM unnest(:'values'::text[])
 -- Not so: no equality, what may fail, more rows than LIMIT leaves, an expression above groups, a set.
 \set kept '{"SELECT count(*) FROM part t WHERE kind = 1 OR EXISTS (SELECT FROM piece q WHERE q.part > t.id AND q.wide = 3)","SELECT count(*) FROM part t WHERE kind = 1 OR EXISTS (SELECT FROM piece q WHERE q.part = 100 / t.kind)","SELECT count(*) FROM part t WHERE kind > 0 AND (kind = 1 OR EXISTS (SELECT FROM piece q WHERE 100 / (q.wide - 3) = t.id))","SELECT count(*) FROM part t WHERE kind = 1 OR EXISTS (SELECT FROM piece q WHERE q.part = t.id LIMIT 0)","SELECT count(*) FROM part t WHERE kind = 1 OR EXISTS (SELECT FROM piece q WHERE q.part = t.id OFFSET 6)","SELECT count(*) FROM part t WHERE kind = 1 OR EXISTS (SELECT count(*) FROM piece q WHERE q.part = t.id)","SELECT kind, EXISTS (SELECT FROM piece q WHERE q.wide = t.kind) FROM part t GROUP BY kind","SELECT id, EXISTS (SELECT FROM piece q WHERE q.part = t.id), generate_series(1, 2) FROM part t WHERE id < 9","SELECT count(*) FROM part t WHERE kind = 1 OR (id, kind) NOT IN (SELECT part, wide FROM piece)","SELECT count(*) FROM part t WHERE kind = 1 OR id NOT IN (SELECT q.part FROM piece q WHERE q.wide = t.kind)","SELECT rank() OVER (ORDER BY id) IN (SELECT part FROM piece) AS x FROM part t"}'
 SELECT is_unnested(q), c.same, c.rows, q AS query FROM unnest(:'kept'::text[]) AS q, compare(q) AS c;
+-- LATERAL subqueries of aggregates, whose columns are such sub-selects where they are named.
+EXPLAIN (COSTS OFF) SELECT t.id, x.n, x.most FROM part t CROSS JOIN LATERAL (SELECT count(*) AS n, max(size) AS most FROM piece q WHERE q.part = t.id) AS x;
+\set lateral '{"SELECT t.kind, sum(x.n), sum(x.s) FROM part t CROSS JOIN LATERAL (SELECT count(*) AS n, sum(size) AS s FROM piece q WHERE q.part = t.id) AS x GROUP BY 1","SELECT t.id, x.n, x.most FROM part t LEFT JOIN LATERAL (SELECT count(*) AS n, max(day) AS most FROM piece q WHERE q.part = t.id AND q.wide < 9) AS x ON true","SELECT x.n, count(*), x.n + 1 FROM part t, LATERAL (SELECT count(*) AS n FROM piece q WHERE q.part = t.id) AS x GROUP BY x.n HAVING x.n > 3","SELECT t.id, x.*, y.m FROM part t CROSS JOIN LATERAL (SELECT count(*) AS n, min(name) AS name FROM piece q WHERE q.part = t.id) AS x CROSS JOIN LATERAL (SELECT avg(size) AS m FROM piece q WHERE q.wide = t.kind) AS y JOIN piece p ON p.id = t.id WHERE x.n > 5","SELECT t.kind, count(*) FROM part t JOIN LATERAL (SELECT max(size) AS s FROM piece q WHERE q.part = t.id) AS x ON x.s > 220 AND t.kind > 1 LEFT JOIN piece p ON p.id = t.id AND p.wide = 3 GROUP BY 1","SELECT rank() OVER (ORDER BY x.n), x.one FROM part t, LATERAL (SELECT count(*) AS n, 1 AS one FROM piece q WHERE q.part = t.id) AS x WHERE x.n IS NOT NULL"}'
+SELECT is_unnested(q) AND NOT is_nested_loop(q) AS is_unnested, c.same, c.rows, q AS query FROM unnest(:'lateral'::text[]) AS q, compare(q) AS c;
+-- Not those of whole rows, below outer joins, in conditions of joins, of rows of one another, with a function that returns a set, with LIMIT or groups.
+\set per_row '{"SELECT t.id, x FROM part t CROSS JOIN LATERAL (SELECT count(*) AS n FROM piece q WHERE q.part = t.id) AS x WHERE t.id < 30","SELECT p.id, x.n FROM piece p LEFT JOIN (part t CROSS JOIN LATERAL (SELECT count(*) AS n FROM piece q WHERE q.part = t.id) AS x) ON t.id = p.id * 20 WHERE p.id < 20","SELECT t.id, p.id FROM part t CROSS JOIN LATERAL (SELECT count(*) AS n FROM piece q WHERE q.part = t.id) AS x LEFT JOIN piece p ON p.id = x.n WHERE t.id < 20","SELECT t.id, y.m FROM part t CROSS JOIN LATERAL (SELECT max(q.wide) AS n FROM piece q WHERE q.part = t.id) AS x CROSS JOIN LATERAL (SELECT count(*) AS m FROM piece q WHERE q.wide = x.n) AS y WHERE t.id < 20","SELECT x.n, generate_series(1, 2) FROM part t CROSS JOIN LATERAL (SELECT count(*) AS n FROM piece q WHERE q.part = t.id) AS x WHERE t.id < 20","SELECT t.id, x.size FROM part t CROSS JOIN LATERAL (SELECT size FROM piece q WHERE q.part = t.id ORDER BY id LIMIT 1) AS x WHERE t.id < 20","SELECT t.id, x.* FROM part t CROSS JOIN LATERAL (SELECT wide, count(*) FROM piece q WHERE q.part = t.id GROUP BY 1) AS x WHERE t.id < 20"}'
+SELECT is_unnested(q) AND NOT is_nested_loop(q) AS is_unnested, c.same, c.rows, q AS query FROM unnest(:'per_row'::text[]) AS q, compare(q) AS c;
 -- NOT IN, of values and NULLs, where PostgreSQL would go through the sub-select's rows for each row.
 SET work_mem = '64kB';
 SET hash_mem_multiplier = 1;
@@ -74,6 +89,6 @@ RESET ROLE;
 DROP OWNED BY regress_unnest_reader;
 DROP ROLE regress_unnest_reader;
 
-DROP FUNCTION compare, compare_all, who_answers, answer_of, is_unnested;
+DROP FUNCTION compare, compare_all, who_answers, answer_of, is_unnested, is_nested_loop;
 DROP VIEW above;
 DROP TABLE piece, part;

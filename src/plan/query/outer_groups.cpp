@@ -113,14 +113,24 @@ static bool may_be_joined(const Joining &joining, const Correlated &correlated) 
     return joining.has_index || has_column_index(correlated.query);
 }
 
+static bool read_aggregate(const SubLink *link, Correlated *correlated, Const **of_nothing) {
+    if (!read_correlated(castNode(Query, link->subselect), correlated))
+        return false;
+    const auto *target = linitial_node(TargetEntry, correlated->query->targetList);
+    *of_nothing = find_value_of_nothing(reinterpret_cast<Node *>(target->expr));
+    return *of_nothing != nullptr;
+}
+
+bool is_joinable_aggregate(const SubLink *link) {
+    Correlated correlated;
+    Const *of_nothing;
+    return read_aggregate(link, &correlated, &of_nothing);
+}
+
 static Node *join_aggregate(const Joining &joining, const SubLink *link) {
     Correlated correlated;
-    if (!read_correlated(castNode(Query, link->subselect), &correlated) ||
-        !may_be_joined(joining, correlated))
-        return nullptr;
-    const auto *target = linitial_node(TargetEntry, correlated.query->targetList);
-    Const *of_nothing = find_value_of_nothing(reinterpret_cast<Node *>(target->expr));
-    if (of_nothing == nullptr)
+    Const *of_nothing;
+    if (!read_aggregate(link, &correlated, &of_nothing) || !may_be_joined(joining, correlated))
         return nullptr;
     Query *groups;
     Index join;

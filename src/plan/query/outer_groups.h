@@ -21,4 +21,7 @@ struct Joining {
 // kind, and nothing has changed.
 Node *join_sub_select(const Joining &joining, const SubLink *link);
 
+// Could it be joined that computes an aggregate for each row?
+bool is_joinable_aggregate(const SubLink *link);
+
 }  // namespace pg_gpu::plan::query

@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "plan/query/array_elements.h"
 #include "plan/query/correlated.h"
+#include "plan/query/lateral.h"
 #include "plan/query/node.h"
 #include "plan/query/not_in.h"
 #include "plan/query/row_values.h"
@@ -104,7 +105,10 @@ static bool unnest_query(Node *node, void *context);
 // True: something was replaced.
 static bool unnest_level(Query *query) {
     if (query->commandType != CMD_SELECT || query->rowMarks != NIL || query->setOperations != nullptr ||
-        query->jointree == nullptr || query->jointree->fromlist == NIL || !query->hasSubLinks)
+        query->jointree == nullptr || query->jointree->fromlist == NIL)
+        return false;
+    const bool has_laterals = replace_lateral_aggregates(query);
+    if (!query->hasSubLinks)
         return false;
     List *conditions = NIL;
     bool is_changed = false;
@@ -118,7 +122,7 @@ static bool unnest_level(Query *query) {
     }
     if (is_changed)
         query->jointree->quals = reinterpret_cast<Node *>(make_ands_explicit(conditions));
-    return join_row_values(query) || is_changed;
+    return join_row_values(query) || is_changed || has_laterals;
 }
 
 // True: the level is planned in another way than it is written in. Its sub-selects, and unions that it reads.
@@ -149,6 +153,14 @@ static PlannedStmt *plan(Query *query, const char *text, int options, ParamListI
                                     : standard_planner(query, text, options, parameters);
 }
 
+static bool has_lateral_subquery(const Query *query) {
+    ListCell *cell;
+    foreach (cell, query->rtable)
+        if (lfirst_node(RangeTblEntry, cell)->lateral)
+            return true;
+    return false;
+}
+
 // Sub-selects, what is made of several queries, and functions of a table's rows.
 static bool has_sub_selects(Node *node, void *context) {
     if (node == nullptr)
@@ -156,8 +168,8 @@ static bool has_sub_selects(Node *node, void *context) {
     if (!IsA(node, Query))
         return walk_expression(node, has_sub_selects, context);
     auto *query = reinterpret_cast<Query *>(node);
-    return query->hasSubLinks || query->setOperations != nullptr || has_array_elements(query) ||
-           walk_query(query, has_sub_selects, context, 0);
+    return query->hasSubLinks || query->setOperations != nullptr || has_lateral_subquery(query) ||
+           has_array_elements(query) || walk_query(query, has_sub_selects, context, 0);
 }
 
 static bool has_node(const Plan *plan);
