@@ -272,7 +272,7 @@ static Path *aggregate_plainly(const TableAggregate &table, Path *rows, PathTarg
     const bool is_hashable = grouping_is_hashable(table.clauses);
     const bool is_sorted = root->numOrderedAggs > 0 || !is_hashable;
     List *order = !is_sorted ? NIL
-                  : table.set == NIL && is_hashable
+                  : table.set == NIL && root->numOrderedAggs > 0
                       ? root->group_pathkeys
                       : make_pathkeys_for_sortclauses(root, table.clauses, table.columns);
     if (order != NIL)
