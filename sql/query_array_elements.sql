@@ -83,6 +83,19 @@ SELECT * FROM compare('SELECT tag, count(*), max(id) FROM tagged GROUP BY tag');
 RESET ROLE;
 DROP VIEW tagged;
 
+-- Arrays of other types' elements are never equal, though their operator is the same.
+CREATE TABLE box (part int4, bigs int8[]);
+INSERT INTO box SELECT i % 10, ARRAY[i % 5, i % 9]::int8[] FROM generate_series(0, 20) AS i UNION ALL VALUES (3, '{7,8}'::int8[]), (4, '{1,2,3,4}');
+CREATE INDEX ON box USING gpu_column (part, bigs);
+VACUUM ANALYZE box;
+SELECT * FROM compare_all($list$
+SELECT b, n, count(*) FROM page JOIN box USING (part) LEFT JOIN LATERAL unnest(bigs) AS b ON true LEFT JOIN LATERAL unnest(nums) AS n ON true GROUP BY 1, 2
+SELECT bigs, nums, count(*) FROM page JOIN box USING (part) GROUP BY 1, 2
+SELECT count(DISTINCT bigs), count(DISTINCT nums) FROM page JOIN box USING (part)
+SELECT x.part, y.bigs, count(*) FROM page JOIN box AS x USING (part) JOIN box AS y ON x.bigs = y.bigs JOIN page AS z ON z.nums = page.nums WHERE z.id < 50 GROUP BY 1, 2
+$list$);
+DROP TABLE box;
+
 -- Partitions.
 CREATE TABLE parted (id int4, tags text[]) PARTITION BY RANGE (id);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (1000);

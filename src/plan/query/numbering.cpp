@@ -51,6 +51,14 @@ uint16 add_own_numbering(Compiler *compiler, Oid type, Oid collation) {
     return append_numbering(program, type, equality, collation_of_equality(equality, collation), true);
 }
 
+// Arrays' and rows' equality is that of any two types, but raises an error where these differ.
+static bool is_of_any_type(Oid equality) {
+    Oid left;
+    Oid right;
+    op_input_types(equality, &left, &right);
+    return IsPolymorphicType(left) || left == RECORDOID;
+}
+
 uint16 find_numbering(Compiler *compiler, Oid type, Oid collation) {
     Program *program = compiler->program;
     const Oid equality = equality_of(type);
@@ -59,10 +67,12 @@ uint16 find_numbering(Compiler *compiler, Oid type, Oid collation) {
         return no_numbering;
     }
     const Oid used = collation_of_equality(equality, collation);
-    for (uint32 i = 0; i < program->numbering_count; i++)
-        if (!program->numberings[i].is_alone && program->numberings[i].equality == equality &&
-            program->numberings[i].collation == used)
+    for (uint32 i = 0; i < program->numbering_count; i++) {
+        const Numbering &other = program->numberings[i];
+        if (!other.is_alone && other.equality == equality && other.collation == used &&
+            (other.type == getBaseType(type) || !is_of_any_type(equality)))
             return static_cast<uint16>(i);
+    }
     if (program->numbering_count == lengthof(program->numberings)) {
         refuse(&compiler->refusal, "there are values of too many types");
         return no_numbering;
