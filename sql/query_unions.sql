@@ -151,6 +151,7 @@ WITH RECURSIVE r AS (SELECT id FROM shop WHERE id < 3 UNION SELECT r.id + 20 FRO
 -- PostgreSQL's own: rows that are there several times, of a recursion that might not end, what is ordered or grouped inside.
 WITH RECURSIVE r AS (SELECT id FROM shop WHERE id < 3 UNION ALL SELECT id FROM r WHERE id < 0) SELECT count(*) FROM visit v JOIN r ON r.id = v.shop
 SELECT shop FROM visit INTERSECT ALL SELECT shop FROM old_visit
+SELECT name::char(9) COLLATE "C" AS name FROM visit INTERSECT SELECT name::char(20) COLLATE "C" FROM old_visit
 SELECT shop FROM visit EXCEPT ALL SELECT shop FROM old_visit
 (SELECT shop FROM visit ORDER BY id LIMIT 9) UNION SELECT id FROM shop
 SELECT shop FROM visit GROUP BY 1 HAVING count(*) > 50 UNION SELECT id FROM shop

@@ -179,11 +179,24 @@ static bool is_of_columns(const Query *query) {
     return query->targetList != NIL;
 }
 
+// Is it PostgreSQL's choice which side's value of an intersection is shown? Strings may be equal that are not
+// of the same bytes, which no request answers but the plan that stands by.
+static bool shows_one_side(const SetOperationStmt &operation) {
+    ListCell *type;
+    ListCell *collation;
+    forboth (type, operation.colTypes, collation, operation.colCollations)
+        if (getBaseType(lfirst_oid(type)) == BPCHAROID ||
+            (OidIsValid(lfirst_oid(collation)) && !get_collation_isdeterministic(lfirst_oid(collation))))
+            return operation.op == SETOP_INTERSECT;
+    return false;
+}
+
 bool group_set_operation(Query *query) {
     const auto *operation = reinterpret_cast<const SetOperationStmt *>(query->setOperations);
     if (operation == nullptr || query->commandType != CMD_SELECT || operation->all ||
         query->rowMarks != NIL || !is_of_columns(query) ||
-        list_length(operation->groupClauses) != list_length(query->targetList) || !has_column_index(query))
+        list_length(operation->groupClauses) != list_length(query->targetList) ||
+        shows_one_side(*operation) || !has_column_index(query))
         return false;
     Members members = {query, NIL, NIL};
     if (!add_members(&members, operation))
