@@ -66,6 +66,7 @@ EXECUTE not_in (9);
 RESET plan_cache_mode;
 SELECT * FROM compare_all($list$
 SELECT o.n, s.* FROM generate_series(0, 8) AS o (n), LATERAL (SELECT count(*), sum(id) FROM sfact WHERE item NOT IN (SELECT k FROM slist WHERE slist.n < o.n)) AS s
+SELECT o.n, s.* FROM generate_series(0, 8) AS o (n), LATERAL (SELECT f.id, q.c FROM (SELECT o.n AS c FROM sfact WHERE item < 3 LIMIT 2) AS q JOIN sfact f ON f.id = q.c) AS s
 SELECT o.n, s.* FROM generate_series(0, 8) AS o (n), LATERAL (SELECT id FROM sfact WHERE item NOT IN (SELECT k FROM slist WHERE slist.n < o.n) ORDER BY id LIMIT 2) AS s
 $list$);
 SELECT who_answers('SELECT o.n, s.* FROM generate_series(0, 8) AS o (n), LATERAL (SELECT id FROM sfact WHERE item NOT IN (SELECT k FROM slist WHERE slist.n < o.n) ORDER BY id LIMIT 2) AS s');

@@ -61,6 +61,17 @@ static bool has_casts(const Query *query) {
     return false;
 }
 
+// Core's pull_var_clause refuses columns of outer queries, which a lateral subquery has.
+static bool add_aggregates(Node *node, void *aggregates) {
+    if (node == nullptr)
+        return false;
+    if (!IsA(node, Aggref))
+        return walk_expression(node, add_aggregates, aggregates);
+    auto **list = static_cast<List **>(aggregates);
+    *list = lappend(*list, node);
+    return false;
+}
+
 bool may_query_fail(const Query *query) {
     check_stack_depth();
     if (query->cteList != NIL || query->hasSubLinks || (query->setOperations != nullptr && has_casts(query)))
@@ -72,17 +83,13 @@ bool may_query_fail(const Query *query) {
     for (List **list : {&conditions, &given})
         *list = reinterpret_cast<List *>(eval_const_expressions(nullptr, reinterpret_cast<Node *>(*list)));
     List *aggregates = NIL;
+    add_aggregates(reinterpret_cast<Node *>(given), &aggregates);
     ListCell *cell;
-    foreach (cell,
-             pull_var_clause(reinterpret_cast<Node *>(given),
-                             PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_RECURSE_PLACEHOLDERS)) {
-        const auto *aggregate = static_cast<const Aggref *>(lfirst(cell));
-        if (!IsA(aggregate, Aggref))
-            continue;
+    foreach (cell, aggregates) {
+        const auto *aggregate = lfirst_node(Aggref, cell);
         if (aggregate->aggfnoid >= FirstUnpinnedObjectId ||
             may_fail(get_tlist_exprs(aggregate->args, true)) || may_fail(aggregate->aggfilter))
             return true;
-        aggregates = lappend(aggregates, lfirst(cell));
     }
     if (may_fail(conditions) || may_fail_of_groups(given, aggregates))
         return true;
