@@ -58,6 +58,9 @@ SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 SELECT * FROM compare($$SELECT word FROM (SELECT id, word, price FROM sorted_union UNION ALL SELECT id, word, price FROM sorted_union WHERE price = 1) AS u
 WHERE word IN ('w3', 'w1') AND price * price < price + 1000 ORDER BY 1 NULLS FIRST LIMIT 12$$);
+-- What workers compute of the rows isn't given beside the columns that it is computed from.
+SELECT * FROM compare($$SELECT count(*), sum(s) FROM (SELECT sign(price) AS s FROM (SELECT id, word, price FROM sorted_union UNION ALL SELECT id, word, price FROM sorted_union) AS u
+WHERE CASE WHEN id > 0 THEN coalesce(price, 1.5) <= price ELSE id < price END ORDER BY 1 LIMIT 4) AS q$$);
 RESET parallel_tuple_cost;
 RESET cpu_tuple_cost;
 RESET enable_seqscan;

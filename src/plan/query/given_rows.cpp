@@ -179,6 +179,29 @@ static const Path *without_projection(const Path *path) {
     return IsA(path, ProjectionPath) ? reinterpret_cast<const ProjectionPath *>(path)->subpath : path;
 }
 
+static bool gives_columns(const Path *path, const List *row) {
+    ListCell *cell;
+    foreach (cell,
+             pull_var_clause(reinterpret_cast<Node *>(const_cast<List *>(row)), PVC_INCLUDE_PLACEHOLDERS))
+        if (!list_member(path->pathtarget->exprs, lfirst(cell)))
+            return false;
+    return true;
+}
+
+// The cheapest path of a subquery's or a union's rows before what the statement computes of them. Where
+// workers compute that, the paths that gather their rows don't give the columns any more.
+static Path *nested_rows(const RelOptInfo *input, const List *row) {
+    const Path *cheapest = nullptr;
+    ListCell *cell;
+    foreach (cell, input->pathlist) {
+        const Path *path = without_projection(static_cast<const Path *>(lfirst(cell)));
+        if (path->param_info == nullptr && gives_columns(path, row) &&
+            (cheapest == nullptr || path->total_cost < cheapest->total_cost))
+            cheapest = path;
+    }
+    return cheapest == nullptr ? nullptr : copy_nested(cheapest);
+}
+
 // PostgreSQL's own cheapest path of the rows. One that the node has driven away stands by for that.
 static Path *own_rows(const RelOptInfo *relation) {
     Path *cheapest = nullptr;
@@ -400,9 +423,8 @@ bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *outpu
         if (table.rows == nullptr || !begin_joined_query(&table))
             return false;
     } else if (is_nested(root, input)) {
-        // Its rows before what the statement computes of them.
-        table.rows = copy_nested(without_projection(input->cheapest_total_path));
-        if (table.rows == nullptr || table.rows->param_info != nullptr || !begin_joined_query(&table))
+        table.rows = nested_rows(input, given.row);
+        if (table.rows == nullptr || !begin_joined_query(&table))
             return false;
     } else if (is_parent_table(root, input) && !begin_joined_query(&table)) {
         return false;
