@@ -106,6 +106,18 @@ TEST_P(ServerSharing, WithoutMemoryForAllEachComputesAlone) {
     }
 }
 
+// What sessions learn of a path depends on who else computed.
+TEST_P(ServerSharing, AReplySaysHowManyOthersWereComputed) {
+    send(0);
+    EXPECT_EQ(receive(0).header.others, 0U);
+    ASSERT_TRUE(queue().try_enter({}, holder_));
+    send(0);
+    EXPECT_EQ(receive(0).header.others, 1U);
+    queue().leave({}, holder_, {});
+    send(0);
+    EXPECT_EQ(receive(0).header.others, 0U);
+}
+
 TEST_P(ServerSharing, AnErrorIsOnesOwn) {
     clients_[1]->at<TextTerm>(requests_[1].terms)[0].weight = -1;
     hold();

@@ -104,8 +104,7 @@ struct ReplyHeader {
     std::uint64_t microseconds;  // computing, without waiting in the queue
     std::uint64_t queued_microseconds;
     Status status;
-    std::uint32_t
-        others;  // other requests that the engine computed when this one came or ended: the larger number
+    std::uint32_t others;  // other requests that the engine computed when this one came, or ended: the more
 };
 static_assert(sizeof(ReplyHeader) == 256);
 
