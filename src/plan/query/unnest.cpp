@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "plan/query/array_elements.h"
 #include "plan/query/correlated.h"
+#include "plan/query/inlined_queries.h"
 #include "plan/query/lateral.h"
 #include "plan/query/node.h"
 #include "plan/query/not_in.h"
@@ -161,15 +162,16 @@ static bool has_lateral_subquery(const Query *query) {
     return false;
 }
 
-// Sub-selects, what is made of several queries, and functions of a table's rows.
+// Sub-selects, WITH queries, what is made of several queries, and functions of a table's rows.
 static bool has_sub_selects(Node *node, void *context) {
     if (node == nullptr)
         return false;
     if (!IsA(node, Query))
         return walk_expression(node, has_sub_selects, context);
     auto *query = reinterpret_cast<Query *>(node);
-    return query->hasSubLinks || query->setOperations != nullptr || has_lateral_subquery(query) ||
-           has_array_elements(query) || walk_query(query, has_sub_selects, context, 0);
+    return query->hasSubLinks || query->cteList != NIL || query->setOperations != nullptr ||
+           has_lateral_subquery(query) || has_array_elements(query) ||
+           walk_query(query, has_sub_selects, context, 0);
 }
 
 static bool has_node(const Plan *plan);
@@ -210,19 +212,29 @@ static bool is_better(const PlannedStmt *joined, const PlannedStmt *usual) {
            (has_node(joined->planTree) || any_has_node(joined->subplans));
 }
 
-static PlannedStmt *plan_both(Query *query, const char *text, int options, ParamListInfo parameters) {
-    bool is_changed = false;
+// Plans the statement as it is written, and in the other ways that may be faster.
+static PlannedStmt *plan_all_ways(Query *query, const char *text, int options, ParamListInfo parameters) {
+    bool is_unnested = false;
+    bool is_inlined = false;
     Query *unnested = nullptr;
+    Query *inlined = nullptr;
     if (query_enabled() && query->commandType == CMD_SELECT &&
         has_sub_selects(reinterpret_cast<Node *>(query), nullptr)) {
         unnested = static_cast<Query *>(copyObjectImpl(query));
-        unnest_query(reinterpret_cast<Node *>(unnested), &is_changed);
+        unnest_query(reinterpret_cast<Node *>(unnested), &is_unnested);
+        inlined = static_cast<Query *>(copyObjectImpl(unnested));
+        is_inlined = inline_queries(inlined);
     }
-    PlannedStmt *usual = plan(query, text, options, parameters);
-    if (!is_changed)
-        return usual;
-    PlannedStmt *joined = plan(unnested, text, options, parameters);
-    return is_better(joined, usual) ? joined : usual;
+    PlannedStmt *best = plan(query, text, options, parameters);
+    const auto try_way = [&](bool is_way, Query *way) {
+        if (!is_way)
+            return;
+        PlannedStmt *planned = plan(way, text, options, parameters);
+        best = is_better(planned, best) ? planned : best;
+    };
+    try_way(is_unnested, unnested);
+    try_way(is_inlined, inlined);
+    return best;
 }
 
 // Is a cursor's statement planned that doesn't say whether rows are fetched backwards?
@@ -239,7 +251,7 @@ static PlannedStmt *plan_statement(Query *query, const char *text, int options, 
     {
         is_cursor = (options & CURSOR_OPT_FAST_PLAN) != 0 &&
                     (options & (CURSOR_OPT_SCROLL | CURSOR_OPT_NO_SCROLL)) == 0;
-        planned = plan_both(query, text, options, parameters);
+        planned = plan_all_ways(query, text, options, parameters);
     }
     PG_FINALLY();
     { is_cursor = before; }

@@ -5,7 +5,7 @@
 //     part.k
 // (Kim: On Optimizing an SQL-like Nested Query, 1982). PostgreSQL asks such a sub-select anew for each row,
 // which an index makes fast where rows are few. So both statements are planned, and the cheaper plan is
-// taken.
+// taken. Other ways to write a statement are tried likewise.
 #pragma once
 
 namespace pg_gpu::plan::query {
