@@ -16,6 +16,9 @@ const client::MirrorFormat *mirror_format(Relation index);
 
 // A session reads all pages of an index that is smaller in the time of a request.
 inline constexpr BlockNumber kFewestPagesForServer = 64;
+// PostgreSQL's own plan, which a query is compared with, takes a request's time for some thousand rows
+// already.
+inline constexpr BlockNumber kFewestPagesForQuery = 8;
 
 // A view of which the server looks through the runs in `set`.
 struct RemoteRows {

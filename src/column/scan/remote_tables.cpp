@@ -19,7 +19,7 @@ static bool may_be_requested(const RemoteTable &table) {
 // Is the table alone worth a request? Smaller ones are asked beside it.
 static bool is_worth_a_request(const RemoteTable &table) {
     return may_be_requested(table) &&
-           client::may_use_server(RelationGetNumberOfBlocks(table.index), kFewestPagesForServer);
+           client::may_use_server(RelationGetNumberOfBlocks(table.index), kFewestPagesForQuery);
 }
 
 // The cost model's view of a request about all tables, which it is to learn of as one about the table with

@@ -378,7 +378,7 @@ static const char *refuse_request(const IndexOptInfo *index) {
         return "pg_gpu.server is off";
     if (path_setting() == PathSetting::Paged)
         return "pg_gpu.path is paged";
-    return client::may_use_server(index->pages, column::kFewestPagesForServer)
+    return client::may_use_server(index->pages, column::kFewestPagesForQuery)
                ? nullptr
                : "the index is too small for a request to the server process";
 }
