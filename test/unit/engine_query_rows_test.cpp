@@ -214,6 +214,54 @@ TYPED_TEST(EngineQuery, KeptMapsAreOfTheirEngineAndType) {
     EXPECT_EQ(this->engine_->memory().used(), before);
 }
 
+// By a computation, first rows in an order and groups; of a run in which few groups of rows are left, too.
+TYPED_TEST(EngineQuery, RowsTellTheirNumbers) {
+    QueryRun runs[2] = {this->make_run(5000), this->make_run(700)};
+    const std::uint64_t offsets[2] = {3, UINT64_C(1) << 40};
+    std::vector<Row> rows;
+    for (std::size_t run = 0; run < 2; ++run) {
+        const query::RunColumn code = runs[run].columns[5];
+        runs[run].columns = {{}, code};
+        runs[run].columns[0].form = ColumnForm::row;
+        runs[run].columns[0].offset = offsets[run];
+        const std::vector<std::uint64_t> dead = column_test::kill_some(&runs[run].run, this->random_);
+        ASSERT_TRUE(runs[run].store->set_dead(*this->stream_, dead.data(), 1).ok());
+        for (std::size_t i = 0; i < runs[run].rows.size(); ++i) {
+            if (!runs[run].run.is_dead(i)) {
+                rows.push_back(
+                    {Value::of(ValueType::int64, static_cast<Wide>(offsets[run] + i)), runs[run].rows[i][5]});
+            }
+        }
+    }
+    for (const NodeKind kind : {NodeKind::compute, NodeKind::sort, NodeKind::aggregate}) {
+        for (const int most : {50, 1}) {
+            TestQuery query;
+            query.begin({ValueType::int64, ValueType::int64});
+            this->add_run(runs[0], {}, &query);
+            this->add_run(runs[1], {}, &query);
+            query.add_node(kind == NodeKind::sort ? NodeKind::compute : kind);
+            const std::uint16_t number = query.add_column(0, ValueType::int64);
+            const std::uint16_t code = query.add_column(1, ValueType::int64);
+            const std::uint16_t limit = query.add_constant(Value::of(ValueType::int64, most));
+            query.nodes.back().filter = query.add(Operation::less, ValueType::boolean, code, limit);
+            query.output(code);
+            if (kind == NodeKind::aggregate) {
+                query.accumulate(AccumulatorKind::sum, number);
+                query.accumulate(AccumulatorKind::greatest, number);
+            } else {
+                query.output(number);
+            }
+            if (kind == NodeKind::sort) {
+                query.add_node(NodeKind::sort);
+                query.sort_by(0, true, false);
+                query.sort_by(1, false, false);
+                query.nodes.back().limit = 20;
+            }
+            EXPECT_EQ(this->check(&query, rows), QueryOutcome::answered);
+        }
+    }
+}
+
 TYPED_TEST(EngineQuery, ACancelledQueryEnds) {
     TestQuery query = make_many_groups(make_rows(100000, this->random_, false));
     std::unique_ptr<QueryResult> result;

@@ -330,8 +330,8 @@ bool is_accumulator(const Query &query, const Node &node, const Accumulator &acc
 // ---- nodes ------------------------------------------------------------------------------------------------
 
 bool is_column(const ColumnStore &store, const RunColumn &column, ValueType type) noexcept {
-    if (column.form == ColumnForm::constant) {
-        return true;
+    if (is_of_no_column(column.form)) {
+        return column.form == ColumnForm::constant || type == ValueType::int64;
     }
     const StoreLayout &layout = store.layout();
     if (column.column >= layout.columns) {
@@ -353,6 +353,7 @@ bool is_column(const ColumnStore &store, const RunColumn &column, ValueType type
         case ColumnForm::code:
             return type == ValueType::int64;
         case ColumnForm::constant:
+        case ColumnForm::row:
             break;
     }
     return false;

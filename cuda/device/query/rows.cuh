@@ -199,6 +199,11 @@ inline __device__ __noinline__ void read_column(const ColumnView &column, std::u
             low[i] = column.offset;
             high[i] = is_wide ? static_cast<std::uint64_t>(static_cast<std::int64_t>(low[i]) >> 63) : 0;
         }
+    } else if (column.reading == Reading::row) {
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+            low[i] = column.offset + first + i * 32;
+        }
     } else {
         device::CodesView{column.codes, column.bits}.read(first, active, low);
         if (column.has_dictionary) {

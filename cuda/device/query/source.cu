@@ -82,9 +82,9 @@ ColumnView RowSource::view_of_map(const Call &call, const RunColumn &column, con
 
 ColumnView RowSource::view_of(const Call &call, const RunColumn &column, ValueType type) {
     const device::StoreParts &parts = *parts_;
-    if (column.form == ColumnForm::constant) {
+    if (is_of_no_column(column.form)) {
         ColumnView view = {};
-        view.reading = Reading::constant;
+        view.reading = column.form == ColumnForm::row ? Reading::row : Reading::constant;
         view.type = type;
         view.offset = column.offset;
         return view;
@@ -125,6 +125,7 @@ ColumnView RowSource::view_of(const Call &call, const RunColumn &column, ValueTy
             view.reading = Reading::code;
             return view;
         case ColumnForm::constant:
+        case ColumnForm::row:
             break;
     }
     view.offset += stored.base;

@@ -20,6 +20,7 @@ enum class Reading : std::uint8_t {
     map,
     code,
     constant,
+    row,
     array,
     picked,  // of an array, through numbers of rows
 };

@@ -31,6 +31,9 @@ bool Combinations::add(const RunReader &reader, std::uint32_t column) {
     if (read.requested.form == query::ColumnForm::constant) {
         return true;
     }
+    if (read.requested.form == query::ColumnForm::row) {
+        return false;
+    }
     const std::uint32_t stored = read.requested.column;
     const auto same = std::find_if(digits_.begin(), digits_.end(),
                                    [&](const Digit &digit) { return digit.column == stored; });

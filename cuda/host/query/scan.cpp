@@ -52,7 +52,7 @@ void RunReader::add_column(MemoryBudget &budget, const query::RunColumn &request
     take_kept_map(query::words_of(type), &column.requested);
     column.type = type;
     column.factor = 1;
-    if (requested.form == ColumnForm::constant) {
+    if (query::is_of_no_column(requested.form)) {
         columns_.push_back(column);
         return;
     }
@@ -226,6 +226,13 @@ Vector RunTile::load(std::uint32_t number, const VectorRoom &room) {
             std::fill_n(room.as<Type>(), count_, query::Words<Type>::read(words));
         });
         return {column.type, is_narrow, room.values, nullptr};
+    }
+    if (column.requested.form == ColumnForm::row) {
+        const std::uint64_t first = column.requested.offset + first_ * group;
+        for_rows([&](std::uint32_t i, std::uint32_t row) {
+            room.as<std::int64_t>()[i] = static_cast<std::int64_t>(first + row);
+        });
+        return {column.type, false, room.values, nullptr};
     }
     const bool is_map = column.requested.form == ColumnForm::map;
     bool has_nulls = false;

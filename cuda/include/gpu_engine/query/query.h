@@ -35,7 +35,13 @@ enum class ColumnForm : std::uint32_t {
               // has no values of
     code,     // the code itself
     constant,  // `offset`, whatever the run has
+    row,       // `offset` plus the number of the row in its run, from 0 on; int64
 };
+
+// Does a column of this form have nothing of a run's columns?
+constexpr bool is_of_no_column(ColumnForm form) noexcept {
+    return form == ColumnForm::constant || form == ColumnForm::row;
+}
 
 // A map of codes that an engine keeps between queries, in its own memory.
 class KeptMap : public Interface {
