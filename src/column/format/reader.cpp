@@ -266,6 +266,43 @@ bool next_span(TidCursor *cursor) {
     return true;
 }
 
+// Passes over pages that end before an entry. False when stale.
+static bool skip_tid_pages(TidCursor *cursor, uint64 ordinal) {
+    RunReader *reader = cursor->reader;
+    const storage::Section &section = reader->run.sections[kTidSection];
+    uint32 low = cursor->page;
+    uint64 first = cursor->head.first + cursor->head.entries;
+    for (uint32 high = section.pages; low + 1 < high;) {
+        const uint32 middle = low + (high - low) / 2;
+        TidPageHead head = {};
+        uint32 length;
+        if (!read_page(reader, section.first_page + middle, 0, sizeof(head), &head, &length))
+            return false;
+        if (head.first > ordinal) {
+            high = middle;
+        } else {
+            low = middle;
+            first = head.first;
+        }
+    }
+    cursor->page = low;
+    cursor->next_ordinal = first;
+    return true;
+}
+
+bool find_span(TidCursor *cursor, uint64 ordinal) {
+    while (cursor->next_ordinal <= ordinal) {
+        if (cursor->head.first + cursor->head.entries <= ordinal) {
+            cursor->at = cursor->head.spans;
+            if (!skip_tid_pages(cursor, ordinal))
+                return false;
+        }
+        if (!next_span(cursor))
+            return false;
+    }
+    return true;
+}
+
 // ---- columns ----------------------------------------------------------------------------------------------
 
 template <typename Value>

@@ -69,6 +69,10 @@ void begin_tid_cursor(TidCursor *cursor, RunReader *reader);
 // Moves on to the next span; returns false at the end and when stale.
 bool next_span(TidCursor *cursor);
 
+// Moves on to the span that has an entry, unless the current one does: entries are looked for in their order.
+// Pages between are passed over. False when stale.
+bool find_span(TidCursor *cursor, uint64 ordinal);
+
 // ERROR unless the current span's block is one of the table's: to be called where a row is alive. Dead
 // rows' blocks may have gone.
 inline void check_span(const TidCursor *cursor, BlockNumber heap_blocks) {

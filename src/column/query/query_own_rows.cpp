@@ -1,6 +1,7 @@
 // Rows that the session has itself, as an input of a query.
 #include "column/query/query_request.h"
 #include "column/format/scaled_numeric.h"
+#include "column/query/row_tids.h"
 #include "column/scan/values.h"
 
 namespace pg_gpu::column {
@@ -127,7 +128,23 @@ static uint64 count_own_rows(const ColumnView *view) {
     return rows;
 }
 
+static InputColumn make_numbers(const ColumnView *view, uint64 rows) {
+    auto *numbers = allocate<uint64>(rows + 1);
+    uint64 at = 0;
+    for (int run = 0; run < view->run_count; run++)
+        for (uint64 word = 0; !is_remote(view, run) && word < groups_of(view->runs[run].run.entries); word++)
+            for (uint64 bits = view->selected[run][word]; bits != 0; bits &= bits - 1)
+                numbers[at++] =
+                    first_row_number(view, run) + word * 64 + static_cast<uint64>(__builtin_ctzll(bits));
+    for (uint32 i = 0; i < view->loose_count; i++)
+        if (view->loose[i].selected)
+            numbers[at++] = first_row_number(view, view->run_count) + i;
+    return {numbers, nullptr};
+}
+
 static InputColumn make_column(ColumnView *view, const OwnColumn &own, uint64 rows, bool *fails) {
+    if (own.convert == nullptr)
+        return make_numbers(view, rows);
     NewColumn column = {};
     column.own = &own;
     column.view = view;

@@ -27,7 +27,7 @@ using ConvertValue = Converted (*)(void *context, const TupleValue &value, int s
 struct OwnColumn {
     int column;  // of the index
     gpu_engine::query::ValueType type;
-    ConvertValue convert;
+    ConvertValue convert;  // nullptr: the numbers of rows (row_tids.h)
     void *context;
 };
 

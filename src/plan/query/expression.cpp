@@ -215,9 +215,21 @@ static bool gives_fields(const Compiler *compiler, const Expr *expression) {
     return compiler->has_fields && is_interval(expression);
 }
 
+static Value compile_place(Compiler *compiler, const Var *place) {
+    Source source = begin_source(SourceKind::Number, place, ValueType::int64, Kind::Integer);
+    source.column = 0;
+    Value value = make_value(add_step(compiler->program, make_step(Operation::column, ValueType::int64,
+                                                                   add_source(compiler->program, source))),
+                             Kind::Integer, ValueType::int64, kMaxInt64);
+    value.width = sizeof(int64);
+    return value;
+}
+
 static Value compile_column(Compiler *compiler, const Var *column) {
     if (column->varno == kRowVarno)
         return compile_row_value(compiler, column);
+    if (column->varattno == SelfItemPointerAttributeNumber)
+        return compile_place(compiler, column);
     if (column->varattno <= 0)
         return refuse_value(compiler, "a system column is computed with", column);
     if (is_of_groups(*compiler, column))

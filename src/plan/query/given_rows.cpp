@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "memory.h"
 #include "plan/query/engine_plan.h"
+#include "plan/query/late_rows.h"
 #include "plan/query/members.h"
 #include "plan/query/node.h"
 #include "plan/query/parameters.h"
@@ -59,9 +60,18 @@ static void add_any_column(List **row) {
         *row = list_make1(makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(0), false, true));
 }
 
+// What is sorted by comes first in a row.
+static List *sorted_by(const GivenRows &given) {
+    int count = 0;
+    for (int i = 0; i < count_items(given.order); i++)
+        count = Max(count, order_item(given.order, i).result + 1);
+    return list_copy_head(given.row, count);
+}
+
 bool make_given_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
-                      Refusal *refusal) {
+                      bool *is_late, Refusal *refusal) {
     *query = {};
+    *is_late = index != nullptr && table.given->count != kAllSorted && lacks_columns(index, table.given->row);
     query->has_barrier = table.root->qual_security_level > 0;
     if (index != nullptr) {
         query->indexes = list_make1_oid(index->indexoid);
@@ -69,7 +79,7 @@ bool make_given_query(const TableAggregate &table, const IndexOptInfo *index, Ag
             return false;
     }
     ListCell *cell;
-    foreach (cell, table.given->row) {
+    foreach (cell, *is_late ? sorted_by(*table.given) : table.given->row) {
         auto *expression = static_cast<Node *>(lfirst(cell));
         Node *over = table.read != nullptr ? over_tables(expression, *table.read, table.scope, refusal)
                                            : over_index(expression, index, refusal);
@@ -77,6 +87,8 @@ bool make_given_query(const TableAggregate &table, const IndexOptInfo *index, Ag
             return false;
         query->keys = lappend(query->keys, over);
     }
+    if (*is_late)
+        query->keys = lappend(query->keys, make_row_number());
     return true;
 }
 
@@ -397,6 +409,15 @@ static const char *refuse_first_rows(PlannerInfo *root, const RelOptInfo *input,
     return planner_rt_fetch(input->relid, root)->tablesample != nullptr ? "a sample is read" : nullptr;
 }
 
+// Of a table alone, the engine may have nothing but what is sorted by, which then comes first (sorted_by).
+static bool add_first_rows(PlannerInfo *root, const RelOptInfo *input, GivenRows *given, Refusal *refusal) {
+    const auto add_sorted_by = [&] { return add_order(root, root->parse->sortClause, given, refusal); };
+    const auto add_target = [&] { return add_columns(given->target->exprs, &given->row, refusal); };
+    const bool is_table =
+        input->reloptkind == RELOPT_BASEREL && !is_nested(root, input) && !is_parent_table(root, input);
+    return is_table ? add_sorted_by() && add_target() : add_target() && add_sorted_by();
+}
+
 bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output) {
     GivenRows given = {};
     given.target = root->upper_targets[UPPERREL_ORDERED];
@@ -411,8 +432,7 @@ bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *outpu
     Refusal refusal = {refuse_rows(root, input), nullptr};
     if (refusal.reason == nullptr)
         refusal.reason = refuse_first_rows(root, input, given);
-    if (refusal.reason != nullptr || !add_columns(given.target->exprs, &given.row, &refusal) ||
-        !add_order(root, root->parse->sortClause, &given, &refusal)) {
+    if (refusal.reason != nullptr || !add_first_rows(root, input, &given, &refusal)) {
         note_declined(candidate_of(table), refusal, {});
         return false;
     }

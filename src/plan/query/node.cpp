@@ -19,8 +19,9 @@ namespace pg_gpu::plan::query {
 List *pack_planning(const Planning &planning) {
     return list_make5(
         planning.query, planning.row, planning.having,
-        list_make4(makeBoolean(planning.maps_may_fail), makeInteger(static_cast<int>(planning.count)),
-                   makeBoolean(planning.gives_rows), makeBoolean(planning.needs_processors)),
+        list_make5(makeBoolean(planning.maps_may_fail), makeInteger(static_cast<int>(planning.count)),
+                   makeBoolean(planning.gives_rows), makeBoolean(planning.needs_processors),
+                   makeBoolean(planning.is_late)),
         lappend(list_make5(planning.order, planning.set, planning.tree, planning.names, planning.limits),
                 planning.members));
 }
@@ -39,7 +40,8 @@ Planning unpack_planning(List *packed) {
             boolVal(lthird(list(3))),
             static_cast<List *>(list_nth(list(4), 4)),
             static_cast<List *>(list_nth(list(4), 5)),
-            boolVal(lfourth(list(3)))};
+            boolVal(lfourth(list(3))),
+            boolVal(list_nth(list(3), 4))};
 }
 
 // ---- execution --------------------------------------------------------------------------------------------
@@ -108,6 +110,7 @@ static bool take_child_row(QueryState *state, TupleTableSlot *slot) {
     slot_getallattrs(row);
     memcpy(slot->tts_values, row->tts_values, columns * sizeof(Datum));
     memcpy(slot->tts_isnull, row->tts_isnull, columns * sizeof(bool));
+    ExecStoreVirtualTuple(slot);
     return true;
 }
 
@@ -123,7 +126,18 @@ static bool take_record(QueryState *state, TupleTableSlot *slot) {
     MemoryContextSwitchTo(caller);
     state->records += state->result.record_words;
     state->left--;
+    ExecStoreVirtualTuple(slot);
     return true;
+}
+
+static bool take_row(QueryState *state, TupleTableSlot *slot) {
+    if (state->problem != nullptr)
+        return take_child_row(state, slot);
+    if (!state->is_late)
+        return take_record(state, slot);
+    const bool is_taken = next_late_row(&state->late, &state->custom);
+    state->heap_fetches += is_taken ? 1 : 0;
+    return is_taken;
 }
 
 static TupleTableSlot *execute_query(CustomScanState *node) {
@@ -136,9 +150,8 @@ static TupleTableSlot *execute_query(CustomScanState *node) {
         CHECK_FOR_INTERRUPTS();
         ResetExprContext(context);
         ExecClearTuple(slot);
-        if (!(state->problem != nullptr ? take_child_row(state, slot) : take_record(state, slot)))
+        if (!take_row(state, slot))
             return nullptr;
-        ExecStoreVirtualTuple(slot);
         context->ecxt_scantuple = slot;
         if (!ExecQual(node->ss.ps.qual, context)) {
             InstrCountFiltered1(node, 1);
@@ -244,6 +257,7 @@ static void begin_query(CustomScanState *node, EState *estate, int flags) {
     state->needs_processors = planning.needs_processors;
     state->count = planning.count;
     state->gives_rows = planning.gives_rows;
+    state->is_late = planning.is_late;
     list_tables(state, planning.members, planning.members == NIL ? NIL : find_pruned_tables(child));
     for (int i = 0; i < state->table_count; i++) {
         QueriedTable *table = &state->tables[i];
@@ -264,6 +278,9 @@ static void begin_query(CustomScanState *node, EState *estate, int flags) {
         // The executor has locked the table.
         table->heap = table_open(table->index->rd_index->indrelid, NoLock);
     }
+    if (state->is_late)
+        begin_late_rows(&state->late, node, state->tables[0].heap, state->tables[0].index,
+                        plan->custom_scan_tlist);
     state->limits = ExecInitExprList(plan->custom_exprs, &node->ss.ps);
     state->expressions = CreateExprContext(estate);
     state->keep = AllocSetContextCreate(estate->es_query_cxt, "GpuQuery answer", ALLOCSET_DEFAULT_SIZES);
@@ -273,6 +290,7 @@ static void begin_query(CustomScanState *node, EState *estate, int flags) {
 static void end_query(CustomScanState *node) {
     auto *state = reinterpret_cast<QueryState *>(node);
     forget_result(state);
+    end_late_rows(&state->late);
     for (int i = 0; i < state->table_count; i++) {
         if (state->tables[i].index == nullptr)
             continue;
@@ -298,6 +316,7 @@ static void rescan_query(CustomScanState *node) {
     if (state->is_requested && state->problem == nullptr)
         column::rewind_records(state->result.records);
     state->left = 0;
+    state->late.next = 0;
 }
 
 // What rows are sorted by that are given.
@@ -321,6 +340,8 @@ static void explain_query(CustomScanState *node, List *ancestors, ExplainState *
     const auto *state = reinterpret_cast<const QueryState *>(node);
     if (unpack_planning(castNode(CustomScan, node->ss.ps.plan)->custom_private).gives_rows)
         explain_order(state, ancestors, explain);
+    if (state->is_late)
+        ExplainPropertyText("Rows From", "table", explain);
     AggregateQuery read = state->query;
     read.indexes = NIL;
     for (int i = 0; i < state->table_count; i++)
@@ -366,9 +387,10 @@ static Plan *plan_query(PlannerInfo *root, RelOptInfo *, CustomPath *path, List 
     scan->scan.plan.qual = of_set(planning.having, planning.row, planning.set);
     scan->scan.scanrelid = 0;
     scan->custom_plans = child_plans;
-    scan->custom_private = pack_planning(
-        {planning.query, NIL, NIL, planning.maps_may_fail, planning.order, planning.count, NIL, planning.tree,
-         planning.names, planning.gives_rows, NIL, planning.members, planning.needs_processors});
+    scan->custom_private =
+        pack_planning({planning.query, NIL, NIL, planning.maps_may_fail, planning.order, planning.count, NIL,
+                       planning.tree, planning.names, planning.gives_rows, NIL, planning.members,
+                       planning.needs_processors, planning.is_late});
     scan->custom_exprs = planning.limits;
     scan->methods = &scan_methods;
     for (int i = 0; i < list_length(planning.row); i++)

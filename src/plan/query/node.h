@@ -23,6 +23,7 @@ struct Planning {
     List *limits;           // what tells how many first rows are wanted
     List *members;          // by table, as pack_members makes them (members.h); NIL: no table has any
     bool needs_processors;  // devices can't compute it
+    bool is_late;           // rows are read in the table (late_rows.h)
 };
 List *pack_planning(const Planning &planning);
 Planning unpack_planning(List *packed);

@@ -21,6 +21,7 @@ struct Offer {
     AggregateQuery query;
     List *names;  // of joined tables, then of groups
     List *row;
+    bool is_late;  // rows are read in the table (late_rows.h)
     CompiledQuery compiled;
     bool maps_may_fail;
     bool needs_processors;  // devices can't compute it

@@ -6,6 +6,7 @@
 #include "plan/query/failure.h"
 #include "plan/query/given_rows.h"
 #include "plan/query/having.h"
+#include "plan/query/late_rows.h"
 #include "plan/query/nested_groups.h"
 #include "plan/query/node.h"
 #include "plan/query/offer.h"
@@ -260,6 +261,8 @@ static void cost_query(const Offer &offer, double groups, Path *path) {
         offer.evaluations * cpu_tuple_cost;
     path->total_cost =
         path->startup_cost + groups * (table.given != nullptr ? cost_given_row(compiled) : cpu_tuple_cost);
+    if (offer.is_late)
+        path->total_cost += cost_late_rows(table, groups);
     const PathTarget *target = target_of(table);
     path->startup_cost += target->cost.startup;
     path->total_cost += target->cost.startup + target->cost.per_tuple * groups;
@@ -288,11 +291,11 @@ static void add_query_path(const Offer &offer, const Candidate &candidate) {
     const TopRows top = given != nullptr        ? TopRows{given->order, given->count}
                         : offer.is_having_whole ? find_top_rows(table, offer.row, groups)
                                                 : TopRows{};
-    path->custom_private =
-        pack_planning({pack_query(offer.query), offer.row, table.having, offer.maps_may_fail, top.order,
-                       top.count, table.set, table.plan == nullptr ? NIL : pack_tree(offer.tree), offer.names,
-                       given != nullptr, given != nullptr ? given->limits : NIL,
-                       table.read == nullptr ? NIL : pack_all_members(*table.read), offer.needs_processors});
+    path->custom_private = pack_planning(
+        {pack_query(offer.query), offer.row, table.having, offer.maps_may_fail, top.order, top.count,
+         table.set, table.plan == nullptr ? NIL : pack_tree(offer.tree), offer.names, given != nullptr,
+         given != nullptr ? given->limits : NIL, table.read == nullptr ? NIL : pack_all_members(*table.read),
+         offer.needs_processors, offer.is_late});
     path->methods = query_path_methods();
     note_offered(candidate, path);
     add_path(table.output, &path->path);
@@ -369,7 +372,7 @@ static bool make_offer_query(const TableAggregate &table, const IndexOptInfo *in
     if (table.given == nullptr)
         return make_query(table, index, &offer->query, &offer->row, refusal) && refusal->reason == nullptr;
     offer->row = table.given->row;
-    return make_given_query(table, index, &offer->query, refusal);
+    return make_given_query(table, index, &offer->query, &offer->is_late, refusal);
 }
 
 // The engine is the server process's. Why it isn't asked about the index; nullptr: it is.

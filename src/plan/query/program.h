@@ -87,6 +87,7 @@ enum class SourceKind : uint8 {
     Shown,     // how many digits its numerics show
     Presence,  // anything, NULL where the column is NULL
     Result,    // what an expression gives, evaluated once for each entry of the column's dictionary
+    Number,    // of the row among those of its view (column/query/row_tids.h): no column's
 };
 
 // What is taken of the results of a source: themselves, a field of intervals, or how many digits numerics

@@ -6,7 +6,8 @@
 namespace pg_gpu::plan {
 
 // Expressions are over the columns of indexes: their Vars have the number of a table, from 1 on, and the
-// column's number of its index, from 1 on, or that of tableoid.
+// column's number of its index, from 1 on, or that of tableoid. That of ctid is the row's number in its view
+// (late_rows.h).
 struct AggregateQuery {
     List *indexes;        // OIDs, by table; InvalidOid: of an input
     List *conditions;     // all of which must hold

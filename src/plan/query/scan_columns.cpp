@@ -1,5 +1,6 @@
 // How runs' codes and loose rows' values become the columns of a query's scans.
 #include "column/format/scaled_numeric.h"
+#include "column/query/row_tids.h"
 #include "column/scan/cached_results.h"
 #include "plan/query/columns.h"
 #include "plan/query/entries.h"
@@ -299,6 +300,10 @@ static void make_run_column(const ViewColumns &columns, int run, Evaluation *eva
         case SourceKind::Presence:
             made->form = engine::ColumnForm::code;
             return;
+        case SourceKind::Number:
+            made->form = engine::ColumnForm::row;
+            made->offset = column::first_row_number(columns.rows->view, run);
+            return;
         case SourceKind::Result:
             if (evaluation->numbering != nullptr && evaluation->numbering->is_by_code)
                 made->form = engine::ColumnForm::code;
@@ -451,7 +456,8 @@ static const char *make_columns_of_view(const ViewColumns &columns, Program *pro
                 make_run_column(columns, run, evaluation, &made[run][place]);
         if (evaluation->problem != nullptr)
             return evaluation->problem;
-        own[place++] = {evaluation->source->column, program->sources[i].type, convert_loose, evaluation};
+        own[place++] = {evaluation->source->column, program->sources[i].type,
+                        program->sources[i].kind == SourceKind::Number ? nullptr : convert_loose, evaluation};
     }
     scan->by_run = const_cast<const engine::RunColumn **>(made);
     return column::take_own_rows(columns.rows, own, place, &scan->own_rows)

@@ -71,6 +71,17 @@ static const char *decline(const Asking &asking, const char *problem) {
     return problem;
 }
 
+static constexpr const char *kMerged = "a run was merged meanwhile";
+
+static bool find_late_rows(const Asking &asking) {
+    QueryState *state = asking.state;
+    MemoryContext work = MemoryContextSwitchTo(state->keep);
+    const bool is_read = take_late_rows(&state->late, asking.views.views[0].rows->view, state->compiled,
+                                        state->layout, &state->result, state->order != NIL);
+    MemoryContextSwitchTo(work);
+    return is_read;
+}
+
 // Asks with maps of the form; *lacks_maps: the server process wants them whole.
 static const char *ask_with(const Asking &asking, uint64 max_rows, MapForm maps, bool *lacks_maps) {
     QueryState *state = asking.state;
@@ -93,11 +104,14 @@ static const char *ask_with(const Asking &asking, uint64 max_rows, MapForm maps,
     request.table_count = static_cast<uint32>(state->table_count);
     request.result_context = state->keep;
     request.result_owner = state->owner;
-    if (column::run_query(request, &state->result))
+    const bool is_answered = column::run_query(request, &state->result);
+    if (is_answered && state->is_late)
+        return find_late_rows(asking) ? nullptr : kMerged;
+    if (is_answered)
         return read_code_values(asking.views, state->compiled, state->layout, &state->result) &&
                        read_space_values(state->compiled, state->layout, &state->result)
                    ? nullptr
-                   : "a run was merged meanwhile";
+                   : kMerged;
     *lacks_maps = state->result.outcome == engine::QueryOutcome::lacks_maps;
     const char *outcome = words_of_outcome(state->result.outcome);
     return outcome == nullptr ? "the server process gave no answer" : outcome;
@@ -124,6 +138,7 @@ static const char *ask_for_table(void *context, CompiledQuery *compiled, const R
     QueryState inner = *asking->state;
     inner.keep = CurrentMemoryContext;
     inner.order = NIL;
+    inner.is_late = false;
     inner.compiled = *compiled;
     inner.layout = layout;
     inner.result = {};
@@ -219,7 +234,7 @@ static const char *submit_about_rows(QueryState *state, column::RemoteRows *cons
         problem = ask(asking, PG_UINT64_MAX);
     if (problem != nullptr)
         return problem;
-    problem = find_unknown_result(state->compiled, state->layout, &state->result);
+    problem = state->is_late ? nullptr : find_unknown_result(state->compiled, state->layout, &state->result);
     return problem == nullptr ? nullptr : decline(asking, problem);
 }
 
@@ -228,6 +243,7 @@ void forget_result(QueryState *state) {
         column::free_records(state->result.records);
     state->result = {};
     state->left = 0;
+    state->late.count = state->late.next = 0;
 }
 
 static const char *find_groups_on_server(QueryState *state) {

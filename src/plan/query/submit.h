@@ -3,6 +3,7 @@
 
 #include "plan/query/aggregates.h"
 #include "plan/query/columns.h"
+#include "plan/query/late_rows.h"
 #include "plan/usage.h"
 
 namespace pg_gpu::plan::query {
@@ -31,6 +32,8 @@ struct QueryState {
     bool maps_may_fail;
     bool needs_processors;  // devices can't compute it
     bool gives_rows;
+    bool is_late;
+    LateRows late;
     List *order;
     int64 count;
     List *limits;          // ExprStates: of LIMIT and OFFSET, where these tell how many rows are wanted
