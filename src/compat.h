@@ -631,6 +631,35 @@ inline Node *grouped_expression([[maybe_unused]] const RangeTblEntry *entry, [[m
     return nullptr;
 }
 
+// Does a query refer to what it groups by as to columns of an entry of its own, as from 18 on?
+inline bool has_group_entry([[maybe_unused]] const Query *query) {
+#if PG_VERSION_NUM >= 180000
+    return query->hasGroupRTE;
+#else
+    return false;
+#endif
+}
+
+// Takes that entry away, which is the last one, and to which nothing refers.
+inline void forget_group_entry([[maybe_unused]] Query *query) {
+#if PG_VERSION_NUM >= 180000
+    if (query->hasGroupRTE)
+        query->rtable = list_truncate(query->rtable, list_length(query->rtable) - 1);
+    query->hasGroupRTE = false;
+#endif
+}
+
+// Takes away all entries of a query.
+inline void forget_tables(Query *query) {
+    query->rtable = NIL;
+#if PG_VERSION_NUM >= 160000
+    query->rteperminfos = NIL;
+#endif
+#if PG_VERSION_NUM >= 180000
+    query->hasGroupRTE = false;
+#endif
+}
+
 // From PostgreSQL 18 on what an executor has pruned mustn't be opened.
 inline bool is_relation_pruned(const EState &estate, Index relation) {
 #if PG_VERSION_NUM >= 180000

@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "plan/query/array_elements.h"
 #include "plan/query/correlated.h"
+#include "plan/query/distinct_arguments.h"
 #include "plan/query/inlined_queries.h"
 #include "plan/query/lateral.h"
 #include "plan/query/node.h"
@@ -131,7 +132,8 @@ static bool rewrite_level(Query *query) {
     bool is_changed = group_set_operation(query);
     is_changed = (query->commandType == CMD_SELECT && unify_union_types(query)) || is_changed;
     is_changed = join_array_elements(query) || is_changed;
-    return unnest_level(query) || is_changed;
+    is_changed = unnest_level(query) || is_changed;
+    return group_distinct_arguments(query) || is_changed;
 }
 
 // Looks at all levels, innermost first.
@@ -162,7 +164,8 @@ static bool has_lateral_subquery(const Query *query) {
     return false;
 }
 
-// Sub-selects, WITH queries, what is made of several queries, and functions of a table's rows.
+// Sub-selects, WITH queries, what is made of several queries, functions of a table's rows, and distinct
+// values.
 static bool has_sub_selects(Node *node, void *context) {
     if (node == nullptr)
         return false;
@@ -170,7 +173,7 @@ static bool has_sub_selects(Node *node, void *context) {
         return walk_expression(node, has_sub_selects, context);
     auto *query = reinterpret_cast<Query *>(node);
     return query->hasSubLinks || query->cteList != NIL || query->setOperations != nullptr ||
-           has_lateral_subquery(query) || has_array_elements(query) ||
+           has_lateral_subquery(query) || has_array_elements(query) || has_distinct_arguments(query) ||
            walk_query(query, has_sub_selects, context, 0);
 }
 
