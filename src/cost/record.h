@@ -8,6 +8,9 @@
 // Nothing is learned of a path that isn't taken. So it is tried again when the expected loss by that is a
 // small share of the time spent since its last trial. Trials then cost little, however slow a path is, and a
 // path that lies far behind is tried seldom. Each trial that changes nothing halves the share.
+//
+// The first request of a shape has a server's engine make what later ones find there. So a path whose first
+// request was slow is taken once more before it is left.
 #pragma once
 
 #include <algorithm>
@@ -131,6 +134,8 @@ class PathRecord {
         int chosen = known_best;
         for (int path = 0; path < kRecordedPaths; path++) {
             const Track &track = tracks_[at(path)];
+            if (is_second_chance(path, known_best, estimates, least, others))
+                return path;
             if (path == known_best || estimates[at(path)] < 0 || track.spent <= 0)
                 continue;
             // Of several paths, the one is tried whose last trial was longest ago.
@@ -153,6 +158,7 @@ class PathRecord {
             track.spent += taken;
         Track &track = tracks_[at(path)];
         track.spent = 0;
+        track.requests = std::min(track.requests + 1, 2);
         if (path == before) {
             track.ratio.note(estimates[at(path)], taken);
             return;
@@ -173,6 +179,7 @@ class PathRecord {
         Track &track = tracks_[at(path)];
         track.ratio = {estimates[at(path)], expected(answered, estimates, others) + wasted};
         track.spent = 0;
+        track.requests = 2;
         track.vain_trials++;
         track.best_then = ratio(best(estimates, others), others);
     }
@@ -184,11 +191,20 @@ class PathRecord {
     struct Track {
         FadedRatio ratio;
         double spent = 0;      // microseconds since the path was tried last, on all others
+        int requests = 0;      // 2: so many or more
         int vain_trials = 0;   // in a row, since the last one that made it the best
         double best_then = 1;  // the ratio of the path that was best when this one was tried last
     };
 
     static std::size_t at(int path) { return static_cast<std::size_t>(path); }
+
+    // PostgreSQL's own plan, path 0, keeps nothing for later requests.
+    bool is_second_chance(int path, int best, const PathEstimates &estimates, double least,
+                          const ShapesRecord &others) const {
+        constexpr double kMaxLoss = 8;
+        return path > 0 && path != best && estimates[at(path)] >= 0 && tracks_[at(path)].requests == 1 &&
+               expected(path, estimates, others) <= kMaxLoss * least;
+    }
 
     // Does the path that is best now take another share of its estimates than when this one was tried? Then
     // that trial tells little.

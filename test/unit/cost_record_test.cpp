@@ -114,6 +114,19 @@ TEST(PathRecord, LeavesAPathThatTakesFarMoreThanItsEstimate) {
     EXPECT_GT(load.requests[2], 0);
 }
 
+// Codes of strings are put in order by the first request that needs it, and kernels are loaded.
+TEST(PathRecord, TakesAPathAgainWhoseFirstRequestWasSlow) {
+    const PathEstimates estimates = {150'000, 20'000, 2'000};
+    const auto taken = [](int path, int request) {
+        return path == 2 && request == 0
+                   ? 24'000.0
+                   : std::array{700'000.0, 15'000.0, 1'700.0}[static_cast<std::size_t>(path)];
+    };
+    Load load;
+    load.run(estimates, 10, taken);
+    EXPECT_EQ(load.requests[2], 10);
+}
+
 TEST(PathRecord, FindsAPathThatTakesFarLessThanItsEstimate) {
     // Much later a path that seems far slower is tried once more, when enough time was spent on the other.
     expect_nearly_best({100, 2'000, -1}, 20'000, always(100, 20, 0), 2.0);
