@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "common/cancel.h"
+#include "gpu_engine/current_request.h"
 
 namespace gpu_engine::host {
 
@@ -33,8 +34,9 @@ struct Workers {
             return;
         }
         const std::uint64_t pieces = (count + grain - 1) / grain;
-        execute([&] {
+        execute([&, request = current_request] {
             tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, pieces), [&](const auto &range) {
+                const OnRequest on(request);
                 for (std::uint64_t piece = range.begin(); piece != range.end(); ++piece) {
                     check_cancelled(stream);
                     const std::uint64_t first = piece * grain;

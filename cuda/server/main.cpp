@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "gpu_engine/guard.h"
+#include "server/faults.h"
 #include "server/log.h"
 #include "server/options.h"
 #include "server/server.h"
@@ -105,9 +106,11 @@ int main(int argc, char **argv) {
 
     Server server(options, [](const char *reason) {
         log_warning("giving up: %s", reason);
+        name_current_request();
         _exit(exit_given_up);
     });
     running = &server;
+    name_requests_of_faults();
     set_handler(SIGPIPE, SIG_IGN);
     set_handler(SIGHUP, SIG_IGN);
     set_handler(SIGQUIT, take_signal);

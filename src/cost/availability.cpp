@@ -169,7 +169,7 @@ bool may_be_there(Path path) {
 void note_answered(RequestKind kind, Path path, uint64 items, uint64 bytes,
                    const protocol::ReplyHeader &reply) {
     rests[static_cast<int>(path)] = {};
-    end_quarantine(kind, path);
+    note_survived(kind, path);
     note_wait(path, static_cast<double>(reply.queued_microseconds));
     note_shared(static_cast<double>(reply.microseconds), reply.others);
     if (path == Path::Cuda && (reply.engines >> static_cast<int>(protocol::EngineName::host) & 1) != 0)
@@ -181,8 +181,6 @@ void note_answered(RequestKind kind, Path path, uint64 items, uint64 bytes,
 bool note_failed(RequestKind kind, Path path, Oid index) {
     note_reason(path, kind, index, last_reason());
     rest_after(path, last_failure());
-    if (last_failure() == RequestFailure::Lost)
-        suspect(kind, path);
     if (last_failure() == RequestFailure::NotWanted || last_failure() == RequestFailure::Busy)
         go_to_pages(kind, false);
     if (last_failure() != RequestFailure::NotWanted)

@@ -45,7 +45,7 @@ static bool is_reached(const Request &request, Path path) {
         return false;
     }
     // Waiting for a server that is being started is worth it only to those who asked for one.
-    note_requested(request, path);
+    note_requested(request);
     if (is_path_forced() ? await_engine(path) : ready_for(path))
         return true;
     // A machine without a device is nothing that anybody has to look into, unless the session asks for one.

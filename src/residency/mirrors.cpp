@@ -374,6 +374,8 @@ uint64 load_index(Relation index, const storage::RunKind *kind, const MirrorForm
     uint64 bytes = 0;
     drop_obsolete_mirrors();
     begin_purpose();
+    // Whoever asks for a load has it, whatever became of the last one.
+    set_subject({});
     for (;;) {
         Path path;
         Loading loading = {};

@@ -451,6 +451,16 @@ uint32 current_purpose() {
     return purpose;
 }
 
+static protocol::Subject subject = {};
+
+void set_subject(const protocol::Subject &of_next) {
+    subject = of_next;
+}
+
+const protocol::Subject &current_subject() {
+    return subject;
+}
+
 // An estimate is made of settings that any user may change: a stopped server isn't waited for by the hour.
 static constexpr double kMaxEstimateMs = 60000;
 

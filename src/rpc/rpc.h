@@ -76,6 +76,10 @@ void release_on_server();
 void begin_purpose();
 uint32 current_purpose();
 
+// The next requests are about this, until another is set.
+void set_subject(const protocol::Subject &subject);
+const protocol::Subject &current_subject();
+
 // Sets how long the supervisor's requests may take, in place of pg_gpu.request_timeout.
 void set_request_timeout(int milliseconds);
 
@@ -88,7 +92,8 @@ inline protocol::RequestHeader make_header(protocol::Message type, Path path, ui
             0,
             0,
             current_purpose(),
-            path_setting() != PathSetting::Auto || costs_are_users() ? 1U : 0U};
+            path_setting() != PathSetting::Auto || costs_are_users() ? 1U : 0U,
+            current_subject()};
 }
 
 template <typename Message>

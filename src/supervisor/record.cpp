@@ -1,18 +1,22 @@
 #include "supervisor/record.h"
 
+#include <algorithm>
+
 #include "shared_memory.h"
 
 namespace pg_gpu::client {
 
 namespace {
 
-constexpr int kKeptEnds = 16;
+constexpr int kQuarantines = 64;
+constexpr int kFirstSeconds = 60;
+constexpr int kMaxSeconds = 3600;
 
 struct SharedRecord {
     slock_t mutex;
     SupervisorRecord record;
-    ProcessEnd ends[kKeptEnds];
-    uint32 end_count;  // number of all ends; end number i lies at place i modulo kKeptEnds
+    int quarantine_count;  // which is looked at without the mutex
+    Quarantine quarantines[kQuarantines];
 };
 
 }  // namespace
@@ -22,8 +26,7 @@ static SharedStructure structure = {"pg_gpu supervisor", sizeof(SharedRecord),
                                         auto *shared = static_cast<SharedRecord *>(place);
                                         SpinLockInit(&shared->mutex);
                                         shared->record = {};
-                                        memset(shared->ends, 0, sizeof(shared->ends));
-                                        shared->end_count = 0;
+                                        shared->quarantine_count = 0;
                                     },
                                     nullptr, false};
 
@@ -65,15 +68,7 @@ void record_server_start(pid_t pid) {
     change([&](SharedRecord *shared) {
         shared->record.server = pid;
         shared->record.started_at = now;
-        // An earlier process may have had the number.
-        for (ProcessEnd &end : shared->ends)
-            if (end.pid == pid)
-                end.pid = 0;
     });
-}
-
-void record_process_end(pid_t pid, int status) {
-    change([&](SharedRecord *shared) { shared->ends[shared->end_count++ % kKeptEnds] = {pid, status}; });
 }
 
 void record_server_stop() {
@@ -110,16 +105,72 @@ bool read_supervisor_record(SupervisorRecord *record) {
     return true;
 }
 
-bool find_process_end(pid_t pid, int *status) {
+// ---- requests that server processes ended by -------------------------------------------------------------
+
+// Returns nullptr where there is none.
+static Quarantine *search(SharedRecord *shared, const protocol::Subject &subject, Path path) {
+    for (int i = 0; i < shared->quarantine_count; i++) {
+        Quarantine *quarantine = &shared->quarantines[i];
+        if (quarantine->subject == subject && quarantine->path == static_cast<int>(path))
+            return quarantine;
+    }
+    return nullptr;
+}
+
+// A full list loses the one that ends first.
+static Quarantine *add(SharedRecord *shared) {
+    if (shared->quarantine_count < kQuarantines)
+        return &shared->quarantines[shared->quarantine_count++];
+    return std::min_element(shared->quarantines, shared->quarantines + kQuarantines,
+                            [](const Quarantine &a, const Quarantine &b) { return a.until < b.until; });
+}
+
+void begin_quarantine(const protocol::Subject &subject, Path path, int status) {
+    const TimestampTz now = GetCurrentTimestamp();
+    change([&](SharedRecord *shared) {
+        Quarantine *quarantine = search(shared, subject, path);
+        const int before = quarantine != nullptr ? quarantine->seconds : 0;
+        if (quarantine == nullptr)
+            quarantine = add(shared);
+        const int seconds = Min(Max(before * 2, kFirstSeconds), kMaxSeconds);
+        *quarantine = {subject,
+                       static_cast<int>(path),
+                       TimestampTzPlusMilliseconds(now, seconds * 1000),
+                       seconds,
+                       status,
+                       false};
+    });
+}
+
+// Each choice of a path asks for it, nearly always in vain.
+static bool has_quarantines() {
+    const SharedRecord *shared = shared_record();
+    return shared != nullptr && *static_cast<const volatile int *>(&shared->quarantine_count) > 0;
+}
+
+bool find_quarantine(const protocol::Subject &subject, Path path, Quarantine *quarantine) {
+    if (!has_quarantines())
+        return false;
+    const TimestampTz now = GetCurrentTimestamp();
     bool found = false;
     change([&](SharedRecord *shared) {
-        for (const ProcessEnd &end : shared->ends)
-            if (end.pid == pid) {
-                *status = end.status;
-                found = true;
-            }
+        Quarantine *kept = search(shared, subject, path);
+        if (kept == nullptr || now >= kept->until)
+            return;
+        *quarantine = *kept;
+        kept->is_reported = true;
+        found = true;
     });
     return found;
+}
+
+void end_quarantine(const protocol::Subject &subject, Path path) {
+    if (!has_quarantines())
+        return;
+    change([&](SharedRecord *shared) {
+        if (Quarantine *kept = search(shared, subject, path))
+            *kept = shared->quarantines[--shared->quarantine_count];
+    });
 }
 
 }  // namespace pg_gpu::client

@@ -5,12 +5,6 @@
 
 namespace pg_gpu::client {
 
-// The end of a server process, which only its parent learns, with its status as waitpid gives it.
-struct ProcessEnd {
-    pid_t pid;
-    int status;
-};
-
 // There is one supervisor at a time: begin_supervision returns false where there is one, or shared memory has
 // no room for the record. A supervisor that crashes has PostgreSQL start anew, and the record with it.
 bool begin_supervision();
@@ -18,7 +12,8 @@ void end_supervision();
 
 // The supervisor calls these to note what happens.
 void record_server_start(pid_t pid);
-void record_process_end(pid_t pid, int status);
+// A server process ended by such a request, with this status.
+void begin_quarantine(const protocol::Subject &subject, Path path, int status);
 void record_server_stop();
 void record_restart();
 void record_error(const char *format, ...) pg_attribute_printf(1, 2);

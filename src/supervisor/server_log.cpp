@@ -21,6 +21,9 @@ struct ServerLog {
     int reported = 0;  // in this period
     int left_out = 0;
     char last_left_out[sizeof(line)];
+    bool has_last_words = false;
+    protocol::Subject subject;
+    uint32 engine;
 };
 
 }  // namespace
@@ -51,6 +54,27 @@ static void begin_period(TimestampTz now) {
     state.period_end = TimestampTzPlusMilliseconds(now, kPeriodMs);
 }
 
+// It says of which request it ends. The last one counts.
+static void note_last_words(const char *text) {
+    protocol::Subject subject;
+    uint32 engine;
+    if (sscanf(text, protocol::last_words, &subject.database, &subject.index, &subject.kind, &subject.shape,
+               &engine) != 5)
+        return;
+    state.has_last_words = true;
+    state.subject = subject;
+    state.engine = engine;
+}
+
+bool take_last_words(protocol::Subject *subject, Path *path) {
+    if (!state.has_last_words)
+        return false;
+    state.has_last_words = false;
+    *subject = state.subject;
+    *path = state.engine == static_cast<uint32>(protocol::EngineName::cuda) ? Path::Cuda : Path::Host;
+    return true;
+}
+
 static void report_line() {
     if (state.used == 0)
         return;
@@ -58,6 +82,7 @@ static void report_line() {
     state.used = 0;
     const char *text = state.line;
     const int level = take_level(&text);
+    note_last_words(text);
     if (state.reported == kMaxLines) {
         state.left_out++;
         strlcpy(state.last_left_out, text, sizeof(state.last_left_out));
@@ -92,6 +117,7 @@ void follow_server_log(pid_t pid, int output) {
     state.pid = pid;
     state.output = output;
     state.used = 0;
+    state.has_last_words = false;
 }
 
 int read_server_log() {

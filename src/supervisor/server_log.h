@@ -2,7 +2,7 @@
 // of its formats.
 #pragma once
 
-#include "postgres_headers.h"
+#include "rpc/rpc.h"
 
 namespace pg_gpu::client {
 
@@ -17,5 +17,8 @@ int read_server_log();
 // Reads the rest, also the beginning of a line. The supervisor calls it when the process has ended or is
 // given up.
 void end_server_log();
+
+// Returns whether the process has said by which request it ends, and forgets that.
+bool take_last_words(protocol::Subject *subject, Path *path);
 
 }  // namespace pg_gpu::client

@@ -172,7 +172,10 @@ static void note_abandoned(pid_t pid) {
 
 static void note_end(pid_t pid, int status, const char *cause) {
     end_server_log();
-    record_process_end(pid, status);
+    protocol::Subject subject;
+    Path path;
+    if (take_last_words(&subject, &path))
+        begin_quarantine(subject, path, status);
     record_error("server process %d ended: %s, %s", static_cast<int>(pid), cause, describe_end(status));
     plan_restart();
     ereport(LOG, (errmsg("pg_gpu server process %d ended: %s, %s; it is restarted in %d ms",
@@ -261,7 +264,6 @@ static void stop_server() {
         return;
     }
     end_server_log();
-    record_process_end(pid, status);
     ereport(LOG,
             (server_wanted() ? errmsg("pg_gpu server process %d stopped with its supervisor, %s",
                                       static_cast<int>(pid), describe_end(status))

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "postgres_headers.h"
+#include "rpc/rpc.h"
 
 namespace pg_gpu::client {
 
@@ -33,15 +34,25 @@ void reserve_supervisor_record();
 
 // Copies the record. Returns false where shared memory has no room for it.
 bool read_supervisor_record(SupervisorRecord *record);
-// Finds how a process ended. Only the last ends are kept: returns false where the process lives, its end
-// hasn't been noticed yet, or was too long ago.
-bool find_process_end(pid_t pid, int *status);
+
+// ---- requests that server processes ended by (record.cpp) ------------------------------------------------
+
+struct Quarantine {
+    protocol::Subject subject;
+    int path;  // a Path
+    TimestampTz until;
+    int seconds;
+    int status;        // the process's, as waitpid gives it
+    bool is_reported;  // a session was told
+};
+
+// Returns whether such requests are kept from the path now. The first caller after each end finds it not
+// reported.
+bool find_quarantine(const protocol::Subject &subject, Path path, Quarantine *quarantine);
+// Such a request was answered.
+void end_quarantine(const protocol::Subject &subject, Path path);
 
 // ---- how server processes end (server_process.cpp) -------------------------------------------------------
-
-// The exit status of a server process that gave itself up: its device is lost, or a request can't be stopped
-// (cuda/server/main.cpp).
-inline constexpr int kGivenUpStatus = 3;
 
 // Returns a static string like "exit status 1" or "signal 9 (Killed)".
 const char *describe_end(int status);

@@ -8,9 +8,12 @@
 #include <cstdlib>
 #include <future>
 #include <latch>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "engine_under_test.h"
+#include "gpu_engine/current_request.h"
 #include "gpu_engine/guard.h"
 #include "host/engine.h"
 
@@ -36,6 +39,29 @@ std::uint64_t count_pieces(host::HostEngine &engine, const Stream &stream) {
     engine.workers(stream).for_pieces(
         1000, 1, [&](std::uint64_t first, std::uint64_t last) { counted += last - first; });
     return counted;
+}
+
+// Those who help know whose request it is, as long as they do.
+TEST(EngineThreads, HelpersKnowTheRequest) {
+    const auto engine = host_engine();
+    const Stream stream;
+    const int request = 0;
+    for (const void *expected : {static_cast<const void *>(&request), static_cast<const void *>(nullptr)}) {
+        const OnRequest on(expected);
+        std::mutex mutex;
+        std::set<std::thread::id> took_part;
+        int others = 0;
+        while (took_part.size() < 2) {
+            engine->workers(stream).for_pieces(64, 1, [&](std::uint64_t, std::uint64_t) {
+                std::this_thread::sleep_for(std::chrono::microseconds(100));
+                const std::lock_guard lock(mutex);
+                took_part.insert(std::this_thread::get_id());
+                others += current_request == expected ? 0 : 1;
+            });
+        }
+        EXPECT_EQ(others, 0);
+    }
+    EXPECT_EQ(current_request, nullptr);
 }
 
 // All calls but one hold each thread that comes to their help. The last one is done all the same, and ends

@@ -35,7 +35,7 @@ class Someone {
         : watcher_(watcher), joint_(std::move(joint)), share_(share != nullptr ? *share : own_share_) {
         EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets_), 0);
         watcher_.add(activity_, sockets_[0]);
-        watcher_.begin(activity_, Clock::time_point::max());
+        watcher_.begin(activity_, request_, Clock::time_point::max());
         thread_ = std::thread([this, &queue] {
             result_ = joint_ != nullptr ? queue.enter(activity_, joint_, share_)
                                         : queue.enter(activity_, "", share_);
@@ -57,6 +57,7 @@ class Someone {
 
   private:
     Watcher &watcher_;
+    const gpu_engine::protocol::RequestHeader request_{};
     std::shared_ptr<Joint> joint_;
     Activity activity_;
     Queue::Share own_share_;

@@ -97,6 +97,7 @@ class Client {
         header.request = ++requests_;
         header.purpose = purpose;
         header.forced = forced ? 1 : 0;
+        header.subject = subject;
     }
     template <typename Request>
     bool send_request(Message type, Request *request) {
@@ -194,6 +195,7 @@ class Client {
     std::uint32_t purpose = 0;
     bool forced = false;
     std::uint32_t deadline_ms = 0;
+    protocol::Subject subject{};
     // The next arrays of kary have this holder.
     protocol::Holder holder{10, 0, 0, 0};
 

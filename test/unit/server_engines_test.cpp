@@ -210,6 +210,7 @@ struct Watched {
     std::atomic<int> stuck{0};
     gpu_engine::server::Watcher watcher{[this] { ++cancelled; }, [this] { ++stuck; }, 50ms};
     gpu_engine::server::Activity activity;
+    const protocol::RequestHeader request{};
     Stream stream;
     int sockets[2] = {-1, -1};
 
@@ -230,7 +231,7 @@ constexpr auto never = std::chrono::steady_clock::time_point::max();
 
 TEST(ServerWatcher, CancelsWhenThePeerEnds) {
     Watched watched;
-    watched.watcher.begin(watched.activity, never);
+    watched.watcher.begin(watched.activity, watched.request, never);
     watched.watcher.computes_on(watched.activity, &watched.stream);
     EXPECT_FALSE(watched.watcher.cancelled(watched.activity));
     // Sending something does not end the connection.
@@ -243,7 +244,7 @@ TEST(ServerWatcher, CancelsWhenThePeerEnds) {
     EXPECT_FALSE(watched.watcher.too_late(watched.activity));
     watched.watcher.end(watched.activity);
     // The peer is gone for good, so the next request is cancelled from the start.
-    watched.watcher.begin(watched.activity, never);
+    watched.watcher.begin(watched.activity, watched.request, never);
     EXPECT_TRUE(watched.watcher.cancelled(watched.activity));
     watched.watcher.computes_on(watched.activity, &watched.stream);
     EXPECT_TRUE(watched.stream.cancelled());
@@ -252,21 +253,21 @@ TEST(ServerWatcher, CancelsWhenThePeerEnds) {
 
 TEST(ServerWatcher, CancelsWhenTheTimeIsUp) {
     Watched watched;
-    watched.watcher.begin(watched.activity, std::chrono::steady_clock::now() + 20ms);
+    watched.watcher.begin(watched.activity, watched.request, std::chrono::steady_clock::now() + 20ms);
     watched.watcher.computes_on(watched.activity, &watched.stream);
     EXPECT_TRUE(wait_until([&] { return watched.stream.cancelled(); }));
     EXPECT_TRUE(watched.watcher.too_late(watched.activity));
     watched.watcher.end(watched.activity);
     // A deadline of an earlier request doesn't end a later one.
-    watched.watcher.begin(watched.activity, std::chrono::steady_clock::now() + 20ms);
+    watched.watcher.begin(watched.activity, watched.request, std::chrono::steady_clock::now() + 20ms);
     watched.watcher.end(watched.activity);
-    watched.watcher.begin(watched.activity, std::chrono::steady_clock::now() + 10s);
+    watched.watcher.begin(watched.activity, watched.request, std::chrono::steady_clock::now() + 10s);
     watched.watcher.computes_on(watched.activity, &watched.stream);
     std::this_thread::sleep_for(60ms);
     EXPECT_FALSE(watched.stream.cancelled());
     // A deadline that comes before the one that the watcher waits for.
     watched.watcher.end(watched.activity);
-    watched.watcher.begin(watched.activity, std::chrono::steady_clock::now() + 20ms);
+    watched.watcher.begin(watched.activity, watched.request, std::chrono::steady_clock::now() + 20ms);
     watched.watcher.computes_on(watched.activity, &watched.stream);
     EXPECT_TRUE(wait_until([&] { return watched.stream.cancelled(); }));
     watched.watcher.end(watched.activity);
@@ -275,7 +276,7 @@ TEST(ServerWatcher, CancelsWhenTheTimeIsUp) {
 
 TEST(ServerWatcher, TellsOfRequestsThatGoOn) {
     Watched watched;
-    watched.watcher.begin(watched.activity, std::chrono::steady_clock::now() + 10ms);
+    watched.watcher.begin(watched.activity, watched.request, std::chrono::steady_clock::now() + 10ms);
     EXPECT_TRUE(wait_until([&] { return watched.stuck > 0; }));
     watched.watcher.end(watched.activity);
 }

@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -281,6 +284,115 @@ TEST_F(ServerProcess, EmulatedDevicesAreDevices) {
     EXPECT_EQ(client.list(Message::devices, 0, 0).rows, 2U);
     client.engine = EngineName::cuda;
     EXPECT_EQ(Client::result_of(client.begin_kary(run_name(1), 10, 64).header), ReplyResult::done);
+}
+
+// The ids of the process's threads that have names beginning so.
+std::vector<pid_t> threads_named(pid_t process, const std::string &beginning) {
+    std::vector<pid_t> threads;
+    for (const auto &task :
+         std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task")) {
+        std::string name;
+        std::ifstream(task.path() / "comm") >> name;
+        if (name.rfind(beginning, 0) == 0) {
+            threads.push_back(std::stoi(task.path().filename()));
+        }
+    }
+    return threads;
+}
+
+// Merges large arrays until the connection breaks.
+void merge_on_and_on(Client &client) {
+    const std::uint64_t entries = std::uint64_t(1) << 20;
+    std::vector<std::uint64_t> keys(entries);
+    std::iota(keys.begin(), keys.end(), 0);
+    EXPECT_EQ(client.load(run_name(1), keys, std::vector<Tid>(entries, make_tid(1, 1))), ReplyResult::done);
+    for (;;) {
+        protocol::MergeKary merge = about_runs<protocol::MergeKary>(64, {1, 1, 1, 1});
+        protocol::HandleReply merged;
+        if (!client.send_request(Message::merge_kary, &merge) || !client.receive_reply(&merged)) {
+            return;
+        }
+        protocol::HandleRequest drop{};
+        drop.handle = merged.handle;
+        protocol::ReplyHeader dropped;
+        if (!client.send_request(Message::drop, &drop) || !client.receive_reply(&dropped)) {
+            return;
+        }
+    }
+}
+
+// A fault names the request that its thread computes, and not those of others.
+TEST_F(ServerProcess, FaultsNameTheirRequest) {
+    const std::string words = "a request ends the process: ";
+    for (const int signal : {SIGSEGV, SIGABRT}) {
+        bool is_named = false;
+        // The thread may be between two requests.
+        for (int tries = 0; tries < 50 && !is_named; ++tries) {
+            std::filesystem::remove(folder_.file("log"));
+            const auto process = start({"--log-levels", "--threads", "2"});
+            ASSERT_TRUE(wait_until([&] { return does_respond(); }));
+            Client idle(socket_);
+            idle.subject = {5, 99, 1, 1};
+            Client busy(socket_);
+            busy.subject = {5, 16384, 3, 4000000000};
+            ASSERT_EQ(Client::result_of(idle.attach(1 << 20)), ReplyResult::done);
+            ASSERT_EQ(Client::result_of(busy.attach(32 << 20)), ReplyResult::done);
+            const std::vector<pid_t> threads = threads_named(process->id(), "session");
+            ASSERT_GE(threads.size(), 2U);
+            std::thread working([&] { merge_on_and_on(busy); });
+            std::this_thread::sleep_for(200ms);
+            EXPECT_EQ(syscall(SYS_tgkill, process->id(), threads.back(), signal), 0);
+            EXPECT_EQ(process->wait(), -signal) << "the process ends as it would have done";
+            working.join();
+            is_named = process->log().find("<4>" + words + "5 16384 3 4000000000 on engine 0\n") !=
+                       std::string::npos;
+            EXPECT_EQ(process->log().find(words + "5 99"), std::string::npos) << process->log();
+        }
+        EXPECT_TRUE(is_named) << "signal " << signal;
+    }
+}
+
+// So does a process that gives up since a request can't be stopped. Its session has long gone then.
+TEST_F(ServerProcess, GivesUpNamingTheRequest) {
+    const auto process = start({"--log-levels", "--threads", "1", "--stuck-milliseconds", "1"});
+    ASSERT_TRUE(wait_until([&] { return does_respond(); }));
+    std::vector<std::uint64_t> keys(1 << 22);
+    std::mt19937_64 random(1);
+    std::generate(keys.begin(), keys.end(), std::ref(random));
+    bool has_ended = false;
+    // The thread may have begun to sort or not, or be done with it.
+    for (int tries = 0; tries < 20 && !has_ended; ++tries) {
+        Client client(socket_);
+        client.subject = {5, 16384, 3, 7};
+        ASSERT_EQ(Client::result_of(client.attach(32 << 20)), ReplyResult::done);
+        const protocol::BeginReply begun = client.begin_kary({}, keys.size(), 64, false);
+        ASSERT_EQ(Client::result_of(
+                      client.append(begun.handle, keys, std::vector<Tid>(keys.size(), make_tid(1, 1)))),
+                  ReplyResult::done);
+        protocol::HandleRequest finish{};
+        finish.handle = begun.handle;
+        client.send_request(Message::finish, &finish);
+        std::this_thread::sleep_for(50ms);
+        // As if the system or a device had the thread wait.
+        const pid_t thread = threads_named(process->id(), "session").back();
+        if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) {
+            GTEST_SKIP() << "no process may be traced here";
+        }
+        ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+        ASSERT_EQ(waitpid(thread, nullptr, __WALL), thread);
+        client.disconnect();
+        for (int waits = 0; waits < 2000 && !has_ended; ++waits) {
+            usleep(1000);
+            has_ended = waitpid(thread, nullptr, WNOHANG | __WALL) == thread;
+        }
+        if (!has_ended) {
+            ptrace(PTRACE_DETACH, thread, nullptr, nullptr);
+        }
+    }
+    EXPECT_EQ(process->wait(), 3) << process->log();
+    EXPECT_NE(process->log().find("<4>a request ends the process: 5 16384 3 7 on engine 0\n"),
+              std::string::npos)
+        << process->log();
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -77,6 +77,21 @@ enum class ReplyResult : std::uint32_t {
     disorder,      // finish: entries don't ascend by (key, TID), so the run on disk is corrupt
 };
 
+// What a session says of its request. It means nothing to the server process, which names it where a request
+// ends the process, so that nobody sends such a request again.
+struct Subject {
+    std::uint32_t database;  // 0: the session says nothing
+    std::uint32_t index;
+    std::uint32_t kind;
+    std::uint32_t shape;
+
+    friend bool operator==(const Subject &, const Subject &) noexcept = default;
+};
+static_assert(sizeof(Subject) == 16);
+
+// The line of the log by which it does that, with the subject's numbers and the engine's.
+inline constexpr char last_words[] = "a request ends the process: %u %u %u %u on engine %u";
+
 struct RequestHeader {
     std::uint32_t magic;
     std::uint16_t type;         // Message
@@ -90,8 +105,9 @@ struct RequestHeader {
     // Set where the path, or the costs that it was chosen by, were the session's own. No mirror that others
     // used lately is evicted for it.
     std::uint32_t forced;
+    Subject subject;
 };
-static_assert(sizeof(RequestHeader) == 32);
+static_assert(sizeof(RequestHeader) == 48);
 
 struct ReplyHeader {
     std::uint32_t magic;
@@ -176,6 +192,6 @@ template <typename... Listed>
 struct Structures {};
 
 using CommonStructures =
-    Structures<RequestHeader, ReplyHeader, RunName, Holder, RunUse, BlocksPlace, ResultReply>;
+    Structures<Subject, RequestHeader, ReplyHeader, RunName, Holder, RunUse, BlocksPlace, ResultReply>;
 
 }  // namespace gpu_engine::protocol

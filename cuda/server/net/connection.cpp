@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "gpu_engine/current_request.h"
+#include "server/faults.h"
 #include "server/residency/chosen.h"
 #include "server/log.h"
 #include "server/requests/request.h"
@@ -67,6 +69,7 @@ void serve_connection(Server &server, int socket, int process) noexcept {
     char name[16];  // has the length that the kernel takes
     std::snprintf(name, sizeof(name), "session %d", process);
     pthread_setname_np(pthread_self(), name);
+    const FaultStack stack;
     const Status status = guarded([&] {
         const auto connection = std::make_unique<Connection>(server, socket, process);
         connection->serve();
@@ -205,8 +208,9 @@ bool Connection::result(std::size_t bytes) {
     if (kept_ && static_cast<Message>(header->type) != Message::read_query) {
         drop_kept();
     }
-    server.watcher().begin(activity_, deadline);
+    server.watcher().begin(activity_, *header, deadline);
     try {
+        const OnRequest on(handler->computes ? header : nullptr);
         run(*handler);
     } catch (const Failure &failure) {
         fail(reply, failure.status);

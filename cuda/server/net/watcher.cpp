@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "gpu_engine/current_request.h"
 #include "gpu_engine/guard.h"
 
 namespace gpu_engine::server {
@@ -78,8 +79,9 @@ void Watcher::remove(Activity &, int socket) noexcept {
     activities_.erase(socket);
 }
 
-void Watcher::begin(Activity &activity, Clock::time_point deadline) {
+void Watcher::begin(Activity &activity, const protocol::RequestHeader &request, Clock::time_point deadline) {
     const std::lock_guard lock(mutex_);
+    activity.request_ = &request;
     activity.running_ = true;
     activity.too_late_ = false;
     activity.streams_.clear();
@@ -163,7 +165,7 @@ void Watcher::look_at_clocks() {
         if (activity->cancelled_at_ == Clock::time_point::max()) {
             next = std::min(next, activity->deadline_);
         } else if (activity->cancelled_at_ + timeout_ <= now) {
-            any_stuck_ = true;
+            stuck_request_ = *activity->request_;
         } else {
             next = std::min(next, activity->cancelled_at_ + timeout_);
         }
@@ -189,7 +191,7 @@ void Watcher::run() noexcept {
         epoll_event events[64];
         const int count = epoll_wait(epoll_.get(), events, 64, -1);
         bool any_cancelled = false;
-        bool any_stuck = false;
+        std::optional<protocol::RequestHeader> stuck_request;
         {
             const std::lock_guard lock(mutex_);
             if (stopping_) {
@@ -212,12 +214,13 @@ void Watcher::run() noexcept {
                 }
             }
             any_cancelled = std::exchange(any_cancelled_, false);
-            any_stuck = std::exchange(any_stuck_, false);
+            stuck_request = std::exchange(stuck_request_, std::nullopt);
         }
         if (any_cancelled) {
             cancelled_();
         }
-        if (any_stuck) {
+        if (stuck_request) {
+            const OnRequest on(&*stuck_request);
             stuck_();
         }
     }

@@ -4,11 +4,13 @@
 #include <chrono>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "gpu_engine/engine.h"
+#include "gpu_engine/protocol_common.h"
 #include "server/net/descriptor.h"
 
 namespace gpu_engine::server {
@@ -24,9 +26,10 @@ class Activity {
 
   private:
     friend class Watcher;
-    bool running_ = false;           // a request runs
-    bool peer_gone_ = false;         // for good
-    bool too_late_ = false;          // the running request's deadline has passed
+    bool running_ = false;    // a request runs
+    bool peer_gone_ = false;  // for good
+    bool too_late_ = false;   // the running request's deadline has passed
+    const protocol::RequestHeader *request_ = nullptr;
     std::vector<Stream *> streams_;  // the running request's, to be cancelled: one an engine
     Clock::time_point deadline_ = Clock::time_point::max();
     Clock::time_point cancelled_at_ = Clock::time_point::max();
@@ -34,8 +37,9 @@ class Activity {
 
 class Watcher {
   public:
-    // `cancelled` is called, without the mutex held, when a request was cancelled, and `stuck` when it still
-    // runs `timeout` later. Throws what std::thread throws, and Failure where the kernel refuses something.
+    // `cancelled` is called, without the mutex held, when a request was cancelled, and `stuck`, with the
+    // request as the current one, when it still runs `timeout` later. Throws what std::thread throws, and
+    // Failure where the kernel refuses something.
     Watcher(std::function<void()> cancelled, std::function<void()> stuck, std::chrono::milliseconds timeout);
     Watcher(const Watcher &) = delete;
     Watcher &operator=(const Watcher &) = delete;
@@ -45,8 +49,9 @@ class Watcher {
     void add(Activity &activity, int socket);
     void remove(Activity &activity, int socket) noexcept;
 
-    // Notes that a request begins, which has time until `deadline`. It may be cancelled already.
-    void begin(Activity &activity, Clock::time_point deadline);
+    // Notes that a request begins, which has time until `deadline`. It may be cancelled already. The header
+    // stays until `end`.
+    void begin(Activity &activity, const protocol::RequestHeader &request, Clock::time_point deadline);
     // Cancelling the request cancels this stream from `computes_on` to `leaves`. The parts of a request that
     // compute on several engines at a time have one each.
     void computes_on(Activity &activity, Stream *stream);
@@ -77,7 +82,7 @@ class Watcher {
     Clock::time_point armed_ = Clock::time_point::max();
     bool stopping_ = false;
     bool any_cancelled_ = false;
-    bool any_stuck_ = false;
+    std::optional<protocol::RequestHeader> stuck_request_;
     std::thread thread_;
 };
 

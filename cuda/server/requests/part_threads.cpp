@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <system_error>
 
+#include "gpu_engine/current_request.h"
+
 namespace gpu_engine::server {
 
 PartThreads::~PartThreads() {
@@ -29,6 +31,7 @@ void PartThreads::run(std::size_t parts, const std::function<void(std::size_t)> 
     {
         const std::lock_guard lock(mutex_);
         body_ = &body;
+        request_ = current_request;
         parts_ = threaded;
         running_ = threaded - 1;
         ++round_;
@@ -50,10 +53,13 @@ void PartThreads::serve(std::size_t part) noexcept {
             return;
         }
         served = round_;
-        const std::function<void(std::size_t)> &body = *body_;
-        lock.unlock();
-        body(part);
-        lock.lock();
+        {
+            const std::function<void(std::size_t)> &body = *body_;
+            const OnRequest on(request_);
+            lock.unlock();
+            body(part);
+            lock.lock();
+        }
         --running_;
         changed_.notify_all();
     }

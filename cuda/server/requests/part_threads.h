@@ -30,6 +30,7 @@ class PartThreads {
     std::mutex mutex_;
     std::condition_variable changed_;
     const std::function<void(std::size_t)> *body_ = nullptr;
+    const void *request_ = nullptr;
     std::uint64_t round_ = 0;
     std::size_t parts_ = 0;    // number of parts in the round that threads compute
     std::size_t running_ = 0;  // threads that haven't ended their part

@@ -51,7 +51,7 @@ while (accept(my $session, $listener))
 	{
 		exit if length $message == 0;
 		my ($magic, $type, $engine, $bytes, $deadline, $request) = unpack('L S S L L Q', $message);
-		my $hello = pack('L l L L Q L L', $type == 1 ? unpack('x32 L', $message) : 1, $process, 1, 0, 1, 1, 0);
+		my $hello = pack('L l L L Q L L', $type == 1 ? unpack('x48 L', $message) : 1, $process, 1, 0, 1, 1, 0);
 		my $said = $type == 1 || $type == 2 ? header($magic, $type, 288, 0, $request) . $hello : header($magic, $type, 256, 0, $request);
 		# These requests come before questions: mirrors are dropped, of which there are none, and listed.
 		$said = header($magic, $type, 272, 0, $request) . pack('Q2', 0, 0) if $type == 11 || $type == 35;
@@ -75,8 +75,13 @@ while (accept(my $session, $listener))
 		elsif ($behaviour eq 'hanging up') { exit; }
 		elsif ($behaviour eq 'telling deadlines' && $is_question) { print STDERR "asked for an answer within $deadline ms\n"; exit; }
 		elsif ($behaviour eq 'hanging up later' && $type > 2) { exit; }
-		# It ends its main process first, and then this connection's.
-		elsif ($behaviour =~ /^(SEGV|KILL) on questions$/ && $is_question) { kill $1, $process; exit; }
+		# It ends its main process first, and then this connection's. Where the fault is the question's, it says so.
+		elsif ($behaviour =~ /^(SEGV|KILL)( of others)? on questions$/ && $is_question)
+		{
+			printf STDERR "a request ends the process: %u %u %u %u on engine %u\n", unpack('x32 L4', $message), $engine if $1 eq 'SEGV' && !$2;
+			kill $1, $process;
+			exit;
+		}
 		send($session, $said, 0);
 	}
 	exit;
@@ -194,10 +199,16 @@ foreach my $behaviour (sort keys %reasons)
 
 # ---- quarantine -----------------------------------------------------------------------------------------------------
 
-# Where the choice of a path is free, a request that crashes the server process is not sent again. One that was under
-# way when somebody killed the process is.
+# Where the choice of a path is free, a request that crashes the server process is not sent again, by nobody. One that was
+# under way when somebody killed the process is, or when another one crashed it.
 sub fallbacks { my ($session, $request) = @_; return $session->query_safe("SELECT coalesce(sum(fallbacks), 0) FROM gpu.stat WHERE path = 'host' AND request = '$request'"); }
-my %kept = (SEGV => 1, KILL => 0);
+my %kept = (SEGV => 1, KILL => 0, 'SEGV of others' => 0);
+my $new_session = sub
+{
+	my $session = new_session($node);
+	$session->query_safe(q{SET pg_gpu.path = auto; SET pg_gpu.costs = 'paged_key = 1e6, host_request = 0.01, host_key = 0.001, host_entry = 0.001, transfer = 0.01'});
+	return $session;
+};
 foreach my $signal (sort keys %kept)
 {
 	my $file = $node->data_dir . '/behaviour';
@@ -206,8 +217,7 @@ foreach my $signal (sort keys %kept)
 	$node->start;
 	my $from = -s $node->logfile;
 	ok(wait_for_log($node, qr/listening, to $signal on questions$/), "$signal: there is a process that ends by questions");
-	my $session = new_session($node);
-	$session->query_safe(q{SET pg_gpu.path = auto; SET pg_gpu.costs = 'paged_key = 1e6, host_request = 0.01, host_key = 0.001, host_entry = 0.001, transfer = 0.01'});
+	my $session = $new_session->();
 	is($session->query_safe($question), $right, "$signal: a lookup is right");
 	is(fallbacks($session, 'lookup'), 1, "$signal: it was sent");
 	ok(wait_until(sub { return log_count($node, qr/LOG:  pg_gpu server process \d+ ended:/, $from) > 0 && log_count($node, qr/listening, to/, $from) > 1; }),
@@ -224,6 +234,13 @@ foreach my $signal (sort keys %kept)
 	my $crashes = sub { return log_count($node, qr/LOG:  pg_gpu server process \d+ ended: it stopped by itself/, $from); };
 	my $sent = 2 - $kept{$signal};
 	ok(wait_until(sub { return $crashes->() == $sent; }), "$signal: a process has ended for each that was sent");
+	if ($kept{$signal})
+	{
+		my $other = $new_session->();
+		is($other->query_safe($question), $right, "$signal: another session is right");
+		is(fallbacks($other, 'lookup'), $sent, "$signal: and doesn't send it either");
+		$other->quit;
+	}
 	$session->query_safe('SET pg_gpu.path = host');
 	ok(wait_until(sub { $answer = $session->query_safe($question); return $answer ne $right || $crashes->() > $sent; }), "$signal: a forced path is taken");
 	is($answer, $right, "$signal: and the answer is right");
