@@ -91,7 +91,7 @@ static void define_server_settings() {
                                "empty. A change restarts the server process.",
                                &devices, "", PGC_SIGHUP, 0, check_devices, nullptr, nullptr);
     DefineCustomIntVariable("pg_gpu.request_timeout",
-                            "Time a request to the server process may take beyond its estimate.",
+                            "Time a request to the server process may take beyond four times its estimate.",
                             "Then the paged path answers.", &request_timeout_ms, 2000, kShortestTimeout,
                             INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
     DefineCustomEnumVariable("pg_gpu.server", "Whether there is a server process.",

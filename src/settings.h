@@ -63,7 +63,7 @@ struct ServerSettings {
 };
 ServerSettings server_settings();
 
-// Milliseconds a request may take beyond its estimate.
+// Milliseconds a request may take beyond four times its estimate.
 int request_timeout();
 
 // Milliseconds after which a session closes a connection to the server process that it does not use.

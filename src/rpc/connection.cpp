@@ -461,12 +461,14 @@ const protocol::Subject &current_subject() {
     return subject;
 }
 
-// An estimate is made of settings that any user may change: a stopped server isn't waited for by the hour.
-static constexpr double kMaxEstimateMs = 60000;
+// Estimates aren't exact, and other requests may slow this one. They are made of settings that any user may
+// change, too. A stopped server isn't waited for so long, as the supervisor ends it.
+static constexpr double kTimesEstimate = 4;
+static constexpr double kMaxWorkMs = 3600000;
 
 bool send_request(protocol::RequestHeader *request, double estimate, int fd) {
-    const double timeout =
-        static_cast<double>(request_milliseconds()) + Min(Max(estimate / 1000, 0.0), kMaxEstimateMs);
+    const double timeout = static_cast<double>(request_milliseconds()) +
+                           Min(Max(kTimesEstimate * estimate / 1000, 0.0), kMaxWorkMs);
     const auto milliseconds = static_cast<uint32>(Min(timeout, double{INT_MAX}));
     connection.sent_at = monotonic_microseconds();
     connection.deadline = connection.sent_at + int64{milliseconds} * 1000;

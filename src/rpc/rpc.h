@@ -103,10 +103,11 @@ Message make_message(protocol::Message type, Path path) {
     return message;
 }
 
-// Sends a request and waits for its reply. `estimate` are microseconds the request should take;
-// pg_gpu.request_timeout later it is given up. Returns false when the connection broke or time ran out; then
-// the connection is gone. The caller looks at what the server answered. A cancel leaves by ereport(ERROR),
-// and the abort of the (sub)transaction disconnects. `fd` is handed over unless it is -1.
+// Sends a request and waits for its reply. `estimate` are microseconds the request should take; four times
+// as long, an hour at most, and pg_gpu.request_timeout later it is given up. Returns false when the
+// connection broke or time ran out; then the connection is gone. The caller looks at what the server
+// answered. A cancel leaves by ereport(ERROR), and the abort of the (sub)transaction disconnects. `fd` is
+// handed over unless it is -1.
 bool send_request(protocol::RequestHeader *request, double estimate, int fd = -1);
 bool receive_reply(protocol::ReplyHeader *reply, uint32 reply_bytes);
 
