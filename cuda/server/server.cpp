@@ -3,10 +3,13 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "gpu_engine/guard.h"
@@ -30,6 +33,19 @@ constexpr int hello_milliseconds = 10000;
 // The server waits so long after accept failed for want of descriptors or memory.
 constexpr int pause_milliseconds = 100;
 
+// A connection has a socket, and a moment long the memory that comes with a message. The rest is for devices
+// and the server's own.
+std::uint32_t connections_for_descriptors() {
+    constexpr std::uint64_t others = 128;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        return UINT32_MAX;
+    }
+    const std::uint64_t most = limit.rlim_cur;
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>((most - std::min(most / 2, others)) / 2, UINT32_MAX));
+}
+
 Status out_of_resources(const char *what) {
     char message[Status::message_capacity];
     std::snprintf(message, sizeof(message), "%s: %s", what, std::strerror(errno));
@@ -39,7 +55,10 @@ Status out_of_resources(const char *what) {
 }  // namespace
 
 Server::Server(const Options &options, std::function<void(const char *)> give_up)
-    : options_(options), give_up_(std::move(give_up)), transfer_memory_(0) {
+    : options_(options),
+      give_up_(std::move(give_up)),
+      connection_limit_(std::min(options.connection_limit, connections_for_descriptors())),
+      transfer_memory_(0) {
     set_transfer_limit(options.transfer_limit);
 }
 
@@ -191,11 +210,8 @@ bool Server::accept_connections() {
         const std::lock_guard lock(sessions_mutex_);
         // The supervisor must get through even when sessions have taken all connections; otherwise it would
         // take the server for dead.
-        if (sessions_.size() >= options_.connection_limit && process != options_.parent) {
-            if (refusals_.due()) {
-                log_warning("refused a connection of process %d: there are %u already", process,
-                            options_.connection_limit);
-            }
+        if (sessions_.size() >= connection_limit_ && process != options_.parent) {
+            refuse(socket, process);
             continue;
         }
         try {
@@ -219,6 +235,21 @@ bool Server::accept_connections() {
             return false;
         }
     }
+}
+
+void Server::refuse(const Descriptor &socket, int process) {
+    if (refusals_.due()) {
+        log_warning("refused a connection of process %d: there are %u already", process, connection_limit_);
+    }
+    protocol::ReplyHeader reply{};
+    reply.magic = protocol::magic;
+    reply.type = static_cast<std::uint16_t>(protocol::Message::hello);
+    reply.bytes = sizeof(reply);
+    reply.result = static_cast<std::uint32_t>(protocol::ReplyResult::busy);
+    reply.request = 1;  // with which each connection begins
+    std::snprintf(reply.status.message, sizeof(reply.status.message),
+                  "the server process has %u connections already", connection_limit_);
+    static_cast<void>(send_message(socket.get(), &reply, sizeof(reply)));
 }
 
 void Server::serve(Session &session, Descriptor socket, int process) noexcept {

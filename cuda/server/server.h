@@ -62,12 +62,15 @@ class Server {
 
     // Returns false when the system is short of something, and the caller should pause before the next try.
     bool accept_connections();
+    // Closes a connection, and says why where the session waits for the reply to its hello.
+    void refuse(const Descriptor &socket, int process);
     void serve(Session &session, Descriptor socket, int process) noexcept;
     void join_ended(bool all);
     void give_back_memory();
 
     const Options options_;
     const std::function<void(const char *)> give_up_;
+    std::uint32_t connection_limit_;
     MemoryBudget transfer_memory_;
     Mirrors mirrors_;
     Statistics statistics_;

@@ -81,7 +81,7 @@ int take_uncounted_descriptors() {
 // comes at the first touch. A peer can't take them away again either, once the file is sealed.
 static bool make_buffer(uint64 bytes) {
     if (!AcquireExternalFD())
-        return fail(RequestFailure::Memory, "too many open files");
+        return fail(RequestFailure::Memory, kTooManyFiles);
     buffer.fd = memfd_create("pg_gpu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (buffer.fd < 0) {
         ReleaseExternalFD();

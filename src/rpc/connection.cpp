@@ -72,8 +72,6 @@ bool fail_by_reply(const protocol::ReplyHeader &reply) {
             return fail(RequestFailure::NotWanted, "runs are not resident");
         case protocol::ReplyResult::stale:
             return fail(RequestFailure::Refused, "dead bitmaps are out of date");
-        case protocol::ReplyResult::busy:
-            return fail(RequestFailure::Busy, "the server process is busy");
         case protocol::ReplyResult::loading:
             return fail(RequestFailure::Busy, "another session loads the run");
         case protocol::ReplyResult::mismatch:
@@ -85,6 +83,8 @@ bool fail_by_reply(const protocol::ReplyHeader &reply) {
     char message[gpu_engine::Status::message_capacity];
     memcpy(message, reply.status.message, sizeof(message));
     message[sizeof(message) - 1] = '\0';
+    if (result_of(reply) == protocol::ReplyResult::busy)
+        return fail(RequestFailure::Busy, "%s", message[0] != '\0' ? message : "the server process is busy");
     switch (reply.status.code) {
         case StatusCode::out_of_memory:
         case StatusCode::insufficient_space:
@@ -306,7 +306,7 @@ static bool connect_in_time(int socket, const sockaddr_un &address) {
 
 static bool open_socket() {
     if (!AcquireExternalFD())
-        return fail(RequestFailure::Refused, "too many open files");
+        return fail(RequestFailure::Refused, kTooManyFiles);
     const int opened = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (opened < 0) {
         ReleaseExternalFD();
@@ -328,11 +328,16 @@ static bool open_socket() {
     return true;
 }
 
-// Making the set raises an error when a descriptor isn't to be had; ask first.
+// Making the set raises an error when a descriptor isn't to be had: PostgreSQL and the system are asked
+// first.
 static bool open_wait_set() {
     if (!AcquireExternalFD())
-        return fail(RequestFailure::Refused, "too many open files");
+        return fail(RequestFailure::Refused, kTooManyFiles);
     ReleaseExternalFD();
+    const int free = dup(connection.socket);
+    if (free < 0)
+        return fail(RequestFailure::Refused, "no descriptor to wait with: %m");
+    close(free);
     connection.waits = create_persistent_wait_set(3);
     connection.socket_place =
         AddWaitEventToSet(connection.waits, WL_SOCKET_READABLE, connection.socket, nullptr, nullptr);
@@ -495,6 +500,9 @@ bool send_request(protocol::RequestHeader *request, double estimate, int fd) {
         const ssize_t sent = sendmsg(connection.socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent == static_cast<ssize_t>(request->bytes))
             return true;
+        // What the server has said before it closed the connection is still to be read.
+        if (sent < 0 && errno == EPIPE)
+            return true;
         if (sent >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
             return lose(RequestFailure::Lost, "the connection to the server process broke");
         if (errno != EINTR && !wait_for_socket(WL_SOCKET_WRITEABLE))
@@ -523,6 +531,8 @@ int64 last_round_trip() {
 
 bool receive_reply(protocol::ReplyHeader *reply, uint32 reply_bytes) {
     const int64 look_until = monotonic_microseconds() + kLookMicroseconds;
+    // A server that closed the connection without reading all resets it, which is said first.
+    bool was_reset = false;
     for (;;) {
         // With MSG_TRUNC the result is the message's whole length, so that one that is too long is refused.
         const ssize_t got = recv(connection.socket, reply, reply_bytes, MSG_DONTWAIT | MSG_TRUNC);
@@ -534,6 +544,10 @@ bool receive_reply(protocol::ReplyHeader *reply, uint32 reply_bytes) {
             connection.busy = false;
             round_trip = monotonic_microseconds() - connection.sent_at;
             return true;
+        }
+        if (got < 0 && errno == ECONNRESET && !was_reset) {
+            was_reset = true;
+            continue;
         }
         if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
             return lose(RequestFailure::Lost, "the server process closed the connection");

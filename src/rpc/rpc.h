@@ -39,6 +39,8 @@ enum class RequestFailure : int {
     Refused,    // the request itself failed
 };
 
+inline constexpr char kTooManyFiles[] = "the session has as many files open as max_files_per_process lets it";
+
 // Remembers the failure and its reason; returns false, so that callers can return it.
 bool fail(RequestFailure failure, const char *format, ...) pg_attribute_printf(2, 3);
 RequestFailure last_failure();

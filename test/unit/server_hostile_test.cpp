@@ -399,6 +399,12 @@ TEST(ServerHostile, ConnectionsAreBounded) {
     }
     Client sixth;
     ASSERT_TRUE(sixth.connect(server.path()));
+    // The reason is said, as the reply to the hello that each connection begins with.
+    protocol::ReplyHeader refusal;
+    ASSERT_EQ(sixth.receive_bytes(&refusal, sizeof(refusal)), sizeof(refusal));
+    EXPECT_EQ(Client::result_of(refusal), ReplyResult::busy);
+    EXPECT_EQ(refusal.request, 1U);
+    EXPECT_STREQ(refusal.status.message, "the server process has 5 connections already");
     char byte;
     EXPECT_EQ(sixth.receive_bytes(&byte, 1), 0U);
     clients.pop_back();

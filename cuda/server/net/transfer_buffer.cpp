@@ -30,7 +30,7 @@ Status out_of_memory(const char *what, int error) {
 Status TransferBuffer::attach(const Descriptor &memfd, std::uint64_t bytes, MemoryBudget &budget) noexcept {
     detach();
     if (!memfd.valid()) {
-        return refuse("no file descriptor came with the request");
+        return refuse("no file descriptor came with the request, or this process may have no more");
     }
     // The owner of a buffer that isn't sealed could shorten it, and the next access to it would end this
     // process.

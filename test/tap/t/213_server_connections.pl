@@ -82,6 +82,8 @@ my $supervisor = supervisor_pid($node);
 my $from = -s $node->logfile;
 is(sql_value($node, "$by_host $question"), $right, 'another is answered');
 ok(wait_for_log($node, qr/refused a connection of process \d+: there are 3 already/, $from), 'without one');
+my $reason_of = sub { my ($request) = @_; return sql_value($node, "SELECT last_reason FROM gpu.stat WHERE path = 'host' AND request = '$request'"); };
+is($reason_of->('lookup'), 'the server process has 3 connections already', 'which is the reason that is told');
 
 # The supervisor gives its connection up when a heartbeat is not answered in time, and makes a new one.
 sub socket_names { my ($pid) = @_; return join ' ', sort grep { /^socket/ } map { readlink($_) // '' } glob("/proc/$pid/fd/*"); }
@@ -105,7 +107,7 @@ $node->stop;
 # ---- many connect at once -------------------------------------------------------------------------------------------
 
 # Two connections wait to be accepted here, the others for a place among these.
-$node->append_conf('postgresql.conf', "pg_gpu.request_timeout = 60s\npg_gpu.host_memory_limit = 100MB\n");
+$node->append_conf('postgresql.conf', "pg_gpu.request_timeout = 60s\npg_gpu.host_memory_limit = 100MB\nmax_connections = 240\n");
 {
 	local $ENV{PG_GPU_SERVER} = server_with('--backlog 1');
 	$node->start;
@@ -114,12 +116,49 @@ cmp_ok(sql_value($node, "$by_host SELECT gpu.load('t_k', true)"), '>', 0, 'the i
 $server = wait_for_server($node);
 sql_value($node, 'SELECT gpu.stat_reset()');
 kill 'STOP', $server;
-my @many = map { start_sql($node, "$by_host $question") } 1 .. 12;
-ok(wait_until(sub { sql_value($node, q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'victim' AND wait_event_type = 'Extension'}) == 12 }),
+my $count = 200;
+my @many = map { start_sql($node, "$by_host $question") } 1 .. $count;
+ok(wait_until(sub { sql_value($node, q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'victim' AND wait_event_type = 'Extension'}) == $count }),
 	'all sessions wait for a server process that stands still');
 kill 'CONT', $server;
-is(join(' ', map { $_->{out} =~ s/\s//gr } map { finish_sql($_) } @many), join(' ', ($right) x 12), 'all are answered');
-is(sql_value($node, q{SELECT sum(requests) FROM gpu.stat WHERE path = 'host' AND request = 'lookup'}), 12, 'by the server process');
+is(join(' ', map { $_->{out} =~ s/\s//gr } map { finish_sql($_) } @many), join(' ', ($right) x $count), 'all are answered');
+is(sql_value($node, q{SELECT sum(requests) FROM gpu.stat WHERE path = 'host' AND request = 'lookup'}), $count, 'by the server process');
 is(server_pid($node), $server, 'the same one');
+$node->stop;
+
+# ---- descriptors are short ------------------------------------------------------------------------------------------
+
+# The system gives a session so many descriptors beside those that it has: a socket, what it waits with, a buffer.
+$node->start;
+ok(wait_until(sub { sql_value($node, "$by_host $question"); return server_pid($node) != 0 }), 'there is a server process');
+foreach my $more (0 .. 2)
+{
+	my $short = new_session($node);
+	my $of = $short->query_safe("$by_host SELECT count(*) FROM t; SELECT pg_backend_pid()") =~ s/.*\n//sr;
+	# The numbers of open ones needn't follow each other; those below the limit count.
+	my %open = map { m{/(\d+)$} ? ($1 => 1) : () } glob("/proc/$of/fd/*");
+	my $limit = 0;
+	for (my $free = 0; $free < $more || $open{$limit}; $limit++) { $free++ unless $open{$limit}; }
+	system('prlimit', '--pid', $of, "--nofile=$limit:") == 0 or die 'prlimit';
+	is($short->query_safe($question), $right, "a session that may open $more files is answered");
+	like($reason_of->('lookup'), qr/open files/, 'and the reason is told');
+	system('prlimit', '--pid', $of, '--nofile=1000:') == 0 or die 'prlimit';
+	$short->quit;
+}
+
+# The server process takes as many connections as it has descriptors for.
+$node->stop;
+{
+	local $ENV{PG_GPU_SERVER} = server_with('', 'ulimit -n 24');
+	$node->start;
+}
+ok(wait_until(sub { sql_value($node, "$by_host $question"); return server_pid($node) != 0 }), 'there is one of few descriptors');
+$server = server_pid($node);
+my @more = map { my $one = new_session($node); $one->query_safe($by_host); $one } 1 .. 12;
+is(join(' ', map { $_->query_safe($question) } @more), join(' ', ($right) x 12), 'sessions are answered where the server process has few descriptors');
+like($reason_of->('lookup'), qr/^the server process has \d connections already$/, 'the others are told why');
+is(server_pid($node), $server, 'it lives');
+is(log_count($node, qr/could not accept a connection/), 0, 'and has none to refuse for want of descriptors');
+$_->quit foreach @more;
 $node->stop;
 done_testing();
