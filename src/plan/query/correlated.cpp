@@ -118,14 +118,14 @@ Var *column_of_groups(Index number, const Query *groups, int column) {
                    exprTypmod(value), exprCollation(value), 0);
 }
 
-List *equalities_with_groups(const Correlated &correlated, Index number, const Query *groups) {
+List *equalities_with_groups(const Correlated &correlated, Index number, const Query *groups, int first_key) {
     List *equalities = NIL;
     for (int i = 0; i < correlated.count; i++) {
         const Pair &pair = correlated.pairs[i];
         auto *equality = static_cast<OpExpr *>(copyObjectImpl(pair.condition));
         ListCell *inner = list_nth_cell(equality->args, pair.is_inner_first ? 0 : 1);
         ListCell *outer = list_nth_cell(equality->args, pair.is_inner_first ? 1 : 0);
-        lfirst(inner) = column_of_groups(number, groups, i + 1);
+        lfirst(inner) = column_of_groups(number, groups, first_key + i);
         IncrementVarSublevelsUp(static_cast<Node *>(lfirst(outer)), -1, 1);
         equalities = lappend(equalities, equality);
     }

@@ -32,7 +32,9 @@ Query *make_groups(const Correlated &correlated);
 // A column of the groups, from 0 on, which are the statement's table of this number.
 Var *column_of_groups(Index number, const Query *groups, int column);
 
-// The conditions by which the statement's rows are joined with the groups.
-List *equalities_with_groups(const Correlated &correlated, Index number, const Query *groups);
+// The conditions by which the statement's rows are joined with the groups, whose keys are columns from
+// `first_key` on.
+List *equalities_with_groups(const Correlated &correlated, Index number, const Query *groups,
+                             int first_key = 1);
 
 }  // namespace pg_gpu::plan::query

@@ -6,6 +6,7 @@
 #include "plan/query/distinct_arguments.h"
 #include "plan/query/inlined_queries.h"
 #include "plan/query/lateral.h"
+#include "plan/query/lateral_rows.h"
 #include "plan/query/node.h"
 #include "plan/query/not_in.h"
 #include "plan/query/row_values.h"
@@ -109,9 +110,10 @@ static bool unnest_level(Query *query) {
     if (query->commandType != CMD_SELECT || query->rowMarks != NIL || query->setOperations != nullptr ||
         query->jointree == nullptr || query->jointree->fromlist == NIL)
         return false;
-    const bool has_laterals = replace_lateral_aggregates(query);
+    bool has_laterals = replace_lateral_aggregates(query);
+    has_laterals = number_lateral_rows(query) || has_laterals;
     if (!query->hasSubLinks)
-        return false;
+        return has_laterals;
     List *conditions = NIL;
     bool is_changed = false;
     ListCell *cell;
