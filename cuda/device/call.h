@@ -5,7 +5,9 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -58,7 +60,7 @@ class Call {
     }
     // Waits for the work so far. A cancellation point.
     void wait() const {
-        check(wait_for(stream()), "waiting for the device");
+        check(stream_->wait(), "waiting for the device");
         check_cancelled(*stream_);
     }
     template <typename Element>
@@ -66,6 +68,19 @@ class Call {
         if (count > 0) {
             check(cudaMemcpyAsync(to, from, count * sizeof(Element), cudaMemcpyDefault, stream()),
                   "cudaMemcpyAsync");
+        }
+    }
+    // Brings the caller elements of the device's, and waits for them.
+    template <typename Element>
+    void read(Element *to, const std::type_identity_t<Element> *from, std::uint64_t count) const {
+        const std::uint64_t bytes = count * sizeof(Element);
+        void *place = bytes <= DeviceStream::read_bytes ? stream_->read_place() : to;
+        if (bytes > 0) {
+            check(cudaMemcpyAsync(place, from, bytes, cudaMemcpyDefault, stream()), "cudaMemcpyAsync");
+        }
+        wait();
+        if (place != to) {
+            std::memcpy(to, place, bytes);
         }
     }
     void fill(void *to, int byte, std::uint64_t bytes) const {

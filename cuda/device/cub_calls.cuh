@@ -33,8 +33,7 @@ void exclusive_sums(const Call &call, const Number *numbers, Sum *sums, std::uin
 template <typename Element>
 Element read_element(const Call &call, const Element *element) {
     Element result{};
-    call.copy(&result, element, 1);
-    call.wait();
+    call.read(&result, element, 1);
     return result;
 }
 

@@ -41,19 +41,24 @@ void require_code(int device) {
 DeviceStream::DeviceStream(DeviceEngine &engine) : engine_(engine) {
     check(cudaSetDevice(engine.device()), "cudaSetDevice");
     check(cudaStreamCreateWithFlags(&cuda_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-    const cudaError_t error = cudaHostAlloc(reinterpret_cast<void **>(&result_),
-                                            result_words * sizeof(std::uint64_t), cudaHostAllocPortable);
+    const cudaError_t error =
+        cudaHostAlloc(reinterpret_cast<void **>(&pinned_), sizeof(Pinned), cudaHostAllocPortable);
     if (error != cudaSuccess) {
         static_cast<void>(cudaStreamDestroy(cuda_));
         throw Failure{status_of(error, "cudaHostAlloc")};
     }
+    *pinned_ = {};
 }
 
 DeviceStream::~DeviceStream() {
     static_cast<void>(cudaSetDevice(engine_.device()));
     static_cast<void>(wait_for(cuda_));
     static_cast<void>(cudaStreamDestroy(cuda_));
-    static_cast<void>(cudaFreeHost(result_));
+    static_cast<void>(cudaFreeHost(pinned_));
+}
+
+cudaError_t DeviceStream::wait() noexcept {
+    return wait_for(cuda_, &pinned_->done, ++waits_);
 }
 
 DeviceEngine::DeviceEngine(const EngineOptions &options)

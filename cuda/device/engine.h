@@ -22,15 +22,28 @@ class DeviceStream final : public Stream {
 
     DeviceEngine &engine() const noexcept { return engine_; }
     cudaStream_t cuda() const noexcept { return cuda_; }
+    // Returns when the stream has done what it was given. Threads that wait so don't hinder others: they look
+    // at memory, where asking the driver would take the lock that launches need.
+    cudaError_t wait() noexcept;
     // Pinned memory that kernels reach under the same address, for the numbers that a call reads back: copies
-    // to memory that isn't pinned wait in the driver.
-    std::uint64_t *result() const noexcept { return result_; }
+    // to memory that isn't pinned wait in the driver, with its lock.
+    std::uint64_t *result() const noexcept { return pinned_->result; }
     static constexpr std::size_t result_words = 72;
+    // That of Call::read.
+    void *read_place() const noexcept { return pinned_->read; }
+    static constexpr std::size_t read_bytes = 4096;
 
   private:
+    struct Pinned {
+        std::uint64_t result[result_words];
+        std::uint64_t read[read_bytes / sizeof(std::uint64_t)];
+        std::uint64_t done;  // the number of the last wait() whose work has ended
+    };
+
     DeviceEngine &engine_;
     cudaStream_t cuda_ = nullptr;
-    std::uint64_t *result_ = nullptr;
+    Pinned *pinned_ = nullptr;
+    std::uint64_t waits_ = 0;
 };
 
 template <typename Key>

@@ -1,7 +1,9 @@
 #include "device/wait.h"
 
+#include <cuda/atomic>
 #include <sys/prctl.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -23,26 +25,56 @@ void set_timer_slack() {
     static_cast<void>(slack);
 }
 
-}  // namespace
+__global__ void tell_done_kernel(std::uint64_t *done, std::uint64_t number) {
+    cuda::atomic_ref<std::uint64_t, cuda::thread_scope_system>(*done).store(number,
+                                                                            cuda::memory_order_release);
+}
 
-cudaError_t wait_for(cudaStream_t stream) noexcept {
+// Looks for the end by is_done(), after some microseconds with pauses between. False: it took too long.
+template <typename IsDone>
+bool look_for(IsDone is_done) noexcept {
     const auto began = steady_clock::now();
     steady_clock::duration waited{};
     do {
-        const cudaError_t error = cudaStreamQuery(stream);
-        if (error != cudaErrorNotReady) {
-            return error;
+        if (is_done()) {
+            return true;
         }
-        // The runtime keeps this as the last error, and the next launch would be taken for the one that
-        // failed.
-        static_cast<void>(cudaGetLastError());
         waited = steady_clock::now() - began;
         if (waited >= spin_time) {
             set_timer_slack();
             std::this_thread::sleep_for(pause);
         }
     } while (waited < long_timeout);
-    return cudaStreamSynchronize(stream);
+    return false;
+}
+
+}  // namespace
+
+cudaError_t wait_for(cudaStream_t stream) noexcept {
+    cudaError_t error = cudaSuccess;
+    const bool is_done = look_for([&] {
+        error = cudaStreamQuery(stream);
+        if (error != cudaErrorNotReady) {
+            return true;
+        }
+        // The runtime keeps this as the last error, and the next launch would be taken for the one that
+        // failed.
+        static_cast<void>(cudaGetLastError());
+        return false;
+    });
+    return is_done ? error : cudaStreamSynchronize(stream);
+}
+
+cudaError_t wait_for(cudaStream_t stream, std::uint64_t *done, std::uint64_t number) noexcept {
+    tell_done_kernel<<<1, 1, 0, stream>>>(done, number);
+    const cudaError_t error = cudaGetLastError();
+    if (error != cudaSuccess) {
+        return error;
+    }
+    const std::atomic_ref<std::uint64_t> told(*done);
+    const bool is_done = look_for([&] { return told.load(std::memory_order_acquire) == number; });
+    // Work that fails never comes to that kernel, and the driver knows why.
+    return is_done ? cudaSuccess : cudaStreamSynchronize(stream);
 }
 
 }  // namespace gpu_engine::device

@@ -3,6 +3,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
+
 namespace gpu_engine::device {
 
 // These flags say how threads wait for the device; the engine sets them before the device's context is made.
@@ -12,5 +14,9 @@ constexpr unsigned int device_flags = cudaDeviceScheduleBlockingSync;
 // with pauses between, and after some milliseconds it sleeps, so that the processors are the sessions' while
 // the device computes.
 cudaError_t wait_for(cudaStream_t stream) noexcept;
+
+// The same by a word in pinned memory, which the device sets to `number` behind that work. Nobody else
+// changes it meanwhile, and it has never had that number.
+cudaError_t wait_for(cudaStream_t stream, std::uint64_t *done, std::uint64_t number) noexcept;
 
 }  // namespace gpu_engine::device

@@ -163,8 +163,7 @@ __global__ void next_above_kernel(const GivenColumn<Key> given, unsigned long lo
 template <typename Key>
 ColumnScale<Key> above_lowest(const Call &call, Buffer<Key> keys, std::uint32_t count, const Extent &extent) {
     Key first = 0;
-    call.copy(&first, static_cast<const Key *>(keys.data()), 1);
-    call.wait();
+    call.read(&first, keys.data(), 1);
     const std::uint32_t left_out = first <= extent.lowest ? 1 : 0;
     ColumnScale<Key> scale = {call.buffer<Key>(count - left_out), count - left_out};
     call.copy(scale.lowest.data(), static_cast<const Key *>(keys.data()) + left_out, scale.count);

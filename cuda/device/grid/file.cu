@@ -382,8 +382,7 @@ Status DeviceGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uin
             });
         }
         std::vector<std::uint64_t> numbers(2 * count);
-        call.copy(numbers.data(), static_cast<const std::uint64_t *>(found.data()), numbers.size());
-        call.wait();
+        call.read(numbers.data(), found.data(), numbers.size());
         std::copy_n(numbers.begin(), count, counts);
         // The offsets may lie where others write, so the device gets the ones that were computed.
         numbers.push_back(0);

@@ -126,8 +126,7 @@ class DeviceGridLoader final : public GridLoader {
                 found += here;
             }
             std::uint32_t result = 0;
-            call.copy(&result, static_cast<const std::uint32_t *>(findings.data()), 1);
-            call.wait();
+            call.read(&result, findings.data(), 1);
             if ((result & contradiction) != 0) {
                 return contradicted_by_page();
             }
@@ -158,8 +157,7 @@ class DeviceGridLoader final : public GridLoader {
                             call.stream()>>>(contents, pages.page_bytes, count, heads);
         check_launch("copy_heads_kernel");
         std::vector<GridPageHead> host_heads(size);
-        call.copy(host_heads.data(), static_cast<const GridPageHead *>(heads), size);
-        call.wait();
+        call.read(host_heads.data(), heads, size);
         std::vector<std::uint32_t> host_begins(size);
         require_ok(sum_grid_pages(host_heads.data(), size, grid_page_keys + columns_.columns,
                                   loaded_ + before, entries_, host_begins.data(), found));

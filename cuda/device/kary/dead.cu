@@ -42,8 +42,7 @@ DeadBitmap make_dead_bitmap(const Call &call, const std::uint64_t *bitmap, std::
 
     exclusive_sums(call, result.before_block.data(), result.before_block.data(), blocks + 1);
     std::uint32_t dead = 0;
-    call.copy(&dead, static_cast<const std::uint32_t *>(result.before_block.data() + blocks), 1);
-    call.wait();
+    call.read(&dead, result.before_block.data() + blocks, 1);
     result.dead = dead;
     result.words.set_stream(call.engine().release_stream());
     result.before_block.set_stream(call.engine().release_stream());

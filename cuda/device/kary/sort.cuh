@@ -117,8 +117,7 @@ bool pairs_ascend(const Call &call, const Pairs<Key> &pairs) {
         pairs.keys.data(), pairs.tids.data(), pairs.count, descend.data());
     check_launch("ascend_kernel");
     std::uint32_t result = 0;
-    call.copy(&result, static_cast<const std::uint32_t *>(descend.data()), 1);
-    call.wait();
+    call.read(&result, descend.data(), 1);
     return result == 0;
 }
 
@@ -147,8 +146,7 @@ Survey survey_pairs(const Call &call, const Key *keys, const Tid *tids, std::uin
                                                                                 survey.data());
     check_launch("survey_kernel");
     Survey result;
-    call.copy(&result, static_cast<const Survey *>(survey.data()), 1);
-    call.wait();
+    call.read(&result, survey.data(), 1);
     return result;
 }
 
@@ -210,8 +208,7 @@ bool order_groups(const Call &call, Pairs<Key> &pairs) {
     order_groups_kernel<<<blocks, threads, 0, call.stream()>>>(pairs.keys.data(), pairs.tids.data(),
                                                                pairs.count, flag.data());
     check_launch("order_groups_kernel");
-    call.copy(&result, static_cast<const std::uint32_t *>(flag.data()), 1);
-    call.wait();
+    call.read(&result, flag.data(), 1);
     if (result == 0) {
         return true;
     }
@@ -219,8 +216,7 @@ bool order_groups(const Call &call, Pairs<Key> &pairs) {
     groups_descend_kernel<<<blocks, threads, 0, call.stream()>>>(pairs.keys.data(), pairs.tids.data(),
                                                                  pairs.count, flag.data());
     check_launch("groups_descend_kernel");
-    call.copy(&result, static_cast<const std::uint32_t *>(flag.data()), 1);
-    call.wait();
+    call.read(&result, flag.data(), 1);
     return result == 0;
 }
 

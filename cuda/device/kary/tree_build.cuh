@@ -89,9 +89,8 @@ Tree<typename Shape::Key> build_tree(const Call &call, typename Shape::Key *keys
     call.fill(keys + entries, 0xff, (padded_keys<Key>(entries) - entries) * sizeof(Key));
     Key first_key;
     Key last_key;
-    call.copy(&first_key, static_cast<const Key *>(keys), 1);
-    call.copy(&last_key, static_cast<const Key *>(keys + entries - 1), 1);
-    call.wait();
+    call.read(&first_key, keys, 1);
+    call.read(&last_key, keys + entries - 1, 1);
 
     Tree<Key> tree = {};
     tree.keys = keys;

@@ -361,11 +361,9 @@ class Aggregator {
     }
 
     GroupFlags read_flags() const {
-        static_assert(sizeof(GroupFlags) <= device::DeviceStream::result_words * sizeof(std::uint64_t));
-        auto *pinned = reinterpret_cast<GroupFlags *>(const_cast<std::uint64_t *>(call_.result()));
-        call_.copy(pinned, static_cast<const GroupFlags *>(flags_.data()), 1);
-        call_.wait();
-        return *pinned;
+        GroupFlags flags;
+        call_.read(&flags, flags_.data(), 1);
+        return flags;
     }
 
     // Finds the digits that sums of floats need.
@@ -379,8 +377,7 @@ class Aggregator {
                 run(view);
             }
         }
-        call_.copy(spans.data(), static_cast<const DigitSpan *>(device_spans_.data()), spans.size());
-        call_.wait();
+        call_.read(spans.data(), device_spans_.data(), spans.size());
         spans_ = std::move(spans);
         make_accumulators();
     }
@@ -390,8 +387,7 @@ class Aggregator {
             return;
         }
         std::vector<Word> counts(accumulator_count_);
-        call_.copy(counts.data(), static_cast<const Word *>(counts_.data()), accumulator_count_);
-        call_.wait();
+        call_.read(counts.data(), counts_.data(), accumulator_count_);
         for (std::uint32_t a = 0; a < accumulator_count_; ++a) {
             if (!views_[a].is_ordered || views_[a].is_shared || counts[a] == 0) {
                 continue;

@@ -152,8 +152,7 @@ Buffer<std::uint32_t> find_first_rows(const Call &call, const std::uint64_t *wor
         words, count / sample_size, sample.data());
     device::check_launch("take_sample_kernel");
     std::vector<std::uint64_t> sampled(sample_size);
-    call.copy(sampled.data(), static_cast<const std::uint64_t *>(sample.data()), sample_size);
-    call.wait();
+    call.read(sampled.data(), sample.data(), sample_size);
     const std::uint64_t place = 2 * wanted * sample_size / count + spare_of_sample;
     std::nth_element(sampled.begin(), sampled.begin() + static_cast<std::ptrdiff_t>(place), sampled.end());
     const std::uint64_t highest = sampled[place];

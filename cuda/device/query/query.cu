@@ -269,8 +269,7 @@ class Execution {
         if (!is_any_split) {
             return false;
         }
-        call_.copy(counts->data(), static_cast<const std::uint64_t *>(found.data()), counts->size());
-        call_.wait();
+        call_.read(counts->data(), found.data(), counts->size());
         return std::any_of(counts->begin(), counts->end(), [](std::uint64_t count) { return count > 0; });
     }
 

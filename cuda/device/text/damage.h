@@ -17,8 +17,7 @@ class Damage {
     // Waits for the work so far. Throws Failure when a list contradicted itself.
     void raise() const {
         std::uint32_t found = 0;
-        call_.copy(&found, static_cast<const std::uint32_t *>(flag_.data()), 1);
-        call_.wait();
+        call_.read(&found, flag_.data(), 1);
         if (found != 0) {
             throw Failure{contradicted_by_list()};
         }

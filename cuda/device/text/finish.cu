@@ -267,8 +267,7 @@ void finish(const Call &call, const SearchBatch &batch, TextHit *hits, std::uint
 void finish_alone(const Call &call, const SearchBatch &batch, const RankedQuery &query, TextHit *hits,
                   std::uint32_t *hit_count) {
     std::uint32_t count = 0;
-    call.copy(&count, static_cast<const std::uint32_t *>(batch.counts), 1);
-    call.wait();
+    call.read(&count, batch.counts, 1);
     *hit_count = 0;
     if (count == 0) {
         return;
@@ -287,8 +286,7 @@ void finish_alone(const Call &call, const SearchBatch &batch, const RankedQuery 
     cut_candidates_kernel<<<1, 1, 0, call.stream()>>>(sorted_scores.data(), count, query, numbers.data());
     check_launch("cut_candidates_kernel");
     std::uint32_t kept = 0;
-    call.copy(&kept, static_cast<const std::uint32_t *>(numbers.data()), 1);
-    call.wait();
+    call.read(&kept, numbers.data(), 1);
 
     // Candidates are sorted by ordinal, and then by score, without changing the order of what is equal.
     sort_pairs<false>(call, sorted_ordinals.data(), ordinals.data(), sorted_scores.data(), scores.data(),
@@ -303,8 +301,7 @@ void finish_alone(const Call &call, const SearchBatch &batch, const RankedQuery 
     check_launch("score_kernel");
     sort_pairs<true>(call, exact.data(), sorted_exact.data(), ordinals.data(), sorted_ordinals.data(), kept);
     std::uint32_t found = 0;
-    call.copy(&found, static_cast<const std::uint32_t *>(numbers.data() + 1), 1);
-    call.wait();
+    call.read(&found, numbers.data() + 1, 1);
     *hit_count = found < query.k ? found : query.k;
     if (*hit_count > 0) {
         write_hits_kernel<<<blocks_for(*hit_count, 256), 256, 0, call.stream()>>>(

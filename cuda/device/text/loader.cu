@@ -117,8 +117,7 @@ class DeviceTextLoader final : public TextLoader {
                 check_launch("check_order_kernel");
             }
             std::uint32_t found = 0;
-            call.copy(&found, static_cast<const std::uint32_t *>(descend.data()), 1);
-            call.wait();
+            call.read(&found, descend.data(), 1);
             if (found != 0) {
                 return tids_descend();
             }
