@@ -1,9 +1,9 @@
 # suite: long
 # Everything at once, for as long as PG_GPU_TEST_SECONDS says: indexes of all four kinds are read, written, vacuumed, merged
 # and rebuilt, while mirrors are dropped and the memory limits change; a standby replays that and is read. Answers are compared
-# inside both servers throughout; memory and files must not grow. In the first half the server processes are killed and stopped. The
-# second half belongs to one on either side that nobody kills: now and then the clients go, and what it has then must be what it had
-# before.
+# inside both servers throughout; memory and files must not grow. Now and then a server process gets no more threads, descriptors or memory for a moment.
+# In the first half the server processes are killed and stopped. The second half belongs to one on either side that nobody kills:
+# now and then the clients go, and what it has then must be what it had before.
 
 use strict;
 use warnings FATAL => 'all';
@@ -159,15 +159,30 @@ sub set_limits
 	return;
 }
 
+# For some moments the server process gets no more of what containers limit, as when others have taken it all.
+my %squeezed = (nproc => 0, nofile => 0, as => 0);
+sub squeeze
+{
+	my ($server) = @_;
+	my $what = random_pick(sort keys %squeezed);
+	my $limit = $what eq 'nproc' ? 1 : $what eq 'nofile' ? eval { open_descriptors($server) + random_int(0, 2) } : eval { size_kib($server) * 1024 + (random_int(0, 3) << 20) };
+	# It may have ended meanwhile.
+	return if !$limit || system("prlimit --pid $server --$what=$limit: 2>/dev/null") != 0;
+	usleep(random_int(50_000, 1_000_000));
+	$squeezed{$what}++ if system("prlimit --pid $server --$what=\$(prlimit --pid $server --$what --noheadings --output HARD): 2>/dev/null") == 0;
+	return;
+}
+
 sub disturb
 {
 	my ($kills) = @_;
 	my $of = random_pick(@nodes);
-	my $what = random_int($kills ? 1 : 4, 10);
+	my $what = random_int($kills ? 1 : 4, 13);
 	my $server = server_pid($of);
 	if ($what <= 2 && $server) { kill 'KILL', $server; }
 	elsif ($what == 3 && $server) { kill 'STOP', $server; usleep(300_000); kill 'CONT', $server; }
 	elsif ($what <= 5) { set_limits($of, random_pick('1MB', '16MB', '1GB')); $limits++; }
+	elsif ($what >= 11 && $server) { squeeze($server); }
 	elsif ($what <= 7) { sql($of, q{SELECT gpu.evict('} . random_pick(@indexes) . q{')}); }
 	else { sql($of, q{SELECT gpu.load('} . random_pick(@indexes) . q{')}); }
 	return;
@@ -291,6 +306,7 @@ foreach my $number (0 .. 3)
 }
 cmp_ok(client_transactions(\@standby_runs), '>', 0, 'the standby was read');
 cmp_ok($limits, '>', 0, 'the memory limits changed');
+cmp_ok($squeezed{$_}, '>', 0, "the server process got no more by its limit of $_") foreach sort keys %squeezed;
 # Replay takes locks in the primary's order, in which a reader may stand: there PostgreSQL ends the reader's statement.
 my $death = qr/pg_gpu merge.*exited with exit code [^0]/;
 my %bad = (enduring => qr/deadlock|$death/, following => $death);

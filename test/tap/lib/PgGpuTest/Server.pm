@@ -14,7 +14,7 @@ use Time::HiRes qw(time usleep);
 our @EXPORT = qw(
   HOST SOCKET
   supervisor_pid server_pid wait_for_server wait_for_log log_count
-  read_log open_descriptors sockets resident_kib mirrors answers_by
+  read_log open_descriptors sockets resident_kib size_kib mirrors answers_by
   under_load set_host_limit server_with
 );
 
@@ -37,13 +37,14 @@ sub _children
 	return @children;
 }
 
-# Makes a program for PG_GPU_SERVER: it starts the installed server process with these options behind its own.
+# Makes a program for PG_GPU_SERVER: it starts the installed server process with these options behind its own, after a
+# command of the shell's.
 sub server_with
 {
-	my ($options) = @_;
+	my ($options, $before) = @_;
 	my $folder = PgGpuTest::configured('--pkglibdir');
 	my $program = PostgreSQL::Test::Utils::tempdir() . '/pg_gpu_server';
-	append_to_file($program, "#!/bin/sh\nexec '$folder/pg_gpu_server' \"\$@\" $options\n");
+	append_to_file($program, "#!/bin/sh\n" . ($before // '') . "\nexec '$folder/pg_gpu_server' \"\$@\" $options\n");
 	chmod 0755, $program or die "cannot change the mode of $program: $!";
 	return $program;
 }
@@ -124,10 +125,15 @@ sub open_descriptors
 sub sockets { my ($pid) = @_; return scalar grep { (readlink($_) // '') =~ /^socket/ } glob("/proc/$pid/fd/*"); }
 
 # Returns the anonymous memory of a process, in KiB.
-sub resident_kib
+sub resident_kib { my ($pid) = @_; return _status_kib($pid, 'RssAnon'); }
+
+# Returns the kibibytes of addresses that a process has.
+sub size_kib { my ($pid) = @_; return _status_kib($pid, 'VmSize'); }
+
+sub _status_kib
 {
-	my ($pid) = @_;
-	return slurp_file("/proc/$pid/status") =~ /^RssAnon:\s+(\d+)/m ? $1 : die "no RssAnon of $pid";
+	my ($pid, $name) = @_;
+	return slurp_file("/proc/$pid/status") =~ /^$name:\s+(\d+)/m ? $1 : die "no $name of $pid";
 }
 
 # Returns how many mirrors there are.
