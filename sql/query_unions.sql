@@ -159,6 +159,36 @@ SELECT id FROM shop INTERSECT SELECT shop FROM visit INTERSECT SELECT shop FROM 
 SELECT id / 0 FROM shop UNION SELECT shop FROM visit
 $list$);
 
+-- INTERSECT ALL and EXCEPT ALL count rows, and give each as often, of types whose equal values look alike.
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT * FROM compare_all($list$
+SELECT shop FROM visit INTERSECT ALL SELECT shop FROM old_visit
+SELECT shop FROM visit EXCEPT ALL SELECT shop FROM old_visit
+SELECT shop FROM old_visit EXCEPT ALL SELECT shop FROM visit
+SELECT shop, name FROM visit INTERSECT ALL SELECT shop, name::text FROM old_visit
+SELECT shop FROM visit EXCEPT ALL SELECT shop FROM old_visit EXCEPT ALL SELECT id FROM shop
+SELECT shop FROM visit EXCEPT ALL (SELECT shop FROM old_visit UNION ALL SELECT id FROM shop)
+(SELECT shop FROM visit UNION ALL SELECT id FROM shop) INTERSECT ALL SELECT shop FROM old_visit
+SELECT shop FROM visit EXCEPT ALL (SELECT shop FROM old_visit UNION SELECT id FROM shop)
+SELECT shop FROM visit EXCEPT ALL SELECT shop FROM old_visit EXCEPT SELECT id FROM shop
+SELECT shop FROM visit EXCEPT ALL SELECT DISTINCT shop FROM old_visit
+SELECT shop FROM visit INTERSECT ALL SELECT shop FROM old_visit INTERSECT ALL SELECT shop FROM visit
+SELECT shop FROM visit WHERE id < 0 INTERSECT ALL SELECT shop FROM old_visit
+SELECT shop FROM empty EXCEPT ALL SELECT shop FROM visit
+SELECT shop FROM visit EXCEPT ALL SELECT shop FROM empty
+SELECT shop AS s, day FROM visit INTERSECT ALL SELECT shop, day + 365 FROM old_visit ORDER BY s DESC, day LIMIT 7
+SELECT count(*), sum(shop) FROM (SELECT shop FROM visit EXCEPT ALL SELECT shop FROM old_visit) AS u
+SELECT kind, (SELECT count(*) FROM (SELECT shop FROM visit WHERE visit.shop = s.id EXCEPT ALL SELECT shop FROM old_visit WHERE price > s.kind) AS u) FROM shop s WHERE id < 9
+WITH v AS MATERIALIZED (SELECT shop FROM visit WHERE is_open) SELECT shop FROM v EXCEPT ALL SELECT shop FROM old_visit
+SELECT price FROM visit EXCEPT ALL SELECT price FROM old_visit
+SELECT ratio FROM visit INTERSECT ALL SELECT ratio FROM old_visit
+SELECT short FROM visit EXCEPT ALL SELECT short FROM visit WHERE is_open
+(SELECT shop FROM visit ORDER BY id LIMIT 50) INTERSECT ALL SELECT shop FROM old_visit
+$list$);
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+
 DROP FUNCTION compare, compare_all, who_answers, answer_of;
 DROP VIEW every_visit;
 DROP TABLE visit, old_visit, shop, plain, empty, parted;

@@ -2,6 +2,7 @@
 
 #include "compat.h"
 #include "plan/query/sub_selects.h"
+#include "plan/query/value_table.h"
 
 namespace pg_gpu::plan::query {
 
@@ -10,6 +11,7 @@ namespace {
 // The members of the operation, and of which of its sides each is.
 struct Members {
     const Query *query;
+    bool are_counted;  // ALL: it matters how often there is a row
     List *entries;
     List *are_left;
 };
@@ -29,10 +31,12 @@ static bool refers_to_itself(Node *node, void *context) {
 }
 
 // Which of equal rows there are, and in which order, doesn't matter.
-static void simplify(Query *member) {
+static void simplify(Query *member, bool are_counted) {
     if (member->limitCount != nullptr || member->limitOffset != nullptr || member->hasDistinctOn)
         return;
-    member->distinctClause = member->sortClause = NIL;
+    member->sortClause = NIL;
+    if (!are_counted)
+        member->distinctClause = NIL;
 }
 
 static bool has_hidden_columns(const Query *member) {
@@ -48,7 +52,7 @@ static bool add_member(Members *members, int number, bool is_left) {
     auto *entry = static_cast<RangeTblEntry *>(copyObjectImpl(read));
     if (entry->rtekind != RTE_SUBQUERY)
         return false;
-    simplify(entry->subquery);
+    simplify(entry->subquery, members->are_counted);
     if (!is_of_rows(entry->subquery) || entry->subquery->sortClause != NIL ||
         has_hidden_columns(entry->subquery) ||
         refers_to_itself(reinterpret_cast<Node *>(entry->subquery), nullptr))
@@ -66,14 +70,14 @@ static bool add_side(Members *members, Node *node, bool is_left) {
     if (IsA(node, RangeTblRef))
         return add_member(members, reinterpret_cast<const RangeTblRef *>(node)->rtindex, is_left);
     const auto *operation = castNode(SetOperationStmt, node);
-    return operation->op == SETOP_UNION && add_side(members, operation->larg, is_left) &&
-           add_side(members, operation->rarg, is_left);
+    return operation->op == SETOP_UNION && (operation->all || !members->are_counted) &&
+           add_side(members, operation->larg, is_left) && add_side(members, operation->rarg, is_left);
 }
 
 // A minus B minus C leaves what is in neither B nor C.
 static bool add_members(Members *members, const SetOperationStmt *operation) {
     check_stack_depth();
-    if (operation->op != SETOP_UNION && operation->all)
+    if (operation->all != members->are_counted)
         return false;
     const auto *left = reinterpret_cast<const SetOperationStmt *>(operation->larg);
     const bool is_chain =
@@ -171,6 +175,100 @@ static Node *make_having(SetOperation operation, int column) {
         make_ands_explicit(list_make2(aggregate(F_BOOL_OR, &is_left->xpr), aggregate(F_BOOL_OR, is_right))));
 }
 
+// ---- rows that are counted --------------------------------------------------------------------------------
+
+static Expr *count_side(Expr *is_of_side) {
+    auto *count = makeNode(Aggref);
+    count->aggfnoid = F_COUNT_;
+    count->aggtype = INT8OID;
+    count->aggstar = true;
+    count->aggfilter = is_of_side;
+    count->aggkind = AGGKIND_NORMAL;
+    count->aggsplit = AGGSPLIT_SIMPLE;
+    count->aggno = count->aggtransno = count->location = -1;
+    return reinterpret_cast<Expr *>(count);
+}
+
+// How often a group's row is one of the operation's.
+static Expr *count_rows(SetOperation operation, int column) {
+    Expr *is_left =
+        reinterpret_cast<Expr *>(makeVar(1, static_cast<AttrNumber>(column), BOOLOID, -1, InvalidOid, 0));
+    List *counts = list_make2(count_side(is_left),
+                              count_side(makeBoolExpr(NOT_EXPR, list_make1(copyObjectImpl(is_left)), -1)));
+    if (operation == SETOP_EXCEPT)
+        return reinterpret_cast<Expr *>(
+            makeFuncExpr(F_INT8MI, INT8OID, counts, InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL));
+    auto *least = makeNode(MinMaxExpr);
+    least->minmaxtype = INT8OID;
+    least->op = IS_LEAST;
+    least->args = counts;
+    least->location = -1;
+    return reinterpret_cast<Expr *>(least);
+}
+
+static Expr *make_count(int64 count) {
+    return reinterpret_cast<Expr *>(
+        makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(count), false, FLOAT8PASSBYVAL));
+}
+
+// A row for each number from 1 on.
+static RangeTblEntry *make_copies(Var *count) {
+    auto *function = makeNode(RangeTblFunction);
+    function->funcexpr = reinterpret_cast<Node *>(makeFuncExpr(F_GENERATE_SERIES_INT8_INT8, INT8OID,
+                                                               list_make2(make_count(1), count), InvalidOid,
+                                                               InvalidOid, COERCE_EXPLICIT_CALL));
+    reinterpret_cast<FuncExpr *>(function->funcexpr)->funcretset = true;
+    function->funccolcount = 1;
+    auto *entry = makeNode(RangeTblEntry);
+    entry->rtekind = RTE_FUNCTION;
+    entry->functions = list_make1(function);
+    entry->lateral = entry->inFromCl = true;
+    entry->eref = makeAlias("copies", list_make1(makeString(pstrdup("copy"))));
+    return entry;
+}
+
+static Query *group_rows(const Query *query, Query *all, const SetOperationStmt &operation) {
+    auto *groups = makeNode(Query);
+    // One more query is around it.
+    IncrementVarSublevelsUp(reinterpret_cast<Node *>(all), 1, 1);
+    groups->commandType = CMD_SELECT;
+    groups->canSetTag = groups->hasAggs = true;
+    groups->rtable = list_make1(make_entry(all));
+    groups->jointree = makeFromExpr(list_make1(refer_to(1)), nullptr);
+    Index reference = 0;
+    ListCell *cell;
+    ListCell *clause;
+    forboth (cell, query->targetList, clause, operation.groupClauses) {
+        auto *entry = static_cast<TargetEntry *>(copyObjectImpl(lfirst(cell)));
+        auto *key = static_cast<SortGroupClause *>(copyObjectImpl(lfirst(clause)));
+        castNode(Var, entry->expr)->varno = 1;
+        key->tleSortGroupRef = entry->ressortgroupref = ++reference;
+        groups->targetList = lappend(groups->targetList, entry);
+        groups->groupClause = lappend(groups->groupClause, key);
+    }
+    Expr *count = count_rows(operation.op, list_length(all->targetList));
+    add_column(groups, count, "count");
+    Expr *is_any = make_opclause(Int8LessOperator, BOOLOID, false, make_count(0),
+                                 static_cast<Expr *>(copyObjectImpl(count)), InvalidOid, InvalidOid);
+    set_opfuncid(reinterpret_cast<OpExpr *>(is_any));
+    groups->havingQual = reinterpret_cast<Node *>(is_any);
+    return groups;
+}
+
+// The query gives each group's row as often as it is counted.
+static void read_copies(Query *query, Query *groups) {
+    const auto count = static_cast<AttrNumber>(list_length(groups->targetList));
+    query->setOperations = nullptr;
+    query->rtable =
+        list_make2(make_entry(groups), make_copies(makeVar(1, count, INT8OID, -1, InvalidOid, 0)));
+    query->jointree = makeFromExpr(list_make2(refer_to(1), refer_to(2)), nullptr);
+    ListCell *cell;
+    foreach (cell, query->targetList)
+        castNode(Var, lfirst_node(TargetEntry, cell)->expr)->varno = 1;
+}
+
+// ---- the operation ----------------------------------------------------------------------------------------
+
 static bool is_of_columns(const Query *query) {
     ListCell *cell;
     foreach (cell, query->targetList)
@@ -191,18 +289,35 @@ static bool shows_one_side(const SetOperationStmt &operation) {
     return false;
 }
 
+// Do equal rows look alike? Of EXCEPT ALL they are of both sides, and the left one's is shown.
+static bool are_alike(const SetOperationStmt &operation) {
+    ListCell *type;
+    ListCell *collation;
+    ListCell *clause;
+    forthree (type, operation.colTypes, collation, operation.colCollations, clause, operation.groupClauses)
+        if (!has_one_image(lfirst_oid(type), lfirst_node(SortGroupClause, clause)->eqop,
+                           lfirst_oid(collation)))
+            return false;
+    return true;
+}
+
 bool group_set_operation(Query *query) {
     const auto *operation = reinterpret_cast<const SetOperationStmt *>(query->setOperations);
-    if (operation == nullptr || query->commandType != CMD_SELECT || operation->all ||
+    if (operation == nullptr || query->commandType != CMD_SELECT ||
+        (operation->all && (operation->op == SETOP_UNION || !are_alike(*operation))) ||
         query->rowMarks != NIL || !is_of_columns(query) ||
         list_length(operation->groupClauses) != list_length(query->targetList) ||
         shows_one_side(*operation) || !has_column_index(query))
         return false;
-    Members members = {query, NIL, NIL};
+    Members members = {query, operation->all, NIL, NIL};
     if (!add_members(&members, operation))
         return false;
     const bool has_sides = operation->op != SETOP_UNION;
     Query *all = make_union(members, *operation, has_sides);
+    if (operation->all) {
+        read_copies(query, group_rows(query, all, *operation));
+        return true;
+    }
     query->setOperations = nullptr;
     query->rtable = list_make1(make_entry(all));
     query->jointree = makeFromExpr(list_make1(refer_to(1)), nullptr);

@@ -2,6 +2,9 @@
 //     SELECT k FROM a EXCEPT SELECT k FROM b
 //     SELECT k FROM (SELECT k, true AS is_left FROM a UNION ALL SELECT k, false FROM b) AS u
 //     GROUP BY k HAVING bool_and(is_left)
+// and of EXCEPT ALL
+//     SELECT k FROM (SELECT k, count(*) FILTER (WHERE is_left) - count(*) FILTER (WHERE NOT is_left) AS count
+//     FROM … GROUP BY k) AS g, generate_series(1, count)
 #pragma once
 
 #include "postgres_headers.h"
