@@ -4,8 +4,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <latch>
+#include <new>
 #include <numeric>
 
+#include "server/requests/part_threads.h"
 #include "server/requests/request.h"
 #include "server/requests/run_set.h"
 #include "server_checks.h"
@@ -259,6 +263,29 @@ TEST(ServerDevices, WhatIsNotThereIsTold) {
     Client client(server.path(), EngineName::cuda);
     EXPECT_EQ(Client::result_of(client.begin_kary(run_name(1), 10, 64).header), ReplyResult::done);
     EXPECT_EQ(server.given_up(), 0);
+}
+
+// The failure is the caller's, once all parts have ended, whichever thread it happened in.
+TEST(PartThreads, AFailureIsTheCallers) {
+    constexpr std::size_t parts = 4;
+    gpu_engine::server::PartThreads threads;
+    for (std::size_t failing = 0; failing < parts; ++failing) {
+        std::latch all_began(parts);
+        std::atomic<std::size_t> ended{0};
+        EXPECT_THROW(threads.run(parts,
+                                 [&](std::size_t part) {
+                                     all_began.arrive_and_wait();
+                                     if (part == failing) {
+                                         throw std::bad_alloc();
+                                     }
+                                     ++ended;
+                                 }),
+                     std::bad_alloc);
+        EXPECT_EQ(ended, parts - 1);
+    }
+    std::atomic<std::size_t> ended{0};
+    threads.run(parts, [&](std::size_t) { ++ended; });
+    EXPECT_EQ(ended, parts) << "what failed before isn't reported again";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 #include "gpu_engine/current_request.h"
 
@@ -37,12 +38,25 @@ void PartThreads::run(std::size_t parts, const std::function<void(std::size_t)> 
         ++round_;
     }
     changed_.notify_all();
-    body(0);
+    compute(body, 0);
     for (std::size_t part = threaded; part < parts; ++part) {
-        body(part);
+        compute(body, part);
     }
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return running_ == 0; });
+    if (failure_) {
+        std::rethrow_exception(std::exchange(failure_, nullptr));
+    }
+}
+
+// A thread that ends by an exception ends the process, and the others use what is the caller's.
+void PartThreads::compute(const std::function<void(std::size_t)> &body, std::size_t part) noexcept {
+    try {
+        body(part);
+    } catch (...) {
+        const std::lock_guard lock(mutex_);
+        failure_ = std::current_exception();
+    }
 }
 
 void PartThreads::serve(std::size_t part) noexcept {
@@ -57,7 +71,7 @@ void PartThreads::serve(std::size_t part) noexcept {
             const std::function<void(std::size_t)> &body = *body_;
             const OnRequest on(request_);
             lock.unlock();
-            body(part);
+            compute(body, part);
             lock.lock();
         }
         --running_;
