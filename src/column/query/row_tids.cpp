@@ -63,13 +63,15 @@ bool read_row_tids(ColumnView *view, const uint64 *numbers, uint64 count, ItemPo
             read_tids_of_run(view, run, first, wanted + begin, at - begin, tids);
         first = behind;
     }
-    for (; at < count; at++) {
-        if (wanted[at].number - first >= view->loose_count)
-            elog(ERROR, "a query gave a row that its table hasn't got");
-        tids[wanted[at].place] = view->loose[wanted[at].number - first].tid;
+    bool are_rows = true;
+    for (; at < count && are_rows; at++) {
+        const uint64 loose = wanted[at].number - first;
+        are_rows = loose < view->loose_count;
+        if (are_rows)
+            tids[wanted[at].place] = view->loose[loose].tid;
     }
     pfree(wanted);
-    return !is_stale(view);
+    return are_rows && !is_stale(view);
 }
 
 }  // namespace pg_gpu::column

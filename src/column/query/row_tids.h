@@ -9,7 +9,7 @@ namespace pg_gpu::column {
 // The number of a run's first row; `run_count`: of the first loose row.
 uint64 first_row_number(const ColumnView *view, int run);
 
-// Makes TIDs of numbers of rows. False: the view is stale.
+// Makes TIDs of numbers of rows. False: the view is stale, or a number is no row's.
 bool read_row_tids(ColumnView *view, const uint64 *numbers, uint64 count, ItemPointerData *tids);
 
 }  // namespace pg_gpu::column

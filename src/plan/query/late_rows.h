@@ -37,7 +37,7 @@ void begin_late_rows(LateRows *rows, CustomScanState *node, Relation heap, Relat
 void end_late_rows(LateRows *rows);
 
 // Takes the rows that the engine has found, in their order or, if they have none, in the table's. In the
-// current memory context. False: the view is stale.
+// current memory context. False: the view is stale, or has no such rows.
 bool take_late_rows(LateRows *rows, column::ColumnView *view, const CompiledQuery &compiled,
                     const RecordLayout &layout, column::QueryResult *records, bool is_ordered);
 

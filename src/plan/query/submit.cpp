@@ -106,7 +106,7 @@ static const char *ask_with(const Asking &asking, uint64 max_rows, MapForm maps,
     request.result_owner = state->owner;
     const bool is_answered = column::run_query(request, &state->result);
     if (is_answered && state->is_late)
-        return find_late_rows(asking) ? nullptr : kMerged;
+        return find_late_rows(asking) ? nullptr : "the rows that were found can't be looked up";
     if (is_answered)
         return read_code_values(asking.views, state->compiled, state->layout, &state->result) &&
                        read_space_values(state->compiled, state->layout, &state->result)
