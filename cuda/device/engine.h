@@ -37,7 +37,7 @@ class DeviceStream final : public Stream {
     struct Pinned {
         std::uint64_t result[result_words];
         std::uint64_t read[read_bytes / sizeof(std::uint64_t)];
-        std::uint64_t done;  // the number of the last wait() whose work has ended
+        std::uint64_t done;  // tells wait() that the work has ended
     };
 
     DeviceEngine &engine_;

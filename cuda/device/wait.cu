@@ -73,7 +73,7 @@ cudaError_t wait_for(cudaStream_t stream, std::uint64_t *done, std::uint64_t num
     }
     const std::atomic_ref<std::uint64_t> told(*done);
     const bool is_done = look_for([&] { return told.load(std::memory_order_acquire) == place; });
-    // Work that fails never comes to that kernel, and the driver knows why.
+    // Behind work that fails nothing is copied, and the driver knows why.
     return is_done ? cudaSuccess : cudaStreamSynchronize(stream);
 }
 

@@ -15,8 +15,8 @@ constexpr unsigned int device_flags = cudaDeviceScheduleBlockingSync;
 // the device computes.
 cudaError_t wait_for(cudaStream_t stream) noexcept;
 
-// The same by a word in pinned memory, which the device sets to `number` behind that work. Nobody else
-// changes it meanwhile, and it has never had that number.
+// The same by a word in pinned memory, which the device sets behind that work. Nobody else changes it
+// meanwhile. `number` is one more than in the wait before by that word, which began as 0.
 cudaError_t wait_for(cudaStream_t stream, std::uint64_t *done, std::uint64_t number) noexcept;
 
 }  // namespace gpu_engine::device
