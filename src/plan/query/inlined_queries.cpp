@@ -44,6 +44,50 @@ static bool reads_query(Node *node, void *context) {
     return found;
 }
 
+static bool is_extreme(Oid aggregate) {
+    HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+    if (!HeapTupleIsValid(tuple))
+        elog(ERROR, "cache lookup failed for aggregate %u", aggregate);
+    const bool has_operator = OidIsValid(reinterpret_cast<Form_pg_aggregate>(GETSTRUCT(tuple))->aggsortop);
+    ReleaseSysCache(tuple);
+    return has_operator;
+}
+
+// May an aggregate have another value of the same rows in another order? Sums of floats do, in the last
+// digit.
+static bool depends_on_order(const Aggref *aggregate) {
+    if (aggregate->aggfnoid >= FirstUnpinnedObjectId)
+        return true;
+    if (aggregate->aggfnoid == F_COUNT_ || aggregate->aggfnoid == F_COUNT_ANY ||
+        AGGKIND_IS_ORDERED_SET(aggregate->aggkind) || is_extreme(aggregate->aggfnoid))
+        return false;
+    ListCell *cell;
+    foreach (cell, aggregate->aggargtypes)
+        if (lfirst_oid(cell) == FLOAT8OID || lfirst_oid(cell) == FLOAT4OID)
+            return true;
+    char category;
+    bool is_preferred;
+    get_type_category_preferred(aggregate->aggtype, &category, &is_preferred);
+    // Arrays, strings, JSON and others have their elements in the order of the rows.
+    return strchr("BDNTV", category) == nullptr;
+}
+
+// May a query have other rows each time, though nothing changes? Then it is computed once, for all who read
+// it.
+static bool is_undetermined(Node *node, void *context) {
+    if (node == nullptr)
+        return false;
+    if (IsA(node, Aggref) && depends_on_order(reinterpret_cast<const Aggref *>(node)))
+        return true;
+    if (IsA(node, RangeTblEntry))
+        return reinterpret_cast<const RangeTblEntry *>(node)->tablesample != nullptr;
+    if (!IsA(node, Query))
+        return walk_expression(node, is_undetermined, context);
+    auto *query = reinterpret_cast<Query *>(node);
+    return query->limitCount != nullptr || query->limitOffset != nullptr || query->hasDistinctOn ||
+           query->hasWindowFuncs || walk_query(query, is_undetermined, context, QTW_EXAMINE_RTES_BEFORE);
+}
+
 // PostgreSQL's planner keeps those that it can't inline, whatever is wanted of them.
 static bool may_be_inlined(const CommonTableExpr *with) {
     return with->ctematerialized == CTEMaterializeDefault && with->cterefcount > 1 && !with->cterecursive &&
@@ -54,11 +98,17 @@ static bool may_be_inlined(const CommonTableExpr *with) {
 // Of the query's own level, those that read a table with a gpu_column index, perhaps by other WITH queries.
 static bool inline_own_queries(const Query *query) {
     List *names = NIL;
+    List *undetermined = NIL;
     int copies = 1;
     ListCell *cell;
     foreach (cell, query->cteList) {
         auto *with = lfirst_node(CommonTableExpr, cell);
-        Reads reads = {names, 0};
+        Reads reads = {undetermined, 0};
+        if (is_undetermined(with->ctequery, nullptr) || reads_query(with->ctequery, &reads)) {
+            undetermined = lappend(undetermined, with->ctename);
+            continue;
+        }
+        reads = {names, 0};
         if (!has_column_index(castNode(Query, with->ctequery)) && !reads_query(with->ctequery, &reads))
             continue;
         names = lappend(names, with->ctename);
@@ -68,6 +118,7 @@ static bool inline_own_queries(const Query *query) {
         with->ctematerialized = CTEMaterializeNever;
     }
     list_free(names);
+    list_free(undetermined);
     return copies > 1;
 }
 

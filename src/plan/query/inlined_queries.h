@@ -10,7 +10,8 @@
 namespace pg_gpu::plan::query {
 
 // Has those of all levels planned as subqueries of each place that reads them. True: there were some. Those
-// that say MATERIALIZED, or that PostgreSQL has reasons to compute once, stay.
+// that say MATERIALIZED, or that PostgreSQL has reasons to compute once, stay, and so do those that may have
+// other rows each time.
 bool inline_queries(Query *query);
 
 }  // namespace pg_gpu::plan::query
