@@ -74,10 +74,9 @@ void add_range_test(RemoteRows *rows, int column, const CodeRange *ranges, uint3
 template <typename Work>
 bool with_rows_on_server(Relation heap, Relation index, Snapshot snapshot, const Format *format,
                          const Condition &condition, const RemoteRequest &remote_request, Work work,
-                         uint64 *heap_fetches) {
+                         uint64 *heap_fetches, BlockNumber fewest_pages = kFewestPagesForServer) {
     *heap_fetches = 0;
-    if (condition.matches_nothing ||
-        !client::may_use_server(RelationGetNumberOfBlocks(index), kFewestPagesForServer))
+    if (condition.matches_nothing || !client::may_use_server(RelationGetNumberOfBlocks(index), fewest_pages))
         return false;
     for (int tries = 0; tries < table::kMaxServerTries; tries++) {
         CHECK_FOR_INTERRUPTS();
@@ -132,7 +131,7 @@ bool with_tables_on_server(const RemoteTable *tables, int count, Snapshot snapsh
         about_one.columns = tables[0].columns;
         return with_rows_on_server(
             tables[0].heap, tables[0].index, snapshot, tables[0].format, tables[0].condition, about_one,
-            [&work](RemoteRows *rows) { return work(&rows); }, heap_fetches);
+            [&work](RemoteRows *rows) { return work(&rows); }, heap_fetches, kFewestPagesForQuery);
     }
     *heap_fetches = 0;
     for (int tries = 0; tries < table::kMaxServerTries; tries++) {
