@@ -92,6 +92,9 @@ static TupleTableSlot *next_child_row(QueryState *state) {
     if (INSTR_TIME_IS_ZERO(state->child_waits_since))
         note_child_begun(state);
     PlanState *child = executable_child(state);
+    // Limit tells a sort how many rows it needs, and doesn't know of this one below the node.
+    if (INSTR_TIME_IS_ZERO(state->child_waits_since) && state->gives_rows && state->count > 0)
+        ExecSetTupleBound(state->count, child);
     const bool gives_rows_early = state->gives_rows && state->order == NIL;
     if (gives_rows_early && !INSTR_TIME_IS_ZERO(state->child_waits_since))
         client::leave_out(client::microseconds_since(state->child_waits_since));

@@ -407,6 +407,7 @@ static const char *find_count(QueryState *state) {
     const int64 offset = list_length(state->limits) < 2
                              ? 0
                              : Max(evaluate_count(lsecond(state->limits), state->expressions), int64{0});
+    state->count = 0;
     if (limit < 0 || limit > kMaxFirstRows || offset > kMaxFirstRows)
         return "too many rows are wanted";
     state->count = limit + offset;
