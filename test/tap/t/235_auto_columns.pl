@@ -8,6 +8,7 @@ use warnings FATAL => 'all';
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
 use PgGpuTest;
+use PgGpuTest::Server;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -149,8 +150,11 @@ $reader->query_safe("SET pg_stat_statements.track = none; BEGIN ISOLATION LEVEL 
 record('SELECT note, count(*) FROM sale GROUP BY note');
 await($at_work, 'the worker is at work');
 my $pid = value(q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_gpu columns'});
+my $before_crash = -s $node->logfile;
 kill 'KILL', $pid;
 eval { $reader->quit };
+# Until the postmaster learns of the crash it lets sessions in.
+ok(wait_for_log($node, qr/all server processes terminated; reinitializing/, $before_crash), 'PostgreSQL learns of a crash of the worker');
 ok($node->poll_query_until('postgres', 'SELECT 1', '1'), 'PostgreSQL restarts after a crash of the worker');
 # With the crash the records went.
 record('SELECT note, count(*) FROM sale GROUP BY note');
