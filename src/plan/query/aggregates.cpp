@@ -142,14 +142,19 @@ static void compile_interval_sum(Compiler *compiler, CompiledQuery *compiled, co
     result->count = accumulate(compiled, AccumulatorKind::count, fields.time.step, argument.filter);
 }
 
+Oid sort_operator_of(Oid aggregate) {
+    HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+    if (!HeapTupleIsValid(tuple))
+        elog(ERROR, "cache lookup failed for aggregate %u", aggregate);
+    const Oid order = reinterpret_cast<const FormData_pg_aggregate *>(GETSTRUCT(tuple))->aggsortop;
+    ReleaseSysCache(tuple);
+    return order;
+}
+
 // Does an aggregate give the first value in an order: the type's own, or that backwards? 0: it doesn't; 1:
 // the least value, -1: the greatest.
 static int direction_of(const Aggref *aggregate) {
-    HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate->aggfnoid));
-    if (!HeapTupleIsValid(tuple))
-        elog(ERROR, "cache lookup failed for aggregate %u", aggregate->aggfnoid);
-    const Oid order = reinterpret_cast<const FormData_pg_aggregate *>(GETSTRUCT(tuple))->aggsortop;
-    ReleaseSysCache(tuple);
+    const Oid order = sort_operator_of(aggregate->aggfnoid);
     const TypeCacheEntry *entry = lookup_type_cache(getBaseType(linitial_oid(aggregate->aggargtypes)),
                                                     TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
     return !OidIsValid(order) ? 0 : order == entry->lt_opr ? 1 : order == entry->gt_opr ? -1 : 0;

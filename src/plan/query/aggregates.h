@@ -97,6 +97,9 @@ struct CompiledQuery {
     CompiledHaving having;
 };
 
+// The operator that an aggregate's value comes first by, as min and max have one; InvalidOid: it has none.
+Oid sort_operator_of(Oid aggregate);
+
 // Compiles the expressions of an aggregate. False: the compiler says why not.
 struct QueryParts {
     QueryTree tree;  // with the conditions that aren't answered by codes

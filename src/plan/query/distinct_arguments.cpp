@@ -1,6 +1,7 @@
 #include "plan/query/distinct_arguments.h"
 
 #include "compat.h"
+#include "plan/query/aggregates.h"
 #include "plan/query/failure.h"
 #include "plan/query/sub_selects.h"
 
@@ -10,16 +11,6 @@ namespace pg_gpu::plan::query {
 
 // How an aggregate is made of parts.
 enum class Parts { None, Distinct, Same, Count, WholeSum, BigSum, WholeAverage, BigAverage };
-
-static bool is_extreme(Oid aggregate) {
-    HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
-    if (!HeapTupleIsValid(tuple))
-        elog(ERROR, "cache lookup failed for aggregate %u", aggregate);
-    const bool has_order =
-        OidIsValid(reinterpret_cast<const FormData_pg_aggregate *>(GETSTRUCT(tuple))->aggsortop);
-    ReleaseSysCache(tuple);
-    return has_order;
-}
 
 // Sums of floats depend on what is added first.
 static Parts parts_of(const Aggref *aggregate) {
@@ -54,7 +45,7 @@ static Parts parts_of(const Aggref *aggregate) {
         case F_BIT_OR_INT8:
             return Parts::Same;
         default:
-            return is_extreme(aggregate->aggfnoid) ? Parts::Same : Parts::None;
+            return OidIsValid(sort_operator_of(aggregate->aggfnoid)) ? Parts::Same : Parts::None;
     }
 }
 
@@ -79,7 +70,7 @@ static bool is_engines(const Aggref *aggregate) {
         case F_AVG_INTERVAL:
             return list_length(aggregate->args) == 1;
         default:
-            return is_extreme(aggregate->aggfnoid);
+            return OidIsValid(sort_operator_of(aggregate->aggfnoid));
     }
 }
 

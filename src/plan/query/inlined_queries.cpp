@@ -1,6 +1,7 @@
 #include "plan/query/inlined_queries.h"
 
 #include "compat.h"
+#include "plan/query/aggregates.h"
 #include "plan/query/sub_selects.h"
 
 namespace pg_gpu::plan::query {
@@ -44,22 +45,13 @@ static bool reads_query(Node *node, void *context) {
     return found;
 }
 
-static bool is_extreme(Oid aggregate) {
-    HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
-    if (!HeapTupleIsValid(tuple))
-        elog(ERROR, "cache lookup failed for aggregate %u", aggregate);
-    const bool has_operator = OidIsValid(reinterpret_cast<Form_pg_aggregate>(GETSTRUCT(tuple))->aggsortop);
-    ReleaseSysCache(tuple);
-    return has_operator;
-}
-
 // May an aggregate have another value of the same rows in another order? Sums of floats do, in the last
 // digit.
 static bool depends_on_order(const Aggref *aggregate) {
     if (aggregate->aggfnoid >= FirstUnpinnedObjectId)
         return true;
     if (aggregate->aggfnoid == F_COUNT_ || aggregate->aggfnoid == F_COUNT_ANY ||
-        AGGKIND_IS_ORDERED_SET(aggregate->aggkind) || is_extreme(aggregate->aggfnoid))
+        AGGKIND_IS_ORDERED_SET(aggregate->aggkind) || OidIsValid(sort_operator_of(aggregate->aggfnoid)))
         return false;
     ListCell *cell;
     foreach (cell, aggregate->aggargtypes)
