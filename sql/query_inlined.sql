@@ -59,6 +59,7 @@ FROM unnest(ARRAY[
     'SELECT shop AS id, sum(price::float8) FROM sale GROUP BY shop',
     'SELECT id FROM sale WHERE shop IN (SELECT shop FROM shop ORDER BY name LIMIT 3)',
     'SELECT id FROM (SELECT id FROM sale ORDER BY shop LIMIT 100) AS s']) AS q;
+SELECT is_kept('WITH a AS (SELECT shop FROM shop ORDER BY name LIMIT 40) SELECT * FROM (WITH b AS (SELECT sale.* FROM sale JOIN a USING (shop)) SELECT (SELECT count(*) FROM b), (SELECT count(*) FROM b WHERE amount < 50), (SELECT sum(price) FROM b)) AS s') AS is_kept_below;
 SELECT * FROM pg_temp.plan_of($$WITH q AS (SELECT * FROM shop) SELECT count(*) FROM q AS a JOIN q AS b USING (shop)$$) WHERE plan ~ 'CTE';
 WITH RECURSIVE r AS (SELECT id, shop, 1 AS depth FROM sale WHERE id = 1 UNION ALL SELECT s.id, s.shop, depth + 1 FROM r JOIN sale AS s ON s.id = r.id * 2 WHERE depth < 8) SELECT (SELECT count(*) FROM r), (SELECT sum(shop) FROM r);
 

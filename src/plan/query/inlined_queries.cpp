@@ -26,15 +26,16 @@ static bool is_named(const List *names, const char *name) {
     return false;
 }
 
-// Does a query read one of the WITH queries?
+// Does a query read one of the WITH queries, or one of a level above, of which nothing is known?
 static bool reads_query(Node *node, void *context) {
     auto *reads = static_cast<Reads *>(context);
     if (node == nullptr)
         return false;
     if (IsA(node, RangeTblEntry)) {
         const auto *entry = reinterpret_cast<const RangeTblEntry *>(node);
-        return entry->rtekind == RTE_CTE && entry->ctelevelsup == reads->depth &&
-               is_named(reads->names, entry->ctename);
+        return entry->rtekind == RTE_CTE &&
+               (entry->ctelevelsup > reads->depth ||
+                (entry->ctelevelsup == reads->depth && is_named(reads->names, entry->ctename)));
     }
     if (!IsA(node, Query))
         return walk_expression(node, reads_query, context);
