@@ -352,6 +352,9 @@ class EngineQuery : public EngineTest {
         while (query.nodes[last].kind == NodeKind::sort) {
             --last;
         }
+        if (query.nodes[last].kind == NodeKind::window) {
+            return query.columns_of(static_cast<std::uint32_t>(last));
+        }
         const Node &node = query.nodes[last];
         if (node.kind == NodeKind::scan) {
             return query.types;
@@ -373,7 +376,8 @@ class EngineQuery : public EngineTest {
     }
     static void compare_rows(const TestQuery &query, std::vector<Row> found, std::vector<Row> expected) {
         ASSERT_EQ(found.size(), expected.size());
-        const bool is_sorted = query.nodes.back().kind == NodeKind::sort;
+        const bool is_sorted =
+            query.nodes.back().kind == NodeKind::sort || query.nodes.back().kind == NodeKind::window;
         if (is_sorted) {
             // Rows that are equal in the order may come in any, and others may be left out by the limit.
             const Reference reference(query);

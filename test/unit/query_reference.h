@@ -26,6 +26,7 @@ class Reference {
             results[i] = node.kind == NodeKind::compute     ? compute_rows(node, input)
                          : node.kind == NodeKind::aggregate ? aggregate(node, input)
                          : node.kind == NodeKind::join      ? join(node, input, results[node.build])
+                         : node.kind == NodeKind::window    ? window(node, input)
                                                             : sort(node, input);
         }
         return results.back();
@@ -168,6 +169,77 @@ class Reference {
                          [&](const Row &a, const Row &b) { return comes_before(node, a, b); });
         rows.resize(std::min<std::size_t>(rows.size(), node.limit));
         return rows;
+    }
+
+    // Each row looks for its frame by itself.
+    std::vector<Row> window(const Node &node, const std::vector<Row> &input) const {
+        const std::vector<Row> rows = sort(node, input);
+        const auto same = [&](const Row &a, const Row &b, std::uint32_t keys) {
+            Node some = node;
+            some.sort_keys.count = keys;
+            return !comes_before(some, a, b) && !comes_before(some, b, a);
+        };
+        std::vector<Row> results;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const auto reach = [&](std::uint32_t keys, int step) {
+                std::size_t at = i;
+                while ((step > 0 ? at + 1 < rows.size() : at > 0) && same(rows[at + step], rows[i], keys)) {
+                    at += step;
+                }
+                return static_cast<std::int64_t>(at);
+            };
+            const std::int64_t row = static_cast<std::int64_t>(i);
+            const std::int64_t begin = reach(node.partition_keys, -1);
+            const std::int64_t end = reach(node.partition_keys, 1);
+            const std::int64_t first_peer = reach(node.sort_keys.count, -1);
+            const std::int64_t first = node.frame_first == partition_first ? begin
+                                       : node.frame_first == peers_first
+                                           ? first_peer
+                                           : std::max(begin, row + node.frame_first);
+            const std::int64_t last = node.frame_last == partition_last ? end
+                                      : node.frame_last == peers_last   ? reach(node.sort_keys.count, 1)
+                                                                      : std::min(end, row + node.frame_last);
+            Row result = rows[i];
+            for (std::uint32_t k = 0; k < node.accumulators.count; ++k) {
+                const Accumulator &function = query_.accumulators[node.accumulators.first + k];
+                const auto number = [](std::int64_t value) { return Value::of(ValueType::int64, value); };
+                const auto argument = [&](std::int64_t of, bool is_there) {
+                    return is_there ? rows[of][function.argument]
+                                    : Value::null(rows[i][function.argument].type);
+                };
+                using enum AccumulatorKind;
+                if (function.kind == row_number) {
+                    result.push_back(number(row - begin + 1));
+                } else if (function.kind == rank) {
+                    result.push_back(number(first_peer - begin + 1));
+                } else if (function.kind == dense_rank) {
+                    std::int64_t groups = 1;
+                    for (std::int64_t at = begin + 1; at <= row; ++at) {
+                        groups += same(rows[at], rows[at - 1], node.sort_keys.count) ? 0 : 1;
+                    }
+                    result.push_back(number(groups));
+                } else if (function.kind == earlier) {
+                    result.push_back(argument(row - function.detail, row - function.detail >= begin));
+                } else if (function.kind == later) {
+                    result.push_back(argument(row + function.detail, row + function.detail <= end));
+                } else if (function.kind == first_of_frame || function.kind == last_of_frame) {
+                    result.push_back(argument(function.kind == first_of_frame ? first : last, first <= last));
+                } else {
+                    std::vector<Value> values;
+                    for (std::int64_t at = first; at <= last; ++at) {
+                        const Value value =
+                            function.kind == count_rows ? number(1) : rows[at][function.argument];
+                        if (!value.is_null &&
+                            (function.filter == no_step || rows[at][function.filter].is_true())) {
+                            values.push_back(value);
+                        }
+                    }
+                    result.push_back(accumulate(function, rows[i][function.argument].type, values));
+                }
+            }
+            results.push_back(result);
+        }
+        return results;
     }
 
     std::vector<Row> aggregate(const Node &node, const std::vector<Row> &rows) const {

@@ -148,6 +148,12 @@ struct TestQuery {
                            types.begin() + node.types.first + node.types.count);
         } else if (node.kind == NodeKind::sort) {
             columns = columns_of(node.input);
+        } else if (node.kind == NodeKind::window) {
+            columns = columns_of(node.input);
+            for (std::uint32_t i = 0; i < node.accumulators.count; ++i) {
+                columns.push_back(
+                    type_of_function(accumulators[node.accumulators.first + i], columns_of(node.input)));
+            }
         } else if (node.kind == NodeKind::join) {
             const std::vector<ValueType> joined = joined_columns(node);
             for (std::uint32_t i = 0; i < node.outputs.count; ++i) {
@@ -168,6 +174,20 @@ struct TestQuery {
             }
         }
         return columns;
+    }
+    static ValueType type_of_function(const Accumulator &function, const std::vector<ValueType> &columns) {
+        switch (function.kind) {
+            case AccumulatorKind::count_rows:
+            case AccumulatorKind::count:
+            case AccumulatorKind::row_number:
+            case AccumulatorKind::rank:
+            case AccumulatorKind::dense_rank:
+                return ValueType::int64;
+            case AccumulatorKind::sum:
+                return ValueType::int128;
+            default:
+                return columns[function.argument];
+        }
     }
     std::vector<ValueType> joined_columns(const Node &join) const {
         std::vector<ValueType> columns = columns_of(join.input);

@@ -13,7 +13,7 @@ constexpr std::uint8_t whole_width = 8;
 std::uint32_t last_of_parts(const Query &query) noexcept {
     std::uint32_t node = 0;
     while (node + 1 < query.node_count && query.nodes[node].kind != NodeKind::aggregate &&
-           query.nodes[node].kind != NodeKind::sort) {
+           query.nodes[node].kind != NodeKind::sort && query.nodes[node + 1].kind != NodeKind::window) {
         ++node;
     }
     return node;

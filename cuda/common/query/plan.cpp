@@ -131,6 +131,9 @@ std::uint32_t column_count(const Query &query, std::uint32_t node) noexcept {
         node = query.nodes[node].input;
     }
     const Node &giving = query.nodes[node];
+    if (giving.kind == NodeKind::window) {
+        return column_count(query, giving.input) + giving.accumulators.count;
+    }
     return giving.kind == NodeKind::scan
                ? giving.types.count
                : giving.outputs.count + (giving.kind == NodeKind::aggregate ? giving.accumulators.count : 0);
@@ -146,6 +149,15 @@ ValueType column_type(const Query &query, std::uint32_t node, std::uint32_t colu
     }
     if (giving.kind == NodeKind::join) {
         return step_column_type(query, giving, query.outputs[giving.outputs.first + column]);
+    }
+    if (giving.kind == NodeKind::window) {
+        const std::uint32_t columns = column_count(query, giving.input);
+        if (column < columns) {
+            return column_type(query, giving.input, column);
+        }
+        const Accumulator &own = query.accumulators[giving.accumulators.first + (column - columns)];
+        return result_type(own.kind, takes_argument(own.kind) ? column_type(query, giving.input, own.argument)
+                                                              : ValueType::int64);
     }
     const Step *steps = query.steps + giving.steps.first;
     if (column < giving.outputs.count) {
@@ -180,6 +192,9 @@ ValueType result_type(AccumulatorKind kind, ValueType argument) noexcept {
     switch (kind) {
         case AccumulatorKind::count_rows:
         case AccumulatorKind::count:
+        case AccumulatorKind::row_number:
+        case AccumulatorKind::rank:
+        case AccumulatorKind::dense_rank:
             return ValueType::int64;
         case AccumulatorKind::sum:
             return ValueType::int128;

@@ -40,7 +40,8 @@ constexpr bool keeps_build(JoinKind kind) noexcept {
 // Of an accumulator over arguments of a type.
 ValueType result_type(AccumulatorKind kind, ValueType argument) noexcept;
 constexpr bool takes_argument(AccumulatorKind kind) noexcept {
-    return kind != AccumulatorKind::count_rows;
+    return kind != AccumulatorKind::count_rows && kind != AccumulatorKind::row_number &&
+           kind != AccumulatorKind::rank && kind != AccumulatorKind::dense_rank;
 }
 constexpr bool is_percentile(AccumulatorKind kind) noexcept {
     return kind == AccumulatorKind::percentile_discrete || kind == AccumulatorKind::percentile_continuous ||

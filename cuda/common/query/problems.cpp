@@ -291,6 +291,13 @@ bool is_argument(const Accumulator &accumulator, ValueType type) noexcept {
         case AccumulatorKind::percentile_above:
             return true;
         case AccumulatorKind::count_rows:
+        case AccumulatorKind::row_number:
+        case AccumulatorKind::rank:
+        case AccumulatorKind::dense_rank:
+        case AccumulatorKind::earlier:
+        case AccumulatorKind::later:
+        case AccumulatorKind::first_of_frame:
+        case AccumulatorKind::last_of_frame:
             break;
     }
     return false;
@@ -325,6 +332,83 @@ bool is_accumulator(const Query &query, const Node &node, const Accumulator &acc
         return fraction >= 0 && fraction <= 1;
     }
     return true;
+}
+
+// ---- windows ----------------------------------------------------------------------------------------------
+
+bool is_sorted_by_columns(const Query &query, const Node &node) noexcept {
+    if (!is_within(node.sort_keys, query.sort_key_count)) {
+        return false;
+    }
+    for (std::uint32_t i = 0; i < node.sort_keys.count; ++i) {
+        if (query.sort_keys[node.sort_keys.first + i].column >= column_count(query, node.input)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool is_offset(std::int64_t bound) noexcept {
+    return bound >= -max_frame_offset && bound <= max_frame_offset;
+}
+
+bool is_function(const Query &query, const Node &node, const Accumulator &function) noexcept {
+    const std::uint32_t columns = column_count(query, node.input);
+    if (function.distinct != 0 || (function.filter != no_step &&
+                                   (function.filter >= columns ||
+                                    column_type(query, node.input, function.filter) != ValueType::boolean))) {
+        return false;
+    }
+    if (takes_argument(function.kind) && function.argument >= columns) {
+        return false;
+    }
+    const bool is_filtered = function.filter != no_step;
+    switch (function.kind) {
+        case AccumulatorKind::count_rows:
+        case AccumulatorKind::count:
+            return true;
+        case AccumulatorKind::sum:
+            return is_integer(column_type(query, node.input, function.argument));
+        case AccumulatorKind::least:
+        case AccumulatorKind::greatest:
+            return node.frame_first == partition_first ||
+                   (is_offset(node.frame_first) && is_offset(node.frame_last) &&
+                    node.frame_last - node.frame_first < max_searched_frame);
+        case AccumulatorKind::row_number:
+        case AccumulatorKind::rank:
+        case AccumulatorKind::dense_rank:
+        case AccumulatorKind::earlier:
+        case AccumulatorKind::later:
+        case AccumulatorKind::first_of_frame:
+        case AccumulatorKind::last_of_frame:
+            return !is_filtered;
+        default:
+            return false;
+    }
+}
+
+const char *problem_of_window(const Query &query, const Node &node) noexcept {
+    if (!is_sorted_by_columns(query, node) || node.partition_keys > node.sort_keys.count) {
+        return "a window has no such sort keys";
+    }
+    const bool begins =
+        node.frame_first == partition_first || node.frame_first == peers_first || is_offset(node.frame_first);
+    const bool ends =
+        node.frame_last == partition_last || node.frame_last == peers_last || is_offset(node.frame_last);
+    if (!begins || !ends) {
+        return "a window has no such frame";
+    }
+    if (node.accumulators.count > max_accumulators ||
+        !is_within(node.accumulators, query.accumulator_count) ||
+        column_count(query, node.input) + node.accumulators.count > max_columns) {
+        return "a window has no such functions";
+    }
+    for (std::uint32_t i = 0; i < node.accumulators.count; ++i) {
+        if (!is_function(query, node, query.accumulators[node.accumulators.first + i])) {
+            return "a window's function doesn't fit its columns or its frame";
+        }
+    }
+    return nullptr;
 }
 
 // ---- nodes ------------------------------------------------------------------------------------------------
@@ -404,20 +488,15 @@ const char *problem_of_node(const Query &query, std::uint32_t number) noexcept {
     if (node.kind == NodeKind::scan) {
         return problem_of_scan(query, node);
     }
-    if (node.kind < NodeKind::scan || node.kind > NodeKind::join || node.input >= number ||
+    if (node.kind < NodeKind::scan || node.kind > NodeKind::window || node.input >= number ||
         (node.kind == NodeKind::join && node.build >= number)) {
         return "a node is of no kind, or its input isn't before it";
     }
     if (node.kind == NodeKind::sort) {
-        if (!is_within(node.sort_keys, query.sort_key_count)) {
-            return "a sort has no such keys";
-        }
-        for (std::uint32_t i = 0; i < node.sort_keys.count; ++i) {
-            if (query.sort_keys[node.sort_keys.first + i].column >= column_count(query, node.input)) {
-                return "a sort's key is no column";
-            }
-        }
-        return nullptr;
+        return is_sorted_by_columns(query, node) ? nullptr : "a sort has no such keys";
+    }
+    if (node.kind == NodeKind::window) {
+        return problem_of_window(query, node);
     }
     const char *problem = problem_of_steps(query, node);
     if (problem != nullptr || node.kind == NodeKind::compute) {

@@ -45,6 +45,9 @@ Table aggregate(const Call &call, const Query &query, const QueryData &data, con
 
 Table sort(const Call &call, const Query &query, const Node &node, const Table &rows);
 
+// The rows in a window's order, with its functions behind their columns.
+Table add_functions(const Call &call, const Query &query, const Node &window, const Table &rows);
+
 // The rows as an answer has them: records of words.
 Buffer<std::uint64_t> make_records(const Call &call, const Table &table);
 

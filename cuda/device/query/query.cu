@@ -126,6 +126,9 @@ class Execution {
         if (node.kind == NodeKind::sort) {
             return sort(call_, query_, node, table_of(node.input));
         }
+        if (node.kind == NodeKind::window) {
+            return add_functions(call_, query_, node, table_of(node.input));
+        }
         if (node.kind == NodeKind::aggregate) {
             const Pipeline pipeline = open(node.input);
             return aggregate(call_, query_, data_, node, *pipeline.composer, pipeline.sources);

@@ -6,6 +6,7 @@
 #include "host/column/select/rows.h"
 #include "host/column/select/tests.h"
 #include "host/heap_blocks.h"
+#include "host/query/window.h"
 
 namespace gpu_engine::host {
 
@@ -39,8 +40,12 @@ Stage::Stage(HostEngine &engine, const Workers &workers, const query::Query &que
             operators_.push_back(number);
         }
     }
-    if (ends_with(NodeKind::sort)) {
-        sort_ = SortPlan(query, node(nodes_.back()), layout_);
+    if (ends_with(NodeKind::window)) {
+        collected_ = query::RecordLayout(query::column_types(query, node(nodes_.back()).input));
+    }
+    if (is_sorted()) {
+        sort_ = SortPlan(query, node(nodes_.back()), collected_);
+        sort_.limit = ends_with(NodeKind::window) ? UINT64_MAX : sort_.limit;
     } else if (ends_with(NodeKind::aggregate)) {
         plan_ = std::make_unique<GroupPlan>(query, node(nodes_.back()), scales);
     }
@@ -312,7 +317,7 @@ void Stage::collect(Local &own, TileInput &input) {
         add_to_groups(own, input);
     } else if (input.count() > 0) {
         own.collector->add(input);
-        if (!ends_with(NodeKind::sort)) {
+        if (!is_sorted()) {
             note_count(collected_rows_ += input.count());
         }
     }
@@ -414,7 +419,7 @@ RowParts Stage::finish() {
         return finish_groups();
     }
     RowParts rows;
-    if (!ends_with(NodeKind::sort)) {
+    if (!is_sorted()) {
         for (const std::unique_ptr<Local> &own : locals_) {
             rows.parts.push_back(std::move(own->collector->rows()));
         }
@@ -424,7 +429,11 @@ RowParts Stage::finish() {
     for (const std::unique_ptr<Local> &own : locals_) {
         parts.push_back(&own->collector->rows());
     }
-    rows.parts.push_back(sort_rows(engine_.memory(), workers_, sort_, layout_.record_words, parts));
+    rows.parts.push_back(sort_rows(engine_.memory(), workers_, sort_, collected_.record_words, parts));
+    if (ends_with(NodeKind::window)) {
+        rows.parts.back() = add_functions(engine_.memory(), workers_, query_, node(nodes_.back()), collected_,
+                                          layout_, rows.parts.back());
+    }
     note_count(rows.count());
     return rows;
 }

@@ -1,5 +1,5 @@
 // A stage of a query: rows of a scan, or of the stage before, through computations into what must see all of
-// them (an aggregate, a sort) or into the result.
+// them (an aggregate, a sort, a window) or into the result.
 #pragma once
 
 #include <tbb/enumerable_thread_specific.h>
@@ -33,8 +33,8 @@ class Stage {
     // By node: of joins, whose build sides are there before.
     using JoinTables = std::vector<std::unique_ptr<JoinTable>>;
 
-    // `nodes` are computations and joins, and perhaps an aggregate or a sort behind them. `input` is the node
-    // that gives the rows, and `is_last` is whether the result is the query's.
+    // `nodes` are computations and joins, and perhaps an aggregate, a sort or a window behind them. `input`
+    // is the node that gives the rows, and `is_last` is whether the result is the query's.
     Stage(HostEngine &engine, const Workers &workers, const query::Query &query, const JoinTables &tables,
           std::uint32_t input, std::vector<std::uint32_t> nodes, bool is_last,
           const std::vector<query::SumScale> &scales, RunState *state);
@@ -78,6 +78,10 @@ class Stage {
     const query::Node &node(std::uint32_t number) const noexcept { return query_.nodes[number]; }
     bool ends_with(query::NodeKind kind) const noexcept {
         return !nodes_.empty() && node(nodes_.back()).kind == kind;
+    }
+    // Are its rows collected to be sorted?
+    bool is_sorted() const noexcept {
+        return ends_with(query::NodeKind::sort) || ends_with(query::NodeKind::window);
     }
     Local &local();
     std::vector<std::uint32_t> taken_columns() const;

@@ -111,6 +111,7 @@ enum class NodeKind : std::uint32_t {
                 // row
     sort,       // rows in an order: the first `limit` of them
     join,       // rows of `input`, the probed side, matched with those of `build`, which is held in memory
+    window,     // all rows in an order, with the accumulators of each row's frame behind its columns
 };
 
 // A pair of rows matches if its keys are equal, of which NULL equals nothing, NaN equals NaN and -0 equals 0,
@@ -148,6 +149,15 @@ enum class AccumulatorKind : std::uint8_t {
     // The values between which a percentile_continuous lies.
     percentile_below,
     percentile_above,
+    // Of windows alone, whose arguments and filters are columns. int64, from 1 on:
+    row_number,
+    rank,  // the number of the first row that equals this one by the sort keys
+    dense_rank,
+    // The argument of another row of the partition, NULL where there is none.
+    earlier,  // `detail` rows before
+    later,    // `detail` rows behind
+    first_of_frame,
+    last_of_frame,
 };
 
 inline constexpr std::uint32_t sum_parts = 4;
@@ -161,6 +171,16 @@ struct Accumulator {
     std::uint32_t detail;
 };
 static_assert(sizeof(Accumulator) == 12);
+
+// A window's frame is rows of the row's partition: from row number `frame_first` to `frame_last`, relative to
+// the row, or from and to one of these.
+inline constexpr std::int64_t partition_first = INT64_MIN;
+inline constexpr std::int64_t peers_first = INT64_MIN + 1;
+inline constexpr std::int64_t partition_last = INT64_MAX;
+inline constexpr std::int64_t peers_last = INT64_MAX - 1;
+inline constexpr std::int64_t max_frame_offset = std::int64_t(1) << 40;
+// Of a frame that doesn't begin with the partition, least and greatest look at all of its rows.
+inline constexpr std::int64_t max_searched_frame = 1024;
 
 struct SortKey {
     std::uint32_t column;
@@ -189,10 +209,14 @@ struct Node {
     // join: elements of `outputs`, two a key: a column of the probed side, and one of the build side, by its
     // number there, of the same type. Without keys all pairs are looked at.
     Span join_keys;
-    Span accumulators;            // aggregate
-    Span sort_keys;               // sort
-    std::uint64_t limit;          // sort: UINT64_MAX: all rows. compute: stop after so many rows, whichever
-    std::uint64_t expected_rows;  // of the result, as the planner thinks; a hint
+    Span accumulators;             // aggregate, window
+    Span sort_keys;                // sort, window
+    std::uint32_t partition_keys;  // window: rows that are equal by so many of the first sort keys are one
+                                   // partition. It may have least, greatest, sums and counts without distinct
+    std::int64_t frame_first;      // window
+    std::int64_t frame_last;       // window
+    std::uint64_t limit;           // sort: UINT64_MAX: all rows. compute: stop after so many rows, whichever
+    std::uint64_t expected_rows;   // of the result, as the planner thinks; a hint
 };
 
 // The number of a run's table among the query's `blocks`, or no_table.

@@ -1,0 +1,303 @@
+#include "host/query/window.h"
+
+#include <array>
+
+#include "common/query/window.h"
+#include "host/query/order_words.h"
+
+namespace gpu_engine::host {
+
+using query::Accumulator;
+using query::AccumulatorKind;
+using query::Int128;
+using query::UInt128;
+using query::ValueType;
+
+namespace {
+
+// What is found before the rows of a partition are written, by place in it.
+struct Scratch {
+    Buffer<std::uint64_t> peers_last;
+    Buffer<std::uint64_t> counts;  // of rows that count, before each row; one more
+    Buffer<UInt128> sums;          // likewise
+    Buffer<std::uint64_t> best;    // the row with the least or greatest argument so far
+};
+
+class Window {
+  public:
+    Window(MemoryBudget &budget, const query::Query &query, const query::Node &node,
+           const query::RecordLayout &layout, const query::RecordLayout &full, const QueryRows &rows,
+           QueryRows *written)
+        : budget_(budget),
+          query_(query),
+          node_(node),
+          layout_(layout),
+          full_(full),
+          rows_(rows),
+          written_(*written),
+          columns_(layout.types.size()) {}
+
+    // Writes the partitions that begin with one of these rows.
+    void write_partitions(const Workers &workers, std::uint64_t first, std::uint64_t end) const {
+        Scratch scratch;
+        while (first < end && !begins(first, node_.partition_keys)) {
+            ++first;
+        }
+        while (first < end) {
+            std::uint64_t next = first + 1;
+            while (next < rows_.count() && !begins(next, node_.partition_keys)) {
+                ++next;
+            }
+            check_cancelled(workers.stream);
+            write(first, next, &scratch);
+            first = next;
+        }
+    }
+
+  private:
+    template <typename Element>
+    void make_room(Buffer<Element> *buffer, std::uint64_t count) const {
+        if (buffer->size() < count) {
+            *buffer = Buffer<Element>();
+            *buffer = Buffer<Element>(budget_, count + count / 2);
+        }
+    }
+
+    bool is_null(std::uint64_t row, std::uint32_t column) const {
+        return (rows_.record(row)[column / 64] >> (column % 64) & 1) != 0;
+    }
+    const std::uint64_t *words(std::uint64_t row, std::uint32_t column) const {
+        return rows_.record(row) + layout_.words[column];
+    }
+    // Compares as values do, of one column.
+    std::array<std::uint64_t, 2> order_of(std::uint64_t row, std::uint32_t column) const {
+        std::array<std::uint64_t, 2> order = {};
+        with_stored(layout_.types[column], [&]<typename Type>(Type) {
+            order_words(query::Words<Type>::read(words(row, column)), order.data());
+        });
+        return order;
+    }
+
+    // Does a row differ from the one before in the first `keys` sort keys?
+    bool begins(std::uint64_t row, std::uint32_t keys) const {
+        if (row == 0) {
+            return true;
+        }
+        for (std::uint32_t k = 0; k < keys; ++k) {
+            const std::uint32_t column = query_.sort_keys[node_.sort_keys.first + k].column;
+            const bool is_one_null = is_null(row, column);
+            if (is_one_null != is_null(row - 1, column) ||
+                (!is_one_null && order_of(row, column) != order_of(row - 1, column))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    bool counts(const Accumulator &function, std::uint64_t row) const {
+        return (function.filter == query::no_step ||
+                (!is_null(row, function.filter) && *words(row, function.filter) != 0)) &&
+               (!query::takes_argument(function.kind) || !is_null(row, function.argument));
+    }
+
+    // ---- a partition's rows, from `first` on, without `end` ----
+
+    void write(std::uint64_t first, std::uint64_t end, Scratch *scratch) const {
+        make_room(&scratch->peers_last, end - first);
+        std::uint64_t last = end - 1;
+        for (std::uint64_t row = end; row-- > first;) {
+            scratch->peers_last[row - first] = last;
+            if (row > first && begins(row, node_.sort_keys.count)) {
+                last = row - 1;
+            }
+        }
+        for (std::uint64_t row = first; row < end; ++row) {
+            const std::uint64_t *from = rows_.record(row);
+            std::uint64_t *to = written_.record(row);
+            const std::uint32_t null_words = query::null_words(static_cast<std::uint32_t>(columns_));
+            const std::uint32_t full_null_words =
+                query::null_words(static_cast<std::uint32_t>(full_.types.size()));
+            std::fill_n(std::copy_n(from, null_words, to), full_null_words - null_words, 0);
+            std::copy_n(from + null_words, layout_.record_words - null_words, to + full_null_words);
+        }
+        for (std::uint32_t i = 0; i < node_.accumulators.count; ++i) {
+            write_function(query_.accumulators[node_.accumulators.first + i],
+                           static_cast<std::uint32_t>(columns_ + i), first, end, scratch);
+        }
+    }
+
+    // Calls visit(place, how many groups of equal rows come before, frame).
+    template <typename Visit>
+    void for_rows(std::uint64_t first, std::uint64_t end, const Scratch &scratch, Visit visit) const {
+        query::WindowPlace place = {first, first, end - 1, first, first};
+        std::uint64_t groups = 0;
+        for (; place.row < end; ++place.row) {
+            place.peers_last = scratch.peers_last[place.row - first];
+            visit(place, groups, query::frame_of(node_.frame_first, node_.frame_last, place));
+            if (place.row == place.peers_last) {
+                place.peers_first = place.row + 1;
+                ++groups;
+            }
+        }
+    }
+
+    void set_null(std::uint64_t row, std::uint32_t column) const {
+        written_.record(row)[column / 64] |= std::uint64_t(1) << (column % 64);
+    }
+    std::uint64_t *result(std::uint64_t row, std::uint32_t column) const {
+        return written_.record(row) + full_.words[column];
+    }
+    void set_number(std::uint64_t row, std::uint32_t column, std::uint64_t number) const {
+        *result(row, column) = number;
+    }
+    // The argument of another row; NULL of none.
+    void set_argument(std::uint64_t row, std::uint32_t column, std::uint32_t argument,
+                      std::uint64_t of) const {
+        const std::uint32_t count = query::words_of(layout_.types[argument]);
+        if (of == query::no_row || is_null(of, argument)) {
+            set_null(row, column);
+            std::fill_n(result(row, column), count, 0);
+        } else {
+            std::copy_n(words(of, argument), count, result(row, column));
+        }
+    }
+
+    void write_function(const Accumulator &function, std::uint32_t column, std::uint64_t first,
+                        std::uint64_t end, Scratch *scratch) const {
+        switch (function.kind) {
+            case AccumulatorKind::row_number:
+            case AccumulatorKind::rank:
+            case AccumulatorKind::dense_rank:
+                for_rows(first, end, *scratch,
+                         [&](const query::WindowPlace &place, std::uint64_t groups, const auto &) {
+                             set_number(place.row, column,
+                                        function.kind == AccumulatorKind::row_number ? place.row - first + 1
+                                        : function.kind == AccumulatorKind::rank
+                                            ? place.peers_first - first + 1
+                                            : groups + 1);
+                         });
+                break;
+            case AccumulatorKind::count_rows:
+            case AccumulatorKind::count:
+            case AccumulatorKind::sum:
+                write_sums(function, column, first, end, scratch);
+                break;
+            case AccumulatorKind::least:
+            case AccumulatorKind::greatest:
+                write_extremes(function, column, first, end, scratch);
+                break;
+            default:
+                for_rows(first, end, *scratch,
+                         [&](const query::WindowPlace &place, std::uint64_t, const query::FrameRows &frame) {
+                             set_argument(
+                                 place.row, column, function.argument,
+                                 query::row_of_function(function.kind, function.detail, place, frame));
+                         });
+        }
+    }
+
+    // Sums up to each row; a frame's is the difference of two, modulo 2^128.
+    void write_sums(const Accumulator &function, std::uint32_t column, std::uint64_t first, std::uint64_t end,
+                    Scratch *scratch) const {
+        const bool adds = function.kind == AccumulatorKind::sum;
+        make_room(&scratch->counts, end - first + 1);
+        make_room(&scratch->sums, adds ? end - first + 1 : 0);
+        std::uint64_t count = 0;
+        UInt128 sum = 0;
+        for (std::uint64_t row = first;; ++row) {
+            scratch->counts[row - first] = count;
+            if (adds) {
+                scratch->sums[row - first] = sum;
+            }
+            if (row == end) {
+                break;
+            }
+            if (counts(function, row)) {
+                ++count;
+                if (adds) {
+                    sum +=
+                        layout_.types[function.argument] == ValueType::int128
+                            ? static_cast<UInt128>(query::Words<Int128>::read(words(row, function.argument)))
+                            : static_cast<UInt128>(static_cast<Int128>(
+                                  query::Words<std::int64_t>::read(words(row, function.argument))));
+                }
+            }
+        }
+        for_rows(first, end, *scratch,
+                 [&](const query::WindowPlace &place, std::uint64_t, const query::FrameRows &frame) {
+                     const std::uint64_t from = frame.first - first;
+                     const std::uint64_t to = frame.end - first;
+                     const std::uint64_t counted = scratch->counts[to] - scratch->counts[from];
+                     if (!adds) {
+                         set_number(place.row, column, counted);
+                         return;
+                     }
+                     query::Words<Int128>::write(static_cast<Int128>(scratch->sums[to] - scratch->sums[from]),
+                                                 result(place.row, column));
+                     if (counted == 0) {
+                         set_null(place.row, column);
+                     }
+                 });
+    }
+
+    std::uint64_t better(const Accumulator &function, std::uint64_t one, std::uint64_t other) const {
+        if (one == query::no_row || other == query::no_row) {
+            return one == query::no_row ? other : one;
+        }
+        const auto order = order_of(one, function.argument);
+        const auto others = order_of(other, function.argument);
+        return (function.kind == AccumulatorKind::least ? others < order : order < others) ? other : one;
+    }
+
+    void write_extremes(const Accumulator &function, std::uint32_t column, std::uint64_t first,
+                        std::uint64_t end, Scratch *scratch) const {
+        make_room(&scratch->best, end - first);
+        std::uint64_t best = query::no_row;
+        for (std::uint64_t row = first; row < end; ++row) {
+            best = better(function, best, counts(function, row) ? row : query::no_row);
+            scratch->best[row - first] = best;
+        }
+        for_rows(first, end, *scratch,
+                 [&](const query::WindowPlace &place, std::uint64_t, const query::FrameRows &frame) {
+                     std::uint64_t found = query::no_row;
+                     if (frame.first == first && !frame.is_empty()) {
+                         found = scratch->best[frame.end - 1 - first];
+                     } else {
+                         for (std::uint64_t row = frame.first; row < frame.end; ++row) {
+                             found = better(function, found, counts(function, row) ? row : query::no_row);
+                         }
+                     }
+                     set_argument(place.row, column, function.argument, found);
+                 });
+    }
+
+    MemoryBudget &budget_;
+    const query::Query &query_;
+    const query::Node &node_;
+    const query::RecordLayout &layout_;
+    const query::RecordLayout &full_;
+    const QueryRows &rows_;
+    QueryRows &written_;
+    std::size_t columns_;
+};
+
+}  // namespace
+
+QueryRows add_functions(MemoryBudget &budget, const Workers &workers, const query::Query &query,
+                        const query::Node &window, const query::RecordLayout &layout,
+                        const query::RecordLayout &full, const QueryRows &rows) {
+    constexpr std::uint64_t piece_rows = 1 << 14;
+    QueryRows written(budget, full.record_words);
+    for (std::uint64_t left = rows.count(); left > 0;) {
+        std::uint64_t some;
+        written.add_some(left, &some);
+        left -= some;
+    }
+    const Window functions(budget, query, window, layout, full, rows, &written);
+    workers.for_pieces(rows.count(), piece_rows, [&](std::uint64_t first, std::uint64_t end) {
+        functions.write_partitions(workers, first, end);
+    });
+    return written;
+}
+
+}  // namespace gpu_engine::host
